@@ -1,0 +1,17 @@
+//! The atomics to use with this crate.
+//!
+//! They are the standard library's, or loom's when the program is built with
+//! `--cfg loom`. Take them from here and a primitive compiles unchanged under
+//! the model checker.
+
+#[cfg(not(loom))]
+use std::sync::atomic as source;
+
+#[cfg(loom)]
+use loom::sync::atomic as source;
+
+#[cfg(target_has_atomic = "64")]
+pub use source::AtomicU64;
+pub use source::{
+    AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicUsize, Ordering, fence,
+};

@@ -1,0 +1,23 @@
+/// How a wait ended.
+///
+/// ```
+/// use blitz_futex::atomic::AtomicU32;
+/// use blitz_futex::{WaitResult, wait_until};
+///
+/// let word = AtomicU32::new(1);
+/// assert_eq!(wait_until(&word, 0, None), WaitResult::ValueChanged);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum WaitResult {
+    /// The thread slept and was woken. Waits may end early, so this does not
+    /// promise that anybody called a wake function, nor that the word changed.
+    Woken,
+    /// The word did not hold the expected value, so the thread did not sleep.
+    ///
+    /// Apple's systems and FreeBSD do not tell this apart when the word changes
+    /// in the last moment before the sleep; they report [`Woken`](Self::Woken)
+    /// then.
+    ValueChanged,
+    /// The deadline passed while the word held the expected value.
+    TimedOut,
+}

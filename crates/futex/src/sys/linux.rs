@@ -1,0 +1,319 @@
+//! Linux and Android: `futex(2)` and `futex_waitv(2)`.
+//!
+//! `FUTEX_WAIT_BITSET` takes an absolute deadline, so a wait that was
+//! interrupted by a signal goes on with the same arguments; the kernel compares
+//! the word again. `futex_waitv` is new in Linux 5.16, and sandboxes forbid it
+//! more often than `futex`; the first use finds out whether it works.
+
+use std::io;
+use std::ptr;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Instant;
+
+use libc::{c_int, c_long};
+
+use super::table::first_changed;
+use crate::atomic::AtomicU32;
+use crate::word::Word;
+use crate::{Scope, WAIT_ANY_MAX, WaitAny, WaitResult};
+
+#[path = "any.rs"]
+mod any;
+
+pub(crate) const COUNTS_WAKES: bool = true;
+
+pub(crate) fn name() -> &'static str {
+    "futex"
+}
+
+pub(crate) fn supports_shared() -> bool {
+    true
+}
+
+pub(crate) fn wait<W: Word>(
+    word: &W,
+    expected: u32,
+    deadline: Option<Instant>,
+    scope: Scope,
+) -> WaitResult {
+    let address = word.address();
+    let timeout = deadline.and_then(monotonic).and_then(Timespec::new);
+    loop {
+        // SAFETY: `word` is borrowed, so its four aligned bytes are there for
+        // the kernel to compare while this thread is in the call.
+        let error = match unsafe { futex_wait(address, scope, expected, timeout.as_ref()) } {
+            Ok(()) => return WaitResult::Woken,
+            Err(error) => error,
+        };
+        match error {
+            libc::EAGAIN => return WaitResult::ValueChanged,
+            libc::ETIMEDOUT => return WaitResult::TimedOut,
+            libc::EINTR => {}
+            error => fail("futex", error),
+        }
+    }
+}
+
+pub(crate) fn wake(address: *const (), n: usize, scope: Scope) -> usize {
+    any::wake_before(address, n, scope, |n| {
+        let n = c_int::try_from(n).unwrap_or(c_int::MAX);
+        let operation = libc::FUTEX_WAKE | private_flag(scope);
+        // SAFETY: FUTEX_WAKE does not touch the memory. An address that is no
+        // longer mapped makes the call do nothing or fail.
+        let woken = unsafe { libc::syscall(SYS_FUTEX, address, operation, n) };
+        // It fails only for shared words that are no longer mapped, which this
+        // process can not wake anybody on.
+        usize::try_from(woken).unwrap_or(0)
+    })
+}
+
+pub(crate) fn has_wait_any() -> bool {
+    const UNKNOWN: u8 = 0;
+    const WORKS: u8 = 1;
+    const MISSING: u8 = 2;
+    static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+    match STATE.load(Ordering::Relaxed) {
+        WORKS => true,
+        MISSING => false,
+        _ => {
+            let works = probe_waitv();
+            let state = if works { WORKS } else { MISSING };
+            STATE.store(state, Ordering::Relaxed);
+            works
+        }
+    }
+}
+
+/// Old kernels answer "no such call", sandboxes that or "not permitted"; a
+/// kernel that has the call rejects an empty list as invalid.
+#[cold]
+fn probe_waitv() -> bool {
+    // SAFETY: there are no words to read and there is no timeout.
+    let answer = unsafe { futex_waitv(&[], None) };
+    answer == Err(libc::EINVAL)
+}
+
+pub(crate) fn wait_any(
+    words: &[(&AtomicU32, u32)],
+    deadline: Option<Instant>,
+    scope: Scope,
+) -> WaitAny {
+    if has_wait_any() {
+        if let Some(result) = wait_any_in_kernel(words, deadline, scope) {
+            return result;
+        }
+    }
+    any::wait_any(words, deadline, scope)
+}
+
+/// `None` if the kernel has no memory left for the list.
+fn wait_any_in_kernel(
+    words: &[(&AtomicU32, u32)],
+    deadline: Option<Instant>,
+    scope: Scope,
+) -> Option<WaitAny> {
+    let mut list = [WaitV::UNUSED; WAIT_ANY_MAX];
+    for (entry, (word, expected)) in list.iter_mut().zip(words) {
+        *entry = WaitV::new(word, *expected, scope);
+    }
+    let list = &list[..words.len()];
+    let timeout = deadline
+        .and_then(monotonic)
+        .map(|(tv_sec, tv_nsec)| Timespec { tv_sec, tv_nsec });
+    loop {
+        // SAFETY: the words are borrowed, so they stay during the call.
+        let error = match unsafe { futex_waitv(list, timeout.as_ref()) } {
+            Ok(index) => return Some(WaitAny::Woken(index)),
+            Err(error) => error,
+        };
+        match error {
+            // The kernel does not say which word. If none differs any more,
+            // wait again.
+            libc::EAGAIN => {
+                if let Some(index) = first_changed(words) {
+                    return Some(WaitAny::ValueChanged(index));
+                }
+            }
+            libc::ETIMEDOUT => return Some(WaitAny::TimedOut),
+            libc::EINTR => {}
+            libc::ENOMEM => return None,
+            error => fail("futex_waitv", error),
+        }
+    }
+}
+
+fn private_flag(scope: Scope) -> c_int {
+    match scope {
+        Scope::Private => libc::FUTEX_PRIVATE_FLAG,
+        Scope::Shared => 0,
+    }
+}
+
+fn last_error() -> c_int {
+    io::Error::last_os_error().raw_os_error().unwrap_or(0)
+}
+
+#[cold]
+fn fail(call: &str, error: c_int) -> ! {
+    panic!("{call} failed: {}", io::Error::from_raw_os_error(error));
+}
+
+/// # Safety
+///
+/// `address` points to four aligned bytes that stay there during the call.
+unsafe fn futex_wait(
+    address: *const (),
+    scope: Scope,
+    expected: u32,
+    timeout: Option<&Timespec>,
+) -> Result<(), c_int> {
+    let operation = libc::FUTEX_WAIT_BITSET | private_flag(scope);
+    let timeout = timeout.map_or(ptr::null(), ptr::from_ref);
+    // SAFETY: the caller vouches for `address`; `timeout` is null or comes from
+    // a reference; `SYS_FUTEX` takes the layout that `Timespec` has.
+    let result = unsafe {
+        libc::syscall(
+            SYS_FUTEX,
+            address,
+            operation,
+            expected,
+            timeout,
+            ptr::null::<u32>(), // not used by this operation
+            libc::FUTEX_BITSET_MATCH_ANY,
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(last_error())
+    }
+}
+
+/// # Safety
+///
+/// The words in `list` stay there during the call.
+unsafe fn futex_waitv(list: &[WaitV], timeout: Option<&Timespec<i64>>) -> Result<usize, c_int> {
+    let flags: u32 = 0;
+    let timeout = timeout.map_or(ptr::null(), ptr::from_ref);
+    // SAFETY: `list` is valid for its length and in the kernel's layout, the
+    // caller vouches for the words in it, and `timeout` is null or comes from a
+    // reference to the kernel's 64-bit timespec.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_futex_waitv,
+            list.as_ptr(),
+            list.len() as libc::c_uint,
+            flags,
+            timeout,
+            libc::CLOCK_MONOTONIC,
+        )
+    };
+    usize::try_from(result).map_err(|_| last_error())
+}
+
+/// The kernel's `struct futex_waitv`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct WaitV {
+    val: u64,
+    uaddr: u64,
+    flags: u32,
+    reserved: u32,
+}
+
+impl WaitV {
+    const UNUSED: Self = Self {
+        val: 0,
+        uaddr: 0,
+        flags: 0,
+        reserved: 0,
+    };
+
+    fn new(word: &AtomicU32, expected: u32, scope: Scope) -> Self {
+        const FUTEX_32: c_int = 2;
+        Self {
+            val: u64::from(expected),
+            // The kernel follows this address, so the pointer counts as given away.
+            uaddr: word.address().expose_provenance() as u64,
+            flags: (FUTEX_32 | private_flag(scope)) as u32,
+            reserved: 0,
+        }
+    }
+}
+
+/// The timespec of `futex`: two of the kernel's `long`s. (`futex_waitv` has two
+/// 64-bit numbers everywhere.)
+#[repr(C)]
+struct Timespec<Long = KernelLong> {
+    tv_sec: Long,
+    tv_nsec: Long,
+}
+
+// The 32-bit calling convention of x86-64 has 64-bit times, and so have 32-bit
+// systems that are too young to have had others.
+#[cfg(any(
+    target_pointer_width = "64",
+    target_arch = "x86_64",
+    target_arch = "riscv32"
+))]
+type KernelLong = i64;
+#[cfg(not(any(
+    target_pointer_width = "64",
+    target_arch = "x86_64",
+    target_arch = "riscv32"
+)))]
+type KernelLong = i32;
+
+#[cfg(not(target_arch = "riscv32"))]
+const SYS_FUTEX: c_long = libc::SYS_futex;
+#[cfg(target_arch = "riscv32")]
+const SYS_FUTEX: c_long = libc::SYS_futex_time64;
+
+impl Timespec {
+    /// `None` if this type can not express the time. With 32 bits that is 68
+    /// years after the machine was started.
+    #[allow(
+        clippy::useless_conversion,
+        reason = "the fields are 32 bits wide on some systems"
+    )]
+    fn new((tv_sec, tv_nsec): (i64, i64)) -> Option<Self> {
+        Some(Self {
+            tv_sec: tv_sec.try_into().ok()?,
+            tv_nsec: tv_nsec.try_into().ok()?,
+        })
+    }
+}
+
+/// A deadline as seconds and nanoseconds of `CLOCK_MONOTONIC`. `None` if it is
+/// past what the clock can show.
+fn monotonic(deadline: Instant) -> Option<(i64, i64)> {
+    const NANOS_PER_SEC: i64 = 1_000_000_000;
+
+    // This order makes the result late by the time between the two readings,
+    // rather than early.
+    let left = deadline.saturating_duration_since(Instant::now());
+    let now = monotonic_now();
+
+    let seconds = i64::try_from(left.as_secs()).ok()?;
+    let nanos = now.1 + i64::from(left.subsec_nanos());
+    let seconds = now.0.checked_add(seconds)?;
+    Some((
+        seconds.checked_add(nanos / NANOS_PER_SEC)?,
+        nanos % NANOS_PER_SEC,
+    ))
+}
+
+#[allow(
+    clippy::useless_conversion,
+    reason = "the fields are 32 bits wide on some systems"
+)]
+fn monotonic_now() -> (i64, i64) {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `now` can be written. The call can not fail: the clock exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    (i64::from(now.tv_sec), i64::from(now.tv_nsec))
+}

@@ -1,0 +1,57 @@
+//! The back ends: how each system puts a thread to sleep on a word.
+//!
+//! A back end is one file with
+//!
+//! * `wait(word, expected, deadline, scope) -> WaitResult`,
+//! * `wake(address, n, scope) -> usize`, which takes any `n`, 0 included,
+//! * `wait_any(words, deadline, scope) -> WaitAny`, called with 1 to 128 words,
+//! * `name()`, `supports_shared()`, `has_wait_any()` and `COUNTS_WAKES`, which
+//!   [`crate::system`] explains.
+//!
+//! They are called with [`Scope::Shared`](crate::Scope) only if
+//! `supports_shared()` is true. Linux, the only system that can wait on many
+//! words, and those that can wait on one, keep their `wait_any` in `any.rs`.
+
+#[cfg(not(any(loom, feature = "portable")))]
+#[cfg_attr(any(target_os = "linux", target_os = "android"), path = "linux.rs")]
+#[cfg_attr(target_vendor = "apple", path = "apple.rs")]
+#[cfg_attr(windows, path = "windows.rs")]
+#[cfg_attr(target_os = "freebsd", path = "freebsd.rs")]
+#[cfg_attr(target_os = "openbsd", path = "openbsd.rs")]
+#[cfg_attr(
+    not(any(
+        target_os = "linux",
+        target_os = "android",
+        target_vendor = "apple",
+        windows,
+        target_os = "freebsd",
+        target_os = "openbsd"
+    )),
+    path = "portable.rs"
+)]
+mod backend;
+
+#[cfg(any(loom, feature = "portable"))]
+#[path = "portable.rs"]
+mod backend;
+
+#[allow(
+    dead_code,
+    reason = "systems with a futex use only what is for many words"
+)]
+mod table;
+
+#[cfg(not(loom))]
+#[path = "table_std.rs"]
+mod prim;
+
+#[cfg(loom)]
+#[path = "table_loom.rs"]
+mod prim;
+
+pub(crate) use backend::{COUNTS_WAKES, has_wait_any, name, supports_shared, wait, wait_any, wake};
+
+#[cfg(loom)]
+pub(crate) fn expire() {
+    prim::table().expire();
+}

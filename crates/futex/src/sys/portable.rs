@@ -1,0 +1,49 @@
+//! Systems without a futex, and the feature `portable`: threads sleep in a
+//! table of this process. Counts are exact; words can not be shared with other
+//! processes.
+
+use std::time::Instant;
+
+use super::prim::table;
+use crate::atomic::AtomicU32;
+use crate::word::Word;
+use crate::{Scope, WaitAny, WaitResult};
+
+pub(crate) const COUNTS_WAKES: bool = true;
+
+pub(crate) fn name() -> &'static str {
+    if cfg!(loom) {
+        "the table on loom's locks"
+    } else {
+        "the table of mutexes and condition variables"
+    }
+}
+
+pub(crate) fn supports_shared() -> bool {
+    false
+}
+
+pub(crate) fn has_wait_any() -> bool {
+    false
+}
+
+pub(crate) fn wait<W: Word>(
+    word: &W,
+    expected: u32,
+    deadline: Option<Instant>,
+    _scope: Scope,
+) -> WaitResult {
+    table().wait(word, expected, deadline)
+}
+
+pub(crate) fn wait_any(
+    words: &[(&AtomicU32, u32)],
+    deadline: Option<Instant>,
+    _scope: Scope,
+) -> WaitAny {
+    table().wait_any(words, deadline)
+}
+
+pub(crate) fn wake(address: *const (), n: usize, _scope: Scope) -> usize {
+    table().wake(address, n)
+}

@@ -1,0 +1,241 @@
+//! A table of sleepers, for systems that have no futex and for the model
+//! checker.
+//!
+//! The table is an array of buckets. A bucket is a mutex around a queue of
+//! entries, each of them a pair of an address and a sleeper. The address decides
+//! the bucket. The file is generic over its locks: `prim` is the standard
+//! library's or loom's.
+//!
+//! **Sleeping.** A thread locks the bucket, compares the word, adds an entry
+//! for it, and waits on a condition variable of its own, which lives on its
+//! stack and belongs to the bucket's mutex. **Waking.** A thread locks the
+//! bucket, takes the first entries with the address out of the queue, marks
+//! their sleepers as woken, and notifies them. It never reads the word.
+//!
+//! **No wake-up is lost.** A waker changes the word, then locks the bucket. If
+//! it gets the lock before the sleeper, the sleeper's comparison, under the
+//! same lock, sees the change. If it gets the lock after the sleeper, the entry
+//! is in the queue. A sleeper leaves only with the lock held, either woken (the
+//! waker removed the entry) or timed out (it removes the entry itself), so no
+//! wake is spent on somebody who has left, and counts are exact.
+//!
+//! **Many words.** A thread that waits on many words would need many locks. All
+//! such threads use one bucket instead, [`MANY`], with one entry for each word.
+//! Whoever wakes a word looks into the word's own bucket and then into `MANY`.
+//! So that other wakes need not take that second lock, a counter tells whether
+//! anybody is there. This is Dekker's pattern: the sleeper raises the counter,
+//! then compares; the waker changes the word, then reads the counter. A
+//! sequentially consistent fence between the two steps on both sides makes sure
+//! that at least one of them sees the other. The first wake that finds one of
+//! the entries removes all of them, so a thread is woken once.
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::time::Instant;
+
+use super::prim::{self, BUCKETS, Clock, Condvar, Mutex};
+use crate::word::Word;
+use crate::{WaitAny, WaitResult};
+
+/// The bucket of all threads that wait on many words. It serves ordinary
+/// sleepers too, which matters in the model: there it is the only one.
+const MANY: usize = 0;
+
+pub(super) struct Table {
+    buckets: [Bucket; BUCKETS],
+    /// How many threads are in [`MANY`] with many words, or about to be. Not one
+    /// of `prim`'s atomics: the model has one bucket and never looks here.
+    waiting_on_many: AtomicUsize,
+}
+
+/// Buckets are on cache lines of their own, so that locking one does not slow
+/// down its neighbours.
+#[repr(align(64))]
+pub(super) struct Bucket(pub(super) Mutex<Queue>);
+
+pub(super) struct Queue {
+    entries: Vec<Entry>,
+    clock: Clock,
+}
+
+struct Entry {
+    address: usize,
+    /// Which of the sleeper's words this is.
+    index: usize,
+    sleeper: *const Sleeper,
+}
+
+// SAFETY: the pointer is used only by threads that hold the lock of the bucket,
+// and its target stays on the stack of the sleeping thread as long as the entry
+// is in the queue: the sleeper does not leave before it has seen, under the
+// lock, that a waker removed its entries, or has removed them itself.
+unsafe impl Send for Entry {}
+
+struct Sleeper {
+    condvar: Condvar,
+    /// Which word the thread was woken through. Guarded by the bucket's lock.
+    woken_by: Cell<Option<usize>>,
+    timed: bool,
+}
+
+impl Table {
+    pub(super) const fn new(buckets: [Bucket; BUCKETS]) -> Self {
+        Self {
+            buckets,
+            waiting_on_many: AtomicUsize::new(0),
+        }
+    }
+
+    /// Sleeps on one word.
+    pub(super) fn wait<W: Word>(
+        &self,
+        word: &W,
+        expected: u32,
+        deadline: Option<Instant>,
+    ) -> WaitResult {
+        let bucket = &self.buckets[bucket_of(word.address().addr())];
+        match sleep(bucket, &[(word, expected)], deadline) {
+            WaitAny::Woken(_) => WaitResult::Woken,
+            WaitAny::ValueChanged(_) => WaitResult::ValueChanged,
+            WaitAny::TimedOut => WaitResult::TimedOut,
+        }
+    }
+
+    /// Sleeps on many words.
+    pub(super) fn wait_any<W: Word>(
+        &self,
+        words: &[(&W, u32)],
+        deadline: Option<Instant>,
+    ) -> WaitAny {
+        self.waiting_on_many.fetch_add(1, Ordering::Relaxed);
+        // Dekker: either the comparison in `sleep` sees the new value of a word,
+        // or whoever changed the word sees the counter.
+        fence(Ordering::SeqCst);
+        let result = sleep(&self.buckets[MANY], words, deadline);
+        self.waiting_on_many.fetch_sub(1, Ordering::Relaxed);
+        result
+    }
+
+    /// Wakes up to `n` sleepers of either kind.
+    pub(super) fn wake(&self, address: *const (), n: usize) -> usize {
+        let bucket = bucket_of(address.addr());
+        let woken = self.buckets[bucket].wake(address.addr(), n);
+        if bucket == MANY {
+            return woken;
+        }
+        woken + self.wake_many(address, n - woken)
+    }
+
+    /// Wakes up to `n` of the threads that sleep in [`Table::wait_any`].
+    pub(super) fn wake_many(&self, address: *const (), n: usize) -> usize {
+        // Dekker: the other half of the fence in `wait_any`.
+        fence(Ordering::SeqCst);
+        if self.waiting_on_many.load(Ordering::Relaxed) == 0 {
+            return 0;
+        }
+        self.buckets[MANY].wake(address.addr(), n)
+    }
+}
+
+/// Which bucket an address belongs to: Fibonacci hashing, so that words in a
+/// row spread.
+fn bucket_of(address: usize) -> usize {
+    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+    ((address as u64).wrapping_mul(GOLDEN) >> 32) as usize % BUCKETS
+}
+
+fn sleep<W: Word>(bucket: &Bucket, words: &[(&W, u32)], deadline: Option<Instant>) -> WaitAny {
+    let mut queue = prim::lock(&bucket.0);
+    if let Some(index) = first_changed(words) {
+        return WaitAny::ValueChanged(index);
+    }
+    if deadline.is_some_and(|deadline| queue.clock.has_passed(deadline)) {
+        return WaitAny::TimedOut;
+    }
+    let sleeper = Sleeper {
+        condvar: Condvar::new(),
+        woken_by: Cell::new(None),
+        timed: deadline.is_some(),
+    };
+    queue.add(words, &sleeper);
+    loop {
+        queue = prim::sleep(&sleeper.condvar, queue, deadline);
+        if let Some(index) = sleeper.woken_by.get() {
+            return WaitAny::Woken(index);
+        }
+        if deadline.is_some_and(|deadline| queue.clock.has_passed(deadline)) {
+            queue.remove(&sleeper);
+            return WaitAny::TimedOut;
+        }
+    }
+}
+
+/// The first word that does not hold its expected value.
+pub(super) fn first_changed<W: Word>(words: &[(&W, u32)]) -> Option<usize> {
+    words
+        .iter()
+        .position(|(word, expected)| !word.holds(*expected))
+}
+
+impl Bucket {
+    fn wake(&self, address: usize, n: usize) -> usize {
+        let mut queue = prim::lock(&self.0);
+        let mut woken = 0;
+        while woken < n {
+            let Some(entry) = queue.entries.iter().find(|entry| entry.address == address) else {
+                break;
+            };
+            // SAFETY: the entry is in the queue and we hold the lock, so the
+            // sleeper is still there (see `Entry`). It can not leave before we
+            // release the lock.
+            let sleeper = unsafe { &*entry.sleeper };
+            sleeper.woken_by.set(Some(entry.index));
+            queue.remove(sleeper);
+            sleeper.condvar.notify_one();
+            woken += 1;
+        }
+        woken
+    }
+}
+
+impl Queue {
+    pub(super) const fn new(clock: Clock) -> Self {
+        Self {
+            entries: Vec::new(),
+            clock,
+        }
+    }
+
+    fn add<W: Word>(&mut self, words: &[(&W, u32)], sleeper: &Sleeper) {
+        let entries = words.iter().enumerate().map(|(index, (word, _))| Entry {
+            address: word.address().addr(),
+            index,
+            sleeper,
+        });
+        self.entries.extend(entries);
+    }
+
+    fn remove(&mut self, sleeper: &Sleeper) {
+        self.entries
+            .retain(|entry| !ptr::eq(entry.sleeper, sleeper));
+    }
+}
+
+#[cfg(loom)]
+impl Table {
+    /// Lets all deadlines pass.
+    pub(super) fn expire(&self) {
+        for bucket in &self.buckets {
+            let mut queue = prim::lock(&bucket.0);
+            queue.clock.expire();
+            for entry in &queue.entries {
+                // SAFETY: as in `Bucket::wake`.
+                let sleeper = unsafe { &*entry.sleeper };
+                if sleeper.timed {
+                    sleeper.condvar.notify_one();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The table on loom's locks.
+//!
+//! Every operation on a loom object is a point at which the model checker may
+//! switch threads, so there is one bucket and nothing besides.
+
+pub(super) use loom::sync::{Condvar, Mutex, MutexGuard};
+use std::time::Instant;
+
+use super::table::{Bucket, Queue, Table};
+
+pub(super) const BUCKETS: usize = 1;
+
+loom::lazy_static! {
+    static ref TABLE: Table =
+        Table::new([Bucket(Mutex::new(Queue::new(Clock { expired: false })))]);
+}
+
+/// This execution's table. loom makes a new one for each.
+pub(super) fn table() -> &'static Table {
+    &TABLE
+}
+
+/// A clock with two times: before and after all deadlines.
+pub(super) struct Clock {
+    expired: bool,
+}
+
+impl Clock {
+    pub(super) fn has_passed(&self, _deadline: Instant) -> bool {
+        self.expired
+    }
+
+    pub(super) fn expire(&mut self) {
+        self.expired = true;
+    }
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("loom does not poison its mutexes")
+}
+
+/// Waits on the condition variable. Deadlines are the clock's affair.
+pub(super) fn sleep<'a, T>(
+    condvar: &Condvar,
+    guard: MutexGuard<'a, T>,
+    _deadline: Option<Instant>,
+) -> MutexGuard<'a, T> {
+    condvar
+        .wait(guard)
+        .expect("loom does not poison its mutexes")
+}

@@ -1,0 +1,46 @@
+//! What the running system offers.
+
+use crate::sys;
+
+/// The name of the mechanism that puts threads to sleep, for people to read.
+///
+/// ```
+/// println!("threads sleep with {}", blitz_futex::system::backend());
+/// ```
+pub fn backend() -> &'static str {
+    sys::name()
+}
+
+/// Whether [`Scope::Shared`](crate::Scope::Shared) works here.
+///
+/// ```
+/// if cfg!(all(target_os = "linux", not(feature = "portable"))) {
+///     assert!(blitz_futex::system::supports_shared());
+/// }
+/// ```
+pub fn supports_shared() -> bool {
+    sys::supports_shared()
+}
+
+/// Whether the wake functions return exact counts. If not, their result is a
+/// lower bound.
+///
+/// ```
+/// if cfg!(windows) && !cfg!(feature = "portable") {
+///     assert!(!blitz_futex::system::counts_wakes());
+/// }
+/// ```
+pub fn counts_wakes() -> bool {
+    sys::COUNTS_WAKES
+}
+
+/// Whether the system itself waits on many words at once: `futex_waitv`, in
+/// Linux since version 5.16, if no sandbox forbids it. If not,
+/// [`wait_any`](crate::wait_any()) uses its fallback.
+///
+/// ```
+/// println!("futex_waitv works: {}", blitz_futex::system::has_wait_any());
+/// ```
+pub fn has_wait_any() -> bool {
+    sys::has_wait_any()
+}

@@ -1,0 +1,147 @@
+use std::time::Instant;
+
+use crate::atomic::{AtomicU32, Ordering};
+use crate::{Scope, WaitResult, sys};
+
+/// Sleeps while `word` holds `expected`.
+///
+/// The comparison and the falling asleep are one step: a wake that follows a
+/// change of the word is never lost. Returns at once if the word holds another
+/// value. May return although nothing happened. A signal handler that runs
+/// meanwhile does not end the wait.
+///
+/// ```
+/// use blitz_futex::atomic::{AtomicU32, Ordering};
+/// use blitz_futex::{wait, wake_one};
+///
+/// let word = AtomicU32::new(0);
+/// std::thread::scope(|s| {
+///     s.spawn(|| {
+///         word.store(1, Ordering::Release);
+///         wake_one(&word);
+///     });
+///     while word.load(Ordering::Acquire) == 0 {
+///         wait(&word, 0);
+///     }
+/// });
+/// ```
+#[inline]
+pub fn wait(word: &AtomicU32, expected: u32) {
+    sys::wait(word, expected, None, Scope::Private);
+}
+
+/// Sleeps while `word` holds `expected`, until `deadline`.
+///
+/// `None` means for ever, and so does a deadline that the system's clock can
+/// not express. The word is compared before the clock is looked at: with a
+/// deadline in the past this returns [`ValueChanged`](WaitResult::ValueChanged)
+/// if the word holds another value, and [`TimedOut`](WaitResult::TimedOut)
+/// otherwise, at once. Never times out early. Signals neither end nor prolong
+/// the wait.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use blitz_futex::atomic::AtomicU32;
+/// use blitz_futex::{WaitResult, wait_until};
+///
+/// let word = AtomicU32::new(0);
+/// let deadline = Instant::now() + Duration::from_millis(5);
+/// while wait_until(&word, 0, deadline) != WaitResult::TimedOut {}
+/// assert!(Instant::now() >= deadline);
+/// ```
+#[inline]
+pub fn wait_until(
+    word: &AtomicU32,
+    expected: u32,
+    deadline: impl Into<Option<Instant>>,
+) -> WaitResult {
+    sys::wait(word, expected, deadline.into(), Scope::Private)
+}
+
+/// Wakes one thread that sleeps on `word`, and returns how many are known to
+/// have been woken.
+///
+/// Only the address is used; the word is never read and may be gone. Waking a
+/// word that nobody sleeps on does nothing and is not remembered.
+///
+/// The returned count is exact on Linux, Android, OpenBSD and with the portable
+/// table. Apple's systems tell whether anybody was woken, Windows and FreeBSD
+/// tell nothing: there the count is a lower bound and usually 0. See
+/// [`system::counts_wakes`](crate::system::counts_wakes).
+///
+/// ```
+/// use blitz_futex::atomic::AtomicU32;
+///
+/// let word = AtomicU32::new(0);
+/// assert_eq!(blitz_futex::wake_one(&word), 0);
+/// ```
+#[inline]
+pub fn wake_one(word: *const AtomicU32) -> usize {
+    wake_n(word, 1)
+}
+
+/// Wakes up to `n` threads that sleep on `word`, and returns how many are known
+/// to have been woken (see [`wake_one`]).
+///
+/// `n` may be 0; then nothing happens.
+///
+/// ```
+/// use blitz_futex::atomic::AtomicU32;
+///
+/// let word = AtomicU32::new(0);
+/// assert_eq!(blitz_futex::wake_n(&word, 3), 0);
+/// ```
+#[inline]
+pub fn wake_n(word: *const AtomicU32, n: usize) -> usize {
+    sys::wake(word.cast(), n, Scope::Private)
+}
+
+/// Wakes all threads that sleep on `word`, and returns how many are known to
+/// have been woken (see [`wake_one`]).
+///
+/// ```
+/// use blitz_futex::atomic::AtomicU32;
+///
+/// let word = AtomicU32::new(0);
+/// assert_eq!(blitz_futex::wake_all(&word), 0);
+/// ```
+#[inline]
+pub fn wake_all(word: *const AtomicU32) -> usize {
+    wake_n(word, usize::MAX)
+}
+
+/// Sleeps until `word` no longer holds `previous`, and returns the new value.
+///
+/// Unlike [`wait`] it never returns early. The new value is read with
+/// [`Acquire`](Ordering::Acquire). A word that changes and changes back may do
+/// so unseen: whoever publishes events through a word must give it a new value
+/// for each.
+///
+/// ```
+/// use blitz_futex::atomic::{AtomicU32, Ordering};
+/// use blitz_futex::{block_until_different, wake_all};
+///
+/// let word = AtomicU32::new(7);
+/// std::thread::scope(|s| {
+///     s.spawn(|| {
+///         word.store(8, Ordering::Release);
+///         wake_all(&word);
+///     });
+///     assert_eq!(block_until_different(7, &word), 8);
+/// });
+/// ```
+#[inline]
+pub fn block_until_different(previous: u32, word: &AtomicU32) -> u32 {
+    until_different(previous, word, Scope::Private)
+}
+
+#[inline]
+pub(crate) fn until_different(previous: u32, word: &AtomicU32, scope: Scope) -> u32 {
+    loop {
+        let current = word.load(Ordering::Acquire);
+        if current != previous {
+            return current;
+        }
+        sys::wait(word, previous, None, scope);
+    }
+}

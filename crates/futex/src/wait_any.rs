@@ -1,0 +1,106 @@
+use std::error::Error;
+use std::fmt;
+use std::time::Instant;
+
+use crate::atomic::AtomicU32;
+use crate::{Scope, Unsupported};
+
+/// The most words one [`wait_any`] accepts, on every system. It is Linux' limit.
+pub const WAIT_ANY_MAX: usize = 128;
+
+/// How a wait on several words ended. The numbers are positions in the list of
+/// words.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum WaitAny {
+    /// The thread slept and was woken through this word. As with
+    /// [`WaitResult::Woken`](crate::WaitResult::Woken) it may be for no reason.
+    Woken(usize),
+    /// This word did not hold the expected value, so the thread did not sleep.
+    ValueChanged(usize),
+    /// The deadline passed while all words held their expected values.
+    TimedOut,
+}
+
+impl WaitAny {
+    /// The position of the word that ended the wait; `None` after a timeout.
+    ///
+    /// ```
+    /// use blitz_futex::WaitAny;
+    ///
+    /// assert_eq!(WaitAny::Woken(3).index(), Some(3));
+    /// assert_eq!(WaitAny::TimedOut.index(), None);
+    /// ```
+    pub fn index(self) -> Option<usize> {
+        match self {
+            WaitAny::Woken(index) | WaitAny::ValueChanged(index) => Some(index),
+            WaitAny::TimedOut => None,
+        }
+    }
+}
+
+/// Why [`wait_any`] could not start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[non_exhaustive]
+pub enum WaitAnyError {
+    /// The list of words is empty, so nothing could ever end the wait.
+    Empty,
+    /// The list has this many words, more than [`WAIT_ANY_MAX`].
+    TooMany(usize),
+    /// The system lacks words of [`Scope::Shared`].
+    Unsupported(Unsupported),
+}
+
+impl fmt::Display for WaitAnyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WaitAnyError::Empty => f.write_str("there is no word to wait on"),
+            WaitAnyError::TooMany(count) => write!(
+                f,
+                "cannot wait on {count} words at once, the limit is {WAIT_ANY_MAX}"
+            ),
+            WaitAnyError::Unsupported(unsupported) => unsupported.fmt(f),
+        }
+    }
+}
+
+impl Error for WaitAnyError {}
+
+/// Sleeps while each word holds the value beside it, until `deadline`.
+///
+/// Returns which word ended the wait. If several words did, one of them is
+/// named. The same word may be listed more than once. As with
+/// [`wait_until`](crate::wait_until), the words are compared before the clock is
+/// looked at, `None` means for ever, and the wait may end for no reason.
+///
+/// Linux does this itself since version 5.16 (`futex_waitv`). Elsewhere the
+/// thread sleeps in a table of this process, which every wake consults; no
+/// wake-up is lost there and nothing is polled. (For words shared between
+/// processes see [`Scope::wait_any`].)
+///
+/// # Errors
+///
+/// [`WaitAnyError::Empty`] for an empty list, [`WaitAnyError::TooMany`] for one
+/// longer than [`WAIT_ANY_MAX`].
+///
+/// ```
+/// use blitz_futex::atomic::AtomicU32;
+/// use blitz_futex::{WaitAny, WaitAnyError, wait_any};
+///
+/// let (a, b) = (AtomicU32::new(1), AtomicU32::new(2));
+/// assert_eq!(wait_any(&[(&a, 1), (&b, 7)], None), Ok(WaitAny::ValueChanged(1)));
+/// assert_eq!(wait_any(&[], None), Err(WaitAnyError::Empty));
+/// ```
+pub fn wait_any(
+    words: &[(&AtomicU32, u32)],
+    deadline: impl Into<Option<Instant>>,
+) -> Result<WaitAny, WaitAnyError> {
+    Scope::Private.wait_any(words, deadline)
+}
+
+pub(crate) fn check_count(count: usize) -> Result<(), WaitAnyError> {
+    match count {
+        0 => Err(WaitAnyError::Empty),
+        1..=WAIT_ANY_MAX => Ok(()),
+        _ => Err(WaitAnyError::TooMany(count)),
+    }
+}

@@ -1,0 +1,24 @@
+use crate::atomic::{AtomicU32, Ordering};
+
+/// Four aligned bytes that a thread can sleep on.
+pub(crate) trait Word {
+    /// Where the four bytes are.
+    fn address(&self) -> *const ();
+
+    /// Whether the bytes, read as one number, are `expected`. For back ends
+    /// that compare in this process, before the system does or instead of it.
+    fn holds(&self, expected: u32) -> bool;
+}
+
+impl Word for AtomicU32 {
+    #[inline]
+    fn address(&self) -> *const () {
+        std::ptr::from_ref(self).cast()
+    }
+
+    #[inline]
+    fn holds(&self, expected: u32) -> bool {
+        // Relaxed: the caller's own accesses to the word bring the order it needs.
+        self.load(Ordering::Relaxed) == expected
+    }
+}
