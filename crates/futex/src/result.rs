@@ -12,12 +12,14 @@ pub enum WaitResult {
     /// The thread slept and was woken. Waits may end early, so this does not
     /// promise that anybody called a wake function, nor that the word changed.
     Woken,
-    /// The word did not hold the expected value, so the thread did not sleep.
+    /// The word did not hold the expected value, so the thread did not sleep
+    /// (or, after a signal, did not go on sleeping).
     ///
     /// Apple's systems and FreeBSD do not tell this apart when the word changes
     /// in the last moment before the sleep; they report [`Woken`](Self::Woken)
     /// then.
     ValueChanged,
-    /// The deadline passed while the word held the expected value.
+    /// The deadline passed, and the word held the expected value when the
+    /// thread fell asleep.
     TimedOut,
 }

@@ -19,6 +19,8 @@ use crate::{Scope, WAIT_ANY_MAX, WaitAny, WaitResult};
 
 #[path = "any.rs"]
 mod any;
+#[path = "monotonic.rs"]
+mod monotonic;
 
 pub(crate) const COUNTS_WAKES: bool = true;
 
@@ -37,7 +39,7 @@ pub(crate) fn wait<W: Word>(
     scope: Scope,
 ) -> WaitResult {
     let address = word.address();
-    let timeout = deadline.and_then(monotonic).and_then(Timespec::new);
+    let timeout = deadline.and_then(monotonic::at).and_then(Timespec::new);
     loop {
         // SAFETY: `word` is borrowed, so its four aligned bytes are there for
         // the kernel to compare while this thread is in the call.
@@ -119,7 +121,7 @@ fn wait_any_in_kernel(
     }
     let list = &list[..words.len()];
     let timeout = deadline
-        .and_then(monotonic)
+        .and_then(monotonic::at)
         .map(|(tv_sec, tv_nsec)| Timespec { tv_sec, tv_nsec });
     loop {
         // SAFETY: the words are borrowed, so they stay during the call.
@@ -283,37 +285,4 @@ impl Timespec {
             tv_nsec: tv_nsec.try_into().ok()?,
         })
     }
-}
-
-/// A deadline as seconds and nanoseconds of `CLOCK_MONOTONIC`. `None` if it is
-/// past what the clock can show.
-fn monotonic(deadline: Instant) -> Option<(i64, i64)> {
-    const NANOS_PER_SEC: i64 = 1_000_000_000;
-
-    // This order makes the result late by the time between the two readings,
-    // rather than early.
-    let left = deadline.saturating_duration_since(Instant::now());
-    let now = monotonic_now();
-
-    let seconds = i64::try_from(left.as_secs()).ok()?;
-    let nanos = now.1 + i64::from(left.subsec_nanos());
-    let seconds = now.0.checked_add(seconds)?;
-    Some((
-        seconds.checked_add(nanos / NANOS_PER_SEC)?,
-        nanos % NANOS_PER_SEC,
-    ))
-}
-
-#[allow(
-    clippy::useless_conversion,
-    reason = "the fields are 32 bits wide on some systems"
-)]
-fn monotonic_now() -> (i64, i64) {
-    let mut now = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `now` can be written. The call can not fail: the clock exists.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
-    (i64::from(now.tv_sec), i64::from(now.tv_nsec))
 }
