@@ -65,8 +65,8 @@ pub fn wait_until(
 /// word that nobody sleeps on does nothing and is not remembered.
 ///
 /// The returned count is exact on Linux, Android, OpenBSD and with the portable
-/// table. Apple's systems tell whether anybody was woken, Windows and FreeBSD
-/// tell nothing: there the count is a lower bound and usually 0. See
+/// table. Windows, FreeBSD and Apple's systems do not tell: there the count is a
+/// lower bound and usually 0, however many threads were woken. See
 /// [`system::counts_wakes`](crate::system::counts_wakes).
 ///
 /// ```

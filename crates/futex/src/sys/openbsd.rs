@@ -63,10 +63,12 @@ pub(crate) fn wait<W: Word>(
                 ptr::null_mut(),
             )
         };
-        if result == 0 {
-            return true;
-        }
-        let error = io::Error::last_os_error();
+        // Releases differ in where they put the error.
+        let error = match result {
+            0 => return true,
+            -1 => io::Error::last_os_error(),
+            number => io::Error::from_raw_os_error(number),
+        };
         match error.raw_os_error() {
             // Another value, a signal (two kinds), the timeout.
             Some(libc::EAGAIN | libc::EINTR | libc::ECANCELED | libc::ETIMEDOUT) => false,

@@ -1,0 +1,146 @@
+//! macOS, iOS and their relatives: whichever of three mechanisms this system
+//! has, found by name when the first thread needs it.
+//!
+//! 1. `os_sync_wait_on_address`, public, since macOS 14.4 and iOS 17.4.
+//! 2. `__ulock_wait2` or `__ulock_wait`, private, on all systems before. The
+//!    feature `app-store` leaves them out, names and all.
+//! 3. The table.
+//!
+//! Timeouts are relative, and a zero would mean "for ever". A wait that finds
+//! another value reports success, so the word is compared here first. A wake
+//! reports whether the kernel knew the address, but it still knows it for a
+//! moment after the last sleeper was woken. So that is not a count.
+
+use std::ffi::CStr;
+use std::io;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use libc::{c_int, c_void};
+
+use crate::atomic::AtomicU32;
+use crate::sys::prim::table;
+use crate::word::Word;
+use crate::{Scope, WaitAny, WaitResult};
+
+#[path = "any.rs"]
+mod any;
+#[path = "apple_os_sync.rs"]
+mod os_sync;
+#[path = "relative.rs"]
+mod relative;
+
+#[cfg_attr(not(feature = "app-store"), path = "apple_ulock.rs")]
+#[cfg_attr(feature = "app-store", path = "apple_no_ulock.rs")]
+mod ulock;
+
+pub(crate) const COUNTS_WAKES: bool = false;
+
+/// From here on a wake of `n` is a wake of all: no process has as many threads.
+const ALL: usize = 1 << 20;
+
+enum Mechanism {
+    OsSync(os_sync::Calls),
+    Ulock(ulock::Calls),
+    Table,
+}
+
+fn mechanism() -> &'static Mechanism {
+    static MECHANISM: OnceLock<Mechanism> = OnceLock::new();
+    MECHANISM.get_or_init(|| {
+        None.or_else(|| os_sync::find().map(Mechanism::OsSync))
+            .or_else(|| ulock::find().map(Mechanism::Ulock))
+            .unwrap_or(Mechanism::Table)
+    })
+}
+
+/// The address of a function of the system, null if it lacks it.
+fn function(name: &CStr) -> *mut c_void {
+    // SAFETY: `name` is a C string, and the handle asks for all libraries.
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
+}
+
+pub(crate) fn name() -> &'static str {
+    match mechanism() {
+        Mechanism::OsSync(_) => "os_sync_wait_on_address",
+        Mechanism::Ulock(calls) => calls.name(),
+        Mechanism::Table => "the table of mutexes and condition variables",
+    }
+}
+
+pub(crate) fn supports_shared() -> bool {
+    !matches!(mechanism(), Mechanism::Table)
+}
+
+pub(crate) fn has_wait_any() -> bool {
+    false
+}
+
+pub(crate) fn wait_any(
+    words: &[(&AtomicU32, u32)],
+    deadline: Option<Instant>,
+    scope: Scope,
+) -> WaitAny {
+    any::wait_any(words, deadline, scope)
+}
+
+pub(crate) fn wait<W: Word>(
+    word: &W,
+    expected: u32,
+    deadline: Option<Instant>,
+    scope: Scope,
+) -> WaitResult {
+    let address = word.address();
+    match mechanism() {
+        Mechanism::OsSync(calls) => relative::wait(word, expected, deadline, |left| {
+            // SAFETY: `word` is borrowed, so its four bytes are there to be
+            // compared while this thread is in the call.
+            woken(unsafe { calls.wait(address, expected, left, scope) })
+        }),
+        Mechanism::Ulock(calls) => relative::wait(word, expected, deadline, |left| {
+            // SAFETY: as above.
+            woken(unsafe { calls.wait(address, expected, left, scope) })
+        }),
+        Mechanism::Table => table().wait(word, expected, deadline),
+    }
+}
+
+/// Whether a call that ended like this was woken; if not, it is made again.
+fn woken(result: Result<(), c_int>) -> bool {
+    match result {
+        Ok(()) => true,
+        // The page was not in memory, and the kernel does not fetch it while it
+        // compares. Our own comparison before the next call does.
+        Err(libc::EFAULT) => false,
+        Err(libc::EINTR | libc::ETIMEDOUT) => false,
+        Err(libc::ENOMEM) => {
+            std::thread::yield_now();
+            false
+        }
+        Err(error) => panic!(
+            "waiting on an address failed: {}",
+            io::Error::from_raw_os_error(error)
+        ),
+    }
+}
+
+pub(crate) fn wake(address: *const (), n: usize, scope: Scope) -> usize {
+    let (wake_one, wake_all): (&dyn Fn() -> bool, &dyn Fn()) = match mechanism() {
+        Mechanism::OsSync(calls) => (&|| calls.wake_one(address, scope), &|| {
+            calls.wake_all(address, scope)
+        }),
+        Mechanism::Ulock(calls) => (&|| calls.wake_one(address, scope), &|| {
+            calls.wake_all(address, scope)
+        }),
+        Mechanism::Table => return table().wake(address, n),
+    };
+    any::wake_before(address, n, scope, |n| {
+        if n >= ALL {
+            wake_all();
+        } else {
+            // Until the kernel knows of no sleeper any more.
+            let _ = (0..n).all(|_| wake_one());
+        }
+        0 // known to have been woken
+    })
+}
