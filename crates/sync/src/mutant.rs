@@ -1,0 +1,82 @@
+//! Deliberate mistakes for the model checker.
+//!
+//! A model that passes proves little until it has been seen to fail. So every
+//! step on which a proof rests can be broken by name: a test switches a
+//! [`Mutant`] on and expects the model to find the lost wake-up or the race.
+//!
+//! The switch is a thread-local, because all threads of one model run on one
+//! thread of the operating system, while different tests run on different
+//! ones. Outside of the model checker [`active`] is a constant `false`, and
+//! the mistakes are compiled away.
+
+/// A step that can be left out or weakened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mutant {
+    /// `Mutex`: a woken thread that gets the lock forgets that others sleep.
+    ExclusiveForgetsOthers,
+    /// `Mutex`: a thread whose time is up keeps the wake-up it was given.
+    ExclusiveDropsDebt,
+    /// `RwLock`: a reader looks at the writer without a fence.
+    SharedNoFenceInRead,
+    /// `RwLock`: a writer looks at the readers without a fence.
+    SharedNoFenceInWrite,
+    /// No fence between a published change and the look at the sleepers.
+    NoLightFence,
+    /// No fence between the announcement of a sleeper and its last check.
+    NoHeavyFence,
+    /// `Once`: publish the outcome with a relaxed store.
+    OnceRelaxedPublish,
+    /// `Once`: a poisoned outcome wakes nobody.
+    OnceSilentPoison,
+    /// `Event`, automatic: a waiter whose time is up leaves without looking
+    /// for a release that was meant for it.
+    AutoEventDropsRelease,
+    /// `Event`, automatic: a set that finds the event set does not write.
+    AutoEventLazySet,
+    /// `Event`, manual: a reset does not count up the generation.
+    ManualEventForgetsGeneration,
+    /// `Latch`, `WaitGroup`: count down with a relaxed store.
+    CountdownRelaxed,
+    /// `Latch`, `WaitGroup`: sleep without having announced it.
+    CountdownSilentSleep,
+    /// `WaitGroup`: a member that comes back does not look at the count.
+    WaitGroupRejoinsBlindly,
+}
+
+#[cfg(loom)]
+mod switch {
+    use super::Mutant;
+    use std::cell::Cell;
+
+    thread_local! {
+        static ACTIVE: Cell<Option<Mutant>> = const { Cell::new(None) };
+    }
+
+    /// Whether the mistake is switched on in this thread.
+    pub fn active(mutant: Mutant) -> bool {
+        ACTIVE.get() == Some(mutant)
+    }
+
+    /// Runs `model` with one mistake switched on.
+    pub fn with<R>(mutant: Mutant, model: impl FnOnce() -> R) -> R {
+        struct Off;
+        impl Drop for Off {
+            fn drop(&mut self) {
+                ACTIVE.set(None);
+            }
+        }
+        ACTIVE.set(Some(mutant));
+        let _off = Off;
+        model()
+    }
+}
+
+#[cfg(loom)]
+pub use switch::{active, with};
+
+/// Whether the mistake is switched on: never, outside of the model checker.
+#[cfg(not(loom))]
+#[inline(always)]
+pub(crate) const fn active(_: Mutant) -> bool {
+    false
+}

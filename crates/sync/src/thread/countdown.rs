@@ -1,0 +1,172 @@
+//! A count that goes down to zero, and threads that wait for it. The core of
+//! [`Latch`](super::Latch) and [`WaitGroup`](super::WaitGroup).
+//!
+//! # The algorithm
+//!
+//! One futex word: the count in the lower 31 bits, and above it the flag
+//! `SLEEPERS`, which a thread sets before it sleeps and nobody takes back.
+//! A count of zero is final: it is what the waiters wait for, and nothing
+//! raises it again.
+//!
+//! * Counting down subtracts by compare-exchange, after a look at whether there
+//!   is enough to subtract from, so a refused count-down has changed nothing.
+//!   The one that reaches zero and finds `SLEEPERS` wakes everybody.
+//! * Waiting sets `SLEEPERS`, then sleeps for as long as the word is what it
+//!   was. Other count-downs change the word without waking anybody. One of
+//!   them may keep a thread from falling asleep, which then tries again.
+//!
+//! # Why no wake-up is lost
+//!
+//! Flag and count share one word, and every change to it is a read-modify-write.
+//! So of the flag and the last count-down one comes first, for everybody. If the
+//! flag does, the count-down reads it and wakes. If the count-down does, the
+//! waiter's compare-exchange fails, and it reads zero. A sleeper falls asleep
+//! only while the word holds the flag and a count above zero, so the wake comes
+//! later and finds it. No `SeqCst` is needed where there is one location.
+//!
+//! # Order
+//!
+//! Each count-down is a release. Those after it are read-modify-writes, so they
+//! carry its release sequence on: whoever reads zero with acquire ordering sees
+//! what every one of the threads did before it counted down.
+//!
+//! # Who may free the word
+//!
+//! The last touch of the count-down that reaches zero is its compare-exchange.
+//! After that it has only the address, which the wake passes to the system
+//! without reading it. So a thread that has returned from a wait, and knows of
+//! no other that still waits, may free the word, though the count-down that
+//! released it has not returned yet.
+
+use crate::deadline;
+use crate::macros::const_unless_loom;
+use crate::mutant::{self, Mutant};
+use crate::spin::Spin;
+use blitz_futex::WaitResult;
+use blitz_futex::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
+
+/// Set once a thread has slept, or was about to.
+const SLEEPERS: u32 = 1 << 31;
+
+/// The largest count.
+pub(super) const MAX: u32 = SLEEPERS - 1;
+
+pub(super) struct Countdown {
+    word: AtomicU32,
+}
+
+impl Countdown {
+    const_unless_loom! {
+        /// `count` must not be above [`MAX`].
+        pub(super) const fn new(count: u32) -> Self {
+            Self { word: AtomicU32::new(count) }
+        }
+    }
+
+    pub(super) fn count(&self) -> u32 {
+        count_of(self.word.load(Ordering::Relaxed))
+    }
+
+    /// Whether the count is zero. If so, what was done before each count-down is
+    /// visible.
+    #[inline]
+    pub(super) fn is_zero(&self) -> bool {
+        count_of(self.word.load(Ordering::Acquire)) == 0
+    }
+
+    /// Subtracts `n`, and wakes the waiters if that makes zero. Fails with the
+    /// count, and changes nothing, if that is less than `n`.
+    #[inline]
+    pub(super) fn subtract(&self, n: u32) -> Result<(), u32> {
+        let address: *const AtomicU32 = &self.word;
+        let order = if mutant::active(Mutant::CountdownRelaxed) {
+            Ordering::Relaxed
+        } else {
+            Ordering::Release
+        };
+        let before = self.change(order, |count| count.checked_sub(n))?;
+        // `self` may be gone from here on.
+        if count_of(before) == n && before & SLEEPERS != 0 && n != 0 {
+            wake(address);
+        }
+        Ok(())
+    }
+
+    /// Adds one, unless the count is zero or as large as can be, in which case
+    /// it fails with the count.
+    #[inline]
+    pub(super) fn add_unless_zero(&self) -> Result<(), u32> {
+        let zero_is_final = !mutant::active(Mutant::WaitGroupRejoinsBlindly);
+        self.change(Ordering::Acquire, |count| {
+            ((count != 0 || !zero_is_final) && count != MAX).then(|| count + 1)
+        })
+        .map(drop)
+    }
+
+    /// Waits until the count is zero. Returns whether that came before
+    /// `deadline`.
+    #[inline]
+    pub(super) fn wait(&self, deadline: Option<Instant>) -> bool {
+        self.is_zero() || self.wait_slow(deadline)
+    }
+
+    #[cold]
+    fn wait_slow(&self, deadline: Option<Instant>) -> bool {
+        let mut spin = Spin::new();
+        while spin.turn() && !deadline::is_past(deadline) {
+            if self.is_zero() {
+                return true;
+            }
+        }
+        while let Some(word) = self.announce() {
+            if blitz_futex::wait_until(&self.word, word, deadline) == WaitResult::TimedOut {
+                return self.is_zero();
+            }
+        }
+        true
+    }
+
+    /// Sets `SLEEPERS` and returns the word to sleep on, or `None` if the count
+    /// is zero.
+    fn announce(&self) -> Option<u32> {
+        let mut word = self.word.load(Ordering::Acquire);
+        while count_of(word) != 0 {
+            if word & SLEEPERS != 0 || mutant::active(Mutant::CountdownSilentSleep) {
+                return Some(word);
+            }
+            word = self
+                .word
+                .compare_exchange_weak(word, word | SLEEPERS, Ordering::Acquire, Ordering::Acquire)
+                .map_or_else(|changed| changed, |before| before | SLEEPERS);
+        }
+        None
+    }
+
+    /// Replaces the count by what `next` makes of it, and leaves the flag alone.
+    /// Returns the word as it was before, or the count that `next` refused.
+    #[inline]
+    fn change(&self, order: Ordering, next: impl Fn(u32) -> Option<u32>) -> Result<u32, u32> {
+        let mut word = self.word.load(Ordering::Relaxed);
+        loop {
+            let count = count_of(word);
+            let changed = next(count).ok_or(count)? | (word & SLEEPERS);
+            match self
+                .word
+                .compare_exchange_weak(word, changed, order, Ordering::Relaxed)
+            {
+                Ok(before) => return Ok(before),
+                Err(found) => word = found,
+            }
+        }
+    }
+}
+
+#[cold]
+fn wake(address: *const AtomicU32) {
+    blitz_futex::wake_all(address);
+}
+
+fn count_of(word: u32) -> u32 {
+    word & MAX
+}

@@ -1,0 +1,266 @@
+//! Wait for something to be signalled.
+//!
+//! The two kinds of event are two algorithms: [`manual`] and [`auto`], with the
+//! account of each at the head of its file. This file holds the type over both.
+
+mod auto;
+mod manual;
+
+use crate::deadline;
+use crate::macros::const_unless_loom;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// A flag that threads can wait for: an *event* of Windows and .NET.
+///
+/// An event is set or not. What [`set`](Event::set) does depends on the kind:
+///
+/// | | manual reset | automatic reset |
+/// |---|---|---|
+/// | like | a gate | a turnstile |
+/// | `set` while threads wait | releases all of them; the event stays set | releases exactly one of them; the event stays unset |
+/// | `set` while nobody waits | stays set, and lets everybody through, until `reset` | stays set until one thread has come through |
+/// | `set` of a set event | does nothing | does nothing: sets are not counted |
+/// | `reset` | unsets it; threads that a `set` has released stay released | unsets it; a thread that a `set` has released stays released |
+///
+/// The names elsewhere: `CreateEvent` with `bManualReset`,
+/// `ManualResetEvent(Slim)` and `AutoResetEvent` of .NET, and the types of those
+/// names in `rsevents`.
+///
+/// What a thread did before it called `set` is visible to the threads which that
+/// `set` lets through, and to one that resets the event afterwards. This holds
+/// for a `set` of a set event, too. So a consumer may wait for an automatic
+/// event (or wait and reset a manual one), then take whatever there is, and will
+/// miss nothing.
+///
+/// An event that no thread sleeps on is set without entering the kernel. It
+/// allocates nothing.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_sync::thread::Event;
+///
+/// let start = Event::new_manual(false);
+/// std::thread::scope(|s| {
+///     for _ in 0..3 {
+///         s.spawn(|| start.wait());
+///     }
+///     start.set();
+/// });
+/// ```
+pub struct Event {
+    kind: Kind,
+}
+
+enum Kind {
+    Manual(manual::Event),
+    Auto(auto::Event),
+}
+
+impl Event {
+    const_unless_loom! {
+        /// An event with manual reset: once set, it lets everybody through until
+        /// it is reset.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use blitz_sync::thread::Event;
+        ///
+        /// static STOP: Event = Event::new_manual(false);
+        ///
+        /// STOP.set();
+        /// STOP.wait();
+        /// STOP.wait();
+        /// STOP.reset();
+        /// assert!(!STOP.is_set());
+        /// ```
+        #[inline]
+        #[must_use]
+        pub const fn new_manual(initially_set: bool) -> Self {
+            Self { kind: Kind::Manual(manual::Event::new(initially_set)) }
+        }
+    }
+
+    const_unless_loom! {
+        /// An event with automatic reset: each set lets one thread through.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use blitz_sync::thread::Event;
+        ///
+        /// static WORK: Event = Event::new_auto(false);
+        ///
+        /// WORK.set();
+        /// WORK.wait();
+        /// assert!(!WORK.is_set());
+        /// ```
+        #[inline]
+        #[must_use]
+        pub const fn new_auto(initially_set: bool) -> Self {
+            Self { kind: Kind::Auto(auto::Event::new(initially_set)) }
+        }
+    }
+
+    /// Sets the event. Never waits.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_sync::thread::Event;
+    ///
+    /// let event = Event::new_auto(false);
+    /// event.set();
+    /// event.set(); // no effect: it is set
+    /// assert!(event.try_wait());
+    /// assert!(!event.try_wait());
+    /// ```
+    #[inline]
+    pub fn set(&self) {
+        match &self.kind {
+            Kind::Manual(event) => event.set(),
+            Kind::Auto(event) => event.set(),
+        }
+    }
+
+    /// Unsets the event. Threads that were released before are not called back.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_sync::thread::Event;
+    ///
+    /// let event = Event::new_auto(true);
+    /// event.reset();
+    /// assert!(!event.try_wait());
+    /// ```
+    #[inline]
+    pub fn reset(&self) {
+        match &self.kind {
+            Kind::Manual(event) => event.reset(),
+            Kind::Auto(event) => event.reset(),
+        }
+    }
+
+    /// Whether the event is set. Looks only, and unsets nothing.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_sync::thread::Event;
+    ///
+    /// let event = Event::new_auto(true);
+    /// assert!(event.is_set());
+    /// assert!(event.is_set());
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        match &self.kind {
+            Kind::Manual(event) => event.is_set(),
+            Kind::Auto(event) => event.is_set(),
+        }
+    }
+
+    /// Goes through if the event is set, as [`wait`](Event::wait) would, and
+    /// returns whether it was. Never waits.
+    ///
+    /// An event with automatic reset is unset by this.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_sync::thread::Event;
+    ///
+    /// let event = Event::new_auto(true);
+    /// assert!(event.try_wait());
+    /// assert!(!event.try_wait());
+    /// ```
+    #[inline]
+    #[must_use = "an event with automatic reset may have been unset by this"]
+    pub fn try_wait(&self) -> bool {
+        match &self.kind {
+            Kind::Manual(event) => event.is_set(),
+            Kind::Auto(event) => event.try_wait(),
+        }
+    }
+
+    /// Waits until the event is set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_sync::thread::Event;
+    ///
+    /// let event = Event::new_auto(false);
+    /// std::thread::scope(|s| {
+    ///     s.spawn(|| event.wait());
+    ///     event.set();
+    /// });
+    /// ```
+    #[inline]
+    pub fn wait(&self) {
+        self.wait_for_set(None);
+    }
+
+    /// Waits until the event is set, for no longer than `timeout`. Returns
+    /// whether it was.
+    ///
+    /// `false` means that no `set` was spent on this thread. A `set` that comes
+    /// at the very moment at which the time is up either makes this `true` or is
+    /// left for somebody else.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_sync::thread::Event;
+    /// use std::time::Duration;
+    ///
+    /// assert!(!Event::new_manual(false).wait_timeout(Duration::from_millis(1)));
+    /// ```
+    #[inline]
+    #[must_use = "the time may be up with the event unset"]
+    pub fn wait_timeout(&self, timeout: Duration) -> bool {
+        self.try_wait() || self.wait_for_set(deadline::after(timeout))
+    }
+
+    /// Waits until the event is set, for no longer than until `deadline`.
+    /// Returns whether it was, as [`wait_timeout`](Event::wait_timeout) does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_sync::thread::Event;
+    /// use std::time::Instant;
+    ///
+    /// assert!(Event::new_manual(true).wait_until(Instant::now()));
+    /// ```
+    #[inline]
+    #[must_use = "the time may be up with the event unset"]
+    pub fn wait_until(&self, deadline: Instant) -> bool {
+        self.wait_for_set(Some(deadline))
+    }
+
+    #[inline]
+    fn wait_for_set(&self, deadline: Option<Instant>) -> bool {
+        match &self.kind {
+            Kind::Manual(event) => event.wait(deadline),
+            Kind::Auto(event) => event.wait(deadline),
+        }
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reset = match self.kind {
+            Kind::Manual(_) => "manual",
+            Kind::Auto(_) => "automatic",
+        };
+        f.debug_struct("Event")
+            .field("reset", &format_args!("{reset}"))
+            .field("is_set", &self.is_set())
+            .finish()
+    }
+}

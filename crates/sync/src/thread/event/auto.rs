@@ -1,0 +1,330 @@
+//! The event of which each set lets one thread through.
+//!
+//! # The algorithm
+//!
+//! One futex word:
+//!
+//! * `SET`, bit 0: the event is set, and waits for somebody to take it;
+//! * `waiting`: how many threads have announced that they wait;
+//! * `released`: how many of those have been released by a `set` and have not
+//!   left yet.
+//!
+//! | move | who, and when |
+//! |---|---|
+//! | clears `SET` | a thread that comes while it is set: it goes through |
+//! | `waiting + 1` | a thread that comes while it is clear |
+//! | `released + 1`, then wakes one | `set`, if `released < waiting` |
+//! | sets `SET` | `set`, otherwise |
+//! | `released - 1` and `waiting - 1` | a waiter that finds `released > 0`: it goes through |
+//! | `waiting - 1` | a waiter whose time is up and that finds `released == 0` |
+//! | clears `SET` | `reset` |
+//!
+//! While `SET` is set nobody can join the waiting, and it is set only when all
+//! of them have been released. So `SET` and an unreleased waiter exclude each
+//! other, and `set` has exactly one of two things to do.
+//!
+//! A release is for a thread that waited when `set` was called: neither a
+//! `reset` nor a thread that comes later can take it away. Which of the waiting
+//! threads takes it is open. Two sets release two waiters, even if the first of
+//! them has not got round to leaving. With nobody waiting, sets are not counted.
+//!
+//! # Why no wake-up is lost
+//!
+//! All of it is one location, and each change is a read-modify-write, so there
+//! is one order of changes that all threads agree on. If a waiter's announcement
+//! comes before a `set`, the setter counts it and wakes. If it comes after, its
+//! compare-exchange fails, and it finds `SET`. The pattern of an announcement
+//! and a check on *two* locations, which would need `SeqCst`, does not occur.
+//!
+//! Each `released + 1` is followed by a wake of one thread. A waiter falls
+//! asleep only on a word with `released == 0`, so later than every release so
+//! far has been taken; hence for each release that is not taken yet its wake is
+//! still to come, or has woken a thread that is about to look, or some waiter
+//! was awake and will look before it sleeps. Each waiter looks after *every*
+//! return from its sleep, before it thinks about the time. So one that the
+//! system had chosen for a wake, and whose time was up at that moment, takes the
+//! release and reports it, or finds that another waiter has taken it: it can not
+//! swallow it.
+//!
+//! # Order
+//!
+//! `set` always writes, with release ordering, even if the event is set: of two
+//! setters the second may have more to show. Whoever goes through does so by an
+//! acquire. As all changes are read-modify-writes, the release sequence of every
+//! earlier `set` is carried on up to it.
+//!
+//! After its read-modify-write `set` has only the address, which may be freed by
+//! then.
+//!
+//! # Limits
+//!
+//! 32,767 threads can be announced. The next one polls.
+
+use crate::deadline;
+use crate::macros::const_unless_loom;
+use crate::mutant::{self, Mutant};
+use crate::spin::Spin;
+use blitz_futex::WaitResult;
+use blitz_futex::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Instant;
+
+const SET: u32 = 1;
+/// One released waiter: bits 1 to 15.
+const RELEASED: u32 = 1 << 1;
+/// One waiter: bits 16 to 30.
+const WAITING: u32 = 1 << 16;
+/// How many of each there can be.
+const MAX: u32 = (1 << 15) - 1;
+
+pub(super) struct Event {
+    word: AtomicU32,
+}
+
+/// How an attempt to join the waiting ended.
+enum Joined {
+    /// The event was set, and this thread has taken it.
+    Through,
+    Waiting,
+    /// There is no room for one more.
+    Full,
+}
+
+impl Event {
+    const_unless_loom! {
+        pub(super) const fn new(initially_set: bool) -> Self {
+            Self { word: AtomicU32::new(if initially_set { SET } else { 0 }) }
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_set(&self) -> bool {
+        self.word.load(Ordering::Acquire) & SET != 0
+    }
+
+    #[inline]
+    pub(super) fn set(&self) {
+        let address: *const AtomicU32 = &self.word;
+        let mut word = self.word.load(Ordering::Relaxed);
+        loop {
+            let has_waiter = released(word) < waiting(word);
+            let next = if has_waiter {
+                word + RELEASED
+            } else {
+                word | SET
+            };
+            if next == word && mutant::active(Mutant::AutoEventLazySet) {
+                return;
+            }
+            match self.try_change(word, next, Ordering::Release) {
+                // `self` may be gone from here on.
+                Ok(_) if has_waiter => return wake_one(address),
+                Ok(_) => return,
+                Err(found) => word = found,
+            }
+        }
+    }
+
+    pub(super) fn reset(&self) {
+        self.word.fetch_and(!SET, Ordering::Acquire);
+    }
+
+    #[inline]
+    pub(super) fn try_wait(&self) -> bool {
+        let mut word = self.word.load(Ordering::Relaxed);
+        while word & SET != 0 {
+            match self.try_change(word, word & !SET, Ordering::Acquire) {
+                Ok(_) => return true,
+                Err(found) => word = found,
+            }
+        }
+        false
+    }
+
+    /// Returns whether this thread went through before `deadline`.
+    #[inline]
+    pub(super) fn wait(&self, deadline: Option<Instant>) -> bool {
+        self.try_wait() || self.wait_slow(deadline)
+    }
+
+    #[cold]
+    fn wait_slow(&self, deadline: Option<Instant>) -> bool {
+        let mut spin = Spin::new();
+        while spin.turn() && !deadline::is_past(deadline) {
+            if self.try_wait() {
+                return true;
+            }
+        }
+        loop {
+            match self.join() {
+                Joined::Through => return true,
+                Joined::Waiting => return self.wait_for_release(deadline),
+                Joined::Full => {
+                    if deadline::is_past(deadline) {
+                        return false;
+                    }
+                    thread::yield_now();
+                }
+            }
+        }
+    }
+
+    fn join(&self) -> Joined {
+        let mut word = self.word.load(Ordering::Relaxed);
+        loop {
+            let (next, joined) = if word & SET != 0 {
+                (word & !SET, Joined::Through)
+            } else if waiting(word) < MAX {
+                (word + WAITING, Joined::Waiting)
+            } else {
+                return Joined::Full;
+            };
+            match self.try_change(word, next, Ordering::Acquire) {
+                Ok(_) => return joined,
+                Err(found) => word = found,
+            }
+        }
+    }
+
+    /// For an announced waiter, which is not one any more when this returns.
+    fn wait_for_release(&self, deadline: Option<Instant>) -> bool {
+        let mut is_late = false;
+        let mut word = self.word.load(Ordering::Relaxed);
+        loop {
+            let drops_release = is_late && mutant::active(Mutant::AutoEventDropsRelease);
+            let goes_through = released(word) > 0 && !drops_release;
+            let next = if goes_through {
+                word - RELEASED - WAITING
+            } else if is_late {
+                word - WAITING
+            } else {
+                is_late =
+                    blitz_futex::wait_until(&self.word, word, deadline) == WaitResult::TimedOut;
+                word = self.word.load(Ordering::Relaxed);
+                continue;
+            };
+            match self.try_change(word, next, Ordering::Acquire) {
+                Ok(_) => return goes_through,
+                Err(found) => word = found,
+            }
+        }
+    }
+
+    #[inline]
+    fn try_change(&self, from: u32, to: u32, order: Ordering) -> Result<u32, u32> {
+        self.word
+            .compare_exchange_weak(from, to, order, Ordering::Relaxed)
+    }
+}
+
+#[cold]
+fn wake_one(address: *const AtomicU32) {
+    blitz_futex::wake_one(address);
+}
+
+#[inline]
+fn released(word: u32) -> u32 {
+    (word / RELEASED) & MAX
+}
+
+#[inline]
+fn waiting(word: u32) -> u32 {
+    (word / WAITING) & MAX
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// An event with so many threads waiting that no further one has room.
+    fn full() -> Event {
+        Event {
+            word: AtomicU32::new(MAX * WAITING),
+        }
+    }
+
+    #[test]
+    fn a_waiter_without_room_polls_until_its_deadline() {
+        let event = full();
+        assert!(!event.wait(Some(Instant::now() + Duration::from_millis(5))));
+        assert_eq!(event.word.load(Ordering::Relaxed), MAX * WAITING);
+    }
+
+    #[test]
+    fn a_waiter_without_room_polls_until_there_is_some() {
+        let event = full();
+        thread::scope(|s| {
+            let late = s.spawn(|| event.wait(None));
+            thread::sleep(Duration::from_millis(5));
+            assert!(!late.is_finished());
+            for _ in 0..MAX {
+                event.set();
+            }
+            assert_eq!(
+                event.word.load(Ordering::Relaxed),
+                MAX * (WAITING + RELEASED)
+            );
+            event.set();
+            assert!(late.join().unwrap());
+        });
+        assert_eq!(
+            event.word.load(Ordering::Relaxed),
+            MAX * (WAITING + RELEASED)
+        );
+    }
+
+    /// Starts `n` threads that wait, and returns when all of them have
+    /// announced it.
+    fn wait_with<'a>(
+        s: &'a thread::Scope<'a, '_>,
+        event: &'a Event,
+        n: u32,
+    ) -> Vec<thread::ScopedJoinHandle<'a, bool>> {
+        let threads = (0..n).map(|_| s.spawn(|| event.wait(None))).collect();
+        while waiting(event.word.load(Ordering::Relaxed)) < n {
+            thread::yield_now();
+        }
+        threads
+    }
+
+    #[test]
+    fn as_many_sets_release_as_many_waiters() {
+        let event = Event::new(false);
+        for _ in 0..20 {
+            thread::scope(|s| {
+                wait_with(s, &event, 8);
+                for _ in 0..8 {
+                    event.set();
+                }
+            });
+            assert_eq!(event.word.load(Ordering::Relaxed), 0);
+        }
+    }
+
+    #[test]
+    fn a_reset_takes_no_release_back() {
+        let event = Event::new(false);
+        thread::scope(|s| {
+            let threads = wait_with(s, &event, 2);
+            event.set();
+            event.reset();
+            assert!(!event.try_wait());
+            while !threads.iter().any(|thread| thread.is_finished()) {
+                thread::yield_now();
+            }
+            event.set();
+        });
+        assert_eq!(event.word.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_late_waiter_takes_a_release_that_is_there() {
+        let event = Event {
+            word: AtomicU32::new(WAITING),
+        };
+        event.set();
+        assert!(event.wait_for_release(Some(Instant::now())));
+        assert_eq!(event.word.load(Ordering::Relaxed), 0);
+    }
+}

@@ -1,0 +1,176 @@
+//! The event that stays set until it is reset.
+//!
+//! # The algorithm
+//!
+//! One futex word:
+//!
+//! * `SET`, bit 0: the event is set;
+//! * `SLEEPERS`, bit 1: somebody sleeps, or is about to, for this generation;
+//! * the *generation* above them, which counts the resets.
+//!
+//! | move | who |
+//! |---|---|
+//! | sets `SLEEPERS` | a waiter that found the event unset |
+//! | sets `SET`, and wakes all if it was clear and `SLEEPERS` is set | `set` |
+//! | clears `SET` and `SLEEPERS` and adds one to the generation | `reset` of a set event |
+//!
+//! A waiter leaves when it sees `SET`, or a generation other than the one in
+//! which it came: then the event has been set and reset meanwhile. So a `set`
+//! releases all that wait at that moment even if a `reset` follows on its heels
+//! and they run only after it.
+//!
+//! # Why no wake-up is lost
+//!
+//! All of it is one location, and each change is a read-modify-write, so there
+//! is one order of changes that all threads agree on. If a waiter's `SLEEPERS`
+//! comes before a `SET`, the setter reads it and wakes. If it comes after, its
+//! compare-exchange fails and it reads `SET`, or a later generation. A waiter
+//! falls asleep only while the word is unset and of its own generation, so the
+//! wake of the `SET` that ends that generation is still to come, and finds it
+//! asleep. A `reset` between the `SET` and its wake changes nothing about that.
+//! The wake may hit waiters of the next generation, too: they look, and go back
+//! to sleep.
+//!
+//! The pattern of an announcement and a check on *two* locations, which would
+//! need `SeqCst`, does not occur.
+//!
+//! # Order
+//!
+//! `set` always writes, with release ordering, even if the event is set: of two
+//! setters the second may have more to show. `reset` is an acquire, so whoever
+//! resets and then looks at what was prepared misses nothing that was prepared
+//! before a `set` which this `reset` undoes. Both are read-modify-writes and
+//! carry on the release sequence, so a waiter that reads a later generation has
+//! synchronised with the `set` in between.
+//!
+//! After its read-modify-write `set` has only the address, which may be freed by
+//! then. The generation wraps after 2³⁰ resets: a waiter would have to sleep
+//! through exactly so many to take the word for unchanged.
+
+use crate::deadline;
+use crate::macros::const_unless_loom;
+use crate::mutant::{self, Mutant};
+use crate::spin::Spin;
+use blitz_futex::WaitResult;
+use blitz_futex::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
+
+const SET: u32 = 1;
+const SLEEPERS: u32 = 2;
+/// One reset. All bits from here up are the generation.
+const GENERATION: u32 = 4;
+
+pub(super) struct Event {
+    word: AtomicU32,
+}
+
+impl Event {
+    const_unless_loom! {
+        pub(super) const fn new(initially_set: bool) -> Self {
+            Self { word: AtomicU32::new(if initially_set { SET } else { 0 }) }
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_set(&self) -> bool {
+        self.word.load(Ordering::Acquire) & SET != 0
+    }
+
+    #[inline]
+    pub(super) fn set(&self) {
+        let address: *const AtomicU32 = &self.word;
+        let before = self.word.fetch_or(SET, Ordering::Release);
+        // `self` may be gone from here on.
+        if before & (SET | SLEEPERS) == SLEEPERS {
+            wake_all(address);
+        }
+    }
+
+    pub(super) fn reset(&self) {
+        let mut word = self.word.load(Ordering::Relaxed);
+        while word & SET != 0 {
+            let next = next_generation(word);
+            match self
+                .word
+                .compare_exchange_weak(word, next, Ordering::Acquire, Ordering::Relaxed)
+            {
+                Ok(_) => return,
+                Err(found) => word = found,
+            }
+        }
+    }
+
+    /// Returns whether the event was set before `deadline`.
+    #[inline]
+    pub(super) fn wait(&self, deadline: Option<Instant>) -> bool {
+        self.is_set() || self.wait_slow(deadline)
+    }
+
+    #[cold]
+    fn wait_slow(&self, deadline: Option<Instant>) -> bool {
+        let mut word = self.word.load(Ordering::Acquire);
+        let arrival = generation(word);
+        let is_released = |word: u32| word & SET != 0 || generation(word) != arrival;
+
+        let mut spin = Spin::new();
+        while !is_released(word) {
+            if spin.turn() && !deadline::is_past(deadline) {
+                word = self.word.load(Ordering::Acquire);
+                continue;
+            }
+            if word & SLEEPERS == 0 {
+                if let Err(found) = self.word.compare_exchange_weak(
+                    word,
+                    word | SLEEPERS,
+                    Ordering::Relaxed,
+                    Ordering::Acquire,
+                ) {
+                    word = found;
+                    continue;
+                }
+            }
+            let result = blitz_futex::wait_until(&self.word, word | SLEEPERS, deadline);
+            word = self.word.load(Ordering::Acquire);
+            if result == WaitResult::TimedOut {
+                return is_released(word);
+            }
+        }
+        true
+    }
+}
+
+#[cold]
+fn wake_all(address: *const AtomicU32) {
+    blitz_futex::wake_all(address);
+}
+
+fn generation(word: u32) -> u32 {
+    word / GENERATION
+}
+
+/// The word after a reset.
+fn next_generation(word: u32) -> u32 {
+    let unset = word & !(SET | SLEEPERS);
+    if mutant::active(Mutant::ManualEventForgetsGeneration) {
+        unset
+    } else {
+        unset.wrapping_add(GENERATION)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_generation_wraps() {
+        let event = Event {
+            word: AtomicU32::new(!(GENERATION - 1) | SET),
+        };
+        event.reset();
+        assert_eq!(event.word.load(Ordering::Relaxed), 0);
+        assert!(!event.is_set());
+        event.set();
+        assert!(event.is_set());
+    }
+}

@@ -1,0 +1,591 @@
+//! Run something once.
+//!
+//! # The algorithm
+//!
+//! A [`Once`] is one futex word, used as four bytes of which two matter:
+//!
+//! * `STATE`: `NEW`, `RUNNING`, `POISONED` or `DONE`;
+//! * `SLEEPERS`: 0, or 1 from the moment a thread is about to sleep. It is
+//!   never taken back. A word that was slept on costs its later initialisers
+//!   one needless wake each, and there are none after `DONE`.
+//!
+//! Moves of `STATE`:
+//!
+//! | from | to | who |
+//! |---|---|---|
+//! | `NEW`, `POISONED` | `RUNNING` | a thread that wants to initialise, by compare-exchange: it has *claimed* the word |
+//! | `RUNNING` | `DONE` | the claimant, by a plain store |
+//! | `RUNNING` | `POISONED` | the claimant, when its closure unwinds or gives up |
+//!
+//! Only the claimant may write `STATE` while it is `RUNNING`, so it needs no
+//! second read-modify-write to publish the outcome: that is why the state and
+//! the sleepers are bytes of their own. A claim and a plain store cost half of
+//! what a claim and a swap do.
+//!
+//! # Why no wake-up is lost
+//!
+//! The price of the plain store is Dekker's pattern:
+//!
+//! ```text
+//! claimant                         sleeper
+//! STATE = DONE, light fence        SLEEPERS = 1, heavy fence
+//! read SLEEPERS: wake if 1         sleep if STATE is still what it was
+//! ```
+//!
+//! The two fences ([`fences`]) act together as a pair of `SeqCst` fences.
+//! If the claimant's comes first, then whatever the sleeper reads after its own
+//! includes `DONE`, so the kernel's compare fails and it does not sleep. If the
+//! sleeper's comes first, the claimant sees the 1 and wakes. A sleeper that the
+//! kernel has queued is found by the wake, and one that is not queued yet
+//! compares after the store. Each sleeper makes its own fence, even when it
+//! finds that `SLEEPERS` is 1 already: somebody else's fence says nothing about
+//! its own read of the state.
+//!
+//! A thread that waits without wanting to initialise ([`Once::wait`]) may sleep
+//! while the state is still `NEW`. The claim that follows changes the word under
+//! it and wakes nobody; the sleeper is queued and the announcement stands, so
+//! the claimant's wake finds it.
+//!
+//! # A closure that waits for itself
+//!
+//! It would sleep for ever, so it panics instead. A thread knows which of its
+//! own closures are running ([`reentrancy`]), and looks only when it is about
+//! to wait.
+//!
+//! The states are those of `std::sync::Once`; the split into a state byte and a
+//! sleepers byte is this crate's.
+
+use super::reentrancy;
+use crate::macros::const_unless_loom;
+use crate::mutant::{self, Mutant};
+use crate::spin::Spin;
+use crate::{deadline, fences};
+use blitz_futex::atomic::{AtomicU8, Ordering};
+use blitz_futex::{SplitWord, WaitResult};
+use std::fmt;
+use std::mem;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::time::{Duration, Instant};
+
+const NEW: u8 = 0;
+const RUNNING: u8 = 1;
+const POISONED: u8 = 2;
+const DONE: u8 = 3;
+
+/// Which byte of the word holds the state.
+const STATE: usize = 0;
+/// Which byte of the word tells that threads sleep.
+const SLEEPERS: usize = 1;
+
+const ONCE_POISONED: &str = "Once instance has previously been poisoned";
+
+/// A one-time initialisation.
+///
+/// The closure of the first [`call_once`](Once::call_once) runs; all later ones
+/// do not. Threads that come while it runs wait for it. When it panics, the
+/// `Once` is *poisoned*: later calls panic too, except for
+/// [`call_once_force`](Once::call_once_force), which tries again.
+///
+/// This is the interface of `parking_lot::Once` together with that of
+/// `std::sync::Once`. The two disagree in one place:
+/// [`call_once_force`](Once::call_once_force) hands the state to the closure by
+/// value, as `parking_lot` does, where the standard library hands out a
+/// reference. Closures that leave out the parameter's type compile either way.
+///
+/// A finished `Once` is recognised by one load. It is four bytes large.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_sync::thread::Once;
+///
+/// static START: Once = Once::new();
+///
+/// START.call_once(|| println!("once"));
+/// START.call_once(|| println!("never"));
+/// assert!(START.is_completed());
+/// ```
+pub struct Once {
+    word: SplitWord,
+}
+
+/// How far a [`Once`] has come.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_sync::thread::{Once, OnceState};
+///
+/// let once = Once::new();
+/// assert_eq!(once.state(), OnceState::New);
+/// once.call_once(|| assert_eq!(once.state(), OnceState::InProgress));
+/// assert_eq!(once.state(), OnceState::Done);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnceState {
+    /// No closure has run yet.
+    New,
+    /// The last closure that ran has panicked.
+    Poisoned,
+    /// A closure is running.
+    InProgress,
+    /// A closure has finished.
+    Done,
+}
+
+impl OnceState {
+    /// Whether the last closure panicked. `parking_lot`'s name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_sync::thread::Once;
+    ///
+    /// assert!(!Once::new().state().poisoned());
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn poisoned(self) -> bool {
+        self == Self::Poisoned
+    }
+
+    /// Whether the last closure panicked. The standard library's name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_sync::thread::Once;
+    ///
+    /// let once = Once::new();
+    /// once.call_once_force(|state| assert!(!state.is_poisoned()));
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn is_poisoned(&self) -> bool {
+        self.poisoned()
+    }
+
+    /// Whether a closure has finished.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_sync::thread::Once;
+    ///
+    /// let once = Once::new();
+    /// once.call_once(|| ());
+    /// assert!(once.state().done());
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn done(self) -> bool {
+        self == Self::Done
+    }
+
+    fn from_byte(byte: u8) -> Self {
+        match byte {
+            NEW => Self::New,
+            RUNNING => Self::InProgress,
+            POISONED => Self::Poisoned,
+            _ => Self::Done,
+        }
+    }
+}
+
+impl Once {
+    const_unless_loom! {
+        /// A `Once` that has not run.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use blitz_sync::thread::Once;
+        ///
+        /// static START: Once = Once::new();
+        /// assert!(!START.is_completed());
+        /// ```
+        #[inline]
+        #[must_use]
+        pub const fn new() -> Self {
+            Self { word: SplitWord::new([NEW, 0, 0, 0]) }
+        }
+    }
+
+    /// Runs `f`, unless a closure has run already.
+    ///
+    /// When this returns, some closure has finished, and what it wrote is
+    /// visible here.
+    ///
+    /// # Panics
+    ///
+    /// When `f` panics (which poisons the `Once`), when the `Once` is poisoned,
+    /// and when it is called from within its own closure, where it could only
+    /// wait for ever.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_sync::thread::Once;
+    ///
+    /// let once = Once::new();
+    /// let mut runs = 0;
+    /// once.call_once(|| runs += 1);
+    /// once.call_once(|| runs += 1);
+    /// assert_eq!(runs, 1);
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn call_once<F: FnOnce()>(&self, f: F) {
+        if !self.is_completed() {
+            let mut f = Some(f);
+            self.initialise(OnPoison::Panic(ONCE_POISONED), &mut |_| {
+                run(&mut f, |f| f())
+            });
+        }
+    }
+
+    /// Runs `f`, unless a closure has *finished* already: a poisoned `Once` gets
+    /// another chance.
+    ///
+    /// `f` is told whether it is such a chance.
+    ///
+    /// # Panics
+    ///
+    /// When `f` panics (which poisons the `Once`), and when it is called from
+    /// within its own closure.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_sync::thread::Once;
+    /// use std::panic::catch_unwind;
+    ///
+    /// static START: Once = Once::new();
+    ///
+    /// catch_unwind(|| START.call_once(|| panic!("no luck"))).unwrap_err();
+    /// catch_unwind(|| START.call_once(|| ())).unwrap_err();
+    /// START.call_once_force(|state| assert!(state.is_poisoned()));
+    /// START.call_once(|| unreachable!());
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn call_once_force<F: FnOnce(OnceState)>(&self, f: F) {
+        if !self.is_completed() {
+            let mut f = Some(f);
+            self.initialise(OnPoison::Retry, &mut |state| run(&mut f, |f| f(state)));
+        }
+    }
+
+    /// Whether a closure has finished. If so, what it wrote is visible here.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_sync::thread::Once;
+    ///
+    /// let once = Once::new();
+    /// once.call_once(|| assert!(!once.is_completed()));
+    /// assert!(once.is_completed());
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn is_completed(&self) -> bool {
+        self.state_byte().load(Ordering::Acquire) == DONE
+    }
+
+    /// How far this `Once` has come. It may have come further by the time the
+    /// caller looks at the answer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_sync::thread::{Once, OnceState};
+    ///
+    /// assert_eq!(Once::new().state(), OnceState::New);
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn state(&self) -> OnceState {
+        OnceState::from_byte(self.state_byte().load(Ordering::Acquire))
+    }
+
+    /// Waits until a closure has finished. It runs none itself.
+    ///
+    /// # Panics
+    ///
+    /// When the `Once` is or becomes poisoned, and when it is called from within
+    /// its own closure.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_sync::thread::Once;
+    ///
+    /// let ready = Once::new();
+    /// std::thread::scope(|s| {
+    ///     s.spawn(|| ready.wait());
+    ///     ready.call_once(|| ());
+    /// });
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn wait(&self) {
+        self.wait_for_outcome(OnPoison::Panic(ONCE_POISONED), None);
+    }
+
+    /// Waits until a closure has finished, through any number of panics.
+    ///
+    /// # Panics
+    ///
+    /// When it is called from within its own closure.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_sync::thread::Once;
+    /// use std::panic::catch_unwind;
+    ///
+    /// static READY: Once = Once::new();
+    ///
+    /// std::thread::scope(|s| {
+    ///     s.spawn(|| READY.wait_force());
+    ///     catch_unwind(|| READY.call_once(|| panic!("not yet"))).unwrap_err();
+    ///     READY.call_once_force(|_| ());
+    /// });
+    /// ```
+    #[inline]
+    #[track_caller]
+    pub fn wait_force(&self) {
+        self.wait_for_outcome(OnPoison::Retry, None);
+    }
+
+    /// Waits until a closure has finished, for no longer than `timeout`.
+    /// Returns whether one has.
+    ///
+    /// # Panics
+    ///
+    /// When the `Once` is or becomes poisoned.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_sync::thread::Once;
+    /// use std::time::Duration;
+    ///
+    /// assert!(!Once::new().wait_timeout(Duration::from_millis(1)));
+    /// ```
+    #[inline]
+    #[track_caller]
+    #[must_use = "the time may be up with the closure not finished"]
+    pub fn wait_timeout(&self, timeout: Duration) -> bool {
+        self.is_completed()
+            || self.wait_for_outcome(OnPoison::Panic(ONCE_POISONED), deadline::after(timeout))
+    }
+
+    /// Waits until a closure has finished, for no longer than until `deadline`.
+    /// Returns whether one has.
+    ///
+    /// # Panics
+    ///
+    /// When the `Once` is or becomes poisoned.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_sync::thread::Once;
+    /// use std::time::Instant;
+    ///
+    /// assert!(!Once::new().wait_until(Instant::now()));
+    /// ```
+    #[inline]
+    #[track_caller]
+    #[must_use = "the time may be up with the closure not finished"]
+    pub fn wait_until(&self, deadline: Instant) -> bool {
+        self.wait_for_outcome(OnPoison::Panic(ONCE_POISONED), Some(deadline))
+    }
+}
+
+/// What a thread that finds the `Once` poisoned does.
+#[derive(Clone, Copy)]
+pub(super) enum OnPoison {
+    /// Carries on as if it were new.
+    Retry,
+    /// Panics with this message.
+    Panic(&'static str),
+}
+
+/// The right, and the duty, to bring a [`Once`] out of `RUNNING`. Dropped
+/// without [`complete`](Claim::complete), it poisons the `Once`.
+pub(super) struct Claim<'a> {
+    once: &'a Once,
+    before: u8,
+}
+
+impl Claim<'_> {
+    /// What was claimed: `New` or `Poisoned`.
+    pub(super) fn before(&self) -> OnceState {
+        OnceState::from_byte(self.before)
+    }
+
+    /// The initialisation has succeeded.
+    #[inline]
+    pub(super) fn complete(self) {
+        self.once.publish(DONE);
+        mem::forget(self);
+    }
+}
+
+impl Drop for Claim<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.once.publish(POISONED);
+    }
+}
+
+// The protocol. The two primitives built on `Once` use these as well.
+impl Once {
+    /// Claims a new `Once` if that needs no waiting.
+    #[inline]
+    pub(super) fn try_claim(&self) -> Option<Claim<'_>> {
+        self.state_byte()
+            .compare_exchange(NEW, RUNNING, Ordering::Acquire, Ordering::Relaxed)
+            .ok()
+            .map(|before| Claim { once: self, before })
+    }
+
+    /// Claims the `Once`, or returns `None` once it is done.
+    #[cold]
+    #[track_caller]
+    pub(super) fn claim(&self, on_poison: OnPoison) -> Option<Claim<'_>> {
+        let mut spin = Spin::new();
+        loop {
+            match self.state_byte().load(Ordering::Acquire) {
+                DONE => return None,
+                RUNNING => {
+                    self.refuse_to_wait_for_itself();
+                    if !spin.turn() {
+                        self.sleep_while(RUNNING, None);
+                    }
+                }
+                before => {
+                    self.check_poison(before, on_poison);
+                    let byte = self.state_byte();
+                    if byte
+                        .compare_exchange(before, RUNNING, Ordering::Acquire, Ordering::Relaxed)
+                        .is_ok()
+                    {
+                        return Some(Claim { once: self, before });
+                    }
+                }
+            }
+        }
+    }
+
+    #[cold]
+    #[track_caller]
+    fn initialise(&self, on_poison: OnPoison, f: &mut dyn FnMut(OnceState)) {
+        if let Some(claim) = self.claim(on_poison) {
+            reentrancy::enter(self, || f(claim.before()));
+            claim.complete();
+        }
+    }
+
+    /// Waits for `DONE`. Returns whether that came before `deadline`.
+    #[track_caller]
+    pub(super) fn wait_for_outcome(&self, on_poison: OnPoison, deadline: Option<Instant>) -> bool {
+        let mut spin = Spin::new();
+        loop {
+            let state = self.state_byte().load(Ordering::Acquire);
+            if state == DONE {
+                return true;
+            }
+            self.check_poison(state, on_poison);
+            if deadline.is_none() && state == RUNNING {
+                self.refuse_to_wait_for_itself();
+            }
+            if spin.turn() && !deadline::is_past(deadline) {
+                continue;
+            }
+            if self.sleep_while(state, deadline) == WaitResult::TimedOut {
+                return self.is_completed();
+            }
+        }
+    }
+
+    /// Leaves `RUNNING`, and wakes those who slept on it. For the claimant.
+    #[inline]
+    fn publish(&self, outcome: u8) {
+        if mutant::active(Mutant::OnceRelaxedPublish) {
+            self.state_byte().store(outcome, Ordering::Relaxed);
+        } else {
+            fences::publish(self.state_byte(), outcome);
+        }
+        let is_silent = outcome == POISONED && mutant::active(Mutant::OnceSilentPoison);
+        if self.sleepers_byte().load(Ordering::SeqCst) != 0 && !is_silent {
+            wake_sleepers(&self.word);
+        }
+    }
+
+    /// Announces a sleeper, then sleeps if the state is still `state`.
+    #[cold]
+    fn sleep_while(&self, state: u8, deadline: Option<Instant>) -> WaitResult {
+        self.sleepers_byte().store(1, Ordering::SeqCst);
+        fences::heavy();
+        self.word.wait_until([state, 1, 0, 0], deadline)
+    }
+
+    #[inline]
+    #[track_caller]
+    fn check_poison(&self, state: u8, on_poison: OnPoison) {
+        if let (POISONED, OnPoison::Panic(message)) = (state, on_poison) {
+            panic!("{message}");
+        }
+    }
+
+    /// Called by a thread that found the state `RUNNING` and is about to wait.
+    #[track_caller]
+    fn refuse_to_wait_for_itself(&self) {
+        assert!(
+            !reentrancy::is_inside(self),
+            "one-time initialisation waits for itself: it was called again by its own closure"
+        );
+    }
+
+    #[inline(always)]
+    fn state_byte(&self) -> &AtomicU8 {
+        self.word.byte(STATE)
+    }
+
+    #[inline(always)]
+    fn sleepers_byte(&self) -> &AtomicU8 {
+        self.word.byte(SLEEPERS)
+    }
+}
+
+#[cold]
+fn wake_sleepers(word: &SplitWord) {
+    SplitWord::wake_all(word);
+}
+
+/// Calls a closure that can be called once, through a reference.
+fn run<F, R>(f: &mut Option<F>, call: impl FnOnce(F) -> R) -> R {
+    call(f.take().expect("a claim is made once per call"))
+}
+
+impl Default for Once {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Once {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Once")
+            .field("state", &self.state())
+            .finish()
+    }
+}
+
+// A panic leaves a poisoned `Once` behind, which tells whoever comes next.
+impl UnwindSafe for Once {}
+impl RefUnwindSafe for Once {}

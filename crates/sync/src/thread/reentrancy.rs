@@ -1,0 +1,64 @@
+//! Which one-time initialisations is this thread inside of?
+//!
+//! A closure that waits for the very initialisation it is part of waits for
+//! ever. To notice it, each thread keeps a list of the initialisations whose
+//! closures it is running, innermost first. The entries live on the stack of
+//! the call that runs the closure, so nothing is allocated; an entry costs a
+//! few moves on a path that is taken once. The list is read only by a thread
+//! that is about to wait.
+
+use super::Once;
+use std::cell::Cell;
+use std::ptr;
+
+#[cfg(not(loom))]
+thread_local! {
+    static INNERMOST: Cell<*const Entry> = const { Cell::new(ptr::null()) };
+}
+
+// Every thread of a model has its own list here, too.
+#[cfg(loom)]
+loom::thread_local! {
+    static INNERMOST: Cell<*const Entry> = Cell::new(ptr::null());
+}
+
+struct Entry {
+    once: *const Once,
+    outer: *const Entry,
+}
+
+/// Takes the innermost entry off the list, also when its closure unwinds.
+struct Leave {
+    outer: *const Entry,
+}
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        INNERMOST.with(|innermost| innermost.set(self.outer));
+    }
+}
+
+/// Runs `f`, listed as the closure of `once`.
+pub(super) fn enter<R>(once: &Once, f: impl FnOnce() -> R) -> R {
+    let outer = INNERMOST.with(Cell::get);
+    let entry = Entry { once, outer };
+    INNERMOST.with(|innermost| innermost.set(&entry));
+    let _leave = Leave { outer };
+    f()
+}
+
+/// Whether this thread is running the closure of `once`.
+pub(super) fn is_inside(once: &Once) -> bool {
+    let mut next = INNERMOST.with(Cell::get);
+    // SAFETY: every entry on the list belongs to a call of `enter` that this
+    // thread has not left: `Leave` takes the entry off the list before its
+    // stack frame goes. So a pointer on the list is null or points to a live
+    // entry, which nobody changes.
+    while let Some(entry) = unsafe { next.as_ref() } {
+        if ptr::eq(entry.once, once) {
+            return true;
+        }
+        next = entry.outer;
+    }
+    false
+}

@@ -1,0 +1,189 @@
+//! Wait until everybody else has left.
+//!
+//! A [`Countdown`] of the members, shared by all of them. Zero is final: when
+//! the last member has left, nobody is there who could be cloned. The one way to
+//! come back, after a wait that timed out, checks that in the same step in which
+//! it counts.
+
+use super::countdown::Countdown;
+use crate::deadline;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A group of threads that can be waited for.
+///
+/// Each clone is a member; dropping it leaves the group, also when a panic does
+/// the dropping. [`wait`](WaitGroup::wait) leaves and waits for the others. What
+/// a member did before it left is visible to those who have waited.
+///
+/// This is the interface of `crossbeam_utils::sync::WaitGroup`, and timed waits.
+/// It is the one primitive of this family that allocates: once, in `new`.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_sync::thread::WaitGroup;
+///
+/// let group = WaitGroup::new();
+/// for _ in 0..4 {
+///     let member = group.clone();
+///     std::thread::spawn(move || {
+///         // do some work
+///         drop(member);
+///     });
+/// }
+/// group.wait();
+/// ```
+pub struct WaitGroup {
+    members: Arc<Countdown>,
+}
+
+impl WaitGroup {
+    /// A group with one member.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_sync::thread::WaitGroup;
+    ///
+    /// WaitGroup::new().wait(); // nobody else is in it
+    /// ```
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            members: Arc::new(Countdown::new(1)),
+        }
+    }
+
+    /// Leaves the group and waits until everybody has left.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_sync::thread::WaitGroup;
+    ///
+    /// let group = WaitGroup::new();
+    /// let other = group.clone();
+    /// let thread = std::thread::spawn(move || other.wait());
+    /// group.wait(); // both go on only when both have come this far
+    /// thread.join().unwrap();
+    /// ```
+    pub fn wait(self) {
+        self.leave().wait(None);
+    }
+
+    /// Leaves the group and waits until everybody has left, for no longer than
+    /// `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// When the time is up, joins the group again and returns that membership.
+    /// This happens only if the group has never been empty, so nobody was told
+    /// meanwhile that all had left.
+    ///
+    /// # Panics
+    ///
+    /// As for [`clone`](WaitGroup::clone), when it joins again.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_sync::thread::WaitGroup;
+    /// use std::time::Duration;
+    ///
+    /// let group = WaitGroup::new();
+    /// let other = group.clone();
+    /// let group = group.wait_timeout(Duration::from_millis(1)).unwrap_err();
+    /// drop(other);
+    /// assert!(group.wait_timeout(Duration::from_millis(1)).is_ok());
+    /// ```
+    pub fn wait_timeout(self, timeout: Duration) -> Result<(), Self> {
+        self.wait_or_rejoin(deadline::after(timeout))
+    }
+
+    /// Leaves the group and waits until everybody has left, for no longer than
+    /// until `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`wait_timeout`](WaitGroup::wait_timeout).
+    ///
+    /// # Panics
+    ///
+    /// As for [`clone`](WaitGroup::clone), when it joins again.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_sync::thread::WaitGroup;
+    /// use std::time::Instant;
+    ///
+    /// let group = WaitGroup::new();
+    /// assert!(group.wait_until(Instant::now()).is_ok());
+    /// ```
+    pub fn wait_until(self, deadline: Instant) -> Result<(), Self> {
+        self.wait_or_rejoin(Some(deadline))
+    }
+
+    fn wait_or_rejoin(self, deadline: Option<Instant>) -> Result<(), Self> {
+        let members = self.leave();
+        if members.wait(deadline) {
+            return Ok(());
+        }
+        match members.add_unless_zero() {
+            Ok(()) => Err(Self { members }),
+            // The others left at the last moment, so the wait has succeeded.
+            Err(0) => Ok(()),
+            Err(_) => too_many(),
+        }
+    }
+
+    fn leave(self) -> Arc<Countdown> {
+        Arc::clone(&self.members)
+    }
+}
+
+impl Clone for WaitGroup {
+    /// A new member of the same group.
+    ///
+    /// # Panics
+    ///
+    /// When the group has 2³¹ − 1 members.
+    #[track_caller]
+    fn clone(&self) -> Self {
+        if self.members.add_unless_zero().is_err() {
+            too_many();
+        }
+        Self {
+            members: Arc::clone(&self.members),
+        }
+    }
+}
+
+#[cold]
+#[track_caller]
+fn too_many() -> ! {
+    panic!("too many members in a wait group");
+}
+
+impl Drop for WaitGroup {
+    fn drop(&mut self) {
+        let left = self.members.subtract(1);
+        debug_assert!(left.is_ok(), "a member leaves once");
+    }
+}
+
+impl Default for WaitGroup {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for WaitGroup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WaitGroup")
+            .field("count", &self.members.count())
+            .finish()
+    }
+}
