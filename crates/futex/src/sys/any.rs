@@ -71,3 +71,99 @@ fn wait_in_slices(words: &[(&AtomicU32, u32)], deadline: Option<Instant>) -> Wai
         slice = (slice * 2).min(LONGEST_SLICE);
     }
 }
+
+/// On systems that can wait on many words themselves, nothing but these tests
+/// comes here.
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+    use std::thread;
+
+    use super::*;
+    use crate::sys::wake;
+    use crate::word::Word;
+
+    const FOREVER: Duration = Duration::from_secs(60);
+
+    fn wake_all(word: &AtomicU32, scope: Scope) -> usize {
+        wake(word.address(), usize::MAX, scope)
+    }
+
+    fn list(words: &[AtomicU32]) -> Vec<(&AtomicU32, u32)> {
+        words.iter().map(|word| (word, 0)).collect()
+    }
+
+    #[test]
+    fn a_change_of_each_word_ends_the_sleep() {
+        for scope in [Scope::Private, Scope::Shared] {
+            for chosen in 0..4 {
+                let words: [AtomicU32; 4] = Default::default();
+                thread::scope(|s| {
+                    let deadline = Instant::now() + FOREVER;
+                    let words = &words;
+                    let sleeper = s.spawn(move || wait_any(&list(words), Some(deadline), scope));
+                    thread::sleep(Duration::from_millis(5 * chosen as u64));
+                    words[chosen].store(1, Ordering::SeqCst);
+                    wake_all(&words[chosen], scope);
+                    assert_eq!(sleeper.join().unwrap().index(), Some(chosen));
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn a_wake_without_a_change_ends_the_sleep_in_this_process() {
+        let words: [AtomicU32; 3] = Default::default();
+        for chosen in [2, 0, 1] {
+            thread::scope(|s| {
+                let words = &words;
+                let sleeper = s.spawn(move || wait_any(&list(words), None, Scope::Private));
+                while wake(words[chosen].address(), 1, Scope::Private) == 0 {
+                    thread::yield_now();
+                }
+                assert_eq!(sleeper.join().unwrap(), WaitAny::Woken(chosen));
+            });
+            assert_eq!(wake_all(&words[chosen], Scope::Private), 0);
+        }
+    }
+
+    #[test]
+    fn deadlines_and_values_are_looked_at_in_order() {
+        let words: [AtomicU32; 3] = Default::default();
+        for scope in [Scope::Private, Scope::Shared] {
+            let deadline = Instant::now() + Duration::from_millis(10);
+            let result = wait_any(&list(&words), Some(deadline), scope);
+            assert_eq!(result, WaitAny::TimedOut);
+            assert!(Instant::now() >= deadline);
+            let wrong = [(&words[0], 0), (&words[1], 1)];
+            let result = wait_any(&wrong, Some(deadline), scope);
+            assert_eq!(result, WaitAny::ValueChanged(1));
+        }
+    }
+
+    #[test]
+    fn no_wake_up_is_lost_between_many_words() {
+        const ROUNDS: u32 = 2000;
+        let words: [AtomicU32; 3] = Default::default();
+        thread::scope(|s| {
+            for word in &words {
+                s.spawn(|| {
+                    for _ in 0..ROUNDS {
+                        word.fetch_add(1, Ordering::Release);
+                        wake_all(word, Scope::Private);
+                    }
+                });
+            }
+            let mut seen = [0; 3];
+            while seen != [ROUNDS; 3] {
+                let list: Vec<_> = words.iter().zip(seen).collect();
+                let deadline = Some(Instant::now() + FOREVER);
+                let result = wait_any(&list, deadline, Scope::Private);
+                assert_ne!(result, WaitAny::TimedOut, "a wake-up was lost");
+                for (word, seen) in words.iter().zip(&mut seen) {
+                    *seen = word.load(Ordering::Acquire);
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,79 @@
+//! What several test files need. Not every file needs everything.
+#![allow(dead_code)]
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Nothing in the tests takes this long, however busy the machine is.
+pub const FOREVER: Duration = Duration::from_secs(60);
+
+pub fn in_forever() -> Instant {
+    Instant::now() + FOREVER
+}
+
+/// Polls until the condition holds.
+#[track_caller]
+pub fn eventually(mut condition: impl FnMut() -> bool) {
+    let deadline = in_forever();
+    while !condition() {
+        assert!(Instant::now() < deadline, "it never came true");
+        thread::sleep(Duration::from_micros(200));
+    }
+}
+
+/// Threads that say who they are just before they go to sleep.
+pub struct Bedroom {
+    ids: Vec<AtomicU32>,
+}
+
+impl Bedroom {
+    pub fn new(beds: usize) -> Self {
+        Self {
+            ids: (0..beds).map(|_| AtomicU32::new(0)).collect(),
+        }
+    }
+
+    /// The calling thread will sleep next. (It must not sleep before that.)
+    pub fn enter(&self, bed: usize) {
+        self.ids[bed].store(thread_id(), Ordering::SeqCst);
+    }
+
+    /// Waits until all beds are taken and all threads in them sleep. Where
+    /// nobody can tell, it gives them time.
+    pub fn wait_until_asleep(&self) {
+        eventually(|| self.ids.iter().all(|id| id.load(Ordering::SeqCst) != 0));
+        let all_sleep = || {
+            let mut ids = self.ids.iter().map(|id| id.load(Ordering::SeqCst));
+            ids.all(|id| sleeps("self", id))
+        };
+        // Twice, for a thread may sleep for a moment on its way to bed.
+        eventually(|| all_sleep() && all_sleep());
+    }
+}
+
+#[cfg(target_os = "linux")]
+pub fn thread_id() -> u32 {
+    // SAFETY: the call takes nothing and can not fail.
+    let id = unsafe { libc::syscall(libc::SYS_gettid) };
+    u32::try_from(id).unwrap()
+}
+
+#[cfg(target_os = "linux")]
+pub fn sleeps(process: &str, thread: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/task/{thread}/stat")).unwrap();
+    // "id (name) state …", and the name may contain anything.
+    let (_, rest) = stat.rsplit_once(')').unwrap();
+    rest.trim_start().starts_with('S')
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn thread_id() -> u32 {
+    1
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn sleeps(_process: &str, _thread: u32) -> bool {
+    thread::sleep(Duration::from_millis(50));
+    true
+}
