@@ -138,11 +138,12 @@ impl Table {
     }
 }
 
-/// Which bucket an address belongs to: Fibonacci hashing, so that words in a
-/// row spread.
+/// Which bucket an address belongs to. A multiplication spreads words that lie
+/// in a row (Fibonacci hashing); another one maps 32 of its bits to a bucket.
 fn bucket_of(address: usize) -> usize {
     const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
-    ((address as u64).wrapping_mul(GOLDEN) >> 32) as usize % BUCKETS
+    let hash = (address as u64).wrapping_mul(GOLDEN) >> 32;
+    ((hash * BUCKETS as u64) >> 32) as usize
 }
 
 fn sleep<W: Word>(bucket: &Bucket, words: &[(&W, u32)], deadline: Option<Instant>) -> WaitAny {
