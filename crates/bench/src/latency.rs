@@ -1,0 +1,105 @@
+//! How long each single operation waited.
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The longest wait that is told apart from longer ones.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// A histogram of waits, three significant digits, up to one minute. Each
+/// thread records into its own; they are merged after the clock has stopped.
+#[derive(Clone, Debug)]
+pub struct Waits(Histogram<u64>);
+
+/// Percentiles of the wait, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Half of all waits were no longer than this.
+    pub p50_ns: f64,
+    /// 99 of 100 waits were no longer than this.
+    pub p99_ns: f64,
+    /// 999 of 1000 waits were no longer than this.
+    pub p99_9_ns: f64,
+    /// The longest wait of all: the figure that shows starvation.
+    pub max_ns: f64,
+}
+
+impl Waits {
+    /// An empty histogram with all its memory in place, so that recording
+    /// never allocates.
+    pub fn new() -> Waits {
+        let longest = LONGEST.as_nanos() as u64;
+        Waits(Histogram::new_with_bounds(1, longest, 3).expect("the bounds are valid"))
+    }
+
+    /// Records one wait.
+    #[inline]
+    pub fn record(&mut self, wait: Duration) {
+        self.0.saturating_record(wait.as_nanos() as u64);
+    }
+
+    /// Adds another thread's waits.
+    pub fn merge(&mut self, other: &Waits) {
+        self.0.add(&other.0).expect("all histograms are alike");
+    }
+
+    /// How many waits were recorded.
+    pub fn count(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// The percentiles, never below one nanosecond.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let mut waits = blitz_bench::Waits::new();
+    /// for ns in 1..=1000 {
+    ///     waits.record(Duration::from_nanos(ns));
+    /// }
+    /// let latency = waits.latency();
+    /// assert_eq!((latency.p50_ns, latency.p99_ns, latency.max_ns), (500.0, 990.0, 1000.0));
+    /// ```
+    pub fn latency(&self) -> Latency {
+        let at = |quantile| self.0.value_at_quantile(quantile).max(1) as f64;
+        Latency {
+            p50_ns: at(0.5),
+            p99_ns: at(0.99),
+            p99_9_ns: at(0.999),
+            max_ns: self.0.max().max(1) as f64,
+        }
+    }
+}
+
+impl Default for Waits {
+    fn default() -> Waits {
+        Waits::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merging_keeps_every_wait() {
+        let mut ours = Waits::new();
+        let mut theirs = Waits::new();
+        for ns in 1..=500 {
+            ours.record(Duration::from_nanos(ns));
+            theirs.record(Duration::from_nanos(500 + ns));
+        }
+        ours.merge(&theirs);
+        assert_eq!(ours.count(), 1000);
+        assert_eq!(ours.latency().p50_ns, 500.0);
+    }
+
+    #[test]
+    fn absurd_waits_are_kept_at_the_limit() {
+        let mut waits = Waits::new();
+        waits.record(Duration::from_secs(3600));
+        waits.record(Duration::ZERO);
+        assert!(waits.latency().max_ns >= 6.0e10);
+        assert_eq!(waits.latency().p50_ns, 1.0);
+    }
+}

@@ -1,0 +1,41 @@
+//! blitz-io measured against the best other library, in one process.
+//!
+//! A [`Scenario`] is one job with its contenders: us and the peers that can do
+//! it. [`runner::run`] lets them take turns, verifies every iteration's work
+//! and returns the samples. A [`Document`] holds the figures; [`report`] turns
+//! it into a table, a page or a comparison with an older run.
+//!
+//! ```
+//! use std::sync::atomic::AtomicBool;
+//! use blitz_bench::{Document, Settings, runner, scenarios};
+//!
+//! let mut chosen = scenarios::registry();
+//! chosen.retain(|scenario| scenario.id == "mutex_uncontended");
+//! let settings = Settings { iterations: 2, ..Settings::QUICK };
+//! let outcome = runner::run(&chosen, &settings, &AtomicBool::new(false), &mut ());
+//! let document = Document::new(&outcome, &settings);
+//! assert!(document.benchmarks["mutex_uncontended"].ours.ns_per_op > 0.0);
+//! ```
+//!
+//! The `blitz` command is this library with a command line.
+
+mod alloc;
+mod latency;
+mod machine;
+pub mod report;
+pub mod runner;
+pub mod scenario;
+pub mod scenarios;
+mod settings;
+pub mod stats;
+pub mod team;
+mod work;
+
+pub use alloc::{CountingAllocator, Memory};
+pub use latency::{Latency, Waits};
+pub use machine::Machine;
+pub use report::document::Document;
+pub use runner::Outcome;
+pub use scenario::{Contender, Context, Sample, Scenario};
+pub use settings::Settings;
+pub use work::{Section, Work};

@@ -1,0 +1,195 @@
+//! This run against an older one.
+//!
+//! The two were not measured together, so their samples are drawn separately,
+//! and the machine may have been in another mood. The peers tell: their code
+//! did not change between the runs, so a row where they moved as we did says
+//! more about the machine than about us.
+
+use comfy_table::Cell;
+
+use super::document::{Document, Figures, Row};
+use super::table::{Style, empty, header, right};
+use super::{figure, range, times};
+use crate::stats::{Verdict, unpaired_ratio};
+
+/// One row of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// The scenario.
+    pub id: String,
+    /// Our figure in the older run, in nanoseconds.
+    pub then_ns: f64,
+    /// Our figure in this run, in nanoseconds.
+    pub now_ns: f64,
+    /// `now / then`: below 1, we got faster.
+    pub change: f64,
+    /// The 95 % interval of `change`, where the older run kept its samples.
+    pub interval: Option<[f64; 2]>,
+    /// The same ratio for the peers in both runs, as a geometric mean.
+    pub peers: Option<f64>,
+}
+
+/// What became of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// The interval lies below 1.
+    Faster,
+    /// The interval lies above 1.
+    Slower,
+    /// The interval holds 1.
+    Same,
+    /// There is no interval to judge by.
+    Unknown,
+}
+
+impl Judgement {
+    fn word(self) -> &'static str {
+        match self {
+            Judgement::Faster => "faster",
+            Judgement::Slower => "slower",
+            Judgement::Same => "no difference",
+            Judgement::Unknown => "no samples to judge by",
+        }
+    }
+}
+
+impl Change {
+    fn new(id: &str, then: &Row, now: &Row) -> Change {
+        let compares = now.compares;
+        let ratio = |a: &Figures, b: &Figures| a.compared(compares) / b.compared(compares);
+        let peers: Vec<f64> = now
+            .peers
+            .iter()
+            .filter_map(|(name, figures)| Some(ratio(figures, then.peers.get(name)?).ln()))
+            .collect();
+        let mean = peers.iter().sum::<f64>() / peers.len() as f64;
+        Change {
+            id: id.to_owned(),
+            then_ns: then.ours.compared(compares),
+            now_ns: now.ours.compared(compares),
+            change: ratio(&now.ours, &then.ours),
+            interval: interval(then, now),
+            peers: (!peers.is_empty()).then(|| mean.exp()),
+        }
+    }
+
+    /// What the interval says.
+    pub fn judgement(&self) -> Judgement {
+        let Some([low, high]) = self.interval else {
+            return Judgement::Unknown;
+        };
+        match (crate::stats::Interval { low, high }).verdict() {
+            Verdict::Below => Judgement::Faster,
+            Verdict::Above => Judgement::Slower,
+            Verdict::Tie => Judgement::Same,
+        }
+    }
+}
+
+fn interval(then: &Row, now: &Row) -> Option<[f64; 2]> {
+    let (then_samples, now_samples) = (&then.ours.samples, &now.ours.samples);
+    if then_samples.is_empty() || now_samples.is_empty() || then.compares != now.compares {
+        return None;
+    }
+    let interval = unpaired_ratio(now_samples, then_samples);
+    Some([interval.low, interval.high])
+}
+
+/// Two runs, row by row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// Rows in both.
+    pub changes: Vec<Change>,
+    /// Rows only in this run.
+    pub only_now: Vec<String>,
+    /// Rows only in the older run.
+    pub only_then: Vec<String>,
+    /// Why the two can hardly be compared, if there is a reason.
+    pub warnings: Vec<String>,
+}
+
+impl Comparison {
+    /// Compares `now` with `then`.
+    pub fn new(then: &Document, now: &Document) -> Comparison {
+        let (old, new) = (&then.benchmarks, &now.benchmarks);
+        let missing = |from: &indexmap::IndexMap<String, Row>,
+                       other: &indexmap::IndexMap<String, Row>| {
+            let names = from.keys().filter(|id| !other.contains_key(*id));
+            names.cloned().collect()
+        };
+        Comparison {
+            changes: new
+                .iter()
+                .filter_map(|(id, row)| Some(Change::new(id, old.get(id)?, row)))
+                .collect(),
+            only_now: missing(new, old),
+            only_then: missing(old, new),
+            warnings: warnings(then, now),
+        }
+    }
+
+    /// The comparison as a table with notes below.
+    pub fn render(&self, style: Style) -> String {
+        let mut table = empty(style);
+        table.set_header(header(
+            &[
+                "scenario",
+                "then",
+                "now",
+                "change",
+                "95 %",
+                "judgement",
+                "peers",
+            ],
+            &[1, 2, 3, 6],
+        ));
+        for change in &self.changes {
+            table.add_row(vec![
+                Cell::new(&change.id),
+                right(format!("{} ns", figure(change.then_ns))),
+                right(format!("{} ns", figure(change.now_ns))),
+                right(times(change.change)),
+                Cell::new(change.interval.map_or_else(String::new, range)),
+                Cell::new(change.judgement().word()),
+                right(change.peers.map_or_else(String::new, times)),
+            ]);
+        }
+        let mut text = String::from("Now against then (below 1: we got faster)\n");
+        if !self.changes.is_empty() {
+            text.push_str(&format!("{table}\n"));
+        }
+        for (what, ids) in [
+            ("Only in this run", &self.only_now),
+            ("Only in the older run", &self.only_then),
+        ] {
+            if !ids.is_empty() {
+                text.push_str(&format!("{what}: {}.\n", ids.join(", ")));
+            }
+        }
+        for warning in &self.warnings {
+            text.push_str(&format!("Careful: {warning}.\n"));
+        }
+        text
+    }
+}
+
+fn warnings(then: &Document, now: &Document) -> Vec<String> {
+    let (old, new) = (&then.metadata, &now.metadata);
+    let mut warnings = Vec::new();
+    if old.machine.cpu != new.machine.cpu || old.machine.cores != new.machine.cores {
+        warnings.push(format!(
+            "the older run was made on another machine ({} cores of {})",
+            old.machine.cores, old.machine.cpu
+        ));
+    }
+    if old.sync_ops != new.sync_ops {
+        warnings.push(format!(
+            "the older run's iterations had other sizes ({} operations where this has {})",
+            old.sync_ops, new.sync_ops
+        ));
+    }
+    if then.interrupted {
+        warnings.push("the older run was interrupted".to_owned());
+    }
+    warnings
+}

@@ -1,0 +1,291 @@
+//! The JSON document: what a run leaves behind, and what other reports read.
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use crate::latency::Latency;
+use crate::machine::Machine;
+use crate::runner::{Failed, Measurement, Outcome, Samples};
+use crate::scenario::{Compares, OURS, Sample};
+use crate::settings::{ASYNC_OPS, CHANNEL_OPS, SYNC_OPS, Settings};
+use crate::stats::{Verdict, median, min, paired_ratio};
+
+/// One run. Serialises to the document that `blitz bench --json` prints.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// Counts and machine.
+    pub metadata: Metadata,
+    /// The run was stopped before its end; what is here was measured fully.
+    #[serde(default)]
+    pub interrupted: bool,
+    /// The verification that ended the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failed>,
+    /// One row for each scenario, in the order they ran.
+    pub benchmarks: IndexMap<String, Row>,
+}
+
+/// What was run, and on what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Metadata {
+    /// Always `blitz-io`.
+    pub runtime: String,
+    /// The version of this library.
+    pub version: String,
+    /// Operations of one iteration of a synchronisation fast path.
+    pub sync_ops: u64,
+    /// Operations of one iteration of a channel fast path.
+    pub channel_ops: u64,
+    /// Operations of one iteration of an async scenario.
+    pub async_ops: u64,
+    /// Measured iterations.
+    pub iterations: usize,
+    /// Iterations before those.
+    pub warmup: usize,
+    /// Worker threads of scenarios that need a runtime.
+    pub workers: usize,
+    /// The machine.
+    #[serde(flatten)]
+    pub machine: Machine,
+    /// When the run ended, in UTC.
+    #[serde(default)]
+    pub measured_at: String,
+}
+
+/// One scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The scenario's tier.
+    pub tier: u8,
+    /// What a reader sees.
+    pub title: String,
+    /// How many threads worked at the same time.
+    #[serde(default = "one")]
+    pub threads: usize,
+    /// The figure that `ratio` compares.
+    #[serde(default)]
+    pub compares: Compares,
+    /// Our figures.
+    #[serde(flatten)]
+    pub ours: Figures,
+    /// The peers' figures, by name.
+    pub peers: IndexMap<String, Figures>,
+    /// The peer we are compared with.
+    pub best_peer: Option<String>,
+    /// That peer's figure by ours: above 1, we win.
+    pub ratio: Option<f64>,
+    /// The 95 % interval of `ratio`.
+    pub ratio_ci95: Option<[f64; 2]>,
+    /// `blitz-io`, the best peer, or `tie` when the interval holds 1.
+    pub winner: Option<String>,
+}
+
+/// One contender's figures.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// The median iteration, per operation.
+    pub ns_per_op: f64,
+    /// The same, the other way round.
+    pub ops_per_sec: f64,
+    /// The median iteration.
+    pub median_ns: u64,
+    /// The fastest iteration.
+    pub min_ns: u64,
+    /// Operations of one iteration.
+    pub ops_per_iter: u64,
+    /// Bytes allocated per operation.
+    pub bytes_per_op: f64,
+    /// Allocations per operation.
+    pub allocs_per_op: f64,
+    /// Every iteration's work was checked and complete.
+    pub verified: bool,
+    /// Waits of single operations: medians over the iterations, and the
+    /// longest of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Latency>,
+    /// The compared figure of each iteration, in order.
+    #[serde(default)]
+    pub samples: Vec<f64>,
+}
+
+/// The word in `winner` when nobody won.
+pub const TIE: &str = "tie";
+
+fn one() -> usize {
+    1
+}
+
+impl Document {
+    /// The document of a run that ended with `outcome`.
+    pub fn new(outcome: &Outcome<'_>, settings: &Settings) -> Document {
+        Document {
+            metadata: Metadata::new(settings),
+            interrupted: outcome.interrupted,
+            failure: outcome.failed.clone(),
+            benchmarks: outcome
+                .measurements
+                .iter()
+                .map(|m| (m.scenario.id.clone(), Row::new(m)))
+                .collect(),
+        }
+    }
+
+    /// Reads a document.
+    ///
+    /// # Errors
+    ///
+    /// When `text` is not JSON, or not JSON of this shape.
+    pub fn parse(text: &str) -> Result<Document, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    /// The document as JSON, over several lines.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("every key is a string")
+    }
+}
+
+impl Metadata {
+    fn new(settings: &Settings) -> Metadata {
+        let now = std::time::SystemTime::now();
+        Metadata {
+            runtime: OURS.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            sync_ops: settings.scaled(SYNC_OPS),
+            channel_ops: settings.scaled(CHANNEL_OPS),
+            async_ops: settings.scaled(ASYNC_OPS),
+            iterations: settings.iterations,
+            warmup: settings.warmup,
+            workers: settings.workers,
+            machine: Machine::describe(),
+            measured_at: humantime::format_rfc3339_seconds(now).to_string(),
+        }
+    }
+}
+
+impl Row {
+    /// # Panics
+    ///
+    /// When our own contender is missing: a registry without us is a mistake.
+    fn new(measurement: &Measurement<'_>) -> Row {
+        let scenario = measurement.scenario;
+        let compares = scenario.compares;
+        let mut peers: IndexMap<String, Figures> = measurement
+            .contenders
+            .iter()
+            .map(|samples| (samples.name.to_owned(), Figures::new(samples, compares)))
+            .collect();
+        let ours = peers
+            .shift_remove(OURS)
+            .expect("every scenario has our own contender");
+        let mut row = Row {
+            tier: scenario.tier,
+            title: scenario.title.clone(),
+            threads: scenario.threads,
+            compares,
+            ours,
+            peers,
+            best_peer: None,
+            ratio: None,
+            ratio_ci95: None,
+            winner: None,
+        };
+        row.judge();
+        row
+    }
+
+    /// Finds the best peer and compares it with us.
+    ///
+    /// The best peer is the one with the best throughput, also where the
+    /// comparison itself is about the wait.
+    fn judge(&mut self) {
+        let by_time = |a: &(&String, &Figures), b: &(&String, &Figures)| {
+            a.1.ns_per_op.total_cmp(&b.1.ns_per_op)
+        };
+        let Some((name, best)) = self.peers.iter().min_by(by_time) else {
+            return;
+        };
+        let interval = paired_ratio(&best.samples, &self.ours.samples);
+        let winner = match interval.verdict() {
+            Verdict::Above => OURS,
+            Verdict::Below => name,
+            Verdict::Tie => TIE,
+        };
+        self.winner = Some(winner.to_owned());
+        self.ratio = Some(median(&best.samples) / median(&self.ours.samples));
+        self.ratio_ci95 = Some([interval.low, interval.high]);
+        self.best_peer = Some(name.clone());
+    }
+
+    /// The best peer's figures.
+    pub fn best(&self) -> Option<(&str, &Figures)> {
+        let name = self.best_peer.as_deref()?;
+        Some((name, self.peers.get(name)?))
+    }
+
+    /// Everybody's figures, ours first.
+    pub fn everybody(&self) -> impl Iterator<Item = (&str, &Figures)> {
+        let peers = self.peers.iter().map(|(name, f)| (name.as_str(), f));
+        std::iter::once((OURS, &self.ours)).chain(peers)
+    }
+}
+
+impl Figures {
+    fn new(samples: &Samples, compares: Compares) -> Figures {
+        let times: Vec<f64> = samples.samples.iter().map(Sample::ns_per_op).collect();
+        let ops = samples.samples[0].ops;
+        let ns_per_op = median(&times);
+        let latency = overall_latency(&samples.samples);
+        let compared = match compares {
+            Compares::NsPerOp => times.clone(),
+            Compares::P99Ns => samples.samples.iter().map(p99).collect(),
+        };
+        let memory_ops = samples.memory_ops as f64;
+        Figures {
+            ns_per_op,
+            ops_per_sec: 1e9 / ns_per_op,
+            median_ns: (ns_per_op * ops as f64).round() as u64,
+            min_ns: (min(&times) * ops as f64).round() as u64,
+            ops_per_iter: ops,
+            bytes_per_op: samples.memory.bytes as f64 / memory_ops,
+            allocs_per_op: samples.memory.allocations as f64 / memory_ops,
+            verified: true,
+            latency,
+            samples: compared,
+        }
+    }
+
+    /// The figure that decides a row of this kind, in nanoseconds.
+    pub fn compared(&self, compares: Compares) -> f64 {
+        match (compares, &self.latency) {
+            (Compares::P99Ns, Some(latency)) => latency.p99_ns,
+            _ => self.ns_per_op,
+        }
+    }
+}
+
+fn p99(sample: &Sample) -> f64 {
+    let waits = sample.waits.as_ref();
+    waits
+        .expect("a scenario decided by waits records them")
+        .latency()
+        .p99_ns
+}
+
+fn overall_latency(samples: &[Sample]) -> Option<Latency> {
+    let waits: Option<Vec<Latency>> = samples
+        .iter()
+        .map(|sample| Some(sample.waits.as_ref()?.latency()))
+        .collect();
+    let waits = waits?;
+    let middle = |figure: fn(&Latency) -> f64| {
+        let figures: Vec<f64> = waits.iter().map(figure).collect();
+        median(&figures)
+    };
+    Some(Latency {
+        p50_ns: middle(|l| l.p50_ns),
+        p99_ns: middle(|l| l.p99_ns),
+        p99_9_ns: middle(|l| l.p99_9_ns),
+        max_ns: waits.iter().map(|l| l.max_ns).fold(0.0, f64::max),
+    })
+}

@@ -1,0 +1,390 @@
+//! The page: one file, nothing fetched, readable on a phone.
+//!
+//! First all ratios on one logarithmic scale, then a card for each scenario
+//! with everybody's bar. A figure stands as text beside every bar, so nothing
+//! hangs on seeing colours or shapes.
+
+mod axis;
+
+use std::fmt::{self, Display, Write};
+
+use super::document::{Document, Figures, Row, TIE};
+use super::table::Score;
+use super::{figure, range, times};
+use crate::latency::Latency;
+use crate::scenario::{Compares, OURS, TIERS};
+use axis::Axis;
+
+const CSS: &str = include_str!("page.css");
+
+/// The page of one run, as a complete HTML document.
+///
+/// ```no_run
+/// # let document: blitz_bench::Document = unimplemented!();
+/// std::fs::write("report.html", blitz_bench::report::html::render(&document))?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn render(document: &Document) -> String {
+    let mut page = String::new();
+    write(&mut page, document).expect("a string takes everything");
+    page
+}
+
+fn write(page: &mut String, document: &Document) -> fmt::Result {
+    writeln!(
+        page,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>blitz-io benchmark</title>\n<style>\n{CSS}</style>\n</head>\n<body>"
+    )?;
+    write_header(page, document)?;
+    page.push_str("<main>\n");
+    let axis = Axis::over(document.benchmarks.values());
+    write_overview(page, document, &axis)?;
+    for (tier, title) in (1u8..).zip(TIERS) {
+        write_tier(page, document, tier, title)?;
+    }
+    page.push_str("</main>\n");
+    write_footer(page, document)?;
+    page.push_str("</body>\n</html>\n");
+    Ok(())
+}
+
+fn write_header(page: &mut String, document: &Document) -> fmt::Result {
+    let score = Score::of(document);
+    writeln!(page, "<header>\n<h1>blitz-io benchmark</h1>")?;
+    writeln!(
+        page,
+        "<p class=\"lead\">blitz-io {} against the best other library of each row, \
+         in one process, taking turns.</p>\n<dl class=\"score\">",
+        Escaped(&document.metadata.version)
+    )?;
+    for (class, what, count) in [
+        ("won", "won", score.won),
+        ("tied", "tied", score.tied),
+        ("lost", "lost", score.lost),
+    ] {
+        writeln!(
+            page,
+            "<div class=\"{class}\"><dt>{what}</dt><dd>{count}</dd></div>"
+        )?;
+    }
+    page.push_str("</dl>\n");
+    if document.interrupted {
+        note(
+            page,
+            "This run was interrupted. It shows what was measured until then.",
+        )?;
+    }
+    if let Some(failed) = &document.failure {
+        note(
+            page,
+            format_args!("This run ended with a failure. {failed}."),
+        )?;
+    }
+    if document.metadata.iterations < 5 {
+        note(
+            page,
+            "Fewer than 5 iterations were measured. An interval is then only the range that was seen; do not trust the winners.",
+        )?;
+    }
+    page.push_str("</header>\n");
+    Ok(())
+}
+
+fn note(page: &mut String, text: impl Display) -> fmt::Result {
+    writeln!(
+        page,
+        "<p class=\"note\" role=\"note\">{}</p>",
+        Escaped(text)
+    )
+}
+
+/// All ratios below each other.
+fn write_overview(page: &mut String, document: &Document, axis: &Axis) -> fmt::Result {
+    let judged = document
+        .benchmarks
+        .iter()
+        .filter(|(_, row)| row.ratio.is_some());
+    let judged: Vec<_> = judged.collect();
+    if judged.is_empty() {
+        return Ok(());
+    }
+    page.push_str(
+        "<section aria-labelledby=\"glance\">\n<h2 id=\"glance\">At a glance</h2>\n\
+         <p>How many times faster blitz-io is than the best peer. The dot is the ratio of the medians, \
+         the line its 95 % interval. A line that touches 1 is a tie.</p>\n<div class=\"forest\">\n",
+    );
+    axis.write_scale(page)?;
+    page.push_str("<ol>\n");
+    for (id, row) in judged {
+        let verdict = Verdict::of(row);
+        write!(
+            page,
+            "<li class=\"{}\"><a href=\"#{id}\">{}</a>",
+            verdict.class(),
+            Escaped(full_title(row)),
+            id = Escaped(id),
+        )?;
+        axis.write_strip(page, row)?;
+        let ratio = row.ratio.unwrap_or(1.0);
+        writeln!(page, "<b>{}</b></li>", times(ratio))?;
+    }
+    page.push_str("</ol>\n</div>\n</section>\n");
+    Ok(())
+}
+
+fn write_tier(page: &mut String, document: &Document, tier: u8, title: &str) -> fmt::Result {
+    let rows: Vec<_> = document
+        .benchmarks
+        .iter()
+        .filter(|(_, row)| row.tier == tier)
+        .collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        page,
+        "<section aria-labelledby=\"tier{tier}\">\n<h2 id=\"tier{tier}\">Tier {tier}: {title}</h2>\n<div class=\"cards\">"
+    )?;
+    for (id, row) in rows {
+        write_card(page, id, row)?;
+    }
+    page.push_str("</div>\n</section>\n");
+    Ok(())
+}
+
+fn write_card(page: &mut String, id: &str, row: &Row) -> fmt::Result {
+    let verdict = Verdict::of(row);
+    writeln!(
+        page,
+        "<article id=\"{}\" class=\"{}\">\n<h3>{}</h3>\n<p class=\"id\">{} · {}</p>",
+        Escaped(id),
+        verdict.class(),
+        Escaped(full_title(row)),
+        Escaped(id),
+        match row.compares {
+            Compares::NsPerOp => "time per operation",
+            Compares::P99Ns => "99th percentile of the wait",
+        },
+    )?;
+    write_bars(page, row)?;
+    if let (Some(ratio), Some(interval), Some(peer)) =
+        (row.ratio, row.ratio_ci95, row.best_peer.as_deref())
+    {
+        writeln!(
+            page,
+            "<p class=\"verdict\"><span class=\"badge\">{}</span> <b>{}</b> \
+             <span class=\"interval\">95 %: {}, against {}</span></p>",
+            verdict.word(),
+            times(ratio),
+            range(interval),
+            Escaped(peer),
+        )?;
+    }
+    write_waits(page, row)?;
+    write_memory(page, row)?;
+    page.push_str("</article>\n");
+    Ok(())
+}
+
+fn write_bars(page: &mut String, row: &Row) -> fmt::Result {
+    let longest = row
+        .everybody()
+        .map(|(_, figures)| figures.compared(row.compares))
+        .fold(f64::MIN_POSITIVE, f64::max);
+    page.push_str("<ul class=\"bars\">\n");
+    for (name, figures) in row.everybody() {
+        let value = figures.compared(row.compares);
+        writeln!(
+            page,
+            "<li{}><span class=\"who\">{}</span><span class=\"bar\" aria-hidden=\"true\"><i style=\"width:{:.2}%\"></i></span><span class=\"value\">{}</span></li>",
+            if name == OURS { " class=\"ours\"" } else { "" },
+            Escaped(name),
+            value / longest * 100.0,
+            duration(value),
+        )?;
+    }
+    page.push_str("</ul>\n");
+    Ok(())
+}
+
+/// The percentiles, where the scenario has them.
+fn write_waits(page: &mut String, row: &Row) -> fmt::Result {
+    let waits: Vec<(&str, &Figures, Latency)> = row
+        .everybody()
+        .filter_map(|(name, figures)| Some((name, figures, figures.latency?)))
+        .collect();
+    if waits.is_empty() {
+        return Ok(());
+    }
+    page.push_str(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Percentiles of the wait\"><table>\n\
+         <thead><tr><th scope=\"col\">wait</th><th scope=\"col\">p50</th><th scope=\"col\">p99</th>\
+         <th scope=\"col\">p99.9</th><th scope=\"col\">longest</th><th scope=\"col\">per op</th></tr></thead>\n<tbody>\n",
+    );
+    for (name, figures, latency) in waits {
+        write!(page, "<tr><th scope=\"row\">{}</th>", Escaped(name))?;
+        for value in [
+            latency.p50_ns,
+            latency.p99_ns,
+            latency.p99_9_ns,
+            latency.max_ns,
+            figures.ns_per_op,
+        ] {
+            write!(page, "<td>{}</td>", duration(value))?;
+        }
+        page.push_str("</tr>\n");
+    }
+    page.push_str("</tbody></table></div>\n");
+    Ok(())
+}
+
+/// Who allocates, if anybody does.
+fn write_memory(page: &mut String, row: &Row) -> fmt::Result {
+    let allocates: Vec<String> = row
+        .everybody()
+        .filter(|(_, figures)| figures.allocs_per_op >= 0.005)
+        .map(|(name, figures)| {
+            format!(
+                "{name} {} ({} bytes)",
+                figure(figures.allocs_per_op),
+                figure(figures.bytes_per_op)
+            )
+        })
+        .collect();
+    if allocates.is_empty() {
+        return Ok(());
+    }
+    let list = allocates.join(", ");
+    writeln!(
+        page,
+        "<p class=\"memory\">Allocations per operation: {}</p>",
+        Escaped(list)
+    )
+}
+
+fn write_footer(page: &mut String, document: &Document) -> fmt::Result {
+    let meta = &document.metadata;
+    let machine = &meta.machine;
+    page.push_str("<footer>\n<h2>The machine and the run</h2>\n<dl>\n");
+    let counts = format!(
+        "{} measured after {} warm-ups; the median is the figure",
+        meta.iterations, meta.warmup
+    );
+    for (what, value) in [
+        ("Processor", machine.cpu.clone()),
+        ("Cores", machine.cores.to_string()),
+        ("System", format!("{} {}", machine.os, machine.kernel)),
+        ("Iterations", counts),
+        ("Measured", meta.measured_at.clone()),
+        ("Version", format!("{} {}", meta.runtime, meta.version)),
+    ] {
+        writeln!(
+            page,
+            "<div><dt>{what}</dt><dd>{}</dd></div>",
+            Escaped(value)
+        )?;
+    }
+    page.push_str(
+        "</dl>\n<p>Ratios above 1 mean that blitz-io is faster. Intervals come from a bootstrap over pairs of \
+         iterations that ran next to each other. Every iteration's work was verified. \
+         Times drift with the machine's mood; ratios taken in one run do much less.</p>\n</footer>\n",
+    );
+    Ok(())
+}
+
+fn full_title(row: &Row) -> String {
+    match row.threads {
+        0 | 1 => row.title.clone(),
+        n => format!("{}, {n} threads", row.title),
+    }
+}
+
+/// How a row went for us.
+#[derive(Clone, Copy)]
+enum Verdict {
+    Won,
+    Tied,
+    Lost,
+    Alone,
+}
+
+impl Verdict {
+    fn of(row: &Row) -> Verdict {
+        match row.winner.as_deref() {
+            Some(OURS) => Verdict::Won,
+            Some(TIE) => Verdict::Tied,
+            Some(_) => Verdict::Lost,
+            None => Verdict::Alone,
+        }
+    }
+
+    fn class(self) -> &'static str {
+        match self {
+            Verdict::Won => "won",
+            Verdict::Tied => "tied",
+            Verdict::Lost => "lost",
+            Verdict::Alone => "alone",
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Verdict::Won => "won",
+            Verdict::Tied => "tie",
+            Verdict::Lost => "lost",
+            Verdict::Alone => "",
+        }
+    }
+}
+
+/// A time with a unit that fits it.
+fn duration(ns: f64) -> String {
+    let (value, unit) = match ns {
+        ns if ns < 1e3 => (ns, "ns"),
+        ns if ns < 1e6 => (ns / 1e3, "µs"),
+        ns if ns < 1e9 => (ns / 1e6, "ms"),
+        ns => (ns / 1e9, "s"),
+    };
+    format!("{} {unit}", figure(value))
+}
+
+/// Text in which nothing is taken for markup.
+struct Escaped<T>(T);
+
+impl<T: Display> Display for Escaped<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for character in self.0.to_string().chars() {
+            match character {
+                '&' => f.write_str("&amp;"),
+                '<' => f.write_str("&lt;"),
+                '>' => f.write_str("&gt;"),
+                '"' => f.write_str("&quot;"),
+                '\'' => f.write_str("&#39;"),
+                other => f.write_char(other),
+            }?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_in_names_is_escaped() {
+        let text = Escaped("<b> & \"x\" 'y'").to_string();
+        assert_eq!(text, "&lt;b&gt; &amp; &quot;x&quot; &#39;y&#39;");
+    }
+
+    #[test]
+    fn times_get_a_fitting_unit() {
+        assert_eq!(duration(2.604), "2.60 ns");
+        assert_eq!(duration(84_600.0), "84.6 µs");
+        assert_eq!(duration(110_493_695.0), "110 ms");
+        assert_eq!(duration(1.5e9), "1.50 s");
+    }
+}

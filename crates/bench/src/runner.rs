@@ -1,0 +1,327 @@
+//! Runs scenarios: everybody in one process, taking turns.
+//!
+//! One iteration of a scenario runs every contender once. Who goes first
+//! changes with each iteration, and every other iteration runs in reverse, so
+//! nobody always follows the same rival. Iterations are complete or dropped:
+//! sample `i` of one contender always has a partner, sample `i` of the other.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::alloc::Memory;
+use crate::scenario::{Context, Failure, Measured, Sample, Scenario};
+use crate::settings::Settings;
+use crate::work::Work;
+
+/// Told before each sample, so that somebody can draw a progress bar.
+///
+/// Nothing is called while a sample runs.
+pub trait Observer {
+    /// `contender` is about to run once in `scenario`.
+    fn sample(&mut self, scenario: &Scenario, contender: &str);
+}
+
+impl Observer for () {
+    fn sample(&mut self, _scenario: &Scenario, _contender: &str) {}
+}
+
+/// All samples of one scenario. Every contender has as many as the others.
+#[derive(Debug)]
+pub struct Measurement<'a> {
+    /// What was measured.
+    pub scenario: &'a Scenario,
+    /// Each contender's samples, in the scenario's order.
+    pub contenders: Vec<Samples>,
+}
+
+/// One contender's samples.
+#[derive(Debug)]
+pub struct Samples {
+    /// The contender.
+    pub name: &'static str,
+    /// The measured iterations, in order.
+    pub samples: Vec<Sample>,
+    /// Memory of one iteration, and the operations it ran.
+    pub memory: Memory,
+    /// The operations behind `memory`.
+    pub memory_ops: u64,
+}
+
+/// A scenario whose work was not done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
+#[error("{scenario}: {contender} failed its verification: {reason}")]
+pub struct Failed {
+    /// The scenario's id.
+    pub scenario: String,
+    /// Who failed.
+    pub contender: String,
+    /// What was wrong.
+    pub reason: String,
+}
+
+/// How a run ended, and what it measured until then.
+#[derive(Debug)]
+pub struct Outcome<'a> {
+    /// One entry for each scenario with at least one complete iteration.
+    pub measurements: Vec<Measurement<'a>>,
+    /// Somebody asked to stop.
+    pub interrupted: bool,
+    /// The verification that failed. Nothing was run after it.
+    pub failed: Option<Failed>,
+}
+
+/// How many samples a run takes when nothing stops it.
+pub fn sample_count(scenarios: &[Scenario], settings: &Settings) -> u64 {
+    let contenders: usize = scenarios.iter().map(|s| s.contenders.len()).sum();
+    (contenders * (settings.warmup + settings.iterations)) as u64
+}
+
+/// Runs `scenarios` in order, until the end, the first failed verification, or
+/// `stop`. The flag is looked at before every sample.
+///
+/// ```
+/// use std::sync::atomic::AtomicBool;
+/// use blitz_bench::{Sample, Scenario, Settings, runner, team};
+///
+/// let scenario = Scenario::new(1, "nothing", "Nothing at all", 10)
+///     .with("blitz-io", |cx| Ok(Sample::new(team::solo(|| ()).0, cx.ops)));
+/// let scenarios = [scenario];
+/// let outcome = runner::run(&scenarios, &Settings::QUICK, &AtomicBool::new(false), &mut ());
+/// assert_eq!(outcome.measurements[0].contenders[0].samples.len(), 5);
+/// ```
+pub fn run<'a>(
+    scenarios: &'a [Scenario],
+    settings: &Settings,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Outcome<'a> {
+    let mut runner = Runner {
+        settings,
+        microsecond: Work::calibrate(Duration::from_micros(1)),
+        stop,
+        observer,
+    };
+    let mut outcome = Outcome {
+        measurements: Vec::new(),
+        interrupted: false,
+        failed: None,
+    };
+    for scenario in scenarios {
+        let (measurement, end) = runner.measure(scenario);
+        if matches!(end, Ok(()) | Err(End::Stopped)) {
+            outcome.measurements.extend(measurement);
+        }
+        match end {
+            Ok(()) => continue,
+            Err(End::Stopped) => outcome.interrupted = true,
+            Err(End::Failed(failed)) => outcome.failed = Some(failed),
+        }
+        break;
+    }
+    outcome
+}
+
+struct Runner<'a> {
+    settings: &'a Settings,
+    microsecond: Work,
+    stop: &'a AtomicBool,
+    observer: &'a mut dyn Observer,
+}
+
+/// Why a scenario ended early.
+enum End {
+    Stopped,
+    Failed(Failed),
+}
+
+impl Runner<'_> {
+    fn measure<'s>(
+        &mut self,
+        scenario: &'s Scenario,
+    ) -> (Option<Measurement<'s>>, Result<(), End>) {
+        let mut contenders: Vec<Samples> = scenario.contenders.iter().map(Samples::of).collect();
+        let mut end = Ok(());
+        for iteration in 0..self.settings.warmup + self.settings.iterations {
+            end = self.iterate(scenario, iteration, &mut contenders);
+            if end.is_err() {
+                break;
+            }
+        }
+        let measured = contenders.iter().any(|c| !c.samples.is_empty());
+        let measurement = measured.then_some(Measurement {
+            scenario,
+            contenders,
+        });
+        (measurement, end)
+    }
+
+    /// One iteration: everybody once, or nobody.
+    fn iterate(
+        &mut self,
+        scenario: &Scenario,
+        iteration: usize,
+        contenders: &mut [Samples],
+    ) -> Result<(), End> {
+        let order = turns(contenders.len(), iteration);
+        let counting = iteration + 1 == self.settings.warmup;
+        let mut samples = Vec::with_capacity(order.len());
+        for &turn in &order {
+            samples.push(self.sample(scenario, turn, counting)?);
+        }
+        for (turn, sample) in order.into_iter().zip(samples) {
+            let contender = &mut contenders[turn];
+            if counting {
+                contender.memory = sample.memory();
+                contender.memory_ops = sample.ops;
+            }
+            if iteration >= self.settings.warmup {
+                contender.samples.push(sample);
+            }
+        }
+        Ok(())
+    }
+
+    fn sample(&mut self, scenario: &Scenario, turn: usize, counting: bool) -> Result<Sample, End> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(End::Stopped);
+        }
+        let contender = &scenario.contenders[turn];
+        self.observer.sample(scenario, contender.name);
+        let context = Context {
+            ops: scenario.scaled_ops(self.settings),
+            workers: self.settings.workers,
+            microsecond: self.microsecond,
+        };
+        Memory::count(counting);
+        let measured = guarded(|| (contender.body)(&context));
+        Memory::count(false);
+        measured.map_err(|Failure(reason)| {
+            End::Failed(Failed {
+                scenario: scenario.id.clone(),
+                contender: contender.name.to_owned(),
+                reason,
+            })
+        })
+    }
+}
+
+impl Samples {
+    fn of(contender: &crate::scenario::Contender) -> Samples {
+        Samples {
+            name: contender.name,
+            samples: Vec::new(),
+            memory: Memory::default(),
+            memory_ops: 1,
+        }
+    }
+}
+
+/// A panic in a contender is a failure like any other: it gets named.
+fn guarded(body: impl FnOnce() -> Measured) -> Measured {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
+        let text = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("no message");
+        Err(Failure(format!("panicked: {text}")))
+    })
+}
+
+/// The order of iteration `iteration`: everybody gets every place in turn, and
+/// odd iterations run backwards.
+fn turns(contenders: usize, iteration: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..contenders).collect();
+    if contenders > 1 {
+        order.rotate_left(iteration / 2 % contenders);
+        if iteration % 2 == 1 {
+            order.reverse();
+        }
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::team::solo;
+
+    const TINY: Settings = Settings {
+        warmup: 1,
+        iterations: 3,
+        workers: 1,
+        divisor: 1,
+    };
+
+    fn honest(cx: &Context) -> Measured {
+        Ok(Sample::new(solo(|| ()).0, cx.ops))
+    }
+
+    #[test]
+    fn turns_are_fair() {
+        assert_eq!(turns(3, 0), [0, 1, 2]);
+        assert_eq!(turns(3, 1), [2, 1, 0]);
+        assert_eq!(turns(3, 2), [1, 2, 0]);
+        let first = |who| (0..12).filter(|&i| turns(3, i)[0] == who).count();
+        assert_eq!([first(0), first(1), first(2)], [4, 4, 4]);
+        let before = (0..12).filter(|&i| turns(2, i) == [0, 1]).count();
+        assert_eq!(before, 6);
+    }
+
+    #[test]
+    fn a_failed_verification_ends_the_run_and_is_named() {
+        let scenarios = [
+            Scenario::new(4, "fine", "Fine", 1).with("blitz-io", honest),
+            Scenario::new(4, "planted", "Planted", 1)
+                .with("blitz-io", honest)
+                .with("liar", |_| Err(Failure("expected 10, found 9".into()))),
+            Scenario::new(4, "never", "Never run", 1)
+                .with("blitz-io", |_| panic!("ran after a failure")),
+        ];
+        let outcome = run(&scenarios, &TINY, &AtomicBool::new(false), &mut ());
+        let failed = outcome.failed.expect("the planted failure");
+        assert_eq!(failed.scenario, "planted");
+        assert_eq!(failed.contender, "liar");
+        assert_eq!(
+            failed.to_string(),
+            "planted: liar failed its verification: expected 10, found 9"
+        );
+        assert!(!outcome.interrupted);
+        assert_eq!(outcome.measurements.len(), 1);
+    }
+
+    #[test]
+    fn a_panic_is_a_failure() {
+        let scenarios =
+            [Scenario::new(4, "boom", "Boom", 1).with("blitz-io", |_| panic!("lost {}", 3))];
+        let outcome = run(&scenarios, &TINY, &AtomicBool::new(false), &mut ());
+        assert_eq!(outcome.failed.unwrap().reason, "panicked: lost 3");
+    }
+
+    #[test]
+    fn stopping_keeps_complete_iterations_only() {
+        struct StopAfter<'a>(usize, &'a AtomicBool);
+        impl Observer for StopAfter<'_> {
+            fn sample(&mut self, _: &Scenario, _: &str) {
+                self.0 -= 1;
+                if self.0 == 0 {
+                    self.1.store(true, Ordering::Relaxed);
+                }
+            }
+        }
+        let scenarios = [Scenario::new(4, "two", "Two", 1)
+            .with("blitz-io", honest)
+            .with("peer", honest)];
+        // Two warm-up samples, one full iteration, half of the next.
+        let stop = AtomicBool::new(false);
+        let outcome = run(&scenarios, &TINY, &stop, &mut StopAfter(5, &stop));
+        assert!(outcome.interrupted);
+        let kept: Vec<usize> = outcome.measurements[0]
+            .contenders
+            .iter()
+            .map(|c| c.samples.len())
+            .collect();
+        assert_eq!(kept, [1, 1]);
+    }
+}

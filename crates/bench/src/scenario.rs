@@ -1,0 +1,214 @@
+//! A scenario: one job, and everybody who does it.
+
+use std::fmt;
+
+use crate::alloc::Memory;
+use crate::latency::Waits;
+use crate::settings::Settings;
+use crate::team::Span;
+use crate::work::Work;
+
+/// The name of our own contender.
+pub const OURS: &str = "blitz-io";
+
+/// One job, measured for us and for each peer that can do it.
+pub struct Scenario {
+    /// The name in filters and in JSON, such as `mutex_contended_4_short`.
+    pub id: String,
+    /// 1 to 8; see [`TIERS`].
+    pub tier: u8,
+    /// What a reader sees.
+    pub title: String,
+    /// How many threads work at the same time.
+    pub threads: usize,
+    /// Operations in one iteration of a full run.
+    pub ops: u64,
+    /// Which figure decides who wins.
+    pub compares: Compares,
+    /// Who takes part. Ours is called [`OURS`].
+    pub contenders: Vec<Contender>,
+}
+
+/// What each tier measures, from tier 1 on.
+pub const TIERS: [&str; 8] = [
+    "Single-thread fast paths",
+    "Channel fast paths",
+    "Async contention",
+    "Threads",
+    "Runtime",
+    "Input and output",
+    "Processes",
+    "Pipeline",
+];
+
+/// The figure that decides a scenario.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Compares {
+    /// Time per operation, against the peer with the shortest.
+    #[default]
+    NsPerOp,
+    /// The 99th percentile of the wait, against the peer with the best
+    /// throughput of the same scenario. (The peer with the best percentile
+    /// may have bought it with throughput.)
+    P99Ns,
+}
+
+/// The body of a scenario for one contender.
+pub type Body = Box<dyn Fn(&Context) -> Measured + Send + Sync>;
+
+/// One who takes part in a scenario.
+pub struct Contender {
+    /// [`OURS`], or the peer's crate name.
+    pub name: &'static str,
+    /// Runs one iteration.
+    pub body: Body,
+}
+
+/// What a body gets to know.
+#[derive(Clone, Copy, Debug)]
+pub struct Context {
+    /// About how many operations to run. The sample says how many it ran.
+    pub ops: u64,
+    /// Worker threads, for scenarios that need a runtime.
+    pub workers: usize,
+    /// Work that takes one microsecond.
+    pub microsecond: Work,
+}
+
+impl Context {
+    /// Each thread's equal share of the operations, at least one.
+    pub fn share(&self, threads: usize) -> u64 {
+        (self.ops / threads as u64).max(1)
+    }
+}
+
+/// One iteration: a sample, or the proof that the work was not done.
+pub type Measured = Result<Sample, Failure>;
+
+/// What one iteration took.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// Time and memory.
+    pub span: Span,
+    /// Operations that were run.
+    pub ops: u64,
+    /// Each operation's wait, where the scenario records it.
+    pub waits: Option<Waits>,
+}
+
+impl Sample {
+    /// A sample without a histogram.
+    pub fn new(span: Span, ops: u64) -> Sample {
+        Sample {
+            span,
+            ops,
+            waits: None,
+        }
+    }
+
+    /// The same sample with the waits of its operations.
+    pub fn with_waits(self, waits: Waits) -> Sample {
+        Sample {
+            waits: Some(waits),
+            ..self
+        }
+    }
+
+    /// Nanoseconds per operation.
+    pub fn ns_per_op(&self) -> f64 {
+        self.span.elapsed.as_nanos() as f64 / self.ops as f64
+    }
+
+    /// What was allocated while the clock ran.
+    pub fn memory(&self) -> Memory {
+        self.span.memory
+    }
+}
+
+/// Why an iteration's result cannot be believed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Failure(pub String);
+
+/// Fails unless `found` is `expected`.
+///
+/// ```
+/// use blitz_bench::scenario::verify;
+/// assert!(verify("messages", 10, 10).is_ok());
+/// assert_eq!(verify("messages", 10, 9).unwrap_err().to_string(), "messages: expected 10, found 9");
+/// ```
+pub fn verify<T: PartialEq + fmt::Display>(
+    what: &str,
+    expected: T,
+    found: T,
+) -> Result<(), Failure> {
+    if expected == found {
+        Ok(())
+    } else {
+        Err(Failure(format!(
+            "{what}: expected {expected}, found {found}"
+        )))
+    }
+}
+
+impl Scenario {
+    /// A scenario without contenders, on one thread, decided by time.
+    pub fn new(tier: u8, id: impl Into<String>, title: impl Into<String>, ops: u64) -> Scenario {
+        Scenario {
+            id: id.into(),
+            tier,
+            title: title.into(),
+            threads: 1,
+            ops,
+            compares: Compares::NsPerOp,
+            contenders: Vec::new(),
+        }
+    }
+
+    /// Says how many threads work at the same time.
+    pub fn threads(self, threads: usize) -> Scenario {
+        Scenario { threads, ..self }
+    }
+
+    /// Lets the 99th percentile of the wait decide.
+    pub fn decided_by_p99(self) -> Scenario {
+        Scenario {
+            compares: Compares::P99Ns,
+            ..self
+        }
+    }
+
+    /// Adds a contender.
+    pub fn with(
+        mut self,
+        name: &'static str,
+        body: impl Fn(&Context) -> Measured + Send + Sync + 'static,
+    ) -> Scenario {
+        let body = Box::new(body);
+        self.contenders.push(Contender { name, body });
+        self
+    }
+
+    /// The contenders other than ours.
+    pub fn peers(&self) -> impl Iterator<Item = &'static str> {
+        let names = self.contenders.iter().map(|contender| contender.name);
+        names.filter(|name| *name != OURS)
+    }
+
+    /// Operations of one iteration under `settings`.
+    pub fn scaled_ops(&self, settings: &Settings) -> u64 {
+        settings.scaled(self.ops)
+    }
+}
+
+impl fmt::Debug for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scenario")
+            .field("id", &self.id)
+            .field("tier", &self.tier)
+            .field("threads", &self.threads)
+            .field("peers", &self.peers().collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,60 @@
+//! What is measured.
+//!
+//! One file for each family. It holds a small trait that says what the family
+//! does, one `impl` for each contender, a table of the contenders, and the
+//! bodies. A new peer is one `impl` and one line of the table. A new family is
+//! one file and one line of [`registry`].
+
+mod mutex;
+mod rwlock;
+
+use crate::scenario::Scenario;
+
+/// Every scenario, in the order they run.
+///
+/// ```
+/// let scenarios = blitz_bench::scenarios::registry();
+/// assert!(scenarios.iter().any(|s| s.id == "mutex_uncontended"));
+/// ```
+pub fn registry() -> Vec<Scenario> {
+    let mut scenarios = Vec::new();
+    scenarios.extend(mutex::scenarios());
+    scenarios.extend(rwlock::scenarios());
+    scenarios
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Context, OURS, TIERS};
+    use crate::work::Work;
+    use std::collections::HashSet;
+    use std::time::Duration;
+
+    #[test]
+    fn names_are_unique_and_everything_has_us() {
+        let mut names = HashSet::new();
+        for scenario in registry() {
+            assert!(names.insert(scenario.id.clone()), "{}", scenario.id);
+            assert!(scenario.contenders.iter().any(|c| c.name == OURS));
+            assert!((1..=TIERS.len()).contains(&usize::from(scenario.tier)));
+            assert!(scenario.peers().count() > 0, "{} has no peer", scenario.id);
+        }
+    }
+
+    #[test]
+    fn every_contender_does_its_work() {
+        let context = Context {
+            ops: 2_000,
+            workers: 2,
+            microsecond: Work::calibrate(Duration::from_micros(1)),
+        };
+        for scenario in registry() {
+            for contender in &scenario.contenders {
+                let sample = (contender.body)(&context)
+                    .unwrap_or_else(|e| panic!("{} {}: {e}", scenario.id, contender.name));
+                assert!(sample.ops > 0);
+            }
+        }
+    }
+}

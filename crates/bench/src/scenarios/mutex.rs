@@ -1,0 +1,197 @@
+//! Mutexes: alone, contended, and the wait of every single `lock`.
+
+use std::time::Instant;
+
+use crossbeam_utils::CachePadded;
+
+use crate::latency::Waits;
+use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::settings::SYNC_OPS;
+use crate::team::{solo, team};
+use crate::work::Section;
+
+/// A mutex around a counter.
+trait Lock: Sync {
+    fn new() -> Self;
+    /// Locks, runs `section` on the counter, unlocks.
+    fn with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> R;
+}
+
+impl Lock for blitz_sync::thread::Mutex<u64> {
+    fn new() -> Self {
+        Self::new(0)
+    }
+    #[inline]
+    fn with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> R {
+        section(&mut self.lock())
+    }
+}
+
+impl Lock for std::sync::Mutex<u64> {
+    fn new() -> Self {
+        Self::new(0)
+    }
+    #[inline]
+    fn with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> R {
+        section(&mut self.lock().expect("no section panics"))
+    }
+}
+
+impl Lock for parking_lot::Mutex<u64> {
+    fn new() -> Self {
+        Self::new(0)
+    }
+    #[inline]
+    fn with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> R {
+        section(&mut self.lock())
+    }
+}
+
+/// How the contended scenarios differ.
+#[derive(Clone, Copy)]
+struct Contention {
+    threads: usize,
+    section: Section,
+}
+
+/// One contender's bodies.
+struct Peer {
+    name: &'static str,
+    uncontended: fn(&Context) -> Measured,
+    contended: fn(&Context, Contention) -> Measured,
+    latency: fn(&Context, Contention) -> Measured,
+}
+
+impl Peer {
+    const fn of<L: Lock>(name: &'static str) -> Peer {
+        Peer {
+            name,
+            uncontended: uncontended::<L>,
+            contended: contended::<L>,
+            latency: latency::<L>,
+        }
+    }
+}
+
+const PEERS: [Peer; 3] = [
+    Peer::of::<blitz_sync::thread::Mutex<u64>>(OURS),
+    Peer::of::<std::sync::Mutex<u64>>("std"),
+    Peer::of::<parking_lot::Mutex<u64>>("parking_lot"),
+];
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let mut scenarios = vec![PEERS.iter().fold(
+        Scenario::new(4, "mutex_uncontended", "Mutex lock/unlock", SYNC_OPS),
+        |scenario, peer| scenario.with(peer.name, peer.uncontended),
+    )];
+    for section in Section::ALL {
+        for threads in [2, 4, 8] {
+            let contention = Contention { threads, section };
+            scenarios.push(contended_scenario(contention));
+        }
+    }
+    for section in Section::ALL {
+        let threads = 8;
+        scenarios.push(latency_scenario(Contention { threads, section }));
+    }
+    scenarios
+}
+
+fn contended_scenario(contention: Contention) -> Scenario {
+    let Contention { threads, section } = contention;
+    let scenario = Scenario::new(
+        4,
+        format!("mutex_contended_{threads}_{}", section.id()),
+        format!("Mutex contended, {}", section.title()),
+        ops(section),
+    )
+    .threads(threads);
+    PEERS.iter().fold(scenario, |scenario, peer| {
+        scenario.with(peer.name, move |cx| (peer.contended)(cx, contention))
+    })
+}
+
+fn latency_scenario(contention: Contention) -> Scenario {
+    let Contention { threads, section } = contention;
+    let scenario = Scenario::new(
+        4,
+        format!("mutex_latency_{threads}_{}", section.id()),
+        format!("Mutex wait for lock, {}", section.title()),
+        ops(section),
+    )
+    .threads(threads)
+    .decided_by_p99();
+    PEERS.iter().fold(scenario, |scenario, peer| {
+        scenario.with(peer.name, move |cx| (peer.latency)(cx, contention))
+    })
+}
+
+/// Both sections run for about a tenth of a second. Less would let each thread
+/// finish within its first time slice, one after the other.
+fn ops(section: Section) -> u64 {
+    match section {
+        Section::Short => 10_000_000,
+        Section::Microsecond => 100_000,
+    }
+}
+
+fn uncontended<L: Lock>(cx: &Context) -> Measured {
+    let lock = CachePadded::new(L::new());
+    let (span, ()) = solo(|| {
+        for _ in 0..cx.ops {
+            lock.with(|counter| *counter += 1);
+        }
+    });
+    verify("the counter under the lock", cx.ops, lock.with(|n| *n))?;
+    Ok(Sample::new(span, cx.ops))
+}
+
+fn contended<L: Lock>(cx: &Context, Contention { threads, section }: Contention) -> Measured {
+    let lock = CachePadded::new(L::new());
+    let share = cx.share(threads);
+    let (span, done) = team(threads, |_| {
+        || {
+            let mut done = 0u64;
+            for _ in 0..share {
+                lock.with(|counter| {
+                    *counter += 1;
+                    section.run(cx.microsecond);
+                });
+                done += 1;
+            }
+            done
+        }
+    });
+    let total = done.iter().sum();
+    verify("the threads' contributions", share * threads as u64, total)?;
+    verify("the counter under the lock", total, lock.with(|n| *n))?;
+    Ok(Sample::new(span, total))
+}
+
+fn latency<L: Lock>(cx: &Context, Contention { threads, section }: Contention) -> Measured {
+    let lock = CachePadded::new(L::new());
+    let share = cx.share(threads);
+    let (span, all_waits) = team(threads, |_| {
+        let mut waits = Waits::new();
+        let lock = &lock;
+        move || {
+            for _ in 0..share {
+                let asked = Instant::now();
+                let wait = lock.with(|counter| {
+                    let wait = asked.elapsed();
+                    *counter += 1;
+                    section.run(cx.microsecond);
+                    wait
+                });
+                waits.record(wait);
+            }
+            waits
+        }
+    });
+    let mut waits = Waits::new();
+    all_waits.iter().for_each(|w| waits.merge(w));
+    let total = share * threads as u64;
+    verify("recorded waits", total, waits.count())?;
+    verify("the counter under the lock", total, lock.with(|n| *n))?;
+    Ok(Sample::new(span, total).with_waits(waits))
+}

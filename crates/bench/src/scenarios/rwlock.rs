@@ -1,0 +1,284 @@
+//! Reader-writer locks: alone, and contended with two mixes of reads and
+//! writes.
+//!
+//! A writer moves two fields one after the other; a reader that sees them
+//! differ was let in beside a writer.
+
+use std::hint::black_box;
+
+use crossbeam_utils::CachePadded;
+
+use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::settings::SYNC_OPS;
+use crate::team::{solo, team};
+use crate::work::Section;
+
+/// Two counters that are equal whenever nobody writes.
+#[derive(Clone, Copy, Default)]
+struct Twins {
+    first: u64,
+    second: u64,
+}
+
+impl Twins {
+    #[inline]
+    fn write(&mut self, between: impl FnOnce()) {
+        self.first += 1;
+        // Keeps the two stores apart, so that a reader let in by mistake can see it.
+        let twins = black_box(self);
+        between();
+        twins.second += 1;
+    }
+
+    /// Whether the two were equal all the time.
+    #[inline]
+    fn read(&self, between: impl FnOnce()) -> bool {
+        let first = self.first;
+        between();
+        black_box(self).second == first
+    }
+}
+
+/// A reader-writer lock around the twins.
+trait Lock: Sync {
+    fn new() -> Self;
+    fn read<R>(&self, section: impl FnOnce(&Twins) -> R) -> R;
+    fn write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> R;
+}
+
+impl Lock for blitz_sync::thread::RwLock<Twins> {
+    fn new() -> Self {
+        Self::new(Twins::default())
+    }
+    #[inline]
+    fn read<R>(&self, section: impl FnOnce(&Twins) -> R) -> R {
+        section(&self.read())
+    }
+    #[inline]
+    fn write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> R {
+        section(&mut self.write())
+    }
+}
+
+impl Lock for std::sync::RwLock<Twins> {
+    fn new() -> Self {
+        Self::new(Twins::default())
+    }
+    #[inline]
+    fn read<R>(&self, section: impl FnOnce(&Twins) -> R) -> R {
+        section(&self.read().expect("no section panics"))
+    }
+    #[inline]
+    fn write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> R {
+        section(&mut self.write().expect("no section panics"))
+    }
+}
+
+impl Lock for parking_lot::RwLock<Twins> {
+    fn new() -> Self {
+        Self::new(Twins::default())
+    }
+    #[inline]
+    fn read<R>(&self, section: impl FnOnce(&Twins) -> R) -> R {
+        section(&self.read())
+    }
+    #[inline]
+    fn write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> R {
+        section(&mut self.write())
+    }
+}
+
+/// Which operations are writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mix {
+    /// Four reads to one write.
+    MostlyReads,
+    /// Reads and writes by turns.
+    HalfWrites,
+}
+
+impl Mix {
+    const ALL: [Mix; 2] = [Mix::MostlyReads, Mix::HalfWrites];
+
+    fn id(self) -> &'static str {
+        match self {
+            Mix::MostlyReads => "reads",
+            Mix::HalfWrites => "mixed",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Mix::MostlyReads => "4 reads : 1 write",
+            Mix::HalfWrites => "1 read : 1 write",
+        }
+    }
+
+    /// Every `period`-th operation of a thread is a write.
+    fn period(self) -> u64 {
+        match self {
+            Mix::MostlyReads => 5,
+            Mix::HalfWrites => 2,
+        }
+    }
+}
+
+/// How the contended scenarios differ.
+#[derive(Clone, Copy)]
+struct Contention {
+    threads: usize,
+    mix: Mix,
+    section: Section,
+}
+
+/// One contender's bodies.
+struct Peer {
+    name: &'static str,
+    reads: fn(&Context) -> Measured,
+    writes: fn(&Context) -> Measured,
+    contended: fn(&Context, Contention) -> Measured,
+}
+
+impl Peer {
+    const fn of<L: Lock>(name: &'static str) -> Peer {
+        Peer {
+            name,
+            reads: reads::<L>,
+            writes: writes::<L>,
+            contended: contended::<L>,
+        }
+    }
+}
+
+const PEERS: [Peer; 3] = [
+    Peer::of::<blitz_sync::thread::RwLock<Twins>>(OURS),
+    Peer::of::<std::sync::RwLock<Twins>>("std"),
+    Peer::of::<parking_lot::RwLock<Twins>>("parking_lot"),
+];
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let reads = Scenario::new(4, "rwlock_read_uncontended", "RwLock read/unlock", SYNC_OPS);
+    let writes = Scenario::new(
+        4,
+        "rwlock_write_uncontended",
+        "RwLock write/unlock",
+        SYNC_OPS,
+    );
+    let mut scenarios = vec![
+        PEERS
+            .iter()
+            .fold(reads, |s, peer| s.with(peer.name, peer.reads)),
+        PEERS
+            .iter()
+            .fold(writes, |s, peer| s.with(peer.name, peer.writes)),
+    ];
+    for mix in Mix::ALL {
+        for section in Section::ALL {
+            for threads in [2, 4, 8] {
+                scenarios.push(contended_scenario(Contention {
+                    threads,
+                    mix,
+                    section,
+                }));
+            }
+        }
+    }
+    scenarios
+}
+
+fn contended_scenario(contention: Contention) -> Scenario {
+    let Contention {
+        threads,
+        mix,
+        section,
+    } = contention;
+    let ops = match section {
+        Section::Short => 2_000_000,
+        Section::Microsecond => 100_000,
+    };
+    let scenario = Scenario::new(
+        4,
+        format!("rwlock_{}_{threads}_{}", mix.id(), section.id()),
+        format!("RwLock {}, {}", mix.title(), section.title()),
+        ops,
+    )
+    .threads(threads);
+    PEERS.iter().fold(scenario, |scenario, peer| {
+        scenario.with(peer.name, move |cx| (peer.contended)(cx, contention))
+    })
+}
+
+fn reads<L: Lock>(cx: &Context) -> Measured {
+    let lock = CachePadded::new(L::new());
+    let (span, intact) = solo(|| {
+        let mut intact = 0u64;
+        for _ in 0..cx.ops {
+            intact += u64::from(lock.read(|twins| twins.read(|| ())));
+        }
+        intact
+    });
+    verify("reads that found the twins equal", cx.ops, intact)?;
+    Ok(Sample::new(span, cx.ops))
+}
+
+fn writes<L: Lock>(cx: &Context) -> Measured {
+    let lock = CachePadded::new(L::new());
+    let (span, ()) = solo(|| {
+        for _ in 0..cx.ops {
+            lock.write(|twins| twins.write(|| ()));
+        }
+    });
+    verify_twins(&*lock, cx.ops)?;
+    Ok(Sample::new(span, cx.ops))
+}
+
+/// What one thread did.
+#[derive(Clone, Copy, Default)]
+struct Done {
+    intact_reads: u64,
+    writes: u64,
+}
+
+fn contended<L: Lock>(cx: &Context, contention: Contention) -> Measured {
+    let Contention {
+        threads,
+        mix,
+        section,
+    } = contention;
+    let lock = CachePadded::new(L::new());
+    // Whole periods only, so that the number of writes is known beforehand.
+    let share = (cx.share(threads) / mix.period()).max(1) * mix.period();
+    let (span, done) = team(threads, |member| {
+        let lock = &lock;
+        move || {
+            let mut done = Done::default();
+            for turn in 0..share {
+                // Threads start at different places of the period.
+                if (turn + member as u64) % mix.period() == 0 {
+                    lock.write(|twins| twins.write(|| section.run(cx.microsecond)));
+                    done.writes += 1;
+                } else {
+                    let intact = lock.read(|twins| twins.read(|| section.run(cx.microsecond)));
+                    done.intact_reads += u64::from(intact);
+                }
+            }
+            done
+        }
+    });
+    let total = share * threads as u64;
+    let writes = total / mix.period();
+    verify("writes", writes, done.iter().map(|d| d.writes).sum())?;
+    verify(
+        "reads that found the twins equal",
+        total - writes,
+        done.iter().map(|d| d.intact_reads).sum(),
+    )?;
+    verify_twins(&*lock, writes)?;
+    Ok(Sample::new(span, total))
+}
+
+fn verify_twins(lock: &impl Lock, writes: u64) -> Result<(), crate::scenario::Failure> {
+    let Twins { first, second } = lock.read(|twins| *twins);
+    verify("the first twin", writes, first)?;
+    verify("the second twin", writes, second)
+}

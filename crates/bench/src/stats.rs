@@ -1,0 +1,229 @@
+//! The statistics: medians, and bootstrap intervals of their ratio.
+//!
+//! Two contenders are measured in the same process, iteration by iteration.
+//! Iteration `i` of one and iteration `i` of the other ran within
+//! milliseconds, so they saw the same mood of the machine. The bootstrap keeps
+//! that: it draws *pairs*, not single samples. The random numbers come from a
+//! fixed seed, so the same samples always give the same interval.
+
+/// How many times the bootstrap draws. With the fixed seed this is enough for
+/// the ends of the interval to be steady in the third digit.
+const DRAWS: usize = 10_000;
+
+const SEED: u64 = 0x6C62_272E_07BB_0142;
+
+/// A 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// What an interval of a ratio says about the ratio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The whole interval lies above 1.
+    Above,
+    /// The whole interval lies below 1.
+    Below,
+    /// The interval holds 1: the samples cannot tell the two apart.
+    Tie,
+}
+
+impl Interval {
+    /// Where the interval lies, seen from 1.
+    ///
+    /// ```
+    /// use blitz_bench::stats::{Interval, Verdict};
+    /// assert_eq!(Interval { low: 1.1, high: 1.4 }.verdict(), Verdict::Above);
+    /// assert_eq!(Interval { low: 0.9, high: 1.0 }.verdict(), Verdict::Tie);
+    /// ```
+    pub fn verdict(self) -> Verdict {
+        if self.low > 1.0 {
+            Verdict::Above
+        } else if self.high < 1.0 {
+            Verdict::Below
+        } else {
+            Verdict::Tie
+        }
+    }
+}
+
+/// The median; of an even count, the mean of the two in the middle.
+///
+/// # Panics
+///
+/// When `samples` is empty.
+///
+/// ```
+/// assert_eq!(blitz_bench::stats::median(&[3.0, 1.0, 2.0]), 2.0);
+/// assert_eq!(blitz_bench::stats::median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
+/// ```
+pub fn median(samples: &[f64]) -> f64 {
+    median_in_place(&mut samples.to_vec())
+}
+
+/// The smallest sample; infinity when there is none.
+pub fn min(samples: &[f64]) -> f64 {
+    samples.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+/// The 95 % interval of `median(over) / median(under)`, where `over[i]` and
+/// `under[i]` were measured together.
+///
+/// # Panics
+///
+/// When the two are empty or differ in length.
+///
+/// ```
+/// use blitz_bench::stats::paired_ratio;
+/// let twice = paired_ratio(&[2.0, 4.0, 6.0], &[1.0, 2.0, 3.0]);
+/// assert!(twice.low <= 2.0 && twice.high >= 2.0);
+/// ```
+pub fn paired_ratio(over: &[f64], under: &[f64]) -> Interval {
+    assert_eq!(over.len(), under.len(), "samples come in pairs");
+    let mut random = Random(SEED);
+    interval(|a, b| {
+        for _ in 0..over.len() {
+            let pair = random.below(over.len());
+            a.push(over[pair]);
+            b.push(under[pair]);
+        }
+    })
+}
+
+/// The 95 % interval of `median(over) / median(under)` for samples that were
+/// *not* taken together, such as those of two runs on two days.
+///
+/// # Panics
+///
+/// When either is empty.
+pub fn unpaired_ratio(over: &[f64], under: &[f64]) -> Interval {
+    let mut random = Random(SEED);
+    interval(|a, b| {
+        a.extend((0..over.len()).map(|_| over[random.below(over.len())]));
+        b.extend((0..under.len()).map(|_| under[random.below(under.len())]));
+    })
+}
+
+/// Draws again and again and cuts 2.5 % off both ends.
+fn interval(mut draw: impl FnMut(&mut Vec<f64>, &mut Vec<f64>)) -> Interval {
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    let mut ratios: Vec<f64> = (0..DRAWS)
+        .map(|_| {
+            a.clear();
+            b.clear();
+            draw(&mut a, &mut b);
+            median_in_place(&mut a) / median_in_place(&mut b)
+        })
+        .collect();
+    ratios.sort_unstable_by(f64::total_cmp);
+    let cut = DRAWS / 40;
+    Interval {
+        low: ratios[cut],
+        high: ratios[DRAWS - 1 - cut],
+    }
+}
+
+fn median_in_place(samples: &mut [f64]) -> f64 {
+    assert!(!samples.is_empty(), "the median of nothing");
+    samples.sort_unstable_by(f64::total_cmp);
+    let middle = samples.len() / 2;
+    if samples.len() % 2 == 1 {
+        samples[middle]
+    } else {
+        (samples[middle - 1] + samples[middle]) / 2.0
+    }
+}
+
+/// SplitMix64: small, fast, and good enough to draw indices with.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        ((u128::from(self.next()) * bound as u128) >> 64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_of_odd_even_and_single() {
+        assert_eq!(median(&[5.0]), 5.0);
+        assert_eq!(median(&[9.0, 1.0, 5.0]), 5.0);
+        assert_eq!(median(&[9.0, 1.0, 5.0, 7.0]), 6.0);
+    }
+
+    #[test]
+    fn an_exact_ratio_has_an_interval_without_width() {
+        let under = [1.0, 1.0, 1.0, 1.0];
+        let over = [3.0, 3.0, 3.0, 3.0];
+        let interval = paired_ratio(&over, &under);
+        assert_eq!((interval.low, interval.high), (3.0, 3.0));
+        assert_eq!(interval.verdict(), Verdict::Above);
+    }
+
+    #[test]
+    fn pairs_cancel_what_both_sides_saw() {
+        // The machine slows down tenfold during the run. Taken pair by pair
+        // the ratio is still exactly 2; taken separately it is anybody's guess.
+        let under: Vec<f64> = (0..9).map(|i| 1.0 + f64::from(i)).collect();
+        let over: Vec<f64> = under.iter().map(|x| 2.0 * x).collect();
+        let paired = paired_ratio(&over, &under);
+        assert_eq!((paired.low, paired.high), (2.0, 2.0));
+        let unpaired = unpaired_ratio(&over, &under);
+        assert!(unpaired.low < 1.5 && unpaired.high > 2.5, "{unpaired:?}");
+    }
+
+    #[test]
+    fn noise_around_one_is_a_tie() {
+        let a = [10.0, 11.0, 9.0, 10.5, 9.5, 10.2, 9.8, 10.1];
+        let b = [10.1, 10.4, 9.6, 10.0, 10.0, 9.9, 10.3, 9.7];
+        assert_eq!(paired_ratio(&a, &b).verdict(), Verdict::Tie);
+    }
+
+    #[test]
+    fn a_clear_loss_is_below() {
+        let a = [1.0, 1.1, 0.9, 1.0, 1.05];
+        let b = [2.0, 2.1, 1.9, 2.2, 2.05];
+        assert_eq!(paired_ratio(&a, &b).verdict(), Verdict::Below);
+    }
+
+    #[test]
+    fn touching_one_is_a_tie() {
+        let touching = |low, high| Interval { low, high }.verdict();
+        assert_eq!(touching(1.0, 2.0), Verdict::Tie);
+        assert_eq!(touching(0.5, 1.0), Verdict::Tie);
+        assert_eq!(touching(1.000_1, 2.0), Verdict::Above);
+        assert_eq!(touching(0.5, 0.999_9), Verdict::Below);
+    }
+
+    #[test]
+    fn the_bootstrap_is_deterministic() {
+        let a = [1.0, 5.0, 2.0, 4.0, 3.0, 8.0];
+        let b = [2.0, 2.5, 1.0, 3.0, 2.2, 2.1];
+        assert_eq!(paired_ratio(&a, &b), paired_ratio(&a, &b));
+        assert_eq!(unpaired_ratio(&a, &b), unpaired_ratio(&a, &b));
+    }
+
+    #[test]
+    fn the_interval_holds_the_ratio_of_medians() {
+        let a = [10.0, 12.0, 11.0, 14.0, 13.0, 10.5, 11.5];
+        let b = [5.0, 6.5, 5.5, 6.0, 7.0, 5.2, 6.1];
+        let interval = paired_ratio(&a, &b);
+        let ratio = median(&a) / median(&b);
+        assert!(interval.low <= ratio && ratio <= interval.high);
+    }
+}

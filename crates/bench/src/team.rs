@@ -1,0 +1,151 @@
+//! Threads that start together, and the clock around them.
+//!
+//! The threads of a team exist before the clock starts. Each prepares what it
+//! needs and stops at a gate. Time runs from the first thread through the gate
+//! to the last thread at its end, so neither thread creation nor preparation
+//! is ever measured.
+
+use std::panic::resume_unwind;
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::alloc::Memory;
+
+/// What a measured stretch of work took.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    /// From the gate to the last thread's end.
+    pub elapsed: Duration,
+    /// What was allocated in that time, by all threads of the process.
+    pub memory: Memory,
+}
+
+/// Runs `body` on this thread and measures it.
+///
+/// ```
+/// let (span, sum) = blitz_bench::team::solo(|| (1..=10u64).sum::<u64>());
+/// assert_eq!(sum, 55);
+/// assert!(span.elapsed.as_secs() < 60);
+/// ```
+pub fn solo<T>(body: impl FnOnce() -> T) -> (Span, T) {
+    let start = Mark::now();
+    let value = body();
+    (Mark::now().since(start), value)
+}
+
+/// Runs `threads` threads that start together. `prepare(i)` runs in thread `i`
+/// before the gate and returns what the thread does behind it.
+///
+/// Returns the values of all threads, in the order of `i`.
+///
+/// # Panics
+///
+/// When a thread panics, with its panic.
+///
+/// ```
+/// let (_span, values) = blitz_bench::team::team(3, |i| {
+///     let prepared = vec![i; 10];
+///     move || prepared.len() + i
+/// });
+/// assert_eq!(values, [10, 11, 12]);
+/// ```
+pub fn team<T, B>(threads: usize, prepare: impl Fn(usize) -> B + Sync) -> (Span, Vec<T>)
+where
+    T: Send,
+    B: FnOnce() -> T,
+{
+    let gate = Barrier::new(threads);
+    let member = |i| {
+        let body = prepare(i);
+        gate.wait();
+        let start = Mark::now();
+        let value = body();
+        (start, Mark::now(), value)
+    };
+    let member = &member;
+    let ended: Vec<_> = thread::scope(|scope| {
+        let members: Vec<_> = (0..threads)
+            .map(|i| scope.spawn(move || member(i)))
+            .collect();
+        members.into_iter().map(|m| m.join()).collect()
+    });
+
+    let mut span: Option<(Mark, Mark)> = None;
+    let mut values = Vec::with_capacity(threads);
+    for end in ended {
+        let (start, end, value) = end.unwrap_or_else(|panic| resume_unwind(panic));
+        span = Some(match span {
+            None => (start, end),
+            Some((first, last)) => (first.earlier(start), last.later(end)),
+        });
+        values.push(value);
+    }
+    let (first, last) = span.expect("a team has at least one thread");
+    (last.since(first), values)
+}
+
+/// One reading of the clock and of the allocator's counters.
+#[derive(Clone, Copy)]
+struct Mark {
+    at: Instant,
+    memory: Memory,
+}
+
+impl Mark {
+    fn now() -> Mark {
+        Mark {
+            memory: Memory::counted(),
+            at: Instant::now(),
+        }
+    }
+
+    fn since(self, start: Mark) -> Span {
+        Span {
+            elapsed: self.at.saturating_duration_since(start.at),
+            memory: self.memory - start.memory,
+        }
+    }
+
+    fn earlier(self, other: Mark) -> Mark {
+        if other.at < self.at { other } else { self }
+    }
+
+    fn later(self, other: Mark) -> Mark {
+        if other.at > self.at { other } else { self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn preparation_is_not_measured() {
+        let slow = Duration::from_millis(200);
+        let (span, _) = team(2, |_| {
+            thread::sleep(slow);
+            || ()
+        });
+        assert!(span.elapsed < slow, "{:?}", span.elapsed);
+    }
+
+    #[test]
+    fn the_slowest_thread_ends_the_span() {
+        let slow = Duration::from_millis(30);
+        let (span, _) = team(3, |i| {
+            move || {
+                if i == 1 {
+                    thread::sleep(slow);
+                }
+            }
+        });
+        assert!(span.elapsed >= slow, "{:?}", span.elapsed);
+    }
+
+    #[test]
+    #[should_panic(expected = "from the second thread")]
+    fn a_panic_reaches_the_caller() {
+        team(2, |i| move || assert_ne!(i, 1, "from the second thread"));
+    }
+}

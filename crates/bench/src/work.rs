@@ -1,0 +1,112 @@
+//! What a thread does while it holds a lock.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// A piece of work of known length that reads no clock while it runs.
+///
+/// It is a chain of multiplications in which each needs the one before, so it
+/// takes the same time wherever it stands. How many make up the wanted time is
+/// measured once, when the piece is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Work {
+    rounds: u32,
+}
+
+impl Work {
+    /// Measures this machine and returns work that takes about `target` when
+    /// nothing interrupts it. Takes a few milliseconds.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let microsecond = blitz_bench::Work::calibrate(Duration::from_micros(1));
+    /// microsecond.run();
+    /// ```
+    pub fn calibrate(target: Duration) -> Work {
+        const PROBE: Work = Work { rounds: 20_000 };
+        let fastest = (0..100)
+            .map(|_| {
+                let start = Instant::now();
+                PROBE.run();
+                start.elapsed()
+            })
+            .min()
+            .unwrap_or(Duration::from_micros(20))
+            .max(Duration::from_nanos(1));
+        let rounds = target.as_secs_f64() / fastest.as_secs_f64() * f64::from(PROBE.rounds);
+        Work {
+            rounds: rounds.round().max(1.0) as u32,
+        }
+    }
+
+    /// Does the work once.
+    #[inline]
+    pub fn run(self) {
+        let mut x: u64 = black_box(1);
+        for _ in 0..self.rounds {
+            x = x.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+        }
+        black_box(x);
+    }
+}
+
+/// The two critical sections that contended scenarios are run with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    /// One increment: the lock's own cost is all there is.
+    Short,
+    /// An increment and a microsecond of [`Work`].
+    Microsecond,
+}
+
+impl Section {
+    /// Both sections, the short one first.
+    pub const ALL: [Section; 2] = [Section::Short, Section::Microsecond];
+
+    /// How scenario names spell it.
+    pub fn id(self) -> &'static str {
+        match self {
+            Section::Short => "short",
+            Section::Microsecond => "1us",
+        }
+    }
+
+    /// How titles spell it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Section::Short => "short section",
+            Section::Microsecond => "1 µs section",
+        }
+    }
+
+    /// The part beside the increment.
+    #[inline]
+    pub fn run(self, microsecond: Work) {
+        if self == Section::Microsecond {
+            microsecond.run();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calibrated_work_takes_about_its_time() {
+        let target = Duration::from_micros(50);
+        let work = Work::calibrate(target);
+        let fastest = (0..200)
+            .map(|_| {
+                let start = Instant::now();
+                work.run();
+                start.elapsed()
+            })
+            .min()
+            .unwrap();
+        // Wide bounds: the machine may change its clock rate between the two
+        // measurements, and a busy one may not give us one quiet run.
+        assert!(fastest > target / 4, "{fastest:?}");
+        assert!(fastest < target * 20, "{fastest:?}");
+    }
+}

@@ -1,0 +1,33 @@
+//! Ctrl-C: the first stops after the current sample, the second at once.
+
+use std::io::{IsTerminal, stderr};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::exit::Exit;
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Starts to listen and returns the flag that the first Ctrl-C sets.
+pub fn watch() -> &'static AtomicBool {
+    let listening = ctrlc::set_handler(|| {
+        if STOP.swap(true, Ordering::Relaxed) {
+            restore_terminal();
+            std::process::exit(130);
+        }
+        if stderr().is_terminal() {
+            eprintln!("\nStopping after this sample. Ctrl-C again stops at once.");
+        }
+    });
+    if let Err(error) = listening {
+        // The run is as good without; Ctrl-C then just ends it.
+        Exit::Failed(format!("Ctrl-C will lose the results: {error}")).report();
+    }
+    &STOP
+}
+
+/// Clears the progress bar's line and shows the cursor.
+fn restore_terminal() {
+    if stderr().is_terminal() {
+        eprint!("\r\x1b[2K\x1b[?25h");
+    }
+}

@@ -1,0 +1,92 @@
+//! Which scenarios and which peers.
+
+use std::collections::BTreeSet;
+
+use blitz_bench::scenario::{OURS, TIERS};
+use blitz_bench::{Scenario, scenarios};
+use regex::Regex;
+
+use super::Arguments;
+use crate::exit::Exit;
+
+/// The word for "no peers at all".
+const NOBODY: &str = "none";
+
+/// The scenarios that the arguments ask for, with the peers they ask for.
+pub fn select(arguments: &Arguments) -> Result<Vec<Scenario>, Exit> {
+    let mut chosen = scenarios::registry();
+    let tiers: BTreeSet<u8> = chosen.iter().map(|s| s.tier).collect();
+    keep_peers(&mut chosen, &arguments.peers)?;
+    if let Some(pattern) = &arguments.filter {
+        let pattern = regex(pattern)?;
+        chosen.retain(|scenario| pattern.is_match(&scenario.id));
+    }
+    if !arguments.tier.is_empty() {
+        chosen.retain(|scenario| arguments.tier.contains(&scenario.tier));
+    }
+    if chosen.is_empty() {
+        return Err(nothing_left(arguments, &tiers));
+    }
+    Ok(chosen)
+}
+
+fn regex(pattern: &str) -> Result<Regex, Exit> {
+    Regex::new(pattern).map_err(|error| {
+        Exit::usage(
+            format_args!("--filter: {error}"),
+            "Characters such as ( [ * + have a meaning there; put a backslash before one that is meant literally.",
+        )
+    })
+}
+
+/// Takes the other peers out, and with them the scenarios that no peer is left in.
+fn keep_peers(scenarios: &mut Vec<Scenario>, wanted: &[String]) -> Result<(), Exit> {
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let known: BTreeSet<&str> = scenarios.iter().flat_map(Scenario::peers).collect();
+    let alone = wanted == [NOBODY];
+    if let Some(unknown) = wanted.iter().find(|name| !known.contains(name.as_str()))
+        && !alone
+    {
+        let known: Vec<&str> = known.into_iter().collect();
+        return Err(Exit::usage(
+            format_args!("--peers: nobody here is called '{unknown}'"),
+            format_args!(
+                "The peers are {}. {OURS} always takes part; `--peers {NOBODY}` runs it alone.",
+                known.join(", ")
+            ),
+        ));
+    }
+    for scenario in scenarios.iter_mut() {
+        scenario
+            .contenders
+            .retain(|c| c.name == OURS || wanted.iter().any(|name| name == c.name));
+    }
+    scenarios.retain(|scenario| alone || scenario.peers().count() > 0);
+    Ok(())
+}
+
+fn nothing_left(arguments: &Arguments, tiers: &BTreeSet<u8>) -> Exit {
+    let mut asked = Vec::new();
+    for tier in &arguments.tier {
+        asked.push(format!("--tier {tier}"));
+    }
+    if let Some(pattern) = &arguments.filter {
+        asked.push(format!("--filter '{pattern}'"));
+    }
+    if !arguments.peers.is_empty() {
+        asked.push(format!("--peers {}", arguments.peers.join(",")));
+    }
+    let filled: Vec<String> = tiers
+        .iter()
+        .map(|&tier| format!("{tier} ({})", TIERS[usize::from(tier) - 1]))
+        .collect();
+    Exit::usage(
+        format_args!("no scenario is left with {}", asked.join(" ")),
+        format_args!(
+            "`blitz bench --list` shows all scenarios. Tiers with scenarios: {}.",
+            filled.join(", ")
+        ),
+    )
+}

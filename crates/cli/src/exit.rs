@@ -1,0 +1,55 @@
+//! How the command ends.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+/// The end of `--help`.
+pub const CODES: &str = "\
+Exit codes:
+  0    it worked
+  1    a scenario's work was not done right, or the report could not be written
+  2    the arguments are wrong
+  130  interrupted (what was measured until then is printed)";
+
+/// Why the command ended, and with which code.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// All went well.
+    Done,
+    /// The work failed. Code 1.
+    Failed(String),
+    /// The arguments are wrong. Code 2.
+    Usage(String),
+    /// Ctrl-C. Code 130, which is what a shell reports for SIGINT.
+    Interrupted,
+}
+
+impl Exit {
+    /// Wrong arguments, with what to do about it.
+    pub fn usage(problem: impl Display, advice: impl Display) -> Exit {
+        Exit::Usage(format!("{problem}\n\n{advice}"))
+    }
+
+    /// Prints what went wrong, if anything, and passes the value on.
+    pub fn report(self) -> Exit {
+        if let Exit::Failed(message) | Exit::Usage(message) = &self {
+            eprintln!("error: {message}");
+        }
+        self
+    }
+
+    fn code(&self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::Failed(_) => 1,
+            Exit::Usage(_) => 2,
+            Exit::Interrupted => 130,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.code())
+    }
+}

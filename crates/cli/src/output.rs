@@ -1,0 +1,32 @@
+//! Standard output.
+
+use std::io::{self, ErrorKind, Write};
+
+use crate::exit::Exit;
+
+/// Prints `text`. A reader that has gone (`blitz bench | head`) is no error.
+///
+/// # Errors
+///
+/// When standard output cannot be written for any other reason, such as a full
+/// disk.
+pub fn print(text: &str) -> Result<(), Exit> {
+    let mut out = io::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match written {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Exit::Failed(format!(
+            "standard output cannot be written: {error}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Prints a value as JSON over several lines.
+///
+/// # Errors
+///
+/// As [`print`].
+pub fn print_json(value: &impl serde::Serialize) -> Result<(), Exit> {
+    let text = serde_json::to_string_pretty(value).expect("every key is a string");
+    print(&format!("{text}\n"))
+}
