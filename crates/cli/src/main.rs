@@ -2,6 +2,7 @@
 
 mod bench;
 mod completions;
+mod doctor;
 mod exit;
 mod output;
 
@@ -24,6 +25,8 @@ struct Cli {
 enum Command {
     /// Runs the benchmark and says who won.
     Bench(bench::Arguments),
+    /// Says what this machine offers, what blitz-io uses of it, and what you could change.
+    Doctor(doctor::Arguments),
     /// Prints a completion script for a shell.
     Completions(completions::Arguments),
 }
@@ -32,6 +35,7 @@ fn main() -> std::process::ExitCode {
     // clap ends the process with code 2 when the arguments are wrong.
     let ended = match Cli::parse().command {
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
     };
     ended.unwrap_or_else(Exit::report).into()

@@ -254,7 +254,7 @@ fn contended<L: Lock>(cx: &Context, contention: Contention) -> Measured {
             let mut done = Done::default();
             for turn in 0..share {
                 // Threads start at different places of the period.
-                if (turn + member as u64) % mix.period() == 0 {
+                if (turn + member as u64).is_multiple_of(mix.period()) {
                     lock.write(|twins| twins.write(|| section.run(cx.microsecond)));
                     done.writes += 1;
                 } else {

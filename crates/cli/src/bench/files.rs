@@ -1,10 +1,12 @@
 //! The files a run reads and writes.
 
+use std::fmt::Display;
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 
 use blitz_bench::Document;
+use blitz_bench::scenario::OURS;
 
 use crate::exit::Exit;
 
@@ -17,12 +19,17 @@ pub fn read(path: &Path) -> Result<Document, Exit> {
             "Keep a run with `blitz bench --json > FILE` and give that file.",
         )
     })?;
-    Document::parse(&text).map_err(|error| {
+    let foreign = |why: &dyn Display| {
         Exit::usage(
-            format_args!("--compare: {shown} is not a run of blitz bench: {error}"),
+            format_args!("--compare: {shown} is not a run of blitz bench: {why}"),
             "Make a new one with `blitz bench --json > FILE`.",
         )
-    })
+    };
+    let document = Document::parse(&text).map_err(|error| foreign(&error))?;
+    match document.metadata.runtime.as_str() {
+        OURS => Ok(document),
+        other => Err(foreign(&format_args!("it is one of {other}"))),
+    }
 }
 
 /// A page that is open but not yet written.

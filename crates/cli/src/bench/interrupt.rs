@@ -15,7 +15,7 @@ pub fn watch() -> &'static AtomicBool {
             std::process::exit(130);
         }
         if stderr().is_terminal() {
-            eprintln!("\nStopping after this sample. Ctrl-C again stops at once.");
+            eprintln!("\r\x1b[2KStopping after this sample. Ctrl-C again stops at once.");
         }
     });
     if let Err(error) = listening {

@@ -5,6 +5,7 @@ mod interrupt;
 mod list;
 mod progress;
 mod select;
+mod watchdog;
 
 use std::io::{IsTerminal, stdout};
 use std::path::PathBuf;

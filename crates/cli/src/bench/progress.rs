@@ -7,7 +7,12 @@ use blitz_bench::Scenario;
 use blitz_bench::runner::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-pub struct Progress(ProgressBar);
+use super::watchdog::Watchdog;
+
+pub struct Progress {
+    bar: ProgressBar,
+    watchdog: Watchdog,
+}
 
 impl Progress {
     pub fn new(samples: u64) -> Progress {
@@ -16,19 +21,24 @@ impl Progress {
         // The target hides the bar where standard error is no terminal.
         let bar = ProgressBar::with_draw_target(Some(samples), ProgressDrawTarget::stderr());
         bar.set_style(style.progress_chars("━╸─"));
-        Progress(bar)
+        let watchdog = Watchdog::new();
+        Progress { bar, watchdog }
     }
 }
 
 impl Observer for Progress {
     fn sample(&mut self, scenario: &Scenario, contender: &str) {
-        self.0.set_message(format!("{} · {contender}", scenario.id));
-        self.0.inc(1);
+        self.bar
+            .set_message(format!("{} · {contender}", scenario.id));
+        self.bar.inc(1);
+        self.watchdog
+            .starts(format!("{}: {contender}", scenario.id));
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.watchdog.rests();
+        self.bar.finish_and_clear();
     }
 }

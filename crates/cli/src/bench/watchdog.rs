@@ -1,0 +1,65 @@
+//! A scenario that hangs must be named, and must not hang the run.
+//!
+//! A primitive that loses a wake-up leaves its threads asleep for ever, and
+//! nothing in this process could wake them. So the process ends.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::exit::Exit;
+
+/// Far longer than any sample takes, also on a busy machine.
+const LIMIT: Duration = Duration::from_secs(120);
+/// So rare that it disturbs no measurement.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+
+/// Who is running, and since when.
+type Running = Option<(String, Instant)>;
+
+/// Watches one sample at a time.
+#[derive(Clone)]
+pub struct Watchdog(Arc<Mutex<Running>>);
+
+impl Watchdog {
+    /// Starts to watch. Nothing is running yet.
+    pub fn new() -> Watchdog {
+        let watchdog = Watchdog(Arc::new(Mutex::new(None)));
+        let watched = watchdog.clone();
+        thread::spawn(move || {
+            loop {
+                thread::sleep(LOOK_EVERY);
+                watched.look();
+            }
+        });
+        watchdog
+    }
+
+    /// A sample begins; the one before it has ended.
+    pub fn starts(&self, who: String) {
+        self.set(Some((who, Instant::now())));
+    }
+
+    /// The run is over.
+    pub fn rests(&self) {
+        self.set(None);
+    }
+
+    fn set(&self, running: Running) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = running;
+    }
+
+    fn look(&self) {
+        let running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((who, since)) = &*running
+            && since.elapsed() > LIMIT
+        {
+            Exit::Failed(format!(
+                "{who} has not finished within {} seconds: a wake-up was lost, or the machine stood still",
+                LIMIT.as_secs()
+            ))
+            .report();
+            std::process::exit(1);
+        }
+    }
+}

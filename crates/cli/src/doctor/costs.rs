@@ -1,0 +1,50 @@
+//! What the smallest steps cost on this processor, measured in a blink.
+
+use std::hint::{black_box, spin_loop};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use serde::Serialize;
+
+/// Nanoseconds for one step.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Costs {
+    /// A spin hint: `PAUSE` on x86, `YIELD` or `ISB` on Arm.
+    pub spin_hint_ns: f64,
+    /// An atomic read-modify-write on a line nobody else uses.
+    pub atomic_rmw_ns: f64,
+    /// Reading the clock.
+    pub clock_ns: f64,
+    /// Entering the kernel and coming back with nothing done.
+    pub yield_ns: f64,
+}
+
+impl Costs {
+    /// Takes a few milliseconds.
+    pub fn measure() -> Costs {
+        let word = AtomicU64::new(0);
+        Costs {
+            spin_hint_ns: fastest(spin_loop),
+            atomic_rmw_ns: fastest(|| {
+                black_box(&word).fetch_add(1, Ordering::SeqCst);
+            }),
+            clock_ns: fastest(|| {
+                black_box(Instant::now());
+            }),
+            yield_ns: fastest(std::thread::yield_now),
+        }
+    }
+}
+
+/// The fastest of several short rounds: the others were disturbed.
+fn fastest(step: impl Fn()) -> f64 {
+    const STEPS: u32 = 500;
+    let round = || {
+        let start = Instant::now();
+        for _ in 0..STEPS {
+            step();
+        }
+        start.elapsed().as_nanos() as f64 / f64::from(STEPS)
+    };
+    (0..10).map(|_| round()).fold(f64::INFINITY, f64::min)
+}

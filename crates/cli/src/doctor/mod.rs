@@ -1,0 +1,159 @@
+//! `blitz doctor`: what the machine offers, what is used, what could be better.
+//!
+//! The system's file probes, `advice.rs` draws the conclusions, `text.rs`
+//! prints. Everything is tried out, nothing is concluded from a version number.
+
+mod advice;
+mod costs;
+#[cfg(target_os = "linux")]
+#[path = "linux.rs"]
+mod system;
+#[cfg(not(target_os = "linux"))]
+#[path = "other.rs"]
+mod system;
+mod text;
+
+use std::collections::BTreeMap;
+
+use blitz_bench::Machine;
+use clap::Args;
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::output;
+use costs::Costs;
+
+const EXAMPLES: &str = "\
+Examples:
+  blitz doctor                     for you
+  blitz doctor --json              for a bug report or a script
+  taskset -c 0 blitz doctor        what changes on one processor";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Print the findings as JSON, and nothing else, on standard output.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Everything the doctor found.
+#[derive(Serialize)]
+struct Findings {
+    version: &'static str,
+    machine: Machine,
+    processors: Processors,
+    futex: Futex,
+    release_fence: &'static str,
+    /// What the operating system was asked for; absent where it has no such
+    /// thing.
+    futex_waitv: Option<Probe>,
+    membarrier: Option<Probe>,
+    io_uring: Option<IoUring>,
+    clock_source: Option<String>,
+    costs: Costs,
+    uses: Vec<String>,
+    advice: Vec<String>,
+}
+
+/// Which processors there are, and which of them this process gets.
+#[derive(Clone, Debug, Default, Serialize)]
+struct Processors {
+    /// Switched on in this machine.
+    online: usize,
+    /// The process may run on these.
+    allowed: usize,
+    /// The control group's share, in processors' time.
+    quota: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Futex {
+    backend: &'static str,
+    shared_memory: bool,
+    counts_wakes: bool,
+    wait_any_in_kernel: bool,
+}
+
+/// Something that was tried.
+#[derive(Clone, Debug, Serialize)]
+struct Probe {
+    works: bool,
+    /// What it answered, for people.
+    detail: String,
+}
+
+impl Probe {
+    // Not every system's file has something to say no to.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+    fn yes(detail: impl Into<String>) -> Probe {
+        Probe {
+            works: true,
+            detail: detail.into(),
+        }
+    }
+
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+    fn no(detail: impl Into<String>) -> Probe {
+        Probe {
+            works: false,
+            detail: detail.into(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct IoUring {
+    setup: Probe,
+    /// `/proc/sys/kernel/io_uring_disabled`: 0 for everybody, 1 for the
+    /// privileged, 2 for nobody.
+    disabled: Option<u8>,
+    operations: BTreeMap<&'static str, bool>,
+    setup_flags: BTreeMap<&'static str, bool>,
+}
+
+/// What only the system's own file knows.
+#[derive(Clone, Debug, Default)]
+struct System {
+    processors: Processors,
+    futex_waitv: Option<Probe>,
+    membarrier: Option<Probe>,
+    io_uring: Option<IoUring>,
+    clock_source: Option<String>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
+    let findings = examine();
+    if arguments.json {
+        output::print_json(&findings)?;
+    } else {
+        output::print(&text::render(&findings))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn examine() -> Findings {
+    let system = system::probe();
+    let mut findings = Findings {
+        version: env!("CARGO_PKG_VERSION"),
+        machine: Machine::describe(),
+        processors: system.processors,
+        futex: Futex {
+            backend: blitz_futex::system::backend(),
+            shared_memory: blitz_futex::system::supports_shared(),
+            counts_wakes: blitz_futex::system::counts_wakes(),
+            wait_any_in_kernel: blitz_futex::system::has_wait_any(),
+        },
+        release_fence: blitz_sync::release_fence(),
+        futex_waitv: system.futex_waitv,
+        membarrier: system.membarrier,
+        io_uring: system.io_uring,
+        clock_source: system.clock_source,
+        costs: Costs::measure(),
+        uses: Vec::new(),
+        advice: Vec::new(),
+    };
+    findings.uses = advice::uses(&findings);
+    findings.advice = advice::advice(&findings);
+    findings
+}

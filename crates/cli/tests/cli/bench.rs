@@ -1,0 +1,219 @@
+//! `blitz bench` from outside.
+
+use std::fs;
+use std::process::Stdio;
+
+use super::common::{blitz, expect};
+
+/// The shortest run there is: one scenario, one iteration.
+const TINY: [&str; 5] = [
+    "bench",
+    "--quick",
+    "--iterations=1",
+    "--filter=^mutex_uncontended$",
+    "--tier=4",
+];
+
+fn tiny(more: &[&'static str]) -> Vec<&'static str> {
+    [TINY.as_slice(), more].concat()
+}
+
+#[test]
+fn a_run_prints_a_table() {
+    let ran = expect(0, &TINY);
+    for word in ["mutex_uncontended", "blitz-io", "ratio", "winner", "won"] {
+        assert!(ran.out.contains(word), "{word} is missing in\n{}", ran.out);
+    }
+    assert!(!ran.out.contains('\u{1b}'), "colours without a terminal");
+    assert_eq!(ran.err, "", "a progress bar without a terminal");
+}
+
+#[test]
+fn json_is_the_schema_and_nothing_else() {
+    let ran = expect(0, &tiny(&["--json"]));
+    let document = ran.json();
+    let meta = &document["metadata"];
+    assert_eq!(meta["runtime"], "blitz-io");
+    assert_eq!(meta["iterations"], 1);
+    assert_eq!(meta["workers"], 4);
+    for key in [
+        "version",
+        "sync_ops",
+        "channel_ops",
+        "async_ops",
+        "warmup",
+        "cpu",
+        "cores",
+        "os",
+        "kernel",
+    ] {
+        assert!(!meta[key].is_null(), "metadata.{key}");
+    }
+    let row = &document["benchmarks"]["mutex_uncontended"];
+    assert_eq!(row["tier"], 4);
+    assert_eq!(row["verified"], true);
+    assert_eq!(row["allocs_per_op"], 0.0);
+    for figures in [row, &row["peers"]["std"], &row["peers"]["parking_lot"]] {
+        for key in [
+            "ns_per_op",
+            "ops_per_sec",
+            "median_ns",
+            "min_ns",
+            "ops_per_iter",
+        ] {
+            assert!(figures[key].as_f64().unwrap() > 0.0, "{key}");
+        }
+    }
+    let interval = row["ratio_ci95"].as_array().unwrap();
+    let ratio = row["ratio"].as_f64().unwrap();
+    assert!(interval[0].as_f64().unwrap() <= ratio && ratio <= interval[1].as_f64().unwrap());
+    assert!(["blitz-io", "tie", "std", "parking_lot"].contains(&row["winner"].as_str().unwrap()));
+    assert!(!row["best_peer"].is_null());
+}
+
+#[test]
+fn the_page_is_written_and_needs_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("report.html");
+    // What was there before, and longer than some, is gone afterwards.
+    fs::write(&file, "x".repeat(1_000_000)).unwrap();
+    let mut arguments = TINY.to_vec();
+    arguments.extend(["--json", "--html", file.to_str().unwrap()]);
+    expect(0, &arguments).json();
+    let page = fs::read_to_string(&file).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>"));
+    assert!(page.ends_with("</html>\n"));
+    assert!(page.contains("id=\"mutex_uncontended\""));
+    for fetched in ["http:", "https:", "<link", "<script", "url("] {
+        assert!(!page.contains(fetched), "{fetched}");
+    }
+}
+
+#[test]
+fn an_unwritable_page_is_known_before_the_run() {
+    let ran = expect(2, &["bench", "--html", "/no/such/folder/report.html"]);
+    assert!(
+        ran.err.contains("/no/such/folder/report.html"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(ran.out, "");
+}
+
+#[test]
+fn a_run_is_compared_with_an_older_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("before.json");
+    fs::write(&file, expect(0, &tiny(&["--json"])).out).unwrap();
+    let file = file.to_str().unwrap();
+
+    let mut arguments = TINY.to_vec();
+    arguments.extend(["--compare", file]);
+    let ran = expect(0, &arguments);
+    for word in ["Now against then", "then", "now", "change", "judgement"] {
+        assert!(ran.out.contains(word), "{word} is missing in\n{}", ran.out);
+    }
+
+    // With --json the comparison must not get into the document.
+    arguments.push("--json");
+    let ran = expect(0, &arguments);
+    ran.json();
+    assert!(ran.err.contains("Now against then"));
+
+    // Another row: both sides name what the other lacks.
+    let arguments = [
+        "bench",
+        "--quick",
+        "--iterations=1",
+        "--filter=^rwlock_read_uncontended$",
+        "--compare",
+        file,
+    ];
+    let ran = expect(0, &arguments);
+    assert!(
+        ran.out
+            .contains("Only in this run: rwlock_read_uncontended.")
+    );
+    assert!(
+        ran.out
+            .contains("Only in the older run: mutex_uncontended.")
+    );
+}
+
+#[test]
+fn a_file_that_is_no_run_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let foreign = folder.path().join("foreign.json");
+    for content in ["", "{", "[]", "{\"metadata\": {}}", "not json"] {
+        fs::write(&foreign, content).unwrap();
+        let ran = expect(2, &["bench", "--compare", foreign.to_str().unwrap()]);
+        assert!(
+            ran.err.contains("is not a run of blitz bench"),
+            "{}",
+            ran.err
+        );
+        assert!(ran.err.contains("blitz bench --json"), "{}", ran.err);
+    }
+    let ran = expect(2, &["bench", "--compare", "/no/such/file.json"]);
+    assert!(ran.err.contains("cannot be read"), "{}", ran.err);
+}
+
+#[test]
+fn the_list_follows_the_filters() {
+    let all = expect(0, &["bench", "--list"]).out;
+    let some = expect(0, &["bench", "--list", "--filter", "^mutex_contended_2"]).out;
+    assert!(all.contains("mutex_uncontended"));
+    assert!(some.contains("mutex_contended_2_short"));
+    assert!(!some.contains("mutex_uncontended"));
+
+    let list = expect(0, &["bench", "--list", "--json", "--peers", "parking_lot"]).json();
+    let list = list.as_array().unwrap();
+    assert!(!list.is_empty());
+    for entry in list {
+        assert_eq!(entry["peers"], serde_json::json!(["parking_lot"]));
+    }
+}
+
+#[test]
+fn alone_means_alone() {
+    let document = expect(0, &tiny(&["--peers=none", "--json"])).json();
+    let row = &document["benchmarks"]["mutex_uncontended"];
+    assert_eq!(row["peers"], serde_json::json!({}));
+    assert!(row["winner"].is_null() && row["ratio"].is_null());
+}
+
+#[test]
+fn wrong_arguments_end_with_code_2_and_say_what_to_do() {
+    let wrong: [(&[&str], &str); 10] = [
+        (&["--tier", "9"], "1..=8"),
+        (&["--tier", "x"], "x"),
+        (&["--iterations", "0"], "1..=10000"),
+        (&["--workers", "0"], "1..=1024"),
+        (&["--workers", "many"], "many"),
+        (&["--filter", "("], "backslash"),
+        (&["--filter", "no_such_row"], "--list"),
+        (&["--peers", "nobody"], "parking_lot"),
+        (&["--peers", "none,std"], "runs it alone"),
+        (&["--no-such-flag"], "--help"),
+    ];
+    for (arguments, advice) in wrong {
+        let ran = expect(2, &[&["bench"], arguments].concat());
+        assert!(ran.err.contains(advice), "{arguments:?}: {}", ran.err);
+        assert_eq!(ran.out, "");
+    }
+    expect(2, &[]);
+    expect(2, &["no-such-command"]);
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let mut child = blitz(&["bench", "--list"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}

@@ -1,0 +1,62 @@
+//! `blitz doctor` and `blitz completions` from outside.
+
+use super::common::expect;
+
+#[test]
+fn doctor_speaks_to_people() {
+    let ran = expect(0, &["doctor"]);
+    for heading in [
+        "Machine",
+        "What the system offers",
+        "What the smallest steps cost",
+        "What blitz-io uses",
+        "What you could change",
+    ] {
+        assert!(
+            ran.out.contains(heading),
+            "{heading} is missing in\n{}",
+            ran.out
+        );
+    }
+}
+
+#[test]
+fn doctor_speaks_json() {
+    let found = expect(0, &["doctor", "--json"]).json();
+    assert!(found["processors"]["allowed"].as_u64().unwrap() >= 1);
+    assert!(!found["futex"]["backend"].as_str().unwrap().is_empty());
+    assert!(found["costs"]["atomic_rmw_ns"].as_f64().unwrap() > 0.0);
+    assert!(!found["uses"].as_array().unwrap().is_empty());
+    if cfg!(target_os = "linux") {
+        // The doctor and the library must agree on what the kernel has.
+        let probed = found["futex_waitv"]["works"].as_bool().unwrap();
+        assert_eq!(
+            probed,
+            found["futex"]["wait_any_in_kernel"].as_bool().unwrap()
+        );
+        assert!(
+            !found["io_uring"]["setup"]["detail"]
+                .as_str()
+                .unwrap()
+                .is_empty()
+        );
+        assert!(found["membarrier"]["works"].is_boolean());
+    }
+}
+
+#[test]
+fn completions_know_the_options() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let ran = expect(0, &["completions", shell]);
+        assert!(ran.out.contains("compare"), "{shell}");
+    }
+    expect(2, &["completions", "tcsh"]);
+}
+
+#[test]
+fn help_names_the_exit_codes() {
+    for arguments in [&["--help"][..], &["bench", "--help"]] {
+        let ran = expect(0, arguments);
+        assert!(ran.out.contains("130"), "{}", ran.out);
+    }
+}

@@ -1,0 +1,86 @@
+//! Ctrl-C prints what was measured.
+
+use std::process::{Child, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::common::{Ran, blitz};
+
+/// Starts a run that would take minutes.
+fn long_run(more: &[&str]) -> Child {
+    let arguments = [
+        "bench",
+        "--quick",
+        "--iterations=10000",
+        "--filter=^(mutex|rwlock_write)_uncontended$",
+    ];
+    blitz(&[&arguments, more].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts")
+}
+
+fn interrupt(child: &Child) {
+    let pid = i32::try_from(child.id()).unwrap();
+    // SAFETY: the process is our child and was not waited for yet, so its
+    // number still means it; the call touches no memory.
+    assert_eq!(unsafe { libc::kill(pid, libc::SIGINT) }, 0);
+}
+
+/// Waits until the child listens to SIGINT; before that it would just die.
+fn wait_until_it_listens(child: &Child) {
+    let path = format!("/proc/{}/status", child.id());
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let status = std::fs::read_to_string(&path).unwrap();
+        let caught = status.lines().find_map(|l| l.strip_prefix("SigCgt:"));
+        let caught = u64::from_str_radix(caught.unwrap().trim(), 16).unwrap();
+        if caught & (1 << (libc::SIGINT - 1)) != 0 {
+            return;
+        }
+        assert!(Instant::now() < deadline, "it never listens");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// The end of a run that was interrupted once it had something to show.
+fn interrupted(more: &[&str]) -> Ran {
+    let child = long_run(more);
+    wait_until_it_listens(&child);
+    sleep(Duration::from_millis(500));
+    interrupt(&child);
+    Ran::from(child.wait_with_output().unwrap())
+}
+
+#[test]
+fn ctrl_c_prints_the_table() {
+    let ran = interrupted(&[]);
+    assert_eq!(ran.code, Some(130), "{ran:?}");
+    assert!(ran.out.contains("mutex_uncontended"), "{ran:?}");
+    assert!(ran.out.contains("Interrupted"), "{ran:?}");
+}
+
+#[test]
+fn ctrl_c_leaves_valid_json() {
+    let ran = interrupted(&["--json"]);
+    assert_eq!(ran.code, Some(130), "{ran:?}");
+    let document = ran.json();
+    assert_eq!(document["interrupted"], true);
+    let row = &document["benchmarks"]["mutex_uncontended"];
+    assert!(row["ns_per_op"].as_f64().unwrap() > 0.0);
+    assert_eq!(
+        row["samples"].as_array().unwrap().len(),
+        row["peers"]["std"]["samples"].as_array().unwrap().len(),
+    );
+}
+
+#[test]
+fn ctrl_c_before_anything_is_measured_is_still_valid_json() {
+    let child = long_run(&["--json"]);
+    wait_until_it_listens(&child);
+    interrupt(&child);
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(130), "{ran:?}");
+    assert_eq!(ran.json()["interrupted"], true);
+}

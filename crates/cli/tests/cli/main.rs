@@ -1,0 +1,7 @@
+//! The command from outside: what it prints, and how it ends.
+
+mod bench;
+mod common;
+mod doctor;
+#[cfg(target_os = "linux")]
+mod interrupt;
