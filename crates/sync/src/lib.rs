@@ -1,1 +1,18 @@
-//! sync.
+//! Primitives for threads and tasks that wait, on one small futex core.
+
+mod deadline;
+mod fences;
+mod macros;
+#[cfg(not(loom))]
+mod mutant;
+#[cfg(loom)]
+pub mod mutant;
+mod spin;
+pub mod thread;
+
+/// How a lock's release is kept in order before its look at who waits:
+/// `"membarrier"` where waiters make the system run the fence, and the release
+/// is a plain store.
+pub fn release_fence() -> &'static str {
+    fences::way()
+}

@@ -14,8 +14,6 @@
 pub enum Mutant {
     /// `Mutex`: a woken thread that gets the lock forgets that others sleep.
     ExclusiveForgetsOthers,
-    /// `Mutex`: a thread whose time is up keeps the wake-up it was given.
-    ExclusiveDropsDebt,
     /// `RwLock`: a reader looks at the writer without a fence.
     SharedNoFenceInRead,
     /// `RwLock`: a writer looks at the readers without a fence.
@@ -28,9 +26,9 @@ pub enum Mutant {
     OnceRelaxedPublish,
     /// `Once`: a poisoned outcome wakes nobody.
     OnceSilentPoison,
-    /// `Event`, automatic: a waiter whose time is up leaves without looking
-    /// for a release that was meant for it.
-    AutoEventDropsRelease,
+    /// `Event`, automatic: a waiter whose time is up takes its release away and
+    /// reports that there was none.
+    AutoEventEatsRelease,
     /// `Event`, automatic: a set that finds the event set does not write.
     AutoEventLazySet,
     /// `Event`, manual: a reset does not count up the generation.

@@ -1,0 +1,109 @@
+//! Linux on x86: `membarrier(2)`, so that the frequent side needs no locked
+//! instruction.
+//!
+//! The first use in the process registers it with the kernel, and finds out
+//! whether the kernel has it (Linux 4.14) and no sandbox forbids it. Until then,
+//! and for ever where it is missing, the frequent side makes a sequentially
+//! consistent store instead: [`UNKNOWN`] and [`STRONG`] differ only in whether
+//! it is worth asking. A thread may read an old `UNKNOWN` and store strongly
+//! while others are light already; that is never wrong, only slower. The rare
+//! side never trusts the variable to say that the barrier is not needed: it asks
+//! the kernel for the barrier each time.
+
+use std::sync::atomic::{AtomicU8, Ordering, compiler_fence, fence};
+use std::time::Duration;
+
+use libc::{c_int, c_long};
+
+const UNKNOWN: u8 = 0;
+/// Plain stores on the frequent side, `membarrier` on the rare one.
+const LIGHT: u8 = 1;
+/// A full fence on both sides.
+const STRONG: u8 = 2;
+
+static WAY: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+/// Stores `value`, ordered before any later sequentially consistent load.
+#[inline]
+pub(crate) fn publish(byte: &AtomicU8, value: u8) {
+    if WAY.load(Ordering::Relaxed) == LIGHT {
+        byte.store(value, Ordering::Release);
+        compiler_fence(Ordering::SeqCst);
+    } else {
+        publish_strongly(byte, value);
+    }
+}
+
+#[cold]
+fn publish_strongly(byte: &AtomicU8, value: u8) {
+    if WAY.load(Ordering::Relaxed) == UNKNOWN {
+        register();
+    }
+    byte.store(value, Ordering::SeqCst);
+}
+
+/// Makes every thread of the process pass a full fence.
+#[cold]
+pub(crate) fn heavy() {
+    fence(Ordering::SeqCst);
+    if WAY.load(Ordering::Relaxed) == UNKNOWN {
+        register();
+    }
+    if WAY.load(Ordering::Relaxed) == LIGHT
+        && membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0
+    {
+        forbidden_later();
+    }
+    fence(Ordering::SeqCst);
+}
+
+/// A sandbox that was entered after the registration forbids the call. From now
+/// on everybody fences for himself; a store that some thread has made lightly a
+/// moment ago only needs the time to leave the processor's buffer.
+#[cold]
+fn forbidden_later() {
+    WAY.store(STRONG, Ordering::SeqCst);
+    std::thread::sleep(Duration::from_millis(1));
+}
+
+#[cold]
+fn register() {
+    let way = match membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) {
+        0 => LIGHT,
+        _ => STRONG,
+    };
+    // Only from UNKNOWN: another thread may know better by now.
+    let _ = WAY.compare_exchange(UNKNOWN, way, Ordering::SeqCst, Ordering::SeqCst);
+}
+
+fn membarrier(command: c_int) -> c_long {
+    // SAFETY: the call reads and writes no memory of ours; it takes two numbers
+    // and a processor, which these commands ignore.
+    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) }
+}
+
+/// How the fence is paid for.
+pub(crate) fn way() -> &'static str {
+    if WAY.load(Ordering::Relaxed) == UNKNOWN {
+        register();
+    }
+    match WAY.load(Ordering::Relaxed) {
+        LIGHT => "membarrier",
+        _ => "sequentially consistent store",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_barrier_can_be_asked_for_again_and_again() {
+        for _ in 0..100 {
+            heavy();
+        }
+        let byte = AtomicU8::new(1);
+        publish(&byte, 7);
+        assert_eq!(byte.load(Ordering::SeqCst), 7);
+    }
+}

@@ -1,0 +1,20 @@
+//! Systems and processors where a sequentially consistent store is the best
+//! there is. On AArch64 it is one instruction that waits for nobody.
+
+use blitz_futex::atomic::{AtomicU8, Ordering, fence};
+
+/// Stores `value`, ordered before any later sequentially consistent load.
+#[inline]
+pub(crate) fn publish(byte: &AtomicU8, value: u8) {
+    byte.store(value, Ordering::SeqCst);
+}
+
+/// Orders everything before it before everything after it.
+pub(crate) fn heavy() {
+    fence(Ordering::SeqCst);
+}
+
+/// How the fence is paid for.
+pub(crate) fn way() -> &'static str {
+    "sequentially consistent store"
+}

@@ -1,0 +1,60 @@
+//! Primitives that block threads.
+
+mod countdown;
+mod event;
+mod exclusive;
+#[cfg(not(loom))]
+mod fair_mutex;
+mod latch;
+mod lazy_lock;
+#[cfg(not(loom))]
+mod mutex;
+mod once;
+mod once_lock;
+mod reentrancy;
+#[cfg(not(loom))]
+mod reentrant_mutex;
+#[cfg(not(loom))]
+mod rwlock;
+mod shared;
+mod wait_group;
+
+pub use event::Event;
+pub use latch::{CountDownError, Latch};
+pub use lazy_lock::LazyLock;
+pub use once::{Once, OnceState};
+pub use once_lock::OnceLock;
+pub use wait_group::WaitGroup;
+
+#[cfg(not(loom))]
+pub use fair_mutex::{
+    ArcFairMutexGuard, FairMutex, FairMutexGuard, MappedFairMutexGuard, RawFairMutex,
+    const_fair_mutex,
+};
+#[cfg(not(loom))]
+pub use mutex::{ArcMutexGuard, MappedMutexGuard, Mutex, MutexGuard, RawMutex, const_mutex};
+#[cfg(not(loom))]
+pub use reentrant_mutex::{
+    ArcReentrantMutexGuard, MappedReentrantMutexGuard, RawThreadId, ReentrantMutex,
+    ReentrantMutexGuard, const_reentrant_mutex,
+};
+#[cfg(not(loom))]
+pub use rwlock::{
+    ArcRwLockReadGuard, ArcRwLockUpgradableReadGuard, ArcRwLockWriteGuard, MappedRwLockReadGuard,
+    MappedRwLockWriteGuard, RawRwLock, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard,
+    RwLockWriteGuard, const_rwlock,
+};
+
+/// The cores of the locks, for models: `lock_api`'s constants cannot be made of
+/// the model checker's atomics.
+#[cfg(loom)]
+pub mod core {
+    pub use super::exclusive::{Exclusive, HELD, UPGRADABLE};
+    pub use super::shared::Shared;
+}
+
+/// Whether guards may be released by another thread than the one that locked.
+#[cfg(all(not(loom), feature = "send_guard"))]
+type GuardMarker = lock_api::GuardSend;
+#[cfg(all(not(loom), not(feature = "send_guard")))]
+type GuardMarker = lock_api::GuardNoSend;

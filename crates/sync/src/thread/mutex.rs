@@ -1,0 +1,114 @@
+//! `Mutex`, in four bytes. The algorithm is in `exclusive.rs`.
+
+use std::time::{Duration, Instant};
+
+use super::exclusive::{Exclusive, HELD};
+use crate::deadline;
+
+/// The lock itself, without the value: what [`Mutex`] is made of, for use with
+/// [`lock_api`].
+pub struct RawMutex(Exclusive);
+
+/// A mutual exclusion lock.
+///
+/// Locking is one compare-and-swap; releasing is a plain store where the system
+/// has `membarrier` (Linux) or the processor makes it cheap (AArch64). The lock
+/// is four bytes, allocates nothing, and does not poison: a panic while it is
+/// held releases it.
+///
+/// **Fairness.** A thread that arrives may overtake those who sleep, which keeps
+/// a busy lock fast. A thread that has waited for a millisecond is served in
+/// turn: from then on every release hands the lock over in the order of arrival,
+/// until all who waited that long have had it. A wait is thus bounded by one
+/// millisecond plus, for each thread before it in the queue, the time it holds
+/// the lock and the time the system takes to wake it.
+/// [`MutexGuard::unlock_fair`] hands over at once.
+///
+/// ```
+/// use blitz_sync::thread::Mutex;
+///
+/// static TOTAL: Mutex<u64> = Mutex::new(0);
+///
+/// std::thread::scope(|scope| {
+///     for i in 1..=4 {
+///         scope.spawn(move || *TOTAL.lock() += i);
+///     }
+/// });
+/// assert_eq!(*TOTAL.lock(), 10);
+/// ```
+pub type Mutex<T> = lock_api::Mutex<RawMutex, T>;
+
+/// The right to use the value of a locked [`Mutex`]; releases it when dropped.
+pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
+
+/// A [`MutexGuard`] for a part of the value, as [`MutexGuard::map`] makes it.
+pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
+
+/// A guard that keeps its mutex alive, as `Mutex::lock_arc` makes it.
+pub type ArcMutexGuard<T> = lock_api::ArcMutexGuard<RawMutex, T>;
+
+/// A mutex in a constant, for code that is written that way; the same as
+/// [`Mutex::new`].
+pub const fn const_mutex<T>(value: T) -> Mutex<T> {
+    Mutex::const_new(<RawMutex as lock_api::RawMutex>::INIT, value)
+}
+
+// SAFETY: `Exclusive` gives ownership to one thread at a time (its head argues
+// why), and a release happens before the next acquisition: the store of `FREE`
+// or `OFFERED` is a release, every way to take the lock is an acquire of it.
+unsafe impl lock_api::RawMutex for RawMutex {
+    #[allow(clippy::declare_interior_mutable_const)]
+    const INIT: Self = Self(Exclusive::new());
+
+    type GuardMarker = super::GuardMarker;
+
+    #[inline]
+    fn lock(&self) {
+        self.0.lock(HELD);
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        self.0.try_lock(HELD)
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        self.0.unlock();
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        self.0.is_held()
+    }
+}
+
+// SAFETY: a fair release is a release; see above.
+unsafe impl lock_api::RawMutexFair for RawMutex {
+    unsafe fn unlock_fair(&self) {
+        self.0.unlock_fair();
+    }
+
+    unsafe fn bump(&self) {
+        if self.0.is_awaited() {
+            self.0.unlock_fair();
+            self.0.lock(HELD);
+        }
+    }
+}
+
+// SAFETY: a timed acquisition that says `true` has the lock as `lock` has it.
+unsafe impl lock_api::RawMutexTimed for RawMutex {
+    type Duration = Duration;
+    type Instant = Instant;
+
+    #[inline]
+    fn try_lock_for(&self, timeout: Duration) -> bool {
+        self.0.try_lock(HELD) || self.0.lock_until(HELD, deadline::after(timeout))
+    }
+
+    #[inline]
+    fn try_lock_until(&self, deadline: Instant) -> bool {
+        self.0.lock_until(HELD, Some(deadline))
+    }
+}

@@ -1,0 +1,250 @@
+//! `RwLock`, in eight bytes. The algorithm is in `shared.rs`.
+
+use std::time::{Duration, Instant};
+
+use lock_api::{
+    RawRwLockDowngrade, RawRwLockFair, RawRwLockRecursive, RawRwLockRecursiveTimed, RawRwLockTimed,
+    RawRwLockUpgrade, RawRwLockUpgradeDowngrade, RawRwLockUpgradeFair, RawRwLockUpgradeTimed,
+};
+
+use super::shared::Shared;
+use crate::deadline;
+
+/// The lock itself, without the value: what [`RwLock`] is made of, for use with
+/// [`lock_api`].
+pub struct RawRwLock(Shared);
+
+/// A reader-writer lock: many readers, or one writer.
+///
+/// Beside readers and writers it knows one *upgradable* reader at a time, which
+/// shares the lock with other readers and can become the writer without letting
+/// another writer in between.
+///
+/// **Fairness.** A writer that waits keeps new readers out, so readers cannot
+/// starve it; for the same reason a thread that already reads must use
+/// [`read_recursive`](lock_api::RwLock::read_recursive) to read again, or it may
+/// wait for a writer that waits for it. A reader that has waited for a
+/// millisecond is let in before the next writer. Writers are as fair to each
+/// other as the threads of a [`Mutex`](super::Mutex).
+///
+/// A `try_` form may also fail because another thread tries at the same moment.
+///
+/// **Panics** when a billion readers hold it at once, which takes leaked guards.
+///
+/// ```
+/// use blitz_sync::thread::RwLock;
+///
+/// let scores = RwLock::new(vec![1, 2, 3]);
+/// {
+///     let (a, b) = (scores.read(), scores.read());
+///     assert_eq!(a.len() + b.len(), 6);
+/// }
+/// scores.write().push(4);
+/// assert_eq!(scores.read().len(), 4);
+/// ```
+pub type RwLock<T> = lock_api::RwLock<RawRwLock, T>;
+
+/// Shared access to the value of an [`RwLock`].
+pub type RwLockReadGuard<'a, T> = lock_api::RwLockReadGuard<'a, RawRwLock, T>;
+
+/// Exclusive access to the value of an [`RwLock`].
+pub type RwLockWriteGuard<'a, T> = lock_api::RwLockWriteGuard<'a, RawRwLock, T>;
+
+/// Shared access to the value of an [`RwLock`] that can become exclusive.
+pub type RwLockUpgradableReadGuard<'a, T> = lock_api::RwLockUpgradableReadGuard<'a, RawRwLock, T>;
+
+/// An [`RwLockReadGuard`] for a part of the value.
+pub type MappedRwLockReadGuard<'a, T> = lock_api::MappedRwLockReadGuard<'a, RawRwLock, T>;
+
+/// An [`RwLockWriteGuard`] for a part of the value.
+pub type MappedRwLockWriteGuard<'a, T> = lock_api::MappedRwLockWriteGuard<'a, RawRwLock, T>;
+
+/// A read guard that keeps its lock alive.
+pub type ArcRwLockReadGuard<T> = lock_api::ArcRwLockReadGuard<RawRwLock, T>;
+
+/// A write guard that keeps its lock alive.
+pub type ArcRwLockWriteGuard<T> = lock_api::ArcRwLockWriteGuard<RawRwLock, T>;
+
+/// An upgradable read guard that keeps its lock alive.
+pub type ArcRwLockUpgradableReadGuard<T> = lock_api::ArcRwLockUpgradableReadGuard<RawRwLock, T>;
+
+/// A reader-writer lock in a constant; the same as [`RwLock::new`].
+pub const fn const_rwlock<T>(value: T) -> RwLock<T> {
+    RwLock::const_new(<RawRwLock as lock_api::RawRwLock>::INIT, value)
+}
+
+// SAFETY: `Shared` never has a writer in beside anybody else (its head argues
+// why). A writer's release happens before the next look at `hold`, a reader's
+// before the writer's look at the count: both sides are sequentially consistent.
+unsafe impl lock_api::RawRwLock for RawRwLock {
+    #[allow(clippy::declare_interior_mutable_const)]
+    const INIT: Self = Self(Shared::new());
+
+    type GuardMarker = super::GuardMarker;
+
+    #[inline]
+    fn lock_shared(&self) {
+        self.0.lock_shared(None);
+    }
+
+    #[inline]
+    fn try_lock_shared(&self) -> bool {
+        self.0.try_lock_shared()
+    }
+
+    #[inline]
+    unsafe fn unlock_shared(&self) {
+        self.0.unlock_shared();
+    }
+
+    #[inline]
+    fn lock_exclusive(&self) {
+        self.0.lock_exclusive(None);
+    }
+
+    #[inline]
+    fn try_lock_exclusive(&self) -> bool {
+        self.0.try_lock_exclusive()
+    }
+
+    #[inline]
+    unsafe fn unlock_exclusive(&self) {
+        self.0.unlock_exclusive();
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        self.0.is_locked()
+    }
+
+    #[inline]
+    fn is_locked_exclusive(&self) -> bool {
+        self.0.is_locked_exclusive()
+    }
+}
+
+// SAFETY: as above; a fair release is a release. Readers that leave already
+// leave in favour of a waiting writer.
+unsafe impl RawRwLockFair for RawRwLock {
+    unsafe fn unlock_shared_fair(&self) {
+        self.0.unlock_shared();
+    }
+
+    unsafe fn unlock_exclusive_fair(&self) {
+        self.0.unlock_exclusive_fair();
+    }
+}
+
+// SAFETY: the writer is counted as a reader before it opens the lock.
+unsafe impl RawRwLockDowngrade for RawRwLock {
+    unsafe fn downgrade(&self) {
+        self.0.downgrade();
+    }
+}
+
+// SAFETY: a resident reader is in only while no writer is.
+unsafe impl RawRwLockRecursive for RawRwLock {
+    #[inline]
+    fn lock_shared_recursive(&self) {
+        self.0.lock_shared_recursive(None);
+    }
+
+    #[inline]
+    fn try_lock_shared_recursive(&self) -> bool {
+        self.0.try_lock_shared_recursive()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl RawRwLockRecursiveTimed for RawRwLock {
+    fn try_lock_shared_recursive_for(&self, timeout: Duration) -> bool {
+        self.0.lock_shared_recursive(deadline::after(timeout))
+    }
+
+    fn try_lock_shared_recursive_until(&self, deadline: Instant) -> bool {
+        self.0.lock_shared_recursive(Some(deadline))
+    }
+}
+
+// SAFETY: an acquisition that says `true` is one.
+unsafe impl RawRwLockTimed for RawRwLock {
+    type Duration = Duration;
+    type Instant = Instant;
+
+    fn try_lock_shared_for(&self, timeout: Duration) -> bool {
+        self.0.lock_shared(deadline::after(timeout))
+    }
+
+    fn try_lock_shared_until(&self, deadline: Instant) -> bool {
+        self.0.lock_shared(Some(deadline))
+    }
+
+    fn try_lock_exclusive_for(&self, timeout: Duration) -> bool {
+        self.0.lock_exclusive(deadline::after(timeout))
+    }
+
+    fn try_lock_exclusive_until(&self, deadline: Instant) -> bool {
+        self.0.lock_exclusive(Some(deadline))
+    }
+}
+
+// SAFETY: the upgradable reader owns the writers' side, so nobody else becomes
+// the writer; it becomes one itself only when the count of readers is zero.
+unsafe impl RawRwLockUpgrade for RawRwLock {
+    fn lock_upgradable(&self) {
+        self.0.lock_upgradable(None);
+    }
+
+    fn try_lock_upgradable(&self) -> bool {
+        self.0.try_lock_upgradable()
+    }
+
+    unsafe fn unlock_upgradable(&self) {
+        self.0.unlock_upgradable();
+    }
+
+    unsafe fn upgrade(&self) {
+        self.0.upgrade(None);
+    }
+
+    unsafe fn try_upgrade(&self) -> bool {
+        self.0.try_upgrade()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl RawRwLockUpgradeFair for RawRwLock {
+    unsafe fn unlock_upgradable_fair(&self) {
+        self.0.unlock_upgradable_fair();
+    }
+}
+
+// SAFETY: as for `RawRwLockDowngrade`.
+unsafe impl RawRwLockUpgradeDowngrade for RawRwLock {
+    unsafe fn downgrade_upgradable(&self) {
+        self.0.downgrade_upgradable();
+    }
+
+    unsafe fn downgrade_to_upgradable(&self) {
+        self.0.downgrade_to_upgradable();
+    }
+}
+
+// SAFETY: as for `RawRwLockUpgrade`.
+unsafe impl RawRwLockUpgradeTimed for RawRwLock {
+    fn try_lock_upgradable_for(&self, timeout: Duration) -> bool {
+        self.0.lock_upgradable(deadline::after(timeout))
+    }
+
+    fn try_lock_upgradable_until(&self, deadline: Instant) -> bool {
+        self.0.lock_upgradable(Some(deadline))
+    }
+
+    unsafe fn try_upgrade_for(&self, timeout: Duration) -> bool {
+        self.0.upgrade(deadline::after(timeout))
+    }
+
+    unsafe fn try_upgrade_until(&self, deadline: Instant) -> bool {
+        self.0.upgrade(Some(deadline))
+    }
+}

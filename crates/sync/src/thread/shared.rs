@@ -1,0 +1,382 @@
+//! One writer or many readers, in eight bytes: the core of `RwLock`.
+//!
+//! # States
+//!
+//! Writers compete for an [`Exclusive`], whose `hold` byte readers look at.
+//! Readers count themselves in `readers`. Seen by a reader, `hold` is
+//!
+//! * open: [`FREE`](super::exclusive::FREE),
+//!   [`OFFERED`](super::exclusive::OFFERED) or [`UPGRADABLE`] (some thread has
+//!   the right to become the next writer, but lets readers in until then);
+//! * [`DRAINING`]: a writer waits for the readers inside; new ones stay out;
+//! * [`HELD`]: a writer is inside, or is just about to find out whether readers
+//!   are.
+//!
+//! # Moves
+//!
+//! A reader counts itself, then looks at `hold`. If it is open, the reader is
+//! in; else it takes itself out of the count and waits. A writer takes `hold`
+//! to `HELD`, then looks at the count. If it is zero, the writer is in; else it
+//! steps back to `DRAINING`, waits until the count is zero, goes to `HELD` and
+//! looks at the count again. Both steps of both sides are sequentially
+//! consistent, so a reader and a writer can not both miss the other: at most one
+//! is in. They may both see the other and both step back; the reader then waits
+//! for the writer.
+//!
+//! Because a reader need not be the one that finds `hold` open in the same
+//! instruction that counts it, readers and writers use different words, and a
+//! writer's release is the plain store of `exclusive.rs`.
+//!
+//! # Residents
+//!
+//! Some readers do not step back, but stay counted while they wait for `hold` to
+//! be anything but `HELD`: `DRAINING` is enough, since the writer that drains
+//! waits for them. These are recursive readers, whose thread may already be
+//! inside, so that waiting for a writer that waits for them would never end; and
+//! readers that have waited for longer than [`FAIR_AFTER`], so that a stream of
+//! writers can not keep them out: the next writer finds them counted.
+//!
+//! # No wake-up is lost
+//!
+//! *Readers* sleep on the `Exclusive` as long as `hold` is what they saw;
+//! `exclusive.rs` argues for releases. When a writer steps back to `DRAINING` it
+//! wakes them the same way, for the residents among them.
+//!
+//! *A draining writer* sets [`ASLEEP`] in the very word that holds the count,
+//! and sleeps as long as the word is what it was then. The reader that takes the
+//! count to zero sees the bit in the value that it changed; it clears it and
+//! wakes the writer. There is no second word to look at, so nothing can be
+//! missed.
+//!
+//! # What `try` means
+//!
+//! A `try` to read fails while a writer holds the lock, waits for it, or tries
+//! for it at that moment; a `try` to write likewise, for any other thread. Two
+//! attempts at the same moment may therefore both fail.
+//!
+//! # Source
+//!
+//! The two sides are Peterson-style flags as in Brandenburg and Anderson's
+//! "Spin-Based Reader-Writer Synchronization for Multiprocessor Real-Time
+//! Systems"; the names are `parking_lot`'s.
+
+use std::time::Instant;
+
+use blitz_futex::atomic::{AtomicU32, Ordering};
+use blitz_futex::{WaitResult, wait_until, wake_one};
+
+use super::exclusive::{DRAINING, Exclusive, FAIR_AFTER, HELD, UPGRADABLE};
+use crate::macros::const_unless_loom;
+use crate::mutant::{Mutant, active};
+use crate::spin::Spin;
+use crate::{deadline, fences};
+
+/// In `readers`: the draining writer sleeps.
+const ASLEEP: u32 = 1 << 31;
+/// In `readers`: how many readers are counted.
+const COUNT: u32 = ASLEEP - 1;
+/// As many readers as may be in at once. The rest of the count is for those who
+/// are only looking.
+const MOST_READERS: u32 = COUNT / 2;
+
+/// See the head of this file.
+pub struct Shared {
+    exclusive: Exclusive,
+    readers: AtomicU32,
+}
+
+impl Shared {
+    const_unless_loom! {
+        /// Open and empty.
+        pub const fn new() -> Self {
+            Self { exclusive: Exclusive::new(), readers: AtomicU32::new(0) }
+        }
+    }
+
+    /// Whether anybody is inside, or has the right to be the next writer.
+    pub fn is_locked(&self) -> bool {
+        self.exclusive.is_held() || self.readers.load(Ordering::Relaxed) & COUNT != 0
+    }
+
+    /// Whether a writer is inside, or waits for readers to leave.
+    pub fn is_locked_exclusive(&self) -> bool {
+        self.exclusive.hold().load(Ordering::Relaxed) >= DRAINING
+    }
+
+    // Readers.
+
+    /// Enters as a reader, if no writer is in the way.
+    #[inline]
+    pub fn try_lock_shared(&self) -> bool {
+        let before = self.count();
+        if self.is_open() && before < MOST_READERS {
+            return true;
+        }
+        self.step_back(before)
+    }
+
+    /// Enters as a reader; waits for writers until `deadline`.
+    #[inline]
+    pub fn lock_shared(&self, deadline: Option<Instant>) -> bool {
+        self.try_lock_shared() || self.lock_shared_slow(deadline)
+    }
+
+    /// Leaves as a reader.
+    #[inline]
+    pub fn unlock_shared(&self) {
+        let before = self.readers.fetch_sub(1, Ordering::SeqCst);
+        if before == ASLEEP | 1 {
+            self.wake_writer();
+        }
+    }
+
+    /// Enters as a reader whose thread may be one already, unless a writer is
+    /// inside.
+    pub fn try_lock_shared_recursive(&self) -> bool {
+        self.lock_shared_resident(Some(deadline::now()))
+    }
+
+    /// Enters as a reader whose thread may be one already.
+    pub fn lock_shared_recursive(&self, deadline: Option<Instant>) -> bool {
+        self.try_lock_shared() || self.lock_shared_resident(deadline)
+    }
+
+    /// Counts the caller as a reader. What `readers` was before.
+    #[inline]
+    fn count(&self) -> u32 {
+        let before = self.readers.fetch_add(1, Ordering::SeqCst);
+        if !active(Mutant::SharedNoFenceInRead) {
+            fences::after_rmw();
+        }
+        before & COUNT
+    }
+
+    #[inline]
+    fn is_open(&self) -> bool {
+        self.exclusive.hold().load(Ordering::SeqCst) <= UPGRADABLE
+    }
+
+    #[cold]
+    fn step_back(&self, before: u32) -> bool {
+        self.unlock_shared();
+        assert!(before < MOST_READERS, "too many readers in an RwLock");
+        false
+    }
+
+    #[cold]
+    fn lock_shared_slow(&self, deadline: Option<Instant>) -> bool {
+        if has_passed(deadline) {
+            return false;
+        }
+        let fair_at = deadline::now() + FAIR_AFTER;
+        let until = deadline.map_or(fair_at, |deadline| deadline.min(fair_at));
+        loop {
+            let mut spin = Spin::new();
+            while spin.turn() {
+                if self.is_open() && self.try_lock_shared() {
+                    return true;
+                }
+            }
+            let hold = self.exclusive.hold().load(Ordering::SeqCst);
+            if hold <= UPGRADABLE {
+                if self.try_lock_shared() {
+                    return true;
+                }
+            } else if self.exclusive.sleep_as_reader(hold, Some(until)) == WaitResult::TimedOut {
+                return Some(until) != deadline && self.lock_shared_resident(deadline);
+            }
+        }
+    }
+
+    /// Enters as a resident: see the head of this file.
+    #[cold]
+    fn lock_shared_resident(&self, deadline: Option<Instant>) -> bool {
+        let before = self.count();
+        if before >= MOST_READERS {
+            return self.step_back(before);
+        }
+        let is_in = || self.exclusive.hold().load(Ordering::SeqCst) != HELD;
+        loop {
+            if is_in() {
+                return true;
+            }
+            if has_passed(deadline) {
+                return self.step_back(before);
+            }
+            let mut spin = Spin::new();
+            while spin.turn() {
+                if is_in() {
+                    return true;
+                }
+            }
+            if self.exclusive.sleep_as_reader(HELD, deadline) == WaitResult::TimedOut {
+                return self.step_back(before);
+            }
+        }
+    }
+
+    /// The last reader is out.
+    #[cold]
+    fn wake_writer(&self) {
+        // If this fails, another reader is looking in, and will be the last.
+        let awake = self
+            .readers
+            .compare_exchange(ASLEEP, 0, Ordering::SeqCst, Ordering::Relaxed);
+        if awake.is_ok() {
+            wake_one(&self.readers);
+        }
+    }
+
+    // Writers.
+
+    /// Enters as the writer, if nobody is inside.
+    #[inline]
+    pub fn try_lock_exclusive(&self) -> bool {
+        if self.readers.load(Ordering::Relaxed) != 0 || !self.exclusive.try_lock(HELD) {
+            return false;
+        }
+        if self.is_empty() {
+            return true;
+        }
+        self.exclusive.unlock();
+        false
+    }
+
+    /// Enters as the writer; waits for the others until `deadline`.
+    #[inline]
+    pub fn lock_exclusive(&self, deadline: Option<Instant>) -> bool {
+        if !self.exclusive.lock_until(HELD, deadline) {
+            return false;
+        }
+        self.is_empty() || self.drain(deadline) || self.give_up()
+    }
+
+    /// Leaves as the writer.
+    #[inline]
+    pub fn unlock_exclusive(&self) {
+        self.exclusive.unlock();
+    }
+
+    /// Leaves as the writer, in favour of those who wait.
+    pub fn unlock_exclusive_fair(&self) {
+        self.exclusive.unlock_fair();
+    }
+
+    /// From writer to reader, without letting another writer in between.
+    pub fn downgrade(&self) {
+        self.count();
+        self.exclusive.unlock();
+    }
+
+    /// Whether no reader is counted, after the caller closed the lock.
+    #[inline]
+    fn is_empty(&self) -> bool {
+        if !active(Mutant::SharedNoFenceInWrite) {
+            fences::after_rmw();
+        }
+        self.readers.load(Ordering::SeqCst) & COUNT == 0
+    }
+
+    /// Waits for the readers that are in. The caller is the only writer.
+    #[cold]
+    fn drain(&self, deadline: Option<Instant>) -> bool {
+        loop {
+            self.exclusive.weaken(DRAINING);
+            if !self.wait_for_readers(deadline) {
+                return false;
+            }
+            self.exclusive.hold().swap(HELD, Ordering::SeqCst);
+            if self.is_empty() {
+                return true;
+            }
+        }
+    }
+
+    fn wait_for_readers(&self, deadline: Option<Instant>) -> bool {
+        let mut spin = Spin::new();
+        while spin.turn() {
+            if self.readers.load(Ordering::Relaxed) & COUNT == 0 {
+                return true;
+            }
+        }
+        loop {
+            let readers = self.readers.fetch_or(ASLEEP, Ordering::SeqCst) | ASLEEP;
+            let result = match readers {
+                ASLEEP => WaitResult::Woken,
+                _ => wait_until(&self.readers, readers, deadline),
+            };
+            let drained = self.readers.load(Ordering::SeqCst) & COUNT == 0;
+            if drained || result == WaitResult::TimedOut {
+                self.readers.fetch_and(!ASLEEP, Ordering::SeqCst);
+                return drained;
+            }
+        }
+    }
+
+    fn give_up(&self) -> bool {
+        self.exclusive.unlock();
+        false
+    }
+
+    // Upgradable readers.
+
+    /// Enters as the upgradable reader, if no writer and no other one is in the
+    /// way.
+    pub fn try_lock_upgradable(&self) -> bool {
+        self.exclusive.try_lock(UPGRADABLE)
+    }
+
+    /// Enters as the upgradable reader; waits until `deadline`.
+    pub fn lock_upgradable(&self, deadline: Option<Instant>) -> bool {
+        self.exclusive.lock_until(UPGRADABLE, deadline)
+    }
+
+    /// Leaves as the upgradable reader.
+    pub fn unlock_upgradable(&self) {
+        self.exclusive.unlock();
+    }
+
+    /// Leaves as the upgradable reader, in favour of those who wait.
+    pub fn unlock_upgradable_fair(&self) {
+        self.exclusive.unlock_fair();
+    }
+
+    /// From upgradable reader to writer; waits for the other readers until
+    /// `deadline`, and is the upgradable reader again if they do not leave.
+    pub fn upgrade(&self, deadline: Option<Instant>) -> bool {
+        self.exclusive.hold().swap(HELD, Ordering::SeqCst);
+        if self.is_empty() || self.drain(deadline) {
+            return true;
+        }
+        self.exclusive.weaken(UPGRADABLE);
+        false
+    }
+
+    /// From upgradable reader to writer, if there are no other readers.
+    pub fn try_upgrade(&self) -> bool {
+        if self.readers.load(Ordering::Relaxed) & COUNT != 0 {
+            return false;
+        }
+        self.exclusive.hold().swap(HELD, Ordering::SeqCst);
+        if self.is_empty() {
+            return true;
+        }
+        self.exclusive.weaken(UPGRADABLE);
+        false
+    }
+
+    /// From upgradable reader to reader.
+    pub fn downgrade_upgradable(&self) {
+        self.count();
+        self.exclusive.unlock();
+    }
+
+    /// From writer to upgradable reader.
+    pub fn downgrade_to_upgradable(&self) {
+        self.exclusive.weaken(UPGRADABLE);
+    }
+}
+
+fn has_passed(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| deadline <= deadline::now())
+}
