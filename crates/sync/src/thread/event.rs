@@ -243,6 +243,17 @@ impl Event {
         self.wait_for_set(Some(deadline))
     }
 
+    /// How many waiters are announced, as far as the algorithm knows: for
+    /// models that need a waiter to be there.
+    #[cfg(loom)]
+    #[doc(hidden)]
+    pub fn announced(&self) -> u32 {
+        match &self.kind {
+            Kind::Manual(event) => event.announced(),
+            Kind::Auto(event) => event.announced(),
+        }
+    }
+
     #[inline]
     fn wait_for_set(&self, deadline: Option<Instant>) -> bool {
         match &self.kind {

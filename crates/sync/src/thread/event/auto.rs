@@ -125,6 +125,11 @@ impl Event {
         }
     }
 
+    #[cfg(loom)]
+    pub(super) fn announced(&self) -> u32 {
+        waiting(self.word.load(Ordering::Relaxed))
+    }
+
     pub(super) fn reset(&self) {
         self.word.fetch_and(!SET, Ordering::Acquire);
     }
@@ -191,8 +196,7 @@ impl Event {
         let mut is_late = false;
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
-            let drops_release = is_late && mutant::active(Mutant::AutoEventDropsRelease);
-            let goes_through = released(word) > 0 && !drops_release;
+            let goes_through = released(word) > 0;
             let next = if goes_through {
                 word - RELEASED - WAITING
             } else if is_late {
@@ -204,6 +208,7 @@ impl Event {
                 continue;
             };
             match self.try_change(word, next, Ordering::Acquire) {
+                Ok(_) if is_late && mutant::active(Mutant::AutoEventEatsRelease) => return false,
                 Ok(_) => return goes_through,
                 Err(found) => word = found,
             }

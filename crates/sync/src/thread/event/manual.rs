@@ -86,6 +86,11 @@ impl Event {
         }
     }
 
+    #[cfg(loom)]
+    pub(super) fn announced(&self) -> u32 {
+        u32::from(self.word.load(Ordering::Relaxed) & SLEEPERS != 0)
+    }
+
     pub(super) fn reset(&self) {
         let mut word = self.word.load(Ordering::Relaxed);
         while word & SET != 0 {
