@@ -13,6 +13,7 @@ macro_rules! const_unless_loom {
 
         $(#[$attribute])*
         #[cfg(loom)]
+        #[allow(clippy::new_without_default, reason = "the const one has no need of it")]
         $visibility fn $($rest)*
     };
 }

@@ -11,6 +11,13 @@
 
 /// A step that can be left out or weakened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(
+    not(loom),
+    allow(
+        dead_code,
+        reason = "some mistakes are made in code for the model checker"
+    )
+)]
 pub enum Mutant {
     /// `Mutex`: a woken thread that gets the lock forgets that others sleep.
     ExclusiveForgetsOthers,
