@@ -88,7 +88,7 @@ pub fn sample_count(scenarios: &[Scenario], settings: &Settings) -> u64 {
 ///     .with("blitz-io", |cx| Ok(Sample::new(team::solo(|| ()).0, cx.ops)));
 /// let scenarios = [scenario];
 /// let outcome = runner::run(&scenarios, &Settings::QUICK, &AtomicBool::new(false), &mut ());
-/// assert_eq!(outcome.measurements[0].contenders[0].samples.len(), 5);
+/// assert_eq!(outcome.measurements[0].contenders[0].samples.len(), 8);
 /// ```
 pub fn run<'a>(
     scenarios: &'a [Scenario],

@@ -29,10 +29,10 @@ impl Settings {
         divisor: 1,
     };
 
-    /// 1 warm-up, 5 iterations, a fifth of the operations.
+    /// 1 warm-up, 8 iterations, a fifth of the operations.
     pub const QUICK: Settings = Settings {
         warmup: 1,
-        iterations: 5,
+        iterations: 8,
         workers: 4,
         divisor: 5,
     };

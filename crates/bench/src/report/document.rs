@@ -21,7 +21,7 @@ pub struct Document {
     /// The verification that ended the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failed>,
-    /// One row for each scenario, in the order they ran.
+    /// One row for each scenario, by its id, in the order they ran.
     pub benchmarks: IndexMap<String, Row>,
 }
 
@@ -288,4 +288,171 @@ fn overall_latency(samples: &[Sample]) -> Option<Latency> {
         p99_9_ns: middle(|l| l.p99_9_ns),
         max_ns: waits.iter().map(|l| l.max_ns).fold(0.0, f64::max),
     })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::alloc::Memory;
+    use crate::latency::Waits;
+    use crate::scenario::Scenario;
+    use crate::team::Span;
+
+    /// One contender's samples: so many nanoseconds for each of 1000
+    /// operations, and that every operation waited `wait` nanoseconds.
+    pub(crate) fn samples(name: &'static str, ns: &[u64], wait: Option<u64>) -> Samples {
+        let sample = |ns: &u64| {
+            let elapsed = Duration::from_nanos(ns * 1000);
+            let span = Span {
+                elapsed,
+                memory: Memory::default(),
+            };
+            let waits = wait.map(|wait| {
+                let mut waits = Waits::new();
+                waits.record(Duration::from_nanos(wait));
+                waits
+            });
+            Sample {
+                span,
+                ops: 1000,
+                waits,
+            }
+        };
+        Samples {
+            name,
+            samples: ns.iter().map(sample).collect(),
+            memory: Memory {
+                bytes: 64_000,
+                allocations: 500,
+            },
+            memory_ops: 1000,
+        }
+    }
+
+    /// A run of one scenario with these samples.
+    pub(crate) fn run(scenario: &Scenario, contenders: Vec<Samples>) -> Document {
+        let outcome = Outcome {
+            measurements: vec![Measurement {
+                scenario,
+                contenders,
+            }],
+            interrupted: false,
+            failed: None,
+        };
+        Document::new(&outcome, &Settings::FULL)
+    }
+
+    fn throughput() -> Document {
+        let scenario = Scenario::new(4, "lock", "Lock", 1000);
+        run(
+            &scenario,
+            vec![
+                samples("slow", &[40, 42, 41, 40], None),
+                samples(OURS, &[10, 11, 10, 10], None),
+                samples("fast", &[20, 22, 20, 20], None),
+            ],
+        )
+    }
+
+    #[test]
+    fn the_best_peer_is_the_fastest() {
+        let document = throughput();
+        let row = &document.benchmarks["lock"];
+        assert_eq!(row.best_peer.as_deref(), Some("fast"));
+        assert_eq!(row.ratio, Some(2.0));
+        assert_eq!(row.winner.as_deref(), Some(OURS));
+        assert_eq!(row.ours.ns_per_op, 10.0);
+        assert_eq!(row.ours.median_ns, 10_000);
+        assert_eq!(row.ours.ops_per_sec, 1e8);
+        assert_eq!(row.ours.bytes_per_op, 64.0);
+        assert_eq!(row.ours.allocs_per_op, 0.5);
+        assert_eq!(row.peers["slow"].min_ns, 40_000);
+    }
+
+    #[test]
+    fn waits_are_compared_with_the_peer_of_best_throughput() {
+        // `patient` waits less than `fast` but gets less done.
+        let scenario = Scenario::new(4, "wait", "Wait", 1000).decided_by_p99();
+        let document = run(
+            &scenario,
+            vec![
+                samples(OURS, &[10, 10, 10], Some(500)),
+                samples("fast", &[9, 9, 9], Some(1000)),
+                samples("patient", &[90, 90, 90], Some(100)),
+            ],
+        );
+        let row = &document.benchmarks["wait"];
+        assert_eq!(row.best_peer.as_deref(), Some("fast"));
+        assert_eq!(row.ratio, Some(2.0));
+        assert_eq!(row.winner.as_deref(), Some(OURS));
+        assert_eq!(row.ours.latency.unwrap().max_ns, 500.0);
+    }
+
+    #[test]
+    fn within_the_noise_it_is_a_tie() {
+        let scenario = Scenario::new(4, "lock", "Lock", 1000);
+        let document = run(
+            &scenario,
+            vec![
+                samples(OURS, &[10, 12, 11, 10, 12], None),
+                samples("peer", &[12, 10, 11, 12, 10], None),
+            ],
+        );
+        assert_eq!(
+            document.benchmarks["lock"].winner.as_deref(),
+            Some(TIE),
+            "{document:?}"
+        );
+    }
+
+    #[test]
+    fn json_makes_the_round_trip() {
+        let document = throughput();
+        let again = Document::parse(&document.to_json()).unwrap();
+        assert_eq!(again, document);
+    }
+
+    #[test]
+    fn json_has_the_documented_keys() {
+        let json: serde_json::Value = serde_json::from_str(&throughput().to_json()).unwrap();
+        let keys = |value: &serde_json::Value| {
+            let keys = value.as_object().unwrap().keys().cloned();
+            keys.collect::<std::collections::BTreeSet<_>>()
+        };
+        let meta = keys(&json["metadata"]);
+        for key in "runtime version sync_ops channel_ops async_ops iterations warmup workers cpu \
+                    cores os kernel"
+            .split_whitespace()
+        {
+            assert!(meta.contains(key), "metadata.{key}");
+        }
+        let row = &json["benchmarks"]["lock"];
+        let figures = "ns_per_op ops_per_sec median_ns min_ns ops_per_iter bytes_per_op \
+                       allocs_per_op verified";
+        let judged = "tier title peers best_peer ratio ratio_ci95 winner";
+        for key in figures.split_whitespace() {
+            assert!(keys(row).contains(key), "{key}");
+            assert!(keys(&row["peers"]["fast"]).contains(key), "peers.{key}");
+        }
+        for key in judged.split_whitespace() {
+            assert!(keys(row).contains(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_document_of_the_bare_schema_is_read() {
+        // Without any key that came after the schema.
+        let bare = r#"{"metadata": {"runtime": "blitz-io", "version": "0", "sync_ops": 1,
+            "channel_ops": 1, "async_ops": 1, "iterations": 1, "warmup": 1, "workers": 1,
+            "cpu": "c", "cores": 1, "os": "o", "kernel": "k"},
+            "benchmarks": {"mutex": {"tier": 1, "title": "t", "ns_per_op": 1.0,
+            "ops_per_sec": 1.0, "median_ns": 1, "min_ns": 1, "ops_per_iter": 1,
+            "bytes_per_op": 0.0, "allocs_per_op": 0.0, "verified": true, "peers": {},
+            "best_peer": null, "ratio": null, "ratio_ci95": null, "winner": null}}}"#;
+        let document = Document::parse(bare).unwrap();
+        assert_eq!(document.benchmarks["mutex"].threads, 1);
+        assert!(!document.interrupted);
+    }
 }

@@ -162,8 +162,9 @@ fn summary(document: &Document) -> String {
     );
     let meta = &document.metadata;
     let machine = &meta.machine;
+    let up_to = if document.interrupted { "up to " } else { "" };
     text.push_str(&format!(
-        "{} cores of {}, {} {}; median of {} iterations.\n",
+        "{} cores of {}, {} {}; median of {up_to}{} iterations.\n",
         machine.cores, machine.cpu, machine.os, machine.kernel, meta.iterations
     ));
     if meta.iterations < 5 {
@@ -206,4 +207,47 @@ pub(super) fn header(names: &[&str], numbers: &[usize]) -> Vec<Cell> {
 
 pub(super) fn right(text: impl ToString) -> Cell {
     Cell::new(text).set_alignment(CellAlignment::Right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::document::tests::{run, samples};
+    use crate::scenario::Scenario;
+
+    fn document() -> Document {
+        let scenario = Scenario::new(4, "lock", "Lock", 1000).threads(8);
+        run(
+            &scenario,
+            vec![
+                samples(OURS, &[10, 10, 10, 10, 10], Some(700)),
+                samples("peer", &[25, 25, 25, 25, 25], Some(900)),
+            ],
+        )
+    }
+
+    #[test]
+    fn a_row_shows_both_sides_the_ratio_and_the_winner() {
+        let text = render(&document(), Style::default());
+        let row = text.lines().find(|line| line.contains("lock")).unwrap();
+        for part in ["8", "10.0 ns", "25.0 ns peer", "2.50×", "2.50 – 2.50", OURS] {
+            assert!(row.contains(part), "{part} is missing in {row}");
+        }
+        assert!(text.contains("1 won, 0 tied, 0 lost"));
+        assert!(text.contains("longest"), "the waits are missing");
+    }
+
+    #[test]
+    fn colour_only_where_it_is_wanted() {
+        assert!(!render(&document(), Style::default()).contains('\u{1b}'));
+        assert!(render(&document(), Style { colour: true }).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn an_interrupted_run_says_so() {
+        let mut document = document();
+        document.interrupted = true;
+        let text = render(&document, Style::default());
+        assert!(text.contains("Interrupted") && text.contains("up to 10"));
+    }
 }

@@ -19,10 +19,13 @@ const CSS: &str = include_str!("page.css");
 
 /// The page of one run, as a complete HTML document.
 ///
-/// ```no_run
-/// # let document: blitz_bench::Document = unimplemented!();
-/// std::fs::write("report.html", blitz_bench::report::html::render(&document))?;
-/// # Ok::<(), std::io::Error>(())
+/// ```
+/// # use std::sync::atomic::AtomicBool;
+/// use blitz_bench::{Document, Settings, report, runner};
+///
+/// let outcome = runner::run(&[], &Settings::QUICK, &AtomicBool::new(false), &mut ());
+/// let page = report::html::render(&Document::new(&outcome, &Settings::QUICK));
+/// assert!(page.starts_with("<!DOCTYPE html>"));
 /// ```
 pub fn render(document: &Document) -> String {
     let mut page = String::new();
@@ -373,6 +376,45 @@ impl<T: Display> Display for Escaped<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::document::tests::{run, samples};
+    use crate::scenario::Scenario;
+
+    #[test]
+    fn a_row_has_bars_a_ratio_with_its_interval_and_waits() {
+        let scenario = Scenario::new(4, "lock", "Lock <wait>", 1000).threads(2);
+        let document = run(
+            &scenario,
+            vec![
+                samples(OURS, &[10, 10, 10], Some(700)),
+                samples("peer", &[40, 40, 40], Some(900)),
+            ],
+        );
+        let page = render(&document);
+        for part in [
+            "<html lang=\"en\">",
+            "width=device-width",
+            "Lock &lt;wait&gt;, 2 threads",
+            "width:25.00%",
+            "width:100.00%",
+            "10.0 ns",
+            "40.0 ns",
+            "4.00×",
+            "95 %: 4.00 – 4.00, against peer",
+            "p99.9",
+            &document.metadata.machine.cpu,
+        ] {
+            assert!(page.contains(part), "{part} is missing");
+        }
+        // Every element that was opened is closed again.
+        for tag in [
+            "section", "article", "ul", "ol", "li", "div", "dl", "table", "p",
+        ] {
+            let opened = page.matches(&format!("<{tag}>")).count()
+                + page.matches(&format!("<{tag} ")).count();
+            let closed = page.matches(&format!("</{tag}>")).count();
+            assert_eq!(opened, closed, "<{tag}>");
+        }
+    }
 
     #[test]
     fn markup_in_names_is_escaped() {
