@@ -20,16 +20,16 @@
 //! clear; somebody else sets `waiters`; our thread reads that as set, too, and
 //! sleeps on a state that never existed, perhaps for ever. Therefore all bytes
 //! are read *twice*, in the same order, by loads that can not be swapped
-//! (acquire). If every read finds the expected value, take the moment between
-//! the two rounds: a byte then held its expected value, or it was changed
-//! before that moment and changed back after it. The first case is what the
-//! system's comparison at that moment would have found. In the second case the
-//! change happened while the table was locked; if it is followed by a wake, the
-//! wake will find us. So the table is as good as a snapshot for every protocol
-//! that keeps one rule: *a byte that can return to an expected value either is
-//! followed by a wake when it leaves that value, or is the only such byte*. A
-//! lock whose `waiters` byte is cleared only by the thread that then wakes
-//! keeps it.
+//! (acquire), and protocols keep one rule: *at most one byte may leave its
+//! expected value and come back without a wake*. A lock whose `waiters` byte is
+//! cleared only by the thread that then wakes keeps it: `locked` is that byte.
+//!
+//! Why this is enough: take the moment of the second read of that byte. It has
+//! its expected value then. Each of the others was seen with its expected value
+//! before that moment, with the table locked. If they all still have it, the
+//! system, comparing at that moment, would have put us to sleep too. If one of
+//! them has left its value meanwhile, a wake follows, and it finds us, for it
+//! has to wait for the lock.
 
 use std::time::Instant;
 
@@ -42,11 +42,11 @@ use crate::{Scope, WaitResult, sys};
 /// A thread sleeps as long as all four bytes hold their expected values. All
 /// operations have [`Scope::Private`].
 ///
-/// Keep one rule for back ends that can not compare the four bytes in one
-/// instant (the portable table, and loom): if more than one byte can leave its
-/// expected value and come back to it, a wake follows when it leaves. The usual
-/// byte that says "somebody sleeps", cleared by the thread that then wakes,
-/// keeps it.
+/// Keep one rule, for back ends that can not compare the four bytes in one
+/// instant (the portable table, and loom): at most one of the bytes may leave
+/// its expected value and come back without a wake in between. The usual byte
+/// that says "somebody sleeps", cleared only by a thread that then wakes, leaves
+/// the other one free.
 ///
 /// ```
 /// use blitz_futex::SplitWord;

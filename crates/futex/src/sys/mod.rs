@@ -9,8 +9,9 @@
 //!   [`crate::system`] explains.
 //!
 //! They are called with [`Scope::Shared`](crate::Scope) only if
-//! `supports_shared()` is true. Linux, the only system that can wait on many
-//! words, and those that can wait on one, keep their `wait_any` in `any.rs`.
+//! `supports_shared()` is true. What they have in common is in `any.rs` (many
+//! words on a system that can wait on one), `monotonic.rs` (absolute deadlines)
+//! and `relative.rs` (timeouts).
 
 #[cfg(not(any(loom, feature = "portable")))]
 #[cfg_attr(any(target_os = "linux", target_os = "android"), path = "linux.rs")]
