@@ -330,7 +330,9 @@ impl Once {
     #[inline]
     #[track_caller]
     pub fn wait(&self) {
-        self.wait_for_outcome(OnPoison::Panic(ONCE_POISONED), None);
+        if !self.is_completed() {
+            self.wait_for_outcome(OnPoison::Panic(ONCE_POISONED), None);
+        }
     }
 
     /// Waits until a closure has finished, through any number of panics.
@@ -356,7 +358,9 @@ impl Once {
     #[inline]
     #[track_caller]
     pub fn wait_force(&self) {
-        self.wait_for_outcome(OnPoison::Retry, None);
+        if !self.is_completed() {
+            self.wait_for_outcome(OnPoison::Retry, None);
+        }
     }
 
     /// Waits until a closure has finished, for no longer than `timeout`.
@@ -491,6 +495,7 @@ impl Once {
     }
 
     /// Waits for `DONE`. Returns whether that came before `deadline`.
+    #[cold]
     #[track_caller]
     pub(super) fn wait_for_outcome(&self, on_poison: OnPoison, deadline: Option<Instant>) -> bool {
         let mut spin = Spin::new();
