@@ -43,7 +43,7 @@ use crate::macros::const_unless_loom;
 use crate::mutant::{self, Mutant};
 use crate::spin::Spin;
 use blitz_futex::WaitResult;
-use blitz_futex::atomic::{AtomicU32, Ordering, fence};
+use blitz_futex::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 /// Set once a thread has slept, or was about to.
@@ -94,18 +94,15 @@ impl Countdown {
     }
 
     /// Adds one, unless the count is zero or as large as can be, in which case
-    /// it fails with the count. If that is zero, what was done before each
-    /// count-down is visible.
+    /// it fails.
     #[inline]
-    pub(super) fn add_unless_zero(&self) -> Result<(), u32> {
+    pub(super) fn add_unless_zero(&self) -> Result<(), ()> {
         let zero_is_final = !mutant::active(Mutant::WaitGroupRejoinsBlindly);
-        let added = self.change(Ordering::Relaxed, |count| {
+        self.change(Ordering::Relaxed, |count| {
             ((count != 0 || !zero_is_final) && count != MAX).then(|| count + 1)
-        });
-        if added == Err(0) {
-            fence(Ordering::Acquire);
-        }
-        added.map(drop)
+        })
+        .map(drop)
+        .map_err(drop)
     }
 
     /// Waits until the count is zero. Returns whether that came before

@@ -134,8 +134,8 @@ impl WaitGroup {
         match members.add_unless_zero() {
             Ok(()) => Err(Self { members }),
             // The others left at the last moment, so the wait has succeeded.
-            Err(0) => Ok(()),
-            Err(_) => too_many(),
+            Err(()) if members.is_zero() => Ok(()),
+            Err(()) => too_many(),
         }
     }
 
