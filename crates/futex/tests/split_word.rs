@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 use blitz_futex::atomic::Ordering;
 use blitz_futex::{SplitWord, WaitResult, system};
-use common::{Bedroom, in_forever};
+use common::{Bedroom, alone, in_forever};
 
 #[test]
 fn bytes_lie_in_memory_order() {
+    let _alone = alone();
     let word = SplitWord::new([1, 2, 3, 4]);
     assert_eq!(size_of::<SplitWord>(), 4);
     assert_eq!(align_of::<SplitWord>(), 4);
@@ -27,11 +28,13 @@ fn bytes_lie_in_memory_order() {
 #[test]
 #[should_panic]
 fn there_is_no_fifth_byte() {
+    let _alone = alone();
     SplitWord::new([0; 4]).byte(4);
 }
 
 #[test]
 fn every_byte_is_compared() {
+    let _alone = alone();
     let expected = [5, 6, 7, 8];
     let word = SplitWord::new(expected);
     let soon = Instant::now() + Duration::from_millis(5);
@@ -47,6 +50,7 @@ fn every_byte_is_compared() {
 
 #[test]
 fn a_change_of_any_byte_and_a_wake_end_the_sleep() {
+    let _alone = alone();
     for i in 0..4 {
         let word = SplitWord::new([9; 4]);
         let bedroom = Bedroom::new(3);
@@ -101,6 +105,7 @@ impl SplitLock {
 
 #[test]
 fn a_lock_on_single_bytes_loses_no_wake_up() {
+    let _alone = alone();
     const ROUNDS: usize = 5_000;
     let lock = SplitLock(SplitWord::new([0; 4]));
     let inside = std::sync::atomic::AtomicUsize::new(0);

@@ -10,7 +10,7 @@ use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{
     Scope, WAIT_ANY_MAX, WaitAny, WaitAnyError, system, wait, wait_any, wake_all, wake_one,
 };
-use common::{Bedroom, eventually, in_forever};
+use common::{Bedroom, alone, eventually, in_forever};
 
 fn words(count: usize) -> Vec<AtomicU32> {
     (0..count).map(|_| AtomicU32::new(0)).collect()
@@ -22,6 +22,7 @@ fn all_at_zero(words: &[AtomicU32]) -> Vec<(&AtomicU32, u32)> {
 
 #[test]
 fn a_list_has_one_to_128_words() {
+    let _alone = alone();
     assert_eq!(wait_any(&[], None), Err(WaitAnyError::Empty));
     let words = words(WAIT_ANY_MAX + 1);
     words[0].store(1, Ordering::Relaxed);
@@ -36,6 +37,7 @@ fn a_list_has_one_to_128_words() {
 
 #[test]
 fn a_changed_word_is_named() {
+    let _alone = alone();
     for count in [1, 2, 5, WAIT_ANY_MAX] {
         for changed in 0..count {
             let words = words(count);
@@ -51,6 +53,7 @@ fn a_changed_word_is_named() {
 
 #[test]
 fn it_times_out_and_not_early() {
+    let _alone = alone();
     for count in [1, 3, WAIT_ANY_MAX] {
         let words = words(count);
         let deadline = Instant::now() + Duration::from_millis(10);
@@ -87,6 +90,7 @@ fn each_word_ends_the_sleep(scope: Scope, count: usize) {
 
 #[test]
 fn each_word_ends_the_sleep_in_this_process() {
+    let _alone = alone();
     // Counts of these wakes are exact everywhere: either the system or our own
     // table tells.
     each_word_ends_the_sleep(Scope::Private, 5);
@@ -95,6 +99,7 @@ fn each_word_ends_the_sleep_in_this_process() {
 
 #[test]
 fn each_word_ends_the_sleep_on_shared_words() {
+    let _alone = alone();
     if system::supports_shared() && system::has_wait_any() {
         each_word_ends_the_sleep(Scope::Shared, 4);
         return;
@@ -109,6 +114,7 @@ fn each_word_ends_the_sleep_on_shared_words() {
 
 #[test]
 fn the_last_of_128_words_ends_the_sleep() {
+    let _alone = alone();
     let words = words(WAIT_ANY_MAX);
     let bedroom = Bedroom::new(1);
     thread::scope(|s| {
@@ -125,6 +131,7 @@ fn the_last_of_128_words_ends_the_sleep() {
 
 #[test]
 fn a_word_may_be_listed_twice() {
+    let _alone = alone();
     let word = AtomicU32::new(0);
     let other = AtomicU32::new(0);
     let list = [(&other, 0), (&word, 0), (&word, 0)];
@@ -147,6 +154,7 @@ fn a_word_may_be_listed_twice() {
 
 #[test]
 fn waits_on_one_and_on_many_words_meet() {
+    let _alone = alone();
     let words = words(3);
     let bedroom = Bedroom::new(2);
     thread::scope(|s| {
@@ -171,6 +179,7 @@ fn waits_on_one_and_on_many_words_meet() {
 
 #[test]
 fn no_wake_up_is_lost_between_many_words() {
+    let _alone = alone();
     const ROUNDS: u32 = 2000;
     let words = words(4);
     thread::scope(|s| {

@@ -11,10 +11,11 @@ use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{
     Scope, WaitResult, block_until_different, system, wait, wait_until, wake_all, wake_n, wake_one,
 };
-use common::{Bedroom, eventually, in_forever};
+use common::{AtEndWakeAll, Bedroom, alone, eventually, in_forever};
 
 #[test]
 fn a_changed_value_is_not_waited_for() {
+    let _alone = alone();
     let word = AtomicU32::new(1);
     assert_eq!(wait_until(&word, 0, None), WaitResult::ValueChanged);
     assert_eq!(wait_until(&word, 0, in_forever()), WaitResult::ValueChanged);
@@ -27,6 +28,7 @@ fn a_changed_value_is_not_waited_for() {
 
 #[test]
 fn all_32_bits_are_compared() {
+    let _alone = alone();
     for bit in 0..32 {
         let word = AtomicU32::new(1 << bit);
         assert_eq!(wait_until(&word, 0, None), WaitResult::ValueChanged);
@@ -38,6 +40,7 @@ fn all_32_bits_are_compared() {
 
 #[test]
 fn a_sleeper_is_woken() {
+    let _alone = alone();
     let word = AtomicU32::new(0);
     let bedroom = Bedroom::new(1);
     thread::scope(|s| {
@@ -61,6 +64,7 @@ fn a_sleeper_is_woken() {
 
 #[test]
 fn a_wait_times_out_and_not_early() {
+    let _alone = alone();
     let word = AtomicU32::new(0);
     for millis in [1, 3, 20] {
         for nanos in [0, 1, 999_999] {
@@ -75,6 +79,7 @@ const NANO: Duration = Duration::from_nanos(1);
 
 #[test]
 fn a_deadline_in_the_past_returns_at_once() {
+    let _alone = alone();
     let word = AtomicU32::new(0);
     let now = Instant::now();
     let hour = Duration::from_secs(3600);
@@ -109,6 +114,7 @@ fn far_deadlines() -> Vec<Instant> {
 
 #[test]
 fn a_deadline_past_the_clock_means_for_ever() {
+    let _alone = alone();
     let deadlines = far_deadlines();
     let word = AtomicU32::new(0);
     let bedroom = Bedroom::new(deadlines.len());
@@ -135,6 +141,7 @@ fn a_deadline_past_the_clock_means_for_ever() {
 
 #[test]
 fn waking_nobody_wakes_nobody() {
+    let _alone = alone();
     let word = AtomicU32::new(0);
     assert_eq!(wake_one(&word), 0);
     assert_eq!(wake_n(&word, 5), 0);
@@ -147,6 +154,7 @@ fn waking_nobody_wakes_nobody() {
 
 #[test]
 fn a_wake_is_for_its_own_word() {
+    let _alone = alone();
     let words = [AtomicU32::new(0), AtomicU32::new(0)];
     let bedroom = Bedroom::new(1);
     thread::scope(|s| {
@@ -178,17 +186,16 @@ fn with_eight_sleepers(check: impl FnOnce(&AtomicU32, &AtomicUsize)) {
                 awake.fetch_add(1, Ordering::SeqCst);
             });
         }
+        let _end = AtEndWakeAll(&word);
         bedroom.wait_until_asleep();
         check(&word, &awake);
-        // Whatever was asserted, nobody stays behind.
-        word.store(1, Ordering::SeqCst);
-        wake_all(&word);
     });
     assert_eq!(awake.into_inner(), 8);
 }
 
 #[test]
 fn wake_n_wakes_n() {
+    let _alone = alone();
     with_eight_sleepers(|word, awake| {
         let mut expected = 0;
         for (n, woken) in [(0, 0), (1, 1), (3, 3), (2, 2), (9, 2), (9, 0)] {
@@ -206,6 +213,7 @@ fn wake_n_wakes_n() {
 
 #[test]
 fn wake_n_wakes_no_more_than_n() {
+    let _alone = alone();
     with_eight_sleepers(|word, awake| {
         wake_n(word, 3);
         eventually(|| awake.load(Ordering::SeqCst) >= 3);
@@ -218,6 +226,7 @@ fn wake_n_wakes_no_more_than_n() {
 
 #[test]
 fn wake_all_wakes_all() {
+    let _alone = alone();
     with_eight_sleepers(|word, awake| {
         let count = wake_all(word);
         if system::counts_wakes() {
@@ -229,6 +238,7 @@ fn wake_all_wakes_all() {
 
 #[test]
 fn block_until_different_outlasts_wakes_without_a_change() {
+    let _alone = alone();
     let word = AtomicU32::new(7);
     let bedroom = Bedroom::new(1);
     thread::scope(|s| {
@@ -236,6 +246,7 @@ fn block_until_different_outlasts_wakes_without_a_change() {
             bedroom.enter(0);
             block_until_different(7, &word)
         });
+        let end = AtEndWakeAll(&word);
         let mut woken = 0;
         for _ in 0..50 {
             bedroom.wait_until_asleep();
@@ -245,8 +256,7 @@ fn block_until_different_outlasts_wakes_without_a_change() {
         if system::counts_wakes() {
             assert_eq!(woken, 50);
         }
-        word.store(8, Ordering::Release);
-        wake_all(&word);
+        drop(end);
         assert_eq!(sleeper.join().unwrap(), 8);
     });
     assert_eq!(block_until_different(7, &word), 8);
@@ -255,6 +265,7 @@ fn block_until_different_outlasts_wakes_without_a_change() {
 
 #[test]
 fn a_word_may_be_freed_before_the_wake() {
+    let _alone = alone();
     for _ in 0..2000 {
         let word = Box::new(AtomicU32::new(0));
         // The waker keeps an address, which is all that a wake needs.
@@ -277,6 +288,7 @@ fn a_word_may_be_freed_before_the_wake() {
 
 #[test]
 fn the_system_is_described() {
+    let _alone = alone();
     assert!(!system::backend().is_empty());
     if cfg!(feature = "portable") {
         assert!(system::counts_wakes());
@@ -294,6 +306,7 @@ fn the_system_is_described() {
 
 #[test]
 fn what_is_unsupported_says_so() {
+    let _alone = alone();
     let word = AtomicU32::new(0);
     if system::supports_shared() {
         assert_eq!(Scope::Shared.wake_one(&word), Ok(0));

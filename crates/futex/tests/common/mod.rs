@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,25 @@ pub fn eventually(mut condition: impl FnMut() -> bool) {
     while !condition() {
         assert!(Instant::now() < deadline, "it never came true");
         thread::sleep(Duration::from_micros(200));
+    }
+}
+
+/// Keeps the other tests of the file waiting. In the portable table words share
+/// locks, so another test could keep a thread of this one from its bed while it
+/// looks asleep already.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Changes the word and wakes everybody at the end, so that a failed assertion
+/// leaves nobody asleep.
+pub struct AtEndWakeAll<'a>(pub &'a AtomicU32);
+
+impl Drop for AtEndWakeAll<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        blitz_futex::wake_all(self.0);
     }
 }
 
@@ -47,8 +67,13 @@ impl Bedroom {
             let mut ids = self.ids.iter().map(|id| id.load(Ordering::SeqCst));
             ids.all(|id| sleeps("self", id))
         };
-        // Twice, for a thread may sleep for a moment on its way to bed.
-        eventually(|| all_sleep() && all_sleep());
+        // More than once, for threads may wait for each other on their way to bed.
+        eventually(|| {
+            (0..4).all(|_| {
+                thread::sleep(Duration::from_micros(100));
+                all_sleep()
+            })
+        });
     }
 }
 
