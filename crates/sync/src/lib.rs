@@ -9,6 +9,7 @@ mod mutant;
 pub mod mutant;
 mod spin;
 pub mod thread;
+mod wait_queue;
 
 /// How a lock's release is kept in order before its look at who waits:
 /// `"membarrier"` where waiters make the system run the fence, and the release

@@ -29,6 +29,18 @@ pub enum Mutant {
     NoLightFence,
     /// No fence between the announcement of a sleeper and its last check.
     NoHeavyFence,
+    /// `Semaphore`: look at the permits before announcing that one will sleep.
+    SemaphoreLooksFirst,
+    /// `Semaphore`: who leaves the queue does not look after the others.
+    SemaphoreForgetsOthers,
+    /// `Semaphore`: who wants too much keeps the ones behind him from permits.
+    SemaphoreFirstOrNobody,
+    /// `Barrier`: the last to arrive looks at the sleepers without a fence.
+    BarrierNoFenceInOpen,
+    /// `Barrier`: a sleeper looks at the barrier without a fence.
+    BarrierNoFenceInSleep,
+    /// `Parker`: a token does not change what a parked thread looks at.
+    ParkerLazyToken,
     /// `Once`: publish the outcome with a relaxed store.
     OnceRelaxedPublish,
     /// `Once`: a poisoned outcome wakes nobody.

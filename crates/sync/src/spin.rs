@@ -20,15 +20,15 @@
 //! and more turns would only give it more of the same ones.
 
 #[cfg(not(loom))]
-pub(crate) use real::Spin;
+pub(crate) use real::{Spin, rest};
 
 #[cfg(loom)]
-pub(crate) use model::Spin;
+pub(crate) use model::{Spin, rest};
 
 #[cfg(not(loom))]
 mod real {
     use std::hint;
-    use std::sync::atomic::{AtomicU8, Ordering};
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
     use std::time::{Duration, Instant};
 
@@ -53,12 +53,15 @@ mod real {
             }
         }
 
-        /// For a wait that other threads of this processor must run to end:
-        /// skips the first phase.
-        pub(crate) fn yielding() -> Self {
+        /// For a wait that takes as many threads to end. With fewer processors
+        /// than that it yields from the beginning.
+        pub(crate) fn for_threads(threads: usize) -> Self {
+            if threads <= processors() {
+                return Self::new();
+            }
             Self {
                 pause: LONGEST_PAUSE,
-                began: Some(Instant::now() - PAUSE_FOR),
+                began: Instant::now().checked_sub(PAUSE_FOR),
             }
         }
 
@@ -66,7 +69,7 @@ mod real {
         #[inline]
         pub(crate) fn turn(&mut self) -> bool {
             if self.pause < LONGEST_PAUSE {
-                if sole_processor() {
+                if processors() == 1 {
                     return false;
                 }
                 pause(self.pause);
@@ -81,7 +84,7 @@ mod real {
             let spent = now - *self.began.get_or_insert(now);
             if spent < PAUSE_FOR {
                 pause(LONGEST_PAUSE);
-            } else if spent < SPIN_FOR && !sole_processor() {
+            } else if spent < SPIN_FOR && processors() > 1 {
                 thread::yield_now();
             } else {
                 return false;
@@ -96,22 +99,28 @@ mod real {
         }
     }
 
-    /// Whether only one processor may run this process's threads. Asked once:
-    /// the first contended wait finds out.
-    fn sole_processor() -> bool {
-        const UNKNOWN: u8 = 0;
-        const SOLE: u8 = 1;
-        const SEVERAL: u8 = 2;
-        static PROCESSORS: AtomicU8 = AtomicU8::new(UNKNOWN);
+    /// For those who never sleep: one turn of a wait that takes as many threads
+    /// to end.
+    pub(crate) fn rest(threads: usize) {
+        match threads <= processors() {
+            true => hint::spin_loop(),
+            false => thread::yield_now(),
+        }
+    }
+
+    /// On how many processors this process's threads may run. Asked once: the
+    /// first contended wait finds out.
+    fn processors() -> usize {
+        const UNKNOWN: usize = 0;
+        static PROCESSORS: AtomicUsize = AtomicUsize::new(UNKNOWN);
 
         match PROCESSORS.load(Ordering::Relaxed) {
-            SOLE => true,
-            SEVERAL => false,
-            _ => {
-                let sole = thread::available_parallelism().is_ok_and(|n| n.get() == 1);
-                PROCESSORS.store(if sole { SOLE } else { SEVERAL }, Ordering::Relaxed);
-                sole
+            UNKNOWN => {
+                let processors = thread::available_parallelism().map_or(1, usize::from);
+                PROCESSORS.store(processors, Ordering::Relaxed);
+                processors
             }
+            processors => processors,
         }
     }
 }
@@ -128,8 +137,16 @@ mod model {
             Self { tried: false }
         }
 
+        pub(crate) fn for_threads(_: usize) -> Self {
+            Self::new()
+        }
+
         pub(crate) fn turn(&mut self) -> bool {
             !std::mem::replace(&mut self.tried, true)
         }
+    }
+
+    pub(crate) fn rest(_: usize) {
+        loom::thread::yield_now();
     }
 }

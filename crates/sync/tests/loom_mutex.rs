@@ -1,14 +1,16 @@
 //! Models of the exclusive core, which is all of `Mutex`.
 #![cfg(loom)]
 
+mod model;
+
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use blitz_sync::mutant::{self, Mutant};
 use blitz_sync::thread::core::{Exclusive, HELD};
 use loom::cell::UnsafeCell;
 
 use loom::thread;
+use model::{model, soon};
 
 /// A counter that loom watches for unsynchronised access.
 struct Counter {
@@ -49,18 +51,6 @@ impl Counter {
         self.lock.unlock();
         value
     }
-}
-
-/// Explores with up to `preemptions` of them, or fewer if the environment says.
-fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    let bound = builder.preemption_bound.unwrap_or(preemptions);
-    builder.preemption_bound = Some(bound.min(preemptions));
-    builder.check(test);
-}
-
-fn soon() -> Option<Instant> {
-    Some(Instant::now() + Duration::from_secs(3600))
 }
 
 /// Two threads beside the main one, which also takes the lock.
@@ -104,7 +94,7 @@ fn a_waiter_gives_up() {
         let hasty = {
             let counter = counter.clone();
             thread::spawn(move || {
-                let locked = counter.lock.lock_until(HELD, soon());
+                let locked = counter.lock.lock_until(HELD, Some(soon()));
                 if locked {
                     counter.add_one();
                     counter.lock.unlock();

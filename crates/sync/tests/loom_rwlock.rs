@@ -1,13 +1,15 @@
 //! Models of the shared core, which is all of `RwLock`.
 #![cfg(loom)]
 
+mod model;
+
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use blitz_sync::mutant::{self, Mutant};
 use blitz_sync::thread::core::Shared;
 use loom::cell::UnsafeCell;
 use loom::thread;
+use model::{model, soon};
 
 /// A number that loom watches for a writer beside anybody else.
 struct Watched {
@@ -54,21 +56,9 @@ impl Watched {
     }
 }
 
-/// Explores with up to `preemptions` of them, or fewer if the environment says.
-fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    let bound = builder.preemption_bound.unwrap_or(preemptions);
-    builder.preemption_bound = Some(bound.min(preemptions));
-    builder.check(test);
-}
-
 fn spawn(watched: &Arc<Watched>, run: impl FnOnce(&Watched) + 'static) -> thread::JoinHandle<()> {
     let watched = watched.clone();
     thread::spawn(move || run(&watched))
-}
-
-fn soon() -> Option<Instant> {
-    Some(Instant::now() + Duration::from_secs(3600))
 }
 
 fn a_reader_and_a_writer() {
@@ -134,7 +124,7 @@ fn time_passes() {
         watched.lock.lock_exclusive(None);
         let reader = spawn(&watched, |watched| _ = watched.read());
         let writer = spawn(&watched, |watched| {
-            if watched.lock.lock_exclusive(soon()) {
+            if watched.lock.lock_exclusive(Some(soon())) {
                 watched.add_one();
                 watched.lock.unlock_exclusive();
             }
@@ -153,7 +143,7 @@ fn a_draining_writer_gives_up() {
         let watched = Watched::new();
         watched.lock.lock_shared(None);
         let writer = spawn(&watched, |watched| {
-            if watched.lock.lock_exclusive(soon()) {
+            if watched.lock.lock_exclusive(Some(soon())) {
                 watched.add_one();
                 watched.lock.unlock_exclusive();
             }

@@ -231,7 +231,7 @@ impl Exclusive {
 
     #[cold]
     fn lock_slow(&self, state: u8, deadline: Option<Instant>) -> bool {
-        if deadline.is_some_and(|deadline| deadline <= deadline::now()) {
+        if deadline::has_passed(deadline) {
             return self.try_lock_offered(state);
         }
         let mut waiter = Waiter::new();

@@ -1,8 +1,11 @@
 //! Primitives that block threads.
 
+mod barrier;
+#[cfg(not(loom))]
+mod condvar;
 mod countdown;
 mod event;
-mod exclusive;
+pub(crate) mod exclusive;
 #[cfg(not(loom))]
 mod fair_mutex;
 mod latch;
@@ -11,19 +14,31 @@ mod lazy_lock;
 mod mutex;
 mod once;
 mod once_lock;
+mod parker;
 mod reentrancy;
 #[cfg(not(loom))]
 mod reentrant_mutex;
+mod rounds;
 #[cfg(not(loom))]
 mod rwlock;
+mod semaphore;
 mod shared;
+mod spin_barrier;
 mod wait_group;
 
+pub use barrier::{Barrier, BarrierTimedOut, BarrierWaitResult};
+#[cfg(not(loom))]
+pub use condvar::{Condvar, WaitTimeoutResult};
 pub use event::Event;
 pub use latch::{CountDownError, Latch};
 pub use lazy_lock::LazyLock;
 pub use once::{Once, OnceState};
 pub use once_lock::OnceLock;
+pub use parker::{Parker, Unparker};
+pub use semaphore::{
+    AcquireError, OverRelease, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,
+};
+pub use spin_barrier::SpinBarrier;
 pub use wait_group::WaitGroup;
 
 #[cfg(not(loom))]
@@ -51,6 +66,7 @@ pub use rwlock::{
 pub mod core {
     pub use super::exclusive::{Exclusive, HELD, UPGRADABLE};
     pub use super::shared::Shared;
+    pub use crate::wait_queue::{Node, WaitQueue};
 }
 
 /// Whether guards may be released by another thread than the one that locked.

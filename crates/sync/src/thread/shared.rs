@@ -165,7 +165,7 @@ impl Shared {
 
     #[cold]
     fn lock_shared_slow(&self, deadline: Option<Instant>) -> bool {
-        if has_passed(deadline) {
+        if deadline::has_passed(deadline) {
             return false;
         }
         let fair_at = deadline::now() + FAIR_AFTER;
@@ -200,7 +200,7 @@ impl Shared {
             if is_in() {
                 return true;
             }
-            if has_passed(deadline) {
+            if deadline::has_passed(deadline) {
                 return self.step_back(before);
             }
             let mut spin = Spin::new();
@@ -375,8 +375,4 @@ impl Shared {
     pub fn downgrade_to_upgradable(&self) {
         self.exclusive.weaken(UPGRADABLE);
     }
-}
-
-fn has_passed(deadline: Option<Instant>) -> bool {
-    deadline.is_some_and(|deadline| deadline <= deadline::now())
 }

@@ -1,0 +1,221 @@
+//! `Barrier`: threads wait until enough of them have arrived.
+//!
+//! # States
+//!
+//! Arrivals are counted in `rounds.rs`: any number of threads may take turns, and
+//! one may be in the next round while others still leave the last.
+//!
+//! `bed` is the word that threads sleep on. It is even while nobody sleeps.
+//! Making it odd announces a sleeper. The last thread of a round, having begun
+//! the next one, looks at `bed`; if it is odd it makes it the next even number
+//! and wakes everybody.
+//!
+//! # No wake-up is lost
+//!
+//! A sleeper makes `bed` odd, then looks at the round again, then sleeps as long
+//! as `bed` is that odd number. The last thread changes the round, then looks at
+//! `bed`. Both have a fence between the two (Dekker's pattern), so either the
+//! sleeper sees the new round, or the last thread sees the odd number. In the
+//! second case it changes the number, so that a sleeper that is not asleep yet
+//! will not fall asleep, and then wakes those that are. A sleeper of the next
+//! round may be woken by that as well; it looks, and sleeps again.
+//!
+//! # Waiting
+//!
+//! With at most as many threads as processors the others are running, and the
+//! wait is short pauses. With more, the threads that have yet to arrive need the
+//! processors we are on, so a waiting thread yields at once: a round then costs
+//! one switch for each thread, in place of a sleep and a wake-up.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use blitz_futex::atomic::{AtomicU32, Ordering};
+use blitz_futex::{WaitResult, wait_until, wake_all};
+
+use super::rounds::{Round, Rounds};
+use crate::deadline;
+use crate::fences;
+use crate::macros::const_unless_loom;
+use crate::mutant::{Mutant, active};
+use crate::spin::Spin;
+
+/// A place where threads wait for each other.
+///
+/// ```
+/// use blitz_sync::thread::Barrier;
+///
+/// let barrier = Barrier::new(4);
+/// let leaders = std::thread::scope(|scope| {
+///     let threads: Vec<_> = (0..4)
+///         .map(|_| scope.spawn(|| barrier.wait().is_leader()))
+///         .collect();
+///     threads.into_iter().filter_map(|t| t.join().ok()).filter(|leads| *leads).count()
+/// });
+/// assert_eq!(leaders, 1);
+/// ```
+pub struct Barrier {
+    rounds: Rounds,
+    bed: AtomicU32,
+}
+
+/// What [`Barrier::wait`] tells the threads that it lets go.
+pub struct BarrierWaitResult(bool);
+
+impl BarrierWaitResult {
+    pub(super) fn new(is_leader: bool) -> Self {
+        Self(is_leader)
+    }
+
+    /// `true` for exactly one thread of a round: the one that arrived last.
+    #[must_use]
+    pub fn is_leader(&self) -> bool {
+        self.0
+    }
+}
+
+impl fmt::Debug for BarrierWaitResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BarrierWaitResult")
+            .field("is_leader", &self.0)
+            .finish()
+    }
+}
+
+impl Barrier {
+    const_unless_loom! {
+        /// A barrier for `threads` threads. With 0 or 1, nobody ever waits.
+        ///
+        /// # Panics
+        ///
+        /// If `threads` exceeds `u32::MAX`.
+        #[must_use]
+        #[track_caller]
+        pub const fn new(threads: usize) -> Self {
+            Self { rounds: Rounds::new(threads), bed: AtomicU32::new(0) }
+        }
+    }
+
+    /// Waits until all threads of the round have arrived.
+    #[inline]
+    pub fn wait(&self) -> BarrierWaitResult {
+        match self.arrive() {
+            None => BarrierWaitResult(true),
+            Some(round) => {
+                self.wait_for_next(round, None);
+                BarrierWaitResult(false)
+            }
+        }
+    }
+
+    /// Waits for the others no longer than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// If the time is up. The thread then has not arrived, and the round needs
+    /// another one in its place.
+    ///
+    /// ```
+    /// use blitz_sync::thread::Barrier;
+    /// use std::time::Duration;
+    ///
+    /// let barrier = Barrier::new(2);
+    /// assert!(barrier.wait_timeout(Duration::from_millis(1)).is_err());
+    /// ```
+    pub fn wait_timeout(&self, timeout: Duration) -> Result<BarrierWaitResult, BarrierTimedOut> {
+        self.wait_inner(deadline::after(timeout))
+    }
+
+    /// Waits for the others no longer than until `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// As [`wait_timeout`](Barrier::wait_timeout).
+    pub fn wait_until(&self, deadline: Instant) -> Result<BarrierWaitResult, BarrierTimedOut> {
+        self.wait_inner(Some(deadline))
+    }
+
+    fn wait_inner(&self, deadline: Option<Instant>) -> Result<BarrierWaitResult, BarrierTimedOut> {
+        match self.arrive() {
+            None => Ok(BarrierWaitResult(true)),
+            Some(round) if self.wait_for_next(round, deadline) => Ok(BarrierWaitResult(false)),
+            Some(_) => Err(BarrierTimedOut(())),
+        }
+    }
+
+    /// Counts the caller in. Its round, or `None` if it was the last one.
+    #[inline]
+    fn arrive(&self) -> Option<Round> {
+        let round = self.rounds.arrive();
+        if round.is_none() {
+            self.wake_sleepers();
+        }
+        round
+    }
+
+    /// Wakes those who sleep, after the round has changed.
+    #[inline]
+    fn wake_sleepers(&self) {
+        if !active(Mutant::BarrierNoFenceInOpen) {
+            fences::after_rmw();
+        }
+        let bed = self.bed.load(Ordering::SeqCst);
+        if bed % 2 == 1 {
+            self.wake_all(bed);
+        }
+    }
+
+    #[cold]
+    fn wake_all(&self, bed: u32) {
+        let next = bed.wrapping_add(1);
+        let changed = self
+            .bed
+            .compare_exchange(bed, next, Ordering::SeqCst, Ordering::Relaxed);
+        // If it fails, the last thread of another round has seen the same
+        // sleepers, and wakes them.
+        if changed.is_ok() {
+            wake_all(&self.bed);
+        }
+    }
+
+    /// Waits until the round is over. `false` if the deadline came first and the
+    /// caller has been taken out of the count.
+    fn wait_for_next(&self, round: Round, deadline: Option<Instant>) -> bool {
+        let mut spin = Spin::for_threads(self.rounds.threads());
+        while !deadline::has_passed(deadline) && spin.turn() {
+            if self.rounds.is_over(round) {
+                return true;
+            }
+        }
+        loop {
+            let bed = self.bed.fetch_or(1, Ordering::SeqCst) | 1;
+            if !active(Mutant::BarrierNoFenceInSleep) {
+                fences::after_rmw();
+            }
+            if self.rounds.is_over(round) {
+                return true;
+            }
+            if wait_until(&self.bed, bed, deadline) == WaitResult::TimedOut {
+                return !self.rounds.withdraw(round);
+            }
+        }
+    }
+}
+
+/// The other threads did not arrive in time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BarrierTimedOut(());
+
+impl fmt::Display for BarrierTimedOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the other threads did not arrive at the barrier in time")
+    }
+}
+
+impl std::error::Error for BarrierTimedOut {}
+
+impl fmt::Debug for Barrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Barrier").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,215 @@
+//! `Condvar`: wait until another thread says that something has changed.
+//!
+//! A waiting thread joins a queue (`wait_queue.rs`) while it still holds the
+//! mutex, then releases the mutex and sleeps until it is taken out of the queue
+//! and signalled. A notification therefore goes to a thread that waited when it
+//! was made, to the one that waited longest, and is never lost on a thread whose
+//! time is up. A wait does not end for no reason.
+//!
+//! A notification looks for waiters without a lock. It sees all that it must: a
+//! thread that has found the condition false joined the queue before it released
+//! the mutex, and whoever made the condition true had the mutex after that.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use lock_api::{MutexGuard, RawMutex};
+
+use crate::deadline;
+use crate::wait_queue::{Node, WaitQueue};
+
+/// A condition variable: threads sleep until another thread notifies them that
+/// what they wait for may have happened.
+///
+/// It works with the guards of [`Mutex`](super::Mutex) and
+/// [`FairMutex`](super::FairMutex), and may be used with several mutexes, also
+/// at the same time. Notifications wake in the order in which threads began to
+/// wait, and a wait does not end without one; still, another thread may have
+/// undone the change before the woken one has the mutex, so wait in a loop or
+/// with [`wait_while`](Condvar::wait_while).
+///
+/// ```
+/// use blitz_sync::thread::{Condvar, Mutex};
+///
+/// let ready = Mutex::new(false);
+/// let changed = Condvar::new();
+///
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| {
+///         *ready.lock() = true;
+///         changed.notify_one();
+///     });
+///     let mut ready = ready.lock();
+///     changed.wait_while(&mut ready, |ready| !*ready);
+///     assert!(*ready);
+/// });
+/// ```
+pub struct Condvar {
+    waiters: WaitQueue,
+}
+
+/// Whether a timed wait ended because of the time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// `true` if the time was up before a notification came.
+    #[must_use]
+    pub fn timed_out(self) -> bool {
+        self.0
+    }
+}
+
+impl Condvar {
+    /// A condition variable that nobody waits on.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            waiters: WaitQueue::new(),
+        }
+    }
+
+    /// Wakes the thread that has waited longest. Whether there was one.
+    #[inline]
+    pub fn notify_one(&self) -> bool {
+        !self.waiters.is_empty() && self.waiters.notify_one()
+    }
+
+    /// Wakes all threads that wait. How many there were.
+    #[inline]
+    pub fn notify_all(&self) -> usize {
+        if self.waiters.is_empty() {
+            return 0;
+        }
+        self.waiters.notify_all()
+    }
+
+    /// Releases the mutex, waits for a notification, and locks the mutex again.
+    pub fn wait<R: RawMutex, T: ?Sized>(&self, guard: &mut MutexGuard<'_, R, T>) {
+        self.wait_inner(guard, None);
+    }
+
+    /// Waits for as long as `condition` says `true` of the value.
+    ///
+    /// ```
+    /// use blitz_sync::thread::{Condvar, Mutex};
+    ///
+    /// let queue = Mutex::new(vec![1]);
+    /// let changed = Condvar::new();
+    /// let mut queue = queue.lock();
+    /// changed.wait_while(&mut queue, |queue| queue.is_empty());
+    /// assert_eq!(queue.pop(), Some(1));
+    /// ```
+    pub fn wait_while<R, T, F>(&self, guard: &mut MutexGuard<'_, R, T>, mut condition: F)
+    where
+        R: RawMutex,
+        T: ?Sized,
+        F: FnMut(&mut T) -> bool,
+    {
+        while condition(guard) {
+            self.wait(guard);
+        }
+    }
+
+    /// [`wait`](Condvar::wait), but not beyond `deadline`. The mutex is locked
+    /// again in either case, however long that takes.
+    pub fn wait_until<R: RawMutex, T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, R, T>,
+        deadline: Instant,
+    ) -> WaitTimeoutResult {
+        self.wait_inner(guard, Some(deadline))
+    }
+
+    /// [`wait`](Condvar::wait), but not for longer than `timeout`.
+    ///
+    /// ```
+    /// use blitz_sync::thread::{Condvar, Mutex};
+    /// use std::time::Duration;
+    ///
+    /// let value = Mutex::new(0);
+    /// let nobody_notifies = Condvar::new();
+    /// let result = nobody_notifies.wait_for(&mut value.lock(), Duration::from_millis(1));
+    /// assert!(result.timed_out());
+    /// ```
+    pub fn wait_for<R: RawMutex, T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, R, T>,
+        timeout: Duration,
+    ) -> WaitTimeoutResult {
+        self.wait_inner(guard, deadline::after(timeout))
+    }
+
+    /// [`wait_while`](Condvar::wait_while), but not beyond `deadline`. It timed
+    /// out if `condition` still says `true` then.
+    pub fn wait_while_until<R, T, F>(
+        &self,
+        guard: &mut MutexGuard<'_, R, T>,
+        condition: F,
+        deadline: Instant,
+    ) -> WaitTimeoutResult
+    where
+        R: RawMutex,
+        T: ?Sized,
+        F: FnMut(&mut T) -> bool,
+    {
+        self.wait_while_inner(guard, condition, Some(deadline))
+    }
+
+    /// [`wait_while`](Condvar::wait_while), but not for longer than `timeout`.
+    pub fn wait_while_for<R, T, F>(
+        &self,
+        guard: &mut MutexGuard<'_, R, T>,
+        condition: F,
+        timeout: Duration,
+    ) -> WaitTimeoutResult
+    where
+        R: RawMutex,
+        T: ?Sized,
+        F: FnMut(&mut T) -> bool,
+    {
+        self.wait_while_inner(guard, condition, deadline::after(timeout))
+    }
+
+    fn wait_inner<R: RawMutex, T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, R, T>,
+        deadline: Option<Instant>,
+    ) -> WaitTimeoutResult {
+        let node = Node::new(1);
+        // SAFETY: the node is not moved, and `sleep` returns before it goes.
+        unsafe { self.waiters.join(&node) };
+        let notified = MutexGuard::unlocked(guard, || self.waiters.sleep(&node, deadline));
+        WaitTimeoutResult(!notified)
+    }
+
+    fn wait_while_inner<R, T, F>(
+        &self,
+        guard: &mut MutexGuard<'_, R, T>,
+        mut condition: F,
+        deadline: Option<Instant>,
+    ) -> WaitTimeoutResult
+    where
+        R: RawMutex,
+        T: ?Sized,
+        F: FnMut(&mut T) -> bool,
+    {
+        let mut result = WaitTimeoutResult(false);
+        while !result.timed_out() && condition(guard) {
+            result = self.wait_inner(guard, deadline);
+        }
+        WaitTimeoutResult(result.timed_out() && condition(guard))
+    }
+}
+
+impl Default for Condvar {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Condvar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Condvar").finish_non_exhaustive()
+    }
+}

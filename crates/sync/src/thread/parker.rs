@@ -1,0 +1,236 @@
+//! `Parker`: one thread sleeps until another hands it a token.
+//!
+//! # States
+//!
+//! `tokens` counts, in steps of [`TOKEN`], how often the parker has been
+//! unparked; its lowest bit says that the thread is [`ASLEEP`], or about to be.
+//! The parking thread remembers the count that it has `seen`. There is a token
+//! when the two differ, however much: taking it means to remember the new count.
+//!
+//! So taking a token that is there needs no atomic read-modify-write, only a
+//! load, where the usual three states (empty, parked, notified) need a swap: with
+//! those, a token that came between the look and a plain store of "empty" would
+//! be wiped out, and with it the news that it was meant to bring. A count can
+//! only go up. It has 64 bits and never comes round.
+//!
+//! # Moves
+//!
+//! *Unpark* adds one to the count. If that shows `ASLEEP`, it clears the bit;
+//! who clears it wakes the thread, so of many unparkers one makes the system
+//! call.
+//!
+//! *Park* looks at the count; tries for a while (`spin.rs`), as a token that is
+//! handed over while we run is two hundred times faster than one that has to
+//! wake us; then sets `ASLEEP`, if the count is still the one it has seen, and
+//! sleeps until the bit is clear.
+//!
+//! # No wake-up is lost
+//!
+//! Count and bit are one word: setting the bit fails if a token has come, and a
+//! token that comes later shows the bit to whoever brings it. The thread sleeps
+//! on another word, `bed`, which the waker changes after it has cleared the bit;
+//! the thread reads `bed` before it looks at the bit, so either it sees the bit
+//! clear, or it sleeps on a value that the waker is going to change.
+
+use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use blitz_futex::atomic::{AtomicU32, AtomicU64, Ordering};
+use blitz_futex::{WaitResult, wait_until, wake_one};
+
+use crate::deadline;
+use crate::mutant::{Mutant, active};
+use crate::spin::Spin;
+
+/// The thread sleeps, or is about to.
+const ASLEEP: u64 = 1;
+/// One unpark.
+const TOKEN: u64 = 2;
+
+struct Inner {
+    tokens: AtomicU64,
+    bed: AtomicU32,
+}
+
+/// Blocks a thread until its [`Unparker`] hands it a token.
+///
+/// There is at most one token: unparking several times before a park counts as
+/// once. A park that finds the token takes it and returns at once. All that was
+/// done before an unpark is visible to the thread when the park that takes its
+/// token returns.
+///
+/// Making one allocates, parking and unparking do not.
+///
+/// ```
+/// use blitz_sync::thread::Parker;
+///
+/// let parker = Parker::new();
+/// let unparker = parker.unparker().clone();
+/// std::thread::spawn(move || unparker.unpark());
+/// parker.park();
+/// ```
+pub struct Parker {
+    unparker: Unparker,
+    /// The count of tokens when the last one was taken.
+    seen: Cell<u64>,
+    /// Only one thread at a time may park.
+    not_sync: PhantomData<*const ()>,
+}
+
+/// Hands a token to the thread of a [`Parker`].
+pub struct Unparker {
+    inner: Arc<Inner>,
+}
+
+// SAFETY: the raw pointer is not there; it only forbids two threads to park at
+// once. A parker may be given to another thread.
+unsafe impl Send for Parker {}
+
+impl Parker {
+    /// A parker without a token.
+    #[must_use]
+    pub fn new() -> Self {
+        let inner = Inner {
+            tokens: AtomicU64::new(0),
+            bed: AtomicU32::new(0),
+        };
+        Self {
+            unparker: Unparker {
+                inner: Arc::new(inner),
+            },
+            seen: Cell::new(0),
+            not_sync: PhantomData,
+        }
+    }
+
+    /// Waits for the token and takes it.
+    #[inline]
+    pub fn park(&self) {
+        if !self.take() {
+            self.park_slow(None);
+        }
+    }
+
+    /// Waits for the token no longer than `timeout`. Whether it came.
+    ///
+    /// ```
+    /// use blitz_sync::thread::Parker;
+    /// use std::time::Duration;
+    ///
+    /// let parker = Parker::new();
+    /// assert!(!parker.park_timeout(Duration::from_millis(1)));
+    /// parker.unparker().unpark();
+    /// assert!(parker.park_timeout(Duration::ZERO));
+    /// ```
+    pub fn park_timeout(&self, timeout: Duration) -> bool {
+        self.take() || self.park_slow(deadline::after(timeout))
+    }
+
+    /// Waits for the token no longer than until `deadline`. Whether it came.
+    pub fn park_deadline(&self, deadline: Instant) -> bool {
+        self.take() || self.park_slow(Some(deadline))
+    }
+
+    /// What wakes this parker's thread.
+    #[inline]
+    #[must_use]
+    pub fn unparker(&self) -> &Unparker {
+        &self.unparker
+    }
+
+    /// Takes the token if it is there.
+    #[inline]
+    fn take(&self) -> bool {
+        let tokens = self.unparker.inner.tokens.load(Ordering::Acquire);
+        tokens != self.seen.replace(tokens)
+    }
+
+    #[cold]
+    fn park_slow(&self, deadline: Option<Instant>) -> bool {
+        if deadline::has_passed(deadline) {
+            return false;
+        }
+        let mut spin = Spin::new();
+        while spin.turn() {
+            if self.take() {
+                return true;
+            }
+        }
+        self.unparker.inner.sleep(self.seen.get(), deadline);
+        self.take()
+    }
+}
+
+impl Inner {
+    /// Sleeps as long as `tokens` is what the thread has `seen`.
+    fn sleep(&self, seen: u64, deadline: Option<Instant>) {
+        let asleep = seen | ASLEEP;
+        let announced =
+            self.tokens
+                .compare_exchange(seen, asleep, Ordering::Relaxed, Ordering::Relaxed);
+        if announced.is_err() {
+            return;
+        }
+        loop {
+            let bed = self.bed.load(Ordering::Acquire);
+            if self.tokens.load(Ordering::Relaxed) & ASLEEP == 0 {
+                return;
+            }
+            if wait_until(&self.bed, bed, deadline) == WaitResult::TimedOut {
+                self.tokens.fetch_and(!ASLEEP, Ordering::Relaxed);
+                return;
+            }
+        }
+    }
+
+    #[cold]
+    fn wake(&self) {
+        let before = self.tokens.fetch_and(!ASLEEP, Ordering::AcqRel);
+        if before & ASLEEP != 0 {
+            if !active(Mutant::ParkerLazyToken) {
+                self.bed.fetch_add(1, Ordering::Release);
+            }
+            wake_one(&self.bed);
+        }
+    }
+}
+
+impl Unparker {
+    /// Hands over the token, and wakes the thread if it waits for it.
+    #[inline]
+    pub fn unpark(&self) {
+        let before = self.inner.tokens.fetch_add(TOKEN, Ordering::AcqRel);
+        if before & ASLEEP != 0 {
+            self.inner.wake();
+        }
+    }
+}
+
+impl Default for Parker {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clone for Unparker {
+    fn clone(&self) -> Self {
+        Self {
+            inner: self.inner.clone(),
+        }
+    }
+}
+
+impl fmt::Debug for Parker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parker").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Unparker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Unparker").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,80 @@
+//! Counting threads into rounds: the common part of the barriers.
+//!
+//! One word holds the *round* and how many threads have *arrived* in it. One
+//! compare-and-swap either adds an arrival or, for the thread that is the last
+//! one of the round, begins the next round with nobody in it. So a thread that
+//! arrives while others are still leaving counts for the next round, and any
+//! number of threads may take turns.
+//!
+//! A thread waits until the word names another round than its own. Rounds are 32
+//! bits: a thread would have to be stopped for four billion rounds, which others
+//! complete in the meantime, to take a later one for its own.
+
+use blitz_futex::atomic::{AtomicU64, Ordering};
+
+use crate::macros::const_unless_loom;
+
+const ONE_ROUND: u64 = 1 << 32;
+const ARRIVED: u64 = ONE_ROUND - 1;
+
+pub(super) struct Rounds {
+    state: AtomicU64,
+    threads: u32,
+}
+
+/// A round, by the part of the word that names it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Round(u64);
+
+impl Rounds {
+    const_unless_loom! {
+        /// Rounds of `threads` threads each. With 0 or 1 every thread is the last.
+        #[track_caller]
+        pub(super) const fn new(threads: usize) -> Self {
+            assert!(threads as u64 <= u32::MAX as u64, "a barrier for too many threads");
+            Self {
+                state: AtomicU64::new(0),
+                threads: if threads == 0 { 1 } else { threads as u32 },
+            }
+        }
+    }
+
+    /// How many threads a round has.
+    pub(super) fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    /// Counts the caller in. Its round, or `None` if it has ended it.
+    #[inline]
+    pub(super) fn arrive(&self) -> Option<Round> {
+        let mut state = self.state.load(Ordering::Relaxed);
+        loop {
+            let is_last = state & ARRIVED == u64::from(self.threads) - 1;
+            let next = match is_last {
+                true => (state & !ARRIVED).wrapping_add(ONE_ROUND),
+                false => state + 1,
+            };
+            let result =
+                self.state
+                    .compare_exchange_weak(state, next, Ordering::SeqCst, Ordering::Relaxed);
+            match result {
+                Ok(_) => return (!is_last).then_some(Round(state & !ARRIVED)),
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    /// Whether all threads of the round have arrived.
+    #[inline]
+    pub(super) fn is_over(&self, round: Round) -> bool {
+        self.state.load(Ordering::SeqCst) & !ARRIVED != round.0
+    }
+
+    /// Takes the caller out of the count. `false` if the round is over.
+    pub(super) fn withdraw(&self, round: Round) -> bool {
+        let one_less = |state: u64| (state & !ARRIVED == round.0).then(|| state - 1);
+        self.state
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less)
+            .is_ok()
+    }
+}

@@ -1,0 +1,570 @@
+//! `Semaphore`: a number of permits that threads take and give back.
+//!
+//! # States
+//!
+//! One word holds the number of permits and three flags:
+//!
+//! * [`OWED`]: threads sleep in the queue, and none of them has been woken: a
+//!   release has to look for one that fits.
+//! * [`FAIR`]: some thread has waited for too long; only the first in the queue
+//!   may take permits.
+//! * [`CLOSED`]: no more permits for anybody.
+//!
+//! A thread that waits is a node in the queue (`wait_queue.rs`) and stays there,
+//! signalled or not, until it has its permits or gives up.
+//!
+//! # Moves
+//!
+//! Taking and giving back are one compare-and-swap each. A thread that finds too
+//! few permits tries for a while (`spin.rs`), then takes the queue's lock, sets
+//! `OWED` *in the same word*, and looks at what the word was: with enough permits
+//! it goes back and tries again, else it joins the queue and sleeps.
+//!
+//! A release that sees `OWED` takes the lock, clears the flag, and signals, in
+//! the order of the queue, those whose wish fits into what the ones before them
+//! leave over ([`Semaphore::serve`]). If there is none, it sets the flag again,
+//! and looks again at the word as it was at that moment. If there is one, that
+//! thread is now in charge: when it has its permits it serves the others; when
+//! it finds too few after all it sets `OWED`, looks, and sleeps again in its old
+//! place; when it gives up it serves the others.
+//!
+//! # No wake-up is lost
+//!
+//! Flag and permits are one word, so whoever sets `OWED` sees all releases that
+//! will not see it, and there is no second word to look at. `OWED` is clear only
+//! while a signalled thread is on its way, or nobody sleeps. All changes of the
+//! queue and all signals happen under the lock.
+//!
+//! Threads that want different amounts do not stand in each other's way: a
+//! release wakes whom it can satisfy, not whoever is first, so no permit lies
+//! idle beside a thread that could use it. That alone would starve those who
+//! want much. So a thread that has waited for [`FAIR_AFTER`] sets `FAIR`: from
+//! then on permits add up until the first in the queue has enough, and the flag
+//! goes when nobody is left who has waited too long.
+//!
+//! # Sources
+//!
+//! Dijkstra's semaphore; names as in Tokio's `Semaphore`.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use blitz_futex::atomic::{AtomicUsize, Ordering};
+
+use super::exclusive::FAIR_AFTER;
+use crate::deadline;
+use crate::macros::const_unless_loom;
+use crate::mutant::{Mutant, active};
+use crate::spin::Spin;
+use crate::wait_queue::{List, Node, WaitQueue};
+
+mod error;
+mod permit;
+
+pub use error::{AcquireError, OverRelease, TryAcquireError};
+pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
+
+const OWED: usize = 1;
+const FAIR: usize = 2;
+const CLOSED: usize = 4;
+const PERMIT: usize = 8;
+
+/// A number of permits. A thread that finds too few waits until others have
+/// given theirs back.
+///
+/// Permits can be taken several at once, with a deadline, and as owned permits
+/// that keep the semaphore alive. [`close`](Semaphore::close) ends all waiting.
+/// It allocates nothing.
+///
+/// **Fairness.** A thread that arrives may overtake those who wait, and a wish
+/// that fits one that does not; who has waited for a millisecond is served in
+/// turn.
+///
+/// ```
+/// use blitz_sync::thread::Semaphore;
+///
+/// static CONNECTIONS: Semaphore = Semaphore::new(2);
+///
+/// let first = CONNECTIONS.acquire()?;
+/// let second = CONNECTIONS.acquire()?;
+/// assert!(CONNECTIONS.try_acquire().is_err());
+/// drop(first);
+/// assert!(CONNECTIONS.try_acquire().is_ok());
+/// # drop(second);
+/// # Ok::<(), blitz_sync::thread::AcquireError>(())
+/// ```
+pub struct Semaphore {
+    state: AtomicUsize,
+    queue: WaitQueue,
+}
+
+/// How an attempt to take permits ended.
+#[derive(PartialEq, Eq)]
+enum Taken {
+    Yes,
+    /// There are too few.
+    No,
+    Closed,
+}
+
+impl Semaphore {
+    /// The most permits that a semaphore can hold.
+    pub const MAX_PERMITS: usize = usize::MAX / PERMIT;
+
+    const_unless_loom! {
+        /// A semaphore with this many permits.
+        ///
+        /// # Panics
+        ///
+        /// If `permits` exceeds [`MAX_PERMITS`](Semaphore::MAX_PERMITS).
+        #[must_use]
+        #[track_caller]
+        pub const fn new(permits: usize) -> Self {
+            assert!(
+                permits <= Self::MAX_PERMITS,
+                "a semaphore may not have more than MAX_PERMITS permits"
+            );
+            Self { state: AtomicUsize::new(permits * PERMIT), queue: WaitQueue::new() }
+        }
+    }
+
+    /// How many permits there are to take at this moment.
+    #[must_use]
+    pub fn available_permits(&self) -> usize {
+        self.state.load(Ordering::Acquire) / PERMIT
+    }
+
+    /// Takes one permit; waits for it if need be.
+    ///
+    /// # Errors
+    ///
+    /// If the semaphore is closed, now or while waiting.
+    #[inline]
+    pub fn acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
+        self.acquire_many(1)
+    }
+
+    /// Takes `n` permits at once; waits until there are as many.
+    ///
+    /// # Errors
+    ///
+    /// If the semaphore is closed, now or while waiting.
+    #[inline]
+    pub fn acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
+        self.take_until(n, None)
+            .map(|()| SemaphorePermit::new(self, n))
+            .map_err(|_| AcquireError(()))
+    }
+
+    /// Takes one permit if there is one.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, if others have waited too long for one, or if the
+    /// semaphore is closed.
+    #[inline]
+    pub fn try_acquire(&self) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        self.try_acquire_many(1)
+    }
+
+    /// Takes `n` permits if there are as many.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_acquire`](Semaphore::try_acquire).
+    #[inline]
+    pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        match self.take(n as usize, FAIR) {
+            Taken::Yes => Ok(SemaphorePermit::new(self, n)),
+            Taken::No => Err(TryAcquireError::NoPermits),
+            Taken::Closed => Err(TryAcquireError::Closed),
+        }
+    }
+
+    /// Takes one permit; waits for it no longer than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// `NoPermits` when the time is up, `Closed` if the semaphore is closed.
+    ///
+    /// ```
+    /// use blitz_sync::thread::{Semaphore, TryAcquireError};
+    /// use std::time::Duration;
+    ///
+    /// let none = Semaphore::new(0);
+    /// let result = none.try_acquire_for(Duration::from_millis(1));
+    /// assert_eq!(result.unwrap_err(), TryAcquireError::NoPermits);
+    /// ```
+    pub fn try_acquire_for(
+        &self,
+        timeout: Duration,
+    ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        self.try_acquire_many_for(1, timeout)
+    }
+
+    /// Takes one permit; waits for it no longer than until `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_acquire_for`](Semaphore::try_acquire_for).
+    pub fn try_acquire_until(
+        &self,
+        deadline: Instant,
+    ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        self.try_acquire_many_until(1, deadline)
+    }
+
+    /// Takes `n` permits at once; waits for them no longer than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_acquire_for`](Semaphore::try_acquire_for).
+    pub fn try_acquire_many_for(
+        &self,
+        n: u32,
+        timeout: Duration,
+    ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        self.take_until(n, deadline::after(timeout))
+            .map(|()| SemaphorePermit::new(self, n))
+    }
+
+    /// Takes `n` permits at once; waits for them no longer than until
+    /// `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_acquire_for`](Semaphore::try_acquire_for).
+    pub fn try_acquire_many_until(
+        &self,
+        n: u32,
+        deadline: Instant,
+    ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        self.take_until(n, Some(deadline))
+            .map(|()| SemaphorePermit::new(self, n))
+    }
+
+    /// Takes one permit that keeps the semaphore alive.
+    ///
+    /// # Errors
+    ///
+    /// As [`acquire`](Semaphore::acquire).
+    pub fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
+        self.acquire_many_owned(1)
+    }
+
+    /// Takes `n` permits that keep the semaphore alive.
+    ///
+    /// # Errors
+    ///
+    /// As [`acquire`](Semaphore::acquire).
+    ///
+    /// ```
+    /// use blitz_sync::thread::Semaphore;
+    /// use std::sync::Arc;
+    ///
+    /// let slots = Arc::new(Semaphore::new(3));
+    /// let permit = slots.clone().acquire_many_owned(2)?;
+    /// let worker = std::thread::spawn(move || drop(permit));
+    /// worker.join().unwrap();
+    /// assert_eq!(slots.available_permits(), 3);
+    /// # Ok::<(), blitz_sync::thread::AcquireError>(())
+    /// ```
+    pub fn acquire_many_owned(
+        self: Arc<Self>,
+        n: u32,
+    ) -> Result<OwnedSemaphorePermit, AcquireError> {
+        match self.take_until(n, None) {
+            Ok(()) => Ok(OwnedSemaphorePermit::new(self, n)),
+            Err(_) => Err(AcquireError(())),
+        }
+    }
+
+    /// Takes one permit that keeps the semaphore alive, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_acquire`](Semaphore::try_acquire).
+    pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {
+        self.try_acquire_many_owned(1)
+    }
+
+    /// Takes `n` permits that keep the semaphore alive, if there are as many.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_acquire`](Semaphore::try_acquire).
+    pub fn try_acquire_many_owned(
+        self: Arc<Self>,
+        n: u32,
+    ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
+        self.try_acquire_many(n)?.forget();
+        Ok(OwnedSemaphorePermit::new(self, n))
+    }
+
+    /// Adds `n` permits.
+    ///
+    /// # Panics
+    ///
+    /// If there would be more than [`MAX_PERMITS`](Semaphore::MAX_PERMITS). The
+    /// semaphore is as it was then.
+    #[track_caller]
+    pub fn add_permits(&self, n: usize) {
+        if let Err(error) = self.try_add_permits(n) {
+            panic!("{error}");
+        }
+    }
+
+    /// Adds `n` permits, if the semaphore can hold as many.
+    ///
+    /// # Errors
+    ///
+    /// If there would be more than [`MAX_PERMITS`](Semaphore::MAX_PERMITS). The
+    /// semaphore is as it was then.
+    ///
+    /// ```
+    /// use blitz_sync::thread::Semaphore;
+    ///
+    /// let full = Semaphore::new(Semaphore::MAX_PERMITS);
+    /// assert!(full.try_add_permits(1).is_err());
+    /// assert_eq!(full.available_permits(), Semaphore::MAX_PERMITS);
+    /// ```
+    #[inline]
+    pub fn try_add_permits(&self, n: usize) -> Result<(), OverRelease> {
+        let mut state = self.state.load(Ordering::Relaxed);
+        loop {
+            if n > Self::MAX_PERMITS - state / PERMIT {
+                return Err(OverRelease(()));
+            }
+            match self.exchange(state, state + n * PERMIT) {
+                Ok(_) => break,
+                Err(now) => state = now,
+            }
+        }
+        if state & OWED != 0 {
+            self.serve_queue();
+        }
+        Ok(())
+    }
+
+    /// Takes up to `n` permits away for good. How many there were to take.
+    pub fn forget_permits(&self, n: usize) -> usize {
+        let mut state = self.state.load(Ordering::Relaxed);
+        loop {
+            let n = n.min(state / PERMIT);
+            match self.exchange(state, state - n * PERMIT) {
+                Ok(_) => return n,
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    /// Ends all waiting, now and in future, with an error. Permits that are out
+    /// stay valid.
+    pub fn close(&self) {
+        self.queue.locked(|list| {
+            self.state.fetch_or(CLOSED, Ordering::AcqRel);
+            for node in list.iter() {
+                // SAFETY: it is linked, and cannot leave while we have the lock.
+                unsafe { Node::signal(node) };
+            }
+        });
+    }
+
+    /// Whether [`close`](Semaphore::close) has been called.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.state.load(Ordering::Acquire) & CLOSED != 0
+    }
+
+    #[inline]
+    fn exchange(&self, from: usize, to: usize) -> Result<usize, usize> {
+        self.state
+            .compare_exchange_weak(from, to, Ordering::AcqRel, Ordering::Relaxed)
+    }
+
+    /// Takes `n` permits if there are as many and none of the flags `unless` is
+    /// set.
+    #[inline]
+    fn take(&self, n: usize, unless: usize) -> Taken {
+        let mut state = self.state.load(Ordering::Relaxed);
+        loop {
+            if state & CLOSED != 0 {
+                return Taken::Closed;
+            }
+            if state & unless != 0 || state / PERMIT < n {
+                return Taken::No;
+            }
+            match self.exchange(state, state - n * PERMIT) {
+                Ok(_) => return Taken::Yes,
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    #[inline]
+    fn take_until(&self, n: u32, deadline: Option<Instant>) -> Result<(), TryAcquireError> {
+        match self.take(n as usize, FAIR) {
+            Taken::Yes => Ok(()),
+            Taken::No => self.take_slow(n as usize, deadline),
+            Taken::Closed => Err(TryAcquireError::Closed),
+        }
+    }
+
+    #[cold]
+    fn take_slow(&self, n: usize, deadline: Option<Instant>) -> Result<(), TryAcquireError> {
+        if deadline::has_passed(deadline) {
+            return Err(TryAcquireError::NoPermits);
+        }
+        let mut spin = Spin::new();
+        while spin.turn() {
+            match self.take(n, FAIR) {
+                Taken::Yes => return Ok(()),
+                Taken::No => {}
+                Taken::Closed => return Err(TryAcquireError::Closed),
+            }
+        }
+        let node = Node::new(n);
+        // SAFETY: the node stays where it is, and `wait` unlinks it.
+        self.queue.locked(|list| unsafe { list.push(&node) });
+        self.wait(&node, deadline)
+    }
+
+    /// Waits in the queue. The node is not in it any more afterwards.
+    fn wait(&self, node: &Node, deadline: Option<Instant>) -> Result<(), TryAcquireError> {
+        let fair_at = deadline::now() + FAIR_AFTER;
+        loop {
+            if self.may_sleep(node) {
+                let until = match deadline {
+                    _ if node.is_late.get() => deadline,
+                    Some(deadline) => Some(deadline.min(fair_at)),
+                    None => Some(fair_at),
+                };
+                if !node.sleep(until) {
+                    if until == deadline {
+                        return self.leave(node, Err(TryAcquireError::NoPermits));
+                    }
+                    self.demand(node);
+                }
+            }
+            match self.take_in_turn(node) {
+                Taken::Yes => return self.leave(node, Ok(())),
+                Taken::No => {}
+                Taken::Closed => return self.leave(node, Err(TryAcquireError::Closed)),
+            }
+        }
+    }
+
+    /// Tries, for a while, to take what the node wants.
+    fn take_in_turn(&self, node: &Node) -> Taken {
+        let mut spin = Spin::new();
+        loop {
+            let unless = if self.is_preferred(node) { 0 } else { FAIR };
+            let taken = self.take(node.need, unless);
+            if taken != Taken::No || !node.is_signalled() || !spin.turn() {
+                return taken;
+            }
+        }
+    }
+
+    /// Whether the node may take permits that others must leave alone.
+    fn is_preferred(&self, node: &Node) -> bool {
+        self.state.load(Ordering::Relaxed) & FAIR != 0
+            && self.queue.locked(|list| list.is_first(node))
+    }
+
+    /// Announces that the node's thread is about to sleep. `false` if there is
+    /// no need to.
+    fn may_sleep(&self, node: &Node) -> bool {
+        self.queue.locked(|list| {
+            node.reset();
+            let state = self.announce();
+            let allowed = state & FAIR == 0 || list.is_first(node);
+            state & CLOSED == 0 && !(allowed && state / PERMIT >= node.need)
+        })
+    }
+
+    /// Makes the next release look for waiters. What the state was.
+    fn announce(&self) -> usize {
+        if active(Mutant::SemaphoreLooksFirst) {
+            let state = self.state.load(Ordering::SeqCst);
+            self.state.fetch_or(OWED, Ordering::SeqCst);
+            return state;
+        }
+        self.state.fetch_or(OWED, Ordering::AcqRel)
+    }
+
+    /// The node has waited for too long.
+    fn demand(&self, node: &Node) {
+        self.queue.locked(|list| {
+            node.is_late.set(true);
+            self.state.fetch_or(FAIR, Ordering::AcqRel);
+            self.serve(list);
+        });
+    }
+
+    /// Takes the node out and looks after the others.
+    fn leave(
+        &self,
+        node: &Node,
+        result: Result<(), TryAcquireError>,
+    ) -> Result<(), TryAcquireError> {
+        self.queue.locked(|list| {
+            list.remove(node);
+            if node.is_late.get() && !list.iter().any(|node| node.is_late.get()) {
+                self.state.fetch_and(!FAIR, Ordering::AcqRel);
+            }
+            if !active(Mutant::SemaphoreForgetsOthers) {
+                self.serve(list);
+            }
+        });
+        result
+    }
+
+    #[cold]
+    fn serve_queue(&self) {
+        self.queue.locked(|list| self.serve(list));
+    }
+
+    /// Signals those who can have what they want. See the head of this file.
+    fn serve(&self, list: &mut List) {
+        let mut state = self.state.fetch_and(!OWED, Ordering::AcqRel);
+        while !self.signal_who_fits(list, state) && list.iter().next().is_some() {
+            let now = self.state.fetch_or(OWED, Ordering::AcqRel);
+            if now / PERMIT <= state / PERMIT {
+                return;
+            }
+            self.state.fetch_and(!OWED, Ordering::AcqRel);
+            state = now;
+        }
+    }
+
+    /// Whether anybody is on his way now.
+    fn signal_who_fits(&self, list: &List, state: usize) -> bool {
+        let mut left = state / PERMIT;
+        let mut on_the_way = false;
+        for node in list.iter() {
+            if node.need <= left {
+                left -= node.need;
+                on_the_way = true;
+                if !node.is_signalled() {
+                    // SAFETY: it is linked, and cannot leave while we have the
+                    // lock.
+                    unsafe { Node::signal(node) };
+                }
+            } else if state & FAIR != 0 || active(Mutant::SemaphoreFirstOrNobody) {
+                break;
+            }
+        }
+        on_the_way
+    }
+}
+
+impl fmt::Debug for Semaphore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Semaphore")
+            .field("permits", &self.available_permits())
+            .field("closed", &self.is_closed())
+            .finish()
+    }
+}

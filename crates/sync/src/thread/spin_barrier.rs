@@ -1,0 +1,64 @@
+//! `SpinBarrier`: a barrier that never sleeps. Arrivals are counted in
+//! `rounds.rs`; there are no sleepers, so there is nobody to wake.
+
+use std::fmt;
+
+use super::barrier::BarrierWaitResult;
+use super::rounds::Rounds;
+use crate::macros::const_unless_loom;
+use crate::spin;
+
+/// A barrier whose threads look again and again until the others have arrived.
+///
+/// It is for threads that do the same amount of work on processors of their own,
+/// and need no more than a microsecond of each other. It never enters the
+/// system, except that with more threads than processors the waiting ones yield,
+/// since the others could not arrive otherwise. A thread that waits long keeps a
+/// processor busy for nothing: use [`Barrier`](super::Barrier) then, which is as
+/// fast in the short term and sleeps in the long.
+///
+/// ```
+/// use blitz_sync::thread::SpinBarrier;
+///
+/// let barrier = SpinBarrier::new(2);
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| barrier.wait());
+///     barrier.wait();
+/// });
+/// ```
+pub struct SpinBarrier {
+    rounds: Rounds,
+}
+
+impl SpinBarrier {
+    const_unless_loom! {
+        /// A barrier for `threads` threads. With 0 or 1, nobody ever waits.
+        ///
+        /// # Panics
+        ///
+        /// If `threads` exceeds `u32::MAX`.
+        #[must_use]
+        #[track_caller]
+        pub const fn new(threads: usize) -> Self {
+            Self { rounds: Rounds::new(threads) }
+        }
+    }
+
+    /// Waits until all threads of the round have arrived.
+    #[inline]
+    pub fn wait(&self) -> BarrierWaitResult {
+        let round = self.rounds.arrive();
+        if let Some(round) = round {
+            while !self.rounds.is_over(round) {
+                spin::rest(self.rounds.threads());
+            }
+        }
+        BarrierWaitResult::new(round.is_none())
+    }
+}
+
+impl fmt::Debug for SpinBarrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SpinBarrier").finish_non_exhaustive()
+    }
+}

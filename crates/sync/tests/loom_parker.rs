@@ -1,0 +1,80 @@
+//! Models of the parker.
+#![cfg(loom)]
+
+mod model;
+
+use blitz_sync::mutant::{self, Mutant};
+use blitz_sync::thread::Parker;
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicUsize, Ordering};
+use loom::thread;
+use model::{model, soon};
+
+fn unpark_once() {
+    model(4, || {
+        let parker = Parker::new();
+        let unparker = parker.unparker().clone();
+        let other = thread::spawn(move || unparker.unpark());
+        parker.park();
+        other.join().unwrap();
+    });
+}
+
+/// Waits for a condition in the usual way: parks until it is true.
+fn two_unparkers() {
+    model(3, || {
+        let parker = Parker::new();
+        let done = Arc::new(AtomicUsize::new(0));
+        let others = [(); 2].map(|()| {
+            let unparker = parker.unparker().clone();
+            let done = done.clone();
+            thread::spawn(move || {
+                // Relaxed: it is the token that makes it visible.
+                done.fetch_add(1, Ordering::Relaxed);
+                unparker.unpark();
+            })
+        });
+        while done.load(Ordering::Relaxed) < 2 {
+            parker.park();
+        }
+        others.into_iter().for_each(|other| other.join().unwrap());
+    });
+}
+
+/// A token that comes at the last moment is there for the next park.
+fn time_passes() {
+    model(3, || {
+        let parker = Parker::new();
+        let unparker = parker.unparker().clone();
+        let other = thread::spawn(move || unparker.unpark());
+        let clock = thread::spawn(blitz_futex::model::expire);
+        if !parker.park_deadline(soon()) {
+            parker.park();
+        }
+        other.join().unwrap();
+        clock.join().unwrap();
+    });
+}
+
+#[test]
+fn a_token_ends_a_park() {
+    unpark_once();
+}
+
+#[test]
+fn every_token_brings_its_news() {
+    two_unparkers();
+}
+
+#[test]
+fn a_late_token_is_kept() {
+    time_passes();
+}
+
+// The check is checked.
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_token_must_change_what_the_thread_sleeps_on() {
+    mutant::with(Mutant::ParkerLazyToken, unpark_once);
+}
