@@ -70,12 +70,18 @@ impl Bedroom {
         // More than once, for threads may wait for each other on their way to bed.
         eventually(|| {
             (0..4).all(|_| {
-                thread::sleep(Duration::from_micros(100));
+                thread::sleep(BETWEEN_LOOKS);
                 all_sleep()
             })
         });
     }
 }
+
+#[cfg(target_os = "linux")]
+const BETWEEN_LOOKS: Duration = Duration::from_micros(100);
+
+#[cfg(not(target_os = "linux"))]
+const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
 #[cfg(target_os = "linux")]
 pub fn thread_id() -> u32 {
@@ -99,6 +105,5 @@ pub fn thread_id() -> u32 {
 
 #[cfg(not(target_os = "linux"))]
 pub fn sleeps(_process: &str, _thread: u32) -> bool {
-    thread::sleep(Duration::from_millis(50));
     true
 }
