@@ -35,18 +35,35 @@ fn separated(value: u64) -> String {
 
 /// A ratio, such as `1.87×`.
 pub(crate) fn times(ratio: f64) -> String {
-    if ratio < 99.5 {
-        format!("{ratio:.2}×")
-    } else {
-        format!("{}×", separated(ratio.round() as u64))
-    }
+    format!("{}×", ratio_figure(ratio))
 }
 
 /// An interval, such as `1.71 – 2.02`.
 pub(crate) fn range([low, high]: [f64; 2]) -> String {
-    let end = |value: f64| {
-        let text = times(value);
-        text.trim_end_matches('×').to_owned()
-    };
-    format!("{} – {}", end(low), end(high))
+    format!("{} – {}", ratio_figure(low), ratio_figure(high))
+}
+
+/// Two digits behind the point, and more where two would hide what matters:
+/// on which side of 1 a ratio lies, or how far below 0.1.
+fn ratio_figure(ratio: f64) -> String {
+    match ratio {
+        r if r >= 99.95 => separated(r.round() as u64),
+        r if r < 0.000_95 => format!("{r:.1e}"),
+        r if r < 0.095 => format!("{r:.4}"),
+        r if r != 1.0 && (r - 1.0).abs() < 0.005 => format!("{r:.4}"),
+        r => format!("{r:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_show_on_which_side_of_one_they_are() {
+        assert_eq!(times(1.866), "1.87×");
+        assert_eq!(times(1.0), "1.00×");
+        assert_eq!(range([0.92, 0.998]), "0.92 – 0.9980");
+        assert_eq!(range([0.0012, 1596.0]), "0.0012 – 1,596");
+    }
 }

@@ -5,8 +5,11 @@
 //! bodies. A new peer is one `impl` and one line of the table. A new family is
 //! one file and one line of [`registry`].
 
+mod barrier;
 mod mutex;
+mod parker;
 mod rwlock;
+mod semaphore;
 
 use crate::scenario::Scenario;
 
@@ -20,6 +23,9 @@ pub fn registry() -> Vec<Scenario> {
     let mut scenarios = Vec::new();
     scenarios.extend(mutex::scenarios());
     scenarios.extend(rwlock::scenarios());
+    scenarios.extend(semaphore::scenarios());
+    scenarios.extend(barrier::scenarios());
+    scenarios.extend(parker::scenarios());
     scenarios
 }
 

@@ -1,0 +1,113 @@
+//! Barriers: the time of a round.
+//!
+//! Every thread counts itself in before it waits. Behind the barrier of round
+//! `r` all `n` arrivals of that round must be visible, and at most `n - 1`
+//! threads, all but the one that looks, can be on their way into the next:
+//! more means that somebody lapped.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crossbeam_utils::CachePadded;
+use futures_executor::block_on;
+
+use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::team::team;
+
+/// A barrier for a fixed number of threads.
+trait Rounds: Sync {
+    fn new(threads: usize) -> Self;
+    /// Waits for all; returns whether this thread leads the round.
+    fn wait(&self) -> bool;
+}
+
+impl Rounds for blitz_sync::thread::Barrier {
+    fn new(threads: usize) -> Self {
+        Self::new(threads)
+    }
+    fn wait(&self) -> bool {
+        self.wait().is_leader()
+    }
+}
+
+impl Rounds for std::sync::Barrier {
+    fn new(threads: usize) -> Self {
+        Self::new(threads)
+    }
+    fn wait(&self) -> bool {
+        self.wait().is_leader()
+    }
+}
+
+impl Rounds for tokio::sync::Barrier {
+    fn new(threads: usize) -> Self {
+        Self::new(threads)
+    }
+    fn wait(&self) -> bool {
+        block_on(self.wait()).is_leader()
+    }
+}
+
+impl Rounds for async_lock::Barrier {
+    fn new(threads: usize) -> Self {
+        Self::new(threads)
+    }
+    fn wait(&self) -> bool {
+        self.wait_blocking().is_leader()
+    }
+}
+
+/// One contender's body, for so many threads.
+type Body = fn(&Context, usize) -> Measured;
+
+const PEERS: [(&str, Body); 4] = [
+    (OURS, rounds::<blitz_sync::thread::Barrier>),
+    ("std", rounds::<std::sync::Barrier>),
+    ("tokio", rounds::<tokio::sync::Barrier>),
+    ("async-lock", rounds::<async_lock::Barrier>),
+];
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    // The more threads, the longer a round.
+    let sizes = [(2, 10_000), (4, 4_000), (8, 2_000)];
+    let scenario = |(threads, ops)| {
+        let id = format!("barrier_{threads}");
+        let scenario = Scenario::new(4, id, "Barrier round", ops).threads(threads);
+        PEERS.iter().fold(scenario, |scenario, &(name, body)| {
+            scenario.with(name, move |cx| body(cx, threads))
+        })
+    };
+    sizes.map(scenario).into()
+}
+
+/// What one thread saw.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    good_rounds: u64,
+    led: u64,
+}
+
+fn rounds<B: Rounds>(cx: &Context, threads: usize) -> Measured {
+    let barrier = CachePadded::new(B::new(threads));
+    let arrivals = CachePadded::new(AtomicU64::new(0));
+    let everybody = threads as u64;
+    let (span, seen) = team(threads, |_| {
+        || {
+            let mut seen = Seen::default();
+            for round in 0..cx.ops {
+                arrivals.fetch_add(1, Relaxed);
+                seen.led += u64::from(barrier.wait());
+                let arrived = arrivals.load(Relaxed);
+                let all_here = (round + 1) * everybody;
+                seen.good_rounds += u64::from((all_here..all_here + everybody).contains(&arrived));
+            }
+            seen
+        }
+    });
+    verify("leaders", cx.ops, seen.iter().map(|s| s.led).sum())?;
+    verify(
+        "rounds in which all had arrived and nobody lapped",
+        cx.ops * everybody,
+        seen.iter().map(|s| s.good_rounds).sum(),
+    )?;
+    Ok(Sample::new(span, cx.ops))
+}

@@ -1,0 +1,169 @@
+//! Parkers: with the token already there, and back and forth between two
+//! threads.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread::{self, Thread};
+
+use crossbeam_utils::CachePadded;
+
+use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::settings::SYNC_OPS;
+use crate::team::{solo, team};
+
+/// What a thread parks on. Made by the thread itself.
+trait Park {
+    /// What others wake it with.
+    type Handle: Send + Sync;
+    fn new() -> Self;
+    fn handle(&self) -> Self::Handle;
+    fn park(&self);
+    fn unpark(handle: &Self::Handle);
+}
+
+impl Park for blitz_sync::thread::Parker {
+    type Handle = blitz_sync::thread::Unparker;
+    fn new() -> Self {
+        Self::new()
+    }
+    fn handle(&self) -> Self::Handle {
+        self.unparker().clone()
+    }
+    #[inline]
+    fn park(&self) {
+        self.park();
+    }
+    #[inline]
+    fn unpark(handle: &Self::Handle) {
+        handle.unpark();
+    }
+}
+
+/// `std` parks the current thread, without an object.
+struct CurrentThread;
+
+impl Park for CurrentThread {
+    type Handle = Thread;
+    fn new() -> Self {
+        CurrentThread
+    }
+    fn handle(&self) -> Thread {
+        thread::current()
+    }
+    #[inline]
+    fn park(&self) {
+        thread::park();
+    }
+    #[inline]
+    fn unpark(handle: &Thread) {
+        handle.unpark();
+    }
+}
+
+impl Park for crossbeam_utils::sync::Parker {
+    type Handle = crossbeam_utils::sync::Unparker;
+    fn new() -> Self {
+        Self::new()
+    }
+    fn handle(&self) -> Self::Handle {
+        self.unparker().clone()
+    }
+    #[inline]
+    fn park(&self) {
+        self.park();
+    }
+    #[inline]
+    fn unpark(handle: &Self::Handle) {
+        handle.unpark();
+    }
+}
+
+/// One contender's bodies.
+struct Peer {
+    name: &'static str,
+    token: fn(&Context) -> Measured,
+    ping_pong: fn(&Context) -> Measured,
+}
+
+impl Peer {
+    const fn of<P: Park>(name: &'static str) -> Peer {
+        Peer {
+            name,
+            token: token::<P>,
+            ping_pong: ping_pong::<P>,
+        }
+    }
+}
+
+const PEERS: [Peer; 3] = [
+    Peer::of::<blitz_sync::thread::Parker>(OURS),
+    Peer::of::<CurrentThread>("std"),
+    Peer::of::<crossbeam_utils::sync::Parker>("crossbeam"),
+];
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let token = Scenario::new(4, "parker_token", "Parker unpark, then park", SYNC_OPS);
+    let ping_pong = Scenario::new(
+        4,
+        "parker_ping_pong",
+        "Parker ping-pong, round trip",
+        20_000,
+    )
+    .threads(2);
+    vec![
+        PEERS
+            .iter()
+            .fold(token, |s, peer| s.with(peer.name, peer.token)),
+        PEERS
+            .iter()
+            .fold(ping_pong, |s, peer| s.with(peer.name, peer.ping_pong)),
+    ]
+}
+
+/// A lost token would hang here, which is as loud as a verification gets; the
+/// count shows that the loop was run.
+fn token<P: Park>(cx: &Context) -> Measured {
+    let (span, parked) = solo(|| {
+        let parker = CachePadded::new(P::new());
+        let handle = parker.handle();
+        let mut parked = 0u64;
+        for _ in 0..cx.ops {
+            P::unpark(&handle);
+            parker.park();
+            parked += 1;
+        }
+        parked
+    });
+    verify("parks that returned", cx.ops, parked)?;
+    Ok(Sample::new(span, cx.ops))
+}
+
+/// Two threads hit a ball back and forth. The ball counts its strokes; thread
+/// 0 strikes at even counts, thread 1 at odd ones. Parking may return early,
+/// so each looks at the ball before it believes that it was woken.
+fn ping_pong<P: Park>(cx: &Context) -> Measured {
+    let handles: [OnceLock<P::Handle>; 2] = [OnceLock::new(), OnceLock::new()];
+    let ball = CachePadded::new(AtomicU64::new(0));
+    let (span, strokes) = team(2, |side| {
+        let parker = CachePadded::new(P::new());
+        let _ = handles[side].set(parker.handle());
+        let (handles, ball) = (&handles, &ball);
+        move || {
+            let other = handles[1 - side].get().expect("set before the gate");
+            let mut strokes = 0u64;
+            for round in 0..cx.ops {
+                let mine = round * 2 + side as u64;
+                while ball.load(Relaxed) != mine {
+                    parker.park();
+                }
+                ball.store(mine + 1, Relaxed);
+                P::unpark(other);
+                strokes += 1;
+            }
+            strokes
+        }
+    });
+    verify("strokes", cx.ops * 2, strokes.iter().sum())?;
+    verify("the ball's count", cx.ops * 2, ball.load(Relaxed))?;
+    Ok(Sample::new(span, cx.ops))
+}

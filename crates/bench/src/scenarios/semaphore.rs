@@ -1,0 +1,288 @@
+//! Semaphores: the `try` form, the blocking form, and eight threads that share
+//! two permits.
+//!
+//! Neither `std` nor `parking_lot` has a semaphore. Under their names runs
+//! what their users write: a mutex, a count and a condition variable. Tokio's
+//! is driven by `block_on`, the way to use it from a thread.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crossbeam_utils::CachePadded;
+use futures_executor::block_on;
+
+use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
+use crate::settings::SYNC_OPS;
+use crate::team::{solo, team};
+
+/// A semaphore whose permits are held for the length of a section.
+trait Permits: Sync {
+    fn new(permits: usize) -> Self;
+    /// Runs `section` with a permit if there is one right now.
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R>;
+    /// Waits for a permit and runs `section` with it.
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R;
+}
+
+impl Permits for blitz_sync::thread::Semaphore {
+    fn new(permits: usize) -> Self {
+        Self::new(permits)
+    }
+    #[inline]
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        let _permit = self.try_acquire().ok()?;
+        Some(section())
+    }
+    #[inline]
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        let _permit = self.acquire().expect("nobody closes it");
+        section()
+    }
+}
+
+impl Permits for async_lock::Semaphore {
+    fn new(permits: usize) -> Self {
+        Self::new(permits)
+    }
+    #[inline]
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        let _permit = self.try_acquire()?;
+        Some(section())
+    }
+    #[inline]
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        let _permit = self.acquire_blocking();
+        section()
+    }
+}
+
+impl Permits for tokio::sync::Semaphore {
+    fn new(permits: usize) -> Self {
+        Self::new(permits)
+    }
+    #[inline]
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        let _permit = self.try_acquire().ok()?;
+        Some(section())
+    }
+    #[inline]
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        let _permit = block_on(self.acquire()).expect("nobody closes it");
+        section()
+    }
+}
+
+/// A semaphore of a mutex and a condition variable.
+struct Hand<Mutex, Condvar> {
+    free: Mutex,
+    returned: Condvar,
+}
+
+type OfStd = Hand<std::sync::Mutex<usize>, std::sync::Condvar>;
+type OfParkingLot = Hand<parking_lot::Mutex<usize>, parking_lot::Condvar>;
+
+impl Permits for OfStd {
+    fn new(permits: usize) -> Self {
+        Hand {
+            free: std::sync::Mutex::new(permits),
+            returned: std::sync::Condvar::new(),
+        }
+    }
+    #[inline]
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        let mut free = self.free.lock().expect("no section panics");
+        *free = free.checked_sub(1)?;
+        drop(free);
+        Some(self.held(section))
+    }
+    #[inline]
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        let free = self.free.lock().expect("no section panics");
+        let free = self.returned.wait_while(free, |free| *free == 0);
+        *free.expect("no section panics") -= 1;
+        self.held(section)
+    }
+}
+
+impl OfStd {
+    #[inline]
+    fn held<R>(&self, section: impl FnOnce() -> R) -> R {
+        let value = section();
+        *self.free.lock().expect("no section panics") += 1;
+        self.returned.notify_one();
+        value
+    }
+}
+
+impl Permits for OfParkingLot {
+    fn new(permits: usize) -> Self {
+        Hand {
+            free: parking_lot::Mutex::new(permits),
+            returned: parking_lot::Condvar::new(),
+        }
+    }
+    #[inline]
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        let mut free = self.free.lock();
+        *free = free.checked_sub(1)?;
+        drop(free);
+        Some(self.held(section))
+    }
+    #[inline]
+    fn with<R>(&self, section: impl FnOnce() -> R) -> R {
+        let mut free = self.free.lock();
+        self.returned.wait_while(&mut free, |free| *free == 0);
+        *free -= 1;
+        drop(free);
+        self.held(section)
+    }
+}
+
+impl OfParkingLot {
+    #[inline]
+    fn held<R>(&self, section: impl FnOnce() -> R) -> R {
+        let value = section();
+        *self.free.lock() += 1;
+        self.returned.notify_one();
+        value
+    }
+}
+
+/// How many hold a permit, and how many ever did, in one word.
+#[derive(Default)]
+struct Inside(AtomicU64);
+
+impl Inside {
+    const ONE: u64 = 1;
+    const EVER: u64 = 1 << 16;
+
+    /// Goes in and out. Returns whether there was room.
+    #[inline]
+    fn visit(&self, permits: u64) -> bool {
+        let before = self.0.fetch_add(Self::ONE + Self::EVER, Relaxed);
+        let room = before % Self::EVER < permits;
+        self.0.fetch_sub(Self::ONE, Relaxed);
+        room
+    }
+
+    fn verify(&self, visits: u64) -> Result<(), Failure> {
+        let word = self.0.load(Relaxed);
+        verify("permits still held", 0, word % Self::EVER)?;
+        verify("sections that ran", visits, word / Self::EVER)
+    }
+}
+
+/// One contender's bodies.
+struct Peer {
+    name: &'static str,
+    tried: fn(&Context) -> Measured,
+    waited: fn(&Context) -> Measured,
+    contended: fn(&Context) -> Measured,
+}
+
+impl Peer {
+    const fn of<P: Permits>(name: &'static str) -> Peer {
+        Peer {
+            name,
+            tried: tried::<P>,
+            waited: waited::<P>,
+            contended: contended::<P>,
+        }
+    }
+}
+
+const PEERS: [Peer; 5] = [
+    Peer::of::<blitz_sync::thread::Semaphore>(OURS),
+    Peer::of::<OfStd>("std"),
+    Peer::of::<OfParkingLot>("parking_lot"),
+    Peer::of::<tokio::sync::Semaphore>("tokio"),
+    Peer::of::<async_lock::Semaphore>("async-lock"),
+];
+
+const THREADS: usize = 8;
+const PERMITS: usize = 2;
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let tried = Scenario::new(
+        4,
+        "semaphore_try_uncontended",
+        "Semaphore try_acquire/release",
+        SYNC_OPS,
+    );
+    let waited = Scenario::new(
+        4,
+        "semaphore_uncontended",
+        "Semaphore acquire/release",
+        SYNC_OPS,
+    );
+    let contended = Scenario::new(
+        4,
+        "semaphore_contended_8_2permits",
+        "Semaphore contended, 2 permits",
+        500_000,
+    )
+    .threads(THREADS);
+    vec![
+        PEERS
+            .iter()
+            .fold(tried, |s, peer| s.with(peer.name, peer.tried)),
+        PEERS
+            .iter()
+            .fold(waited, |s, peer| s.with(peer.name, peer.waited)),
+        PEERS
+            .iter()
+            .fold(contended, |s, peer| s.with(peer.name, peer.contended)),
+    ]
+}
+
+fn tried<P: Permits>(cx: &Context) -> Measured {
+    alone(cx, P::new(1), |semaphore, count| {
+        semaphore.try_with(|| *count += 1);
+    })
+}
+
+fn waited<P: Permits>(cx: &Context) -> Measured {
+    alone(cx, P::new(1), |semaphore, count| {
+        semaphore.with(|| *count += 1);
+    })
+}
+
+fn alone<P: Permits>(cx: &Context, semaphore: P, op: impl Fn(&P, &mut u64)) -> Measured {
+    let semaphore = CachePadded::new(semaphore);
+    let (span, count) = solo(|| {
+        let mut count = 0u64;
+        for _ in 0..cx.ops {
+            op(&semaphore, &mut count);
+        }
+        count
+    });
+    verify("sections that ran", cx.ops, count)?;
+    verify(
+        "permits left at the end",
+        true,
+        semaphore.try_with(|| ()).is_some(),
+    )?;
+    Ok(Sample::new(span, cx.ops))
+}
+
+fn contended<P: Permits>(cx: &Context) -> Measured {
+    let semaphore = CachePadded::new(P::new(PERMITS));
+    let inside = CachePadded::new(Inside::default());
+    let share = cx.share(THREADS);
+    let (span, with_room) = team(THREADS, |_| {
+        || {
+            let mut with_room = 0u64;
+            for _ in 0..share {
+                with_room += u64::from(semaphore.with(|| inside.visit(PERMITS as u64)));
+            }
+            with_room
+        }
+    });
+    let total = share * THREADS as u64;
+    inside.verify(total)?;
+    verify(
+        "sections with at most two inside",
+        total,
+        with_room.iter().sum(),
+    )?;
+    Ok(Sample::new(span, total))
+}
