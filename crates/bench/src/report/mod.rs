@@ -48,8 +48,9 @@ pub(crate) fn range([low, high]: [f64; 2]) -> String {
 fn ratio_figure(ratio: f64) -> String {
     match ratio {
         r if r >= 99.95 => separated(r.round() as u64),
-        r if r < 0.000_95 => format!("{r:.1e}"),
-        r if r < 0.095 => format!("{r:.4}"),
+        r if r < 0.000_095 => format!("{r:.1e}"),
+        r if r < 0.009_5 => format!("{r:.5}"),
+        r if r < 0.095 => format!("{r:.3}"),
         r if r != 1.0 && (r - 1.0).abs() < 0.005 => format!("{r:.4}"),
         r => format!("{r:.2}"),
     }
@@ -64,6 +65,6 @@ mod tests {
         assert_eq!(times(1.866), "1.87×");
         assert_eq!(times(1.0), "1.00×");
         assert_eq!(range([0.92, 0.998]), "0.92 – 0.9980");
-        assert_eq!(range([0.0012, 1596.0]), "0.0012 – 1,596");
+        assert_eq!(range([0.0012, 1596.0]), "0.00120 – 1,596");
     }
 }

@@ -213,7 +213,8 @@ fn write_bars(page: &mut String, row: &Row) -> fmt::Result {
     Ok(())
 }
 
-/// The percentiles, where the scenario has them.
+/// The percentiles, where the scenario has them: a column for each contender,
+/// which fits a phone better than a row for each.
 fn write_waits(page: &mut String, row: &Row) -> fmt::Result {
     let waits: Vec<(&str, &Figures, Latency)> = row
         .everybody()
@@ -224,19 +225,24 @@ fn write_waits(page: &mut String, row: &Row) -> fmt::Result {
     }
     page.push_str(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Percentiles of the wait\"><table>\n\
-         <thead><tr><th scope=\"col\">wait</th><th scope=\"col\">p50</th><th scope=\"col\">p99</th>\
-         <th scope=\"col\">p99.9</th><th scope=\"col\">longest</th><th scope=\"col\">per op</th></tr></thead>\n<tbody>\n",
+         <thead><tr><th scope=\"col\">wait</th>",
     );
-    for (name, figures, latency) in waits {
-        write!(page, "<tr><th scope=\"row\">{}</th>", Escaped(name))?;
-        for value in [
-            latency.p50_ns,
-            latency.p99_ns,
-            latency.p99_9_ns,
-            latency.max_ns,
-            figures.ns_per_op,
-        ] {
-            write!(page, "<td>{}</td>", duration(value))?;
+    for (name, ..) in &waits {
+        write!(page, "<th scope=\"col\">{}</th>", Escaped(name))?;
+    }
+    page.push_str("</tr></thead>\n<tbody>\n");
+    type Line = (&'static str, fn(&Figures, &Latency) -> f64);
+    let lines: [Line; 5] = [
+        ("p50", |_, latency| latency.p50_ns),
+        ("p99", |_, latency| latency.p99_ns),
+        ("p99.9", |_, latency| latency.p99_9_ns),
+        ("longest", |_, latency| latency.max_ns),
+        ("time per operation", |figures, _| figures.ns_per_op),
+    ];
+    for (what, value) in lines {
+        write!(page, "<tr><th scope=\"row\">{what}</th>")?;
+        for (_, figures, latency) in &waits {
+            write!(page, "<td>{}</td>", duration(value(figures, latency)))?;
         }
         page.push_str("</tr>\n");
     }
