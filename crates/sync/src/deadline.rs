@@ -26,8 +26,3 @@ pub(crate) fn now() -> Instant {
     static NOW: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     *NOW.get_or_init(Instant::now)
 }
-
-/// Whether the deadline, if there is one, is not in the future.
-pub(crate) fn has_passed(deadline: Option<Instant>) -> bool {
-    deadline.is_some_and(|deadline| deadline <= now())
-}

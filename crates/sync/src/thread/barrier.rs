@@ -182,7 +182,7 @@ impl Barrier {
     /// caller has been taken out of the count.
     fn wait_for_next(&self, round: Round, deadline: Option<Instant>) -> bool {
         let mut spin = Spin::for_threads(self.rounds.threads());
-        while !deadline::has_passed(deadline) && spin.turn() {
+        while !deadline::is_past(deadline) && spin.turn() {
             if self.rounds.is_over(round) {
                 return true;
             }

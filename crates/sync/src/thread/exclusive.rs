@@ -32,7 +32,7 @@
 //! set it, *looks* at `hold` again, and sleeps as long as both bytes are what it
 //! saw.
 //!
-//! A release that sees `OWED` clears it and wakes one thread ([`pay`]). The
+//! A release that sees `OWED` clears it and wakes one thread (`pay`). The
 //! woken one is now in charge: when it gets the lock it sets `OWED` again, since
 //! others may sleep, and its own release will look; when it does not get the
 //! lock it announces again; when it gives up it passes the debt on. In between
@@ -231,7 +231,7 @@ impl Exclusive {
 
     #[cold]
     fn lock_slow(&self, state: u8, deadline: Option<Instant>) -> bool {
-        if deadline::has_passed(deadline) {
+        if deadline::is_past(deadline) {
             return self.try_lock_offered(state);
         }
         let mut waiter = Waiter::new();

@@ -150,7 +150,7 @@ impl Parker {
 
     #[cold]
     fn park_slow(&self, deadline: Option<Instant>) -> bool {
-        if deadline::has_passed(deadline) {
+        if deadline::is_past(deadline) {
             return false;
         }
         let mut spin = Spin::new();

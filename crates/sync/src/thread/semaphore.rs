@@ -413,7 +413,7 @@ impl Semaphore {
 
     #[cold]
     fn take_slow(&self, n: usize, deadline: Option<Instant>) -> Result<(), TryAcquireError> {
-        if deadline::has_passed(deadline) {
+        if deadline::is_past(deadline) {
             return Err(TryAcquireError::NoPermits);
         }
         let mut spin = Spin::new();

@@ -165,7 +165,7 @@ impl Shared {
 
     #[cold]
     fn lock_shared_slow(&self, deadline: Option<Instant>) -> bool {
-        if deadline::has_passed(deadline) {
+        if deadline::is_past(deadline) {
             return false;
         }
         let fair_at = deadline::now() + FAIR_AFTER;
@@ -200,7 +200,7 @@ impl Shared {
             if is_in() {
                 return true;
             }
-            if deadline::has_passed(deadline) {
+            if deadline::is_past(deadline) {
                 return self.step_back(before);
             }
             let mut spin = Spin::new();
