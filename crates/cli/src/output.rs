@@ -25,7 +25,7 @@ pub fn print(text: &str) -> Result<(), Exit> {
 ///
 /// # Errors
 ///
-/// As [`print`].
+/// As for [`print()`].
 pub fn print_json(value: &impl serde::Serialize) -> Result<(), Exit> {
     let text = serde_json::to_string_pretty(value).expect("every key is a string");
     print(&format!("{text}\n"))

@@ -52,7 +52,7 @@ pub struct Arguments {
     compare: Option<PathBuf>,
 
     /// List the chosen scenarios instead of running them.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["html", "compare"])]
     list: bool,
 
     /// Run this tier only. May be given several times.

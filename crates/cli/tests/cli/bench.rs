@@ -184,7 +184,8 @@ fn alone_means_alone() {
 
 #[test]
 fn wrong_arguments_end_with_code_2_and_say_what_to_do() {
-    let wrong: [(&[&str], &str); 10] = [
+    let wrong: [(&[&str], &str); 11] = [
+        (&["--list", "--html", "x.html"], "cannot be used with"),
         (&["--tier", "9"], "1..=8"),
         (&["--tier", "x"], "x"),
         (&["--iterations", "0"], "1..=10000"),
