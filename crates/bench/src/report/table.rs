@@ -163,9 +163,13 @@ fn summary(document: &Document) -> String {
     let meta = &document.metadata;
     let machine = &meta.machine;
     let up_to = if document.interrupted { "up to " } else { "" };
+    let cores = match machine.cores {
+        1 => "1 core".to_owned(),
+        n => format!("{n} cores"),
+    };
     text.push_str(&format!(
-        "{} cores of {}, {} {}; median of {up_to}{} iterations.\n",
-        machine.cores, machine.cpu, machine.os, machine.kernel, meta.iterations
+        "{cores} of {}, {} {}; median of {up_to}{} iterations.\n",
+        machine.cpu, machine.os, machine.kernel, meta.iterations
     ));
     if meta.iterations < 5 {
         text.push_str("With fewer than 5 iterations the interval is only the range that was seen; do not trust the winners.\n");
