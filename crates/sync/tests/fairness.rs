@@ -1,0 +1,144 @@
+//! Who gets the lock, and after how long. Bounds are counted in turns of the
+//! other threads, not in time, where that is possible: a machine with other
+//! work to do makes everything late, but it does not make a lock unfair.
+#![cfg(not(loom))]
+
+mod lock_help;
+
+use blitz_sync::thread::{FairMutex, Mutex, RwLock, RwLockUpgradableReadGuard};
+use lock_help::{PATIENCE, Stop, StopAtEnd, Watchdog, eventually, work};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// One turn of a thread that does not want to let go.
+const TURN: Duration = Duration::from_micros(500);
+
+/// How many turns a waiter may have to watch, on average. About four are
+/// expected; the rest is for a waiter that the system lets run late, so that it
+/// gets into the queue late.
+const MANY_TURNS: u64 = 100;
+
+/// `hog` takes turns for ever, without a pause. How many it gets on average
+/// while `patient` waits for one of its own.
+fn turns_against(hog: impl Fn() + Sync, patient: impl Fn()) -> u64 {
+    const ROUNDS: u64 = 20;
+    // A lock that lets the hog starve the patient must not starve the test.
+    const ENOUGH: u64 = ROUNDS * MANY_TURNS * 2;
+    let turns = AtomicU64::new(0);
+    let stop = Stop::default();
+    let mut total = 0;
+    thread::scope(|scope| {
+        let _stop = StopAtEnd(&stop);
+        scope.spawn(|| {
+            while !stop.is_set() && turns.load(Ordering::Relaxed) < ENOUGH {
+                hog();
+                turns.fetch_add(1, Ordering::Relaxed);
+            }
+            stop.now();
+        });
+        for _ in 0..ROUNDS {
+            let before = turns.load(Ordering::Relaxed);
+            eventually(|| turns.load(Ordering::Relaxed) != before || stop.is_set());
+            let before = turns.load(Ordering::Relaxed);
+            patient();
+            total += turns.load(Ordering::Relaxed) - before;
+        }
+    });
+    total / ROUNDS
+}
+
+#[test]
+fn a_mutex_is_not_hogged() {
+    let _dog = Watchdog::new("a_mutex_is_not_hogged");
+    let mutex = Mutex::new(());
+    let hog = || {
+        let _guard = mutex.lock();
+        work(TURN);
+    };
+    let turns = turns_against(hog, || drop(mutex.lock()));
+    assert!(turns < MANY_TURNS, "{turns} turns");
+    let timed = || assert!(mutex.try_lock_for(PATIENCE).is_some());
+    let turns = turns_against(hog, timed);
+    assert!(turns < MANY_TURNS, "{turns} turns of a timed wait");
+}
+
+#[test]
+fn a_fair_mutex_is_not_hogged() {
+    let _dog = Watchdog::new("a_fair_mutex_is_not_hogged");
+    let mutex = FairMutex::new(());
+    let hog = || {
+        let _guard = mutex.lock();
+        work(TURN);
+    };
+    let turns = turns_against(hog, || drop(mutex.lock()));
+    assert!(turns < MANY_TURNS, "{turns} turns");
+}
+
+#[test]
+fn writers_do_not_starve_each_other() {
+    let _dog = Watchdog::new("writers_do_not_starve_each_other");
+    let lock = RwLock::new(());
+    let hog = || {
+        let _guard = lock.write();
+        work(TURN);
+    };
+    let turns = turns_against(hog, || drop(lock.write()));
+    assert!(turns < MANY_TURNS, "{turns} turns");
+    let upgrade = || {
+        drop(RwLockUpgradableReadGuard::upgrade(lock.upgradable_read()));
+    };
+    let turns = turns_against(hog, upgrade);
+    assert!(turns < MANY_TURNS, "{turns} turns before an upgrade");
+}
+
+#[test]
+fn writers_do_not_starve_a_reader() {
+    let _dog = Watchdog::new("writers_do_not_starve_a_reader");
+    let lock = RwLock::new(());
+    let hog = || {
+        let _guard = lock.write();
+        work(TURN);
+    };
+    let turns = turns_against(hog, || drop(lock.read()));
+    assert!(turns < MANY_TURNS, "{turns} turns");
+}
+
+/// Eight threads want it all the time. Everybody gets it, and nobody waits for
+/// long; ordinarily that is about ten milliseconds.
+#[test]
+fn everybody_gets_a_share() {
+    const THREADS: usize = 8;
+    const LONG: Duration = Duration::from_secs(5);
+    let _dog = Watchdog::new("everybody_gets_a_share");
+    let mutex = Mutex::new(0_u64);
+    let start = Barrier::new(THREADS);
+    let stop = Stop::default();
+    thread::scope(|scope| {
+        let threads = [(); THREADS].map(|()| {
+            scope.spawn(|| {
+                let (mut turns, mut longest) = (0_u64, Duration::ZERO);
+                start.wait();
+                while !stop.is_set() {
+                    let began = Instant::now();
+                    let mut guard = mutex.lock();
+                    longest = longest.max(began.elapsed());
+                    *guard += 1;
+                    turns += 1;
+                    work(TURN / 25);
+                }
+                (turns, longest)
+            })
+        });
+        thread::sleep(Duration::from_secs(1));
+        stop.now();
+        let results = threads.map(|thread| thread.join().unwrap());
+        let total: u64 = results.iter().map(|(turns, _)| turns).sum();
+        assert_eq!(total, *mutex.lock());
+        for (turns, longest) in results {
+            assert!(longest < LONG, "waited for {longest:?}");
+            assert!(turns >= 3, "{turns} turns of {total}");
+        }
+    });
+}

@@ -1,0 +1,95 @@
+//! Whom a release wakes: one thread, and the one that waits longest. Only Linux
+//! tells whether a thread sleeps, and how often it did.
+#![cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
+
+mod lock_help;
+
+use blitz_sync::thread::{Mutex, MutexGuard, RwLock};
+use lock_help::{ThreadName, Watchdog, eventually, work};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+/// Threads that have waited for long get the lock in the order in which they
+/// came, and nobody comes in between.
+#[test]
+fn in_the_order_of_arrival() {
+    let _dog = Watchdog::new("in_the_order_of_arrival");
+    let order = Mutex::new(Vec::new());
+    let mut guard = order.lock();
+    thread::scope(|scope| {
+        for number in 0..10 {
+            let (tell, told) = mpsc::channel();
+            let order = &order;
+            scope.spawn(move || {
+                let name = ThreadName::current();
+                tell.send((name.clone(), name.sleeps().unwrap())).unwrap();
+                order.lock().push(number);
+            });
+            let (name, before) = told.recv().unwrap();
+            // It sleeps, is up after a millisecond, and sleeps again.
+            eventually(|| name.sleeps().unwrap() >= before + 2);
+            name.until_asleep();
+        }
+        MutexGuard::unlocked(&mut guard, || {
+            eventually(|| order.try_lock().is_some_and(|order| order.len() == 10));
+        });
+    });
+    assert!(guard.is_sorted(), "{guard:?}");
+}
+
+/// `threads` threads sleep in `enter`, while `hold` holds the lock. How often all
+/// of them together slept until everybody was through.
+fn sleeps_of(threads: usize, hold: impl FnOnce(&dyn Fn()), enter: impl Fn() + Sync) -> u64 {
+    let (tell, told) = mpsc::channel();
+    let (tell_sleeps, sleeps) = mpsc::channel();
+    thread::scope(|scope| {
+        hold(&|| {
+            for _ in 0..threads {
+                let (tell, tell_sleeps, enter) = (tell.clone(), tell_sleeps.clone(), &enter);
+                scope.spawn(move || {
+                    let name = ThreadName::current();
+                    let before = name.sleeps().unwrap();
+                    tell.send(name.clone()).unwrap();
+                    enter();
+                    tell_sleeps.send(name.sleeps().unwrap() - before).unwrap();
+                });
+                told.recv().unwrap().until_asleep();
+            }
+            thread::sleep(Duration::from_millis(2));
+        });
+    });
+    drop(tell_sleeps);
+    sleeps.iter().sum()
+}
+
+/// Everybody sleeps, looks at the clock after a millisecond, and sleeps until it
+/// is woken: twice. A release that woke everybody would make each of `n` threads
+/// sleep `n / 2` times.
+#[test]
+fn a_release_does_not_wake_the_whole_herd() {
+    const HERD: usize = 32;
+    const MOST: u64 = 5 * HERD as u64;
+    let _dog = Watchdog::new("a_release_does_not_wake_the_whole_herd");
+    let mutex = Mutex::new(());
+    let hold = |gather: &dyn Fn()| {
+        let _guard = mutex.lock();
+        gather();
+    };
+    let sleeps = sleeps_of(HERD, hold, || {
+        let _guard = mutex.lock();
+        work(Duration::from_micros(500));
+    });
+    assert!(sleeps <= MOST, "{sleeps} sleeps of {HERD} threads");
+
+    let lock = RwLock::new(());
+    let hold = |gather: &dyn Fn()| {
+        let _guard = lock.write();
+        gather();
+    };
+    let sleeps = sleeps_of(HERD, hold, || {
+        let _guard = lock.write();
+        work(Duration::from_micros(500));
+    });
+    assert!(sleeps <= MOST, "{sleeps} sleeps of {HERD} writers");
+}
