@@ -387,6 +387,19 @@ impl Semaphore {
     /// set.
     #[inline]
     fn take(&self, n: usize, unless: usize) -> Taken {
+        let state = self.state.load(Ordering::Relaxed);
+        // The flags are below the permits, so this compares the permits.
+        let enough = state >= n.saturating_mul(PERMIT);
+        if enough && state & (CLOSED | unless) == 0 {
+            if self.exchange(state, state - n * PERMIT).is_ok() {
+                return Taken::Yes;
+            }
+        }
+        self.take_again(n, unless)
+    }
+
+    #[cold]
+    fn take_again(&self, n: usize, unless: usize) -> Taken {
         let mut state = self.state.load(Ordering::Relaxed);
         loop {
             if state & CLOSED != 0 {
@@ -400,6 +413,26 @@ impl Semaphore {
                 Err(now) => state = now,
             }
         }
+    }
+
+    /// Takes permits back. There is room for them, unless somebody has added
+    /// permits in their place.
+    #[inline]
+    fn give_back(&self, n: usize) {
+        let before = self.state.fetch_add(n * PERMIT, Ordering::AcqRel);
+        if before & OWED != 0 || before > usize::MAX - n * PERMIT {
+            self.give_back_slow(before, n);
+        }
+    }
+
+    #[cold]
+    fn give_back_slow(&self, before: usize, n: usize) {
+        if before > usize::MAX - n * PERMIT {
+            // The count has gone through zero; taking it back makes it right.
+            self.state.fetch_sub(n * PERMIT, Ordering::AcqRel);
+            panic!("{}", OverRelease(()));
+        }
+        self.serve_queue();
     }
 
     #[inline]

@@ -63,7 +63,7 @@ impl<'a> SemaphorePermit<'a> {
 impl Drop for SemaphorePermit<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.semaphore.add_permits(self.permits as usize);
+        self.semaphore.give_back(self.permits as usize);
     }
 }
 
@@ -113,6 +113,6 @@ impl OwnedSemaphorePermit {
 
 impl Drop for OwnedSemaphorePermit {
     fn drop(&mut self) {
-        self.semaphore.add_permits(self.permits as usize);
+        self.semaphore.give_back(self.permits as usize);
     }
 }
