@@ -69,6 +69,8 @@ fn sleeps_of(threads: usize, hold: impl FnOnce(&dyn Fn()), enter: impl Fn() + Sy
 #[test]
 fn a_release_does_not_wake_the_whole_herd() {
     const HERD: usize = 32;
+    /// Much longer than anybody tries without sleeping.
+    const TURN: Duration = Duration::from_millis(3);
     const MOST: u64 = 5 * HERD as u64;
     let _dog = Watchdog::new("a_release_does_not_wake_the_whole_herd");
     let mutex = Mutex::new(());
@@ -78,7 +80,7 @@ fn a_release_does_not_wake_the_whole_herd() {
     };
     let sleeps = sleeps_of(HERD, hold, || {
         let _guard = mutex.lock();
-        work(Duration::from_micros(500));
+        work(TURN);
     });
     assert!(sleeps <= MOST, "{sleeps} sleeps of {HERD} threads");
 
@@ -89,7 +91,7 @@ fn a_release_does_not_wake_the_whole_herd() {
     };
     let sleeps = sleeps_of(HERD, hold, || {
         let _guard = lock.write();
-        work(Duration::from_micros(500));
+        work(TURN);
     });
     assert!(sleeps <= MOST, "{sleeps} sleeps of {HERD} writers");
 }
