@@ -240,6 +240,22 @@ fn adding_too_many_leaves_it_as_it_was() {
     });
 }
 
+/// Permits that come back to a semaphore that has been filled up meanwhile.
+#[test]
+fn giving_back_too_many_leaves_it_as_it_was() {
+    let semaphore = Semaphore::new(MAX);
+    for _ in 0..2 {
+        let permits = semaphore.acquire_many(3).unwrap();
+        semaphore.add_permits(2);
+        let panic = catch_unwind(AssertUnwindSafe(|| drop(permits))).unwrap_err();
+        assert!(message(panic).contains("MAX_PERMITS"));
+        assert_eq!(semaphore.available_permits(), MAX - 1);
+        assert!(!semaphore.is_closed());
+        semaphore.add_permits(1);
+        drop(semaphore.try_acquire().unwrap());
+    }
+}
+
 #[test]
 fn a_deadline_in_the_past_is_one_attempt() {
     let _watchdog = Watchdog::new("deadlines in the past");

@@ -1,0 +1,243 @@
+//! A sandbox that forbids `membarrier`: from the beginning, or later, when the
+//! locks already rely on it, in all threads or only in some.
+//!
+//! A sandbox cannot be left again, so each test starts this program once more
+//! and enters the sandbox there.
+#![cfg(all(not(loom), target_os = "linux", target_arch = "x86_64"))]
+
+mod lock_help;
+
+use std::io;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use blitz_sync::release_fence;
+use blitz_sync::thread::{Event, Mutex, RwLock};
+use lock_help::{Random, Watchdog, work};
+
+const ROLE: &str = "BLITZ_TEST_SANDBOX";
+const LIGHT: &str = "membarrier";
+const STRONG: &str = "sequentially consistent store";
+/// What the child says when it has done all it should.
+const DONE: &str = "the sandboxed stress is done";
+
+/// Runs `child` in a process of its own. `test` is the name of the test that
+/// calls this; the process runs it, too, and gets here.
+fn in_own_process(test: &str, child: fn()) {
+    if std::env::var(ROLE).as_deref() == Ok(test) {
+        let _watchdog = Watchdog::new("the sandboxed stress");
+        child();
+        println!("{DONE}");
+        return;
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture", "--test-threads=1"])
+        .env(ROLE, test)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complained = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && said.contains(DONE),
+        "{}\n{said}\n{complained}",
+        output.status
+    );
+}
+
+fn membarrier(command: libc::c_int) -> io::Result<()> {
+    // SAFETY: the call reads and writes no memory of ours.
+    match unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// Forbids `membarrier` to this thread and to those that it starts from now on.
+fn enter_sandbox() {
+    let step = |code, jt, jf, k| libc::sock_filter {
+        code: code as u16,
+        jt,
+        jf,
+        k,
+    };
+    let mut program = [
+        // The number of the system call is the first thing the filter is given.
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        step(
+            libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
+            0,
+            1,
+            libc::SYS_membarrier as u32,
+        ),
+        step(
+            libc::BPF_RET | libc::BPF_K,
+            0,
+            0,
+            libc::SECCOMP_RET_ERRNO | libc::EPERM as u32,
+        ),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog {
+        len: program.len() as u16,
+        filter: program.as_mut_ptr(),
+    };
+    // SAFETY: the call takes numbers only.
+    let promised = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
+    assert_eq!(promised, 0, "{}", io::Error::last_os_error());
+    // SAFETY: the program and its steps live until the call returns; the system
+    // makes a copy.
+    let entered = unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program) };
+    assert_eq!(entered, 0, "{}", io::Error::last_os_error());
+    let refused = membarrier(libc::MEMBARRIER_CMD_QUERY).unwrap_err();
+    assert_eq!(refused.raw_os_error(), Some(libc::EPERM));
+}
+
+/// What the threads of a stress share. The two numbers of a pair are changed
+/// one after the other, so that who gets in where he must not sees a difference.
+#[derive(Default)]
+struct Shared {
+    mutex: Mutex<(u64, u64)>,
+    rwlock: RwLock<(u64, u64)>,
+    writes: AtomicUsize,
+}
+
+impl Shared {
+    fn run(&self, seed: u64) {
+        let mut random = Random::new(seed + 1);
+        for _ in 0..1_500 {
+            let mut pair = self.mutex.lock();
+            change(&mut pair, &mut random);
+            drop(pair);
+            if random.below(3) == 0 {
+                change(&mut self.rwlock.write(), &mut random);
+                self.writes.fetch_add(1, Ordering::Relaxed);
+            } else {
+                let pair = self.rwlock.read();
+                linger(&mut random);
+                assert_eq!(pair.0, pair.1);
+            }
+        }
+    }
+
+    fn check(&self, threads: u64) {
+        assert_eq!(*self.mutex.lock(), (threads * 1_500, threads * 1_500));
+        let writes = self.writes.load(Ordering::Relaxed) as u64;
+        assert_eq!(*self.rwlock.read(), (writes, writes));
+    }
+}
+
+fn change(pair: &mut (u64, u64), random: &mut Random) {
+    assert_eq!(pair.0, pair.1);
+    pair.0 += 1;
+    linger(random);
+    pair.1 += 1;
+}
+
+/// Mostly short, now and then long enough for others to fall asleep.
+fn linger(random: &mut Random) {
+    match random.below(40) {
+        0 => thread::sleep(Duration::from_micros(100)),
+        moment => work(Duration::from_nanos(20 * moment)),
+    }
+}
+
+/// A stress of threads that are started here, and so are where we are.
+fn stress() {
+    let shared = Shared::default();
+    thread::scope(|scope| {
+        for seed in 0..4 {
+            let shared = &shared;
+            scope.spawn(move || shared.run(seed));
+        }
+    });
+    shared.check(4);
+}
+
+/// One thread sleeps for the lock of another. The threads run where we are.
+fn contend_once() {
+    let mutex = Mutex::new(0);
+    thread::scope(|scope| {
+        let mut guard = mutex.lock();
+        scope.spawn(|| *mutex.lock() += 1);
+        thread::sleep(Duration::from_millis(5));
+        *guard += 1;
+    });
+    assert_eq!(mutex.into_inner(), 2);
+}
+
+/// Whether the system has what the sandbox takes away.
+fn is_light() -> bool {
+    let offered = membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED).is_ok();
+    assert_eq!(release_fence(), if offered { LIGHT } else { STRONG });
+    offered
+}
+
+#[test]
+fn forbidden_from_the_beginning() {
+    in_own_process("forbidden_from_the_beginning", || {
+        enter_sandbox();
+        contend_once();
+        assert_eq!(release_fence(), STRONG);
+        stress();
+        assert_eq!(release_fence(), STRONG);
+    });
+}
+
+#[test]
+fn forbidden_after_the_first_use() {
+    in_own_process("forbidden_after_the_first_use", || {
+        contend_once();
+        stress();
+        is_light();
+        enter_sandbox();
+        // Registered once and then refused: the first who asks finds out.
+        contend_once();
+        assert_eq!(release_fence(), STRONG);
+        stress();
+        assert_eq!(release_fence(), STRONG);
+    });
+}
+
+/// Threads outside go on with their light releases until one inside is refused.
+#[test]
+fn forbidden_to_some_threads_in_the_middle_of_their_work() {
+    in_own_process(
+        "forbidden_to_some_threads_in_the_middle_of_their_work",
+        || {
+            contend_once();
+            is_light();
+            let shared = Shared::default();
+            let started = Event::new_manual(false);
+            thread::scope(|scope| {
+                for seed in 0..3 {
+                    let (shared, started) = (&shared, &started);
+                    scope.spawn(move || {
+                        started.set();
+                        shared.run(seed);
+                    });
+                }
+                started.wait();
+                enter_sandbox();
+                for seed in 3..6 {
+                    let shared = &shared;
+                    scope.spawn(move || shared.run(seed));
+                }
+            });
+            shared.check(6);
+            assert_eq!(release_fence(), STRONG);
+        },
+    );
+}
+
+/// Without a sandbox none of the above proves anything.
+#[test]
+fn outside_of_it_all_is_as_the_system_offers() {
+    in_own_process("outside_of_it_all_is_as_the_system_offers", || {
+        contend_once();
+        let light = is_light();
+        stress();
+        assert_eq!(release_fence() == LIGHT, light);
+    });
+}
