@@ -114,6 +114,7 @@ fn a_failed_upgrade_gives_the_guard_back() {
     };
     assert!(began.elapsed() >= 2 * timeout);
     // All is as before: readers may enter, nobody else.
+    assert!(!lock.is_locked_exclusive() && lock.try_read().is_some());
     elsewhere(|| {
         assert_eq!(*lock.read(), 1);
         assert!(lock.try_upgradable_read().is_none() && lock.try_write().is_none());
@@ -183,6 +184,8 @@ fn from_writer_to_upgradable_and_reader() {
         let mut writer = lock.write();
         let reader = sleeping(scope, || *lock.read());
         let other_writer = sleeping(scope, || *lock.write() += 1);
+        // Longer than a reader sleeps before it counts itself as late.
+        thread::sleep(Duration::from_millis(5));
         *writer = 10;
         let guard = RwLockWriteGuard::downgrade_to_upgradable(writer);
         // Readers get in, a writer does not.
