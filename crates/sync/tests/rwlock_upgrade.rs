@@ -185,7 +185,7 @@ fn from_writer_to_upgradable_and_reader() {
         let reader = sleeping(scope, || *lock.read());
         let other_writer = sleeping(scope, || *lock.write() += 1);
         // Longer than a reader sleeps before it counts itself as late.
-        thread::sleep(Duration::from_millis(5));
+        thread::sleep(Duration::from_millis(20));
         *writer = 10;
         let guard = RwLockWriteGuard::downgrade_to_upgradable(writer);
         // Readers get in, a writer does not.
