@@ -65,6 +65,6 @@ mod word;
 
 pub use result::WaitResult;
 pub use scope::{Scope, Unsupported};
-pub use split_word::SplitWord;
+pub use split_word::{Group, SplitWord};
 pub use wait::{block_until_different, wait, wait_until, wake_all, wake_n, wake_one};
 pub use wait_any::{WAIT_ANY_MAX, WaitAny, WaitAnyError, wait_any};

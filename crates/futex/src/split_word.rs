@@ -37,6 +37,24 @@ use crate::atomic::{AtomicU8, Ordering};
 use crate::word::Word;
 use crate::{Scope, WaitResult, sys};
 
+/// Two groups of threads that sleep on one word for different reasons.
+///
+/// ```
+/// use blitz_futex::{Group, SplitWord};
+///
+/// static WORD: SplitWord = SplitWord::new([1, 0, 0, 0]);
+///
+/// // Nobody of the second group sleeps.
+/// assert_eq!(SplitWord::wake_group(&WORD, Group::Second, 1), 0);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Group {
+    /// The one group.
+    First,
+    /// The other one.
+    Second,
+}
+
 /// A futex word seen as four bytes, each of them an atomic of its own.
 ///
 /// A thread sleeps as long as all four bytes hold their expected values. All
@@ -112,6 +130,27 @@ impl SplitWord {
     ) -> WaitResult {
         let expected = u32::from_ne_bytes(expected);
         sys::wait(self, expected, deadline.into(), Scope::Private)
+    }
+
+    /// [`wait_until`](SplitWord::wait_until), as a member of `group`, which
+    /// [`wake_group`](SplitWord::wake_group) can wake alone.
+    #[inline]
+    pub fn wait_in_group(
+        &self,
+        group: Group,
+        expected: [u8; 4],
+        deadline: impl Into<Option<Instant>>,
+    ) -> WaitResult {
+        let expected = u32::from_ne_bytes(expected);
+        sys::wait_in_group(self, expected, deadline.into(), group)
+    }
+
+    /// Wakes up to `n` members of `group` that sleep on the word at `this`, which
+    /// may be gone. On systems that cannot tell groups apart, which are all but
+    /// Linux, it wakes everybody who sleeps there, if `n` is not 0.
+    #[inline]
+    pub fn wake_group(this: *const Self, group: Group, n: usize) -> usize {
+        sys::wake_group(this.cast(), n, group)
     }
 
     /// Wakes one thread that sleeps on the word at `this`, which may be gone;

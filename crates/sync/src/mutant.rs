@@ -19,6 +19,8 @@
     )
 )]
 pub enum Mutant {
+    /// `Mutex`, `RwLock`: a release in a spell looks again without a fence.
+    NoFenceInSpell,
     /// `Mutex`: a woken thread that gets the lock forgets that others sleep.
     ExclusiveForgetsOthers,
     /// `RwLock`: a reader looks at the writer without a fence.
@@ -35,6 +37,8 @@ pub enum Mutant {
     SemaphoreForgetsOthers,
     /// `Semaphore`: who wants too much keeps the ones behind him from permits.
     SemaphoreFirstOrNobody,
+    /// `Semaphore`: who serves does not look at the permits a second time.
+    SemaphoreServesOnce,
     /// `Barrier`: the last to arrive looks at the sleepers without a fence.
     BarrierNoFenceInOpen,
     /// `Barrier`: a sleeper looks at the barrier without a fence.
@@ -67,6 +71,26 @@ mod switch {
 
     thread_local! {
         static ACTIVE: Cell<Option<Mutant>> = const { Cell::new(None) };
+        static LATE: Cell<bool> = const { Cell::new(false) };
+    }
+
+    /// Whether a store may become visible after the look that follows it.
+    pub fn stores_are_late() -> bool {
+        LATE.get()
+    }
+
+    /// Runs `model` with stores that may be late, as they are where a heavy fence
+    /// on the other side makes up for it. This is no mistake.
+    pub fn with_late_stores<R>(model: impl FnOnce() -> R) -> R {
+        struct Off;
+        impl Drop for Off {
+            fn drop(&mut self) {
+                LATE.set(false);
+            }
+        }
+        LATE.set(true);
+        let _off = Off;
+        model()
     }
 
     /// Whether the mistake is switched on in this thread.
@@ -89,7 +113,7 @@ mod switch {
 }
 
 #[cfg(loom)]
-pub use switch::{active, with};
+pub use switch::{active, stores_are_late, with, with_late_stores};
 
 /// Whether the mistake is switched on: never, outside of the model checker.
 #[cfg(not(loom))]

@@ -35,6 +35,7 @@
 //! it when the thread goes to sleep.
 
 use std::cell::{Cell, UnsafeCell};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr;
 use std::time::Instant;
 
@@ -62,6 +63,10 @@ pub struct WaitQueue {
 unsafe impl Send for WaitQueue {}
 // SAFETY: as above.
 unsafe impl Sync for WaitQueue {}
+
+// No user's code runs under the lock, so a panic cannot leave the list half done.
+impl UnwindSafe for WaitQueue {}
+impl RefUnwindSafe for WaitQueue {}
 
 /// The nodes, while the lock is held.
 pub(crate) struct List {

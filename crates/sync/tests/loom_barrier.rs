@@ -9,7 +9,7 @@ use blitz_sync::mutant::{self, Mutant};
 use blitz_sync::thread::{Barrier, SpinBarrier};
 use loom::cell::UnsafeCell;
 use loom::thread;
-use model::{model, soon};
+use model::{model_in_order as model, soon};
 
 fn two_threads() {
     model(4, || {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use blitz_sync::thread::core::{Exclusive, HELD, Node, WaitQueue};
 use loom::cell::UnsafeCell;
 use loom::thread;
-use model::{model, soon};
+use model::{model_in_order as model, soon};
 
 /// A number of items under a lock, and the threads that wait for one.
 struct Items {

@@ -195,6 +195,12 @@ fn without_the_fence_in_announce_a_wake_up_is_lost() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
+fn without_the_fence_in_a_spell_a_wake_up_is_lost() {
+    mutant::with(Mutant::NoFenceInSpell, three_threads);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
 fn a_woken_owner_must_remember_the_others() {
     mutant::with(Mutant::ExclusiveForgetsOthers, three_threads);
 }

@@ -8,7 +8,7 @@ use blitz_sync::thread::Parker;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
-use model::{model, soon};
+use model::{model_in_order as model, soon};
 
 fn unpark_once() {
     model(4, || {
@@ -54,6 +54,35 @@ fn time_passes() {
         other.join().unwrap();
         clock.join().unwrap();
     });
+}
+
+/// An unparker that is slow to wake must not end a later park.
+fn a_late_wake() {
+    model(2, || {
+        let parker = Parker::new();
+        let others = [(); 2].map(|()| {
+            let unparker = parker.unparker().clone();
+            thread::spawn(move || unparker.unpark())
+        });
+        let is_time = Arc::new(AtomicUsize::new(0));
+        let clock = {
+            let is_time = is_time.clone();
+            thread::spawn(move || {
+                others.into_iter().for_each(|other| other.join().unwrap());
+                is_time.store(1, Ordering::SeqCst);
+                blitz_futex::model::expire();
+            })
+        };
+        parker.park();
+        // The other token, or the time, but nothing else.
+        assert!(parker.park_deadline(soon()) || is_time.load(Ordering::SeqCst) == 1);
+        clock.join().unwrap();
+    });
+}
+
+#[test]
+fn only_a_token_ends_a_park() {
+    a_late_wake();
 }
 
 #[test]

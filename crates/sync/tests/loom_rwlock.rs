@@ -197,6 +197,26 @@ fn an_upgradable_reader_lets_readers_in() {
     });
 }
 
+/// A writer announces itself while the lock is downgraded; the reader that comes
+/// with it must not sleep through that.
+fn a_reader_beside_a_writer_that_announces() {
+    model(3, || {
+        let watched = Watched::new();
+        watched.lock.lock_exclusive(None);
+        let writer = spawn(&watched, Watched::write);
+        let reader = spawn(&watched, |watched| _ = watched.read());
+        watched.lock.downgrade_to_upgradable();
+        reader.join().unwrap();
+        watched.lock.unlock_upgradable();
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn a_reader_is_not_lost_beside_a_writer() {
+    a_reader_beside_a_writer_that_announces();
+}
+
 #[test]
 fn one_of_each() {
     a_reader_and_a_writer();

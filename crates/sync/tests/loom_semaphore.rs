@@ -8,7 +8,7 @@ use std::sync::Arc;
 use blitz_sync::mutant::{self, Mutant};
 use blitz_sync::thread::{Semaphore, TryAcquireError};
 use loom::thread;
-use model::{model, soon};
+use model::{model_in_order as model, soon};
 
 fn spawn<R: 'static>(
     semaphore: &Arc<Semaphore>,
@@ -135,4 +135,10 @@ fn who_is_served_must_serve_the_next() {
 #[should_panic(expected = "deadlock")]
 fn a_wish_that_does_not_fit_must_not_block_one_that_does() {
     mutant::with(Mutant::SemaphoreFirstOrNobody, different_amounts);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn who_serves_must_look_again() {
+    mutant::with(Mutant::SemaphoreServesOnce, a_waiter_gives_up);
 }

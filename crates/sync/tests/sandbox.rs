@@ -19,7 +19,7 @@ use lock_help::{Random, Watchdog, work};
 
 const ROLE: &str = "BLITZ_TEST_SANDBOX";
 const LIGHT: &str = "membarrier";
-const STRONG: &str = "sequentially consistent store";
+const STRONG: &str = "fence";
 /// What the child says when it has done all it should.
 const DONE: &str = "the sandboxed stress is done";
 

@@ -16,6 +16,7 @@ pub fn uses(found: &Findings) -> Vec<String> {
             "Releasing a lock is a plain store; whoever goes to sleep pays for the fence with membarrier."
                 .to_owned()
         }
+        "fence" => "Releasing a lock is a store and a fence.".to_owned(),
         other => format!("Releasing a lock is a {other}."),
     });
     uses.push(if usable(found) == 1 {

@@ -15,7 +15,7 @@ use libc::{c_int, c_long};
 use super::table::first_changed;
 use crate::atomic::AtomicU32;
 use crate::word::Word;
-use crate::{Scope, WAIT_ANY_MAX, WaitAny, WaitResult};
+use crate::{Group, Scope, WAIT_ANY_MAX, WaitAny, WaitResult};
 
 #[path = "any.rs"]
 mod any;
@@ -38,12 +38,32 @@ pub(crate) fn wait<W: Word>(
     deadline: Option<Instant>,
     scope: Scope,
 ) -> WaitResult {
+    wait_with(word, expected, deadline, scope, EVERYBODY)
+}
+
+/// Sleeps as a member of a group; everybody may wake it.
+pub(crate) fn wait_in_group<W: Word>(
+    word: &W,
+    expected: u32,
+    deadline: Option<Instant>,
+    group: Group,
+) -> WaitResult {
+    wait_with(word, expected, deadline, Scope::Private, bit_of(group))
+}
+
+fn wait_with<W: Word>(
+    word: &W,
+    expected: u32,
+    deadline: Option<Instant>,
+    scope: Scope,
+    bits: c_int,
+) -> WaitResult {
     let address = word.address();
     let timeout = deadline.and_then(monotonic::at).and_then(Timespec::new);
     loop {
         // SAFETY: `word` is borrowed, so its four aligned bytes are there for
         // the kernel to compare while this thread is in the call.
-        let error = match unsafe { futex_wait(address, scope, expected, timeout.as_ref()) } {
+        let error = match unsafe { futex_wait(address, scope, expected, timeout.as_ref(), bits) } {
             Ok(()) => return WaitResult::Woken,
             Err(error) => error,
         };
@@ -54,6 +74,35 @@ pub(crate) fn wait<W: Word>(
             error => fail("futex", error),
         }
     }
+}
+
+const EVERYBODY: c_int = libc::FUTEX_BITSET_MATCH_ANY;
+
+fn bit_of(group: Group) -> c_int {
+    match group {
+        Group::First => 1,
+        Group::Second => 2,
+    }
+}
+
+/// Wakes members of a group only.
+pub(crate) fn wake_group(address: *const (), n: usize, group: Group) -> usize {
+    let n = c_int::try_from(n).unwrap_or(c_int::MAX);
+    let operation = libc::FUTEX_WAKE_BITSET | libc::FUTEX_PRIVATE_FLAG;
+    let nothing = ptr::null::<u32>();
+    // SAFETY: FUTEX_WAKE_BITSET does not touch the memory, as FUTEX_WAKE.
+    let woken = unsafe {
+        libc::syscall(
+            SYS_FUTEX,
+            address,
+            operation,
+            n,
+            nothing,
+            nothing,
+            bit_of(group),
+        )
+    };
+    usize::try_from(woken).unwrap_or(0)
 }
 
 pub(crate) fn wake(address: *const (), n: usize, scope: Scope) -> usize {
@@ -169,6 +218,7 @@ unsafe fn futex_wait(
     scope: Scope,
     expected: u32,
     timeout: Option<&Timespec>,
+    bits: c_int,
 ) -> Result<(), c_int> {
     let operation = libc::FUTEX_WAIT_BITSET | private_flag(scope);
     let timeout = timeout.map_or(ptr::null(), ptr::from_ref);
@@ -182,7 +232,7 @@ unsafe fn futex_wait(
             expected,
             timeout,
             ptr::null::<u32>(), // not used by this operation
-            libc::FUTEX_BITSET_MATCH_ANY,
+            bits,
         )
     };
     if result == 0 {

@@ -8,6 +8,8 @@
 //! * `name()`, `supports_shared()`, `has_wait_any()` and `COUNTS_WAKES`, which
 //!   [`crate::system`] explains.
 //!
+//! Linux also tells groups of sleepers apart; `groupless.rs` is for the others.
+//!
 //! They are called with [`Scope::Shared`](crate::Scope) only if
 //! `supports_shared()` is true. What they have in common is in `any.rs` (many
 //! words on a system that can wait on one), `monotonic.rs` (absolute deadlines)
@@ -36,6 +38,18 @@ mod backend;
 #[path = "portable.rs"]
 mod backend;
 
+#[cfg(not(all(
+    any(target_os = "linux", target_os = "android"),
+    not(any(loom, feature = "portable"))
+)))]
+mod groupless;
+
+#[cfg(all(
+    any(target_os = "linux", target_os = "android"),
+    not(any(loom, feature = "portable"))
+))]
+use backend as groupless;
+
 #[allow(
     dead_code,
     reason = "systems with a futex use only what is for many words"
@@ -51,6 +65,8 @@ mod prim;
 mod prim;
 
 pub(crate) use backend::{COUNTS_WAKES, has_wait_any, name, supports_shared, wait, wait_any, wake};
+
+pub(crate) use groupless::{wait_in_group, wake_group};
 
 #[cfg(loom)]
 pub(crate) fn expire() {

@@ -4,6 +4,7 @@
 //! switch threads, so there is one bucket and nothing besides.
 
 pub(super) use loom::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::PoisonError;
 use std::time::Instant;
 
 use super::table::{Bucket, Queue, Table};
@@ -36,7 +37,7 @@ impl Clock {
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().expect("loom does not poison its mutexes")
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Waits on the condition variable. Deadlines are the clock's affair.
@@ -45,7 +46,5 @@ pub(super) fn sleep<'a, T>(
     guard: MutexGuard<'a, T>,
     _deadline: Option<Instant>,
 ) -> MutexGuard<'a, T> {
-    condvar
-        .wait(guard)
-        .expect("loom does not poison its mutexes")
+    condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,20 +1,49 @@
-//! The model checker: both sides fence for themselves.
+//! The model checker, in two ways.
+//!
+//! *Fenced*: both sides fence for themselves. That is what `strong.rs` does.
+//!
+//! *Late*: the light side really is light. The store may become visible only
+//! after the look, which is what a processor does when it keeps the store in its
+//! buffer: so the look comes first here, the store second. The heavy side waits
+//! until no thread is between the two, which is what `membarrier` promises; that
+//! is the lock below. Models run both ways ([`crate::mutant::with_late_stores`]).
 
 use blitz_futex::atomic::{AtomicU8, Ordering, fence};
 
-use crate::mutant::{Mutant, active};
+use crate::mutant::{Mutant, active, stores_are_late};
 
-/// Stores `value`, with a fence before any later load.
-pub(crate) fn publish(byte: &AtomicU8, value: u8) {
+loom::lazy_static! {
+    /// Held between a look and its late store.
+    static ref BETWEEN: loom::sync::Mutex<()> = loom::sync::Mutex::new(());
+}
+
+fn pass_between() -> loom::sync::MutexGuard<'static, ()> {
+    BETWEEN
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Stores `value`, then looks at `look`.
+pub(crate) fn publish(byte: &AtomicU8, value: u8, look: &AtomicU8) -> u8 {
+    if stores_are_late() {
+        let _between = pass_between();
+        let seen = look.load(Ordering::SeqCst);
+        byte.store(value, Ordering::Release);
+        return seen;
+    }
     byte.store(value, Ordering::Release);
     if !active(Mutant::NoLightFence) {
         fence(Ordering::SeqCst);
     }
+    look.load(Ordering::SeqCst)
 }
 
-/// Orders everything before it before everything after it.
+/// Orders everything before it before everything after it, for all threads.
 pub(crate) fn heavy() {
     if !active(Mutant::NoHeavyFence) {
+        if stores_are_late() {
+            drop(pass_between());
+        }
         fence(Ordering::SeqCst);
     }
 }

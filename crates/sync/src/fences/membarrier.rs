@@ -5,8 +5,8 @@
 //! whether the kernel has it (Linux 4.14) and no sandbox forbids it. Until then,
 //! and for ever where it is missing, the frequent side makes a sequentially
 //! consistent store instead: [`UNKNOWN`] and [`STRONG`] differ only in whether
-//! it is worth asking. A thread may read an old `UNKNOWN` and store strongly
-//! while others are light already; that is never wrong, only slower. The rare
+//! it is worth asking. A thread may read an old `UNKNOWN` and fence while others
+//! are light already; that is never wrong, only slower. The rare
 //! side never trusts the variable to say that the barrier is not needed: it asks
 //! the kernel for the barrier each time.
 
@@ -20,26 +20,34 @@ const UNKNOWN: u8 = 0;
 const LIGHT: u8 = 1;
 /// A full fence on both sides.
 const STRONG: u8 = 2;
+/// The system has begun to refuse the barrier. New stores are strong; light ones
+/// may still be on their way.
+const FADING: u8 = 3;
+
+/// Long enough for a store to leave any processor's buffer.
+const STORES_ARE_OUT: Duration = Duration::from_millis(1);
 
 static WAY: AtomicU8 = AtomicU8::new(UNKNOWN);
 
-/// Stores `value`, ordered before any later sequentially consistent load.
+/// Stores `value`, then looks at `look`.
 #[inline]
-pub(crate) fn publish(byte: &AtomicU8, value: u8) {
-    if WAY.load(Ordering::Relaxed) == LIGHT {
-        byte.store(value, Ordering::Release);
-        compiler_fence(Ordering::SeqCst);
-    } else {
-        publish_strongly(byte, value);
+pub(crate) fn publish(byte: &AtomicU8, value: u8, look: &AtomicU8) -> u8 {
+    byte.store(value, Ordering::Release);
+    compiler_fence(Ordering::SeqCst);
+    // After the store: who still reads `LIGHT` here has stored before the light
+    // way was given up.
+    if WAY.load(Ordering::Relaxed) != LIGHT {
+        follow_strongly();
     }
+    look.load(Ordering::SeqCst)
 }
 
 #[cold]
-fn publish_strongly(byte: &AtomicU8, value: u8) {
+fn follow_strongly() {
     if WAY.load(Ordering::Relaxed) == UNKNOWN {
         register();
     }
-    byte.store(value, Ordering::SeqCst);
+    fence(Ordering::SeqCst);
 }
 
 /// Makes every thread of the process pass a full fence.
@@ -49,21 +57,24 @@ pub(crate) fn heavy() {
     if WAY.load(Ordering::Relaxed) == UNKNOWN {
         register();
     }
-    if WAY.load(Ordering::Relaxed) == LIGHT
-        && membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0
-    {
-        forbidden_later();
+    let light = WAY.load(Ordering::SeqCst) == LIGHT;
+    if light && membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0 {
+        WAY.store(FADING, Ordering::SeqCst);
+    }
+    if WAY.load(Ordering::SeqCst) == FADING {
+        fade();
     }
     fence(Ordering::SeqCst);
 }
 
 /// A sandbox that was entered after the registration forbids the call. From now
 /// on everybody fences for himself; a store that some thread has made lightly a
-/// moment ago only needs the time to leave the processor's buffer.
+/// moment ago only needs the time to leave the processor's buffer, and everybody
+/// waits for that who comes before it is over.
 #[cold]
-fn forbidden_later() {
+fn fade() {
+    std::thread::sleep(STORES_ARE_OUT);
     WAY.store(STRONG, Ordering::SeqCst);
-    std::thread::sleep(Duration::from_millis(1));
 }
 
 #[cold]
@@ -89,7 +100,7 @@ pub(crate) fn way() -> &'static str {
     }
     match WAY.load(Ordering::Relaxed) {
         LIGHT => "membarrier",
-        _ => "sequentially consistent store",
+        _ => "fence",
     }
 }
 
@@ -103,7 +114,7 @@ mod tests {
             heavy();
         }
         let byte = AtomicU8::new(1);
-        publish(&byte, 7);
-        assert_eq!(byte.load(Ordering::SeqCst), 7);
+        let seen = publish(&byte, 7, &AtomicU8::new(3));
+        assert_eq!((byte.into_inner(), seen), (7, 3));
     }
 }

@@ -21,22 +21,20 @@
 //! * a sequentially consistent store (`strong.rs`), on processors where that is
 //!   no more than a store (AArch64), and on systems without `membarrier`.
 //!
-//! The load after a [`publish`] and the announcement before a [`heavy`] must be
-//! [`SeqCst`](Ordering::SeqCst), which the third way needs and which costs
-//! nothing in the others.
+//! The announcement before a [`heavy`] must be [`SeqCst`](Ordering::SeqCst),
+//! which the third way needs and which costs nothing in the others.
 //!
 //! # What the model checker proves, and what not
 //!
-//! loom knows no `membarrier` and treats sequentially consistent loads and
-//! stores as acquire and release. Under `cfg(loom)` both `publish` and `heavy`
-//! are therefore real fences in the thread that calls them (`loom.rs`). That
-//! proves the protocols above them under the assumption that the light and the
-//! heavy side together act like two fences. The assumption itself is what
-//! `membarrier(2)` documents: a full barrier on every running thread of the
-//! process between the start and the end of the call; a thread that does not
-//! run has passed through the scheduler's barrier. What stays unproved is the
-//! kernel's part, and that the compiler keeps the light side's two instructions
-//! in order, for which the compiler fence is there.
+//! loom knows no `membarrier`. `loom.rs` therefore models what its manual page
+//! promises: a look may overtake the store before it, as long as no heavy fence
+//! comes between the two. The protocols are proved under that promise, and
+//! without it, with a real fence, for the systems of `strong.rs`. What stays
+//! unproved is the promise itself: that the kernel makes every running thread of
+//! the process pass a full barrier between the start and the end of the call, a
+//! thread that does not run having passed the scheduler's; and that the compiler
+//! keeps the light side's two instructions in order, for which the compiler fence
+//! is there.
 
 use blitz_futex::atomic::{Ordering, fence};
 

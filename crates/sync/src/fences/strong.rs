@@ -3,10 +3,11 @@
 
 use blitz_futex::atomic::{AtomicU8, Ordering, fence};
 
-/// Stores `value`, ordered before any later sequentially consistent load.
+/// Stores `value`, then looks at `look`.
 #[inline]
-pub(crate) fn publish(byte: &AtomicU8, value: u8) {
+pub(crate) fn publish(byte: &AtomicU8, value: u8, look: &AtomicU8) -> u8 {
     byte.store(value, Ordering::SeqCst);
+    look.load(Ordering::SeqCst)
 }
 
 /// Orders everything before it before everything after it.

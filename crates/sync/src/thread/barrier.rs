@@ -5,8 +5,9 @@
 //! Arrivals are counted in `rounds.rs`: any number of threads may take turns, and
 //! one may be in the next round while others still leave the last.
 //!
-//! `bed` is the word that threads sleep on. It is even while nobody sleeps.
-//! Making it odd announces a sleeper. The last thread of a round, having begun
+//! `bed` is the word that threads sleep on. While somebody sleeps it is odd:
+//! making it odd announces a sleeper. (One who then need not sleep leaves it odd,
+//! which costs a wake that reaches nobody.) The last thread of a round, having begun
 //! the next one, looks at `bed`; if it is odd it makes it the next even number
 //! and wakes everybody.
 //!

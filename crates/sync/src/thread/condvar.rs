@@ -177,9 +177,16 @@ impl Condvar {
         deadline: Option<Instant>,
     ) -> WaitTimeoutResult {
         let node = Node::new(1);
-        // SAFETY: the node is not moved, and `sleep` returns before it goes.
+        // SAFETY: the node is not moved, and before it goes `sleep` returns or
+        // `leave` unlinks it.
         unsafe { self.waiters.join(&node) };
-        let notified = MutexGuard::unlocked(guard, || self.waiters.sleep(&node, deadline));
+        // For a mutex that is not ours and panics while it is released.
+        let leave = Leave(&self.waiters, &node);
+        let notified = MutexGuard::unlocked(guard, || {
+            let notified = self.waiters.sleep(&node, deadline);
+            std::mem::forget(leave);
+            notified
+        });
         WaitTimeoutResult(!notified)
     }
 
@@ -199,6 +206,15 @@ impl Condvar {
             result = self.wait_inner(guard, deadline);
         }
         WaitTimeoutResult(result.timed_out() && condition(guard))
+    }
+}
+
+/// Takes a node out of the queue when it is dropped.
+struct Leave<'a>(&'a WaitQueue, &'a Node);
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        self.0.sleep(self.1, Some(Instant::now()));
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! # States
 //!
-//! The word is split into bytes (see [`SplitWord`]); two are used.
+//! The word is split into bytes (see [`SplitWord`]).
 //!
 //! `hold` says who has the lock:
 //!
@@ -11,14 +11,19 @@
 //! * anything above: an owner. A mutex only knows [`HELD`]; a reader-writer
 //!   lock gives its owners two weaker forms, which let readers in.
 //!
-//! `queue` says what a release has to do:
+//! `queue` says what a release has to do; zero means nothing:
 //!
-//! * bit [`OWED`]: some thread sleeps, or is about to, and nobody has been woken
-//!   on its behalf yet.
-//! * bit [`READERS`]: the same for the readers of a reader-writer lock, which
-//!   are all woken at once.
-//! * the rest, in units of [`STARVING`]: how many threads have waited for longer
-//!   than [`FAIR_AFTER`].
+//! * [`SPELL`]: threads have slept for the lock not long ago, and a release must
+//!   look carefully.
+//! * [`OWED`]: some thread sleeps, or is about to, and nobody has been woken on
+//!   its behalf yet.
+//! * [`READERS`]: the same for the readers of a reader-writer lock, which are all
+//!   woken at once.
+//! * [`COMING`]: a thread is about to set one of these two. The spell must not
+//!   end before, or a busy owner would end it faster than the thread can speak.
+//!
+//! `starving` counts the threads that have waited for longer than
+//! [`FAIR_AFTER`], and `calm` the releases since somebody last slept.
 //!
 //! # Moves
 //!
@@ -28,40 +33,52 @@
 //! the two bytes apart: the store can not wipe out an announcement.
 //!
 //! A thread that finds the lock taken tries for a while (`spin.rs`), then
-//! *announces* by setting `OWED`, passes the heavy fence if it was the one who
-//! set it, *looks* at `hold` again, and sleeps as long as both bytes are what it
-//! saw.
+//! *announces* itself: it sets `SPELL`, passes the heavy fence if it was the one
+//! who set it, then sets `OWED`, *looks* at `hold` again, and sleeps as long as
+//! all bytes are what it saw. So the heavy fence is paid once for a spell of
+//! contention, and not once for a sleep; during a spell, releases fence for
+//! themselves (`pay`). A release that finds nobody asleep counts itself in
+//! `calm`, and the one that brings the count to [`CALM`] ends the spell.
 //!
-//! A release that sees `OWED` clears it and wakes one thread (`pay`). The
-//! woken one is now in charge: when it gets the lock it sets `OWED` again, since
-//! others may sleep, and its own release will look; when it does not get the
-//! lock it announces again; when it gives up it passes the debt on. In between
-//! releases are as cheap as if nobody waited, however many do.
+//! A release that sees `OWED` clears it and wakes one thread. The woken one is
+//! now in charge: when it gets the lock it sets `OWED` again, since others may
+//! sleep, and its own release will look; when it does not get the lock it
+//! announces again; when it gives up it passes the debt on. In between, nobody
+//! is woken, however many sleep.
 //!
 //! # No wake-up is lost
 //!
-//! Let S sleep. It set `OWED` or found it set, and `hold` was taken when it
-//! looked and still when the system compared the bytes.
+//! Let S sleep. It set `OWED` or found it set while `SPELL` was set, and `hold`
+//! was taken when it looked and still when the system compared the bytes.
 //!
-//! *S set `OWED`.* Its heavy fence splits all releases: those whose store of
-//! `FREE` was visible to S's look, and those whose look at `queue` sees `OWED`.
-//! S saw the lock taken, so the current owner's release is of the second kind.
-//! It clears the bit and wakes; if that happens before S is asleep, the bytes
-//! are not what S saw and S does not sleep.
+//! *`SPELL` had been set for long.* Then the owner's release sees it, fences, and
+//! looks at `queue` again. S fenced between its `OWED` and its look. So S saw the
+//! release, or the release sees `OWED`, clears it, and wakes; if that happens
+//! before S is asleep, the bytes are not what S saw and S does not sleep.
 //!
-//! *S found it set* by another waiter W, which has not been through its fence
-//! yet. The owner's release may be just between its store and its look, and have
-//! missed the bit. Then W's look, after W's fence, finds the lock free: W takes
-//! it, and W's own release sees the bit; or another thread got it first, whose
-//! release is of the second kind; or W gives up, and looks again as a release
-//! does ([`Exclusive::give_up`]).
+//! *S set `SPELL`.* Its heavy fence splits all releases: those whose store of
+//! `FREE` was visible to S's look, and those whose look at `queue` sees `SPELL`.
+//! S saw the lock taken, so the owner's release is of the second kind.
 //!
-//! *S found it set by an owner* that had slept. That owner's release sees its
+//! *S found `SPELL` set* by a waiter W, which has not been through its heavy
+//! fence yet. A release, or a step down to a state that lets readers in, may be
+//! just between its store and its look, and have missed all bits. After its
+//! fence W sees that store and does what the other would have done.
+//!
+//! *The spell is ended* by an exchange of exactly `SPELL` for zero. That fails
+//! once `OWED` is set; and who sets `OWED` and finds that `SPELL` has gone in the
+//! meantime begins again.
+//!
+//! *S found `OWED` set by an owner* that had slept. That owner's release sees its
 //! own store.
 //!
 //! A release that sees `OWED` but finds the lock taken again leaves the bit
-//! alone: the new owner got the lock after the bit was set, or within the fence
-//! of the one who sets it, so its release will see it.
+//! alone: the new owner's release will see it, by the same argument.
+//!
+//! The four bytes are compared one by one where the system has no such thing.
+//! That is enough: `hold` goes through `FREE` without a wake only while `OWED` is
+//! clear, `OWED` is cleared only by who wakes, and a stale count in the other
+//! two bytes decides nothing.
 //!
 //! # Fairness
 //!
@@ -75,11 +92,15 @@
 //! lock after `FAIR_AFTER`, plus one hand-over and one turn of each thread that
 //! was queued before it.
 //!
-//! No offer is left lying: while the count is above zero, the thread that counts
-//! itself is asleep (and may be the one that is woken) or on its way to a look
-//! at `hold`, and takes the offer there; when it gives up instead, it withdraws
-//! it. When the count is zero anybody may take an offer. Whoever sleeps beside an
-//! offer wakes up by himself after `FAIR_AFTER`, and may take it then.
+//! A starving thread is counted as awake or as asleep. While one is awake, it
+//! spins, and the offer reaches it in no time; nobody need be woken for it.
+//!
+//! No offer is left lying. It is made because of a starving thread, or, in a fair
+//! release, to one that the system has said it woke. Either is in `lock_slow` and
+//! looks at `hold` again before it sleeps, and takes the offer there; when it
+//! gives up instead, it withdraws it. Who makes an offer to the starving looks
+//! again whether there still are any. On systems that do not say whom they woke,
+//! a fair release withdraws its offer, and is only a release.
 //!
 //! # Sources
 //!
@@ -89,8 +110,8 @@
 
 use std::time::{Duration, Instant};
 
-use blitz_futex::atomic::{AtomicU8, Ordering};
-use blitz_futex::{SplitWord, WaitResult};
+use blitz_futex::atomic::{AtomicU8, Ordering, fence};
+use blitz_futex::{Group, SplitWord, WaitResult};
 
 use crate::deadline;
 use crate::fences;
@@ -109,17 +130,34 @@ pub const DRAINING: u8 = 3;
 /// It is owned by one thread alone.
 pub const HELD: u8 = 4;
 
+/// Releases look carefully.
+const SPELL: u8 = 1;
 /// A thread sleeps for ownership, and nobody has been woken on its behalf.
-const OWED: u8 = 1;
+const OWED: u8 = 2;
 /// Readers sleep.
-const READERS: u8 = 2;
-/// One thread that has waited too long.
-const STARVING: u8 = 4;
-/// As many as can be counted.
-const ALL_STARVING: u8 = 63 * STARVING;
+const READERS: u8 = 4;
+/// A thread is about to say that it sleeps; the spell must not end before.
+const COMING: u8 = 8;
+
+const BOTH: u8 = OWED | READERS;
+
+/// Those who sleep for ownership, as the futex knows them.
+const OWNERS: Group = Group::First;
+/// Those who sleep as readers.
+const SHARERS: Group = Group::Second;
+
+/// In `starving`: one thread that has waited too long, and sleeps.
+const ASLEEP: u8 = 1;
+/// In `starving`: one thread that has waited too long, and is awake.
+const AWAKE: u8 = 16;
+
+/// After how many releases without a sleeper a spell of contention is over. A
+/// spell costs each of them a fence, ending it too early costs a heavy fence:
+/// about a hundred times as much, on both sides.
+const CALM: u8 = 128;
 
 /// How long a thread waits before the lock is handed to it in turn.
-pub const FAIR_AFTER: Duration = Duration::from_millis(1);
+pub const FAIR_AFTER: Duration = Duration::from_millis(4);
 
 /// See the head of this file.
 pub struct Exclusive {
@@ -132,8 +170,8 @@ struct Waiter {
     fair_at: Instant,
     /// It may have been woken in place of others, and may take offers.
     slept: bool,
-    /// It is counted in `queue`.
-    starving: bool,
+    /// How it is counted in `starving`: not, as [`AWAKE`] or as [`ASLEEP`].
+    starving: u8,
 }
 
 impl Exclusive {
@@ -155,6 +193,14 @@ impl Exclusive {
         self.word.byte(1)
     }
 
+    fn starving(&self) -> &AtomicU8 {
+        self.word.byte(2)
+    }
+
+    fn calm(&self) -> &AtomicU8 {
+        self.word.byte(3)
+    }
+
     /// Whether it is owned or on offer.
     pub fn is_held(&self) -> bool {
         self.hold().load(Ordering::Relaxed) != FREE
@@ -162,13 +208,13 @@ impl Exclusive {
 
     /// Whether a release would have to wake somebody.
     pub fn is_awaited(&self) -> bool {
-        self.queue().load(Ordering::Relaxed) != 0
+        self.queue().load(Ordering::Relaxed) & (OWED | READERS) != 0
     }
 
     /// Takes it if it is free, as `state`.
     #[inline]
     pub fn try_lock(&self, state: u8) -> bool {
-        self.take(FREE, state) || self.try_lock_offered(state)
+        self.take(FREE, state)
     }
 
     /// Takes it as `state`; waits until then.
@@ -188,8 +234,7 @@ impl Exclusive {
     /// Releases it.
     #[inline]
     pub fn unlock(&self) {
-        fences::publish(self.hold(), FREE);
-        if self.queue().load(Ordering::SeqCst) != 0 {
+        if fences::publish(self.hold(), FREE, self.queue()) != 0 {
             self.pay();
         }
     }
@@ -199,10 +244,8 @@ impl Exclusive {
         if self.queue().load(Ordering::SeqCst) & OWED == 0 {
             return self.unlock();
         }
-        fences::publish(self.hold(), OFFERED);
-        if self.queue().load(Ordering::SeqCst) & READERS != 0 {
-            self.wake_readers();
-        }
+        fences::publish(self.hold(), OFFERED, self.queue());
+        self.wake_readers_if_any();
         if !self.wake_one() {
             self.withdraw_offer();
         }
@@ -210,41 +253,36 @@ impl Exclusive {
 
     /// Lets readers in, but nobody else, by going from `HELD` to `state`.
     pub fn weaken(&self, state: u8) {
-        fences::publish(self.hold(), state);
-        if self.queue().load(Ordering::SeqCst) & READERS != 0 {
-            self.wake_readers();
+        if fences::publish(self.hold(), state, self.queue()) != 0 {
+            self.wake_readers_if_any();
         }
     }
 
     #[inline]
     fn take(&self, from: u8, state: u8) -> bool {
         self.hold()
-            .compare_exchange(from, state, Ordering::SeqCst, Ordering::Relaxed)
+            .compare_exchange(from, state, Ordering::SeqCst, Ordering::SeqCst)
             .is_ok()
-    }
-
-    #[cold]
-    fn try_lock_offered(&self, state: u8) -> bool {
-        let nobody_starves = self.queue().load(Ordering::SeqCst) < STARVING;
-        nobody_starves && self.take(OFFERED, state)
     }
 
     #[cold]
     fn lock_slow(&self, state: u8, deadline: Option<Instant>) -> bool {
         if deadline::is_past(deadline) {
-            return self.try_lock_offered(state);
+            return false;
         }
         let mut waiter = Waiter::new();
         loop {
             if self.spin(state, &waiter) {
                 return self.acquired(&waiter);
             }
-            let (hold, queue) = self.announce();
-            if waiter.may_take(hold, queue) {
+            self.starve_asleep(&mut waiter);
+            let seen = self.announce();
+            let hold = seen[0];
+            if waiter.may_take(hold) {
                 if self.take(hold, state) {
                     return self.acquired(&waiter);
                 }
-            } else if !self.sleep(hold, queue, &mut waiter, deadline) {
+            } else if !self.sleep(seen, &mut waiter, deadline) {
                 return self.give_up(&waiter);
             }
         }
@@ -252,53 +290,94 @@ impl Exclusive {
 
     /// Tries for a while, unless others have tried for too long.
     fn spin(&self, state: u8, waiter: &Waiter) -> bool {
-        let mut spin = Spin::new();
+        let mut spin = match waiter.slept {
+            false => Spin::new(),
+            true => Spin::yielding(),
+        };
         while spin.turn() {
             let hold = self.hold().load(Ordering::Relaxed);
-            let queue = self.queue().load(Ordering::Relaxed);
-            if waiter.may_take(hold, queue) {
+            if !waiter.may_take(hold) {
+                if !waiter.slept && self.starving().load(Ordering::Relaxed) != 0 {
+                    return false;
+                }
+                spin.is_taken();
+            } else if hold == OFFERED || spin.may_take() {
                 if self.take(hold, state) {
                     return true;
                 }
-            } else if queue >= STARVING && !waiter.slept {
-                return false;
+                spin.is_taken();
             }
         }
         false
     }
 
-    /// Makes the next release wake somebody. The two bytes as they are then.
-    fn announce(&self) -> (u8, u8) {
-        let queue = self.queue().fetch_or(OWED, Ordering::SeqCst);
-        if queue & OWED == 0 {
-            fences::heavy();
+    /// Makes releases look for one who sleeps. The bytes as they are then.
+    fn announce(&self) -> [u8; 4] {
+        let queue = self.announce_as(OWED);
+        [
+            self.hold().load(Ordering::SeqCst),
+            queue,
+            self.starving().load(Ordering::SeqCst),
+            self.calm().load(Ordering::SeqCst),
+        ]
+    }
+
+    /// Sets `who` in `queue`, within a spell. What `queue` is then.
+    fn announce_as(&self, who: u8) -> u8 {
+        loop {
+            let queue = self.queue().fetch_or(SPELL | COMING, Ordering::SeqCst);
+            if queue & SPELL == 0 {
+                fences::heavy();
+                // Others may have found the bit set and gone to sleep before the
+                // fence, on what `hold` is no more: do what the release missed.
+                self.wake_readers_if_any();
+                self.pay();
+            }
+            let queue = self.queue().fetch_or(who, Ordering::SeqCst);
+            if queue & SPELL != 0 {
+                fences::after_rmw();
+                return queue | who;
+            }
         }
-        (self.hold().load(Ordering::SeqCst), queue | OWED)
     }
 
     /// Sleeps as long as the bytes are these. `false` when the deadline passed.
-    fn sleep(&self, hold: u8, queue: u8, waiter: &mut Waiter, deadline: Option<Instant>) -> bool {
+    fn sleep(&self, seen: [u8; 4], waiter: &mut Waiter, deadline: Option<Instant>) -> bool {
         let until = waiter.until(deadline);
-        let result = self.word.wait_until([hold, queue, 0, 0], until);
+        let result = self.word.wait_in_group(OWNERS, seen, until);
         if result == WaitResult::TimedOut && until == deadline {
             return false;
         }
         waiter.slept = true;
-        if !waiter.starving && (result == WaitResult::TimedOut || waiter.is_late()) {
-            self.count_starving(waiter);
+        if waiter.starving == 0 && (result == WaitResult::TimedOut || waiter.is_late()) {
+            self.starve_awake(waiter);
         }
         true
     }
 
-    /// Counts the waiter as starving. If the count has no room, so many others
-    /// starve that offers are being made anyway; it tries again later.
-    fn count_starving(&self, waiter: &mut Waiter) {
-        let one_more = |queue: u8| (queue < ALL_STARVING).then(|| queue + STARVING);
-        waiter.starving = self
-            .queue()
-            .fetch_update(Ordering::SeqCst, Ordering::Relaxed, one_more)
-            .is_ok();
+    /// Counts the waiter as starving, so that the next release offers it the
+    /// lock while it is awake. If the count has no room, so many others starve
+    /// that offers are being made anyway; it tries again later.
+    fn starve_awake(&self, waiter: &mut Waiter) {
+        let counted = self
+            .starving()
+            .fetch_update(Ordering::SeqCst, Ordering::Relaxed, |count| {
+                (count / AWAKE + count % AWAKE < 15).then_some(count + AWAKE)
+            });
         waiter.fair_at = deadline::now() + FAIR_AFTER;
+        if counted.is_ok() {
+            waiter.starving = AWAKE;
+            self.announce_as(SPELL);
+        }
+    }
+
+    /// A starving waiter is about to sleep: from now on, who offers the lock has
+    /// to wake somebody.
+    fn starve_asleep(&self, waiter: &mut Waiter) {
+        if waiter.starving == AWAKE {
+            self.starving().fetch_sub(AWAKE - ASLEEP, Ordering::SeqCst);
+            waiter.starving = ASLEEP;
+        }
     }
 
     /// The lock is ours after a wait. Others may sleep whom nobody will wake.
@@ -306,8 +385,8 @@ impl Exclusive {
         if waiter.slept && !active(Mutant::ExclusiveForgetsOthers) {
             self.queue().fetch_or(OWED, Ordering::SeqCst);
         }
-        if waiter.starving {
-            self.queue().fetch_sub(STARVING, Ordering::SeqCst);
+        if waiter.starving != 0 {
+            self.starving().fetch_sub(waiter.starving, Ordering::SeqCst);
         }
         true
     }
@@ -316,8 +395,8 @@ impl Exclusive {
     /// on some systems a thread whose time is up may have been woken all the
     /// same, in place of another. So announce, and do what a release does.
     fn give_up(&self, waiter: &Waiter) -> bool {
-        if waiter.starving {
-            self.queue().fetch_sub(STARVING, Ordering::SeqCst);
+        if waiter.starving != 0 {
+            self.starving().fetch_sub(waiter.starving, Ordering::SeqCst);
         }
         self.announce();
         self.withdraw_offer();
@@ -327,10 +406,7 @@ impl Exclusive {
     /// Makes an offer that may have nobody to take it a free lock.
     fn withdraw_offer(&self) {
         self.take(OFFERED, FREE);
-        fences::after_rmw();
-        if self.queue().load(Ordering::SeqCst) != 0 {
-            self.pay();
-        }
+        self.pay();
     }
 
     /// Does what the queue asks of a release. The lock has been released; if
@@ -338,25 +414,46 @@ impl Exclusive {
     /// lets readers in.
     #[cold]
     fn pay(&self) {
-        let hold = self.hold().load(Ordering::SeqCst);
+        if !active(Mutant::NoFenceInSpell) {
+            fence(Ordering::SeqCst);
+        }
         let queue = self.queue().load(Ordering::SeqCst);
-        if hold <= UPGRADABLE && queue & READERS != 0 {
+        let starving = self.starving().load(Ordering::SeqCst);
+        if queue & (OWED | READERS) == 0 && starving < AWAKE {
+            return self.calm_down(queue);
+        }
+        let hold = self.hold().load(Ordering::SeqCst);
+        if queue & READERS != 0 && hold <= UPGRADABLE {
             self.wake_readers();
         }
-        if hold != FREE || queue >= STARVING && !self.offer() {
+        if hold != FREE || starving != 0 && !self.offer() {
             return;
         }
-        self.wake_one();
+        if starving < AWAKE {
+            self.wake_one();
+        }
     }
 
-    /// Keeps a free lock for those who have slept. `false` if it is taken.
+    /// Nobody sleeps. Ends the spell if it has been like that for long.
+    fn calm_down(&self, queue: u8) {
+        let calm = self.calm().load(Ordering::Relaxed) + 1;
+        self.calm().store(calm % CALM, Ordering::Relaxed);
+        if calm == CALM && queue == SPELL {
+            let _ = self
+                .queue()
+                .compare_exchange(SPELL, 0, Ordering::SeqCst, Ordering::Relaxed);
+        }
+    }
+
+    /// Keeps a free lock for those who have slept. `false` if it is not free any
+    /// more.
     fn offer(&self) -> bool {
         if !self.take(FREE, OFFERED) {
             return false;
         }
         // The last of the starving may have given up before he saw the offer.
         fences::after_rmw();
-        if self.queue().load(Ordering::SeqCst) < STARVING {
+        if self.starving().load(Ordering::SeqCst) == 0 {
             self.take(OFFERED, FREE);
         }
         true
@@ -364,31 +461,42 @@ impl Exclusive {
 
     /// Wakes one thread if that is owed. `false` when there was none to wake.
     fn wake_one(&self) -> bool {
-        let queue = self.queue().fetch_and(!OWED, Ordering::SeqCst);
-        queue & OWED != 0 && SplitWord::wake_one(&self.word) != 0
+        self.calm().store(0, Ordering::Relaxed);
+        let queue = self.queue().fetch_and(!(OWED | COMING), Ordering::SeqCst);
+        match queue & (OWED | READERS) {
+            OWED => SplitWord::wake_one(&self.word) != 0,
+            BOTH => SplitWord::wake_group(&self.word, OWNERS, 1) != 0,
+            _ => false,
+        }
     }
 
     /// Sleeps as a reader as long as `hold` is `state`.
     pub fn sleep_as_reader(&self, state: u8, deadline: Option<Instant>) -> WaitResult {
-        let queue = self.queue().fetch_or(READERS, Ordering::SeqCst);
-        if queue & READERS == 0 {
-            fences::heavy();
-            if self.hold().load(Ordering::SeqCst) != state {
-                // Other readers may have found the bit set and gone to sleep
-                // before our fence, and the release missed it.
-                self.wake_readers();
-                return WaitResult::ValueChanged;
-            }
+        let queue = self.announce_as(READERS);
+        let hold = self.hold().load(Ordering::SeqCst);
+        if hold != state {
+            return WaitResult::ValueChanged;
         }
-        let expected = [state, queue | READERS, 0, 0];
-        self.word.wait_until(expected, deadline)
+        let starving = self.starving().load(Ordering::SeqCst);
+        let calm = self.calm().load(Ordering::SeqCst);
+        self.word
+            .wait_in_group(SHARERS, [hold, queue, starving, calm], deadline)
     }
 
-    /// Wakes all readers, and with them the threads that sleep beside them.
+    /// Wakes all readers.
+    fn wake_readers(&self) {
+        self.calm().store(0, Ordering::Relaxed);
+        self.queue()
+            .fetch_and(!(READERS | COMING), Ordering::SeqCst);
+        SplitWord::wake_group(&self.word, SHARERS, usize::MAX);
+    }
+
     #[cold]
-    pub fn wake_readers(&self) {
-        self.queue().fetch_and(!READERS, Ordering::SeqCst);
-        SplitWord::wake_all(&self.word);
+    fn wake_readers_if_any(&self) {
+        fence(Ordering::SeqCst);
+        if self.queue().load(Ordering::SeqCst) & READERS != 0 {
+            self.wake_readers();
+        }
     }
 }
 
@@ -397,18 +505,18 @@ impl Waiter {
         Self {
             fair_at: deadline::now() + FAIR_AFTER,
             slept: false,
-            starving: false,
+            starving: 0,
         }
     }
 
-    fn may_take(&self, hold: u8, queue: u8) -> bool {
-        hold == FREE || hold == OFFERED && (self.slept || queue < STARVING)
+    fn may_take(&self, hold: u8) -> bool {
+        hold == FREE || hold == OFFERED && self.slept
     }
 
     /// When to wake up without being woken.
     fn until(&self, deadline: Option<Instant>) -> Option<Instant> {
         match deadline {
-            _ if self.starving => deadline,
+            _ if self.starving != 0 => deadline,
             Some(deadline) => Some(deadline.min(self.fair_at)),
             None => Some(self.fair_at),
         }

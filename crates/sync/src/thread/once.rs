@@ -520,13 +520,14 @@ impl Once {
     /// Leaves `RUNNING`, and wakes those who slept on it. For the claimant.
     #[inline]
     fn publish(&self, outcome: u8) {
-        if mutant::active(Mutant::OnceRelaxedPublish) {
+        let sleepers = if mutant::active(Mutant::OnceRelaxedPublish) {
             self.state_byte().store(outcome, Ordering::Relaxed);
+            self.sleepers_byte().load(Ordering::SeqCst)
         } else {
-            fences::publish(self.state_byte(), outcome);
-        }
+            fences::publish(self.state_byte(), outcome, self.sleepers_byte())
+        };
         let is_silent = outcome == POISONED && mutant::active(Mutant::OnceSilentPoison);
-        if self.sleepers_byte().load(Ordering::SeqCst) != 0 && !is_silent {
+        if sleepers != 0 && !is_silent {
             wake_sleepers(&self.word);
         }
     }

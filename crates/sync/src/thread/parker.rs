@@ -34,7 +34,6 @@
 
 use std::cell::Cell;
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -76,18 +75,12 @@ pub struct Parker {
     unparker: Unparker,
     /// The count of tokens when the last one was taken.
     seen: Cell<u64>,
-    /// Only one thread at a time may park.
-    not_sync: PhantomData<*const ()>,
 }
 
 /// Hands a token to the thread of a [`Parker`].
 pub struct Unparker {
     inner: Arc<Inner>,
 }
-
-// SAFETY: the raw pointer is not there; it only forbids two threads to park at
-// once. A parker may be given to another thread.
-unsafe impl Send for Parker {}
 
 impl Parker {
     /// A parker without a token.
@@ -102,7 +95,6 @@ impl Parker {
                 inner: Arc::new(inner),
             },
             seen: Cell::new(0),
-            not_sync: PhantomData,
         }
     }
 
@@ -159,29 +151,39 @@ impl Parker {
                 return true;
             }
         }
-        self.unparker.inner.sleep(self.seen.get(), deadline);
-        self.take()
+        loop {
+            let in_time = self.unparker.inner.sleep(self.seen.get(), deadline);
+            if self.take() {
+                return true;
+            }
+            // An unparker whose token we took long ago may have woken us only
+            // now: then the time is not up, and we sleep again.
+            if !in_time {
+                return false;
+            }
+        }
     }
 }
 
 impl Inner {
-    /// Sleeps as long as `tokens` is what the thread has `seen`.
-    fn sleep(&self, seen: u64, deadline: Option<Instant>) {
+    /// Sleeps as long as `tokens` is what the thread has `seen`. `false` when the
+    /// deadline has passed.
+    fn sleep(&self, seen: u64, deadline: Option<Instant>) -> bool {
         let asleep = seen | ASLEEP;
         let announced =
             self.tokens
                 .compare_exchange(seen, asleep, Ordering::Relaxed, Ordering::Relaxed);
         if announced.is_err() {
-            return;
+            return true;
         }
         loop {
             let bed = self.bed.load(Ordering::Acquire);
             if self.tokens.load(Ordering::Relaxed) & ASLEEP == 0 {
-                return;
+                return true;
             }
             if wait_until(&self.bed, bed, deadline) == WaitResult::TimedOut {
                 self.tokens.fetch_and(!ASLEEP, Ordering::Relaxed);
-                return;
+                return false;
             }
         }
     }

@@ -23,8 +23,8 @@ pub struct RawRwLock(Shared);
 /// **Fairness.** A writer that waits keeps new readers out, so readers cannot
 /// starve it; for the same reason a thread that already reads must use
 /// [`read_recursive`](lock_api::RwLock::read_recursive) to read again, or it may
-/// wait for a writer that waits for it. A reader that has waited for a
-/// millisecond is let in before the next writer. Writers are as fair to each
+/// wait for a writer that waits for it. A reader that has waited for four
+/// milliseconds is let in before the next writer. Writers are as fair to each
 /// other as the threads of a [`Mutex`](super::Mutex).
 ///
 /// A `try_` form may also fail because another thread tries at the same moment.

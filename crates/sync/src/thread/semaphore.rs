@@ -31,8 +31,8 @@
 //! # No wake-up is lost
 //!
 //! Flag and permits are one word, so whoever sets `OWED` sees all releases that
-//! will not see it, and there is no second word to look at. `OWED` is clear only
-//! while a signalled thread is on its way, or nobody sleeps. All changes of the
+//! will not see it, and there is no second word to look at. While threads sleep,
+//! `OWED` is clear only if a signalled one is on its way. All changes of the
 //! queue and all signals happen under the lock.
 //!
 //! Threads that want different amounts do not stand in each other's way: a
@@ -50,7 +50,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use blitz_futex::atomic::{AtomicUsize, Ordering};
+use blitz_futex::atomic::{AtomicUsize, Ordering, fence};
 
 use super::exclusive::FAIR_AFTER;
 use crate::deadline;
@@ -78,8 +78,9 @@ const PERMIT: usize = 8;
 /// It allocates nothing.
 ///
 /// **Fairness.** A thread that arrives may overtake those who wait, and a wish
-/// that fits one that does not; who has waited for a millisecond is served in
-/// turn.
+/// that fits one that does not; who has waited for four milliseconds is served in
+/// turn. A thread that waits for more permits than there will ever be therefore
+/// keeps everybody else waiting: give it a deadline.
 ///
 /// ```
 /// use blitz_sync::thread::Semaphore;
@@ -390,10 +391,9 @@ impl Semaphore {
         let state = self.state.load(Ordering::Relaxed);
         // The flags are below the permits, so this compares the permits.
         let enough = state >= n.saturating_mul(PERMIT);
-        if enough && state & (CLOSED | unless) == 0 {
-            if self.exchange(state, state - n * PERMIT).is_ok() {
-                return Taken::Yes;
-            }
+        let allowed = enough && state & (CLOSED | unless) == 0;
+        if allowed && self.exchange(state, state - n * PERMIT).is_ok() {
+            return Taken::Yes;
         }
         self.take_again(n, unless)
     }
@@ -403,6 +403,8 @@ impl Semaphore {
         let mut state = self.state.load(Ordering::Relaxed);
         loop {
             if state & CLOSED != 0 {
+                // What was done before closing is visible to who is told of it.
+                fence(Ordering::Acquire);
                 return Taken::Closed;
             }
             if state & unless != 0 || state / PERMIT < n {
@@ -416,23 +418,19 @@ impl Semaphore {
     }
 
     /// Takes permits back. There is room for them, unless somebody has added
-    /// permits in their place.
+    /// others in their place.
     #[inline]
     fn give_back(&self, n: usize) {
-        let before = self.state.fetch_add(n * PERMIT, Ordering::AcqRel);
-        if before & OWED != 0 || before > usize::MAX - n * PERMIT {
-            self.give_back_slow(before, n);
+        let state = self.state.load(Ordering::Relaxed);
+        let easy = state & OWED == 0 && n <= Self::MAX_PERMITS - state / PERMIT;
+        if !(easy && self.exchange(state, state + n * PERMIT).is_ok()) {
+            self.give_back_slow(n);
         }
     }
 
     #[cold]
-    fn give_back_slow(&self, before: usize, n: usize) {
-        if before > usize::MAX - n * PERMIT {
-            // The count has gone through zero; taking it back makes it right.
-            self.state.fetch_sub(n * PERMIT, Ordering::AcqRel);
-            panic!("{}", OverRelease(()));
-        }
-        self.serve_queue();
+    fn give_back_slow(&self, n: usize) {
+        self.add_permits(n);
     }
 
     #[inline]
@@ -564,7 +562,7 @@ impl Semaphore {
         let mut state = self.state.fetch_and(!OWED, Ordering::AcqRel);
         while !self.signal_who_fits(list, state) && list.iter().next().is_some() {
             let now = self.state.fetch_or(OWED, Ordering::AcqRel);
-            if now / PERMIT <= state / PERMIT {
+            if now / PERMIT <= state / PERMIT || active(Mutant::SemaphoreServesOnce) {
                 return;
             }
             self.state.fetch_and(!OWED, Ordering::AcqRel);

@@ -34,7 +34,9 @@
 //! waits for them. These are recursive readers, whose thread may already be
 //! inside, so that waiting for a writer that waits for them would never end; and
 //! readers that have waited for longer than [`FAIR_AFTER`], so that a stream of
-//! writers can not keep them out: the next writer finds them counted.
+//! writers can not keep them out: the next writer finds them counted. The late
+//! ones become residents only while `hold` is `HELD`. Else a stream of them could
+//! keep out the writer that drains.
 //!
 //! # No wake-up is lost
 //!
@@ -168,10 +170,9 @@ impl Shared {
         if deadline::is_past(deadline) {
             return false;
         }
-        let fair_at = deadline::now() + FAIR_AFTER;
-        let until = deadline.map_or(fair_at, |deadline| deadline.min(fair_at));
+        let mut fair_at = Some(deadline::now() + FAIR_AFTER);
+        let mut spin = Spin::new();
         loop {
-            let mut spin = Spin::new();
             while spin.turn() {
                 if self.is_open() && self.try_lock_shared() {
                     return true;
@@ -182,9 +183,21 @@ impl Shared {
                 if self.try_lock_shared() {
                     return true;
                 }
-            } else if self.exclusive.sleep_as_reader(hold, Some(until)) == WaitResult::TimedOut {
-                return Some(until) != deadline && self.lock_shared_resident(deadline);
+                continue;
             }
+            if hold == HELD && fair_at.is_none() {
+                return self.lock_shared_resident(deadline);
+            }
+            let until = [deadline, fair_at].into_iter().flatten().min();
+            let result = self.exclusive.sleep_as_reader(hold, until);
+            if result == WaitResult::TimedOut && until == deadline {
+                return false;
+            }
+            if result == WaitResult::TimedOut || deadline::is_past(fair_at) {
+                // Late. The writer that drains now may go first, no other.
+                fair_at = None;
+            }
+            spin = Spin::yielding();
         }
     }
 
@@ -248,7 +261,7 @@ impl Shared {
         if !self.exclusive.lock_until(HELD, deadline) {
             return false;
         }
-        self.is_empty() || self.drain(deadline) || self.give_up()
+        self.is_empty() || !deadline::is_past(deadline) && self.drain(deadline) || self.give_up()
     }
 
     /// Leaves as the writer.
@@ -345,7 +358,7 @@ impl Shared {
     /// `deadline`, and is the upgradable reader again if they do not leave.
     pub fn upgrade(&self, deadline: Option<Instant>) -> bool {
         self.exclusive.hold().swap(HELD, Ordering::SeqCst);
-        if self.is_empty() || self.drain(deadline) {
+        if self.is_empty() || !deadline::is_past(deadline) && self.drain(deadline) {
             return true;
         }
         self.exclusive.weaken(UPGRADABLE);

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use super::Semaphore;
 
 /// Permits of a [`Semaphore`]; gives them back when dropped.
+///
+/// Dropping it panics if they do not fit any more, because others were added in
+/// their place; see [`Semaphore::add_permits`].
 #[must_use = "permits go back at once when they are not kept"]
 #[derive(Debug)]
 pub struct SemaphorePermit<'a> {
@@ -28,22 +31,25 @@ impl<'a> SemaphorePermit<'a> {
     }
 
     /// Never gives the permits back: the semaphore has as many fewer.
-    pub fn forget(mut self) {
-        self.permits = 0;
+    pub fn forget(self) {
+        mem::forget(self);
     }
 
     /// Takes over the permits of `other`.
     ///
     /// # Panics
     ///
-    /// If they are of another semaphore.
+    /// If they are of another semaphore, or more together than a `u32` can count.
+    /// Both go back to the semaphore in their time.
     #[track_caller]
     pub fn merge(&mut self, mut other: Self) {
         assert!(
             std::ptr::eq(self.semaphore, other.semaphore),
             "merging permits from different semaphore instances"
         );
-        self.permits += mem::take(&mut other.permits);
+        let sum = self.permits.checked_add(other.permits);
+        self.permits = sum.expect("too many permits for one guard");
+        other.permits = 0;
     }
 
     /// Splits `n` permits off, if there are as many.
@@ -81,14 +87,17 @@ impl OwnedSemaphorePermit {
     ///
     /// # Panics
     ///
-    /// If they are of another semaphore.
+    /// If they are of another semaphore, or more together than a `u32` can count.
+    /// Both go back to the semaphore in their time.
     #[track_caller]
     pub fn merge(&mut self, mut other: Self) {
         assert!(
             Arc::ptr_eq(&self.semaphore, &other.semaphore),
             "merging permits from different semaphore instances"
         );
-        self.permits += mem::take(&mut other.permits);
+        let sum = self.permits.checked_add(other.permits);
+        self.permits = sum.expect("too many permits for one guard");
+        other.permits = 0;
     }
 
     /// Splits `n` permits off, if there are as many.
