@@ -55,7 +55,7 @@ impl Counter {
 
 /// Two threads beside the main one, which also takes the lock.
 fn three_threads() {
-    model(3, || {
+    model(2, || {
         let counter = Counter::new();
         let threads: Vec<_> = (0..2)
             .map(|_| {
@@ -72,7 +72,7 @@ fn three_threads() {
 }
 
 fn two_threads_twice() {
-    model(4, || {
+    model(3, || {
         let counter = Counter::new();
         let other = counter.clone();
         let thread = thread::spawn(move || {
@@ -88,7 +88,7 @@ fn two_threads_twice() {
 
 /// One waiter may run out of time at any moment, while another has none.
 fn a_waiter_gives_up() {
-    model(2, || {
+    model(1, || {
         let counter = Counter::new();
         counter.lock.lock(HELD);
         let hasty = {
@@ -116,7 +116,7 @@ fn a_waiter_gives_up() {
 
 /// Time passes at any moment, so sleepers begin to starve.
 fn starving() {
-    model(2, || {
+    model(1, || {
         let counter = Counter::new();
         counter.lock.lock(HELD);
         let threads: Vec<_> = (0..2)
@@ -137,7 +137,7 @@ fn starving() {
 }
 
 fn fair_release() {
-    model(3, || {
+    model(2, || {
         let counter = Counter::new();
         counter.lock.lock(HELD);
         let other = counter.clone();

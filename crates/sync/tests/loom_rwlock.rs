@@ -200,7 +200,7 @@ fn an_upgradable_reader_lets_readers_in() {
 /// A writer announces itself while the lock is downgraded; the reader that comes
 /// with it must not sleep through that.
 fn a_reader_beside_a_writer_that_announces() {
-    model(3, || {
+    model(2, || {
         let watched = Watched::new();
         watched.lock.lock_exclusive(None);
         let writer = spawn(&watched, Watched::write);

@@ -157,7 +157,7 @@ const AWAKE: u8 = 16;
 const CALM: u8 = 128;
 
 /// How long a thread waits before the lock is handed to it in turn.
-pub const FAIR_AFTER: Duration = Duration::from_millis(4);
+pub const FAIR_AFTER: Duration = Duration::from_millis(2);
 
 /// See the head of this file.
 pub struct Exclusive {
@@ -234,8 +234,43 @@ impl Exclusive {
     /// Releases it.
     #[inline]
     pub fn unlock(&self) {
+        if self.queue().load(Ordering::Relaxed) != 0 {
+            return self.unlock_in_spell();
+        }
         if fences::publish(self.hold(), FREE, self.queue()) != 0 {
             self.pay();
+        }
+    }
+
+    /// What can be done while the lock is still ours is done now: a lock that is
+    /// free during a system call goes to a thread that spins, and with it its
+    /// data, before we can take it again.
+    #[cold]
+    fn unlock_in_spell(&self) {
+        let starving = self.starving().load(Ordering::SeqCst);
+        let owed = self.queue().load(Ordering::SeqCst) & OWED != 0;
+        if starving >= AWAKE || starving != 0 && owed {
+            self.hold().swap(OFFERED, Ordering::SeqCst);
+            return self.after_offer(starving);
+        }
+        if owed {
+            self.wake_one();
+        }
+        if fences::publish(self.hold(), FREE, self.queue()) != 0 {
+            self.pay();
+        }
+    }
+
+    /// Wakes those who can use an offer that has just been made.
+    fn after_offer(&self, starving: u8) {
+        fences::after_rmw();
+        self.wake_readers_if_any();
+        if starving < AWAKE {
+            self.wake_one();
+        }
+        // The last of the starving may have given up before he saw the offer.
+        if self.starving().load(Ordering::SeqCst) == 0 {
+            self.withdraw_offer();
         }
     }
 
@@ -426,11 +461,13 @@ impl Exclusive {
         if queue & READERS != 0 && hold <= UPGRADABLE {
             self.wake_readers();
         }
-        if hold != FREE || starving != 0 && !self.offer() {
+        if hold != FREE {
             return;
         }
-        if starving < AWAKE {
+        if starving == 0 {
             self.wake_one();
+        } else if self.take(FREE, OFFERED) {
+            self.after_offer(starving);
         }
     }
 
@@ -443,20 +480,6 @@ impl Exclusive {
                 .queue()
                 .compare_exchange(SPELL, 0, Ordering::SeqCst, Ordering::Relaxed);
         }
-    }
-
-    /// Keeps a free lock for those who have slept. `false` if it is not free any
-    /// more.
-    fn offer(&self) -> bool {
-        if !self.take(FREE, OFFERED) {
-            return false;
-        }
-        // The last of the starving may have given up before he saw the offer.
-        fences::after_rmw();
-        if self.starving().load(Ordering::SeqCst) == 0 {
-            self.take(OFFERED, FREE);
-        }
-        true
     }
 
     /// Wakes one thread if that is owed. `false` when there was none to wake.

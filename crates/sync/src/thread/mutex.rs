@@ -17,9 +17,9 @@ pub struct RawMutex(Exclusive);
 /// held releases it.
 ///
 /// **Fairness.** A thread that arrives may overtake those who sleep, which keeps
-/// a busy lock fast. A thread that has waited for four milliseconds is served in
+/// a busy lock fast. A thread that has waited for two milliseconds is served in
 /// turn: from then on every release hands the lock over in the order of arrival,
-/// until all who waited that long have had it. A wait is thus bounded by four
+/// until all who waited that long have had it. A wait is thus bounded by two
 /// milliseconds plus, for each thread before it in the queue, the time it holds
 /// the lock and the time the system takes to wake it.
 /// [`MutexGuard::unlock_fair`] hands over at once.

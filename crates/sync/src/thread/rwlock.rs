@@ -23,7 +23,7 @@ pub struct RawRwLock(Shared);
 /// **Fairness.** A writer that waits keeps new readers out, so readers cannot
 /// starve it; for the same reason a thread that already reads must use
 /// [`read_recursive`](lock_api::RwLock::read_recursive) to read again, or it may
-/// wait for a writer that waits for it. A reader that has waited for four
+/// wait for a writer that waits for it. A reader that has waited for two
 /// milliseconds is let in before the next writer. Writers are as fair to each
 /// other as the threads of a [`Mutex`](super::Mutex).
 ///

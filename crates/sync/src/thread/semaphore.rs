@@ -78,7 +78,7 @@ const PERMIT: usize = 8;
 /// It allocates nothing.
 ///
 /// **Fairness.** A thread that arrives may overtake those who wait, and a wish
-/// that fits one that does not; who has waited for four milliseconds is served in
+/// that fits one that does not; who has waited for two milliseconds is served in
 /// turn. A thread that waits for more permits than there will ever be therefore
 /// keeps everybody else waiting: give it a deadline.
 ///
