@@ -168,6 +168,7 @@ pub struct Exclusive {
 struct Waiter {
     /// When it stops being patient.
     fair_at: Instant,
+    patience: Duration,
     /// It may have been woken in place of others, and may take offers.
     slept: bool,
     /// How it is counted in `starving`: not, as [`AWAKE`] or as [`ASLEEP`].
@@ -392,14 +393,16 @@ impl Exclusive {
 
     /// Counts the waiter as starving, so that the next release offers it the
     /// lock while it is awake. If the count has no room, so many others starve
-    /// that offers are being made anyway; it tries again later.
+    /// that offers are being made anyway; it tries again later, and later each
+    /// time, so that a crowd does not keep the processors busy with waking up.
     fn starve_awake(&self, waiter: &mut Waiter) {
         let counted = self
             .starving()
             .fetch_update(Ordering::SeqCst, Ordering::Relaxed, |count| {
                 (count / AWAKE + count % AWAKE < 15).then_some(count + AWAKE)
             });
-        waiter.fair_at = deadline::now() + FAIR_AFTER;
+        waiter.patience *= 2;
+        waiter.fair_at = deadline::now() + waiter.patience;
         if counted.is_ok() {
             waiter.starving = AWAKE;
             self.announce_as(SPELL);
@@ -527,6 +530,7 @@ impl Waiter {
     fn new() -> Self {
         Self {
             fair_at: deadline::now() + FAIR_AFTER,
+            patience: FAIR_AFTER,
             slept: false,
             starving: 0,
         }
