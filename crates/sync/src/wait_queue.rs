@@ -82,7 +82,7 @@ pub struct Node {
     previous: Cell<*const Node>,
     next: Cell<*const Node>,
     /// How much it waits for.
-    pub(crate) need: usize,
+    pub(crate) need: u32,
     /// It has waited for too long.
     pub(crate) is_late: Cell<bool>,
 }
@@ -242,7 +242,7 @@ impl List {
 
 impl Node {
     /// A node that waits for `need`.
-    pub fn new(need: usize) -> Self {
+    pub fn new(need: u32) -> Self {
         Self {
             signal: AtomicU32::new(ASLEEP),
             linked: Cell::new(false),

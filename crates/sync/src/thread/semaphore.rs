@@ -50,7 +50,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use blitz_futex::atomic::{AtomicUsize, Ordering, fence};
+use blitz_futex::atomic::{AtomicU64, Ordering, fence};
 
 use super::exclusive::FAIR_AFTER;
 use crate::deadline;
@@ -65,10 +65,10 @@ mod permit;
 pub use error::{AcquireError, OverRelease, TryAcquireError};
 pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 
-const OWED: usize = 1;
-const FAIR: usize = 2;
-const CLOSED: usize = 4;
-const PERMIT: usize = 8;
+const OWED: u64 = 1;
+const FAIR: u64 = 2;
+const CLOSED: u64 = 4;
+const PERMIT: u64 = 8;
 
 /// A number of permits. A thread that finds too few waits until others have
 /// given theirs back.
@@ -96,7 +96,7 @@ const PERMIT: usize = 8;
 /// # Ok::<(), blitz_sync::thread::AcquireError>(())
 /// ```
 pub struct Semaphore {
-    state: AtomicUsize,
+    state: AtomicU64,
     queue: WaitQueue,
 }
 
@@ -110,8 +110,10 @@ enum Taken {
 }
 
 impl Semaphore {
-    /// The most permits that a semaphore can hold.
-    pub const MAX_PERMITS: usize = usize::MAX / PERMIT;
+    /// The most permits that a semaphore can be given. Permits that come back
+    /// always fit: there is room for as many again, and it takes a quarter of a
+    /// billion guards to hold them.
+    pub const MAX_PERMITS: usize = usize::MAX >> 4;
 
     const_unless_loom! {
         /// A semaphore with this many permits.
@@ -126,14 +128,14 @@ impl Semaphore {
                 permits <= Self::MAX_PERMITS,
                 "a semaphore may not have more than MAX_PERMITS permits"
             );
-            Self { state: AtomicUsize::new(permits * PERMIT), queue: WaitQueue::new() }
+            Self { state: AtomicU64::new(permits as u64 * PERMIT), queue: WaitQueue::new() }
         }
     }
 
     /// How many permits there are to take at this moment.
     #[must_use]
     pub fn available_permits(&self) -> usize {
-        self.state.load(Ordering::Acquire) / PERMIT
+        usize::try_from(self.state.load(Ordering::Acquire) / PERMIT).unwrap_or(usize::MAX)
     }
 
     /// Takes one permit; waits for it if need be.
@@ -176,7 +178,7 @@ impl Semaphore {
     /// As [`try_acquire`](Semaphore::try_acquire).
     #[inline]
     pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
-        match self.take(n as usize, FAIR) {
+        match self.take(u64::from(n), FAIR) {
             Taken::Yes => Ok(SemaphorePermit::new(self, n)),
             Taken::No => Err(TryAcquireError::NoPermits),
             Taken::Closed => Err(TryAcquireError::Closed),
@@ -334,10 +336,11 @@ impl Semaphore {
     pub fn try_add_permits(&self, n: usize) -> Result<(), OverRelease> {
         let mut state = self.state.load(Ordering::Relaxed);
         loop {
-            if n > Self::MAX_PERMITS - state / PERMIT {
+            let room = (Self::MAX_PERMITS as u64).saturating_sub(state / PERMIT);
+            if n as u64 > room {
                 return Err(OverRelease(()));
             }
-            match self.exchange(state, state + n * PERMIT) {
+            match self.exchange(state, state + n as u64 * PERMIT) {
                 Ok(_) => break,
                 Err(now) => state = now,
             }
@@ -352,9 +355,9 @@ impl Semaphore {
     pub fn forget_permits(&self, n: usize) -> usize {
         let mut state = self.state.load(Ordering::Relaxed);
         loop {
-            let n = n.min(state / PERMIT);
-            match self.exchange(state, state - n * PERMIT) {
-                Ok(_) => return n,
+            let taken = (n as u64).min(state / PERMIT);
+            match self.exchange(state, state - taken * PERMIT) {
+                Ok(_) => return taken as usize,
                 Err(now) => state = now,
             }
         }
@@ -379,7 +382,7 @@ impl Semaphore {
     }
 
     #[inline]
-    fn exchange(&self, from: usize, to: usize) -> Result<usize, usize> {
+    fn exchange(&self, from: u64, to: u64) -> Result<u64, u64> {
         self.state
             .compare_exchange_weak(from, to, Ordering::AcqRel, Ordering::Relaxed)
     }
@@ -387,7 +390,7 @@ impl Semaphore {
     /// Takes `n` permits if there are as many and none of the flags `unless` is
     /// set.
     #[inline]
-    fn take(&self, n: usize, unless: usize) -> Taken {
+    fn take(&self, n: u64, unless: u64) -> Taken {
         let state = self.state.load(Ordering::Relaxed);
         // The flags are below the permits, so this compares the permits.
         let enough = state >= n.saturating_mul(PERMIT);
@@ -399,7 +402,7 @@ impl Semaphore {
     }
 
     #[cold]
-    fn take_again(&self, n: usize, unless: usize) -> Taken {
+    fn take_again(&self, n: u64, unless: u64) -> Taken {
         let mut state = self.state.load(Ordering::Relaxed);
         loop {
             if state & CLOSED != 0 {
@@ -417,39 +420,34 @@ impl Semaphore {
         }
     }
 
-    /// Takes permits back. There is room for them, unless somebody has added
-    /// others in their place.
+    /// Takes permits back that were taken from here, so there is room for them.
     #[inline]
-    fn give_back(&self, n: usize) {
-        let state = self.state.load(Ordering::Relaxed);
-        let easy = state & OWED == 0 && n <= Self::MAX_PERMITS - state / PERMIT;
-        if !(easy && self.exchange(state, state + n * PERMIT).is_ok()) {
-            self.give_back_slow(n);
+    fn give_back(&self, n: u32) {
+        let before = self
+            .state
+            .fetch_add(u64::from(n) * PERMIT, Ordering::AcqRel);
+        if before & OWED != 0 {
+            self.serve_queue();
         }
-    }
-
-    #[cold]
-    fn give_back_slow(&self, n: usize) {
-        self.add_permits(n);
     }
 
     #[inline]
     fn take_until(&self, n: u32, deadline: Option<Instant>) -> Result<(), TryAcquireError> {
-        match self.take(n as usize, FAIR) {
+        match self.take(u64::from(n), FAIR) {
             Taken::Yes => Ok(()),
-            Taken::No => self.take_slow(n as usize, deadline),
+            Taken::No => self.take_slow(n, deadline),
             Taken::Closed => Err(TryAcquireError::Closed),
         }
     }
 
     #[cold]
-    fn take_slow(&self, n: usize, deadline: Option<Instant>) -> Result<(), TryAcquireError> {
+    fn take_slow(&self, n: u32, deadline: Option<Instant>) -> Result<(), TryAcquireError> {
         if deadline::is_past(deadline) {
             return Err(TryAcquireError::NoPermits);
         }
         let mut spin = Spin::new();
         while spin.turn() {
-            match self.take(n, FAIR) {
+            match self.take(u64::from(n), FAIR) {
                 Taken::Yes => return Ok(()),
                 Taken::No => {}
                 Taken::Closed => return Err(TryAcquireError::Closed),
@@ -491,7 +489,7 @@ impl Semaphore {
         let mut spin = Spin::new();
         loop {
             let unless = if self.is_preferred(node) { 0 } else { FAIR };
-            let taken = self.take(node.need, unless);
+            let taken = self.take(u64::from(node.need), unless);
             if taken != Taken::No || !node.is_signalled() || !spin.turn() {
                 return taken;
             }
@@ -511,12 +509,12 @@ impl Semaphore {
             node.reset();
             let state = self.announce();
             let allowed = state & FAIR == 0 || list.is_first(node);
-            state & CLOSED == 0 && !(allowed && state / PERMIT >= node.need)
+            state & CLOSED == 0 && !(allowed && state / PERMIT >= u64::from(node.need))
         })
     }
 
     /// Makes the next release look for waiters. What the state was.
-    fn announce(&self) -> usize {
+    fn announce(&self) -> u64 {
         if active(Mutant::SemaphoreLooksFirst) {
             let state = self.state.load(Ordering::SeqCst);
             self.state.fetch_or(OWED, Ordering::SeqCst);
@@ -571,12 +569,12 @@ impl Semaphore {
     }
 
     /// Whether anybody is on his way now.
-    fn signal_who_fits(&self, list: &List, state: usize) -> bool {
+    fn signal_who_fits(&self, list: &List, state: u64) -> bool {
         let mut left = state / PERMIT;
         let mut on_the_way = false;
         for node in list.iter() {
-            if node.need <= left {
-                left -= node.need;
+            if u64::from(node.need) <= left {
+                left -= u64::from(node.need);
                 on_the_way = true;
                 if !node.is_signalled() {
                     // SAFETY: it is linked, and cannot leave while we have the

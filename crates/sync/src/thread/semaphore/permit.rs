@@ -6,9 +6,6 @@ use std::sync::Arc;
 use super::Semaphore;
 
 /// Permits of a [`Semaphore`]; gives them back when dropped.
-///
-/// Dropping it panics if they do not fit any more, because others were added in
-/// their place; see [`Semaphore::add_permits`].
 #[must_use = "permits go back at once when they are not kept"]
 #[derive(Debug)]
 pub struct SemaphorePermit<'a> {
@@ -69,7 +66,7 @@ impl<'a> SemaphorePermit<'a> {
 impl Drop for SemaphorePermit<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.semaphore.give_back(self.permits as usize);
+        self.semaphore.give_back(self.permits);
     }
 }
 
@@ -122,6 +119,6 @@ impl OwnedSemaphorePermit {
 
 impl Drop for OwnedSemaphorePermit {
     fn drop(&mut self) {
-        self.semaphore.give_back(self.permits as usize);
+        self.semaphore.give_back(self.permits);
     }
 }
