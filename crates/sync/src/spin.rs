@@ -5,17 +5,18 @@
 //! less than 0.1 µs. So it pays to try for some times as long as a sleep and its
 //! wake-up would cost, and not longer. The trying has two phases:
 //!
-//! 1. **Pause.** Look, pause for twice as long as last time, look again. The
-//!    pauses grow to about two microseconds, because every look takes the cache
-//!    line away from the thread that is about to release it.
-//! 2. **Yield.** Look, let another thread of this processor run, look again. It
+//! 1. **Pause.** Look, pause for twice as long as last time, look again, for about
+//!    a microsecond.
+//! 2. **Yield.** Look, let another thread of this processor run, look again. That
 //!    is what gets a preempted owner running again when there are more threads
-//!    than processors, and costs little when there are not. A thread that has
-//!    just been woken begins here: the system likes to run it where its waker
-//!    ran, who may be the one that it waits for.
+//!    than processors, or when both threads are on the same one, and costs little
+//!    when there are not. Who waits for a lock goes on pausing beside that, as
+//!    every look takes the cache line away from the owner, and begins to yield
+//!    later, as most owners run. A thread that has just been woken yields at once:
+//!    the system likes to run it where its waker ran, who may be the owner.
 //!
-//! The limits are times, not turns: one `PAUSE` takes 2 ns on some processors
-//! and 50 ns on others. With one processor nobody can release anything while we
+//! The limit is a time, not turns: one `PAUSE` takes 2 ns on some processors and
+//! 50 ns on others. With one processor nobody can release anything while we
 //! spin, so there the first [`Spin::turn`] says "sleep".
 //!
 //! **Politeness.** A lock that looks free may be one that nobody uses any more, or
@@ -36,6 +37,16 @@
 //!
 //! [`FREE_LOOKS`]: real::FREE_LOOKS
 
+/// What a thread that waits for a lock may think of those who own it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owners {
+    /// They run, as the owners of a lock mostly do.
+    Run,
+    /// They may be waiting for this very processor: because we have just been
+    /// woken here, or because they wait in their turn, for readers to leave.
+    MayWait,
+}
+
 #[cfg(not(loom))]
 pub(crate) use real::{Spin, rest};
 
@@ -49,11 +60,16 @@ mod real {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    /// The longest pause between two looks, in `spin_loop` hints.
-    const LONGEST_PAUSE: u32 = 64;
-    /// How long a thread pauses before it begins to yield.
-    const PAUSE_FOR: Duration = Duration::from_micros(20);
-    /// How long it pauses and yields before it sleeps.
+    use super::Owners;
+
+    /// When pauses have become as long as this, in `spin_loop` hints, the thread
+    /// begins to yield.
+    const LONG_PAUSE: u32 = 32;
+    /// The pause between two looks at a lock.
+    const PAUSE_FOR_OWNER: u32 = 64;
+    /// How long a thread trusts that the owner of a lock runs.
+    const TRUST_FOR: Duration = Duration::from_micros(20);
+    /// How long a thread pauses and yields before it sleeps.
     const SPIN_FOR: Duration = Duration::from_micros(60);
     /// How often something must look free in a row to be taken.
     pub(super) const FREE_LOOKS: u32 = 3;
@@ -62,31 +78,33 @@ mod real {
     pub(crate) struct Spin {
         /// How long to pause next.
         pause: u32,
+        /// It waits for the owners of a lock.
+        owners: Option<Owners>,
         /// When the pauses had become long.
         began: Option<Instant>,
-        /// Yields from the beginning.
-        yields: bool,
         /// How often in a row it looked free.
         free: u32,
     }
 
     impl Spin {
+        /// For a thread that waits until something happens.
         pub(crate) fn new() -> Self {
             Self {
                 pause: 1,
+                owners: None,
                 began: None,
-                yields: false,
                 free: 0,
             }
         }
 
-        /// For a thread that has just been woken. The system likes to run it where
-        /// its waker ran, who may be the one that it now waits for: so it yields
-        /// from the beginning.
-        pub(crate) fn yielding() -> Self {
+        /// For a thread that waits for a lock.
+        pub(crate) fn for_lock(owners: Owners) -> Self {
             Self {
-                pause: LONGEST_PAUSE,
-                yields: true,
+                pause: match owners {
+                    Owners::Run => 1,
+                    Owners::MayWait => LONG_PAUSE,
+                },
+                owners: Some(owners),
                 ..Self::new()
             }
         }
@@ -96,7 +114,10 @@ mod real {
         pub(crate) fn for_threads(threads: usize) -> Self {
             match threads <= processors() {
                 true => Self::new(),
-                false => Self::yielding(),
+                false => Self {
+                    pause: LONG_PAUSE,
+                    ..Self::new()
+                },
             }
         }
 
@@ -110,7 +131,7 @@ mod real {
                 pause(1);
                 return true;
             }
-            if self.pause < LONGEST_PAUSE {
+            if self.pause < LONG_PAUSE {
                 pause(self.pause);
                 self.pause *= 2;
                 return true;
@@ -120,13 +141,23 @@ mod real {
 
         fn long_turn(&mut self) -> bool {
             let now = Instant::now();
-            let spent = now - *self.began.get_or_insert(now);
-            if self.yields || spent >= PAUSE_FOR {
-                thread::yield_now();
-            } else {
-                pause(LONGEST_PAUSE);
+            let began = *self.began.get_or_insert(now);
+            if now - began >= SPIN_FOR {
+                return false;
             }
-            spent < SPIN_FOR
+            if let Some(owners) = self.owners {
+                if owners == Owners::MayWait || now - began >= TRUST_FOR {
+                    thread::yield_now();
+                }
+                pause(PAUSE_FOR_OWNER);
+                return true;
+            }
+            if crowd::is_here(now) {
+                return false;
+            }
+            thread::yield_now();
+            crowd::notice(now);
+            true
         }
 
         /// It looked free. Whether to take it: see the head of this file.
@@ -140,6 +171,47 @@ mod real {
         #[inline]
         pub(crate) fn is_taken(&mut self) {
             self.free = 0;
+        }
+    }
+
+    /// Other work that wants our processors.
+    ///
+    /// A thread that yields to work that does not yield back loses a whole time
+    /// slice, thousands of times what it hoped to save. When that has happened,
+    /// nobody yields for a while, and waiting threads go to sleep early: the
+    /// system lets a thread that has slept run soon after it is woken. This does
+    /// not hold for locks: there the other work may be the owner's, which is just
+    /// what the thread yields for.
+    mod crowd {
+        use std::sync::OnceLock;
+        use std::sync::atomic::{AtomicU64, Ordering};
+        use std::time::{Duration, Instant};
+
+        /// No thread of ours keeps a processor for that long while it spins.
+        const LONG_YIELD: Duration = Duration::from_micros(200);
+        /// How long it is remembered.
+        const REMEMBER_FOR: Duration = Duration::from_millis(20);
+
+        /// Until when there is a crowd, in nanoseconds since the first yield.
+        static UNTIL: AtomicU64 = AtomicU64::new(0);
+        static FIRST_YIELD: OnceLock<Instant> = OnceLock::new();
+
+        pub(super) fn is_here(now: Instant) -> bool {
+            let until = UNTIL.load(Ordering::Relaxed);
+            until != 0 && nanos(now) < until
+        }
+
+        /// Looks how long the yield took that began at `began`.
+        pub(super) fn notice(began: Instant) {
+            let now = Instant::now();
+            if now - began >= LONG_YIELD {
+                UNTIL.store(nanos(now + REMEMBER_FOR), Ordering::Relaxed);
+            }
+        }
+
+        fn nanos(moment: Instant) -> u64 {
+            let first = *FIRST_YIELD.get_or_init(|| moment);
+            u64::try_from((moment - first).as_nanos()).unwrap_or(u64::MAX)
         }
     }
 
@@ -177,6 +249,8 @@ mod real {
 
 #[cfg(loom)]
 mod model {
+    use super::Owners;
+
     /// One turn: enough to go through the code that spins, and no more.
     pub(crate) struct Spin {
         tried: bool,
@@ -187,7 +261,7 @@ mod model {
             Self { tried: false }
         }
 
-        pub(crate) fn yielding() -> Self {
+        pub(crate) fn for_lock(_: Owners) -> Self {
             Self::new()
         }
 

@@ -117,7 +117,7 @@ use crate::deadline;
 use crate::fences;
 use crate::macros::const_unless_loom;
 use crate::mutant::{Mutant, active};
-use crate::spin::Spin;
+use crate::spin::{Owners, Spin};
 
 /// Nobody has it.
 pub const FREE: u8 = 0;
@@ -222,14 +222,20 @@ impl Exclusive {
     #[inline]
     pub fn lock(&self, state: u8) {
         if !self.take(FREE, state) {
-            self.lock_slow(state, None);
+            self.lock_slow(state, None, Owners::Run);
         }
     }
 
     /// Takes it as `state`, or gives up at `deadline`.
     #[inline]
     pub fn lock_until(&self, state: u8, deadline: Option<Instant>) -> bool {
-        self.take(FREE, state) || self.lock_slow(state, deadline)
+        self.take(FREE, state) || self.lock_slow(state, deadline, Owners::Run)
+    }
+
+    /// The same beside readers: the owner may wait for one of them.
+    #[inline]
+    pub fn lock_beside_readers(&self, state: u8, deadline: Option<Instant>) -> bool {
+        self.take(FREE, state) || self.lock_slow(state, deadline, Owners::MayWait)
     }
 
     /// Releases it.
@@ -302,13 +308,13 @@ impl Exclusive {
     }
 
     #[cold]
-    fn lock_slow(&self, state: u8, deadline: Option<Instant>) -> bool {
+    fn lock_slow(&self, state: u8, deadline: Option<Instant>, owners: Owners) -> bool {
         if deadline::is_past(deadline) {
             return false;
         }
         let mut waiter = Waiter::new();
         loop {
-            if self.spin(state, &waiter) {
+            if self.spin(state, &waiter, owners) {
                 return self.acquired(&waiter);
             }
             self.starve_asleep(&mut waiter);
@@ -325,11 +331,13 @@ impl Exclusive {
     }
 
     /// Tries for a while, unless others have tried for too long.
-    fn spin(&self, state: u8, waiter: &Waiter) -> bool {
-        let mut spin = match waiter.slept {
-            false => Spin::new(),
-            true => Spin::yielding(),
+    fn spin(&self, state: u8, waiter: &Waiter, owners: Owners) -> bool {
+        let owners = if waiter.slept {
+            Owners::MayWait
+        } else {
+            owners
         };
+        let mut spin = Spin::for_lock(owners);
         while spin.turn() {
             let hold = self.hold().load(Ordering::Relaxed);
             if !waiter.may_take(hold) {

@@ -70,7 +70,7 @@ use blitz_futex::{WaitResult, wait_until, wake_one};
 use super::exclusive::{DRAINING, Exclusive, FAIR_AFTER, HELD, UPGRADABLE};
 use crate::macros::const_unless_loom;
 use crate::mutant::{Mutant, active};
-use crate::spin::Spin;
+use crate::spin::{Owners, Spin};
 use crate::{deadline, fences};
 
 /// In `readers`: the draining writer sleeps.
@@ -171,7 +171,7 @@ impl Shared {
             return false;
         }
         let mut fair_at = Some(deadline::now() + FAIR_AFTER);
-        let mut spin = Spin::new();
+        let mut spin = Spin::for_lock(Owners::MayWait);
         loop {
             while spin.turn() {
                 if self.is_open() && self.try_lock_shared() {
@@ -197,7 +197,7 @@ impl Shared {
                 // Late. The writer that drains now may go first, no other.
                 fair_at = None;
             }
-            spin = Spin::yielding();
+            spin = Spin::for_lock(Owners::MayWait);
         }
     }
 
@@ -258,7 +258,7 @@ impl Shared {
     /// Enters as the writer; waits for the others until `deadline`.
     #[inline]
     pub fn lock_exclusive(&self, deadline: Option<Instant>) -> bool {
-        if !self.exclusive.lock_until(HELD, deadline) {
+        if !self.exclusive.lock_beside_readers(HELD, deadline) {
             return false;
         }
         self.is_empty() || !deadline::is_past(deadline) && self.drain(deadline) || self.give_up()
@@ -341,7 +341,7 @@ impl Shared {
 
     /// Enters as the upgradable reader; waits until `deadline`.
     pub fn lock_upgradable(&self, deadline: Option<Instant>) -> bool {
-        self.exclusive.lock_until(UPGRADABLE, deadline)
+        self.exclusive.lock_beside_readers(UPGRADABLE, deadline)
     }
 
     /// Leaves as the upgradable reader.
