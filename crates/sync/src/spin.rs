@@ -71,6 +71,11 @@ mod real {
     const TRUST_FOR: Duration = Duration::from_micros(20);
     /// How long a thread pauses and yields before it sleeps.
     const SPIN_FOR: Duration = Duration::from_micros(60);
+    /// The same where it yields from the beginning. The processor goes to whoever
+    /// has work, so this costs less than to sleep and be woken with a crowd of
+    /// readers: with 60 µs, eight threads that read for a microsecond each are a
+    /// quarter slower.
+    const YIELD_FOR: Duration = Duration::from_micros(200);
     /// How often something must look free in a row to be taken.
     pub(super) const FREE_LOOKS: u32 = 3;
 
@@ -141,12 +146,16 @@ mod real {
 
         fn long_turn(&mut self) -> bool {
             let now = Instant::now();
-            let began = *self.began.get_or_insert(now);
-            if now - began >= SPIN_FOR {
+            let spent = now - *self.began.get_or_insert(now);
+            let limit = match self.owners {
+                Some(Owners::MayWait) => YIELD_FOR,
+                _ => SPIN_FOR,
+            };
+            if spent >= limit {
                 return false;
             }
             if let Some(owners) = self.owners {
-                if owners == Owners::MayWait || now - began >= TRUST_FOR {
+                if owners == Owners::MayWait || spent >= TRUST_FOR {
                     thread::yield_now();
                 }
                 pause(PAUSE_FOR_OWNER);
