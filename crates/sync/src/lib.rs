@@ -2,6 +2,7 @@
 
 mod deadline;
 mod fences;
+mod list_lock;
 mod macros;
 #[cfg(not(loom))]
 mod mutant;
@@ -18,3 +19,8 @@ mod wait_queue;
 pub fn release_fence() -> &'static str {
     fences::way()
 }
+
+/// The examples of the README run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

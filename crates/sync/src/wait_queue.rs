@@ -42,8 +42,8 @@ use std::time::Instant;
 use blitz_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
 use blitz_futex::{WaitResult, wait_until, wake_one};
 
+use crate::list_lock::ListLock;
 use crate::macros::const_unless_loom;
-use crate::thread::exclusive::{Exclusive, HELD};
 
 /// The thread may sleep.
 const ASLEEP: u32 = 0;
@@ -52,7 +52,7 @@ const SIGNALLED: u32 = 1;
 
 /// See the head of this file.
 pub struct WaitQueue {
-    lock: Exclusive,
+    lock: ListLock,
     /// How many nodes are linked. Written under the lock, read without it.
     len: AtomicUsize,
     list: UnsafeCell<List>,
@@ -92,7 +92,7 @@ impl WaitQueue {
         /// Nobody waits.
         pub const fn new() -> Self {
             Self {
-                lock: Exclusive::new(),
+                lock: ListLock::new(),
                 len: AtomicUsize::new(0),
                 list: UnsafeCell::new(List { first: ptr::null(), last: ptr::null(), len: 0 }),
             }
@@ -107,13 +107,13 @@ impl WaitQueue {
 
     /// Runs `with` on the list, under the lock.
     pub(crate) fn locked<R>(&self, with: impl FnOnce(&mut List) -> R) -> R {
-        self.lock.lock(HELD);
-        // SAFETY: we hold the lock.
-        let list = unsafe { &mut *self.list.get() };
-        let result = with(list);
-        self.len.store(list.len, Ordering::Relaxed);
-        self.lock.unlock();
-        result
+        self.lock.locked(|| {
+            // SAFETY: we hold the lock.
+            let list = unsafe { &mut *self.list.get() };
+            let result = with(list);
+            self.len.store(list.len, Ordering::Relaxed);
+            result
+        })
     }
 
     /// Puts a node at the end of the queue.

@@ -75,7 +75,7 @@ impl Items {
 
 #[test]
 fn a_notification_reaches_the_waiter() {
-    model(3, || {
+    model(2, || {
         let items = Items::new();
         let other = items.clone();
         let taker = thread::spawn(move || assert!(other.take(false)));
@@ -86,7 +86,7 @@ fn a_notification_reaches_the_waiter() {
 
 #[test]
 fn two_items_for_two_waiters() {
-    model(2, || {
+    model(1, || {
         let items = Items::new();
         let takers = [(); 2].map(|()| {
             let items = items.clone();
@@ -101,7 +101,7 @@ fn two_items_for_two_waiters() {
 /// A waiter whose time is up does not keep a notification that the other needs.
 #[test]
 fn no_notification_is_spent_on_one_who_leaves() {
-    model(2, || {
+    model(1, || {
         let items = Items::new();
         let hasty = {
             let items = items.clone();
@@ -122,7 +122,7 @@ fn no_notification_is_spent_on_one_who_leaves() {
 
 #[test]
 fn all_are_notified() {
-    model(2, || {
+    model(1, || {
         let items = Items::new();
         let takers = [(); 2].map(|()| {
             let items = items.clone();

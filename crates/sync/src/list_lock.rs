@@ -1,0 +1,50 @@
+//! The lock around a list of waiting threads.
+//!
+//! It is the core of our own mutex. That has models of its own; in the models of
+//! what is built on the list, loom's mutex stands for it, which takes one step
+//! where ours takes ten, so that more of the orders that matter can be tried.
+
+#[cfg(not(loom))]
+pub(crate) use real::ListLock;
+
+#[cfg(loom)]
+pub(crate) use model::ListLock;
+
+#[cfg(not(loom))]
+mod real {
+    use crate::thread::exclusive::{Exclusive, HELD};
+
+    pub(crate) struct ListLock(Exclusive);
+
+    impl ListLock {
+        pub(crate) const fn new() -> Self {
+            Self(Exclusive::new())
+        }
+
+        /// Runs `with` under the lock. It must not panic.
+        pub(crate) fn locked<R>(&self, with: impl FnOnce() -> R) -> R {
+            self.0.lock(HELD);
+            let result = with();
+            self.0.unlock();
+            result
+        }
+    }
+}
+
+#[cfg(loom)]
+mod model {
+    use std::sync::PoisonError;
+
+    pub(crate) struct ListLock(loom::sync::Mutex<()>);
+
+    impl ListLock {
+        pub(crate) fn new() -> Self {
+            Self(loom::sync::Mutex::new(()))
+        }
+
+        pub(crate) fn locked<R>(&self, with: impl FnOnce() -> R) -> R {
+            let _lock = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            with()
+        }
+    }
+}
