@@ -293,3 +293,61 @@ mod model {
         loom::thread::yield_now();
     }
 }
+
+#[cfg(all(test, not(loom), target_os = "linux"))]
+mod tests {
+    use std::process::Command;
+    use std::{env, mem};
+
+    use super::{Owners, Spin};
+
+    /// Lets this process run on the first processor it may use, and no other.
+    fn use_one_processor() {
+        // SAFETY: an all-zero set is an empty one, the calls write and read no
+        // more than the size they are given, and the index is below 1024.
+        unsafe {
+            let size = mem::size_of::<libc::cpu_set_t>();
+            let mut allowed: libc::cpu_set_t = mem::zeroed();
+            assert_eq!(libc::sched_getaffinity(0, size, &raw mut allowed), 0);
+            let first = (0..1024).find(|&cpu| libc::CPU_ISSET(cpu, &allowed));
+            let mut one: libc::cpu_set_t = mem::zeroed();
+            libc::CPU_SET(first.expect("a processor"), &mut one);
+            assert_eq!(libc::sched_setaffinity(0, size, &raw const one), 0);
+        }
+    }
+
+    /// How many processors there are is asked once, so this takes a process of
+    /// its own.
+    #[test]
+    fn a_process_on_one_processor_never_spins() {
+        const CHILD: &str = "BLITZ_SYNC_ON_ONE_PROCESSOR";
+        if env::var_os(CHILD).is_some() {
+            use_one_processor();
+            assert!(!Spin::new().turn());
+            assert!(!Spin::for_lock(Owners::Run).turn());
+            assert!(!Spin::for_lock(Owners::MayWait).turn());
+            assert!(!Spin::for_threads(8).turn());
+            return;
+        }
+        let name = "spin::tests::a_process_on_one_processor_never_spins";
+        let output = Command::new(env::current_exe().unwrap())
+            .args([name, "--exact", "--test-threads=1"])
+            .env(CHILD, "1")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output.status.success() && said.contains("1 passed"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn with_several_processors_it_tries() {
+        if std::thread::available_parallelism().is_ok_and(|n| n.get() > 1) {
+            assert!(Spin::new().turn());
+            let mut spin = Spin::new();
+            while spin.turn() {}
+        }
+    }
+}
