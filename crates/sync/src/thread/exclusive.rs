@@ -258,7 +258,7 @@ impl Exclusive {
         let owed = self.queue().load(Ordering::SeqCst) & OWED != 0;
         if starving >= AWAKE || starving != 0 && owed {
             self.hold().swap(OFFERED, Ordering::SeqCst);
-            return self.after_offer(starving);
+            return self.after_offer();
         }
         if owed {
             self.wake_one();
@@ -268,16 +268,16 @@ impl Exclusive {
         }
     }
 
-    /// Wakes those who can use an offer that has just been made.
-    fn after_offer(&self, starving: u8) {
+    /// Wakes one who can use an offer that has just been made. Who starves is
+    /// asked again: the one that the offer was made for may have fallen asleep, or
+    /// given up, before it could see it.
+    fn after_offer(&self) {
         fences::after_rmw();
         self.wake_readers_if_any();
-        if starving < AWAKE {
-            self.wake_one();
-        }
-        // The last of the starving may have given up before he saw the offer.
-        if self.starving().load(Ordering::SeqCst) == 0 {
-            self.withdraw_offer();
+        match self.starving().load(Ordering::SeqCst) {
+            0 => self.withdraw_offer(),
+            AWAKE.. => {}
+            _ => _ = self.wake_one(),
         }
     }
 
@@ -478,7 +478,7 @@ impl Exclusive {
         if starving == 0 {
             self.wake_one();
         } else if self.take(FREE, OFFERED) {
-            self.after_offer(starving);
+            self.after_offer();
         }
     }
 
