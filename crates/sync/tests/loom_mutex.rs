@@ -136,6 +136,34 @@ fn starving() {
     });
 }
 
+/// A release makes an offer to a starving thread that is awake. Until it has done
+/// so that thread may have fallen asleep or left, and another one sleeps. (All
+/// orders would take hours. The mistake that this is about shows in the first
+/// thousands.)
+fn an_offer_finds_somebody() {
+    let mut some_orders = loom::model::Builder::new();
+    some_orders.preemption_bound = Some(3);
+    some_orders.max_permutations = Some(100_000);
+    some_orders.check(|| {
+        let lock = Arc::new(Exclusive::new());
+        lock.lock(HELD);
+        blitz_futex::model::expire();
+        let threads = [Some(soon()), None].map(|deadline| {
+            let lock = lock.clone();
+            thread::spawn(move || {
+                if lock.lock_until(HELD, deadline) {
+                    lock.unlock();
+                }
+            })
+        });
+        lock.unlock();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert!(!lock.is_held());
+    });
+}
+
 fn fair_release() {
     model(2, || {
         let counter = Counter::new();
@@ -172,6 +200,11 @@ fn giving_up_strands_nobody() {
 #[test]
 fn the_starving_are_served() {
     starving();
+}
+
+#[test]
+fn an_offer_is_not_left_to_one_who_has_gone() {
+    an_offer_finds_somebody();
 }
 
 #[test]
