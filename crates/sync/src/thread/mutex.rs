@@ -7,6 +7,10 @@ use crate::deadline;
 
 /// The lock itself, without the value: what [`Mutex`] is made of, for use with
 /// [`lock_api`].
+///
+/// A release looks at the lock after it has let go of it. So, as for any method,
+/// the lock must live until `unlock` has returned: unsafe code must not free it
+/// merely because it could be locked.
 pub struct RawMutex(Exclusive);
 
 /// A mutual exclusion lock.
@@ -18,7 +22,7 @@ pub struct RawMutex(Exclusive);
 ///
 /// **Fairness.** A thread that arrives may overtake those who sleep, which keeps
 /// a busy lock fast. A thread that has waited for two milliseconds is served in
-/// turn: from then on every release hands the lock over in the order of arrival,
+/// turn: from then on every release hands the lock over in the order of the queue,
 /// until all who waited that long have had it. A wait is thus bounded by two
 /// milliseconds plus, for each thread before it in the queue, the time it holds
 /// the lock and the time the system takes to wake it.
