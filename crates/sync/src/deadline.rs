@@ -4,25 +4,25 @@ use std::time::{Duration, Instant};
 
 /// The moment `timeout` from now, or `None`, which means for ever, when that
 /// lies beyond what an [`Instant`] can hold.
-pub(crate) fn after(timeout: Duration) -> Option<Instant> {
+pub fn after(timeout: Duration) -> Option<Instant> {
     Instant::now().checked_add(timeout)
 }
 
 /// Whether `deadline` has passed. `None`, for ever, never has.
-pub(crate) fn is_past(deadline: Option<Instant>) -> bool {
+pub fn is_past(deadline: Option<Instant>) -> bool {
     deadline.is_some_and(|deadline| Instant::now() >= deadline)
 }
 
 /// This moment. The model checker must see the same run twice, so there time
 /// stands still; deadlines pass when the model says so.
 #[cfg(not(loom))]
-pub(crate) fn now() -> Instant {
+pub fn now() -> Instant {
     Instant::now()
 }
 
 /// This moment, which is always the same one in a model.
 #[cfg(loom)]
-pub(crate) fn now() -> Instant {
+pub fn now() -> Instant {
     static NOW: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     *NOW.get_or_init(Instant::now)
 }

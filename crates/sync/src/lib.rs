@@ -9,8 +9,26 @@ mod mutant;
 #[cfg(loom)]
 pub mod mutant;
 mod spin;
+pub mod task;
 pub mod thread;
 mod wait_queue;
+
+/// For the other crates of this workspace: not part of the public interface, and
+/// free to change with any release.
+#[doc(hidden)]
+pub mod internals {
+    /// From a time-out to the moment at which it ends.
+    pub mod deadline {
+        pub use crate::deadline::{after, is_past, now};
+    }
+    /// The fence between a change and a look, and who pays for it.
+    pub mod fences {
+        pub use crate::fences::{after_rmw, heavy, publish};
+    }
+    pub use crate::list_lock::ListLock;
+    pub use crate::spin::{Owners, Spin};
+    pub use crate::wait_queue::{List, Node, WaitQueue, Wake, Wakes};
+}
 
 /// How a lock's release is kept in order before its look at who waits:
 /// `"membarrier"` where waiters make the system run the fence, and the release

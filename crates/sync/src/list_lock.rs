@@ -5,24 +5,32 @@
 //! where ours takes ten, so that more of the orders that matter can be tried.
 
 #[cfg(not(loom))]
-pub(crate) use real::ListLock;
+pub use real::ListLock;
 
 #[cfg(loom)]
-pub(crate) use model::ListLock;
+pub use model::ListLock;
 
 #[cfg(not(loom))]
 mod real {
     use crate::thread::exclusive::{Exclusive, HELD};
 
-    pub(crate) struct ListLock(Exclusive);
+    /// See the head of this file.
+    pub struct ListLock(Exclusive);
+
+    impl Default for ListLock {
+        fn default() -> Self {
+            Self::new()
+        }
+    }
 
     impl ListLock {
-        pub(crate) const fn new() -> Self {
+        /// A lock that nobody holds.
+        pub const fn new() -> Self {
             Self(Exclusive::new())
         }
 
         /// Runs `with` under the lock. It must not panic.
-        pub(crate) fn locked<R>(&self, with: impl FnOnce() -> R) -> R {
+        pub fn locked<R>(&self, with: impl FnOnce() -> R) -> R {
             self.0.lock(HELD);
             let result = with();
             self.0.unlock();
@@ -35,14 +43,23 @@ mod real {
 mod model {
     use std::sync::PoisonError;
 
-    pub(crate) struct ListLock(loom::sync::Mutex<()>);
+    /// See the head of this file.
+    pub struct ListLock(loom::sync::Mutex<()>);
+
+    impl Default for ListLock {
+        fn default() -> Self {
+            Self::new()
+        }
+    }
 
     impl ListLock {
-        pub(crate) fn new() -> Self {
+        /// A lock that nobody holds.
+        pub fn new() -> Self {
             Self(loom::sync::Mutex::new(()))
         }
 
-        pub(crate) fn locked<R>(&self, with: impl FnOnce() -> R) -> R {
+        /// Runs `with` under the lock.
+        pub fn locked<R>(&self, with: impl FnOnce() -> R) -> R {
             let _lock = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             with()
         }

@@ -5,6 +5,8 @@
 ///
 /// The function is written as usual, with its documentation and its other
 /// attributes, and with `const`.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! const_unless_loom {
     ($(#[$attribute:meta])* $visibility:vis const fn $($rest:tt)*) => {
         $(#[$attribute])*

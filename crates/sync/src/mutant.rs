@@ -6,19 +6,61 @@
 //!
 //! The switch is a thread-local, because all threads of one model run on one
 //! thread of the operating system, while different tests run on different
-//! ones. Outside of the model checker [`active`] is a constant `false`, and
-//! the mistakes are compiled away.
+//! ones. Outside of the model checker `active` is a constant `false`, and the
+//! mistakes are compiled away.
+//!
+//! [`mutants!`](crate::mutants) declares the mistakes of one concept, and the
+//! switch for them.
 
-/// A step that can be left out or weakened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[cfg_attr(
-    not(loom),
-    allow(
-        dead_code,
-        reason = "some mistakes are made in code for the model checker"
-    )
-)]
-pub enum Mutant {
+/// Declares `Mutant`, the mistakes that can be made in one concept;
+/// `active(mutant)`, whether one is switched on; and, under the model checker,
+/// `with(mutant, model)`, which runs a model with that mistake.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! mutants {
+    ($($(#[$attribute:meta])* $mutant:ident,)*) => {
+        /// A step that can be left out or weakened.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[allow(dead_code, reason = "some mistakes are made in code for the model checker")]
+        pub enum Mutant {
+            $($(#[$attribute])* $mutant,)*
+        }
+
+        #[cfg(loom)]
+        std::thread_local! {
+            static ACTIVE: std::cell::Cell<Option<Mutant>> = const { std::cell::Cell::new(None) };
+        }
+
+        /// Whether the mistake is switched on in this thread.
+        #[cfg(loom)]
+        pub fn active(mutant: Mutant) -> bool {
+            ACTIVE.get() == Some(mutant)
+        }
+
+        /// Runs `model` with one mistake switched on.
+        #[cfg(loom)]
+        pub fn with<R>(mutant: Mutant, model: impl FnOnce() -> R) -> R {
+            struct Off;
+            impl Drop for Off {
+                fn drop(&mut self) {
+                    ACTIVE.set(None);
+                }
+            }
+            ACTIVE.set(Some(mutant));
+            let _off = Off;
+            model()
+        }
+
+        /// Whether the mistake is switched on: never, outside of the model checker.
+        #[cfg(not(loom))]
+        #[inline(always)]
+        pub(crate) const fn active(_: Mutant) -> bool {
+            false
+        }
+    };
+}
+
+mutants! {
     /// `Mutex`, `RwLock`: a release in a spell looks again without a fence.
     NoFenceInSpell,
     /// `Mutex`: a woken thread that gets the lock forgets that others sleep.
@@ -65,12 +107,10 @@ pub enum Mutant {
 }
 
 #[cfg(loom)]
-mod switch {
-    use super::Mutant;
+mod late {
     use std::cell::Cell;
 
     thread_local! {
-        static ACTIVE: Cell<Option<Mutant>> = const { Cell::new(None) };
         static LATE: Cell<bool> = const { Cell::new(false) };
     }
 
@@ -92,32 +132,7 @@ mod switch {
         let _off = Off;
         model()
     }
-
-    /// Whether the mistake is switched on in this thread.
-    pub fn active(mutant: Mutant) -> bool {
-        ACTIVE.get() == Some(mutant)
-    }
-
-    /// Runs `model` with one mistake switched on.
-    pub fn with<R>(mutant: Mutant, model: impl FnOnce() -> R) -> R {
-        struct Off;
-        impl Drop for Off {
-            fn drop(&mut self) {
-                ACTIVE.set(None);
-            }
-        }
-        ACTIVE.set(Some(mutant));
-        let _off = Off;
-        model()
-    }
 }
 
 #[cfg(loom)]
-pub use switch::{active, stores_are_late, with, with_late_stores};
-
-/// Whether the mistake is switched on: never, outside of the model checker.
-#[cfg(not(loom))]
-#[inline(always)]
-pub(crate) const fn active(_: Mutant) -> bool {
-    false
-}
+pub use late::{stores_are_late, with_late_stores};

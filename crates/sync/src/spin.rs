@@ -39,7 +39,7 @@
 
 /// What a thread that waits for a lock may think of those who own it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Owners {
+pub enum Owners {
     /// They run, as the owners of a lock mostly do.
     Run,
     /// They may be waiting for this very processor: because we have just been
@@ -48,10 +48,10 @@ pub(crate) enum Owners {
 }
 
 #[cfg(not(loom))]
-pub(crate) use real::{Spin, rest};
+pub use real::{Spin, rest};
 
 #[cfg(loom)]
-pub(crate) use model::{Spin, rest};
+pub use model::{Spin, rest};
 
 #[cfg(not(loom))]
 mod real {
@@ -80,7 +80,7 @@ mod real {
     pub(super) const FREE_LOOKS: u32 = 3;
 
     /// One attempt to get something without sleeping.
-    pub(crate) struct Spin {
+    pub struct Spin {
         /// How long to pause next.
         pause: u32,
         /// It waits for the owners of a lock.
@@ -91,9 +91,15 @@ mod real {
         free: u32,
     }
 
+    impl Default for Spin {
+        fn default() -> Self {
+            Self::new()
+        }
+    }
+
     impl Spin {
         /// For a thread that waits until something happens.
-        pub(crate) fn new() -> Self {
+        pub fn new() -> Self {
             Self {
                 pause: 1,
                 owners: None,
@@ -103,7 +109,7 @@ mod real {
         }
 
         /// For a thread that waits for a lock.
-        pub(crate) fn for_lock(owners: Owners) -> Self {
+        pub fn for_lock(owners: Owners) -> Self {
             Self {
                 pause: match owners {
                     Owners::Run => 1,
@@ -116,7 +122,7 @@ mod real {
 
         /// For a wait that takes as many threads to end. With fewer processors
         /// than that it yields from the beginning.
-        pub(crate) fn for_threads(threads: usize) -> Self {
+        pub fn for_threads(threads: usize) -> Self {
             match threads <= processors() {
                 true => Self::new(),
                 false => Self {
@@ -128,7 +134,7 @@ mod real {
 
         /// Lets a moment pass. `false` when it is time to sleep.
         #[inline]
-        pub(crate) fn turn(&mut self) -> bool {
+        pub fn turn(&mut self) -> bool {
             if processors() == 1 {
                 return false;
             }
@@ -171,14 +177,14 @@ mod real {
 
         /// It looked free. Whether to take it: see the head of this file.
         #[inline]
-        pub(crate) fn may_take(&mut self) -> bool {
+        pub fn may_take(&mut self) -> bool {
             self.free += 1;
             self.free >= FREE_LOOKS
         }
 
         /// It looked taken, or was taken from under our hands.
         #[inline]
-        pub(crate) fn is_taken(&mut self) {
+        pub fn is_taken(&mut self) {
             self.free = 0;
         }
     }
@@ -232,7 +238,7 @@ mod real {
 
     /// For those who never sleep: one turn of a wait that takes as many threads
     /// to end.
-    pub(crate) fn rest(threads: usize) {
+    pub fn rest(threads: usize) {
         match threads <= processors() {
             true => hint::spin_loop(),
             false => thread::yield_now(),
@@ -261,35 +267,47 @@ mod model {
     use super::Owners;
 
     /// One turn: enough to go through the code that spins, and no more.
-    pub(crate) struct Spin {
+    pub struct Spin {
         tried: bool,
     }
 
+    impl Default for Spin {
+        fn default() -> Self {
+            Self::new()
+        }
+    }
+
     impl Spin {
-        pub(crate) fn new() -> Self {
+        /// Waits until something happens.
+        pub fn new() -> Self {
             Self { tried: false }
         }
 
-        pub(crate) fn for_lock(_: Owners) -> Self {
+        /// Waits for a lock.
+        pub fn for_lock(_: Owners) -> Self {
             Self::new()
         }
 
-        pub(crate) fn for_threads(_: usize) -> Self {
+        /// Waits for threads.
+        pub fn for_threads(_: usize) -> Self {
             Self::new()
         }
 
-        pub(crate) fn turn(&mut self) -> bool {
+        /// `true` once.
+        pub fn turn(&mut self) -> bool {
             !std::mem::replace(&mut self.tried, true)
         }
 
-        pub(crate) fn may_take(&mut self) -> bool {
+        /// It looked free: it is.
+        pub fn may_take(&mut self) -> bool {
             true
         }
 
-        pub(crate) fn is_taken(&mut self) {}
+        /// It looked taken.
+        pub fn is_taken(&mut self) {}
     }
 
-    pub(crate) fn rest(_: usize) {
+    pub fn rest(_: usize) {
         loom::thread::yield_now();
     }
 }

@@ -60,7 +60,7 @@ impl Items {
                 self.lock.unlock();
                 return true;
             }
-            let node = Node::new(1);
+            let node = Node::new(());
             // SAFETY: the node is not moved, and `sleep` returns before it goes.
             unsafe { self.waiters.join(&node) };
             self.lock.unlock();

@@ -24,7 +24,7 @@ fn pass_between() -> loom::sync::MutexGuard<'static, ()> {
 }
 
 /// Stores `value`, then looks at `look`.
-pub(crate) fn publish(byte: &AtomicU8, value: u8, look: &AtomicU8) -> u8 {
+pub fn publish(byte: &AtomicU8, value: u8, look: &AtomicU8) -> u8 {
     if stores_are_late() {
         let _between = pass_between();
         let seen = look.load(Ordering::SeqCst);
@@ -39,7 +39,7 @@ pub(crate) fn publish(byte: &AtomicU8, value: u8, look: &AtomicU8) -> u8 {
 }
 
 /// Orders everything before it before everything after it, for all threads.
-pub(crate) fn heavy() {
+pub fn heavy() {
     if !active(Mutant::NoHeavyFence) {
         if stores_are_late() {
             drop(pass_between());
@@ -49,6 +49,6 @@ pub(crate) fn heavy() {
 }
 
 /// How the fence is paid for.
-pub(crate) fn way() -> &'static str {
+pub fn way() -> &'static str {
     "loom's fences"
 }

@@ -31,7 +31,7 @@ static WAY: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 /// Stores `value`, then looks at `look`.
 #[inline]
-pub(crate) fn publish(byte: &AtomicU8, value: u8, look: &AtomicU8) -> u8 {
+pub fn publish(byte: &AtomicU8, value: u8, look: &AtomicU8) -> u8 {
     byte.store(value, Ordering::Release);
     compiler_fence(Ordering::SeqCst);
     // After the store: who still reads `LIGHT` here has stored before the light
@@ -52,7 +52,7 @@ fn follow_strongly() {
 
 /// Makes every thread of the process pass a full fence.
 #[cold]
-pub(crate) fn heavy() {
+pub fn heavy() {
     fence(Ordering::SeqCst);
     if WAY.load(Ordering::Relaxed) == UNKNOWN {
         register();
@@ -94,7 +94,7 @@ fn membarrier(command: c_int) -> c_long {
 }
 
 /// How the fence is paid for.
-pub(crate) fn way() -> &'static str {
+pub fn way() -> &'static str {
     if WAY.load(Ordering::Relaxed) == UNKNOWN {
         register();
     }

@@ -58,13 +58,13 @@ mod system;
 #[path = "strong.rs"]
 mod system;
 
-pub(crate) use system::{heavy, publish, way};
+pub use system::{heavy, publish, way};
 
 /// Between a read-modify-write and a load, both
 /// [`SeqCst`](Ordering::SeqCst): the order they have by that anyway, which the
 /// model checker does not know of.
 #[inline(always)]
-pub(crate) fn after_rmw() {
+pub fn after_rmw() {
     if cfg!(loom) {
         fence(Ordering::SeqCst);
     }

@@ -5,17 +5,17 @@ use blitz_futex::atomic::{AtomicU8, Ordering, fence};
 
 /// Stores `value`, then looks at `look`.
 #[inline]
-pub(crate) fn publish(byte: &AtomicU8, value: u8, look: &AtomicU8) -> u8 {
+pub fn publish(byte: &AtomicU8, value: u8, look: &AtomicU8) -> u8 {
     byte.store(value, Ordering::SeqCst);
     look.load(Ordering::SeqCst)
 }
 
 /// Orders everything before it before everything after it.
-pub(crate) fn heavy() {
+pub fn heavy() {
     fence(Ordering::SeqCst);
 }
 
 /// How the fence is paid for.
-pub(crate) fn way() -> &'static str {
+pub fn way() -> &'static str {
     "sequentially consistent store"
 }

@@ -176,7 +176,7 @@ impl Condvar {
         guard: &mut MutexGuard<'_, R, T>,
         deadline: Option<Instant>,
     ) -> WaitTimeoutResult {
-        let node = Node::new(1);
+        let node = Node::new(());
         // SAFETY: the node is not moved, and before it goes `sleep` returns or
         // `leave` unlinks it.
         unsafe { self.waiters.join(&node) };

@@ -46,6 +46,7 @@
 //!
 //! Dijkstra's semaphore; names as in Tokio's `Semaphore`.
 
+use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -97,7 +98,14 @@ const PERMIT: u64 = 8;
 /// ```
 pub struct Semaphore {
     state: AtomicU64,
-    queue: WaitQueue,
+    queue: WaitQueue<Wish>,
+}
+
+/// What a node in the queue waits for.
+struct Wish {
+    permits: u32,
+    /// It has waited for too long.
+    is_late: Cell<bool>,
 }
 
 /// How an attempt to take permits ended.
@@ -453,19 +461,22 @@ impl Semaphore {
                 Taken::Closed => return Err(TryAcquireError::Closed),
             }
         }
-        let node = Node::new(n);
+        let node = Node::new(Wish {
+            permits: n,
+            is_late: Cell::new(false),
+        });
         // SAFETY: the node stays where it is, and `wait` unlinks it.
         self.queue.locked(|list| unsafe { list.push(&node) });
         self.wait(&node, deadline)
     }
 
     /// Waits in the queue. The node is not in it any more afterwards.
-    fn wait(&self, node: &Node, deadline: Option<Instant>) -> Result<(), TryAcquireError> {
+    fn wait(&self, node: &Node<Wish>, deadline: Option<Instant>) -> Result<(), TryAcquireError> {
         let fair_at = deadline::now() + FAIR_AFTER;
         loop {
             if self.may_sleep(node) {
                 let until = match deadline {
-                    _ if node.is_late.get() => deadline,
+                    _ if node.wish.is_late.get() => deadline,
                     Some(deadline) => Some(deadline.min(fair_at)),
                     None => Some(fair_at),
                 };
@@ -485,11 +496,11 @@ impl Semaphore {
     }
 
     /// Tries, for a while, to take what the node wants.
-    fn take_in_turn(&self, node: &Node) -> Taken {
+    fn take_in_turn(&self, node: &Node<Wish>) -> Taken {
         let mut spin = Spin::new();
         loop {
             let unless = if self.is_preferred(node) { 0 } else { FAIR };
-            let taken = self.take(u64::from(node.need), unless);
+            let taken = self.take(u64::from(node.wish.permits), unless);
             if taken != Taken::No || !node.is_signalled() || !spin.turn() {
                 return taken;
             }
@@ -497,19 +508,19 @@ impl Semaphore {
     }
 
     /// Whether the node may take permits that others must leave alone.
-    fn is_preferred(&self, node: &Node) -> bool {
+    fn is_preferred(&self, node: &Node<Wish>) -> bool {
         self.state.load(Ordering::Relaxed) & FAIR != 0
             && self.queue.locked(|list| list.is_first(node))
     }
 
     /// Announces that the node's thread is about to sleep. `false` if there is
     /// no need to.
-    fn may_sleep(&self, node: &Node) -> bool {
+    fn may_sleep(&self, node: &Node<Wish>) -> bool {
         self.queue.locked(|list| {
             node.reset();
             let state = self.announce();
             let allowed = state & FAIR == 0 || list.is_first(node);
-            state & CLOSED == 0 && !(allowed && state / PERMIT >= u64::from(node.need))
+            state & CLOSED == 0 && !(allowed && state / PERMIT >= u64::from(node.wish.permits))
         })
     }
 
@@ -524,9 +535,9 @@ impl Semaphore {
     }
 
     /// The node has waited for too long.
-    fn demand(&self, node: &Node) {
+    fn demand(&self, node: &Node<Wish>) {
         self.queue.locked(|list| {
-            node.is_late.set(true);
+            node.wish.is_late.set(true);
             self.state.fetch_or(FAIR, Ordering::AcqRel);
             self.serve(list);
         });
@@ -535,12 +546,12 @@ impl Semaphore {
     /// Takes the node out and looks after the others.
     fn leave(
         &self,
-        node: &Node,
+        node: &Node<Wish>,
         result: Result<(), TryAcquireError>,
     ) -> Result<(), TryAcquireError> {
         self.queue.locked(|list| {
             list.remove(node);
-            if node.is_late.get() && !list.iter().any(|node| node.is_late.get()) {
+            if node.wish.is_late.get() && !list.iter().any(|node| node.wish.is_late.get()) {
                 self.state.fetch_and(!FAIR, Ordering::AcqRel);
             }
             if !active(Mutant::SemaphoreForgetsOthers) {
@@ -556,7 +567,7 @@ impl Semaphore {
     }
 
     /// Signals those who can have what they want. See the head of this file.
-    fn serve(&self, list: &mut List) {
+    fn serve(&self, list: &mut List<Wish>) {
         let mut state = self.state.fetch_and(!OWED, Ordering::AcqRel);
         while !self.signal_who_fits(list, state) && list.iter().next().is_some() {
             let now = self.state.fetch_or(OWED, Ordering::AcqRel);
@@ -569,12 +580,12 @@ impl Semaphore {
     }
 
     /// Whether anybody is on his way now.
-    fn signal_who_fits(&self, list: &List, state: u64) -> bool {
+    fn signal_who_fits(&self, list: &List<Wish>, state: u64) -> bool {
         let mut left = state / PERMIT;
         let mut on_the_way = false;
         for node in list.iter() {
-            if u64::from(node.need) <= left {
-                left -= u64::from(node.need);
+            if u64::from(node.wish.permits) <= left {
+                left -= u64::from(node.wish.permits);
                 on_the_way = true;
                 if !node.is_signalled() {
                     // SAFETY: it is linked, and cannot leave while we have the

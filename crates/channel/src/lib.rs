@@ -1,0 +1,1 @@
+//! Channels. Every end can be used from a task and from a thread.

@@ -1,0 +1,152 @@
+//! The nodes of a queue, while its lock is held.
+
+use std::ptr;
+use std::task::Waker;
+
+use super::node::Node;
+use super::wakes::Wake;
+
+/// The nodes of a queue in the order of their arrival, while the lock is held.
+pub struct List<T> {
+    first: *const Node<T>,
+    last: *const Node<T>,
+    len: usize,
+    arrivals: u64,
+}
+
+impl<T> List<T> {
+    pub(super) const fn new() -> Self {
+        Self {
+            first: ptr::null(),
+            last: ptr::null(),
+            len: 0,
+            arrivals: 0,
+        }
+    }
+
+    /// How many are linked.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether none is linked.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// How many have come so far.
+    pub fn arrivals(&self) -> u64 {
+        self.arrivals
+    }
+
+    /// Links a node behind the others.
+    ///
+    /// # Safety
+    ///
+    /// The node stays where it is as long as it is linked, and is linked nowhere
+    /// else.
+    pub unsafe fn push(&mut self, node: &Node<T>) {
+        node.previous.set(self.last);
+        node.next.set(ptr::null());
+        node.linked.set(true);
+        node.arrival.set(self.arrivals);
+        // SAFETY: a linked node is alive.
+        match unsafe { self.last.as_ref() } {
+            Some(last) => last.next.set(node),
+            None => self.first = node,
+        }
+        self.last = node;
+        self.len += 1;
+        self.arrivals += 1;
+    }
+
+    /// Unlinks a node. `false` if it was not linked.
+    pub fn remove(&mut self, node: &Node<T>) -> bool {
+        if !node.linked.replace(false) {
+            return false;
+        }
+        let (previous, next) = (node.previous.get(), node.next.get());
+        // SAFETY: a linked node is alive, and so are its linked neighbours.
+        match unsafe { previous.as_ref() } {
+            Some(previous) => previous.next.set(next),
+            None => self.first = next,
+        }
+        // SAFETY: as above.
+        match unsafe { next.as_ref() } {
+            Some(next) => next.previous.set(previous),
+            None => self.last = previous,
+        }
+        self.len -= 1;
+        true
+    }
+
+    /// Takes a node out and signals it. To be woken after the lock is released.
+    ///
+    /// # Safety
+    ///
+    /// The node is linked in this list. It may be gone when this returns.
+    pub unsafe fn choose(&mut self, node: *const Node<T>) -> Wake {
+        // SAFETY: a linked node is alive.
+        self.remove(unsafe { &*node });
+        // SAFETY: it stays alive until it is signalled, and we hold the lock.
+        unsafe { Node::choose(node) }
+    }
+
+    /// Chooses the first node, if there is one.
+    pub fn choose_first(&mut self) -> Option<Wake> {
+        // SAFETY: it is linked.
+        (!self.first.is_null()).then(|| unsafe { self.choose(self.first) })
+    }
+
+    /// Chooses the last node, if there is one.
+    pub fn choose_last(&mut self) -> Option<Wake> {
+        // SAFETY: it is linked.
+        (!self.last.is_null()).then(|| unsafe { self.choose(self.last) })
+    }
+
+    /// The first node.
+    pub fn first(&self) -> Option<&Node<T>> {
+        // SAFETY: a linked node is alive.
+        unsafe { self.first.as_ref() }
+    }
+
+    /// The first node, if fewer than `arrivals` had come before it. Not bound to
+    /// the borrow of the list, so that it can be chosen.
+    pub(super) fn first_until<'a>(&self, arrivals: u64) -> Option<&'a Node<T>> {
+        // SAFETY: a linked node is alive, and the caller holds the lock.
+        unsafe { self.first.as_ref() }.filter(|first| first.arrival.get() < arrivals)
+    }
+
+    /// Whether the node is before all others.
+    pub fn is_first(&self, node: &Node<T>) -> bool {
+        ptr::eq(self.first, node)
+    }
+
+    /// Whether the node is linked.
+    pub fn holds(&self, node: &Node<T>) -> bool {
+        node.linked.get()
+    }
+
+    /// The nodes in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Node<T>> {
+        // SAFETY: a linked node is alive.
+        std::iter::successors(self.first(), |node| unsafe { node.next.get().as_ref() })
+    }
+
+    /// Whether this waker would be woken for the node. `None` if it is not linked.
+    pub(super) fn will_wake(&self, node: &Node<T>, waker: &Waker) -> Option<bool> {
+        // SAFETY: it is linked here, and we hold the lock.
+        let same = |node: &Node<T>| unsafe { node.waker() }.as_ref().map(|w| w.will_wake(waker));
+        node.linked.get().then(|| same(node).unwrap_or(false))
+    }
+
+    /// Lets another waker be woken for the node, if it is linked; whether it is.
+    /// And the waker that is now good for nothing.
+    pub(super) fn change_waker(&mut self, node: &Node<T>, waker: Waker) -> (bool, Option<Waker>) {
+        if !node.linked.get() {
+            return (false, Some(waker));
+        }
+        // SAFETY: it is linked here, and we hold the lock.
+        (true, unsafe { node.waker() }.replace(waker))
+    }
+}

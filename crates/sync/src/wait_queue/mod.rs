@@ -1,0 +1,224 @@
+//! A queue of waiters, first come, first served: threads and tasks, on which
+//! every primitive is built that lets more than one wait.
+//!
+//! A waiter is a [`Node`]: on the stack of a thread that sleeps, or inside the
+//! future of a task. It is linked into the list of a [`WaitQueue`], so nothing
+//! is allocated. The list is guarded by a small lock that is held for a few
+//! instructions, and never while a waker is called, cloned or dropped.
+//!
+//! # States of a node
+//!
+//! ```text
+//!            push                    choose
+//!   unlinked ------> linked, asleep --------> unlinked, signalled
+//!      ^                   |
+//!      +-------------------+
+//!        remove: it gave up
+//! ```
+//!
+//! Two facts describe a node: whether it is *linked*, which only the holder of
+//! the queue's lock may change or ask, and its *signal*. Everything else in it (its
+//! links, its waker, what it wants) belongs to the holder of the lock while it is
+//! linked, and to its owner while it is not. The signal alone may be read at any
+//! time, and who sees it set owns the node.
+//!
+//! [`List::choose`] takes a node out, takes its waker out of it, sets its signal,
+//! and returns a [`Wake`] that has yet to be done, after the lock has been
+//! released. From the moment the signal is set, the waiter may run on and its node
+//! may be gone. So setting it is the last thing done to the node; a task's waker
+//! has been taken before, and for a thread the system gets the signal's address
+//! and never reads it.
+//!
+//! A waiter that gives up (its time is up, its future is dropped) removes its node
+//! under the lock, or finds that it has been chosen. Then it has what it was
+//! chosen for, and either counts as served or passes that on. So nothing is spent
+//! on a waiter that left, and no node goes away while somebody holds a pointer to
+//! it.
+//!
+//! The thread's semaphore uses a second way, *signal in place*: the node stays
+//! linked, and keeps its place, until its thread unlinks it. It is signalled under
+//! the lock, and its thread does not leave without taking the lock.
+//!
+//! # No wake-up is lost
+//!
+//! *A thread* sleeps on the signal, a futex word. It is set before the wake, and
+//! the system compares it when the thread goes to sleep.
+//!
+//! *A task* leaves its waker in the node before it is linked, and a new waker only
+//! under the lock and only while it is linked ([`WaitQueue::still_waits`]). So
+//! `choose` takes either the newest waker, or one that a poll is about to replace;
+//! that poll then finds the node chosen and does not go back to sleep.
+//!
+//! *Everybody at once*: [`WaitQueue::notify_all`] lets go of the lock from time to
+//! time to wake those it has chosen so far. Nodes carry the number of their
+//! arrival, so those who come meanwhile are not among "everybody", and it ends.
+
+mod list;
+mod node;
+mod wakes;
+
+use std::cell::UnsafeCell;
+use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
+use std::task::Waker;
+use std::time::Instant;
+
+use blitz_futex::atomic::{AtomicUsize, Ordering};
+
+use crate::list_lock::ListLock;
+use crate::macros::const_unless_loom;
+
+pub use list::List;
+pub use node::Node;
+pub use wakes::{Wake, Wakes};
+
+/// See the head of this file. `T` is what a node says of its wishes; it is used
+/// under the lock.
+pub struct WaitQueue<T = ()> {
+    lock: ListLock,
+    /// How many nodes are linked. Written under the lock, read without it.
+    len: AtomicUsize,
+    list: UnsafeCell<List<T>>,
+}
+
+// SAFETY: the list is used only by the holder of the lock, and its nodes are
+// kept alive by their owners as long as they are linked.
+unsafe impl<T: Send> Send for WaitQueue<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for WaitQueue<T> {}
+
+// No user's code runs under the lock, so a panic cannot leave the list half done.
+impl<T> UnwindSafe for WaitQueue<T> {}
+impl<T> RefUnwindSafe for WaitQueue<T> {}
+
+impl<T> WaitQueue<T> {
+    const_unless_loom! {
+        /// Nobody waits.
+        pub const fn new() -> Self {
+            Self {
+                lock: ListLock::new(),
+                len: AtomicUsize::new(0),
+                list: UnsafeCell::new(List::new()),
+            }
+        }
+    }
+
+    /// Whether nobody waits. Sees every wait that happened before the call.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many wait. Sees every wait that happened before the call.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len.load(Ordering::Relaxed)
+    }
+
+    /// Runs `with` on the list, under the lock. It must not panic, and must not
+    /// call, clone or drop a waker.
+    pub fn locked<R>(&self, with: impl FnOnce(&mut List<T>) -> R) -> R {
+        self.lock.locked(|| {
+            // SAFETY: we hold the lock.
+            let list = unsafe { &mut *self.list.get() };
+            let result = with(list);
+            self.len.store(list.len(), Ordering::Relaxed);
+            result
+        })
+    }
+
+    /// Puts a node at the end of the queue.
+    ///
+    /// # Safety
+    ///
+    /// The node stays where it is as long as it is linked.
+    pub unsafe fn join(&self, node: &Node<T>) {
+        // SAFETY: the caller keeps the node where it is while it is linked.
+        self.locked(|list| unsafe { list.push(node) });
+    }
+
+    /// Sleeps until somebody chooses the node, or takes it out at the deadline.
+    /// Whether it was chosen. For a thread.
+    pub fn sleep(&self, node: &Node<T>, deadline: Option<Instant>) -> bool {
+        // Who was not there to be taken out has been chosen in the last moment.
+        node.sleep(deadline) || !self.leave(node)
+    }
+
+    /// Takes a node out, if it is linked. `false` if it has been chosen, or was
+    /// not there.
+    pub fn leave(&self, node: &Node<T>) -> bool {
+        !node.is_signalled() && self.locked(|list| list.remove(node))
+    }
+
+    /// Whether a task's node has yet to be chosen. If so, `waker` is the one that
+    /// will be woken. For a poll that comes back.
+    pub fn still_waits(&self, node: &Node<T>, waker: &Waker) -> bool {
+        if node.is_signalled() {
+            return false;
+        }
+        let same = self.locked(|list| list.will_wake(node, waker));
+        match same {
+            Some(true) => true,
+            Some(false) => self.change_waker(node, waker.clone()),
+            None => false,
+        }
+    }
+
+    #[cold]
+    fn change_waker(&self, node: &Node<T>, waker: Waker) -> bool {
+        // What is replaced, or was not needed, is dropped without the lock.
+        let (waits, _unused) = self.locked(|list| list.change_waker(node, waker));
+        waits
+    }
+
+    /// Chooses and wakes the first node. Whether there was one.
+    pub fn notify_one(&self) -> bool {
+        match self.locked(List::choose_first) {
+            Some(wake) => {
+                wake.wake();
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Chooses and wakes all who wait now. How many there were.
+    pub fn notify_all(&self) -> usize {
+        self.notify_each(|_| {})
+    }
+
+    /// Chooses and wakes all who wait now, after telling each node something,
+    /// under the lock. How many there were. A waker that panics keeps nobody from
+    /// being woken; the panic goes on afterwards.
+    pub fn notify_each(&self, mut tell: impl FnMut(&T)) -> usize {
+        let mut latest = None;
+        let mut count = 0;
+        let mut panic = None;
+        loop {
+            let mut wakes = Wakes::new();
+            self.locked(|list| {
+                let latest = *latest.get_or_insert(list.arrivals());
+                while let Some(first) = list.first_until(latest).filter(|_| !wakes.is_full()) {
+                    tell(&first.wish);
+                    // SAFETY: it is linked.
+                    wakes.push(unsafe { list.choose(first) });
+                }
+            });
+            count += wakes.len();
+            let all = !wakes.is_full();
+            panic = panic.or(wakes.wake_all());
+            if all {
+                break;
+            }
+        }
+        if let Some(payload) = panic {
+            resume_unwind(payload);
+        }
+        count
+    }
+}
+
+impl<T> Default for WaitQueue<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

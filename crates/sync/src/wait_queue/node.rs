@@ -1,0 +1,134 @@
+//! One waiter: a thread or a task.
+
+use std::cell::{Cell, UnsafeCell};
+use std::marker::PhantomPinned;
+use std::ptr;
+use std::task::Waker;
+use std::time::Instant;
+
+use blitz_futex::atomic::{AtomicU32, Ordering};
+use blitz_futex::{WaitResult, wait_until, wake_one};
+
+use super::wakes::Wake;
+
+/// It has yet to be chosen: the thread may sleep.
+const ASLEEP: u32 = 0;
+/// It has been chosen.
+const SIGNALLED: u32 = 1;
+
+/// One waiter. It must stay where it is while it is linked, so it is pinned, or
+/// it stays on the stack of the thread that waits.
+pub struct Node<T = ()> {
+    signal: AtomicU32,
+    pub(super) linked: Cell<bool>,
+    pub(super) previous: Cell<*const Node<T>>,
+    pub(super) next: Cell<*const Node<T>>,
+    /// How many had come before.
+    pub(super) arrival: Cell<u64>,
+    /// Whom to wake. `None`: the thread that sleeps on the signal.
+    waker: UnsafeCell<Option<Waker>>,
+    /// What it waits for. Belongs to the holder of the queue's lock while the
+    /// node is linked, and to the waiter while it is not.
+    pub wish: T,
+    /// Others hold pointers to a linked node, even while its future is borrowed
+    /// exclusively.
+    _pinned: PhantomPinned,
+}
+
+// SAFETY: all but the signal, an atomic, is used by one thread at a time: the
+// holder of the queue's lock, or the waiter. See the head of `mod.rs`.
+unsafe impl<T: Send> Send for Node<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Node<T> {}
+
+impl<T> Node<T> {
+    /// A node that is in no queue yet.
+    pub fn new(wish: T) -> Self {
+        Self {
+            signal: AtomicU32::new(ASLEEP),
+            linked: Cell::new(false),
+            previous: Cell::new(ptr::null()),
+            next: Cell::new(ptr::null()),
+            arrival: Cell::new(0),
+            waker: UnsafeCell::new(None),
+            wish,
+            _pinned: PhantomPinned,
+        }
+    }
+
+    /// The node of a task. To be called before it is put into a queue, and again
+    /// each time before that.
+    ///
+    /// # Safety
+    ///
+    /// The node is not linked, and the caller owns it.
+    pub unsafe fn arm(&self, waker: &Waker) {
+        let waker = waker.clone();
+        // SAFETY: the caller is the only one who uses the node.
+        let old = unsafe { (*self.waker.get()).replace(waker) };
+        self.reset();
+        drop(old);
+    }
+
+    /// Whether it has been chosen. Sees what was done before that.
+    #[inline]
+    pub fn is_signalled(&self) -> bool {
+        self.signal.load(Ordering::Acquire) == SIGNALLED
+    }
+
+    /// Takes a signal back, to wait again.
+    pub fn reset(&self) {
+        self.signal.store(ASLEEP, Ordering::Relaxed);
+    }
+
+    /// Sleeps until it is signalled. `false` if the deadline comes first.
+    pub fn sleep(&self, deadline: Option<Instant>) -> bool {
+        while !self.is_signalled() {
+            if wait_until(&self.signal, ASLEEP, deadline) == WaitResult::TimedOut {
+                return self.is_signalled();
+            }
+        }
+        true
+    }
+
+    /// Whom to wake.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the lock of the queue in which the node is linked.
+    #[allow(clippy::mut_from_ref, reason = "the lock is what makes it exclusive")]
+    pub(super) unsafe fn waker(&self) -> &mut Option<Waker> {
+        // SAFETY: see above.
+        unsafe { &mut *self.waker.get() }
+    }
+
+    /// Sets the signal of a node that has been unlinked; the wake is left to do.
+    ///
+    /// # Safety
+    ///
+    /// The node is alive, and the caller holds the lock of the queue it was in.
+    /// It may be gone when this returns.
+    pub(super) unsafe fn choose(node: *const Self) -> Wake {
+        // SAFETY: the node is alive until the store.
+        let (signal, waker) = unsafe { (&raw const (*node).signal, (*node).waker().take()) };
+        // SAFETY: as above.
+        unsafe { (*signal).store(SIGNALLED, Ordering::Release) };
+        match waker {
+            Some(waker) => Wake::Task(waker),
+            None => Wake::Thread(signal),
+        }
+    }
+
+    /// Signals and wakes the thread of a node.
+    ///
+    /// # Safety
+    ///
+    /// The node is alive. It may be gone when this returns.
+    pub(crate) unsafe fn signal(node: *const Self) {
+        // SAFETY: the node is alive until the store.
+        let signal = unsafe { &raw const (*node).signal };
+        // SAFETY: as above.
+        unsafe { (*signal).store(SIGNALLED, Ordering::Release) };
+        wake_one(signal);
+    }
+}

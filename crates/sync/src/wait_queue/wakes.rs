@@ -1,0 +1,128 @@
+//! Wakes that have yet to be done, when no lock is held.
+
+use std::any::Any;
+use std::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::task::Waker;
+
+use blitz_futex::atomic::AtomicU32;
+use blitz_futex::wake_one;
+
+/// How many wakes are gathered before the lock is released to do them.
+const MOST: usize = 32;
+
+/// One waiter has been chosen and signalled, and is still to be woken.
+#[must_use = "a waiter that is not woken may sleep for ever"]
+pub enum Wake {
+    /// A task.
+    Task(Waker),
+    /// The thread that sleeps on this word, which may be gone.
+    Thread(*const AtomicU32),
+}
+
+// SAFETY: the address is only given to the system, which never reads it.
+unsafe impl Send for Wake {}
+
+impl Wake {
+    /// Wakes it. No lock may be held: a waker is somebody else's code.
+    #[inline]
+    pub fn wake(self) {
+        match self {
+            Self::Task(waker) => waker.wake(),
+            Self::Thread(signal) => {
+                wake_one(signal);
+            }
+        }
+    }
+}
+
+/// A number of wakes, in order.
+pub struct Wakes {
+    wakes: [MaybeUninit<Wake>; MOST],
+    /// Those from `next` up to `len` are there.
+    next: usize,
+    len: usize,
+}
+
+impl Wakes {
+    /// None.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            wakes: [const { MaybeUninit::uninit() }; MOST],
+            next: 0,
+            len: 0,
+        }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len - self.next
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether it is time to release the lock and wake.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.len == MOST
+    }
+
+    /// Adds one.
+    ///
+    /// # Panics
+    ///
+    /// If it is full.
+    pub fn push(&mut self, wake: Wake) {
+        self.wakes[self.len].write(wake);
+        self.len += 1;
+    }
+
+    /// Wakes all of them. No lock may be held. If a waker panics, the others are
+    /// woken all the same, and the first panic goes on.
+    pub fn wake(mut self) {
+        if let Some(payload) = self.wake_all() {
+            resume_unwind(payload);
+        }
+    }
+
+    /// Wakes all of them, and forgets them. What the first waker to panic said.
+    pub(super) fn wake_all(&mut self) -> Option<Box<dyn Any + Send>> {
+        let mut panic = None;
+        while let Some(wake) = self.pop() {
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| wake.wake())) {
+                panic.get_or_insert(payload);
+            }
+        }
+        (self.next, self.len) = (0, 0);
+        panic
+    }
+
+    fn pop(&mut self) -> Option<Wake> {
+        if self.next == self.len {
+            return None;
+        }
+        self.next += 1;
+        // SAFETY: it was written by `push`, and is read once, because `next` has
+        // moved past it.
+        Some(unsafe { self.wakes[self.next - 1].assume_init_read() })
+    }
+}
+
+impl Default for Wakes {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Wakes {
+    /// Whoever was chosen is woken, also when the one who chose him panics.
+    fn drop(&mut self) {
+        self.wake_all();
+    }
+}

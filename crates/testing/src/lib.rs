@@ -1,0 +1,9 @@
+//! What the tests of this workspace share. Not published.
+
+mod drops;
+mod runtimes;
+mod wakers;
+
+pub use drops::{Counted, Drops};
+pub use runtimes::{Bare, Runtime, Smol, Task, Tokio, ms};
+pub use wakers::{Wakings, poll_once, reentrant_waker, shouting_waker};
