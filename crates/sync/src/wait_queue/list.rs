@@ -10,8 +10,8 @@ use super::wakes::Wake;
 pub struct List<T> {
     first: *const Node<T>,
     last: *const Node<T>,
-    len: usize,
     arrivals: u64,
+    pub(super) len: u32,
 }
 
 impl<T> List<T> {
@@ -19,14 +19,14 @@ impl<T> List<T> {
         Self {
             first: ptr::null(),
             last: ptr::null(),
-            len: 0,
             arrivals: 0,
+            len: 0,
         }
     }
 
     /// How many are linked.
     pub fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
 
     /// Whether none is linked.

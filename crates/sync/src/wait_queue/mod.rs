@@ -62,7 +62,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
 use std::task::Waker;
 use std::time::Instant;
 
-use blitz_futex::atomic::{AtomicUsize, Ordering};
+use blitz_futex::atomic::{AtomicU32, Ordering};
 
 use crate::list_lock::ListLock;
 use crate::macros::const_unless_loom;
@@ -76,7 +76,7 @@ pub use wakes::{Wake, Wakes};
 pub struct WaitQueue<T = ()> {
     lock: ListLock,
     /// How many nodes are linked. Written under the lock, read without it.
-    len: AtomicUsize,
+    len: AtomicU32,
     list: UnsafeCell<List<T>>,
 }
 
@@ -96,7 +96,7 @@ impl<T> WaitQueue<T> {
         pub const fn new() -> Self {
             Self {
                 lock: ListLock::new(),
-                len: AtomicUsize::new(0),
+                len: AtomicU32::new(0),
                 list: UnsafeCell::new(List::new()),
             }
         }
@@ -111,7 +111,7 @@ impl<T> WaitQueue<T> {
     /// How many wait. Sees every wait that happened before the call.
     #[inline]
     pub fn len(&self) -> usize {
-        self.len.load(Ordering::Relaxed)
+        self.len.load(Ordering::Relaxed) as usize
     }
 
     /// Runs `with` on the list, under the lock. It must not panic, and must not
@@ -121,7 +121,7 @@ impl<T> WaitQueue<T> {
             // SAFETY: we hold the lock.
             let list = unsafe { &mut *self.list.get() };
             let result = with(list);
-            self.len.store(list.len(), Ordering::Relaxed);
+            self.len.store(list.len, Ordering::Relaxed);
             result
         })
     }
