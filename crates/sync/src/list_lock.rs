@@ -30,6 +30,7 @@ mod real {
         }
 
         /// Runs `with` under the lock. It must not panic.
+        #[inline]
         pub fn locked<R>(&self, with: impl FnOnce() -> R) -> R {
             self.0.lock(HELD);
             let result = with();

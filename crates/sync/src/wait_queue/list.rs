@@ -15,7 +15,10 @@ pub struct List<T> {
 }
 
 impl<T> List<T> {
-    pub(super) const fn new() -> Self {
+    /// None is linked.
+    #[must_use]
+    #[allow(clippy::new_without_default, reason = "a list belongs into a lock")]
+    pub const fn new() -> Self {
         Self {
             first: ptr::null(),
             last: ptr::null(),
@@ -134,7 +137,7 @@ impl<T> List<T> {
     }
 
     /// Whether this waker would be woken for the node. `None` if it is not linked.
-    pub(super) fn will_wake(&self, node: &Node<T>, waker: &Waker) -> Option<bool> {
+    pub fn will_wake(&self, node: &Node<T>, waker: &Waker) -> Option<bool> {
         // SAFETY: it is linked here, and we hold the lock.
         let same = |node: &Node<T>| unsafe { node.waker() }.as_ref().map(|w| w.will_wake(waker));
         node.linked.get().then(|| same(node).unwrap_or(false))
@@ -142,7 +145,7 @@ impl<T> List<T> {
 
     /// Lets another waker be woken for the node, if it is linked; whether it is.
     /// And the waker that is now good for nothing.
-    pub(super) fn change_waker(&mut self, node: &Node<T>, waker: Waker) -> (bool, Option<Waker>) {
+    pub fn change_waker(&mut self, node: &Node<T>, waker: Waker) -> (bool, Option<Waker>) {
         if !node.linked.get() {
             return (false, Some(waker));
         }

@@ -70,6 +70,16 @@ impl<T> Node<T> {
         drop(old);
     }
 
+    /// The node behind this one, or null.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the lock of the queue in which the node is linked.
+    #[must_use]
+    pub unsafe fn next(&self) -> *const Self {
+        self.next.get()
+    }
+
     /// Whether it has been chosen. Sees what was done before that.
     #[inline]
     pub fn is_signalled(&self) -> bool {
