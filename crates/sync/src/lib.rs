@@ -27,6 +27,8 @@ pub mod internals {
     }
     pub use crate::list_lock::ListLock;
     pub use crate::spin::{Owners, Spin};
+    #[cfg(loom)]
+    pub use crate::wait_queue::mutant as wait_queue_mutant;
     pub use crate::wait_queue::{List, Node, WaitQueue, Wake, Wakes};
 }
 

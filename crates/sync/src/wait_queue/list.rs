@@ -3,6 +3,7 @@
 use std::ptr;
 use std::task::Waker;
 
+use super::mutant::{Mutant, active};
 use super::node::Node;
 use super::wakes::Wake;
 
@@ -49,6 +50,7 @@ impl<T> List<T> {
     /// The node stays where it is as long as it is linked, and is linked nowhere
     /// else.
     pub unsafe fn push(&mut self, node: &Node<T>) {
+        node.touch();
         node.previous.set(self.last);
         node.next.set(ptr::null());
         node.linked.set(true);
@@ -65,6 +67,7 @@ impl<T> List<T> {
 
     /// Unlinks a node. `false` if it was not linked.
     pub fn remove(&mut self, node: &Node<T>) -> bool {
+        node.touch();
         if !node.linked.replace(false) {
             return false;
         }
@@ -113,6 +116,12 @@ impl<T> List<T> {
         unsafe { self.first.as_ref() }
     }
 
+    /// The last node.
+    pub fn last(&self) -> Option<&Node<T>> {
+        // SAFETY: a linked node is alive.
+        unsafe { self.last.as_ref() }
+    }
+
     /// The first node, if fewer than `arrivals` had come before it. Not bound to
     /// the borrow of the list, so that it can be chosen.
     pub(super) fn first_until<'a>(&self, arrivals: u64) -> Option<&'a Node<T>> {
@@ -140,15 +149,28 @@ impl<T> List<T> {
     pub fn will_wake(&self, node: &Node<T>, waker: &Waker) -> Option<bool> {
         // SAFETY: it is linked here, and we hold the lock.
         let same = |node: &Node<T>| unsafe { node.waker() }.as_ref().map(|w| w.will_wake(waker));
+        node.touch();
         node.linked.get().then(|| same(node).unwrap_or(false))
+    }
+
+    /// Takes the waker out of a node, if it is linked: from now on its signal is
+    /// woken, for a thread to sleep on. Whether it is linked, and the waker.
+    pub fn take_waker(&mut self, node: &Node<T>) -> (bool, Option<Waker>) {
+        if !node.linked.get() {
+            return (false, None);
+        }
+        node.touch();
+        // SAFETY: it is linked here, and we hold the lock.
+        (true, unsafe { node.waker() }.take())
     }
 
     /// Lets another waker be woken for the node, if it is linked; whether it is.
     /// And the waker that is now good for nothing.
     pub fn change_waker(&mut self, node: &Node<T>, waker: Waker) -> (bool, Option<Waker>) {
-        if !node.linked.get() {
+        if !node.linked.get() && !active(Mutant::ChangesWakerBlindly) {
             return (false, Some(waker));
         }
+        node.touch();
         // SAFETY: it is linked here, and we hold the lock.
         (true, unsafe { node.waker() }.replace(waker))
     }

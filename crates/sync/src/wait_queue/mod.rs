@@ -54,6 +54,11 @@
 //! arrival, so those who come meanwhile are not among "everybody", and it ends.
 
 mod list;
+#[cfg(not(loom))]
+mod mutant;
+#[cfg(loom)]
+#[doc(hidden)]
+pub mod mutant;
 mod node;
 mod wakes;
 
@@ -66,6 +71,7 @@ use blitz_futex::atomic::{AtomicU32, Ordering};
 
 use crate::list_lock::ListLock;
 use crate::macros::const_unless_loom;
+use mutant::{Mutant, active};
 
 pub use list::List;
 pub use node::Node;
@@ -146,13 +152,19 @@ impl<T> WaitQueue<T> {
     /// Takes a node out, if it is linked. `false` if it has been chosen, or was
     /// not there.
     pub fn leave(&self, node: &Node<T>) -> bool {
-        !node.is_signalled() && self.locked(|list| list.remove(node))
+        if node.is_signalled() {
+            node.touch();
+            return false;
+        }
+        let removed = self.locked(|list| list.remove(node));
+        removed || active(Mutant::LeavesBlindly)
     }
 
     /// Whether a task's node has yet to be chosen. If so, `waker` is the one that
     /// will be woken. For a poll that comes back.
     pub fn still_waits(&self, node: &Node<T>, waker: &Waker) -> bool {
         if node.is_signalled() {
+            node.touch();
             return false;
         }
         let same = self.locked(|list| list.will_wake(node, waker));
@@ -189,14 +201,31 @@ impl<T> WaitQueue<T> {
     /// Chooses and wakes all who wait now, after telling each node something,
     /// under the lock. How many there were. A waker that panics keeps nobody from
     /// being woken; the panic goes on afterwards.
-    pub fn notify_each(&self, mut tell: impl FnMut(&T)) -> usize {
-        let mut latest = None;
+    pub fn notify_each(&self, tell: impl FnMut(&T)) -> usize {
+        self.notify_each_after(|_| {}, tell)
+    }
+
+    /// The same, after doing `first` under the lock: those who are in the queue
+    /// at that moment are the ones that are woken.
+    pub fn notify_each_after(
+        &self,
+        first: impl FnOnce(&mut List<T>),
+        mut tell: impl FnMut(&T),
+    ) -> usize {
+        let mut first = Some(first);
+        let mut latest = 0;
         let mut count = 0;
         let mut panic = None;
         loop {
             let mut wakes = Wakes::new();
             self.locked(|list| {
-                let latest = *latest.get_or_insert(list.arrivals());
+                if let Some(first) = first.take() {
+                    first(list);
+                    latest = list.arrivals();
+                }
+                if active(Mutant::EverybodyIncludesNewcomers) {
+                    latest = list.arrivals();
+                }
                 while let Some(first) = list.first_until(latest).filter(|_| !wakes.is_full()) {
                     tell(&first.wish);
                     // SAFETY: it is linked.

@@ -9,6 +9,7 @@ use std::time::Instant;
 use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{WaitResult, wait_until, wake_one};
 
+use super::mutant::{Mutant, active};
 use super::wakes::Wake;
 
 /// It has yet to be chosen: the thread may sleep.
@@ -30,6 +31,9 @@ pub struct Node<T = ()> {
     /// What it waits for. Belongs to the holder of the queue's lock while the
     /// node is linked, and to the waiter while it is not.
     pub wish: T,
+    /// Lets the model checker watch that one thread at a time uses the node.
+    #[cfg(loom)]
+    user: loom::cell::UnsafeCell<()>,
     /// Others hold pointers to a linked node, even while its future is borrowed
     /// exclusively.
     _pinned: PhantomPinned,
@@ -52,8 +56,18 @@ impl<T> Node<T> {
             arrival: Cell::new(0),
             waker: UnsafeCell::new(None),
             wish,
+            #[cfg(loom)]
+            user: loom::cell::UnsafeCell::new(()),
             _pinned: PhantomPinned,
         }
+    }
+
+    /// Called by whoever uses more of a node than its signal: the holder of the
+    /// lock, or the waiter while the node is not linked.
+    #[inline(always)]
+    pub(super) fn touch(&self) {
+        #[cfg(loom)]
+        self.user.with_mut(|_| ());
     }
 
     /// The node of a task. To be called before it is put into a queue, and again
@@ -64,9 +78,23 @@ impl<T> Node<T> {
     /// The node is not linked, and the caller owns it.
     pub unsafe fn arm(&self, waker: &Waker) {
         let waker = waker.clone();
+        self.touch();
         // SAFETY: the caller is the only one who uses the node.
         let old = unsafe { (*self.waker.get()).replace(waker) };
         self.reset();
+        drop(old);
+    }
+
+    /// The node of nobody, again: drops the waker of one that was not put into a
+    /// queue after all.
+    ///
+    /// # Safety
+    ///
+    /// The node is not linked, and the caller owns it.
+    pub unsafe fn disarm(&self) {
+        self.touch();
+        // SAFETY: the caller is the only one who uses the node.
+        let old = unsafe { (*self.waker.get()).take() };
         drop(old);
     }
 
@@ -120,9 +148,21 @@ impl<T> Node<T> {
     /// It may be gone when this returns.
     pub(super) unsafe fn choose(node: *const Self) -> Wake {
         // SAFETY: the node is alive until the store.
-        let (signal, waker) = unsafe { (&raw const (*node).signal, (*node).waker().take()) };
+        let signal = unsafe { &raw const (*node).signal };
+        if active(Mutant::SignalFirst) {
+            // SAFETY: none, this is the mistake; models keep the node alive.
+            unsafe { (*signal).store(SIGNALLED, Ordering::Release) };
+        }
+        // SAFETY: the node is alive until the store.
+        unsafe { (*node).touch() };
         // SAFETY: as above.
-        unsafe { (*signal).store(SIGNALLED, Ordering::Release) };
+        let waker = unsafe { (*node).waker().take() };
+        let order = match active(Mutant::RelaxedSignal) {
+            false => Ordering::Release,
+            true => Ordering::Relaxed,
+        };
+        // SAFETY: as above.
+        unsafe { (*signal).store(SIGNALLED, order) };
         match waker {
             Some(waker) => Wake::Task(waker),
             None => Wake::Thread(signal),

@@ -8,8 +8,9 @@ use std::task::Waker;
 use blitz_futex::atomic::AtomicU32;
 use blitz_futex::wake_one;
 
-/// How many wakes are gathered before the lock is released to do them.
-const MOST: usize = 32;
+/// How many wakes are gathered before the lock is released to do them. A model
+/// could not have as many waiters.
+const MOST: usize = if cfg!(loom) { 1 } else { 32 };
 
 /// One waiter has been chosen and signalled, and is still to be woken.
 #[must_use = "a waiter that is not woken may sleep for ever"]

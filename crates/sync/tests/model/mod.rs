@@ -1,7 +1,13 @@
 //! What the models share.
 
+use std::future::Future;
+use std::mem::ManuallyDrop;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
+use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_sync::mutant;
 
 /// Explores with up to `preemptions` of them, or fewer if the environment says:
@@ -26,4 +32,37 @@ pub fn model_in_order(preemptions: usize, test: impl Fn() + Sync + Send + 'stati
 #[allow(dead_code)]
 pub fn soon() -> Instant {
     Instant::now() + Duration::from_secs(3600)
+}
+
+/// Runs a future to its end. loom's own can not be dropped after a deadlock was
+/// found; nor can the future, so it is dropped only when it has ended.
+#[allow(dead_code)]
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let bell = Arc::new(Bell(AtomicU32::new(0)));
+    let waker = Waker::from(bell.clone());
+    let mut future = ManuallyDrop::new(Box::pin(future));
+    loop {
+        if let Poll::Ready(result) = poll(future.as_mut(), &waker) {
+            drop(ManuallyDrop::into_inner(future));
+            return result;
+        }
+        blitz_futex::wait(&bell.0, 0);
+        bell.0.swap(0, Ordering::AcqRel);
+    }
+}
+
+/// Polls a future once.
+#[allow(dead_code)]
+pub fn poll<F: Future + ?Sized>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(waker))
+}
+
+/// Wakes the thread that runs a future.
+struct Bell(AtomicU32);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.store(1, Ordering::Release);
+        blitz_futex::wake_one(&raw const self.0);
+    }
 }
