@@ -1,0 +1,407 @@
+//! `Notify`: tell one task, or all that wait, that something has happened.
+//!
+//! # States
+//!
+//! `state` holds the number of calls of `notify_waiters`, and in its low bits
+//! one of
+//!
+//! * [`EMPTY`]: nobody waits, and no notification is stored;
+//! * [`NOTIFIED`]: nobody waits, and one is stored for the next who comes;
+//! * [`WAITING`]: somebody waits in the queue.
+//!
+//! `calls` is a copy of that number, in a word of its own: who only needs the
+//! number does not have to read a word that others have just locked. It is
+//! written after the state, under the lock.
+//!
+//! A waiter knows how many calls there had been when it was made. It is
+//! *covered* if there have been more since: then it need not wait.
+//!
+//! # Moves
+//!
+//! | from | to | who |
+//! |---|---|---|
+//! | `EMPTY`, `NOTIFIED` | `NOTIFIED` | `notify_one`, by one compare-exchange |
+//! | `NOTIFIED` | `EMPTY` | a waiter, at its first poll, likewise |
+//! | `EMPTY` | `WAITING` | a waiter that joins the queue, under its lock |
+//! | `WAITING` | `EMPTY` | who takes the last uncovered waiter out, under the lock |
+//! | any, one call more | | `notify_waiters`, under the lock |
+//!
+//! As the calls are part of the word, each of these also fails when one of them
+//! has come between. So nobody takes a stored notification who is covered and
+//! does not need it, and nobody joins the queue who is.
+//!
+//! `WAITING` is left only under the lock, and while the lock is held it is set
+//! exactly if the queue holds a waiter that is not covered. Covered ones stand
+//! before all others: they came before the call, the others after it.
+//! `notify_one` does not choose them, as they are about to be woken anyway, and
+//! the notification would be lost.
+//!
+//! # No notification is lost
+//!
+//! *Stored.* A waiter joins only by an exchange of `EMPTY` for `WAITING`, or when
+//! it finds `WAITING` under the lock. So either it sees what was stored, and takes
+//! it, or the notifier sees `WAITING`, and looks into the queue.
+//!
+//! *Given to somebody who leaves.* The node says by whom it was chosen. A future
+//! that was chosen alone, and is dropped before it knew, gives the notification
+//! to the next in the same order, or stores it.
+//!
+//! *To all.* A waiter that was made before the call knows a smaller number. If it
+//! was in the queue, the call finds it there: the list is told apart by the
+//! arrivals up to the moment at which the number was raised. If it was not, it
+//! finds the greater number when it is polled, at the latest under the lock.
+//!
+//! # What is visible
+//!
+//! A notification that finds one stored writes all the same, so that who takes
+//! it sees what was done before either of them.
+//!
+//! The semantics are those of Tokio's `Notify`.
+
+#[cfg(not(loom))]
+mod mutant;
+#[cfg(loom)]
+pub mod mutant;
+mod notified;
+
+use std::cell::Cell;
+use std::fmt;
+use std::ptr;
+use std::sync::Arc;
+
+use blitz_futex::atomic::{AtomicUsize, Ordering};
+
+use crate::macros::const_unless_loom;
+use crate::wait_queue::{List, WaitQueue, Wake};
+use mutant::{Mutant, active};
+use notified::Waiter;
+pub use notified::{Notified, OwnedNotified};
+
+/// Nobody waits, and nothing is stored.
+const EMPTY: usize = 0;
+/// Somebody waits who is not covered.
+const WAITING: usize = 1;
+/// A notification is stored.
+const NOTIFIED: usize = 2;
+
+/// The bits of these.
+const BITS: usize = 3;
+/// One call of `notify_waiters`.
+const CALL: usize = 4;
+
+/// The calls in a state.
+const fn calls_in(state: usize) -> usize {
+    state & !BITS
+}
+
+/// Which of those who wait is notified.
+#[derive(Clone, Copy)]
+enum Order {
+    /// Who came first.
+    First,
+    /// Who came last.
+    Last,
+}
+
+/// What a node says.
+struct Ticket {
+    /// How many calls there had been when it was made.
+    calls: usize,
+    /// In which order it was chosen, if it was chosen alone.
+    order: Cell<Option<Order>>,
+}
+
+/// Tells one task, or all that wait, that something has happened.
+///
+/// It carries no data. It is a stored permission to go on, at most one:
+/// [`notified().await`](Notify::notified) waits for the permission and takes it,
+/// [`notify_one`](Notify::notify_one) gives it to the task that has waited longest,
+/// or stores it. [`notify_waiters`](Notify::notify_waiters) lets all go that wait
+/// now, and stores nothing.
+///
+/// It takes the place of `tokio::sync::Notify`, works with any executor, and
+/// [threads](Notified::blocking_wait) may wait too. Waiting allocates nothing.
+///
+/// # Examples
+///
+/// A task that hands over values, and one that waits for them:
+///
+/// ```
+/// use blitz_sync::task::Notify;
+/// use std::collections::VecDeque;
+/// use std::sync::Mutex;
+///
+/// struct Queue {
+///     values: Mutex<VecDeque<u32>>,
+///     added: Notify,
+/// }
+///
+/// impl Queue {
+///     fn add(&self, value: u32) {
+///         self.values.lock().unwrap().push_back(value);
+///         self.added.notify_one();
+///     }
+///
+///     // For one consumer: two values added at once are one notification.
+///     async fn take(&self) -> u32 {
+///         loop {
+///             if let Some(value) = self.values.lock().unwrap().pop_front() {
+///                 return value;
+///             }
+///             self.added.notified().await;
+///         }
+///     }
+/// }
+///
+/// let queue = Queue { values: Mutex::default(), added: Notify::new() };
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| (0..3).for_each(|value| queue.add(value)));
+///     pollster::block_on(async {
+///         assert_eq!([queue.take().await, queue.take().await], [0, 1]);
+///     });
+/// });
+/// ```
+pub struct Notify {
+    state: AtomicUsize,
+    /// The calls of `notify_waiters` as they are in the state.
+    calls: AtomicUsize,
+    waiters: WaitQueue<Ticket>,
+}
+
+impl Notify {
+    const_unless_loom! {
+        /// Nobody waits, and no notification is stored.
+        ///
+        /// ```
+        /// use blitz_sync::task::Notify;
+        ///
+        /// static CHANGED: Notify = Notify::new();
+        /// CHANGED.notify_one();
+        /// ```
+        #[must_use]
+        pub const fn new() -> Self {
+            Self {
+                state: AtomicUsize::new(EMPTY),
+                calls: AtomicUsize::new(0),
+                waiters: WaitQueue::new(),
+            }
+        }
+    }
+
+    const_unless_loom! {
+        /// The same as [`new`](Notify::new), which is `const` here too.
+        #[must_use]
+        pub const fn const_new() -> Self {
+            Self::new()
+        }
+    }
+
+    /// Waits for a notification.
+    ///
+    /// A stored one is taken at once. A call of
+    /// [`notify_waiters`](Notify::notify_waiters) ends the wait if it comes after
+    /// the call of `notified`, whether the future has been polled by then or not;
+    /// a [`notify_one`](Notify::notify_one) reaches it in the queue only once it has
+    /// been polled or [enabled](Notified::enable).
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped future loses its place in the queue, and nothing else. If it was
+    /// chosen by `notify_one` and did not know yet, the notification goes to the
+    /// next.
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// use blitz_sync::task::Notify;
+    ///
+    /// let changed = Notify::new();
+    /// changed.notify_one();
+    /// changed.notified().await;
+    /// # });
+    /// ```
+    #[inline]
+    pub fn notified(&self) -> Notified<'_> {
+        Notified {
+            notify: self,
+            waiter: self.new_waiter(),
+        }
+    }
+
+    /// [`notified`](Notify::notified), as a future that keeps the `Notify` alive.
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// use blitz_sync::task::Notify;
+    /// use std::sync::Arc;
+    ///
+    /// let changed = Arc::new(Notify::new());
+    /// let next_change = changed.clone().notified_owned();
+    /// changed.notify_waiters();
+    /// next_change.await;
+    /// # });
+    /// ```
+    #[inline]
+    pub fn notified_owned(self: Arc<Self>) -> OwnedNotified {
+        OwnedNotified {
+            waiter: self.new_waiter(),
+            notify: self,
+        }
+    }
+
+    #[inline]
+    fn new_waiter(&self) -> Waiter {
+        Waiter::new(self.calls.load(Ordering::Acquire))
+    }
+
+    /// Notifies the one who has waited longest, or stores the notification for
+    /// the next who comes. At most one is stored.
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// use blitz_sync::task::Notify;
+    ///
+    /// let changed = Notify::new();
+    /// changed.notify_one();
+    /// changed.notify_one();
+    /// changed.notified().await;
+    /// // One was stored, not two.
+    /// assert!(!std::pin::pin!(changed.notified()).enable());
+    /// # });
+    /// ```
+    #[inline]
+    pub fn notify_one(&self) {
+        self.notify(Order::First);
+    }
+
+    /// Notifies the one who came last, or stores the notification.
+    ///
+    /// ```
+    /// use blitz_sync::task::Notify;
+    /// use std::pin::pin;
+    ///
+    /// let changed = Notify::new();
+    /// let (mut first, mut last) = (pin!(changed.notified()), pin!(changed.notified()));
+    /// assert!(!first.as_mut().enable() && !last.as_mut().enable());
+    /// changed.notify_last();
+    /// assert!(last.as_mut().enable() && !first.as_mut().enable());
+    /// ```
+    #[inline]
+    pub fn notify_last(&self) {
+        self.notify(Order::Last);
+    }
+
+    #[inline]
+    fn notify(&self, order: Order) {
+        let guess = self.calls.load(Ordering::Relaxed);
+        if let Err(state) = self.exchange(guess, guess | NOTIFIED) {
+            self.notify_in(state, order);
+        }
+    }
+
+    /// [`notify`](Notify::notify), when the state was not the guess but this.
+    #[inline(never)]
+    fn notify_in(&self, mut state: usize, order: Order) {
+        while state & BITS != WAITING {
+            if state & BITS == NOTIFIED && active(Mutant::SilentCoalescing) {
+                return;
+            }
+            match self.exchange(state, calls_in(state) | NOTIFIED) {
+                Ok(_) => return,
+                Err(now) => state = now,
+            }
+        }
+        if let Some(wake) = self.waiters.locked(|list| self.give(list, order)) {
+            wake.wake();
+        }
+    }
+
+    /// Notifies all who wait now, including futures that exist and have not been
+    /// polled yet. Nothing is stored for those who come later.
+    ///
+    /// All of them are woken, even if one of the wakers panics; the panic goes on
+    /// after that.
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// use blitz_sync::task::Notify;
+    ///
+    /// let changed = Notify::new();
+    /// let (one, another) = (changed.notified(), changed.notified());
+    /// changed.notify_waiters();
+    /// one.await;
+    /// another.await;
+    /// # });
+    /// ```
+    pub fn notify_waiters(&self) {
+        self.waiters
+            .notify_each_after(|_| self.count_call(), |_| {});
+    }
+
+    /// Covers all who wait now. Under the lock.
+    fn count_call(&self) {
+        let state = self.state.load(Ordering::Relaxed);
+        let calls = if state & BITS == WAITING {
+            // Nobody else changes it now.
+            let calls = calls_in(state).wrapping_add(CALL);
+            self.state.store(calls | EMPTY, Ordering::Release);
+            calls
+        } else {
+            calls_in(self.state.fetch_add(CALL, Ordering::AcqRel)).wrapping_add(CALL)
+        };
+        self.calls.store(calls, Ordering::Release);
+    }
+
+    /// Chooses one who is not covered, or stores the notification. Under the lock.
+    fn give(&self, list: &mut List<Ticket>, order: Order) -> Option<Wake> {
+        let calls = calls_in(self.state.load(Ordering::Relaxed));
+        let wants = |ticket: &Ticket| ticket.calls == calls || active(Mutant::ChoosesCovered);
+        let chosen = match order {
+            Order::First => list.iter().find(|node| wants(&node.wish)),
+            Order::Last => list.last().filter(|node| wants(&node.wish)),
+        };
+        let Some(node) = chosen.map(ptr::from_ref) else {
+            // Nobody waits, so this is `EMPTY` or `NOTIFIED`.
+            self.state.fetch_or(NOTIFIED, Ordering::AcqRel);
+            return None;
+        };
+        // SAFETY: it is linked, and we hold the lock.
+        unsafe { (*node).wish.order.set(Some(order)) };
+        // SAFETY: it is linked.
+        let wake = unsafe { list.choose(node) };
+        self.settle(list);
+        Some(wake)
+    }
+
+    /// Takes `WAITING` back if that was the last. Under the lock, after a node has
+    /// been taken out.
+    fn settle(&self, list: &List<Ticket>) {
+        let state = self.state.load(Ordering::Relaxed);
+        let calls = calls_in(state);
+        let waits = list.last().is_some_and(|last| last.wish.calls == calls);
+        if state & BITS == WAITING && !waits {
+            self.state.store(calls | EMPTY, Ordering::Release);
+        }
+    }
+
+    #[inline]
+    fn exchange(&self, from: usize, to: usize) -> Result<usize, usize> {
+        self.state
+            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
+    }
+}
+
+impl Default for Notify {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Notify {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state.load(Ordering::Relaxed);
+        f.debug_struct("Notify")
+            .field("notified", &(state & BITS == NOTIFIED))
+            .field("waiters", &self.waiters.len())
+            .finish_non_exhaustive()
+    }
+}

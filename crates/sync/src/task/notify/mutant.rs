@@ -1,0 +1,17 @@
+//! Deliberate mistakes in `Notify`. See [`crate::mutant`].
+
+crate::mutants! {
+    /// A future that is dropped keeps the notification it was chosen for.
+    KeepsNotification,
+    /// A notification that finds one stored does not write.
+    SilentCoalescing,
+    /// Who joins the queue does not ask under the lock whether `notify_waiters`
+    /// has been called since.
+    JoinsBlindly,
+    /// What `notify_waiters` covers is decided by the first poll.
+    BornAtFirstPoll,
+    /// `notify_one` chooses those whom `notify_waiters` is about to wake.
+    ChoosesCovered,
+    /// Who joins the queue does not say so in the state.
+    JoinsSilently,
+}

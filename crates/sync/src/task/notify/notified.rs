@@ -1,0 +1,413 @@
+//! The futures of a [`Notify`].
+
+use std::cell::Cell;
+use std::fmt;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use blitz_futex::atomic::Ordering;
+
+use super::mutant::{Mutant, active};
+use super::{BITS, EMPTY, NOTIFIED, Notify, Ticket, WAITING, calls_in};
+use crate::deadline;
+use crate::spin::Spin;
+use crate::wait_queue::Node;
+
+/// How far a waiter has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Progress {
+    /// It has not been polled.
+    New,
+    /// Its node is in the queue, or has been chosen.
+    Waits,
+    /// It has been notified.
+    Done,
+}
+
+/// What both futures have in common.
+pub(super) struct Waiter {
+    progress: Progress,
+    node: Node<Ticket>,
+}
+
+impl Waiter {
+    #[inline]
+    pub(super) fn new(calls: usize) -> Self {
+        Self {
+            progress: Progress::New,
+            node: Node::new(Ticket {
+                calls,
+                order: Cell::new(None),
+            }),
+        }
+    }
+
+    /// Polls; without a waker it only enables.
+    #[inline]
+    fn poll(self: Pin<&mut Self>, notify: &Notify, waker: Option<&Waker>) -> Poll<()> {
+        // SAFETY: nothing is moved out of it.
+        let this = unsafe { self.get_unchecked_mut() };
+        match this.progress {
+            Progress::New if this.try_take(notify) => this.progress = Progress::Done,
+            Progress::New => {
+                // SAFETY: it is pinned, and its future's `drop` unlinks it.
+                unsafe { this.join(notify, Some(waker.unwrap_or(Waker::noop()))) };
+            }
+            Progress::Waits => this.look_again(notify, waker),
+            Progress::Done => {}
+        }
+        match this.progress {
+            Progress::Done => Poll::Ready(()),
+            _ => Poll::Pending,
+        }
+    }
+
+    /// Takes the notification that is stored, unless a call of `notify_waiters`
+    /// has made that needless. Whether the wait is over.
+    #[inline]
+    fn try_take(&self, notify: &Notify) -> bool {
+        let calls = self.calls(notify);
+        match notify.exchange(calls | NOTIFIED, calls | EMPTY) {
+            Ok(_) => true,
+            Err(state) => calls_in(state) != calls,
+        }
+    }
+
+    /// How many calls there had been when it was made.
+    #[inline]
+    fn calls(&self, notify: &Notify) -> usize {
+        if active(Mutant::BornAtFirstPoll) {
+            return notify.calls.load(Ordering::Acquire);
+        }
+        self.node.wish.calls
+    }
+
+    /// Whether `notify_waiters` has been called since it was made.
+    fn is_covered(&self, notify: &Notify) -> bool {
+        calls_in(notify.state.load(Ordering::Acquire)) != self.calls(notify)
+    }
+
+    /// Joins the queue, or finds that it need not: with this waker, or as a
+    /// thread.
+    ///
+    /// # Safety
+    ///
+    /// It stays where it is until it has been unlinked.
+    #[inline(never)]
+    unsafe fn join(&mut self, notify: &Notify, waker: Option<&Waker>) {
+        if let Some(waker) = waker {
+            // SAFETY: it is not linked yet.
+            unsafe { self.node.arm(waker) };
+        }
+        let joins = notify.waiters.locked(|list| {
+            let joins = self.announce(notify);
+            if joins {
+                // SAFETY: see above.
+                unsafe { list.push(&self.node) };
+            }
+            joins
+        });
+        if joins {
+            self.progress = Progress::Waits;
+        } else {
+            self.progress = Progress::Done;
+            // SAFETY: it is not linked.
+            unsafe { self.node.disarm() };
+        }
+    }
+
+    /// Says in the state that somebody waits, or takes what is stored. Whether it
+    /// has to wait. Under the lock.
+    fn announce(&self, notify: &Notify) -> bool {
+        let mut state = notify.state.load(Ordering::Acquire);
+        loop {
+            let covered = calls_in(state) != self.calls(notify);
+            if covered && !active(Mutant::JoinsBlindly) {
+                return false;
+            }
+            let to = match state & BITS {
+                EMPTY => WAITING,
+                NOTIFIED => EMPTY,
+                _ => return true,
+            };
+            if to == WAITING && active(Mutant::JoinsSilently) {
+                return true;
+            }
+            match notify.exchange(state, calls_in(state) | to) {
+                Ok(_) => return to == WAITING,
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    /// A poll of one who waits.
+    fn look_again(&mut self, notify: &Notify, waker: Option<&Waker>) {
+        if self.node.is_signalled() {
+            self.progress = Progress::Done;
+        } else if self.is_covered(notify) {
+            // `notify_waiters` is about to choose it; there is no need to wait for
+            // that.
+            notify.waiters.leave(&self.node);
+            self.progress = Progress::Done;
+        } else if let Some(waker) = waker {
+            if !notify.waiters.still_waits(&self.node, waker) {
+                self.progress = Progress::Done;
+            }
+        }
+    }
+
+    /// Waits as a thread. Whether it was notified before the deadline.
+    fn wait(self: Pin<&mut Self>, notify: &Notify, deadline: Option<Instant>) -> bool {
+        // SAFETY: nothing is moved out of it.
+        let this = unsafe { self.get_unchecked_mut() };
+        match this.progress {
+            Progress::New if this.spin(notify, deadline) => this.progress = Progress::Done,
+            // SAFETY: it is pinned, and its future's `drop` unlinks it.
+            Progress::New => unsafe { this.join(notify, None) },
+            Progress::Waits => {
+                let (_linked, waker) = notify.waiters.locked(|list| list.take_waker(&this.node));
+                drop(waker);
+            }
+            Progress::Done => {}
+        }
+        if this.progress == Progress::Waits {
+            let notified = this.node.sleep(deadline) || !this.leave(notify);
+            this.progress = Progress::Done;
+            return notified;
+        }
+        true
+    }
+
+    /// Tries for a while to get by without the queue.
+    fn spin(&self, notify: &Notify, deadline: Option<Instant>) -> bool {
+        let mut spin = Spin::new();
+        loop {
+            if self.try_take(notify) {
+                return true;
+            }
+            // Behind those who wait, nothing will be stored.
+            let state = notify.state.load(Ordering::Relaxed);
+            if state & BITS == WAITING || deadline::is_past(deadline) || !spin.turn() {
+                return false;
+            }
+        }
+    }
+
+    /// Takes its node out of the queue. `false` if it has been notified.
+    fn leave(&self, notify: &Notify) -> bool {
+        notify.waiters.locked(|list| {
+            let removed = list.remove(&self.node);
+            if removed {
+                notify.settle(list);
+            }
+            removed && !self.is_covered(notify)
+        })
+    }
+
+    /// Takes its node out of the queue, and passes on what it was chosen for.
+    #[inline]
+    fn cancel(&self, notify: &Notify) {
+        if self.progress == Progress::Waits {
+            self.cancel_wait(notify);
+        }
+    }
+
+    #[cold]
+    fn cancel_wait(&self, notify: &Notify) {
+        let wake = notify.waiters.locked(|list| {
+            if list.remove(&self.node) {
+                notify.settle(list);
+                return None;
+            }
+            if active(Mutant::KeepsNotification) {
+                return None;
+            }
+            let order = self.node.wish.order.get()?;
+            notify.give(list, order)
+        });
+        if let Some(wake) = wake {
+            wake.wake();
+        }
+    }
+}
+
+/// The future of [`Notify::notified`].
+#[must_use = "futures do nothing unless you `.await` or poll them"]
+pub struct Notified<'a> {
+    pub(super) notify: &'a Notify,
+    pub(super) waiter: Waiter,
+}
+
+/// The future of [`Notify::notified_owned`].
+#[must_use = "futures do nothing unless you `.await` or poll them"]
+pub struct OwnedNotified {
+    pub(super) notify: Arc<Notify>,
+    pub(super) waiter: Waiter,
+}
+
+impl Notified<'_> {
+    /// Joins the queue without waiting, or takes a stored notification. `true` if
+    /// the wait is over; then polling it returns at once.
+    ///
+    /// Who wants to look at something and then wait for a change of it enables
+    /// the future before looking: a [`notify_one`](Notify::notify_one) after that
+    /// reaches it.
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// use blitz_sync::task::Notify;
+    /// use std::pin::pin;
+    ///
+    /// let changed = Notify::new();
+    /// let mut one = pin!(changed.notified());
+    /// let mut another = pin!(changed.notified());
+    /// assert!(!one.as_mut().enable());
+    /// assert!(!another.as_mut().enable());
+    /// // Both are in the queue, so each gets one.
+    /// changed.notify_one();
+    /// changed.notify_one();
+    /// one.await;
+    /// another.await;
+    /// # });
+    /// ```
+    pub fn enable(self: Pin<&mut Self>) -> bool {
+        let (notify, waiter) = self.project();
+        waiter.poll(notify, None).is_ready()
+    }
+
+    /// Blocks the thread until the notification comes.
+    ///
+    /// Not for tasks: the executor's thread would do nothing else meanwhile.
+    ///
+    /// ```
+    /// use blitz_sync::task::Notify;
+    ///
+    /// let changed = Notify::new();
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| changed.notified().blocking_wait());
+    ///     changed.notify_one();
+    /// });
+    /// ```
+    pub fn blocking_wait(self) {
+        let this = pin!(self);
+        let (notify, waiter) = this.project();
+        waiter.wait(notify, None);
+    }
+
+    /// [`blocking_wait`](Notified::blocking_wait), but not for longer than
+    /// `timeout`. Whether the notification came.
+    ///
+    /// ```
+    /// use blitz_sync::task::Notify;
+    /// use std::time::Duration;
+    ///
+    /// let changed = Notify::new();
+    /// assert!(!changed.notified().blocking_wait_timeout(Duration::from_millis(1)));
+    /// changed.notify_one();
+    /// assert!(changed.notified().blocking_wait_timeout(Duration::from_millis(1)));
+    /// ```
+    #[must_use = "the time may be up without a notification"]
+    pub fn blocking_wait_timeout(self, timeout: Duration) -> bool {
+        let this = pin!(self);
+        let (notify, waiter) = this.project();
+        waiter.wait(notify, deadline::after(timeout))
+    }
+
+    #[inline]
+    fn project(self: Pin<&mut Self>) -> (&Notify, Pin<&mut Waiter>) {
+        // SAFETY: the waiter stays where it is, and nothing else is pinned.
+        let this = unsafe { self.get_unchecked_mut() };
+        // SAFETY: it is as pinned as the future, whose `drop` does not move it.
+        (this.notify, unsafe { Pin::new_unchecked(&mut this.waiter) })
+    }
+}
+
+impl OwnedNotified {
+    /// Joins the queue without waiting. See [`Notified::enable`].
+    pub fn enable(self: Pin<&mut Self>) -> bool {
+        let (notify, waiter) = self.project();
+        waiter.poll(notify, None).is_ready()
+    }
+
+    /// Blocks the thread until the notification comes. See
+    /// [`Notified::blocking_wait`].
+    pub fn blocking_wait(self) {
+        let this = pin!(self);
+        let (notify, waiter) = this.project();
+        waiter.wait(notify, None);
+    }
+
+    /// Blocks the thread for no longer than `timeout`. Whether the notification
+    /// came.
+    #[must_use = "the time may be up without a notification"]
+    pub fn blocking_wait_timeout(self, timeout: Duration) -> bool {
+        let this = pin!(self);
+        let (notify, waiter) = this.project();
+        waiter.wait(notify, deadline::after(timeout))
+    }
+
+    #[inline]
+    fn project(self: Pin<&mut Self>) -> (&Notify, Pin<&mut Waiter>) {
+        // SAFETY: the waiter stays where it is, and nothing else is pinned.
+        let this = unsafe { self.get_unchecked_mut() };
+        // SAFETY: it is as pinned as the future, whose `drop` does not move it.
+        (&this.notify, unsafe {
+            Pin::new_unchecked(&mut this.waiter)
+        })
+    }
+}
+
+impl Future for Notified<'_> {
+    type Output = ();
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let (notify, waiter) = self.project();
+        waiter.poll(notify, Some(context.waker()))
+    }
+}
+
+impl Future for OwnedNotified {
+    type Output = ();
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let (notify, waiter) = self.project();
+        waiter.poll(notify, Some(context.waker()))
+    }
+}
+
+impl Drop for Notified<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.waiter.cancel(self.notify);
+    }
+}
+
+impl Drop for OwnedNotified {
+    #[inline]
+    fn drop(&mut self) {
+        self.waiter.cancel(&self.notify);
+    }
+}
+
+impl fmt::Debug for Notified<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Notified")
+            .field("notify", self.notify)
+            .field("state", &self.waiter.progress)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for OwnedNotified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnedNotified")
+            .field("notify", &self.notify)
+            .field("state", &self.waiter.progress)
+            .finish_non_exhaustive()
+    }
+}
