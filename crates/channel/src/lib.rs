@@ -1,1 +1,5 @@
 //! Channels. Every end can be used from a task and from a thread.
+
+pub mod oneshot;
+#[cfg(not(loom))]
+mod recycle;

@@ -1,0 +1,280 @@
+//! One value from one end to the other: the cell that both share.
+//!
+//! # States
+//!
+//! A word of bits ([`state`](super::state)), a place for the value, and a place for
+//! a waker of each end. Two events end the wait of the other end:
+//!
+//! * the sender *completes*, with a value or without: `COMPLETE`, and `VALUE`;
+//! * the receiver *closes*: `CLOSED`.
+//!
+//! Each happens at most once, and only if the other has not happened before: both
+//! are compare-and-swaps that fail when they meet the other's bit. So both ends
+//! agree on which was first. A value that came too late never leaves the sender.
+//!
+//! ```text
+//!              complete                        the receiver takes the value
+//!   NEW ------------------> COMPLETE [VALUE] ------------------------------> both gone
+//!    |                                                                           ^
+//!    |  close                            the sender takes its value back         |
+//!    +--------> CLOSED ----------------------------------------------------------+
+//! ```
+//!
+//! # Who waits
+//!
+//! An end that waits as a task puts its waker into its place and *then* sets its
+//! bit, `RX_TASK` or `TX_TASK`, with a compare-and-swap that fails if what it
+//! waits for has happened. The event clears the bits in the same step in which it
+//! happens. Whoever clears a bit owns the waker: the other end, which then takes it
+//! out and wakes it; or the end itself, which comes back with another waker, takes
+//! the old one out, and begins again. An end that closes or completes clears its own
+//! bit as well, and drops its waker.
+//!
+//! An end that waits as a thread sets `RX_THREAD` or `TX_THREAD` in the same manner
+//! and sleeps on the word itself as long as it is what it was then.
+//!
+//! **No wake-up is lost.** Bit and event are in one word. If the bit comes first,
+//! the event sees it; if the event comes first, the compare-and-swap fails and
+//! shows it. There is no second word to look at. A thread that is about to sleep
+//! when the event happens finds that the word has changed.
+//!
+//! No waker is cloned, called or dropped while another end could be waiting for
+//! it: they are out of the cell by then, and mostly, the cell has been left.
+//!
+//! # Who frees the cell
+//!
+//! There are no reference counts. Each end says in the word that it has left,
+//! `TX_GONE` or `RX_GONE`, and who finds that the other has left before frees the
+//! cell, without another step. An event that finds no waker to take
+//! says so in the same step. So to send is one read-modify-write, and to receive
+//! what has been sent and to free the cell is none: a load shows `TX_GONE`.
+//!
+//! Where there are wakers to take, the end that takes them is still inside, and
+//! leaves in a second step. The other end need not wait for that: it takes the
+//! value and leaves as well, and the later of the two frees.
+//!
+//! A sleeping thread is woken by the address of the word, which the system
+//! never reads; so that may be done after leaving.
+//!
+//! # Source
+//!
+//! The idea to let one state word guard value and wakers is that of Tokio's
+//! `oneshot`; the rule that the bits decide who frees, that of the `oneshot` crate.
+
+use std::task::Waker;
+use std::time::Instant;
+
+use blitz_futex::atomic::{AtomicU32, Ordering};
+use blitz_futex::{WaitResult, wait_until};
+use blitz_sync::internals::{Spin, deadline};
+
+use super::mutant::{Mutant, active};
+use super::place::Place;
+use super::state::{COMPLETE, NEW, RX_TASK, Side, TASKS, TX_GONE, TX_TASK, VALUE};
+
+/// See the head of this file.
+pub struct Core<T> {
+    pub state: AtomicU32,
+    pub value: Place<T>,
+    /// A waker of the receiver.
+    rx_task: Place<Waker>,
+    /// A waker of the sender.
+    tx_task: Place<Waker>,
+}
+
+// SAFETY: the value goes from one thread to another, and the state says which of
+// the ends may use a place. Neither ever gives out a reference to the value.
+unsafe impl<T: Send> Send for Core<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Core<T> {}
+
+/// Wakers that have been taken out of a cell.
+#[derive(Default)]
+pub struct Tasks {
+    pub receiver: Option<Waker>,
+    pub sender: Option<Waker>,
+}
+
+impl<T> Core<T> {
+    blitz_sync::const_unless_loom! {
+        /// Nothing has happened yet.
+        pub const fn new() -> Self {
+            Self {
+                state: AtomicU32::new(NEW),
+                value: Place::empty(),
+                rx_task: Place::empty(),
+                tx_task: Place::empty(),
+            }
+        }
+    }
+
+    /// What has happened. Sees what was done before that.
+    #[inline]
+    pub fn state(&self) -> u32 {
+        self.state.load(Ordering::Acquire)
+    }
+
+    /// The sender sends the value that is in its place, and leaves, if nothing
+    /// has happened before. Else, what has.
+    #[inline]
+    pub fn send_and_leave(&self) -> Result<(), u32> {
+        let publish = match active(Mutant::RelaxedSend) {
+            false => Ordering::Release,
+            true => Ordering::Relaxed,
+        };
+        let sent = COMPLETE | VALUE | TX_GONE;
+        self.state
+            .compare_exchange(NEW, sent, publish, Ordering::Acquire)
+            .map(drop)
+    }
+
+    /// Goes from `seen` to `next`. Else, to what it has changed.
+    #[inline]
+    pub fn advance(&self, seen: u32, next: u32) -> Result<(), u32> {
+        self.state
+            .compare_exchange(seen, next, Ordering::AcqRel, Ordering::Acquire)
+            .map(drop)
+    }
+
+    /// Takes the wakers of these bits.
+    ///
+    /// # Safety
+    ///
+    /// The caller has cleared the bits.
+    pub unsafe fn take_tasks(&self, tasks: u32) -> Tasks {
+        // SAFETY: the wakers were there, since the bits were set, and belong to the
+        // one who cleared them.
+        let take = |bit, place: &Place<Waker>| (tasks & bit != 0).then(|| unsafe { place.take() });
+        Tasks {
+            receiver: take(RX_TASK, &self.rx_task),
+            sender: take(TX_TASK, &self.tx_task),
+        }
+    }
+
+    fn task(&self, side: &Side) -> &Place<Waker> {
+        match side.task {
+            RX_TASK => &self.rx_task,
+            _ => &self.tx_task,
+        }
+    }
+
+    /// Lets this waker be woken when what the end waits for happens; or says that
+    /// it has happened.
+    pub fn register(&self, side: &Side, waker: &Waker) -> Result<(), u32> {
+        let mut state = self.state();
+        if state & side.until != 0 {
+            return Err(state);
+        }
+        let place = self.task(side);
+        let mut old = None;
+        if state & side.task != 0 {
+            // SAFETY: this end has put it there, and only this end puts another one
+            // there. The other end may take it meanwhile, to wake it; then it is
+            // the same task's, and the comparison is one of addresses.
+            let same = unsafe { place.look(|old| old.will_wake(waker)) };
+            if same || active(Mutant::KeepsOldWaker) {
+                return Ok(());
+            }
+        }
+        // It may panic, so it comes before all changes.
+        let new = waker.clone();
+        if state & side.task != 0 {
+            state = self.set(side, state, |state| state & !side.task)?;
+            // SAFETY: it was there, and we have cleared the bit.
+            old = Some(unsafe { place.take() });
+        }
+        // SAFETY: without the bit, the place belongs to this end.
+        unsafe { place.put(new) };
+        let left = self.set(side, state, |state| state | side.task);
+        if left.is_err() {
+            // SAFETY: the bit was never set: it is still ours.
+            old = Some(unsafe { place.take() });
+        }
+        // In a cell that this end has yet to leave, with all in order.
+        drop(old);
+        left.map(drop)
+    }
+
+    /// Changes the state, unless what the end waits for has happened.
+    fn set(&self, side: &Side, mut state: u32, change: impl Fn(u32) -> u32) -> Result<u32, u32> {
+        loop {
+            if state & side.until != 0 && !active(Mutant::LeavesWakerBlindly) {
+                return Err(state);
+            }
+            match self.advance(state, change(state)) {
+                Ok(()) => return Ok(change(state)),
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    /// Blocks the thread until what the end waits for has happened. `None` when
+    /// the deadline comes first.
+    pub fn wait(&self, side: &Side, deadline: Option<Instant>) -> Option<u32> {
+        let state = self.state();
+        if state & side.until != 0 {
+            return Some(state);
+        }
+        if deadline::is_past(deadline) {
+            return None;
+        }
+        let mut spin = Spin::new();
+        while spin.turn() {
+            let state = self.state();
+            if state & side.until != 0 {
+                return Some(state);
+            }
+        }
+        self.sleep(side, deadline)
+    }
+
+    #[cold]
+    fn sleep(&self, side: &Side, deadline: Option<Instant>) -> Option<u32> {
+        loop {
+            let seen = self.state();
+            let announce = |state: u32| match active(Mutant::SilentSleep) {
+                false => (state | side.thread) & !side.task,
+                true => state,
+            };
+            let state = match self.set(side, seen, announce) {
+                Ok(state) => state,
+                Err(done) => return Some(done),
+            };
+            // A waker of an earlier poll is good for nothing now.
+            self.drop_own_task(side, seen);
+            if wait_until(&self.state, state, deadline) == WaitResult::TimedOut {
+                let seen = self.state();
+                return self.set(side, seen, |state| state & !side.thread).err();
+            }
+        }
+    }
+
+    /// Drops the waker of an end that has cleared its bit, if it was set.
+    fn drop_own_task(&self, side: &Side, seen: u32) {
+        if seen & side.task != 0 {
+            // SAFETY: only this end sets or, before the event, clears its bit: it
+            // was still set when it was cleared.
+            drop(unsafe { self.task(side).take() });
+        }
+    }
+
+    /// Drops all that is left, for a new start.
+    pub fn clear(&mut self) {
+        let state = self.state.load(Ordering::Relaxed);
+        self.state.store(NEW, Ordering::Relaxed);
+        // SAFETY: nobody else uses the cell, and what the bits say is there: an end
+        // that was forgotten is at rest, and at rest the bits are true.
+        let (_tasks, _value) = unsafe {
+            let value = (state & VALUE != 0).then(|| self.value.take());
+            (self.take_tasks(state & TASKS), value)
+        };
+    }
+}
+
+impl<T> Drop for Core<T> {
+    /// For cells that are dropped: those on the heap are given up when there is
+    /// nothing left in them.
+    fn drop(&mut self) {
+        self.clear();
+    }
+}

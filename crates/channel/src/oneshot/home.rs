@@ -1,0 +1,154 @@
+//! Where a cell lives: on the heap, or in memory of the caller.
+
+use blitz_futex::atomic::Ordering;
+
+use super::core::Core;
+use super::state::NEW;
+
+pub use heap::Heap;
+
+/// One end's way to the cell.
+///
+/// # Safety
+///
+/// The cell is there, and shared with no more than one other end, until both ends
+/// have left it.
+pub unsafe trait Home {
+    /// What the cell carries.
+    type Value;
+
+    /// The cell. Not to be called after having left it.
+    fn core(&self) -> &Core<Self::Value>;
+
+    /// Both ends have left the cell.
+    ///
+    /// # Safety
+    ///
+    /// That is so, this is the first to notice, and nothing is left in the cell.
+    unsafe fn release(&self);
+}
+
+// SAFETY: the cell is borrowed.
+unsafe impl<T> Home for &Core<T> {
+    type Value = T;
+
+    #[inline]
+    fn core(&self) -> &Core<T> {
+        self
+    }
+
+    #[inline]
+    unsafe fn release(&self) {
+        // The owner of the memory will find nothing to drop.
+        self.state.store(NEW, Ordering::Relaxed);
+    }
+}
+
+#[cfg(not(loom))]
+mod heap {
+    use std::ptr::NonNull;
+
+    use super::{Core, Home};
+    use crate::recycle;
+
+    /// A cell in a recycled block.
+    pub struct Heap<T>(NonNull<Core<T>>);
+
+    // SAFETY: as a shared reference to the cell.
+    unsafe impl<T: Send> Send for Heap<T> {}
+    // SAFETY: as above.
+    unsafe impl<T: Send> Sync for Heap<T> {}
+
+    impl<T> Heap<T> {
+        /// A new cell, for two ends.
+        #[inline]
+        pub fn new() -> (Self, Self) {
+            let core = recycle::allocate(Core::new());
+            (Self(core), Self(core))
+        }
+    }
+
+    // SAFETY: the block is given back by `release` alone.
+    unsafe impl<T> Home for Heap<T> {
+        type Value = T;
+
+        #[inline]
+        fn core(&self) -> &Core<T> {
+            // SAFETY: the cell is there as long as this end has not left it.
+            unsafe { self.0.as_ref() }
+        }
+
+        #[inline]
+        unsafe fn release(&self) {
+            // SAFETY: nobody uses it any more; nothing in it wants to be dropped.
+            unsafe { recycle::free(self.0) };
+        }
+    }
+}
+
+/// The same for the model checker: the memory stays as long as an end exists, and
+/// a cell of the checker's finds out who uses it after its release.
+#[cfg(loom)]
+mod heap {
+    use std::sync::Arc;
+
+    use loom::alloc::Track;
+    use loom::cell::UnsafeCell;
+
+    use super::{Core, Home};
+
+    pub struct Heap<T>(Arc<Tracked<T>>);
+
+    struct Tracked<T> {
+        core: Core<T>,
+        /// Dropped by the release. If it is not there when the model ends, the cell
+        /// would have leaked.
+        alive: UnsafeCell<Option<Track<()>>>,
+    }
+
+    // SAFETY: as a shared reference to the cell.
+    unsafe impl<T: Send> Send for Heap<T> {}
+    // SAFETY: as above.
+    unsafe impl<T: Send> Sync for Heap<T> {}
+
+    impl<T> Heap<T> {
+        pub fn new() -> (Self, Self) {
+            let tracked = Arc::new(Tracked {
+                core: Core::new(),
+                alive: UnsafeCell::new(Some(Track::new(()))),
+            });
+            (Self(tracked.clone()), Self(tracked))
+        }
+    }
+
+    // SAFETY: the memory stays as long as an end exists.
+    unsafe impl<T> Home for Heap<T> {
+        type Value = T;
+
+        fn core(&self) -> &Core<T> {
+            // SAFETY: the model checker sees to it that nobody writes meanwhile.
+            let alive = self.0.alive.with(|alive| unsafe { (*alive).is_some() });
+            assert!(alive, "used after its release");
+            &self.0.core
+        }
+
+        unsafe fn release(&self) {
+            // SAFETY: as above.
+            let alive = self.0.alive.with_mut(|alive| unsafe { (*alive).take() });
+            assert!(alive.is_some(), "released twice");
+            // What the bits still say has been taken.
+            self.0
+                .core
+                .state
+                .store(super::NEW, super::Ordering::Relaxed);
+        }
+    }
+
+    impl<T> Drop for Tracked<T> {
+        fn drop(&mut self) {
+            // SAFETY: nobody else has it.
+            let leaked = self.alive.with_mut(|alive| unsafe { (*alive).take() });
+            assert!(leaked.is_none() || std::thread::panicking(), "leaked");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! One value, from one end to the other.
+//!
+//! [`channel`] makes the two ends. The sender sends at once, without waiting; the
+//! receiver is a future, and can also be asked ([`try_recv`](Receiver::try_recv))
+//! or block its thread ([`blocking_recv`](Receiver::blocking_recv)). When either end
+//! is dropped, the other is told.
+//!
+//! Names and behaviour are those of `tokio::sync::oneshot`. No runtime is needed.
+//!
+//! ```
+//! use blitz_channel::oneshot;
+//!
+//! # pollster::block_on(async {
+//! let (tx, rx) = oneshot::channel();
+//! std::thread::spawn(move || tx.send(3));
+//! assert_eq!(rx.await, Ok(3));
+//!
+//! let (tx, rx) = oneshot::channel::<u32>();
+//! drop(tx);
+//! assert!(rx.await.is_err());
+//! # });
+//! ```
+//!
+//! # Memory
+//!
+//! The ends share a cell of about fifty bytes and the value. Freed cells are kept by
+//! the thread that frees them, up to a limit, and used again by the next channel of
+//! that thread; so a thread that makes one channel after the other allocates only
+//! for the first. See [`Slot`] for a channel that never allocates.
+
+mod core;
+mod ends;
+pub mod error;
+mod home;
+#[cfg(not(loom))]
+mod mutant;
+#[cfg(loom)]
+#[doc(hidden)]
+#[allow(missing_docs)]
+pub mod mutant;
+mod place;
+mod receiver;
+mod sender;
+mod slot;
+mod state;
+
+pub use receiver::Receiver;
+pub use sender::Sender;
+pub use slot::{Slot, SlotReceiver, SlotSender};
+
+/// Makes a channel for one value.
+///
+/// ```
+/// use blitz_channel::oneshot;
+///
+/// let (tx, mut rx) = oneshot::channel();
+/// assert!(rx.try_recv().is_err());
+/// tx.send("hello").unwrap();
+/// assert_eq!(rx.try_recv(), Ok("hello"));
+/// ```
+#[inline]
+#[track_caller]
+pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
+    let (tx, rx) = home::Heap::new();
+    (Sender::new(tx), Receiver::new(rx))
+}

@@ -1,0 +1,328 @@
+//! Blocks of memory that are used again.
+//!
+//! A channel that carries one value lives for a moment, and asking the system's
+//! allocator for its memory costs more than all else that it does. So a freed
+//! block goes on a shelf of the thread that freed it, and the next channel of
+//! that thread takes it from there.
+//!
+//! * There is one shelf for each of a few sizes ([`SIZES`]), so channels of
+//!   different types share them. A block lies on a shelf as a node of a list that
+//!   runs through the blocks themselves.
+//! * A shelf holds no more than [`MOST`] blocks; what does not fit goes back to the
+//!   allocator. So does everything when the thread ends. Thus a thread keeps at
+//!   most 124 KiB, and as a rule, less than one.
+//! * A block may be freed by another thread than the one that allocated it, and then
+//!   lies on *that* thread's shelf. A pair of threads of which one only allocates and
+//!   the other only frees has no use of the shelves: both fall back to the allocator,
+//!   which is built for this.
+//! * What is larger, or wants to be aligned more than [`ALIGN`], comes from the
+//!   allocator, and what has no size has no block.
+//! * When the thread's shelves are gone already, because the thread is ending,
+//!   blocks come from the allocator and go there.
+//!
+//! Everything here belongs to one thread at a time, so nothing is atomic. No
+//! code of users runs in it, but a global allocator's, and that only while
+//! the shelves are in order.
+//!
+//! The idea is that of the magazines in Bonwick and Adams' "Magazines and Vmem",
+//! without the depot.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::cell::Cell;
+use std::ptr::{self, NonNull};
+
+/// The sizes of blocks, in bytes.
+const SIZES: [usize; 5] = [64, 128, 256, 512, 1024];
+/// How blocks are aligned: as the allocator does it without effort.
+const ALIGN: usize = 16;
+/// How many blocks lie on a shelf at most.
+const MOST: u32 = 64;
+
+/// Takes a block, and puts a value there.
+#[inline]
+pub(crate) fn allocate<T>(value: T) -> NonNull<T> {
+    let block = Class::of::<T>().take().cast::<T>();
+    // SAFETY: the block is ours, large enough and aligned for a `T`.
+    unsafe { block.write(value) };
+    block
+}
+
+/// Gives a block back. What is in it is not dropped.
+///
+/// # Safety
+///
+/// The block comes from [`allocate`] with the same `T`, and nobody uses it.
+#[inline]
+pub(crate) unsafe fn free<T>(block: NonNull<T>) {
+    // SAFETY: the class is that of `allocate`; the caller gives the block up.
+    unsafe { Class::of::<T>().put(block.cast()) };
+}
+
+/// Where blocks for a type come from.
+#[derive(Clone, Copy)]
+enum Class {
+    /// A type without size.
+    Nowhere,
+    /// The shelf with this number.
+    Shelf(usize),
+    /// The allocator.
+    System(Layout),
+}
+
+impl Class {
+    /// Known when the program is compiled.
+    const fn of<T>() -> Self {
+        const { Self::for_layout(Layout::new::<T>()) }
+    }
+
+    const fn for_layout(layout: Layout) -> Self {
+        if layout.size() == 0 {
+            return Self::Nowhere;
+        }
+        let mut shelf = 0;
+        while shelf < SIZES.len() && layout.align() <= ALIGN {
+            if layout.size() <= SIZES[shelf] {
+                return Self::Shelf(shelf);
+            }
+            shelf += 1;
+        }
+        Self::System(layout)
+    }
+
+    #[inline]
+    fn take(self) -> NonNull<u8> {
+        match self {
+            // An address that is aligned for everything that fits there.
+            Self::Nowhere => NonNull::<Widest>::dangling().cast(),
+            Self::Shelf(shelf) => match SHELVES.try_with(|shelves| shelves.0[shelf].pop()) {
+                Ok(Some(block)) => block.cast(),
+                _ => system_take(block_layout(shelf)),
+            },
+            Self::System(layout) => system_take(layout),
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The block comes from [`take`](Self::take) of this class, and nobody uses it.
+    #[inline]
+    unsafe fn put(self, block: NonNull<u8>) {
+        let layout = match self {
+            Self::Nowhere => return,
+            Self::Shelf(shelf) => {
+                // SAFETY: the block has the size of the shelf, and is given up.
+                let put = |shelves: &Shelves| unsafe { shelves.0[shelf].push(block.cast()) };
+                if SHELVES.try_with(put) == Ok(true) {
+                    return;
+                }
+                block_layout(shelf)
+            }
+            Self::System(layout) => layout,
+        };
+        // SAFETY: it was allocated with this layout: every block of a shelf was,
+        // whatever lay in it since.
+        unsafe { dealloc(block.as_ptr(), layout) };
+    }
+}
+
+/// No type may ask for more alignment than the compiler can give, which is 2^29;
+/// this one asks for as much as anybody will.
+#[repr(align(4096))]
+struct Widest;
+
+const fn block_layout(shelf: usize) -> Layout {
+    match Layout::from_size_align(SIZES[shelf], ALIGN) {
+        Ok(layout) => layout,
+        Err(_) => unreachable!(),
+    }
+}
+
+#[cold]
+fn system_take(layout: Layout) -> NonNull<u8> {
+    // SAFETY: the size is not zero.
+    let block = unsafe { alloc(layout) };
+    NonNull::new(block).unwrap_or_else(|| handle_alloc_error(layout))
+}
+
+/// A block that lies on a shelf.
+struct Free {
+    next: *mut Free,
+}
+
+struct Shelf {
+    first: Cell<*mut Free>,
+    len: Cell<u32>,
+}
+
+impl Shelf {
+    const fn new() -> Self {
+        Self {
+            first: Cell::new(ptr::null_mut()),
+            len: Cell::new(0),
+        }
+    }
+
+    #[inline]
+    fn pop(&self) -> Option<NonNull<Free>> {
+        let first = NonNull::new(self.first.get())?;
+        // SAFETY: a block on a shelf is ours, and `push` has written its link.
+        self.first.set(unsafe { first.read() }.next);
+        self.len.set(self.len.get() - 1);
+        Some(first)
+    }
+
+    /// `false` if the shelf is full.
+    ///
+    /// # Safety
+    ///
+    /// The block has the size of this shelf, and nobody uses it.
+    #[inline]
+    unsafe fn push(&self, block: NonNull<Free>) -> bool {
+        if self.len.get() == MOST {
+            return false;
+        }
+        let next = self.first.get();
+        // SAFETY: the caller gives us the block; it is large enough for a link.
+        unsafe { block.write(Free { next }) };
+        self.first.set(block.as_ptr());
+        self.len.set(self.len.get() + 1);
+        true
+    }
+}
+
+struct Shelves([Shelf; SIZES.len()]);
+
+thread_local! {
+    static SHELVES: Shelves = const { Shelves([const { Shelf::new() }; SIZES.len()]) };
+}
+
+impl Drop for Shelves {
+    fn drop(&mut self) {
+        for (shelf, number) in self.0.iter().zip(0..) {
+            while let Some(block) = shelf.pop() {
+                // SAFETY: every block on this shelf was allocated with this layout.
+                unsafe { dealloc(block.as_ptr().cast(), block_layout(number)) };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use std::thread;
+
+    fn on_shelf(shelf: usize) -> u32 {
+        SHELVES.with(|shelves| shelves.0[shelf].len.get())
+    }
+
+    #[test]
+    fn a_freed_block_is_used_again_by_any_type_of_its_size() {
+        let first = allocate(7_u64);
+        // SAFETY: it is ours, and not used any more.
+        unsafe { free(first) };
+        let second = allocate([1_u8; 40]);
+        assert_eq!(first.cast(), second);
+        // SAFETY: as above.
+        unsafe { free(second) };
+        let larger = allocate([1_u8; 65]);
+        assert_ne!(first.cast(), larger);
+        // SAFETY: as above.
+        unsafe { free(larger) };
+    }
+
+    #[test]
+    fn a_shelf_has_an_end() {
+        let blocks: Vec<_> = (0..100_u64).map(allocate).collect();
+        let different: HashSet<_> = blocks.iter().collect();
+        assert_eq!(different.len(), 100);
+        for (block, number) in blocks.into_iter().zip(0..) {
+            // SAFETY: it is ours, and not used any more.
+            unsafe {
+                assert_eq!(block.read(), number);
+                free(block);
+            }
+        }
+        assert_eq!(on_shelf(0), MOST);
+    }
+
+    #[test]
+    fn a_block_stays_with_the_thread_that_frees_it() {
+        let block = allocate(String::from("here"));
+        let address = block.as_ptr() as usize;
+        assert_eq!(on_shelf(0), 0);
+        thread::spawn(move || {
+            let block = NonNull::new(address as *mut String).unwrap();
+            // SAFETY: the other thread has given it to us.
+            unsafe {
+                drop(block.read());
+                free(block);
+            }
+            assert_eq!(on_shelf(0), 1);
+            let again = allocate(1_u8);
+            assert_eq!(again.as_ptr() as usize, address);
+            // SAFETY: it is ours, and not used any more.
+            unsafe { free(again) };
+        })
+        .join()
+        .unwrap();
+        assert_eq!(on_shelf(0), 0);
+    }
+
+    #[test]
+    fn a_thread_that_ends_frees_what_lies_on_its_shelves_and_still_allocates() {
+        struct AtTheEnd;
+        impl Drop for AtTheEnd {
+            fn drop(&mut self) {
+                assert!(SHELVES.try_with(|_| ()).is_err());
+                let block = allocate(5_u64);
+                // SAFETY: it is ours.
+                unsafe {
+                    assert_eq!(block.read(), 5);
+                    free(block);
+                }
+            }
+        }
+        thread_local! {
+            static LATER: AtTheEnd = const { AtTheEnd };
+        }
+        thread::spawn(|| {
+            // What is used first is destroyed last, on most systems.
+            LATER.with(|_| ());
+            let block = allocate(1_u64);
+            // SAFETY: it is ours, and not used any more.
+            unsafe { free(block) };
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn large_and_far_aligned_and_empty_types_have_no_shelf() {
+        #[repr(align(128))]
+        struct Aligned(u8);
+        #[repr(align(2048))]
+        struct Empty;
+
+        assert!(matches!(Class::of::<Aligned>(), Class::System(_)));
+        assert!(matches!(Class::of::<[u8; 1025]>(), Class::System(_)));
+        assert!(matches!(Class::of::<[u8; 1024]>(), Class::Shelf(4)));
+        assert!(matches!(Class::of::<Empty>(), Class::Nowhere));
+
+        let aligned = allocate(Aligned(3));
+        assert_eq!(aligned.as_ptr() as usize % 128, 0);
+        let empty = allocate(Empty);
+        assert_eq!(empty.as_ptr() as usize % 2048, 0);
+        let large = allocate([9_u8; 5000]);
+        // SAFETY: they are ours, and each is read and freed once.
+        unsafe {
+            assert_eq!(aligned.read().0, 3);
+            assert_eq!(large.read()[4999], 9);
+            free(aligned);
+            free(empty);
+            free(large);
+        }
+        assert!((0..SIZES.len()).all(|shelf| on_shelf(shelf) == 0));
+    }
+}
