@@ -3,3 +3,4 @@
 pub mod oneshot;
 #[cfg(not(loom))]
 mod recycle;
+pub mod broadcast;

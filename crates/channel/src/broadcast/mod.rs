@@ -1,0 +1,152 @@
+//! A channel from several senders to several receivers, each of which gets every
+//! value that is sent while it exists. Values are cloned for them.
+//!
+//! It is made for receivers that keep up. The channel keeps the last `capacity`
+//! values, rounded up to a power of two; a sender never waits, and a receiver that
+//! is slower than that is told how many values it has missed
+//! ([`RecvError::Lagged`](error::RecvError::Lagged)) and goes on with the oldest
+//! one that is left. A value is dropped when the last receiver has got it, or when
+//! it is overwritten.
+//!
+//! Names and semantics are those of `tokio::sync::broadcast`. What is added:
+//! [`Receiver::blocking_recv_timeout`] and [`Sender::blocking_closed`]. What
+//! differs: the last receiver of a value gets the value itself instead of a clone;
+//! asking how much there is, or whether there is anything, takes no lock; nobody's
+//! `Drop` runs under a lock, nor `Clone` under one that a sender or another value's
+//! receiver could wait for.
+//!
+//! ```
+//! use blitz_channel::broadcast;
+//!
+//! # pollster::block_on(async {
+//! let (tx, mut first) = broadcast::channel(16);
+//! let mut second = tx.subscribe();
+//!
+//! tx.send(10).unwrap();
+//! tx.send(20).unwrap();
+//! drop(tx);
+//!
+//! assert_eq!(first.recv().await, Ok(10));
+//! assert_eq!(first.recv().await, Ok(20));
+//! assert!(first.recv().await.is_err());
+//! assert_eq!(second.recv().await, Ok(10));
+//! assert_eq!(second.recv().await, Ok(20));
+//! # });
+//! ```
+
+// # The ring
+//
+// Values are numbered in the order of sending; a value's *position* is its number.
+// `tail` holds the position of the next value. The value of position `p` is in slot
+// `p % capacity`, whose `stamp` is `p`, and whose `unread` counts the receivers that
+// have yet to get it. With `unread` zero the slot is *spent* and holds nothing.
+//
+//                     fill, announce (stamp = p, unread = receivers)
+//        spent ------------------------------------------------------> unread
+//          ^                                                            |  |
+//          |     get / renounce by the last one: unread = 0             |  |
+//          +------------------------------------------------------------+  |
+//                     overwritten: evict, fill, announce                   |
+//        unread, of a later position <-------------------------------------+
+//
+// A receiver is *entitled* to the value of position `p` if it is one of those that
+// `unread` counts: it had subscribed before `p` was sent, and has neither got it nor
+// given it up. It knows itself by `next`, which is then not above `p`. It loses the
+// right when the value is overwritten.
+//
+// # Locks
+//
+// The tail's lock is the lock of the queue `waiting`. Under it `tail` and `receivers`
+// change, values are put in, and receivers join the queue.
+//
+// A slot's lock is held by whoever uses an unread value: a receiver that clones it or
+// takes it out, a sender that overwrites it. It is a real mutex and not a count of
+// readers: a clone may change the value through a `Cell`, and `T` need not be `Sync`.
+// Who needs both takes the slot's lock first. So a receiver that clones for long, or
+// whose clone uses the channel itself, keeps nobody from the tail, and only those
+// waiting who want that very value, or its place.
+//
+// A *spent* slot is filled without its lock. Nobody else can be at work in it: who
+// gets a value has found the stamp equal to its `next`, under the slot's lock, so it
+// is entitled, so the slot is not spent until it has said farewell; and the farewell
+// (release) is the last thing it does to the slot, and the sender has seen it
+// (acquire). A receiver that has found its stamp, and then lost its right, may come
+// and lock the slot at any time, but looks at the stamp again and touches nothing:
+// its value was overwritten under that lock, so it sees a later stamp.
+//
+// So a send is one read-modify-write (the lock of the tail; releasing is a plain
+// store), a receive is one (the lock of the slot), an attempt that finds nothing is
+// two loads, and a send that overwrites an unread value is three.
+//
+// The last receiver moves the value out. Others clone it, and a clone that panics is
+// caught under the lock and goes on after it, when the receiver has been counted.
+//
+// # Empty, closed, lagging, or there
+//
+// A receiver that does not find its stamp looks at the tail, which says it all: equal
+// to `next`, there is nothing (and will not be, if it is closed); more than the
+// capacity ahead, the receiver lags. In between, the value is there, except that a
+// sender may be between the tail and the stamp, or another may just have overwritten
+// it; then the receiver looks at the tail again under the lock, with no sender at work.
+// The tail is written before the stamp, so no receiver is ever ahead of it.
+//
+// # No wake-up is lost
+//
+// A receiver joins the queue under the tail's lock and only if the tail says there
+// that nothing has come and the channel is open. A send changes the tail under that
+// lock and sees there whether anybody is in the queue. So either the receiver sees the
+// value, or the send sees the receiver, and then wakes all who are in the queue. It is
+// the same with the last sender, who closes the tail.
+//
+// A sender that waits for the last receiver's end looks at the number of receivers
+// under the lock of `farewells`; the last receiver empties that queue after it has
+// written the zero. So either the sender sees the zero, or it is found in the queue.
+//
+// # A receiver that goes
+//
+// It is taken out of `receivers` under the tail's lock, so that values sent later do
+// not count it, and then gives up, one after the other, those sent before. When a
+// value's drop panics, it goes on with the others all the same.
+//
+// When all ends have gone, all slots are spent, so nothing is left to drop.
+//
+// # Sources
+//
+// The ring with a stamp per slot is Dmitry Vyukov's bounded queue; a count of readers
+// per slot is how Tokio's channel does it.
+
+pub mod error;
+#[cfg(not(loom))]
+mod mutant;
+#[cfg(loom)]
+#[doc(hidden)]
+pub mod mutant;
+mod receiver;
+mod sender;
+mod shared;
+mod slot;
+
+pub use receiver::Receiver;
+pub use sender::{Sender, WeakSender};
+
+/// A channel that keeps `capacity` values, rounded up to a power of two.
+///
+/// All that will ever be allocated is allocated here.
+///
+/// # Panics
+///
+/// If the capacity is zero or exceeds `usize::MAX / 2`.
+///
+/// ```
+/// use blitz_channel::broadcast;
+///
+/// let (tx, mut rx) = broadcast::channel(16);
+/// tx.send("hello").unwrap();
+/// assert_eq!(rx.try_recv(), Ok("hello"));
+/// ```
+#[track_caller]
+pub fn channel<T: Clone>(capacity: usize) -> (Sender<T>, Receiver<T>) {
+    let tx = Sender::with_receivers(capacity, 1);
+    let rx = Receiver::new(tx.shared().clone(), 0);
+    (tx, rx)
+}

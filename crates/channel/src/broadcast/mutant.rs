@@ -1,0 +1,24 @@
+//! Deliberate mistakes in `broadcast`, for the model checker.
+
+blitz_sync::mutants! {
+    /// A receiver that is done with a slot says so with a relaxed store.
+    RelaxedFarewell,
+    /// A value is announced with a relaxed store.
+    RelaxedStamp,
+    /// A receiver that got a slot's lock does not look at the stamp again.
+    TrustsFirstLook,
+    /// A sender overwrites an unread value without the lock of its slot.
+    OverwritesUnlocked,
+    /// A sender that waited for a slot does not look whether it is still its own.
+    TrustsOldTail,
+    /// A receiver joins the queue without looking at the tail again.
+    JoinsBlindly,
+    /// A receiver that is dropped does not give up what it has not read.
+    KeepsUnread,
+    /// The last sender says that it has gone, and wakes nobody.
+    SilentClose,
+    /// A receiver that is no longer waited for leaves its node in the queue.
+    StaysInQueue,
+    /// Who waits for the last receiver looks for it before it joins the queue.
+    LooksForReceiversFirst,
+}

@@ -1,0 +1,322 @@
+//! The end that receives.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use blitz_futex::atomic::Ordering;
+use blitz_sync::internals::{Node, Spin, deadline};
+
+use super::error::{RecvError, RecvTimeoutError, TryRecvError};
+use super::mutant::{Mutant, active};
+use super::shared::Shared;
+
+/// The end of a broadcast channel that receives.
+///
+/// Each receiver gets every value that is sent while it exists, unless it is too
+/// slow: then the oldest values are overwritten, it is told how many it has
+/// missed, and goes on with the oldest one that is left.
+///
+/// [`Sender::subscribe`](super::Sender::subscribe) and
+/// [`resubscribe`](Receiver::resubscribe) make more receivers.
+///
+/// ```
+/// use blitz_channel::broadcast::{self, error::RecvError};
+///
+/// # pollster::block_on(async {
+/// let (tx, mut rx) = broadcast::channel(2);
+/// tx.send(10).unwrap();
+/// tx.send(20).unwrap();
+/// tx.send(30).unwrap();
+///
+/// assert_eq!(rx.recv().await, Err(RecvError::Lagged(1)));
+/// assert_eq!(rx.recv().await, Ok(20));
+/// assert_eq!(rx.recv().await, Ok(30));
+/// # });
+/// ```
+pub struct Receiver<T> {
+    shared: Arc<Shared<T>>,
+    /// The position of the value to get next.
+    next: u64,
+}
+
+impl<T> Receiver<T> {
+    pub(super) fn new(shared: Arc<Shared<T>>, next: u64) -> Self {
+        Self { shared, next }
+    }
+
+    /// How many values were sent that this receiver has not got. More than the
+    /// capacity if it lags.
+    ///
+    /// ```
+    /// use blitz_channel::broadcast;
+    ///
+    /// let (tx, rx) = broadcast::channel(16);
+    /// tx.send(10).unwrap();
+    /// tx.send(20).unwrap();
+    /// assert_eq!(rx.len(), 2);
+    /// ```
+    #[must_use]
+    pub fn len(&self) -> usize {
+        let behind = self.shared.tail().position() - self.next;
+        usize::try_from(behind).unwrap_or(usize::MAX)
+    }
+
+    /// Whether this receiver has got all that was sent.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether both receive from the same channel.
+    #[must_use]
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// How many senders there are.
+    #[must_use]
+    pub fn sender_strong_count(&self) -> usize {
+        self.shared.senders.load(Ordering::Acquire)
+    }
+
+    /// How many weak senders there are.
+    #[must_use]
+    pub fn sender_weak_count(&self) -> usize {
+        self.shared.weak_senders.load(Ordering::Acquire)
+    }
+
+    /// Whether the last sender has been dropped. There may be values left to get.
+    ///
+    /// ```
+    /// use blitz_channel::broadcast;
+    ///
+    /// let (tx, rx) = broadcast::channel::<()>(16);
+    /// assert!(!rx.is_closed());
+    /// drop(tx);
+    /// assert!(rx.is_closed());
+    /// ```
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.sender_strong_count() == 0
+    }
+}
+
+impl<T: Clone> Receiver<T> {
+    /// Another receiver, for the values that are sent after this call: it does not
+    /// get what this one has yet to get.
+    ///
+    /// ```
+    /// use blitz_channel::broadcast;
+    ///
+    /// let (tx, mut rx) = broadcast::channel(16);
+    /// tx.send(1).unwrap();
+    /// let mut fresh = rx.resubscribe();
+    /// tx.send(2).unwrap();
+    /// assert_eq!(fresh.try_recv(), Ok(2));
+    /// assert_eq!(rx.try_recv(), Ok(1));
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If there are a billion receivers already.
+    #[track_caller]
+    #[must_use]
+    pub fn resubscribe(&self) -> Self {
+        let next = self.shared.subscribe();
+        Self::new(self.shared.clone(), next)
+    }
+
+    /// Gets the next value; waits for it if need be.
+    ///
+    /// Cancel safe: when the future is dropped before it is ready, no value has
+    /// been taken.
+    ///
+    /// # Errors
+    ///
+    /// [`RecvError::Closed`] if there are neither values nor senders left, and
+    /// [`RecvError::Lagged`] if values have been overwritten; the next call goes on
+    /// with the oldest one that is left.
+    ///
+    /// ```
+    /// use blitz_channel::broadcast;
+    ///
+    /// # pollster::block_on(async {
+    /// let (tx, mut rx) = broadcast::channel(16);
+    /// let thread = std::thread::spawn(move || tx.send(7));
+    /// assert_eq!(rx.recv().await, Ok(7));
+    /// # thread.join().unwrap().unwrap();
+    /// # });
+    /// ```
+    pub async fn recv(&mut self) -> Result<T, RecvError> {
+        let recv = Recv {
+            receiver: self,
+            node: Node::new(()),
+            waits: false,
+        };
+        recv.await
+    }
+
+    /// Gets the next value if there is one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`recv`](Receiver::recv); and [`TryRecvError::Empty`] if there is
+    /// nothing to get at the moment.
+    ///
+    /// ```
+    /// use blitz_channel::broadcast::{self, error::TryRecvError};
+    ///
+    /// let (tx, mut rx) = broadcast::channel(16);
+    /// assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
+    /// tx.send(10).unwrap();
+    /// drop(tx);
+    /// assert_eq!(rx.try_recv(), Ok(10));
+    /// assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
+    /// ```
+    pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
+        self.shared.take(&mut self.next)
+    }
+
+    /// Gets the next value; blocks the thread until there is one. Not for tasks.
+    ///
+    /// # Errors
+    ///
+    /// As for [`recv`](Receiver::recv).
+    ///
+    /// ```
+    /// use blitz_channel::broadcast;
+    ///
+    /// let (tx, mut rx) = broadcast::channel(16);
+    /// let thread = std::thread::spawn(move || rx.blocking_recv());
+    /// tx.send(7).unwrap();
+    /// assert_eq!(thread.join().unwrap(), Ok(7));
+    /// ```
+    pub fn blocking_recv(&mut self) -> Result<T, RecvError> {
+        match self.recv_until(None) {
+            Ok(value) => Ok(value),
+            Err(TryRecvError::Lagged(missed)) => Err(RecvError::Lagged(missed)),
+            // Without a deadline, it is never given up as empty.
+            Err(TryRecvError::Closed | TryRecvError::Empty) => Err(RecvError::Closed),
+        }
+    }
+
+    /// The same, but no longer than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`recv`](Receiver::recv); and [`RecvTimeoutError::Timeout`] if nothing
+    /// came in time.
+    ///
+    /// ```
+    /// use blitz_channel::broadcast::{self, error::RecvTimeoutError};
+    /// use std::time::Duration;
+    ///
+    /// let (tx, mut rx) = broadcast::channel::<u32>(16);
+    /// let timeout = Duration::from_millis(5);
+    /// assert_eq!(rx.blocking_recv_timeout(timeout), Err(RecvTimeoutError::Timeout));
+    /// tx.send(7).unwrap();
+    /// assert_eq!(rx.blocking_recv_timeout(timeout), Ok(7));
+    /// ```
+    pub fn blocking_recv_timeout(&mut self, timeout: Duration) -> Result<T, RecvTimeoutError> {
+        let result = match self.try_recv() {
+            Err(TryRecvError::Empty) => self.recv_until(deadline::after(timeout)),
+            result => result,
+        };
+        result.map_err(|error| match error {
+            TryRecvError::Empty => RecvTimeoutError::Timeout,
+            TryRecvError::Closed => RecvTimeoutError::Closed,
+            TryRecvError::Lagged(missed) => RecvTimeoutError::Lagged(missed),
+        })
+    }
+
+    /// Blocks the thread until there is a value, or an error other than `Empty`, or
+    /// the deadline has passed.
+    fn recv_until(&mut self, deadline: Option<Instant>) -> Result<T, TryRecvError> {
+        let mut spin = Spin::new();
+        loop {
+            match self.try_recv() {
+                Err(TryRecvError::Empty) => {}
+                result => return result,
+            }
+            if !spin.turn() {
+                break;
+            }
+        }
+        let node = Node::new(());
+        loop {
+            // SAFETY: the node stays where it is, and `sleep` returns when it has
+            // been chosen or taken out.
+            let waits = unsafe { self.shared.join(&node, self.next) };
+            let in_time = !waits || self.shared.waiting().sleep(&node, deadline);
+            match self.try_recv() {
+                Err(TryRecvError::Empty) if in_time => node.reset(),
+                result => return result,
+            }
+        }
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        self.shared.unsubscribe(self.next);
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("broadcast::Receiver")
+    }
+}
+
+/// A receiver that waits for a value.
+struct Recv<'a, T> {
+    receiver: &'a mut Receiver<T>,
+    node: Node,
+    /// The node has been put into the queue, and has not been seen to be chosen.
+    waits: bool,
+}
+
+impl<T: Clone> Future for Recv<'_, T> {
+    type Output = Result<T, RecvError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        // SAFETY: nothing is moved out, and the node stays where it is.
+        let this = unsafe { self.get_unchecked_mut() };
+        let Receiver { shared, next } = &mut *this.receiver;
+        if this.waits && shared.waiting().still_waits(&this.node, cx.waker()) {
+            return Poll::Pending;
+        }
+        this.waits = false;
+        loop {
+            match shared.take(next) {
+                Ok(value) => return Poll::Ready(Ok(value)),
+                Err(TryRecvError::Closed) => return Poll::Ready(Err(RecvError::Closed)),
+                Err(TryRecvError::Lagged(missed)) => {
+                    return Poll::Ready(Err(RecvError::Lagged(missed)));
+                }
+                Err(TryRecvError::Empty) => {}
+            }
+            // SAFETY: the node is not linked, and is ours alone.
+            unsafe { this.node.arm(cx.waker()) };
+            // SAFETY: the future is pinned, and takes its node along when it is
+            // dropped.
+            this.waits = unsafe { shared.join(&this.node, *next) };
+            if this.waits {
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+impl<T> Drop for Recv<'_, T> {
+    /// Nothing need be passed on: every waiting receiver is woken by every send.
+    fn drop(&mut self) {
+        if self.waits && !active(Mutant::StaysInQueue) {
+            self.receiver.shared.waiting().leave(&self.node);
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! The ends that send.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use blitz_futex::atomic::Ordering;
+use blitz_sync::internals::Node;
+
+use super::error::SendError;
+use super::receiver::Receiver;
+use super::shared::Shared;
+
+/// The end of a broadcast channel that sends. It can be cloned and shared.
+///
+/// [`channel`](super::channel) makes the first one. When the last one is dropped,
+/// the channel is closed: the receivers get what is left, and then
+/// [`RecvError::Closed`](super::error::RecvError::Closed).
+///
+/// ```
+/// use blitz_channel::broadcast;
+///
+/// let (tx, mut first) = broadcast::channel(16);
+/// let mut second = tx.subscribe();
+///
+/// assert_eq!(tx.send("news")?, 2);
+/// assert_eq!(first.blocking_recv(), Ok("news"));
+/// assert_eq!(second.blocking_recv(), Ok("news"));
+/// # Ok::<(), broadcast::error::SendError<&str>>(())
+/// ```
+pub struct Sender<T> {
+    shared: Arc<Shared<T>>,
+}
+
+impl<T> Sender<T> {
+    /// A channel without receivers; see [`subscribe`](Sender::subscribe).
+    ///
+    /// ```
+    /// use blitz_channel::broadcast;
+    ///
+    /// let tx = broadcast::Sender::new(16);
+    /// assert!(tx.send(1).is_err());
+    ///
+    /// let mut rx = tx.subscribe();
+    /// tx.send(2).unwrap();
+    /// assert_eq!(rx.try_recv(), Ok(2));
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If the capacity is zero or exceeds `usize::MAX / 2`.
+    #[track_caller]
+    pub fn new(capacity: usize) -> Self {
+        Self::with_receivers(capacity, 0)
+    }
+
+    #[track_caller]
+    pub(super) fn with_receivers(capacity: usize, receivers: u32) -> Self {
+        Self {
+            shared: Arc::new(Shared::new(capacity, receivers)),
+        }
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared<T>> {
+        &self.shared
+    }
+
+    /// Sends a value to all receivers, and returns how many there are. Never waits
+    /// for one of them: where the ring is full, the oldest value is overwritten.
+    ///
+    /// That some receivers are counted does not mean that they will get the value:
+    /// they may be dropped before, or be too slow.
+    ///
+    /// # Errors
+    ///
+    /// Gives the value back if there are no receivers. There may be some later.
+    ///
+    /// ```
+    /// use blitz_channel::broadcast;
+    ///
+    /// let (tx, rx) = broadcast::channel(16);
+    /// drop(rx);
+    /// assert_eq!(tx.send("lost").unwrap_err().0, "lost");
+    /// ```
+    pub fn send(&self, value: T) -> Result<usize, SendError<T>> {
+        self.shared.send(value)
+    }
+
+    /// A new receiver. It gets the values that are sent after this call.
+    ///
+    /// ```
+    /// use blitz_channel::broadcast;
+    ///
+    /// let (tx, _rx) = broadcast::channel(16);
+    /// tx.send(1).unwrap();
+    /// let mut rx = tx.subscribe();
+    /// tx.send(2).unwrap();
+    /// assert_eq!(rx.try_recv(), Ok(2));
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If there are a billion receivers already.
+    #[track_caller]
+    pub fn subscribe(&self) -> Receiver<T> {
+        let next = self.shared.subscribe();
+        Receiver::new(self.shared.clone(), next)
+    }
+
+    /// A [`WeakSender`], which does not keep the channel open.
+    #[must_use = "a weak sender does not keep the channel open; dropping it at once is of no use"]
+    pub fn downgrade(&self) -> WeakSender<T> {
+        self.shared.weak_senders.fetch_add(1, Ordering::Relaxed);
+        WeakSender {
+            shared: self.shared.clone(),
+        }
+    }
+
+    /// How many values are kept because some receiver has yet to get them.
+    ///
+    /// ```
+    /// use blitz_channel::broadcast;
+    ///
+    /// let (tx, mut first) = broadcast::channel(16);
+    /// let mut second = tx.subscribe();
+    /// tx.send(1).unwrap();
+    /// tx.send(2).unwrap();
+    /// tx.send(3).unwrap();
+    /// assert_eq!(tx.len(), 3);
+    ///
+    /// first.try_recv().unwrap();
+    /// assert_eq!(tx.len(), 3);
+    /// second.try_recv().unwrap();
+    /// assert_eq!(tx.len(), 2);
+    /// ```
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shared.len()
+    }
+
+    /// Whether every receiver has got every value.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.shared.is_empty()
+    }
+
+    /// How many receivers there are.
+    #[must_use]
+    pub fn receiver_count(&self) -> usize {
+        self.shared.receivers() as usize
+    }
+
+    /// Whether both send into the same channel.
+    #[must_use]
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// Waits until there are no receivers.
+    ///
+    /// Cancel safe: nothing is lost when the future is dropped.
+    ///
+    /// ```
+    /// use blitz_channel::broadcast;
+    ///
+    /// let (tx, rx) = broadcast::channel::<u32>(16);
+    /// let thread = std::thread::spawn(move || drop(rx));
+    /// pollster::block_on(tx.closed());
+    /// assert_eq!(tx.receiver_count(), 0);
+    /// # thread.join().unwrap();
+    /// ```
+    pub async fn closed(&self) {
+        let closed = Closed {
+            shared: &self.shared,
+            node: Node::new(()),
+            waits: false,
+        };
+        closed.await;
+    }
+
+    /// The same for a thread: blocks it until there are no receivers.
+    pub fn blocking_closed(&self) {
+        let node = Node::new(());
+        // SAFETY: the node stays where it is, and `sleep` returns when it has
+        // been chosen.
+        while unsafe { self.shared.join_farewells(&node) } {
+            self.shared.farewells().sleep(&node, None);
+            node.reset();
+        }
+    }
+
+    /// How many senders there are.
+    #[must_use]
+    pub fn strong_count(&self) -> usize {
+        self.shared.senders.load(Ordering::Acquire)
+    }
+
+    /// How many weak senders there are.
+    #[must_use]
+    pub fn weak_count(&self) -> usize {
+        self.shared.weak_senders.load(Ordering::Acquire)
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        self.shared.senders.fetch_add(1, Ordering::Relaxed);
+        Self {
+            shared: self.shared.clone(),
+        }
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        if self.shared.senders.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.shared.close();
+        }
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("broadcast::Sender")
+    }
+}
+
+/// A sender that does not keep the channel open.
+///
+/// To send, [`upgrade`](WeakSender::upgrade) it.
+///
+/// ```
+/// use blitz_channel::broadcast;
+///
+/// let (tx, mut rx) = broadcast::channel(16);
+/// let weak = tx.downgrade();
+///
+/// weak.upgrade().unwrap().send("still here").unwrap();
+/// drop(tx);
+/// assert!(weak.upgrade().is_none());
+///
+/// assert_eq!(rx.try_recv(), Ok("still here"));
+/// assert!(rx.try_recv().is_err());
+/// ```
+pub struct WeakSender<T> {
+    shared: Arc<Shared<T>>,
+}
+
+impl<T> WeakSender<T> {
+    /// A sender, unless the last one has been dropped.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<Sender<T>> {
+        let more = |senders: usize| (senders != 0).then(|| senders + 1);
+        let senders = &self.shared.senders;
+        senders
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
+            .ok()?;
+        Some(Sender {
+            shared: self.shared.clone(),
+        })
+    }
+
+    /// How many senders there are.
+    #[must_use]
+    pub fn strong_count(&self) -> usize {
+        self.shared.senders.load(Ordering::Acquire)
+    }
+
+    /// How many weak senders there are.
+    #[must_use]
+    pub fn weak_count(&self) -> usize {
+        self.shared.weak_senders.load(Ordering::Acquire)
+    }
+}
+
+impl<T> Clone for WeakSender<T> {
+    fn clone(&self) -> Self {
+        self.shared.weak_senders.fetch_add(1, Ordering::Relaxed);
+        Self {
+            shared: self.shared.clone(),
+        }
+    }
+}
+
+impl<T> Drop for WeakSender<T> {
+    fn drop(&mut self) {
+        self.shared.weak_senders.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl<T> fmt::Debug for WeakSender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("broadcast::WeakSender")
+    }
+}
+
+/// A sender that waits for the last receiver's end.
+struct Closed<'a, T> {
+    shared: &'a Shared<T>,
+    node: Node,
+    /// The node has been put into the queue, and has not been seen to be chosen.
+    waits: bool,
+}
+
+impl<T> Future for Closed<'_, T> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        // SAFETY: nothing is moved out, and the node stays where it is.
+        let this = unsafe { self.get_unchecked_mut() };
+        let queue = this.shared.farewells();
+        if this.waits && queue.still_waits(&this.node, cx.waker()) {
+            return Poll::Pending;
+        }
+        this.waits = false;
+        if this.shared.receivers() == 0 {
+            return Poll::Ready(());
+        }
+        // SAFETY: the node is not linked, and is ours alone.
+        unsafe { this.node.arm(cx.waker()) };
+        // SAFETY: the future is pinned, and takes its node along when it is dropped.
+        this.waits = unsafe { this.shared.join_farewells(&this.node) };
+        match this.waits {
+            true => Poll::Pending,
+            false => Poll::Ready(()),
+        }
+    }
+}
+
+impl<T> Drop for Closed<'_, T> {
+    fn drop(&mut self) {
+        if self.waits {
+            self.shared.farewells().leave(&self.node);
+        }
+    }
+}

@@ -1,0 +1,474 @@
+//! What both ends of the channel share. The account of it is in `mod.rs`.
+
+use std::panic::{RefUnwindSafe, UnwindSafe};
+
+use blitz_futex::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use blitz_sync::internals::{List, Node, WaitQueue};
+
+use super::error::{SendError, TryRecvError};
+use super::mutant::{Mutant, active};
+use super::slot::{Panic, Slot};
+
+/// How many receivers a channel can have.
+const MAX_RECEIVERS: u32 = u32::MAX >> 2;
+
+/// Where the next value goes, and whether the channel is closed, in one word:
+/// `position * 2 + closed`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tail(u64);
+
+impl Tail {
+    const CLOSED: u64 = 1;
+
+    const fn new(position: u64, closed: bool) -> Self {
+        Self(position << 1 | closed as u64)
+    }
+
+    #[inline]
+    pub(super) const fn position(self) -> u64 {
+        self.0 >> 1
+    }
+
+    #[inline]
+    pub(super) const fn is_closed(self) -> bool {
+        self.0 & Self::CLOSED != 0
+    }
+
+    #[inline]
+    const fn next(self) -> Self {
+        Self(self.0 + 2)
+    }
+
+    const fn closed(self, closed: bool) -> Self {
+        Self::new(self.position(), closed)
+    }
+}
+
+pub(super) struct Shared<T> {
+    /// As many as a power of two.
+    slots: Box<[Slot<T>]>,
+    /// A [`Tail`]. Written under the lock of `waiting`.
+    tail: AtomicU64,
+    /// How many receivers there are. Written under the lock of `waiting`.
+    receivers: AtomicU32,
+    /// Receivers that wait for a value. Its lock is the lock of the tail.
+    waiting: WaitQueue,
+    /// Senders that wait until there are no receivers.
+    farewells: WaitQueue,
+    pub(super) senders: AtomicUsize,
+    pub(super) weak_senders: AtomicUsize,
+}
+
+// SAFETY: a value goes from one thread to another, and is used by one at a time:
+// also while it is cloned, its slot is locked. So `T` need not be `Sync`.
+unsafe impl<T: Send> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Shared<T> {}
+
+// A panic in somebody's clone or drop leaves the counts right.
+impl<T> UnwindSafe for Shared<T> {}
+impl<T> RefUnwindSafe for Shared<T> {}
+
+/// A value has been put in.
+struct Sent {
+    receivers: u32,
+    /// Receivers wait for it.
+    awaited: bool,
+}
+
+/// Why it has not.
+enum Refusal {
+    /// There is nobody to get it.
+    NoReceivers,
+    /// The slot's value has not been received by all, or the slot is another by now.
+    NotSpent,
+}
+
+/// What a receiver finds that has got everything before a position.
+enum News {
+    Value,
+    None(TryRecvError),
+}
+
+impl<T> Shared<T> {
+    /// With one sender, and as many receivers.
+    #[track_caller]
+    pub(super) fn new(capacity: usize, receivers: u32) -> Self {
+        assert!(capacity > 0, "broadcast channel capacity cannot be zero");
+        assert!(
+            capacity <= usize::MAX >> 1,
+            "broadcast channel capacity exceeded `usize::MAX / 2`"
+        );
+        let slots = (0..capacity.next_power_of_two()).map(|_| Slot::new());
+        Self {
+            slots: slots.collect(),
+            tail: AtomicU64::new(Tail::new(0, receivers == 0).0),
+            receivers: AtomicU32::new(receivers),
+            waiting: WaitQueue::new(),
+            farewells: WaitQueue::new(),
+            senders: AtomicUsize::new(1),
+            weak_senders: AtomicUsize::new(0),
+        }
+    }
+
+    #[inline]
+    fn capacity(&self) -> u64 {
+        self.slots.len() as u64
+    }
+
+    #[inline]
+    pub(super) fn slot(&self, position: u64) -> &Slot<T> {
+        // The remainder fits into a `usize`, whatever is cut off first.
+        &self.slots[position as usize & (self.slots.len() - 1)]
+    }
+
+    #[inline]
+    pub(super) fn tail(&self) -> Tail {
+        Tail(self.tail.load(Ordering::Acquire))
+    }
+
+    /// The tail, under its lock.
+    fn settled_tail(&self) -> Tail {
+        self.waiting.locked(|_| self.tail())
+    }
+
+    fn set_tail(&self, tail: Tail) {
+        self.tail.store(tail.0, Ordering::Release);
+    }
+
+    /// How many receivers there are.
+    pub(super) fn receivers(&self) -> u32 {
+        self.receivers.load(Ordering::Acquire)
+    }
+
+    // Sending
+
+    /// To how many receivers the value goes.
+    #[inline]
+    pub(super) fn send(&self, value: T) -> Result<usize, SendError<T>> {
+        let mut value = Some(value);
+        let sent = self.waiting.locked(|list| {
+            let tail = self.tail();
+            match self.slot(tail.position()).is_spent() {
+                // SAFETY: we hold the lock, and the slot is spent.
+                true => unsafe { self.put(list, tail, &mut value) },
+                false => Err(Refusal::NotSpent),
+            }
+        });
+        match sent {
+            Ok(sent) => Ok(self.after_send(sent)),
+            Err(Refusal::NotSpent) => self.send_over(value),
+            Err(Refusal::NoReceivers) => Err(give_back(value)),
+        }
+    }
+
+    /// The same where a receiver lags behind by the whole ring: its value is
+    /// overwritten. The slot's lock comes before the tail's, so that nobody waits
+    /// for the tail's lock while a receiver clones its value.
+    #[cold]
+    #[inline(never)]
+    fn send_over(&self, mut value: Option<T>) -> Result<usize, SendError<T>> {
+        loop {
+            let tail = self.tail();
+            let slot = self.slot(tail.position());
+            let (sent, old) = slot.locked(|| {
+                self.waiting.locked(|list| {
+                    if self.tail() != tail && !active(Mutant::TrustsOldTail) {
+                        return (Err(Refusal::NotSpent), None);
+                    }
+                    if self.receivers() == 0 {
+                        return (Err(Refusal::NoReceivers), None);
+                    }
+                    // SAFETY: the slot is locked, and will be filled.
+                    let old = unsafe { slot.evict() };
+                    // SAFETY: we hold both locks, and what was in the slot has
+                    // just been taken out.
+                    (unsafe { self.put(list, tail, &mut value) }, old)
+                })
+            });
+            let result = match sent {
+                Ok(sent) => Ok(self.after_send(sent)),
+                Err(Refusal::NotSpent) => continue,
+                Err(Refusal::NoReceivers) => Err(give_back(value)),
+            };
+            // Only now: a drop is somebody else's code, and may panic.
+            drop(old);
+            return result;
+        }
+    }
+
+    /// Puts a value at the end, if there are receivers.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the tail's lock, under which it has read `tail`, and the
+    /// slot there may be filled.
+    #[inline]
+    unsafe fn put(
+        &self,
+        list: &List<()>,
+        tail: Tail,
+        value: &mut Option<T>,
+    ) -> Result<Sent, Refusal> {
+        let receivers = self.receivers.load(Ordering::Relaxed);
+        if receivers == 0 {
+            return Err(Refusal::NoReceivers);
+        }
+        let slot = self.slot(tail.position());
+        if let Some(value) = value.take() {
+            // SAFETY: the caller knows that it may.
+            unsafe { slot.fill(value, receivers) };
+        }
+        // The tail first: no receiver is ever ahead of it.
+        self.set_tail(tail.next());
+        slot.announce(tail.position());
+        Ok(Sent {
+            receivers,
+            awaited: !list.is_empty(),
+        })
+    }
+
+    #[inline]
+    fn after_send(&self, sent: Sent) -> usize {
+        if sent.awaited {
+            self.wake_receivers();
+        }
+        sent.receivers as usize
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake_receivers(&self) {
+        self.waiting.notify_all();
+    }
+
+    /// How many slots have a value that some receiver has yet to get. They are the
+    /// youngest ones: who has got a value has got all before it.
+    pub(super) fn len(&self) -> usize {
+        self.waiting.locked(|_| {
+            let tail = self.tail().position();
+            let (mut spent, mut most) = (0, self.slots.len());
+            while spent < most {
+                let middle = spent + (most - spent) / 2;
+                match self.slot(tail.wrapping_add(middle as u64)).is_spent() {
+                    true => spent = middle + 1,
+                    false => most = middle,
+                }
+            }
+            self.slots.len() - spent
+        })
+    }
+
+    /// Whether every receiver has got everything.
+    pub(super) fn is_empty(&self) -> bool {
+        self.slot(self.tail().position().wrapping_sub(1)).is_spent()
+    }
+
+    /// The last sender has gone.
+    pub(super) fn close(&self) {
+        self.waiting
+            .locked(|_| self.set_tail(self.tail().closed(true)));
+        if !active(Mutant::SilentClose) {
+            self.waiting.notify_all();
+        }
+    }
+
+    // Receiving
+
+    /// Gets the value at `*next` for a receiver, and moves `*next` on.
+    #[inline]
+    pub(super) fn take(&self, next: &mut u64) -> Result<T, TryRecvError>
+    where
+        T: Clone,
+    {
+        loop {
+            let slot = self.slot(*next);
+            if slot.holds(*next) {
+                if let Some(value) = slot.get(*next) {
+                    *next += 1;
+                    return Ok(value.unwrap_or_else(|panic| go_on(panic)));
+                }
+            }
+            if let News::None(reason) = self.news(next) {
+                return Err(reason);
+            }
+        }
+    }
+
+    /// What there is at `*next`, where no value was found. A receiver that lags
+    /// is moved on to the oldest value.
+    fn news(&self, next: &mut u64) -> News {
+        match self.judge(self.tail(), next) {
+            // A sender is about to announce it, or it has just been overwritten.
+            // With no sender at work, the tail tells which.
+            News::Value => self.judge(self.settled_tail(), next),
+            news => news,
+        }
+    }
+
+    fn judge(&self, tail: Tail, next: &mut u64) -> News {
+        let behind = tail.position() - *next;
+        if behind == 0 {
+            return News::None(match tail.is_closed() {
+                true => TryRecvError::Closed,
+                false => TryRecvError::Empty,
+            });
+        }
+        match behind.checked_sub(self.capacity()) {
+            None | Some(0) => News::Value,
+            Some(missed) => {
+                *next += missed;
+                News::None(TryRecvError::Lagged(missed))
+            }
+        }
+    }
+
+    /// Whether a receiver that has got everything before `next` must wait. If so,
+    /// its node is in the queue.
+    ///
+    /// # Safety
+    ///
+    /// The node is not linked, and stays where it is until it has been chosen or
+    /// has left.
+    pub(super) unsafe fn join(&self, node: &Node, next: u64) -> bool {
+        let seen = self.tail();
+        self.waiting.locked(|list| {
+            let tail = match active(Mutant::JoinsBlindly) {
+                true => seen,
+                false => self.tail(),
+            };
+            let waits = tail == Tail::new(next, false);
+            if waits {
+                // SAFETY: the caller keeps the node where it is.
+                unsafe { list.push(node) };
+            }
+            waits
+        })
+    }
+
+    /// The queue of the receivers that wait.
+    pub(super) fn waiting(&self) -> &WaitQueue {
+        &self.waiting
+    }
+
+    /// Whether there are receivers, so that a sender waits for their end. If so,
+    /// its node is in the queue.
+    ///
+    /// # Safety
+    ///
+    /// As for [`join`](Shared::join).
+    pub(super) unsafe fn join_farewells(&self, node: &Node) -> bool {
+        let seen = active(Mutant::LooksForReceiversFirst).then(|| self.receivers());
+        self.farewells.locked(|list| {
+            let waits = seen.unwrap_or_else(|| self.receivers()) != 0;
+            if waits {
+                // SAFETY: the caller keeps the node where it is.
+                unsafe { list.push(node) };
+            }
+            waits
+        })
+    }
+
+    /// The queue of the senders that wait for the last receiver's end.
+    pub(super) fn farewells(&self) -> &WaitQueue {
+        &self.farewells
+    }
+
+    /// One receiver more. The position of the first value that it will get.
+    #[track_caller]
+    pub(super) fn subscribe(&self) -> u64 {
+        let next = self.waiting.locked(|_| {
+            let receivers = self.receivers.load(Ordering::Relaxed);
+            if receivers == MAX_RECEIVERS {
+                return None;
+            }
+            if receivers == 0 {
+                // It was closed because there were none, as there is a sender.
+                self.set_tail(self.tail().closed(false));
+            }
+            self.receivers.store(receivers + 1, Ordering::Release);
+            Some(self.tail().position())
+        });
+        next.expect("max receivers")
+    }
+
+    /// One receiver less. What it has not got, from `next` on, need not be kept
+    /// for it.
+    pub(super) fn unsubscribe(&self, next: u64) {
+        let (until, is_last) = self.waiting.locked(|_| {
+            let receivers = self.receivers.load(Ordering::Relaxed) - 1;
+            self.receivers.store(receivers, Ordering::Release);
+            let tail = self.tail();
+            if receivers == 0 {
+                self.set_tail(tail.closed(true));
+            }
+            (tail.position(), receivers == 0)
+        });
+        let _leftovers = Leftovers {
+            shared: self,
+            next,
+            until,
+            is_last,
+        };
+    }
+}
+
+/// What a receiver that has gone has not got. Dropping it gives that up and, if
+/// it was the last receiver, tells the senders: in a `drop`, so that this goes on
+/// when the drop of a value panics.
+struct Leftovers<'a, T> {
+    shared: &'a Shared<T>,
+    next: u64,
+    until: u64,
+    is_last: bool,
+}
+
+impl<T> Leftovers<'_, T> {
+    /// Gives one value up. Returns it if nobody else wants it.
+    fn renounce_next(&mut self) -> Option<T> {
+        let position = self.next;
+        self.next += 1;
+        let slot = self.shared.slot(position);
+        let unread = slot.holds(position) && !active(Mutant::KeepsUnread);
+        unread.then(|| slot.renounce(position)).flatten()
+    }
+
+    fn renounce_all(&mut self) {
+        // What has been overwritten need not be looked at.
+        let oldest = self.shared.tail().position();
+        let oldest = oldest.saturating_sub(self.shared.capacity());
+        self.next = self.next.max(oldest);
+        while self.next < self.until {
+            drop(self.renounce_next());
+        }
+    }
+}
+
+impl<T> Drop for Leftovers<'_, T> {
+    fn drop(&mut self) {
+        /// Does the rest, also when a drop panics.
+        struct Rest<'a, 'b, T>(&'a mut Leftovers<'b, T>);
+
+        impl<T> Drop for Rest<'_, '_, T> {
+            fn drop(&mut self) {
+                self.0.renounce_all();
+                if self.0.is_last {
+                    self.0.shared.farewells.notify_all();
+                }
+            }
+        }
+
+        let rest = Rest(self);
+        rest.0.renounce_all();
+    }
+}
+
+#[cold]
+fn give_back<T>(value: Option<T>) -> SendError<T> {
+    SendError(value.expect("a value that was not put in"))
+}
+
+#[cold]
+fn go_on(panic: Panic) -> ! {
+    std::panic::resume_unwind(panic)
+}

@@ -1,0 +1,197 @@
+//! One place of the ring. What may be done with it when is said in `mod.rs`.
+
+use std::any::Any;
+use std::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use blitz_futex::atomic::{AtomicU32, AtomicU64, Ordering};
+use blitz_sync::internals::ListLock;
+
+use super::mutant::{Mutant, active};
+
+#[cfg(loom)]
+use loom::cell::UnsafeCell;
+
+/// What a panic said.
+pub(super) type Panic = Box<dyn Any + Send>;
+
+/// The stamp of a slot that has not been written yet.
+const NEVER: u64 = u64::MAX;
+
+pub(super) struct Slot<T> {
+    /// Which value it is: its position in the order of sending.
+    stamp: AtomicU64,
+    /// How many receivers have yet to get it. Zero: there is no value.
+    unread: AtomicU32,
+    /// Held by whoever uses an unread value: to clone it, to take it out, or to
+    /// put another in its place.
+    lock: ListLock,
+    value: UnsafeCell<MaybeUninit<T>>,
+}
+
+impl<T> Slot<T> {
+    pub(super) fn new() -> Self {
+        Self {
+            stamp: AtomicU64::new(NEVER),
+            unread: AtomicU32::new(0),
+            lock: ListLock::new(),
+            value: UnsafeCell::new(MaybeUninit::uninit()),
+        }
+    }
+
+    /// Whether the value of this position has been put in, and no later one.
+    #[inline]
+    pub(super) fn holds(&self, position: u64) -> bool {
+        self.stamp.load(Ordering::Acquire) == position
+    }
+
+    /// Whether nobody has yet to get the value. Whoever has got it is done with it.
+    #[inline]
+    pub(super) fn is_spent(&self) -> bool {
+        self.unread.load(Ordering::Acquire) == 0
+    }
+
+    /// Runs `with` while no receiver uses the value.
+    pub(super) fn locked<R>(&self, with: impl FnOnce() -> R) -> R {
+        if active(Mutant::OverwritesUnlocked) {
+            return with();
+        }
+        self.lock.locked(with)
+    }
+
+    /// Takes the value out, if there still is one.
+    ///
+    /// # Safety
+    ///
+    /// The slot is locked, and is filled before it is unlocked.
+    pub(super) unsafe fn evict(&self) -> Option<T> {
+        // SAFETY: there is a value as long as somebody has yet to get it, and the
+        // lock keeps others away. `fill` follows, so it is read out once.
+        (!self.is_spent()).then(|| unsafe { self.read_out() })
+    }
+
+    /// Puts a value in. It can be received after [`announce`](Slot::announce).
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the tail's lock. The slot is spent, or it is locked and
+    /// its value has been evicted.
+    #[inline]
+    pub(super) unsafe fn fill(&self, value: T, receivers: u32) {
+        self.value.with_mut(|place| {
+            // SAFETY: nobody reads a value that is spent, and those who would read
+            // an unread one need the slot's lock.
+            unsafe { (*place).write(value) };
+        });
+        self.unread.store(receivers, Ordering::Relaxed);
+    }
+
+    /// Lets receivers see the value that has been put in.
+    #[inline]
+    pub(super) fn announce(&self, position: u64) {
+        let order = match active(Mutant::RelaxedStamp) {
+            true => Ordering::Relaxed,
+            false => Ordering::Release,
+        };
+        self.stamp.store(position, order);
+    }
+
+    /// Gets the value of this position for one of the receivers that have yet to
+    /// get it: the last one takes it, the others clone it. `None` if it has been
+    /// overwritten. A panic of the clone is returned; the value counts as got.
+    #[inline]
+    pub(super) fn get(&self, position: u64) -> Option<Result<T, Panic>>
+    where
+        T: Clone,
+    {
+        self.lock.locked(|| {
+            let unread = self.unread_of(position)?;
+            let value = match unread {
+                // SAFETY: we are the last who may use it, hold the lock, and say
+                // below that it has gone.
+                1 => Ok(unsafe { self.read_out() }),
+                _ => self.clone_value(),
+            };
+            self.leave(unread);
+            Some(value)
+        })
+    }
+
+    /// Gives up the value of this position, if it has not been overwritten. The
+    /// last one returns it, to be dropped where no lock is held.
+    pub(super) fn renounce(&self, position: u64) -> Option<T> {
+        self.lock.locked(|| {
+            let unread = self.unread_of(position)?;
+            // SAFETY: as above.
+            let value = (unread == 1).then(|| unsafe { self.read_out() });
+            self.leave(unread);
+            value
+        })
+    }
+
+    /// How many have yet to get the value of this position, when the slot is
+    /// locked. `None` if it has been overwritten.
+    #[inline]
+    fn unread_of(&self, position: u64) -> Option<u32> {
+        // The lock orders us after a sender that overwrites an unread value. One
+        // that fills a spent slot is seen by the stamp, which then is not ours.
+        let same = self.stamp.load(Ordering::Relaxed) == position;
+        let same = same || active(Mutant::TrustsFirstLook);
+        same.then(|| self.unread.load(Ordering::Relaxed))
+    }
+
+    /// One of those who had yet to get the value is done with it. From the last
+    /// farewell on, a sender may fill the slot without its lock.
+    #[inline]
+    fn leave(&self, unread: u32) {
+        let order = match active(Mutant::RelaxedFarewell) {
+            true => Ordering::Relaxed,
+            false => Ordering::Release,
+        };
+        self.unread.store(unread - 1, order);
+    }
+
+    #[inline]
+    fn clone_value(&self) -> Result<T, Panic>
+    where
+        T: Clone,
+    {
+        self.value.with(|place| {
+            // SAFETY: it is unread, so it is there, and we hold the lock.
+            let value = unsafe { (*place).assume_init_ref() };
+            catch_unwind(AssertUnwindSafe(|| value.clone()))
+        })
+    }
+
+    /// # Safety
+    ///
+    /// There is a value, nobody else uses it, and it is not read again.
+    #[inline]
+    unsafe fn read_out(&self) -> T {
+        self.value.with_mut(|place| {
+            // SAFETY: see above.
+            unsafe { (*place).assume_init_read() }
+        })
+    }
+}
+
+/// The shape of the model checker's cell, which notices races.
+#[cfg(not(loom))]
+struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+
+#[cfg(not(loom))]
+impl<T> UnsafeCell<T> {
+    const fn new(value: T) -> Self {
+        Self(std::cell::UnsafeCell::new(value))
+    }
+
+    #[inline(always)]
+    fn with<R>(&self, with: impl FnOnce(*const T) -> R) -> R {
+        with(self.0.get())
+    }
+
+    #[inline(always)]
+    fn with_mut<R>(&self, with: impl FnOnce(*mut T) -> R) -> R {
+        with(self.0.get())
+    }
+}

@@ -1,0 +1,13 @@
+//! The same tests with Tokio's broadcast channel and with ours.
+
+mod tokio_broadcast {
+    use tokio::sync::broadcast;
+
+    include!("parity/broadcast.rs");
+}
+
+mod our_broadcast {
+    use blitz_channel::broadcast;
+
+    include!("parity/broadcast.rs");
+}
