@@ -1,0 +1,275 @@
+//! `Mutex`: a lock that may be held across an `.await`. The work is done in
+//! `permits.rs`: the lock is one permit.
+
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::sync::Arc;
+
+use super::permits::Permits;
+use crate::macros::const_unless_loom;
+
+mod error;
+mod guard;
+mod owned;
+
+pub use error::TryLockError;
+pub use guard::{MappedMutexGuard, MutexGuard};
+pub use owned::{OwnedMappedMutexGuard, OwnedMutexGuard};
+
+/// A value that one task or thread at a time may use, also across an `.await`.
+///
+/// The names and the meaning are those of `tokio::sync::Mutex`. It needs no
+/// runtime: tasks of any executor and threads wait in the same queue, first come,
+/// first served. Waiting allocates nothing. A panic of the owner does not poison
+/// it.
+///
+/// Where the lock is never held across an `.await`,
+/// [`thread::Mutex`](crate::thread::Mutex) is faster.
+///
+/// ```
+/// use blitz_sync::task::Mutex;
+///
+/// # pollster::block_on(async {
+/// let mutex = Mutex::new(1);
+/// let mut guard = mutex.lock().await;
+/// *guard += 1;
+/// assert_eq!(*guard, 2);
+/// # });
+/// ```
+pub struct Mutex<T: ?Sized> {
+    permits: Permits,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: it owns the value, and hands it over between threads.
+unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
+// SAFETY: sharing it hands the value over between threads, and no more.
+unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
+
+impl<T: ?Sized> Mutex<T> {
+    /// An unlocked mutex.
+    ///
+    /// ```
+    /// use blitz_sync::task::Mutex;
+    ///
+    /// let mutex = Mutex::new(5);
+    /// assert_eq!(mutex.into_inner(), 5);
+    /// ```
+    #[track_caller]
+    pub fn new(value: T) -> Self
+    where
+        T: Sized,
+    {
+        Self::const_new(value)
+    }
+
+    const_unless_loom! {
+        /// The same in a constant or a static.
+        ///
+        /// ```
+        /// use blitz_sync::task::Mutex;
+        ///
+        /// static NAMES: Mutex<Vec<String>> = Mutex::const_new(Vec::new());
+        /// NAMES.try_lock().unwrap().push("Ada".into());
+        /// ```
+        pub const fn const_new(value: T) -> Self
+        where
+            T: Sized,
+        {
+            Self { permits: Permits::new(1), value: UnsafeCell::new(value) }
+        }
+    }
+
+    /// Locks; waits until nobody else holds the lock and it is our turn.
+    ///
+    /// # Cancel safety
+    ///
+    /// Who drops the future loses its place in the queue, and nothing else.
+    ///
+    /// ```
+    /// use blitz_sync::task::Mutex;
+    ///
+    /// # pollster::block_on(async {
+    /// let mutex = Mutex::new(1);
+    /// *mutex.lock().await = 2;
+    /// assert_eq!(*mutex.lock().await, 2);
+    /// # });
+    /// ```
+    pub async fn lock(&self) -> MutexGuard<'_, T> {
+        self.acquire().await;
+        MutexGuard::new(self)
+    }
+
+    /// [`lock`](Mutex::lock) for a thread, which is blocked until then.
+    ///
+    /// Not to be called by a task: the thread it runs on would be blocked, perhaps
+    /// together with the task that holds the lock.
+    ///
+    /// ```
+    /// use blitz_sync::task::Mutex;
+    ///
+    /// let mutex = Mutex::new(1);
+    /// *mutex.blocking_lock() += 1;
+    /// assert_eq!(mutex.into_inner(), 2);
+    /// ```
+    #[track_caller]
+    pub fn blocking_lock(&self) -> MutexGuard<'_, T> {
+        self.acquire_blocking();
+        MutexGuard::new(self)
+    }
+
+    /// [`lock_owned`](Mutex::lock_owned) for a thread, which is blocked until
+    /// then.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_sync::task::Mutex;
+    ///
+    /// let guard = Arc::new(Mutex::new(1)).blocking_lock_owned();
+    /// assert_eq!(*guard, 1);
+    /// ```
+    #[track_caller]
+    pub fn blocking_lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
+        self.acquire_blocking();
+        OwnedMutexGuard::new(self)
+    }
+
+    /// [`lock`](Mutex::lock) with a guard that keeps the mutex alive.
+    ///
+    /// # Cancel safety
+    ///
+    /// Who drops the future loses its place in the queue, and nothing else.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_sync::task::Mutex;
+    ///
+    /// # pollster::block_on(async {
+    /// let mutex = Arc::new(Mutex::new(1));
+    /// let guard = mutex.clone().lock_owned().await;
+    /// std::thread::spawn(move || drop(guard)).join().unwrap();
+    /// assert!(mutex.try_lock().is_ok());
+    /// # });
+    /// ```
+    pub async fn lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
+        self.acquire().await;
+        OwnedMutexGuard::new(self)
+    }
+
+    /// Locks, if nobody holds the lock or waits for it.
+    ///
+    /// # Errors
+    ///
+    /// If somebody does.
+    ///
+    /// ```
+    /// use blitz_sync::task::Mutex;
+    ///
+    /// let mutex = Mutex::new(1);
+    /// let guard = mutex.try_lock()?;
+    /// assert!(mutex.try_lock().is_err());
+    /// # drop(guard);
+    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// ```
+    #[inline]
+    pub fn try_lock(&self) -> Result<MutexGuard<'_, T>, TryLockError> {
+        self.try_acquire()?;
+        Ok(MutexGuard::new(self))
+    }
+
+    /// The value, without locking: nobody else has the mutex.
+    ///
+    /// ```
+    /// use blitz_sync::task::Mutex;
+    ///
+    /// let mut mutex = Mutex::new(1);
+    /// *mutex.get_mut() = 2;
+    /// assert_eq!(mutex.into_inner(), 2);
+    /// ```
+    pub fn get_mut(&mut self) -> &mut T {
+        self.value.get_mut()
+    }
+
+    /// [`try_lock`](Mutex::try_lock) with a guard that keeps the mutex alive.
+    ///
+    /// # Errors
+    ///
+    /// If somebody holds the lock or waits for it.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_sync::task::Mutex;
+    ///
+    /// let mutex = Arc::new(Mutex::new(1));
+    /// let guard = mutex.clone().try_lock_owned()?;
+    /// assert!(mutex.try_lock_owned().is_err());
+    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// ```
+    #[inline]
+    pub fn try_lock_owned(self: Arc<Self>) -> Result<OwnedMutexGuard<T>, TryLockError> {
+        self.try_acquire()?;
+        Ok(OwnedMutexGuard::new(self))
+    }
+
+    /// The value.
+    ///
+    /// ```
+    /// use blitz_sync::task::Mutex;
+    ///
+    /// assert_eq!(Mutex::new(1).into_inner(), 1);
+    /// ```
+    pub fn into_inner(self) -> T
+    where
+        T: Sized,
+    {
+        self.value.into_inner()
+    }
+
+    #[inline]
+    fn try_acquire(&self) -> Result<(), TryLockError> {
+        match self.permits.take_all(1) {
+            true => Ok(()),
+            false => Err(TryLockError(())),
+        }
+    }
+
+    #[inline]
+    async fn acquire(&self) {
+        if !self.permits.take_all(1) {
+            self.permits
+                .wait(1)
+                .await
+                .unwrap_or_else(|closed| closed.never());
+        }
+    }
+
+    fn acquire_blocking(&self) {
+        if !self.permits.take_all(1) {
+            let waited = self.permits.wait_blocking(1);
+            waited.unwrap_or_else(|closed| closed.never());
+        }
+    }
+}
+
+impl<T> From<T> for Mutex<T> {
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
+impl<T: Default> Default for Mutex<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Mutex");
+        match self.try_lock() {
+            Ok(guard) => shown.field("data", &&*guard),
+            Err(_) => shown.field("data", &format_args!("<locked>")),
+        };
+        shown.finish()
+    }
+}

@@ -1,0 +1,206 @@
+//! Guards that borrow the mutex.
+
+use std::marker::PhantomData;
+use std::mem;
+
+use super::Mutex;
+use crate::task::guard_traits::{guard_reads, guard_writes};
+use crate::task::permits::One;
+
+/// The right to use the value of a [`Mutex`]; unlocks when dropped.
+///
+/// ```
+/// use blitz_sync::task::Mutex;
+///
+/// let mutex = Mutex::new(1);
+/// *mutex.try_lock()? += 1;
+/// assert_eq!(mutex.into_inner(), 2);
+/// # Ok::<(), blitz_sync::task::TryLockError>(())
+/// ```
+#[clippy::has_significant_drop]
+#[must_use = "if unused the Mutex will immediately unlock"]
+pub struct MutexGuard<'a, T: ?Sized> {
+    lock: &'a Mutex<T>,
+}
+
+/// A [`MutexGuard`] for a part of the value.
+#[clippy::has_significant_drop]
+#[must_use = "if unused the Mutex will immediately unlock"]
+pub struct MappedMutexGuard<'a, T: ?Sized> {
+    hold: One<'a>,
+    data: *mut T,
+    /// It is as good as an exclusive borrow.
+    marker: PhantomData<&'a mut T>,
+}
+
+// SAFETY: a shared guard gives shared access to the value, and no more.
+unsafe impl<T: ?Sized + Send + Sync> Sync for MutexGuard<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Sync> Sync for MappedMutexGuard<'_, T> {}
+// SAFETY: it is as good as an exclusive borrow of the value, and any thread may
+// unlock.
+unsafe impl<T: ?Sized + Send> Send for MappedMutexGuard<'_, T> {}
+
+impl<'a, T: ?Sized> MutexGuard<'a, T> {
+    #[inline]
+    pub(super) fn new(lock: &'a Mutex<T>) -> Self {
+        Self { lock }
+    }
+
+    #[inline]
+    fn pointer(&self) -> *mut T {
+        self.lock.value.get()
+    }
+
+    /// A guard for a part of the value.
+    ///
+    /// ```
+    /// use blitz_sync::task::{Mutex, MutexGuard};
+    ///
+    /// let mutex = Mutex::new((1, "one"));
+    /// let mut number = MutexGuard::map(mutex.try_lock()?, |pair| &mut pair.0);
+    /// *number = 2;
+    /// drop(number);
+    /// assert_eq!(mutex.into_inner(), (2, "one"));
+    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// ```
+    #[inline]
+    pub fn map<U, F>(mut this: Self, f: F) -> MappedMutexGuard<'a, U>
+    where
+        U: ?Sized,
+        F: FnOnce(&mut T) -> &mut U,
+    {
+        let data: *mut U = f(&mut *this);
+        this.into_mapped(data)
+    }
+
+    /// A guard for a part of the value, if there is that part.
+    ///
+    /// # Errors
+    ///
+    /// If there is not. The guard comes back.
+    ///
+    /// ```
+    /// use blitz_sync::task::{Mutex, MutexGuard};
+    ///
+    /// let mutex = Mutex::new(vec![1]);
+    /// let guard = MutexGuard::try_map(mutex.try_lock()?, |list| list.get_mut(5)).unwrap_err();
+    /// assert_eq!(*guard, [1]);
+    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// ```
+    #[inline]
+    pub fn try_map<U, F>(mut this: Self, f: F) -> Result<MappedMutexGuard<'a, U>, Self>
+    where
+        U: ?Sized,
+        F: FnOnce(&mut T) -> Option<&mut U>,
+    {
+        match f(&mut *this) {
+            Some(data) => {
+                let data: *mut U = data;
+                Ok(this.into_mapped(data))
+            }
+            None => Err(this),
+        }
+    }
+
+    #[inline]
+    fn into_mapped<U: ?Sized>(self, data: *mut U) -> MappedMutexGuard<'a, U> {
+        let hold = One::new(&self.lock.permits);
+        mem::forget(self);
+        MappedMutexGuard {
+            hold,
+            data,
+            marker: PhantomData,
+        }
+    }
+
+    /// The mutex.
+    ///
+    /// ```
+    /// use blitz_sync::task::{Mutex, MutexGuard};
+    ///
+    /// let mutex = Mutex::new(1);
+    /// let guard = mutex.try_lock()?;
+    /// assert!(MutexGuard::mutex(&guard).try_lock().is_err());
+    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// ```
+    #[inline]
+    pub fn mutex(this: &Self) -> &'a Mutex<T> {
+        this.lock
+    }
+}
+
+impl<T: ?Sized> Drop for MutexGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.lock.permits.give_back(1);
+    }
+}
+
+impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
+    #[inline]
+    fn pointer(&self) -> *mut T {
+        self.data
+    }
+
+    /// A guard for a part of the part.
+    ///
+    /// ```
+    /// use blitz_sync::task::{MappedMutexGuard, Mutex, MutexGuard};
+    ///
+    /// let mutex = Mutex::new(((1, 2), 3));
+    /// let pair = MutexGuard::map(mutex.try_lock()?, |all| &mut all.0);
+    /// assert_eq!(*MappedMutexGuard::map(pair, |pair| &mut pair.1), 2);
+    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// ```
+    #[inline]
+    pub fn map<U, F>(mut this: Self, f: F) -> MappedMutexGuard<'a, U>
+    where
+        F: FnOnce(&mut T) -> &mut U,
+    {
+        let data: *mut U = f(&mut *this);
+        this.into_mapped(data)
+    }
+
+    /// A guard for a part of the part, if there is that part.
+    ///
+    /// # Errors
+    ///
+    /// If there is not. The guard comes back.
+    ///
+    /// ```
+    /// use blitz_sync::task::{MappedMutexGuard, Mutex, MutexGuard};
+    ///
+    /// let mutex = Mutex::new((vec![1], 2));
+    /// let list = MutexGuard::map(mutex.try_lock()?, |pair| &mut pair.0);
+    /// assert!(MappedMutexGuard::try_map(list, |list| list.get_mut(5)).is_err());
+    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// ```
+    #[inline]
+    pub fn try_map<U, F>(mut this: Self, f: F) -> Result<MappedMutexGuard<'a, U>, Self>
+    where
+        F: FnOnce(&mut T) -> Option<&mut U>,
+    {
+        match f(&mut *this) {
+            Some(data) => {
+                let data: *mut U = data;
+                Ok(this.into_mapped(data))
+            }
+            None => Err(this),
+        }
+    }
+
+    #[inline]
+    fn into_mapped<U: ?Sized>(self, data: *mut U) -> MappedMutexGuard<'a, U> {
+        MappedMutexGuard {
+            hold: self.hold,
+            data,
+            marker: PhantomData,
+        }
+    }
+}
+
+guard_reads!([T: ?Sized] MutexGuard<'_, T> => T);
+guard_writes!([T: ?Sized] MutexGuard<'_, T>);
+guard_reads!([T: ?Sized] MappedMutexGuard<'_, T> => T);
+guard_writes!([T: ?Sized] MappedMutexGuard<'_, T>);

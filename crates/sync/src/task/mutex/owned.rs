@@ -1,0 +1,194 @@
+//! Guards that keep the mutex alive.
+
+use std::sync::Arc;
+
+use super::Mutex;
+use crate::task::guard_traits::{guard_reads, guard_writes};
+
+/// The right to use the value of a [`Mutex`] that it keeps alive; unlocks when
+/// dropped.
+///
+/// ```
+/// use std::sync::Arc;
+/// use blitz_sync::task::Mutex;
+///
+/// let mutex = Arc::new(Mutex::new(1));
+/// let guard = mutex.clone().try_lock_owned()?;
+/// std::thread::spawn(move || assert_eq!(*guard, 1)).join().unwrap();
+/// # Ok::<(), blitz_sync::task::TryLockError>(())
+/// ```
+#[clippy::has_significant_drop]
+pub struct OwnedMutexGuard<T: ?Sized> {
+    hold: Hold<T>,
+}
+
+/// An [`OwnedMutexGuard`] for a part of the value.
+#[clippy::has_significant_drop]
+#[must_use = "if unused the Mutex will immediately unlock"]
+pub struct OwnedMappedMutexGuard<T: ?Sized, U: ?Sized = T> {
+    data: *mut U,
+    hold: Hold<T>,
+}
+
+/// The lock itself.
+struct Hold<T: ?Sized>(Arc<Mutex<T>>);
+
+// SAFETY: a shared guard gives shared access to the value, and no more.
+unsafe impl<T: ?Sized + Send + Sync> Sync for OwnedMutexGuard<T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Send + Sync, U: ?Sized + Send + Sync> Sync for OwnedMappedMutexGuard<T, U> {}
+// SAFETY: it gives exclusive access to the part, may drop the whole, and any
+// thread may unlock.
+unsafe impl<T: ?Sized + Send, U: ?Sized + Send> Send for OwnedMappedMutexGuard<T, U> {}
+
+impl<T: ?Sized> Drop for Hold<T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.permits.give_back(1);
+    }
+}
+
+impl<T: ?Sized> OwnedMutexGuard<T> {
+    #[inline]
+    pub(super) fn new(lock: Arc<Mutex<T>>) -> Self {
+        Self { hold: Hold(lock) }
+    }
+
+    #[inline]
+    fn pointer(&self) -> *mut T {
+        self.hold.0.value.get()
+    }
+
+    /// A guard for a part of the value.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_sync::task::{Mutex, OwnedMutexGuard};
+    ///
+    /// let guard = Arc::new(Mutex::new((1, 2))).try_lock_owned()?;
+    /// assert_eq!(*OwnedMutexGuard::map(guard, |pair| &mut pair.1), 2);
+    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// ```
+    #[inline]
+    pub fn map<U, F>(mut this: Self, f: F) -> OwnedMappedMutexGuard<T, U>
+    where
+        U: ?Sized,
+        F: FnOnce(&mut T) -> &mut U,
+    {
+        let data: *mut U = f(&mut *this);
+        OwnedMappedMutexGuard {
+            data,
+            hold: this.hold,
+        }
+    }
+
+    /// A guard for a part of the value, if there is that part.
+    ///
+    /// # Errors
+    ///
+    /// If there is not. The guard comes back.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_sync::task::{Mutex, OwnedMutexGuard};
+    ///
+    /// let guard = Arc::new(Mutex::new(vec![1])).try_lock_owned()?;
+    /// let guard = OwnedMutexGuard::try_map(guard, |list| list.get_mut(5)).unwrap_err();
+    /// assert_eq!(*guard, [1]);
+    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// ```
+    #[inline]
+    pub fn try_map<U, F>(mut this: Self, f: F) -> Result<OwnedMappedMutexGuard<T, U>, Self>
+    where
+        U: ?Sized,
+        F: FnOnce(&mut T) -> Option<&mut U>,
+    {
+        match f(&mut *this) {
+            Some(data) => Ok(OwnedMappedMutexGuard {
+                data,
+                hold: this.hold,
+            }),
+            None => Err(this),
+        }
+    }
+
+    /// The mutex.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_sync::task::{Mutex, OwnedMutexGuard};
+    ///
+    /// let mutex = Arc::new(Mutex::new(1));
+    /// let guard = mutex.clone().try_lock_owned()?;
+    /// assert!(Arc::ptr_eq(OwnedMutexGuard::mutex(&guard), &mutex));
+    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// ```
+    #[inline]
+    pub fn mutex(this: &Self) -> &Arc<Mutex<T>> {
+        &this.hold.0
+    }
+}
+
+impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
+    #[inline]
+    fn pointer(&self) -> *mut U {
+        self.data
+    }
+
+    /// A guard for a part of the part.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_sync::task::{Mutex, OwnedMappedMutexGuard, OwnedMutexGuard};
+    ///
+    /// let guard = Arc::new(Mutex::new(((1, 2), 3))).try_lock_owned()?;
+    /// let pair = OwnedMutexGuard::map(guard, |all| &mut all.0);
+    /// assert_eq!(*OwnedMappedMutexGuard::map(pair, |pair| &mut pair.1), 2);
+    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// ```
+    #[inline]
+    pub fn map<S, F>(mut this: Self, f: F) -> OwnedMappedMutexGuard<T, S>
+    where
+        F: FnOnce(&mut U) -> &mut S,
+    {
+        let data: *mut S = f(&mut *this);
+        OwnedMappedMutexGuard {
+            data,
+            hold: this.hold,
+        }
+    }
+
+    /// A guard for a part of the part, if there is that part.
+    ///
+    /// # Errors
+    ///
+    /// If there is not. The guard comes back.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_sync::task::{Mutex, OwnedMappedMutexGuard, OwnedMutexGuard};
+    ///
+    /// let guard = Arc::new(Mutex::new((vec![1], 2))).try_lock_owned()?;
+    /// let list = OwnedMutexGuard::map(guard, |pair| &mut pair.0);
+    /// assert!(OwnedMappedMutexGuard::try_map(list, |list| list.get_mut(5)).is_err());
+    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// ```
+    #[inline]
+    pub fn try_map<S, F>(mut this: Self, f: F) -> Result<OwnedMappedMutexGuard<T, S>, Self>
+    where
+        F: FnOnce(&mut U) -> Option<&mut S>,
+    {
+        match f(&mut *this) {
+            Some(data) => Ok(OwnedMappedMutexGuard {
+                data,
+                hold: this.hold,
+            }),
+            None => Err(this),
+        }
+    }
+}
+
+guard_reads!([T: ?Sized] OwnedMutexGuard<T> => T);
+guard_writes!([T: ?Sized] OwnedMutexGuard<T>);
+guard_reads!([T: ?Sized, U: ?Sized] OwnedMappedMutexGuard<T, U> => U);
+guard_writes!([T: ?Sized, U: ?Sized] OwnedMappedMutexGuard<T, U>);

@@ -1,0 +1,554 @@
+//! A batch of permits with a queue, first come, first served: the core of the
+//! task family's `Semaphore`, `Mutex` (one permit) and `RwLock` (a reader takes
+//! one permit, the writer all).
+//!
+//! # States
+//!
+//! One word holds the number of permits that nobody has, and two flags:
+//!
+//! * [`QUEUED`]: somebody waits in the queue, or is just about to. All permits
+//!   belong to the queue then: nobody takes one past it, and a release has to
+//!   serve it.
+//! * [`CLOSED`]: no more permits for anybody.
+//!
+//! A waiter, task or thread, is a node of the queue ([`WaitQueue`]) and says
+//! there how many permits it needs. It leaves the queue in one of three ways:
+//! *served*, with its permits taken out of the word on its behalf; told that all
+//! is *closed*; or because it *gave up*.
+//!
+//! # Moves
+//!
+//! *Taking* is a load and one compare-and-swap that demands that neither flag is
+//! set, or, for who wants all that there are, one compare-and-swap with a guessed
+//! expected value. *Giving back* is one addition. If the word had `QUEUED`
+//! before it, the queue is served.
+//!
+//! *Waiting*, under the queue's lock: set `QUEUED` and look at what the word was
+//! before. If nobody else waits and it had enough permits, take them and clear the
+//! flag; else join the queue.
+//!
+//! *Serving*, under the queue's lock: count how many of the first nodes the
+//! permits in the word are enough for, subtract what those need from the word
+//! (and `QUEUED` with it if nobody is left), and only then choose them, so that
+//! nobody gives back what has yet to be subtracted. They are woken without the lock.
+//!
+//! *Giving up*, under the queue's lock: leave the queue, then serve it, for the
+//! next may need less. Who finds that it has been served gives back as usual.
+//!
+//! *Closing*, under the queue's lock: set `CLOSED`, clear `QUEUED`; then everybody
+//! is told. Nobody joins or is served afterwards. Who was served and has not been
+//! polled since is told too, and its permits go back.
+//!
+//! Permits that do not suffice for the first waiter stay in the word, where the
+//! flag keeps others from them. (Tokio assigns them to that waiter one by one.
+//! From outside it is the same: while somebody waits, none is available.) So a
+//! waiter has all of its permits or none, and one that gives up has little to
+//! clean up.
+//!
+//! # No wake-up is lost
+//!
+//! `QUEUED` is set and cleared only under the lock, and while the lock is free it
+//! is set exactly if somebody is linked. Flag and permits are one word, so there
+//! is no second word to look at in the right order. Let W be the first waiter, and
+//! say that the permits in the word are enough for it:
+//!
+//! * Some were there when W set the flag. If W was alone, it looked at the very
+//!   value on which it set the flag, and would have taken them. If not, they were
+//!   too few for the one who was first then.
+//! * Some came back later. Their addition saw the flag, so who gave them serves
+//!   the queue, under the lock, after the addition.
+//! * W became the first because the one before it was served or gave up. Both
+//!   serve until the first one's need does not fit.
+//!
+//! So whenever the lock is free, and nobody is on the way to take it and serve,
+//! the first one's need does not fit. With the flag set, only the holder of the
+//! lock takes permits from the word, so what it has counted is still there when
+//! it subtracts.
+//!
+//! # What was written before
+//!
+//! Every change of the word after it was made is a read-modify-write, so whoever
+//! reads it with `Acquire` sees what was done before every release until then,
+//! not only before the last. A waiter sees that through its server, who read the
+//! word and then signalled.
+//!
+//! # Sources
+//!
+//! Dijkstra's semaphore; a queue that nobody overtakes as in Tokio's.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use blitz_futex::atomic::{AtomicUsize, Ordering};
+
+use super::permits_mutant::{Mutant, active};
+use crate::macros::const_unless_loom;
+use crate::spin::Spin;
+use crate::wait_queue::{List, Node, WaitQueue, Wake, Wakes};
+
+mod acquire;
+mod hold;
+
+pub use acquire::Acquire;
+pub use hold::{All, One};
+
+/// No more permits for anybody.
+const CLOSED: usize = 1;
+/// Somebody waits: the permits belong to the queue.
+const QUEUED: usize = 2;
+const PERMIT: usize = 4;
+
+/// How many may be there. The word has room for twice as many, so that permits
+/// may come back before it is known that they are too many.
+pub const MAX_PERMITS: usize = usize::MAX >> 3;
+
+/// Fewer permits than this come back by an addition that is checked afterwards.
+/// It takes tens of thousands of threads, all doing wrong at the same moment, to
+/// overflow the word with them.
+const FEW: usize = MAX_PERMITS >> 16;
+
+/// How many are served at once, at most, before the lock is released to wake them.
+const BATCH: usize = 16;
+
+/// See the head of this file.
+pub struct Permits {
+    word: AtomicUsize,
+    queue: WaitQueue<Wish>,
+}
+
+/// What a node waits for, and what it got.
+struct Wish {
+    need: usize,
+    /// It has been served. Otherwise, when it is chosen, all is closed.
+    served: Cell<bool>,
+}
+
+/// How an attempt to take permits ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Taken {
+    /// They are ours.
+    Yes,
+    /// There are too few, or others wait for them.
+    No,
+    /// There will be none any more.
+    Closed,
+}
+
+/// There will be no more permits.
+pub struct Closed;
+
+impl Closed {
+    /// For batches that nobody closes.
+    #[cold]
+    pub fn never(self) {
+        unreachable!("a lock is never closed");
+    }
+}
+
+impl Permits {
+    const_unless_loom! {
+        /// So many permits, at most [`MAX_PERMITS`].
+        pub const fn new(permits: usize) -> Self {
+            debug_assert!(permits <= MAX_PERMITS);
+            Self { word: AtomicUsize::new(permits * PERMIT), queue: WaitQueue::new() }
+        }
+    }
+
+    /// How many nobody has and nobody waits for.
+    #[inline]
+    pub fn available(&self) -> usize {
+        let state = self.word.load(Ordering::Acquire);
+        if state & QUEUED == 0 {
+            state / PERMIT
+        } else {
+            0
+        }
+    }
+
+    /// Whether [`close`](Permits::close) has been called.
+    #[inline]
+    pub fn is_closed(&self) -> bool {
+        self.word.load(Ordering::Acquire) & CLOSED != 0
+    }
+
+    /// Takes `n` if there are as many and nobody waits for them. None can always
+    /// be taken.
+    #[inline]
+    pub fn take(&self, n: usize) -> Taken {
+        let state = self.word.load(Ordering::Relaxed);
+        // The flags are below the permits, so this compares the permits.
+        let enough = state >= n * PERMIT && state & (QUEUED | CLOSED) == 0;
+        if enough && self.exchange(state, state - n * PERMIT).is_ok() {
+            return Taken::Yes;
+        }
+        self.take_again(n)
+    }
+
+    #[cold]
+    fn take_again(&self, n: usize) -> Taken {
+        let mut state = self.word.load(Ordering::Acquire);
+        loop {
+            if state & CLOSED != 0 {
+                return Taken::Closed;
+            }
+            if n == 0 {
+                return Taken::Yes;
+            }
+            let barred = state & QUEUED != 0 && !active(Mutant::Barges);
+            if barred || state / PERMIT < n {
+                return Taken::No;
+            }
+            match self.exchange(state, state - n * PERMIT) {
+                Ok(_) => return Taken::Yes,
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    #[inline]
+    fn exchange(&self, from: usize, to: usize) -> Result<usize, usize> {
+        self.word
+            .compare_exchange_weak(from, to, Ordering::Acquire, Ordering::Acquire)
+    }
+
+    /// Takes all permits, of which there are `all`, if nobody has one. For batches
+    /// that are never closed.
+    #[inline]
+    pub fn take_all(&self, all: usize) -> bool {
+        self.word
+            .compare_exchange(all * PERMIT, 0, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// Waits until `n` permits are ours. For a task that has found too few.
+    #[inline]
+    pub fn wait(&self, n: usize) -> Acquire<'_> {
+        Acquire::new(self, n)
+    }
+
+    /// The same for a thread.
+    #[cold]
+    pub fn wait_blocking(&self, n: usize) -> Result<(), Closed> {
+        let mut spin = Spin::new();
+        // While others wait there is nothing to be had by trying.
+        while self.word.load(Ordering::Relaxed) & QUEUED == 0 && spin.turn() {
+            match self.take(n) {
+                Taken::Yes => return Ok(()),
+                Taken::No => {}
+                Taken::Closed => return Err(Closed),
+            }
+        }
+        let node = Node::new(Wish::new(n));
+        // SAFETY: the node stays where it is, and `sleep` returns when it is not
+        // linked any more.
+        match unsafe { self.join(&node) } {
+            Taken::Yes => return Ok(()),
+            Taken::No => {}
+            Taken::Closed => return Err(Closed),
+        }
+        while !node.is_signalled() && spin.turn() {}
+        self.queue.sleep(&node, None);
+        self.finish(&node.wish)
+    }
+
+    /// Joins the queue, unless the permits can be taken or all is closed.
+    ///
+    /// # Safety
+    ///
+    /// The node is not linked, and stays where it is as long as it is.
+    unsafe fn join(&self, node: &Node<Wish>) -> Taken {
+        self.queue.locked(|list| {
+            let state = self.word.load(Ordering::Acquire);
+            if state & CLOSED != 0 && !active(Mutant::JoinsWhatIsClosed) {
+                return Taken::Closed;
+            }
+            let before = self.word.fetch_or(QUEUED, Ordering::AcqRel);
+            let before = if active(Mutant::LooksFirst) {
+                state
+            } else {
+                before
+            };
+            if list.is_empty() && before / PERMIT >= node.wish.need {
+                let taken = node.wish.need * PERMIT + QUEUED;
+                self.word.fetch_sub(taken, Ordering::AcqRel);
+                return Taken::Yes;
+            }
+            // SAFETY: the caller keeps the node where it is while it is linked.
+            unsafe { list.push(node) };
+            Taken::No
+        })
+    }
+
+    /// What it means for its owner that a node has been chosen.
+    fn finish(&self, wish: &Wish) -> Result<(), Closed> {
+        if !wish.served.get() {
+            return Err(Closed);
+        }
+        if self.is_closed() {
+            self.give_back(wish.need);
+            return Err(Closed);
+        }
+        Ok(())
+    }
+
+    /// A node's owner gives up. The node has been in the queue.
+    fn leave(&self, node: &Node<Wish>) {
+        if !node.is_signalled() {
+            let left = self.queue.locked(|list| {
+                let left = list.remove(node);
+                let serves = left && !active(Mutant::LeavesQuietly);
+                left.then(|| {
+                    if serves {
+                        self.serve_first(list)
+                    } else {
+                        (None, false)
+                    }
+                })
+            });
+            if let Some((wake, more)) = left {
+                return self.wake(wake, more);
+            }
+        }
+        if node.wish.served.get() && !active(Mutant::KeepsWhatItGot) {
+            self.give_back(node.wish.need);
+        }
+    }
+
+    /// Gives back what was taken from here, so there is room for it.
+    #[inline]
+    pub fn give_back(&self, n: usize) {
+        let before = self.word.fetch_add(n * PERMIT, Ordering::Release);
+        if before & QUEUED != 0 {
+            self.serve();
+        }
+    }
+
+    /// Gives back what may be more than there is room for.
+    ///
+    /// # Panics
+    ///
+    /// If there are more than [`MAX_PERMITS`] then.
+    #[inline]
+    pub fn give_back_checked(&self, n: usize) {
+        if n == 0 {
+            return;
+        }
+        if n > FEW {
+            return self.add(n);
+        }
+        let before = self.word.fetch_add(n * PERMIT, Ordering::Release);
+        // With no flag set, this compares the permits.
+        if before & QUEUED != 0 || before > (MAX_PERMITS - n) * PERMIT {
+            self.gave_back(n);
+        }
+    }
+
+    #[cold]
+    fn gave_back(&self, n: usize) {
+        self.serve();
+        let mut state = self.word.load(Ordering::Relaxed);
+        while state & QUEUED == 0 && state / PERMIT > MAX_PERMITS {
+            let most = MAX_PERMITS * PERMIT + state % PERMIT;
+            match self.exchange(state, most) {
+                Ok(_) => would_overflow(n),
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    /// Adds new permits.
+    ///
+    /// # Panics
+    ///
+    /// If there would be more than [`MAX_PERMITS`]. Nothing has changed then.
+    #[track_caller]
+    pub fn add(&self, n: usize) {
+        if n == 0 {
+            return;
+        }
+        let mut state = self.word.load(Ordering::Relaxed);
+        loop {
+            if state & QUEUED != 0 {
+                match self.add_to_queue(n) {
+                    Some(added) => return added.unwrap_or_else(|TooMany| would_overflow(n)),
+                    None => state = self.word.load(Ordering::Relaxed),
+                }
+                continue;
+            }
+            if n > MAX_PERMITS - state / PERMIT {
+                would_overflow(n);
+            }
+            let sum = state + n * PERMIT;
+            let order = (Ordering::Release, Ordering::Relaxed);
+            match (self.word).compare_exchange_weak(state, sum, order.0, order.1) {
+                Ok(_) => return,
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    /// Adds permits where somebody waits. `None` if nobody does any more.
+    #[cold]
+    fn add_to_queue(&self, n: usize) -> Option<Result<(), TooMany>> {
+        let added = self.queue.locked(|list| {
+            let state = self.word.load(Ordering::Acquire);
+            if state & QUEUED == 0 {
+                return None;
+            }
+            // Those who wait are served before it is asked how many are too many.
+            let there = state / PERMIT;
+            let wanted = list
+                .iter()
+                .fold(0, |sum: usize, node| sum.saturating_add(node.wish.need));
+            if n > MAX_PERMITS || (there + n).saturating_sub(wanted) > MAX_PERMITS {
+                return Some(Err(TooMany));
+            }
+            self.word.fetch_add(n * PERMIT, Ordering::Release);
+            Some(Ok(self.serve_first(list)))
+        });
+        added.map(|added| added.map(|(wake, more)| self.wake(wake, more)))
+    }
+
+    /// Takes up to `n` away for good, and says how many that were.
+    pub fn forget(&self, n: usize) -> usize {
+        let mut state = self.word.load(Ordering::Acquire);
+        loop {
+            // Where somebody waits, all that there are belong to the queue.
+            let there = if state & QUEUED == 0 {
+                state / PERMIT
+            } else {
+                0
+            };
+            let taken = n.min(there);
+            if taken == 0 {
+                return 0;
+            }
+            match self.exchange(state, state - taken * PERMIT) {
+                Ok(_) => return taken,
+                Err(now) => state = now,
+            }
+        }
+    }
+
+    /// Ends all waiting, now and in future. Permits that are out stay valid, and
+    /// may come back.
+    pub fn close(&self) {
+        self.queue.locked(|_| {
+            let before = self.word.fetch_or(CLOSED, Ordering::AcqRel);
+            if before & QUEUED != 0 {
+                self.word.fetch_sub(QUEUED, Ordering::AcqRel);
+            }
+        });
+        if !active(Mutant::ClosesQuietly) {
+            self.queue.notify_all();
+        }
+    }
+
+    #[cold]
+    fn serve(&self) {
+        if active(Mutant::ServesNobody) {
+            return;
+        }
+        let (wake, more) = self.queue.locked(|list| self.serve_first(list));
+        self.wake(wake, more);
+    }
+
+    /// Serves the first in the queue, if the permits are enough. Its wake is left
+    /// to do; and whether they are enough for another one.
+    fn serve_first(&self, list: &mut List<Wish>) -> (Option<Wake>, bool) {
+        match self.pay(list, 1) {
+            (0, _) => (None, false),
+            (_, left) => {
+                let wake = list.choose_first();
+                let more = list.first().is_some_and(|first| first.wish.need <= left);
+                (wake, more && !active(Mutant::ServesOne))
+            }
+        }
+    }
+
+    /// Subtracts from the word what the first nodes need, up to `most` of them, as
+    /// far as the permits go. How many nodes have been paid for, and so are to be
+    /// chosen now; and how many permits are left.
+    fn pay(&self, list: &List<Wish>, most: usize) -> (usize, usize) {
+        let state = self.word.load(Ordering::Acquire);
+        if state & CLOSED != 0 {
+            return (0, 0);
+        }
+        let (mut count, mut left) = (0, state / PERMIT);
+        for node in list.iter().take(most) {
+            if node.wish.need > left {
+                break;
+            }
+            left -= node.wish.need;
+            node.wish.served.set(true);
+            count += 1;
+        }
+        let mut paid = (state / PERMIT - left) * PERMIT;
+        if count == list.len() && !active(Mutant::LeavesTheFlag) {
+            paid += state & QUEUED;
+        }
+        if paid != 0 {
+            self.word.fetch_sub(paid, Ordering::AcqRel);
+        }
+        (count, left)
+    }
+
+    /// Wakes one who has been served, and serves more if there are permits left
+    /// for them.
+    #[inline]
+    fn wake(&self, wake: Option<Wake>, more: bool) {
+        match wake {
+            Some(wake) if more => self.serve_many(wake),
+            Some(wake) => wake.wake(),
+            None => {}
+        }
+    }
+
+    /// Serves as many as there are permits for, and wakes them in order. A waker
+    /// that panics keeps nobody from being served; the panic goes on afterwards.
+    fn serve_many(&self, first: Wake) {
+        let mut panic = None;
+        let mut first = Some(first);
+        loop {
+            let mut wakes = Wakes::new();
+            first.take().into_iter().for_each(|wake| wakes.push(wake));
+            let all = self.queue.locked(|list| {
+                let (count, _) = self.pay(list, BATCH);
+                (0..count)
+                    .filter_map(|_| list.choose_first())
+                    .for_each(|wake| wakes.push(wake));
+                count < BATCH
+            });
+            let woken = catch_unwind(AssertUnwindSafe(|| wakes.wake()));
+            panic = panic.or(woken.err());
+            if all {
+                break;
+            }
+        }
+        if let Some(payload) = panic {
+            resume_unwind(payload);
+        }
+    }
+}
+
+impl Wish {
+    fn new(need: usize) -> Self {
+        Self {
+            need,
+            served: Cell::new(false),
+        }
+    }
+}
+
+/// There would be more permits than a batch can hold.
+struct TooMany;
+
+#[cold]
+#[track_caller]
+fn would_overflow(n: usize) -> ! {
+    assert!(
+        n <= MAX_PERMITS,
+        "cannot add more than MAX_PERMITS permits ({MAX_PERMITS})"
+    );
+    panic!("number of added permits ({n}) would overflow MAX_PERMITS ({MAX_PERMITS})")
+}

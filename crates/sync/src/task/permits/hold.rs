@@ -1,0 +1,56 @@
+//! Permits that go back by themselves: what guards are made of.
+
+use super::Permits;
+
+/// One permit.
+pub struct One<'a>(&'a Permits);
+
+/// All permits of a batch.
+pub struct All<'a> {
+    permits: &'a Permits,
+    count: u32,
+}
+
+impl<'a> One<'a> {
+    /// One permit that has been taken.
+    #[inline]
+    pub fn new(permits: &'a Permits) -> Self {
+        Self(permits)
+    }
+}
+
+impl<'a> All<'a> {
+    /// All `count` permits, which have been taken.
+    #[inline]
+    pub fn new(permits: &'a Permits, count: u32) -> Self {
+        Self { permits, count }
+    }
+
+    /// Gives back all but one.
+    #[inline]
+    pub fn keep_one(self) -> One<'a> {
+        let permits = self.permits;
+        let count = self.count as usize;
+        // The one is a guard already if a waker panics.
+        let one = One(permits);
+        std::mem::forget(self);
+        if count > 1 {
+            permits.give_back(count - 1);
+        }
+        one
+    }
+}
+
+impl Drop for One<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.give_back(1);
+    }
+}
+
+impl Drop for All<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.permits.give_back(self.count as usize);
+    }
+}

@@ -1,0 +1,22 @@
+//! Deliberate mistakes in `permits.rs`, for the model checker.
+
+crate::mutants! {
+    /// A waiter looks at the permits before it announces itself.
+    LooksFirst,
+    /// Permits are taken past those who wait.
+    Barges,
+    /// A release does not serve the queue.
+    ServesNobody,
+    /// Who serves stops after the first.
+    ServesOne,
+    /// The flag stays when nobody is left in the queue.
+    LeavesTheFlag,
+    /// Who gives up does not serve those behind him.
+    LeavesQuietly,
+    /// Who gives up keeps what he was served in the last moment.
+    KeepsWhatItGot,
+    /// Closing tells nobody.
+    ClosesQuietly,
+    /// A waiter does not look whether all is closed before he joins.
+    JoinsWhatIsClosed,
+}

@@ -1,0 +1,451 @@
+//! `RwLock`: a lock for many readers or one writer that may be held across an
+//! `.await`. The work is done in `permits.rs`: a reader takes one permit, a
+//! writer all.
+
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::sync::Arc;
+
+use super::TryLockError;
+use super::permits::{All, One, Permits, Taken};
+use crate::macros::const_unless_loom;
+
+mod owned_read;
+mod owned_write;
+mod read;
+mod write;
+
+pub use owned_read::OwnedRwLockReadGuard;
+pub use owned_write::{OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard};
+pub use read::RwLockReadGuard;
+pub use write::{RwLockMappedWriteGuard, RwLockWriteGuard};
+
+/// How many readers there may be at once, if nothing else is said.
+const MAX_READERS: u32 = u32::MAX >> 3;
+
+/// A value that many tasks and threads may read, or one may write, also across an
+/// `.await`.
+///
+/// The names and the meaning are those of `tokio::sync::RwLock`. It needs no
+/// runtime: tasks of any executor and threads wait in the same queue, first come,
+/// first served. So a reader that comes after a waiting writer waits too, and a
+/// task that reads twice at once may wait for itself. Waiting allocates nothing. A
+/// panic of the owner does not poison it.
+///
+/// ```
+/// use blitz_sync::task::RwLock;
+///
+/// # pollster::block_on(async {
+/// let lock = RwLock::new(5);
+/// {
+///     let first = lock.read().await;
+///     let second = lock.read().await;
+///     assert_eq!(*first + *second, 10);
+/// }
+/// *lock.write().await += 1;
+/// assert_eq!(*lock.read().await, 6);
+/// # });
+/// ```
+pub struct RwLock<T: ?Sized> {
+    permits: Permits,
+    max_readers: u32,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: it owns the value, and hands it over between threads.
+unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
+// SAFETY: sharing it hands the value over between threads, and lets several of them
+// read it at once.
+unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
+
+impl<T: ?Sized> RwLock<T> {
+    /// An unlocked lock.
+    ///
+    /// ```
+    /// use blitz_sync::task::RwLock;
+    ///
+    /// assert_eq!(RwLock::new(5).into_inner(), 5);
+    /// ```
+    #[track_caller]
+    pub fn new(value: T) -> RwLock<T>
+    where
+        T: Sized,
+    {
+        Self::const_new(value)
+    }
+
+    /// An unlocked lock that at most `max_reads` may read at once.
+    ///
+    /// # Panics
+    ///
+    /// If `max_reads` is zero, or above `u32::MAX >> 3`.
+    ///
+    /// ```
+    /// use blitz_sync::task::RwLock;
+    ///
+    /// let lock = RwLock::with_max_readers(5, 1);
+    /// let reader = lock.try_read()?;
+    /// assert!(lock.try_read().is_err());
+    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// ```
+    #[track_caller]
+    pub fn with_max_readers(value: T, max_reads: u32) -> RwLock<T>
+    where
+        T: Sized,
+    {
+        assert_ne!(max_reads, 0, "a RwLock may not be created with 0 readers");
+        assert!(
+            max_reads <= MAX_READERS,
+            "a RwLock may not be created with more than {MAX_READERS} readers"
+        );
+        Self::const_with_max_readers(value, max_reads)
+    }
+
+    const_unless_loom! {
+        /// [`new`](RwLock::new) in a constant or a static.
+        ///
+        /// ```
+        /// use blitz_sync::task::RwLock;
+        ///
+        /// static NAMES: RwLock<Vec<String>> = RwLock::const_new(Vec::new());
+        /// assert!(NAMES.try_read().unwrap().is_empty());
+        /// ```
+        pub const fn const_new(value: T) -> RwLock<T>
+        where
+            T: Sized,
+        {
+            Self::const_with_max_readers(value, MAX_READERS)
+        }
+    }
+
+    const_unless_loom! {
+        /// [`with_max_readers`](RwLock::with_max_readers) in a constant or a static.
+        ///
+        /// # Panics
+        ///
+        /// If `max_reads` is zero, or above `u32::MAX >> 3`.
+        ///
+        /// ```
+        /// use blitz_sync::task::RwLock;
+        ///
+        /// static NAMES: RwLock<Vec<String>> = RwLock::const_with_max_readers(Vec::new(), 10);
+        /// assert!(NAMES.try_read().unwrap().is_empty());
+        /// ```
+        #[track_caller]
+        pub const fn const_with_max_readers(value: T, max_reads: u32) -> RwLock<T>
+        where
+            T: Sized,
+        {
+            assert!(max_reads != 0, "a RwLock may not be created with 0 readers");
+            assert!(max_reads <= MAX_READERS);
+            Self {
+                permits: Permits::new(max_reads as usize),
+                max_readers: max_reads,
+                value: UnsafeCell::new(value),
+            }
+        }
+    }
+
+    /// Locks for reading; waits until there is no writer, nor one who came before
+    /// us and waits.
+    ///
+    /// # Cancel safety
+    ///
+    /// Who drops the future loses its place in the queue, and nothing else.
+    ///
+    /// ```
+    /// use blitz_sync::task::RwLock;
+    ///
+    /// # pollster::block_on(async {
+    /// let lock = RwLock::new(1);
+    /// let reader = lock.read().await;
+    /// assert_eq!(*reader, 1);
+    /// assert!(lock.try_read().is_ok());
+    /// # });
+    /// ```
+    pub async fn read(&self) -> RwLockReadGuard<'_, T> {
+        self.acquire_one().await;
+        RwLockReadGuard::new(One::new(&self.permits), self.value.get())
+    }
+
+    /// [`read`](RwLock::read) for a thread, which is blocked until then.
+    ///
+    /// Not to be called by a task: the thread it runs on would be blocked, perhaps
+    /// together with the task that holds the lock.
+    ///
+    /// ```
+    /// use blitz_sync::task::RwLock;
+    ///
+    /// assert_eq!(*RwLock::new(1).blocking_read(), 1);
+    /// ```
+    #[track_caller]
+    pub fn blocking_read(&self) -> RwLockReadGuard<'_, T> {
+        if self.permits.take(1) != Taken::Yes {
+            let waited = self.permits.wait_blocking(1);
+            waited.unwrap_or_else(|closed| closed.never());
+        }
+        RwLockReadGuard::new(One::new(&self.permits), self.value.get())
+    }
+
+    /// [`read`](RwLock::read) with a guard that keeps the lock alive.
+    ///
+    /// # Cancel safety
+    ///
+    /// Who drops the future loses its place in the queue, and nothing else.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_sync::task::RwLock;
+    ///
+    /// # pollster::block_on(async {
+    /// let reader = Arc::new(RwLock::new(1)).read_owned().await;
+    /// std::thread::spawn(move || assert_eq!(*reader, 1)).join().unwrap();
+    /// # });
+    /// ```
+    pub async fn read_owned(self: Arc<Self>) -> OwnedRwLockReadGuard<T> {
+        self.acquire_one().await;
+        OwnedRwLockReadGuard::new(self)
+    }
+
+    /// Locks for reading, if there is neither a writer nor anybody who waits.
+    ///
+    /// # Errors
+    ///
+    /// If there is.
+    ///
+    /// ```
+    /// use blitz_sync::task::RwLock;
+    ///
+    /// let lock = RwLock::new(1);
+    /// let writer = lock.try_write()?;
+    /// assert!(lock.try_read().is_err());
+    /// drop(writer);
+    /// assert!(lock.try_read().is_ok());
+    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// ```
+    #[inline]
+    pub fn try_read(&self) -> Result<RwLockReadGuard<'_, T>, TryLockError> {
+        self.try_acquire_one()?;
+        let hold = One::new(&self.permits);
+        Ok(RwLockReadGuard::new(hold, self.value.get()))
+    }
+
+    /// [`try_read`](RwLock::try_read) with a guard that keeps the lock alive.
+    ///
+    /// # Errors
+    ///
+    /// If there is a writer, or somebody waits.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_sync::task::RwLock;
+    ///
+    /// let lock = Arc::new(RwLock::new(1));
+    /// let reader = lock.clone().try_read_owned()?;
+    /// assert!(lock.try_read_owned().is_ok());
+    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// ```
+    #[inline]
+    pub fn try_read_owned(self: Arc<Self>) -> Result<OwnedRwLockReadGuard<T>, TryLockError> {
+        self.try_acquire_one()?;
+        Ok(OwnedRwLockReadGuard::new(self))
+    }
+
+    /// Locks for writing; waits until there is neither reader nor writer and it is
+    /// our turn.
+    ///
+    /// # Cancel safety
+    ///
+    /// Who drops the future loses its place in the queue, and nothing else.
+    ///
+    /// ```
+    /// use blitz_sync::task::RwLock;
+    ///
+    /// # pollster::block_on(async {
+    /// let lock = RwLock::new(1);
+    /// *lock.write().await = 2;
+    /// assert_eq!(*lock.read().await, 2);
+    /// # });
+    /// ```
+    pub async fn write(&self) -> RwLockWriteGuard<'_, T> {
+        self.acquire_all().await;
+        RwLockWriteGuard::new(self.all(), self.value.get())
+    }
+
+    /// [`write`](RwLock::write) for a thread, which is blocked until then.
+    ///
+    /// Not to be called by a task: the thread it runs on would be blocked, perhaps
+    /// together with the task that holds the lock.
+    ///
+    /// ```
+    /// use blitz_sync::task::RwLock;
+    ///
+    /// let lock = RwLock::new(1);
+    /// *lock.blocking_write() = 2;
+    /// assert_eq!(lock.into_inner(), 2);
+    /// ```
+    #[track_caller]
+    pub fn blocking_write(&self) -> RwLockWriteGuard<'_, T> {
+        let all = self.max_readers as usize;
+        if !self.permits.take_all(all) {
+            let waited = self.permits.wait_blocking(all);
+            waited.unwrap_or_else(|closed| closed.never());
+        }
+        RwLockWriteGuard::new(self.all(), self.value.get())
+    }
+
+    /// [`write`](RwLock::write) with a guard that keeps the lock alive.
+    ///
+    /// # Cancel safety
+    ///
+    /// Who drops the future loses its place in the queue, and nothing else.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_sync::task::RwLock;
+    ///
+    /// # pollster::block_on(async {
+    /// let lock = Arc::new(RwLock::new(1));
+    /// let mut writer = lock.clone().write_owned().await;
+    /// std::thread::spawn(move || *writer = 2).join().unwrap();
+    /// assert_eq!(*lock.read().await, 2);
+    /// # });
+    /// ```
+    pub async fn write_owned(self: Arc<Self>) -> OwnedRwLockWriteGuard<T> {
+        self.acquire_all().await;
+        OwnedRwLockWriteGuard::new(self)
+    }
+
+    /// Locks for writing, if there is neither reader nor writer, nor anybody who
+    /// waits.
+    ///
+    /// # Errors
+    ///
+    /// If there is.
+    ///
+    /// ```
+    /// use blitz_sync::task::RwLock;
+    ///
+    /// let lock = RwLock::new(1);
+    /// let reader = lock.try_read()?;
+    /// assert!(lock.try_write().is_err());
+    /// drop(reader);
+    /// *lock.try_write()? = 2;
+    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// ```
+    #[inline]
+    pub fn try_write(&self) -> Result<RwLockWriteGuard<'_, T>, TryLockError> {
+        self.try_acquire_all()?;
+        Ok(RwLockWriteGuard::new(self.all(), self.value.get()))
+    }
+
+    /// [`try_write`](RwLock::try_write) with a guard that keeps the lock alive.
+    ///
+    /// # Errors
+    ///
+    /// If there is a reader or a writer, or somebody waits.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_sync::task::RwLock;
+    ///
+    /// let lock = Arc::new(RwLock::new(1));
+    /// let writer = lock.clone().try_write_owned()?;
+    /// assert!(lock.try_write_owned().is_err());
+    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// ```
+    #[inline]
+    pub fn try_write_owned(self: Arc<Self>) -> Result<OwnedRwLockWriteGuard<T>, TryLockError> {
+        self.try_acquire_all()?;
+        Ok(OwnedRwLockWriteGuard::new(self))
+    }
+
+    /// The value, without locking: nobody else has the lock.
+    ///
+    /// ```
+    /// use blitz_sync::task::RwLock;
+    ///
+    /// let mut lock = RwLock::new(1);
+    /// *lock.get_mut() = 2;
+    /// assert_eq!(lock.into_inner(), 2);
+    /// ```
+    pub fn get_mut(&mut self) -> &mut T {
+        self.value.get_mut()
+    }
+
+    /// The value.
+    ///
+    /// ```
+    /// use blitz_sync::task::RwLock;
+    ///
+    /// assert_eq!(RwLock::new(1).into_inner(), 1);
+    /// ```
+    pub fn into_inner(self) -> T
+    where
+        T: Sized,
+    {
+        self.value.into_inner()
+    }
+
+    /// What a writer has taken.
+    #[inline]
+    fn all(&self) -> All<'_> {
+        All::new(&self.permits, self.max_readers)
+    }
+
+    #[inline]
+    fn try_acquire_one(&self) -> Result<(), TryLockError> {
+        match self.permits.take(1) {
+            Taken::Yes => Ok(()),
+            Taken::No | Taken::Closed => Err(TryLockError(())),
+        }
+    }
+
+    #[inline]
+    fn try_acquire_all(&self) -> Result<(), TryLockError> {
+        match self.permits.take_all(self.max_readers as usize) {
+            true => Ok(()),
+            false => Err(TryLockError(())),
+        }
+    }
+
+    #[inline]
+    async fn acquire_one(&self) {
+        if self.permits.take(1) != Taken::Yes {
+            let waited = self.permits.wait(1).await;
+            waited.unwrap_or_else(|closed| closed.never());
+        }
+    }
+
+    #[inline]
+    async fn acquire_all(&self) {
+        let all = self.max_readers as usize;
+        if !self.permits.take_all(all) {
+            let waited = self.permits.wait(all).await;
+            waited.unwrap_or_else(|closed| closed.never());
+        }
+    }
+}
+
+impl<T> From<T> for RwLock<T> {
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
+impl<T: Default> Default for RwLock<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("RwLock");
+        match self.try_read() {
+            Ok(guard) => shown.field("data", &&*guard),
+            Err(_) => shown.field("data", &format_args!("<locked>")),
+        };
+        shown.finish()
+    }
+}

@@ -1,0 +1,97 @@
+//! The guard of a reader that borrows the lock.
+
+use std::marker::PhantomData;
+
+use crate::task::guard_traits::guard_reads;
+use crate::task::permits::One;
+
+/// The right to read the value of a [`RwLock`](super::RwLock), or a part of it;
+/// unlocks when dropped.
+///
+/// ```
+/// use blitz_sync::task::RwLock;
+///
+/// let lock = RwLock::new(1);
+/// let reader = lock.try_read()?;
+/// assert_eq!(*reader, 1);
+/// # Ok::<(), blitz_sync::task::TryLockError>(())
+/// ```
+#[clippy::has_significant_drop]
+#[must_use = "if unused the RwLock will immediately unlock"]
+pub struct RwLockReadGuard<'a, T: ?Sized> {
+    hold: One<'a>,
+    data: *const T,
+    /// It is as good as a borrow.
+    marker: PhantomData<&'a T>,
+}
+
+// SAFETY: it is as good as a shared borrow of the value, and any thread may
+// unlock.
+unsafe impl<T: ?Sized + Sync> Send for RwLockReadGuard<'_, T> {}
+// SAFETY: a shared guard gives shared access to the value, and no more.
+unsafe impl<T: ?Sized + Send + Sync> Sync for RwLockReadGuard<'_, T> {}
+
+impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
+    #[inline]
+    pub(super) fn new(hold: One<'a>, data: *const T) -> Self {
+        Self {
+            hold,
+            data,
+            marker: PhantomData,
+        }
+    }
+
+    #[inline]
+    fn pointer(&self) -> *const T {
+        self.data
+    }
+
+    /// A guard for a part of the value.
+    ///
+    /// ```
+    /// use blitz_sync::task::{RwLock, RwLockReadGuard};
+    ///
+    /// let lock = RwLock::new((1, 2));
+    /// let second = RwLockReadGuard::map(lock.try_read()?, |pair| &pair.1);
+    /// assert_eq!(*second, 2);
+    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// ```
+    #[inline]
+    pub fn map<F, U: ?Sized>(this: Self, f: F) -> RwLockReadGuard<'a, U>
+    where
+        F: FnOnce(&T) -> &U,
+    {
+        let data: *const U = f(&*this);
+        RwLockReadGuard::new(this.hold, data)
+    }
+
+    /// A guard for a part of the value, if there is that part.
+    ///
+    /// # Errors
+    ///
+    /// If there is not. The guard comes back.
+    ///
+    /// ```
+    /// use blitz_sync::task::{RwLock, RwLockReadGuard};
+    ///
+    /// let lock = RwLock::new(vec![1]);
+    /// let reader = RwLockReadGuard::try_map(lock.try_read()?, |list| list.get(5)).unwrap_err();
+    /// assert_eq!(*reader, [1]);
+    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// ```
+    #[inline]
+    pub fn try_map<F, U: ?Sized>(this: Self, f: F) -> Result<RwLockReadGuard<'a, U>, Self>
+    where
+        F: FnOnce(&T) -> Option<&U>,
+    {
+        match f(&*this) {
+            Some(data) => {
+                let data: *const U = data;
+                Ok(RwLockReadGuard::new(this.hold, data))
+            }
+            None => Err(this),
+        }
+    }
+}
+
+guard_reads!([T: ?Sized] RwLockReadGuard<'_, T> => T);

@@ -1,0 +1,544 @@
+//! `Semaphore`: permits that tasks and threads take and give back, first come,
+//! first served. The work is done in `permits.rs`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::permits::{MAX_PERMITS, Permits, Taken};
+use crate::macros::const_unless_loom;
+
+mod error;
+mod permit;
+
+pub use error::{AcquireError, TryAcquireError};
+pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
+
+/// A number of permits. Who finds too few waits until others have given theirs
+/// back.
+///
+/// The names and the meaning are those of `tokio::sync::Semaphore`. It needs no
+/// runtime: tasks of any executor and threads wait in the same queue. It
+/// allocates nothing.
+///
+/// **Fairness.** Permits are given out in the order in which they were asked for,
+/// also if somebody behind wants fewer. While somebody waits, `try_acquire` fails.
+///
+/// ```
+/// use blitz_sync::task::Semaphore;
+///
+/// static CONNECTIONS: Semaphore = Semaphore::const_new(2);
+///
+/// # pollster::block_on(async {
+/// let first = CONNECTIONS.acquire().await?;
+/// let second = CONNECTIONS.acquire().await?;
+/// assert!(CONNECTIONS.try_acquire().is_err());
+/// drop(first);
+/// assert!(CONNECTIONS.try_acquire().is_ok());
+/// # drop(second);
+/// # Ok::<(), blitz_sync::task::AcquireError>(())
+/// # }).unwrap();
+/// ```
+pub struct Semaphore {
+    permits: Permits,
+}
+
+impl Semaphore {
+    /// The most permits that a semaphore can hold.
+    pub const MAX_PERMITS: usize = MAX_PERMITS;
+
+    /// A semaphore with this many permits.
+    ///
+    /// # Panics
+    ///
+    /// If `permits` exceeds [`MAX_PERMITS`](Semaphore::MAX_PERMITS).
+    ///
+    /// ```
+    /// use blitz_sync::task::Semaphore;
+    ///
+    /// assert_eq!(Semaphore::new(3).available_permits(), 3);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn new(permits: usize) -> Self {
+        assert_fits(permits);
+        Self::const_new(permits)
+    }
+
+    const_unless_loom! {
+        /// The same in a constant or a static.
+        ///
+        /// # Panics
+        ///
+        /// If `permits` exceeds [`MAX_PERMITS`](Semaphore::MAX_PERMITS).
+        ///
+        /// ```
+        /// use blitz_sync::task::Semaphore;
+        ///
+        /// static SEATS: Semaphore = Semaphore::const_new(10);
+        /// assert_eq!(SEATS.available_permits(), 10);
+        /// ```
+        #[must_use]
+        #[track_caller]
+        pub const fn const_new(permits: usize) -> Self {
+            assert!(permits <= Self::MAX_PERMITS);
+            Self { permits: Permits::new(permits) }
+        }
+    }
+
+    /// How many permits can be had now. None, while somebody waits.
+    ///
+    /// ```
+    /// use blitz_sync::task::Semaphore;
+    ///
+    /// let semaphore = Semaphore::new(2);
+    /// let _permit = semaphore.try_acquire();
+    /// assert_eq!(semaphore.available_permits(), 1);
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn available_permits(&self) -> usize {
+        self.permits.available()
+    }
+
+    /// Adds `n` new permits.
+    ///
+    /// # Panics
+    ///
+    /// If there would be more than [`MAX_PERMITS`](Semaphore::MAX_PERMITS). The
+    /// semaphore is as it was then.
+    ///
+    /// ```
+    /// use blitz_sync::task::Semaphore;
+    ///
+    /// let semaphore = Semaphore::new(0);
+    /// semaphore.add_permits(1);
+    /// assert!(semaphore.try_acquire().is_ok());
+    /// ```
+    #[track_caller]
+    #[inline]
+    pub fn add_permits(&self, n: usize) {
+        self.permits.add(n);
+    }
+
+    /// Takes up to `n` permits away for good. How many there were to take.
+    ///
+    /// ```
+    /// use blitz_sync::task::Semaphore;
+    ///
+    /// let semaphore = Semaphore::new(3);
+    /// assert_eq!(semaphore.forget_permits(2), 2);
+    /// assert_eq!(semaphore.forget_permits(2), 1);
+    /// ```
+    pub fn forget_permits(&self, n: usize) -> usize {
+        self.permits.forget(n)
+    }
+
+    /// Takes one permit; waits until there is one.
+    ///
+    /// # Errors
+    ///
+    /// If the semaphore is closed, or is closed meanwhile.
+    ///
+    /// # Cancel safety
+    ///
+    /// Who drops the future loses its place in the queue, and nothing else.
+    ///
+    /// ```
+    /// use blitz_sync::task::Semaphore;
+    ///
+    /// # pollster::block_on(async {
+    /// let semaphore = Semaphore::new(1);
+    /// let permit = semaphore.acquire().await?;
+    /// assert_eq!(semaphore.available_permits(), 0);
+    /// drop(permit);
+    /// assert_eq!(semaphore.available_permits(), 1);
+    /// # Ok::<(), blitz_sync::task::AcquireError>(())
+    /// # }).unwrap();
+    /// ```
+    pub async fn acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
+        self.take(1).await?;
+        Ok(SemaphorePermit::new(self, 1))
+    }
+
+    /// Takes `n` permits at once; waits until there are as many.
+    ///
+    /// # Errors
+    ///
+    /// If the semaphore is closed, or is closed meanwhile.
+    ///
+    /// # Panics
+    ///
+    /// If `n` exceeds [`MAX_PERMITS`](Semaphore::MAX_PERMITS), which it can on
+    /// 32-bit systems.
+    ///
+    /// # Cancel safety
+    ///
+    /// Who drops the future loses its place in the queue, and nothing else.
+    ///
+    /// ```
+    /// use blitz_sync::task::Semaphore;
+    ///
+    /// # pollster::block_on(async {
+    /// let semaphore = Semaphore::new(5);
+    /// let permits = semaphore.acquire_many(3).await?;
+    /// assert_eq!(permits.num_permits(), 3);
+    /// # Ok::<(), blitz_sync::task::AcquireError>(())
+    /// # }).unwrap();
+    /// ```
+    pub async fn acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
+        self.take(n as usize).await?;
+        Ok(SemaphorePermit::new(self, n as usize))
+    }
+
+    /// Takes one permit, if there is one and nobody waits.
+    ///
+    /// # Errors
+    ///
+    /// If the semaphore is closed, or there is none.
+    ///
+    /// ```
+    /// use blitz_sync::task::{Semaphore, TryAcquireError};
+    ///
+    /// let semaphore = Semaphore::new(1);
+    /// let _permit = semaphore.try_acquire()?;
+    /// assert_eq!(semaphore.try_acquire().unwrap_err(), TryAcquireError::NoPermits);
+    /// # Ok::<(), TryAcquireError>(())
+    /// ```
+    #[inline]
+    pub fn try_acquire(&self) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        self.try_take(1)?;
+        Ok(SemaphorePermit::new(self, 1))
+    }
+
+    /// Takes `n` permits at once, if there are as many and nobody waits.
+    ///
+    /// # Errors
+    ///
+    /// If the semaphore is closed, or there are too few.
+    ///
+    /// # Panics
+    ///
+    /// If `n` exceeds [`MAX_PERMITS`](Semaphore::MAX_PERMITS), which it can on
+    /// 32-bit systems.
+    ///
+    /// ```
+    /// use blitz_sync::task::Semaphore;
+    ///
+    /// let semaphore = Semaphore::new(5);
+    /// assert!(semaphore.try_acquire_many(5).is_ok());
+    /// assert!(semaphore.try_acquire_many(6).is_err());
+    /// ```
+    #[inline]
+    pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        self.try_take(n as usize)?;
+        Ok(SemaphorePermit::new(self, n as usize))
+    }
+
+    /// [`acquire`](Semaphore::acquire) for a thread, which is blocked until then.
+    ///
+    /// Not to be called by a task: the thread it runs on would be blocked.
+    ///
+    /// # Errors
+    ///
+    /// If the semaphore is closed, or is closed meanwhile.
+    ///
+    /// ```
+    /// use blitz_sync::task::Semaphore;
+    ///
+    /// let semaphore = Semaphore::new(0);
+    /// std::thread::scope(|scope| {
+    ///     let waiter = scope.spawn(|| semaphore.blocking_acquire().map(|permit| permit.forget()));
+    ///     semaphore.add_permits(1);
+    ///     waiter.join().unwrap()
+    /// })?;
+    /// # Ok::<(), blitz_sync::task::AcquireError>(())
+    /// ```
+    pub fn blocking_acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
+        self.take_blocking(1)?;
+        Ok(SemaphorePermit::new(self, 1))
+    }
+
+    /// [`acquire_many`](Semaphore::acquire_many) for a thread, which is blocked
+    /// until then.
+    ///
+    /// # Errors
+    ///
+    /// If the semaphore is closed, or is closed meanwhile.
+    ///
+    /// # Panics
+    ///
+    /// If `n` exceeds [`MAX_PERMITS`](Semaphore::MAX_PERMITS), which it can on
+    /// 32-bit systems.
+    ///
+    /// ```
+    /// use blitz_sync::task::Semaphore;
+    ///
+    /// let semaphore = Semaphore::new(3);
+    /// assert_eq!(semaphore.blocking_acquire_many(2)?.num_permits(), 2);
+    /// # Ok::<(), blitz_sync::task::AcquireError>(())
+    /// ```
+    #[track_caller]
+    pub fn blocking_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
+        self.take_blocking(n as usize)?;
+        Ok(SemaphorePermit::new(self, n as usize))
+    }
+
+    /// [`acquire`](Semaphore::acquire) with a permit that keeps the semaphore
+    /// alive.
+    ///
+    /// # Errors
+    ///
+    /// If the semaphore is closed, or is closed meanwhile.
+    ///
+    /// # Cancel safety
+    ///
+    /// Who drops the future loses its place in the queue, and nothing else.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_sync::task::Semaphore;
+    ///
+    /// # pollster::block_on(async {
+    /// let semaphore = Arc::new(Semaphore::new(1));
+    /// let permit = semaphore.clone().acquire_owned().await?;
+    /// std::thread::spawn(move || drop(permit)).join().unwrap();
+    /// assert_eq!(semaphore.available_permits(), 1);
+    /// # Ok::<(), blitz_sync::task::AcquireError>(())
+    /// # }).unwrap();
+    /// ```
+    pub async fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
+        self.take(1).await?;
+        Ok(OwnedSemaphorePermit::new(self, 1))
+    }
+
+    /// [`acquire_many`](Semaphore::acquire_many) with permits that keep the
+    /// semaphore alive.
+    ///
+    /// # Errors
+    ///
+    /// If the semaphore is closed, or is closed meanwhile.
+    ///
+    /// # Panics
+    ///
+    /// If `n` exceeds [`MAX_PERMITS`](Semaphore::MAX_PERMITS), which it can on
+    /// 32-bit systems.
+    ///
+    /// # Cancel safety
+    ///
+    /// Who drops the future loses its place in the queue, and nothing else.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_sync::task::Semaphore;
+    ///
+    /// # pollster::block_on(async {
+    /// let semaphore = Arc::new(Semaphore::new(3));
+    /// let permits = semaphore.acquire_many_owned(2).await?;
+    /// assert_eq!(permits.semaphore().available_permits(), 1);
+    /// # Ok::<(), blitz_sync::task::AcquireError>(())
+    /// # }).unwrap();
+    /// ```
+    pub async fn acquire_many_owned(
+        self: Arc<Self>,
+        n: u32,
+    ) -> Result<OwnedSemaphorePermit, AcquireError> {
+        self.take(n as usize).await?;
+        Ok(OwnedSemaphorePermit::new(self, n as usize))
+    }
+
+    /// [`try_acquire`](Semaphore::try_acquire) with a permit that keeps the
+    /// semaphore alive.
+    ///
+    /// # Errors
+    ///
+    /// If the semaphore is closed, or there is no permit.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_sync::task::Semaphore;
+    ///
+    /// let semaphore = Arc::new(Semaphore::new(1));
+    /// let _permit = semaphore.clone().try_acquire_owned()?;
+    /// assert!(semaphore.try_acquire_owned().is_err());
+    /// # Ok::<(), blitz_sync::task::TryAcquireError>(())
+    /// ```
+    #[inline]
+    pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {
+        self.try_take(1)?;
+        Ok(OwnedSemaphorePermit::new(self, 1))
+    }
+
+    /// [`try_acquire_many`](Semaphore::try_acquire_many) with permits that keep
+    /// the semaphore alive.
+    ///
+    /// # Errors
+    ///
+    /// If the semaphore is closed, or there are too few permits.
+    ///
+    /// # Panics
+    ///
+    /// If `n` exceeds [`MAX_PERMITS`](Semaphore::MAX_PERMITS), which it can on
+    /// 32-bit systems.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_sync::task::Semaphore;
+    ///
+    /// let semaphore = Arc::new(Semaphore::new(3));
+    /// let _permits = semaphore.clone().try_acquire_many_owned(2)?;
+    /// assert!(semaphore.try_acquire_many_owned(2).is_err());
+    /// # Ok::<(), blitz_sync::task::TryAcquireError>(())
+    /// ```
+    #[inline]
+    pub fn try_acquire_many_owned(
+        self: Arc<Self>,
+        n: u32,
+    ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
+        self.try_take(n as usize)?;
+        Ok(OwnedSemaphorePermit::new(self, n as usize))
+    }
+
+    /// [`acquire_owned`](Semaphore::acquire_owned) for a thread, which is blocked
+    /// until then.
+    ///
+    /// # Errors
+    ///
+    /// If the semaphore is closed, or is closed meanwhile.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_sync::task::Semaphore;
+    ///
+    /// let semaphore = Arc::new(Semaphore::new(1));
+    /// let _permit = semaphore.blocking_acquire_owned()?;
+    /// # Ok::<(), blitz_sync::task::AcquireError>(())
+    /// ```
+    pub fn blocking_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
+        self.take_blocking(1)?;
+        Ok(OwnedSemaphorePermit::new(self, 1))
+    }
+
+    /// [`acquire_many_owned`](Semaphore::acquire_many_owned) for a thread, which is
+    /// blocked until then.
+    ///
+    /// # Errors
+    ///
+    /// If the semaphore is closed, or is closed meanwhile.
+    ///
+    /// # Panics
+    ///
+    /// If `n` exceeds [`MAX_PERMITS`](Semaphore::MAX_PERMITS), which it can on
+    /// 32-bit systems.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_sync::task::Semaphore;
+    ///
+    /// let semaphore = Arc::new(Semaphore::new(2));
+    /// let _permits = semaphore.blocking_acquire_many_owned(2)?;
+    /// # Ok::<(), blitz_sync::task::AcquireError>(())
+    /// ```
+    #[track_caller]
+    pub fn blocking_acquire_many_owned(
+        self: Arc<Self>,
+        n: u32,
+    ) -> Result<OwnedSemaphorePermit, AcquireError> {
+        self.take_blocking(n as usize)?;
+        Ok(OwnedSemaphorePermit::new(self, n as usize))
+    }
+
+    /// Ends all waiting, now and in future, with an error. Permits that are out
+    /// stay valid.
+    ///
+    /// ```
+    /// use blitz_sync::task::{Semaphore, TryAcquireError};
+    ///
+    /// let semaphore = Semaphore::new(1);
+    /// semaphore.close();
+    /// assert_eq!(semaphore.try_acquire().unwrap_err(), TryAcquireError::Closed);
+    /// assert!(semaphore.blocking_acquire().is_err());
+    /// ```
+    pub fn close(&self) {
+        self.permits.close();
+    }
+
+    /// Whether [`close`](Semaphore::close) has been called.
+    ///
+    /// ```
+    /// use blitz_sync::task::Semaphore;
+    ///
+    /// let semaphore = Semaphore::new(1);
+    /// assert!(!semaphore.is_closed());
+    /// semaphore.close();
+    /// assert!(semaphore.is_closed());
+    /// ```
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.permits.is_closed()
+    }
+
+    async fn take(&self, n: usize) -> Result<(), AcquireError> {
+        assert_fits(n);
+        match self.permits.take(n) {
+            Taken::Yes => Ok(()),
+            Taken::No => Ok(self.permits.wait(n).await?),
+            Taken::Closed => Err(AcquireError::closed()),
+        }
+    }
+
+    #[inline]
+    #[track_caller]
+    fn try_take(&self, n: usize) -> Result<(), TryAcquireError> {
+        assert_fits(n);
+        match self.permits.take(n) {
+            Taken::Yes => Ok(()),
+            Taken::No => Err(TryAcquireError::NoPermits),
+            Taken::Closed => Err(TryAcquireError::Closed),
+        }
+    }
+
+    #[track_caller]
+    fn take_blocking(&self, n: usize) -> Result<(), AcquireError> {
+        assert_fits(n);
+        match self.permits.take(n) {
+            Taken::Yes => Ok(()),
+            Taken::No => Ok(self.permits.wait_blocking(n)?),
+            Taken::Closed => Err(AcquireError::closed()),
+        }
+    }
+
+    /// Takes back what a guard had.
+    #[inline]
+    fn give_back(&self, n: usize) {
+        self.permits.give_back_checked(n);
+    }
+}
+
+/// Where a `u32` always fits, the compiler knows.
+#[inline]
+#[track_caller]
+fn assert_fits(n: usize) {
+    assert!(
+        n <= MAX_PERMITS,
+        "a semaphore may not have more than MAX_PERMITS permits ({MAX_PERMITS})"
+    );
+}
+
+impl fmt::Debug for Semaphore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Semaphore")
+            .field("ll_sem", &Count(self.available_permits()))
+            .finish()
+    }
+}
+
+/// As Tokio shows what is inside of its semaphore.
+struct Count(usize);
+
+impl fmt::Debug for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Semaphore")
+            .field("permits", &self.0)
+            .finish()
+    }
+}
