@@ -20,8 +20,10 @@
 //! The `blitz` command is this library with a command line.
 
 mod alloc;
+pub mod crew;
 mod latency;
 mod machine;
+mod poll;
 pub mod report;
 pub mod runner;
 pub mod scenario;
@@ -34,6 +36,7 @@ mod work;
 pub use alloc::{CountingAllocator, Memory};
 pub use latency::{Latency, Waits};
 pub use machine::Machine;
+pub use poll::poll_now;
 pub use report::document::Document;
 pub use runner::Outcome;
 pub use scenario::{Contender, Context, Sample, Scenario};

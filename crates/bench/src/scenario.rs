@@ -19,7 +19,8 @@ pub struct Scenario {
     pub tier: u8,
     /// What a reader sees.
     pub title: String,
-    /// How many threads work at the same time.
+    /// How many threads work at the same time; 0 means the runtime's workers.
+    /// See [`Scenario::threads_under`].
     pub threads: usize,
     /// Operations in one iteration of a full run.
     pub ops: u64,
@@ -171,6 +172,11 @@ impl Scenario {
         Scenario { threads, ..self }
     }
 
+    /// Says that it runs on a runtime, with as many workers as the settings say.
+    pub fn on_runtime(self) -> Scenario {
+        self.threads(0)
+    }
+
     /// Lets the 99th percentile of the wait decide.
     pub fn decided_by_p99(self) -> Scenario {
         Scenario {
@@ -194,6 +200,14 @@ impl Scenario {
     pub fn peers(&self) -> impl Iterator<Item = &'static str> {
         let names = self.contenders.iter().map(|contender| contender.name);
         names.filter(|name| *name != OURS)
+    }
+
+    /// How many threads work at the same time under `settings`.
+    pub fn threads_under(&self, settings: &Settings) -> usize {
+        match self.threads {
+            0 => settings.workers,
+            threads => threads,
+        }
     }
 
     /// Operations of one iteration under `settings`.

@@ -71,29 +71,36 @@ where
         members.into_iter().map(|m| m.join()).collect()
     });
 
+    let ended = ended
+        .into_iter()
+        .map(|end| end.unwrap_or_else(|panic| resume_unwind(panic)));
+    together(ended)
+}
+
+/// From the first start to the last end, and everybody's value.
+pub(crate) fn together<T>(ended: impl Iterator<Item = (Mark, Mark, T)>) -> (Span, Vec<T>) {
     let mut span: Option<(Mark, Mark)> = None;
-    let mut values = Vec::with_capacity(threads);
-    for end in ended {
-        let (start, end, value) = end.unwrap_or_else(|panic| resume_unwind(panic));
+    let mut values = Vec::new();
+    for (start, end, value) in ended {
         span = Some(match span {
             None => (start, end),
             Some((first, last)) => (first.earlier(start), last.later(end)),
         });
         values.push(value);
     }
-    let (first, last) = span.expect("a team has at least one thread");
+    let (first, last) = span.expect("a team has at least one member");
     (last.since(first), values)
 }
 
 /// One reading of the clock and of the allocator's counters.
 #[derive(Clone, Copy)]
-struct Mark {
+pub(crate) struct Mark {
     at: Instant,
     memory: Memory,
 }
 
 impl Mark {
-    fn now() -> Mark {
+    pub(crate) fn now() -> Mark {
         Mark {
             memory: Memory::counted(),
             at: Instant::now(),

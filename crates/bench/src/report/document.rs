@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+use super::heap::HeapBytes;
 use crate::latency::Latency;
 use crate::machine::Machine;
 use crate::runner::{Failed, Measurement, Outcome, Samples};
@@ -21,6 +22,9 @@ pub struct Document {
     /// The verification that ended the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failed>,
+    /// Ours against Tokio's memory, where rows of both were run.
+    #[serde(default)]
+    pub heap_bytes_per_op: Option<HeapBytes>,
     /// One row for each scenario, by its id, in the order they ran.
     pub benchmarks: IndexMap<String, Row>,
 }
@@ -118,15 +122,17 @@ fn one() -> usize {
 impl Document {
     /// The document of a run that ended with `outcome`.
     pub fn new(outcome: &Outcome<'_>, settings: &Settings) -> Document {
+        let benchmarks: IndexMap<String, Row> = outcome
+            .measurements
+            .iter()
+            .map(|m| (m.scenario.id.clone(), Row::new(m, settings)))
+            .collect();
         Document {
             metadata: Metadata::new(settings),
             interrupted: outcome.interrupted,
             failure: outcome.failed.clone(),
-            benchmarks: outcome
-                .measurements
-                .iter()
-                .map(|m| (m.scenario.id.clone(), Row::new(m)))
-                .collect(),
+            heap_bytes_per_op: HeapBytes::of(benchmarks.values()),
+            benchmarks,
         }
     }
 
@@ -167,7 +173,7 @@ impl Row {
     /// # Panics
     ///
     /// When our own contender is missing: a registry without us is a mistake.
-    fn new(measurement: &Measurement<'_>) -> Row {
+    fn new(measurement: &Measurement<'_>, settings: &Settings) -> Row {
         let scenario = measurement.scenario;
         let compares = scenario.compares;
         let mut peers: IndexMap<String, Figures> = measurement
@@ -181,7 +187,7 @@ impl Row {
         let mut row = Row {
             tier: scenario.tier,
             title: scenario.title.clone(),
-            threads: scenario.threads,
+            threads: scenario.threads_under(settings),
             compares,
             ours,
             peers,

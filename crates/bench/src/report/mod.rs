@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod document;
+pub mod heap;
 pub mod html;
 pub mod table;
 

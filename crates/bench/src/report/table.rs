@@ -160,6 +160,10 @@ fn summary(document: &Document) -> String {
         "{OURS} against the best peer of each row: {}.\n",
         Score::of(document).sentence()
     );
+    if let Some(heap) = &document.heap_bytes_per_op {
+        text.push_str(&heap.sentence());
+        text.push('\n');
+    }
     let meta = &document.metadata;
     let machine = &meta.machine;
     let up_to = if document.interrupted { "up to " } else { "" };

@@ -6,14 +6,16 @@
 //! one file and one line of [`registry`].
 
 mod barrier;
+mod channel;
 mod mutex;
 mod parker;
 mod rwlock;
 mod semaphore;
+mod task;
 
 use crate::scenario::Scenario;
 
-/// Every scenario, in the order they run.
+/// Every scenario, in the order they run: tier by tier.
 ///
 /// ```
 /// let scenarios = blitz_bench::scenarios::registry();
@@ -21,16 +23,20 @@ use crate::scenario::Scenario;
 /// ```
 pub fn registry() -> Vec<Scenario> {
     let mut scenarios = Vec::new();
+    scenarios.extend(task::scenarios());
+    scenarios.extend(channel::scenarios());
     scenarios.extend(mutex::scenarios());
     scenarios.extend(rwlock::scenarios());
     scenarios.extend(semaphore::scenarios());
     scenarios.extend(barrier::scenarios());
     scenarios.extend(parker::scenarios());
+    // Stable: within a tier the families stay in the order from above.
+    scenarios.sort_by_key(|scenario| scenario.tier);
     scenarios
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::scenario::{Context, OURS, TIERS};
     use crate::work::Work;
@@ -48,13 +54,18 @@ mod tests {
         }
     }
 
-    #[test]
-    fn every_contender_does_its_work() {
-        let context = Context {
+    /// Enough for a body to show what it does.
+    pub(crate) fn context() -> Context {
+        Context {
             ops: 2_000,
             workers: 2,
             microsecond: Work::calibrate(Duration::from_micros(1)),
-        };
+        }
+    }
+
+    #[test]
+    fn every_contender_does_its_work() {
+        let context = context();
         for scenario in registry() {
             for contender in &scenario.contenders {
                 let sample = (contender.body)(&context)

@@ -8,21 +8,21 @@ use std::hint::black_box;
 
 use crossbeam_utils::CachePadded;
 
-use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
 use crate::settings::SYNC_OPS;
 use crate::team::{solo, team};
 use crate::work::Section;
 
 /// Two counters that are equal whenever nobody writes.
 #[derive(Clone, Copy, Default)]
-struct Twins {
+pub(super) struct Twins {
     first: u64,
     second: u64,
 }
 
 impl Twins {
     #[inline]
-    fn write(&mut self, between: impl FnOnce()) {
+    pub(super) fn write(&mut self, between: impl FnOnce()) {
         self.first += 1;
         // Keeps the two stores apart, so that a reader let in by mistake can see it.
         let twins = black_box(self);
@@ -32,10 +32,16 @@ impl Twins {
 
     /// Whether the two were equal all the time.
     #[inline]
-    fn read(&self, between: impl FnOnce()) -> bool {
+    pub(super) fn read(&self, between: impl FnOnce()) -> bool {
         let first = self.first;
         between();
         black_box(self).second == first
+    }
+
+    /// Whether exactly so many writes were made.
+    pub(super) fn verify(self, writes: u64) -> Result<(), Failure> {
+        verify("the first twin", writes, self.first)?;
+        verify("the second twin", writes, self.second)
     }
 }
 
@@ -228,7 +234,7 @@ fn writes<L: Lock>(cx: &Context) -> Measured {
             lock.write(|twins| twins.write(|| ()));
         }
     });
-    verify_twins(&*lock, cx.ops)?;
+    lock.read(|twins| *twins).verify(cx.ops)?;
     Ok(Sample::new(span, cx.ops))
 }
 
@@ -273,12 +279,6 @@ fn contended<L: Lock>(cx: &Context, contention: Contention) -> Measured {
         total - writes,
         done.iter().map(|d| d.intact_reads).sum(),
     )?;
-    verify_twins(&*lock, writes)?;
+    lock.read(|twins| *twins).verify(writes)?;
     Ok(Sample::new(span, total))
-}
-
-fn verify_twins(lock: &impl Lock, writes: u64) -> Result<(), crate::scenario::Failure> {
-    let Twins { first, second } = lock.read(|twins| *twins);
-    verify("the first twin", writes, first)?;
-    verify("the second twin", writes, second)
 }

@@ -151,7 +151,7 @@ impl OfParkingLot {
 
 /// How many hold a permit, and how many ever did, in one word.
 #[derive(Default)]
-struct Inside(AtomicU64);
+pub(super) struct Inside(AtomicU64);
 
 impl Inside {
     const ONE: u64 = 1;
@@ -159,14 +159,14 @@ impl Inside {
 
     /// Goes in and out. Returns whether there was room.
     #[inline]
-    fn visit(&self, permits: u64) -> bool {
+    pub(super) fn visit(&self, permits: u64) -> bool {
         let before = self.0.fetch_add(Self::ONE + Self::EVER, Relaxed);
         let room = before % Self::EVER < permits;
         self.0.fetch_sub(Self::ONE, Relaxed);
         room
     }
 
-    fn verify(&self, visits: u64) -> Result<(), Failure> {
+    pub(super) fn verify(&self, visits: u64) -> Result<(), Failure> {
         let word = self.0.load(Relaxed);
         verify("permits still held", 0, word % Self::EVER)?;
         verify("sections that ran", visits, word / Self::EVER)

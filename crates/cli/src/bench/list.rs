@@ -25,7 +25,7 @@ pub fn print(scenarios: &[Scenario], settings: &Settings, json: bool) -> Result<
             id: &scenario.id,
             tier: scenario.tier,
             title: &scenario.title,
-            threads: scenario.threads,
+            threads: scenario.threads_under(settings),
             ops_per_iter: scenario.scaled_ops(settings),
             peers: scenario.peers().collect(),
         })

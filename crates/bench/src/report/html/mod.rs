@@ -74,6 +74,9 @@ fn write_header(page: &mut String, document: &Document) -> fmt::Result {
         )?;
     }
     page.push_str("</dl>\n");
+    if let Some(heap) = &document.heap_bytes_per_op {
+        writeln!(page, "<p>{}</p>", Escaped(heap.sentence()))?;
+    }
     if document.interrupted {
         note(
             page,

@@ -1,0 +1,143 @@
+//! Tasks that start together on a runtime, and the clock around them.
+//!
+//! The runtime is Tokio's, with as many workers as the settings say, for
+//! everybody: who is measured is the primitive, not the scheduler. It is
+//! started once and kept, so no iteration pays for its threads.
+//!
+//! The tasks of a crew are spawned before the clock starts. Each comes to a
+//! gate and yields there until all have come, so that no worker is still asleep
+//! when the work begins. Time runs from the first task behind the gate to the
+//! last task at its end: neither spawning nor joining is measured.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::runtime::{Builder, Runtime};
+
+use crate::team::{Mark, Span, together};
+
+/// Runs `tasks` tasks that start together on a runtime of `workers` threads.
+/// `member(i)` makes the body of task `i`, before the clock starts.
+///
+/// Returns the values of all tasks, in the order of `i`.
+///
+/// # Panics
+///
+/// When a task panics, with its panic.
+///
+/// ```
+/// let (_span, values) = blitz_bench::crew::crew(2, 3, |i| async move { i * 10 });
+/// assert_eq!(values, [0, 10, 20]);
+/// ```
+pub fn crew<T, B>(workers: usize, tasks: usize, member: impl Fn(usize) -> B) -> (Span, Vec<T>)
+where
+    T: Send + 'static,
+    B: Future<Output = T> + Send + 'static,
+{
+    let runtime = runtime(workers);
+    let gate = Arc::new(Gate::new(tasks));
+    let members: Vec<_> = (0..tasks)
+        .map(|i| {
+            let (gate, body) = (gate.clone(), member(i));
+            runtime.spawn(async move {
+                gate.pass().await;
+                let start = Mark::now();
+                let value = body.await;
+                (start, Mark::now(), value)
+            })
+        })
+        .collect();
+    let ended: Vec<_> = runtime.block_on(async {
+        let mut ended = Vec::with_capacity(tasks);
+        for member in members {
+            ended.push(member.await);
+        }
+        ended
+    });
+    let ended = ended
+        .into_iter()
+        .map(|end| end.unwrap_or_else(|error| resume_unwind(error.into_panic())));
+    together(ended)
+}
+
+/// Where the tasks meet before the clock starts.
+struct Gate {
+    awaited: AtomicUsize,
+}
+
+impl Gate {
+    fn new(tasks: usize) -> Gate {
+        Gate {
+            awaited: AtomicUsize::new(tasks),
+        }
+    }
+
+    /// Waits for the others without letting a worker fall asleep.
+    async fn pass(&self) {
+        self.awaited.fetch_sub(1, Ordering::AcqRel);
+        while self.awaited.load(Ordering::Acquire) > 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// The runtime with so many workers: the one of last time, if it had as many.
+fn runtime(workers: usize) -> Arc<Runtime> {
+    static KEPT: Mutex<Option<(usize, Arc<Runtime>)>> = Mutex::new(None);
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*kept {
+        Some((size, runtime)) if *size == workers => runtime.clone(),
+        _ => {
+            let runtime = Builder::new_multi_thread()
+                .worker_threads(workers)
+                .build()
+                .map(Arc::new)
+                .expect("the system has threads for a runtime");
+            *kept = Some((workers, runtime.clone()));
+            runtime
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn making_the_tasks_is_not_measured() {
+        let slow = Duration::from_millis(200);
+        let (span, _) = crew(2, 2, |_| {
+            std::thread::sleep(slow / 2);
+            async {}
+        });
+        assert!(span.elapsed < slow, "{:?}", span.elapsed);
+    }
+
+    #[test]
+    fn the_slowest_task_ends_the_span() {
+        let slow = Duration::from_millis(30);
+        let (span, _) = crew(2, 3, |i| async move {
+            if i == 1 {
+                std::thread::sleep(slow);
+            }
+        });
+        assert!(span.elapsed >= slow, "{:?}", span.elapsed);
+    }
+
+    #[test]
+    fn the_runtime_is_kept() {
+        // Other tests may ask for another size in between, so ask often.
+        let kept = (0..100).any(|_| Arc::ptr_eq(&runtime(4), &runtime(4)));
+        assert!(kept);
+    }
+
+    #[test]
+    #[should_panic(expected = "from the second task")]
+    fn a_panic_reaches_the_caller() {
+        crew(2, 2, |i| async move {
+            assert_ne!(i, 1, "from the second task");
+        });
+    }
+}

@@ -1,0 +1,121 @@
+//! How much heap the fast paths take: ours against Tokio's.
+
+use serde::{Deserialize, Serialize};
+
+use super::document::Row;
+use super::figure;
+use crate::scenario::OURS;
+
+/// The peer whose memory ours is compared with: the one that has every row of
+/// the tiers in question.
+const PEER: &str = "tokio";
+/// The tiers of single operations; behind them come threads and whole programs.
+const TIERS: std::ops::RangeInclusive<u8> = 1..=3;
+
+/// Bytes taken from the heap per operation, as the mean of the rows of tiers 1
+/// to 3 in which both sides take part.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeapBytes {
+    /// How many rows.
+    pub rows: usize,
+    /// Our mean.
+    #[serde(rename = "blitz-io")]
+    pub ours: f64,
+    /// Tokio's mean.
+    pub tokio: f64,
+    /// Tokio's mean by ours: above 1, we take less. `null` where ours is 0,
+    /// because then there is no such number, whatever Tokio's is.
+    pub ratio: Option<f64>,
+}
+
+impl HeapBytes {
+    /// The means over `rows`; `None` when no row of these tiers has both.
+    pub fn of<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<HeapBytes> {
+        let pairs: Vec<(f64, f64)> = rows
+            .filter(|row| TIERS.contains(&row.tier))
+            .filter_map(|row| Some((row.ours.bytes_per_op, row.peers.get(PEER)?.bytes_per_op)))
+            .collect();
+        if pairs.is_empty() {
+            return None;
+        }
+        let mean =
+            |side: fn(&(f64, f64)) -> f64| pairs.iter().map(side).sum::<f64>() / pairs.len() as f64;
+        let (ours, tokio) = (mean(|pair| pair.0), mean(|pair| pair.1));
+        Some(HeapBytes {
+            rows: pairs.len(),
+            ours,
+            tokio,
+            ratio: (ours > 0.0).then(|| tokio / ours),
+        })
+    }
+
+    /// Both means and their ratio, in words.
+    pub fn sentence(&self) -> String {
+        let less = match self.ratio {
+            Some(ratio) => format!("tokio takes {}× as much", figure(ratio)),
+            None if self.tokio > 0.0 => format!("{OURS} takes none"),
+            None => "nobody takes any".to_owned(),
+        };
+        format!(
+            "Heap bytes per operation, mean of {} {} of tiers 1 to 3: {OURS} {}, tokio {} ({less}).",
+            self.rows,
+            if self.rows == 1 { "row" } else { "rows" },
+            figure(self.ours),
+            figure(self.tokio),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::document::Document;
+    use crate::report::document::tests::{run, samples};
+    use crate::scenario::Scenario;
+
+    /// A run of one row of this tier, in which both sides took so many bytes
+    /// for each of 1000 operations.
+    fn document(tier: u8, ours: u64, theirs: u64) -> Document {
+        let scenario = Scenario::new(tier, "row", "Row", 1000);
+        let with = |name, bytes| {
+            let mut samples = samples(name, &[10, 10, 10], None);
+            samples.memory.bytes = bytes * 1000;
+            samples
+        };
+        run(&scenario, vec![with(OURS, ours), with(PEER, theirs)])
+    }
+
+    #[test]
+    fn the_ratio_is_that_of_the_means() {
+        let [some, none] = [document(1, 8, 40), document(3, 0, 40)];
+        let rows = || some.benchmarks.values().chain(none.benchmarks.values());
+        let heap = HeapBytes::of(rows()).unwrap();
+        assert_eq!((heap.rows, heap.ours, heap.tokio), (2, 4.0, 40.0));
+        assert_eq!(heap.ratio, Some(10.0));
+        assert!(heap.sentence().contains("mean of 2 rows"));
+        assert!(heap.sentence().contains("tokio takes 10.0× as much"));
+    }
+
+    #[test]
+    fn nothing_is_not_divided_by() {
+        let heap = document(2, 0, 40).heap_bytes_per_op.unwrap();
+        assert_eq!((heap.ours, heap.ratio), (0.0, None));
+        assert!(heap.sentence().ends_with("(blitz-io takes none)."));
+        let heap = document(2, 0, 0).heap_bytes_per_op.unwrap();
+        assert!(heap.sentence().ends_with("(nobody takes any)."));
+    }
+
+    #[test]
+    fn other_tiers_and_rows_without_tokio_do_not_count() {
+        assert_eq!(document(4, 8, 40).heap_bytes_per_op, None);
+        let scenario = Scenario::new(1, "row", "Row", 1000);
+        let document = run(
+            &scenario,
+            vec![
+                samples(OURS, &[10, 10, 10], None),
+                samples("std", &[10, 10, 10], None),
+            ],
+        );
+        assert_eq!(document.heap_bytes_per_op, None);
+    }
+}

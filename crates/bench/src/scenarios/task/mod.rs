@@ -1,0 +1,22 @@
+//! Primitives for tasks: alone on one thread without a runtime (tier 1), and
+//! contended on a runtime of four workers (tier 3).
+//!
+//! In tier 1 nothing ever waits. Where an operation is a future, it is polled
+//! once and must be ready. `black_box` stands around what a compiler could see
+//! through, in the shared bodies and so for everybody alike.
+
+mod mutex;
+mod notify;
+mod rwlock;
+mod semaphore;
+
+use crate::scenario::Scenario;
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let mut scenarios = Vec::new();
+    scenarios.extend(mutex::scenarios());
+    scenarios.extend(rwlock::scenarios());
+    scenarios.extend(semaphore::scenarios());
+    scenarios.extend(notify::scenarios());
+    scenarios
+}

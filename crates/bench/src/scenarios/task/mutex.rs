@@ -1,0 +1,181 @@
+//! Mutexes for tasks.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use crossbeam_utils::CachePadded;
+
+use crate::crew::crew;
+use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::settings::{ASYNC_OPS, SYNC_OPS};
+use crate::team::solo;
+
+/// A mutex around a counter.
+trait Lock: Send + Sync + 'static {
+    fn new() -> Self;
+    /// Runs `section` on the counter if the lock is free, and unlocks.
+    fn try_with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> Option<R>;
+    /// Waits for the lock, runs `section` on the counter, unlocks.
+    fn with<R: Send>(
+        &self,
+        section: impl FnOnce(&mut u64) -> R + Send,
+    ) -> impl Future<Output = R> + Send;
+}
+
+impl Lock for blitz_sync::task::Mutex<u64> {
+    fn new() -> Self {
+        Self::new(0)
+    }
+    #[inline]
+    fn try_with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> Option<R> {
+        Some(section(&mut *self.try_lock().ok()?))
+    }
+    #[inline]
+    async fn with<R: Send>(&self, section: impl FnOnce(&mut u64) -> R + Send) -> R {
+        section(&mut *self.lock().await)
+    }
+}
+
+impl Lock for tokio::sync::Mutex<u64> {
+    fn new() -> Self {
+        Self::new(0)
+    }
+    #[inline]
+    fn try_with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> Option<R> {
+        Some(section(&mut *self.try_lock().ok()?))
+    }
+    #[inline]
+    async fn with<R: Send>(&self, section: impl FnOnce(&mut u64) -> R + Send) -> R {
+        section(&mut *self.lock().await)
+    }
+}
+
+impl Lock for async_lock::Mutex<u64> {
+    fn new() -> Self {
+        Self::new(0)
+    }
+    #[inline]
+    fn try_with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> Option<R> {
+        Some(section(&mut *self.try_lock()?))
+    }
+    #[inline]
+    async fn with<R: Send>(&self, section: impl FnOnce(&mut u64) -> R + Send) -> R {
+        section(&mut *self.lock().await)
+    }
+}
+
+/// One contender's bodies.
+struct Peer {
+    name: &'static str,
+    tried: fn(&Context) -> Measured,
+    contended: fn(&Context) -> Measured,
+}
+
+impl Peer {
+    const fn of<L: Lock>(name: &'static str) -> Peer {
+        Peer {
+            name,
+            tried: tried::<L>,
+            contended: contended::<L>,
+        }
+    }
+}
+
+const PEERS: [Peer; 3] = [
+    Peer::of::<blitz_sync::task::Mutex<u64>>(OURS),
+    Peer::of::<tokio::sync::Mutex<u64>>("tokio"),
+    Peer::of::<async_lock::Mutex<u64>>("async-lock"),
+];
+
+const TASKS: usize = 4;
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let tried = Scenario::new(1, "mutex", "Mutex try_lock/unlock", SYNC_OPS);
+    let contended = Scenario::new(3, "mutex_tasks", "Mutex, 4 tasks", ASYNC_OPS).on_runtime();
+    vec![
+        PEERS
+            .iter()
+            .fold(tried, |s, peer| s.with(peer.name, peer.tried)),
+        PEERS
+            .iter()
+            .fold(contended, |s, peer| s.with(peer.name, peer.contended)),
+    ]
+}
+
+fn tried<L: Lock>(cx: &Context) -> Measured {
+    let lock = CachePadded::new(L::new());
+    let (span, locked) = solo(|| {
+        let mut locked = 0u64;
+        for _ in 0..cx.ops {
+            let lock: &L = black_box(&lock);
+            locked += u64::from(lock.try_with(|counter| *counter += 1).is_some());
+        }
+        locked
+    });
+    verify("locks that were had", cx.ops, locked)?;
+    let counted = lock.try_with(|n| *n).unwrap_or(0);
+    verify("the counter under the lock", cx.ops, counted)?;
+    Ok(Sample::new(span, cx.ops))
+}
+
+fn contended<L: Lock>(cx: &Context) -> Measured {
+    let lock = Arc::new(CachePadded::new(L::new()));
+    let share = cx.share(TASKS);
+    let (span, done) = crew(cx.workers, TASKS, |_| {
+        let lock = lock.clone();
+        async move {
+            let mut done = 0u64;
+            for _ in 0..share {
+                lock.with(|counter| *counter += 1).await;
+                done += 1;
+            }
+            done
+        }
+    });
+    let total = done.iter().sum();
+    verify("the tasks' contributions", share * TASKS as u64, total)?;
+    let counted = lock.try_with(|n| *n).unwrap_or(0);
+    verify("the counter under the lock", total, counted)?;
+    Ok(Sample::new(span, total))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenarios::tests::context;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+    /// A lock that forgets every hundredth section.
+    struct Forgetful {
+        count: AtomicU64,
+        turn: AtomicU64,
+    }
+
+    impl Lock for Forgetful {
+        fn new() -> Self {
+            Forgetful {
+                count: AtomicU64::new(0),
+                turn: AtomicU64::new(0),
+            }
+        }
+        fn try_with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> Option<R> {
+            let mut count = self.count.load(Relaxed);
+            let value = section(&mut count);
+            if self.turn.fetch_add(1, Relaxed) % 100 != 99 {
+                self.count.store(count, Relaxed);
+            }
+            Some(value)
+        }
+        async fn with<R: Send>(&self, section: impl FnOnce(&mut u64) -> R + Send) -> R {
+            self.try_with(section).expect("always free")
+        }
+    }
+
+    #[test]
+    fn a_forgetful_lock_is_caught() {
+        for body in [tried::<Forgetful>, contended::<Forgetful>] {
+            let failure = body(&context()).unwrap_err().to_string();
+            assert!(failure.starts_with("the counter"), "{failure}");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Reader-writer locks for tasks.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use crossbeam_utils::CachePadded;
+
+use crate::crew::crew;
+use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
+use crate::scenarios::rwlock::Twins;
+use crate::settings::{ASYNC_OPS, SYNC_OPS};
+use crate::team::solo;
+
+/// A reader-writer lock around [`Twins`].
+trait Lock: Send + Sync + 'static {
+    fn new() -> Self;
+    /// Reads if that is possible right now.
+    fn try_read<R>(&self, section: impl FnOnce(&Twins) -> R) -> Option<R>;
+    /// Writes if that is possible right now.
+    fn try_write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> Option<R>;
+    fn reads<R: Send>(
+        &self,
+        section: impl FnOnce(&Twins) -> R + Send,
+    ) -> impl Future<Output = R> + Send;
+    fn writes<R: Send>(
+        &self,
+        section: impl FnOnce(&mut Twins) -> R + Send,
+    ) -> impl Future<Output = R> + Send;
+}
+
+impl Lock for blitz_sync::task::RwLock<Twins> {
+    fn new() -> Self {
+        Self::new(Twins::default())
+    }
+    #[inline]
+    fn try_read<R>(&self, section: impl FnOnce(&Twins) -> R) -> Option<R> {
+        Some(section(&*self.try_read().ok()?))
+    }
+    #[inline]
+    fn try_write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> Option<R> {
+        Some(section(&mut *self.try_write().ok()?))
+    }
+    #[inline]
+    async fn reads<R: Send>(&self, section: impl FnOnce(&Twins) -> R + Send) -> R {
+        section(&*self.read().await)
+    }
+    #[inline]
+    async fn writes<R: Send>(&self, section: impl FnOnce(&mut Twins) -> R + Send) -> R {
+        section(&mut *self.write().await)
+    }
+}
+
+impl Lock for tokio::sync::RwLock<Twins> {
+    fn new() -> Self {
+        Self::new(Twins::default())
+    }
+    #[inline]
+    fn try_read<R>(&self, section: impl FnOnce(&Twins) -> R) -> Option<R> {
+        Some(section(&*self.try_read().ok()?))
+    }
+    #[inline]
+    fn try_write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> Option<R> {
+        Some(section(&mut *self.try_write().ok()?))
+    }
+    #[inline]
+    async fn reads<R: Send>(&self, section: impl FnOnce(&Twins) -> R + Send) -> R {
+        section(&*self.read().await)
+    }
+    #[inline]
+    async fn writes<R: Send>(&self, section: impl FnOnce(&mut Twins) -> R + Send) -> R {
+        section(&mut *self.write().await)
+    }
+}
+
+impl Lock for async_lock::RwLock<Twins> {
+    fn new() -> Self {
+        Self::new(Twins::default())
+    }
+    #[inline]
+    fn try_read<R>(&self, section: impl FnOnce(&Twins) -> R) -> Option<R> {
+        Some(section(&*self.try_read()?))
+    }
+    #[inline]
+    fn try_write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> Option<R> {
+        Some(section(&mut *self.try_write()?))
+    }
+    #[inline]
+    async fn reads<R: Send>(&self, section: impl FnOnce(&Twins) -> R + Send) -> R {
+        section(&*self.read().await)
+    }
+    #[inline]
+    async fn writes<R: Send>(&self, section: impl FnOnce(&mut Twins) -> R + Send) -> R {
+        section(&mut *self.write().await)
+    }
+}
+
+/// One contender's bodies.
+struct Peer {
+    name: &'static str,
+    tried_reads: fn(&Context) -> Measured,
+    tried_writes: fn(&Context) -> Measured,
+    contended: fn(&Context) -> Measured,
+}
+
+impl Peer {
+    const fn of<L: Lock>(name: &'static str) -> Peer {
+        Peer {
+            name,
+            tried_reads: tried_reads::<L>,
+            tried_writes: tried_writes::<L>,
+            contended: contended::<L>,
+        }
+    }
+}
+
+const PEERS: [Peer; 3] = [
+    Peer::of::<blitz_sync::task::RwLock<Twins>>(OURS),
+    Peer::of::<tokio::sync::RwLock<Twins>>("tokio"),
+    Peer::of::<async_lock::RwLock<Twins>>("async-lock"),
+];
+
+const READERS: usize = 4;
+const WRITERS: usize = 2;
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let reads = Scenario::new(1, "rwlock_read", "RwLock try_read/unlock", SYNC_OPS);
+    let writes = Scenario::new(1, "rwlock_write", "RwLock try_write/unlock", SYNC_OPS);
+    let contended = Scenario::new(
+        3,
+        "rwlock_tasks",
+        "RwLock, 4 readers and 2 writers",
+        ASYNC_OPS,
+    )
+    .on_runtime();
+    vec![
+        PEERS
+            .iter()
+            .fold(reads, |s, peer| s.with(peer.name, peer.tried_reads)),
+        PEERS
+            .iter()
+            .fold(writes, |s, peer| s.with(peer.name, peer.tried_writes)),
+        PEERS
+            .iter()
+            .fold(contended, |s, peer| s.with(peer.name, peer.contended)),
+    ]
+}
+
+fn tried_reads<L: Lock>(cx: &Context) -> Measured {
+    let lock = CachePadded::new(L::new());
+    let (span, intact) = solo(|| {
+        let mut intact = 0u64;
+        for _ in 0..cx.ops {
+            let lock: &L = black_box(&lock);
+            let read = lock.try_read(|twins| twins.read(|| ()));
+            intact += u64::from(read == Some(true));
+        }
+        intact
+    });
+    verify("reads that found the twins equal", cx.ops, intact)?;
+    verify(
+        "that nobody reads any more",
+        true,
+        lock.try_write(|_| ()).is_some(),
+    )?;
+    Ok(Sample::new(span, cx.ops))
+}
+
+fn tried_writes<L: Lock>(cx: &Context) -> Measured {
+    let lock = CachePadded::new(L::new());
+    let (span, ()) = solo(|| {
+        for _ in 0..cx.ops {
+            let lock: &L = black_box(&lock);
+            lock.try_write(|twins| twins.write(|| ()));
+        }
+    });
+    verify_twins(&*lock, cx.ops)?;
+    Ok(Sample::new(span, cx.ops))
+}
+
+fn contended<L: Lock>(cx: &Context) -> Measured {
+    let lock = Arc::new(CachePadded::new(L::new()));
+    let share = cx.share(READERS + WRITERS);
+    let (span, good) = crew(cx.workers, READERS + WRITERS, |member| {
+        let lock = lock.clone();
+        // Every third task writes, so that the writers do not come last.
+        let writes = member % 3 == 1;
+        async move {
+            let mut good = 0u64;
+            for _ in 0..share {
+                if writes {
+                    lock.writes(|twins| twins.write(|| ())).await;
+                    good += 1;
+                } else {
+                    good += u64::from(lock.reads(|twins| twins.read(|| ())).await);
+                }
+            }
+            good
+        }
+    });
+    let total = share * (READERS + WRITERS) as u64;
+    verify(
+        "writes, and reads that found the twins equal",
+        total,
+        good.iter().sum(),
+    )?;
+    verify_twins(&**lock, share * WRITERS as u64)?;
+    Ok(Sample::new(span, total))
+}
+
+fn verify_twins(lock: &impl Lock, writes: u64) -> Result<(), Failure> {
+    let found = lock.try_read(|twins| *twins).unwrap_or_default();
+    found.verify(writes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenarios::tests::context;
+    use std::sync::Mutex;
+
+    /// A lock whose every hundredth write gets lost.
+    struct Forgetful(Mutex<(Twins, u64)>);
+
+    impl Lock for Forgetful {
+        fn new() -> Self {
+            Forgetful(Mutex::default())
+        }
+        fn try_read<R>(&self, section: impl FnOnce(&Twins) -> R) -> Option<R> {
+            Some(section(&self.0.lock().unwrap().0))
+        }
+        fn try_write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> Option<R> {
+            let mut inside = self.0.lock().unwrap();
+            inside.1 += 1;
+            if inside.1 % 100 == 0 {
+                return Some(section(&mut Twins::default()));
+            }
+            Some(section(&mut inside.0))
+        }
+        async fn reads<R: Send>(&self, section: impl FnOnce(&Twins) -> R + Send) -> R {
+            self.try_read(section).unwrap()
+        }
+        async fn writes<R: Send>(&self, section: impl FnOnce(&mut Twins) -> R + Send) -> R {
+            self.try_write(section).unwrap()
+        }
+    }
+
+    #[test]
+    fn a_forgetful_lock_is_caught() {
+        for body in [tried_writes::<Forgetful>, contended::<Forgetful>] {
+            let failure = body(&context()).unwrap_err().to_string();
+            assert!(failure.starts_with("the first twin"), "{failure}");
+        }
+    }
+}

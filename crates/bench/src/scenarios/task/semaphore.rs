@@ -1,0 +1,204 @@
+//! Semaphores for tasks.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use crossbeam_utils::CachePadded;
+
+use crate::crew::crew;
+use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::scenarios::semaphore::Inside;
+use crate::settings::{ASYNC_OPS, SYNC_OPS};
+use crate::team::solo;
+
+/// A semaphore whose permits are held for the length of a section.
+trait Permits: Send + Sync + 'static {
+    fn new(permits: usize) -> Self;
+    /// Runs `section` with a permit if there is one right now.
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R>;
+    /// Waits for a permit and runs `section` with it.
+    fn with<R: Send>(&self, section: impl FnOnce() -> R + Send) -> impl Future<Output = R> + Send;
+}
+
+impl Permits for blitz_sync::task::Semaphore {
+    fn new(permits: usize) -> Self {
+        Self::new(permits)
+    }
+    #[inline]
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        let _permit = self.try_acquire().ok()?;
+        Some(section())
+    }
+    #[inline]
+    async fn with<R: Send>(&self, section: impl FnOnce() -> R + Send) -> R {
+        let _permit = self.acquire().await.expect("nobody closes it");
+        section()
+    }
+}
+
+impl Permits for tokio::sync::Semaphore {
+    fn new(permits: usize) -> Self {
+        Self::new(permits)
+    }
+    #[inline]
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        let _permit = self.try_acquire().ok()?;
+        Some(section())
+    }
+    #[inline]
+    async fn with<R: Send>(&self, section: impl FnOnce() -> R + Send) -> R {
+        let _permit = self.acquire().await.expect("nobody closes it");
+        section()
+    }
+}
+
+impl Permits for async_lock::Semaphore {
+    fn new(permits: usize) -> Self {
+        Self::new(permits)
+    }
+    #[inline]
+    fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+        let _permit = self.try_acquire()?;
+        Some(section())
+    }
+    #[inline]
+    async fn with<R: Send>(&self, section: impl FnOnce() -> R + Send) -> R {
+        let _permit = self.acquire().await;
+        section()
+    }
+}
+
+/// One contender's bodies.
+struct Peer {
+    name: &'static str,
+    tried: fn(&Context) -> Measured,
+    contended: fn(&Context) -> Measured,
+}
+
+impl Peer {
+    const fn of<P: Permits>(name: &'static str) -> Peer {
+        Peer {
+            name,
+            tried: tried::<P>,
+            contended: contended::<P>,
+        }
+    }
+}
+
+const PEERS: [Peer; 3] = [
+    Peer::of::<blitz_sync::task::Semaphore>(OURS),
+    Peer::of::<tokio::sync::Semaphore>("tokio"),
+    Peer::of::<async_lock::Semaphore>("async-lock"),
+];
+
+const TASKS: usize = 8;
+const PERMITS: usize = 2;
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let tried = Scenario::new(1, "semaphore", "Semaphore try_acquire/release", SYNC_OPS);
+    let contended = Scenario::new(
+        3,
+        "semaphore_tasks",
+        "Semaphore, 8 tasks, 2 permits",
+        ASYNC_OPS,
+    )
+    .on_runtime();
+    vec![
+        PEERS
+            .iter()
+            .fold(tried, |s, peer| s.with(peer.name, peer.tried)),
+        PEERS
+            .iter()
+            .fold(contended, |s, peer| s.with(peer.name, peer.contended)),
+    ]
+}
+
+fn tried<P: Permits>(cx: &Context) -> Measured {
+    let semaphore = CachePadded::new(P::new(1));
+    let (span, count) = solo(|| {
+        let mut count = 0u64;
+        for _ in 0..cx.ops {
+            let semaphore: &P = black_box(&semaphore);
+            semaphore.try_with(|| count += 1);
+        }
+        count
+    });
+    verify("sections that ran", cx.ops, count)?;
+    verify(
+        "permits left at the end",
+        true,
+        semaphore.try_with(|| ()).is_some(),
+    )?;
+    Ok(Sample::new(span, cx.ops))
+}
+
+fn contended<P: Permits>(cx: &Context) -> Measured {
+    let semaphore = Arc::new(CachePadded::new(P::new(PERMITS)));
+    let inside = Arc::new(CachePadded::new(Inside::default()));
+    let share = cx.share(TASKS);
+    let (span, with_room) = crew(cx.workers, TASKS, |_| {
+        let (semaphore, inside) = (semaphore.clone(), inside.clone());
+        async move {
+            let mut with_room = 0u64;
+            for _ in 0..share {
+                let visit = semaphore.with(|| inside.visit(PERMITS as u64));
+                with_room += u64::from(visit.await);
+            }
+            with_room
+        }
+    });
+    let total = share * TASKS as u64;
+    inside.verify(total)?;
+    verify(
+        "sections with at most two inside",
+        total,
+        with_room.iter().sum(),
+    )?;
+    Ok(Sample::new(span, total))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenarios::tests::context;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+    /// A semaphore that now and then runs no section, or panics after it.
+    struct Lazy(AtomicU64);
+
+    impl Permits for Lazy {
+        fn new(_permits: usize) -> Self {
+            Lazy(AtomicU64::new(0))
+        }
+        fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R> {
+            let works = self.0.fetch_add(1, Relaxed) % 100 != 99;
+            works.then(section)
+        }
+        async fn with<R: Send>(&self, section: impl FnOnce() -> R + Send) -> R {
+            let value = section();
+            let turn = self.0.fetch_add(1, Relaxed);
+            assert!(turn % 100 != 99, "a permit that was never there");
+            value
+        }
+    }
+
+    #[test]
+    fn a_lazy_semaphore_is_caught() {
+        let failure = tried::<Lazy>(&context()).unwrap_err().to_string();
+        assert!(failure.starts_with("sections that ran"), "{failure}");
+    }
+
+    #[test]
+    #[should_panic(expected = "never there")]
+    fn a_panic_in_a_task_is_not_swallowed() {
+        let _ = contended::<Lazy>(&context());
+    }
+
+    #[test]
+    fn three_inside_are_caught() {
+        let inside = Inside::default();
+        assert!(inside.visit(PERMITS as u64));
+        assert!(!inside.visit(0));
+        assert!(inside.verify(3).is_err());
+    }
+}
