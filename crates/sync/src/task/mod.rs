@@ -1,11 +1,19 @@
 //! Primitives whose waiters are tasks.
 
+mod barrier;
+#[cfg(not(loom))]
+mod barrier_mutant;
+#[cfg(loom)]
+#[doc(hidden)]
+pub mod barrier_mutant;
 mod guard_traits;
 mod mutex;
 #[cfg(not(loom))]
 mod notify;
 #[cfg(loom)]
+#[doc(hidden)]
 pub mod notify;
+mod once_cell;
 mod permits;
 #[cfg(not(loom))]
 mod permits_mutant;
@@ -14,15 +22,24 @@ mod permits_mutant;
 pub mod permits_mutant;
 mod rwlock;
 mod semaphore;
+mod set_once;
+#[cfg(not(loom))]
+mod write_once;
+#[cfg(loom)]
+#[doc(hidden)]
+pub mod write_once;
 
+pub use barrier::{Barrier, BarrierWaitResult};
 pub use mutex::{
     MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard, TryLockError,
 };
+pub use notify::{Notified, Notify, OwnedNotified};
+pub use once_cell::{OnceCell, SetError};
 pub use rwlock::{
     OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock,
     RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard,
 };
-pub use notify::{Notified, Notify, OwnedNotified};
 pub use semaphore::{
     AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,
 };
+pub use set_once::{SetOnce, SetOnceError};

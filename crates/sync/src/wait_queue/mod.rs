@@ -202,14 +202,14 @@ impl<T> WaitQueue<T> {
     /// under the lock. How many there were. A waker that panics keeps nobody from
     /// being woken; the panic goes on afterwards.
     pub fn notify_each(&self, tell: impl FnMut(&T)) -> usize {
-        self.notify_each_after(|_| {}, tell)
+        self.notify_each_after(|_| true, tell)
     }
 
-    /// The same, after doing `first` under the lock: those who are in the queue
-    /// at that moment are the ones that are woken.
+    /// The same, if `first` says so under the lock: those who are in the queue
+    /// then are the ones that are woken.
     pub fn notify_each_after(
         &self,
-        first: impl FnOnce(&mut List<T>),
+        first: impl FnOnce(&mut List<T>) -> bool,
         mut tell: impl FnMut(&T),
     ) -> usize {
         let mut first = Some(first);
@@ -219,8 +219,7 @@ impl<T> WaitQueue<T> {
         loop {
             let mut wakes = Wakes::new();
             self.locked(|list| {
-                if let Some(first) = first.take() {
-                    first(list);
+                if first.take().is_some_and(|first| first(list)) {
                     latest = list.arrivals();
                 }
                 if active(Mutant::EverybodyIncludesNewcomers) {

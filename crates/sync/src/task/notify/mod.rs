@@ -337,8 +337,8 @@ impl Notify {
             .notify_each_after(|_| self.count_call(), |_| {});
     }
 
-    /// Covers all who wait now. Under the lock.
-    fn count_call(&self) {
+    /// Covers all who wait now. Under the lock. Whether anybody does.
+    fn count_call(&self) -> bool {
         let state = self.state.load(Ordering::Relaxed);
         let calls = if state & BITS == WAITING {
             // Nobody else changes it now.
@@ -349,6 +349,7 @@ impl Notify {
             calls_in(self.state.fetch_add(CALL, Ordering::AcqRel)).wrapping_add(CALL)
         };
         self.calls.store(calls, Ordering::Release);
+        state & BITS == WAITING
     }
 
     /// Chooses one who is not covered, or stores the notification. Under the lock.

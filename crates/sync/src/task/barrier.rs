@@ -1,0 +1,312 @@
+//! `Barrier`: tasks wait until enough of them have arrived.
+//!
+//! # States
+//!
+//! `arrived` is the number of those who have arrived in this round; the lock of
+//! the queue guards it. Who arrives counts himself and joins the queue in one
+//! section of the lock, or finds that he is the last of the round: then he sets
+//! the count back to zero and, from the same section on, chooses all who are in
+//! the queue at that moment.
+//!
+//! No wake-up is lost: who has been counted in a round is in the queue when the
+//! lock is released, and everybody in the queue is of the round that ends. Those
+//! who come afterwards, be they faster members of the round that has just ended,
+//! have later numbers and are not among the chosen (see `wait_queue`).
+//!
+//! A future that is dropped leaves the queue; its arrival still counts.
+//!
+//! A barrier of one lets everybody pass, and touches nothing.
+
+use std::cell::Cell;
+use std::fmt;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+
+use super::barrier_mutant::{Mutant, active};
+use crate::macros::const_unless_loom;
+use crate::spin::Spin;
+use crate::wait_queue::{Node, WaitQueue};
+
+/// A place where tasks wait for each other.
+///
+/// It takes the place of `tokio::sync::Barrier`, and works with any executor;
+/// [threads](Barrier::blocking_wait) may take part. It can be used again and
+/// again, also by more tasks than its number, which then take turns. Waiting
+/// allocates nothing.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_sync::task::Barrier;
+///
+/// let barrier = Barrier::new(4);
+/// let leaders = std::thread::scope(|scope| {
+///     let tasks: Vec<_> = (0..4)
+///         .map(|_| scope.spawn(|| pollster::block_on(barrier.wait()).is_leader()))
+///         .collect();
+///     tasks.into_iter().map(|task| task.join().unwrap()).filter(|leads| *leads).count()
+/// });
+/// assert_eq!(leaders, 1);
+/// ```
+pub struct Barrier {
+    n: usize,
+    /// How many have arrived in this round. Belongs to the holder of the queue's
+    /// lock.
+    arrived: Cell<usize>,
+    waiters: WaitQueue,
+}
+
+// SAFETY: the count is used under the lock only.
+unsafe impl Sync for Barrier {}
+
+// No user's code runs while the count is being changed.
+impl std::panic::RefUnwindSafe for Barrier {}
+
+/// What [`Barrier::wait`] tells those whom it lets go.
+#[derive(Debug, Clone)]
+pub struct BarrierWaitResult(bool);
+
+impl BarrierWaitResult {
+    /// `true` for exactly one of a round: the one that arrived last.
+    #[must_use]
+    pub fn is_leader(&self) -> bool {
+        self.0
+    }
+}
+
+impl Barrier {
+    const_unless_loom! {
+        /// A barrier that lets `n` go when the last of them arrives. With 0 it is
+        /// like 1: it holds up nobody.
+        ///
+        /// ```
+        /// # pollster::block_on(async {
+        /// use blitz_sync::task::Barrier;
+        ///
+        /// static ALONE: Barrier = Barrier::new(0);
+        /// assert!(ALONE.wait().await.is_leader());
+        /// # });
+        /// ```
+        #[must_use]
+        pub const fn new(n: usize) -> Self {
+            Self {
+                n: if n == 0 { 1 } else { n },
+                arrived: Cell::new(0),
+                waiters: WaitQueue::new(),
+            }
+        }
+    }
+
+    /// Waits until as many have arrived as the barrier is for. One of them, the
+    /// last, is told that it is the leader.
+    ///
+    /// # Cancel safety
+    ///
+    /// Not cancel safe: the first poll arrives, and who then drops the future has
+    /// arrived all the same. A round is over when as many have arrived, whether
+    /// they still wait or not.
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// use blitz_sync::task::Barrier;
+    ///
+    /// let barrier = Barrier::new(2);
+    /// std::thread::scope(|scope| {
+    ///     let other = scope.spawn(|| barrier.blocking_wait());
+    ///     let here = pollster::block_on(barrier.wait());
+    ///     assert!(here.is_leader() != other.join().unwrap().is_leader());
+    /// });
+    /// # });
+    /// ```
+    #[inline]
+    pub async fn wait(&self) -> BarrierWaitResult {
+        if self.n == 1 {
+            return BarrierWaitResult(true);
+        }
+        Arrival::new(self).await
+    }
+
+    /// [`wait`](Barrier::wait) for a thread, which is blocked meanwhile.
+    ///
+    /// ```
+    /// use blitz_sync::task::Barrier;
+    ///
+    /// let barrier = Barrier::new(2);
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| barrier.blocking_wait());
+    ///     barrier.blocking_wait();
+    /// });
+    /// ```
+    #[inline]
+    pub fn blocking_wait(&self) -> BarrierWaitResult {
+        if self.n == 1 {
+            return BarrierWaitResult(true);
+        }
+        pin!(Arrival::new(self)).block()
+    }
+
+    /// Counts one who arrives. Whether it is the last of the round. Under the
+    /// lock.
+    fn count(&self) -> bool {
+        let arrived = self.arrived.get() + 1;
+        let last = arrived == self.n;
+        self.arrived.set(if last { 0 } else { arrived });
+        last
+    }
+
+    /// Counts one who arrives, and puts its node into the queue unless it is the
+    /// last of the round. Then it wakes the others.
+    ///
+    /// # Safety
+    ///
+    /// The node stays where it is as long as it is linked.
+    unsafe fn arrive(&self, node: &Node) -> bool {
+        if active(Mutant::CountsBeforeJoining) || active(Mutant::WakesBeforeNewRound) {
+            // SAFETY: see above.
+            return unsafe { self.arrive_wrong(node) };
+        }
+        let mut last = false;
+        self.waiters.notify_each_after(
+            |list| {
+                last = self.count();
+                if !last {
+                    // SAFETY: see above.
+                    unsafe { list.push(node) };
+                }
+                last
+            },
+            |()| {},
+        );
+        last
+    }
+
+    /// The mistakes.
+    ///
+    /// # Safety
+    ///
+    /// As with [`arrive`](Barrier::arrive).
+    #[cold]
+    unsafe fn arrive_wrong(&self, node: &Node) -> bool {
+        let last = self.waiters.locked(|list| {
+            let last = match active(Mutant::WakesBeforeNewRound) {
+                true => self.arrived.replace(self.arrived.get() + 1) + 1 == self.n,
+                false => self.count(),
+            };
+            if !last && active(Mutant::WakesBeforeNewRound) {
+                // SAFETY: the caller keeps it where it is.
+                unsafe { list.push(node) };
+            }
+            last
+        });
+        if last {
+            self.waiters.notify_all();
+            self.waiters.locked(|_| self.arrived.set(0));
+        } else if active(Mutant::CountsBeforeJoining) {
+            // SAFETY: the caller keeps it where it is.
+            unsafe { self.waiters.join(node) };
+        }
+        last
+    }
+}
+
+impl fmt::Debug for Barrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Barrier")
+            .field("n", &self.n)
+            .field("waiting", &self.waiters.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// One who arrives.
+struct Arrival<'a> {
+    barrier: &'a Barrier,
+    progress: Progress,
+    node: Node,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    /// It has not arrived.
+    New,
+    /// Its node is in the queue, or has been chosen.
+    Waits,
+    /// It may go.
+    Done,
+}
+
+impl<'a> Arrival<'a> {
+    #[inline]
+    fn new(barrier: &'a Barrier) -> Self {
+        Self {
+            barrier,
+            progress: Progress::New,
+            node: Node::new(()),
+        }
+    }
+
+    /// Arrives, with this waker or as a thread. Whether it is the last.
+    fn arrive(self: Pin<&mut Self>, waker: Option<&Waker>) -> bool {
+        // SAFETY: nothing is moved out of it.
+        let this = unsafe { self.get_unchecked_mut() };
+        if let Some(waker) = waker {
+            // SAFETY: it is not linked.
+            unsafe { this.node.arm(waker) };
+        }
+        // Before it arrives: a waker that panics must not keep it in the queue.
+        this.progress = Progress::Waits;
+        // SAFETY: it is pinned, and `drop` unlinks it.
+        let last = unsafe { this.barrier.arrive(&this.node) };
+        if last {
+            this.progress = Progress::Done;
+            // SAFETY: the node of the last is not linked.
+            unsafe { this.node.disarm() };
+        }
+        last
+    }
+
+    /// Waits as a thread.
+    fn block(mut self: Pin<&mut Self>) -> BarrierWaitResult {
+        if self.as_mut().arrive(None) {
+            return BarrierWaitResult(true);
+        }
+        let mut spin = Spin::for_threads(self.barrier.n);
+        while !self.node.is_signalled() && spin.turn() {}
+        self.barrier.waiters.sleep(&self.node, None);
+        BarrierWaitResult(false)
+    }
+}
+
+impl Future for Arrival<'_> {
+    type Output = BarrierWaitResult;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<BarrierWaitResult> {
+        match self.progress {
+            Progress::New => {
+                return match self.as_mut().arrive(Some(context.waker())) {
+                    true => Poll::Ready(BarrierWaitResult(true)),
+                    false => Poll::Pending,
+                };
+            }
+            Progress::Waits => {
+                let waiters = &self.barrier.waiters;
+                if waiters.still_waits(&self.node, context.waker()) {
+                    return Poll::Pending;
+                }
+            }
+            Progress::Done => {}
+        }
+        // SAFETY: nothing is moved out of it.
+        unsafe { self.get_unchecked_mut() }.progress = Progress::Done;
+        Poll::Ready(BarrierWaitResult(false))
+    }
+}
+
+impl Drop for Arrival<'_> {
+    fn drop(&mut self) {
+        if self.progress == Progress::Waits {
+            self.barrier.waiters.leave(&self.node);
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! `SetOnce`: a value that is set once, and that others wait for.
+//!
+//! The protocol is that of `write_once`, without turns.
+
+use std::error::Error;
+use std::fmt;
+
+use super::write_once::WriteOnce;
+use crate::macros::const_unless_loom;
+
+/// A cell whose value is set once, and that can be waited for.
+///
+/// It takes the place of `tokio::sync::SetOnce`, and works with any executor.
+/// Threads may [wait](SetOnce::blocking_wait) too. Reading a set cell is one load.
+/// Waiting allocates nothing.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_sync::task::SetOnce;
+///
+/// static NAME: SetOnce<&str> = SetOnce::const_new();
+///
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| NAME.set("blitz"));
+///     pollster::block_on(async { assert_eq!(NAME.wait().await, &"blitz") });
+/// });
+/// ```
+pub struct SetOnce<T> {
+    cell: WriteOnce<T>,
+}
+
+impl<T> SetOnce<T> {
+    const_unless_loom! {
+        /// An empty cell.
+        ///
+        /// ```
+        /// use blitz_sync::task::SetOnce;
+        ///
+        /// assert_eq!(SetOnce::<u32>::new().get(), None);
+        /// ```
+        #[must_use]
+        pub const fn new() -> Self {
+            Self { cell: WriteOnce::new() }
+        }
+    }
+
+    const_unless_loom! {
+        /// The same as [`new`](SetOnce::new), which is `const` here too.
+        #[must_use]
+        pub const fn const_new() -> Self {
+            Self::new()
+        }
+    }
+
+    /// A cell with a value, if there is one, else an empty one.
+    ///
+    /// ```
+    /// use blitz_sync::task::SetOnce;
+    ///
+    /// assert_eq!(SetOnce::new_with(Some(7)).get(), Some(&7));
+    /// ```
+    #[must_use]
+    pub fn new_with(value: Option<T>) -> Self {
+        value.map_or_else(Self::new, Self::from)
+    }
+
+    const_unless_loom! {
+        /// A cell with a value.
+        ///
+        /// ```
+        /// use blitz_sync::task::SetOnce;
+        ///
+        /// static SEVEN: SetOnce<u32> = SetOnce::const_new_with(7);
+        /// assert_eq!(SEVEN.get(), Some(&7));
+        /// ```
+        #[must_use]
+        pub const fn const_new_with(value: T) -> Self {
+            Self { cell: WriteOnce::with(value) }
+        }
+    }
+
+    /// Whether there is a value.
+    #[inline]
+    #[must_use]
+    pub fn initialized(&self) -> bool {
+        self.cell.is_set()
+    }
+
+    /// The value, if there is one.
+    #[inline]
+    #[must_use]
+    pub fn get(&self) -> Option<&T> {
+        self.cell.get()
+    }
+
+    /// Sets the value, and wakes all who wait for it.
+    ///
+    /// # Errors
+    ///
+    /// Gives the value back if there is one already.
+    ///
+    /// ```
+    /// use blitz_sync::task::{SetOnce, SetOnceError};
+    ///
+    /// let cell = SetOnce::new();
+    /// assert_eq!(cell.set(1), Ok(()));
+    /// assert_eq!(cell.set(2), Err(SetOnceError(2)));
+    /// ```
+    #[inline]
+    pub fn set(&self, value: T) -> Result<(), SetOnceError<T>> {
+        self.cell
+            .set(value)
+            .map_err(|(_, value)| SetOnceError(value))
+    }
+
+    /// Waits until there is a value.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped call has no effect.
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// use blitz_sync::task::SetOnce;
+    ///
+    /// let cell = SetOnce::from(7);
+    /// assert_eq!(cell.wait().await, &7);
+    /// # });
+    /// ```
+    pub async fn wait(&self) -> &T {
+        if !self.initialized() {
+            self.cell.value().await;
+        }
+        // SAFETY: the wait ends when the value is there.
+        unsafe { self.cell.get_unchecked() }
+    }
+
+    /// Blocks the thread until there is a value.
+    ///
+    /// ```
+    /// use blitz_sync::task::SetOnce;
+    ///
+    /// let cell = SetOnce::new();
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| cell.set(7));
+    ///     assert_eq!(cell.blocking_wait(), &7);
+    /// });
+    /// ```
+    #[inline]
+    pub fn blocking_wait(&self) -> &T {
+        if !self.initialized() {
+            self.cell.blocking_value();
+        }
+        // SAFETY: the wait ends when the value is there.
+        unsafe { self.cell.get_unchecked() }
+    }
+
+    /// The value, if there is one.
+    ///
+    /// ```
+    /// use blitz_sync::task::SetOnce;
+    ///
+    /// assert_eq!(SetOnce::from(7).into_inner(), Some(7));
+    /// ```
+    #[must_use]
+    pub fn into_inner(self) -> Option<T> {
+        self.cell.into_inner()
+    }
+}
+
+impl<T> Default for SetOnce<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> From<T> for SetOnce<T> {
+    fn from(value: T) -> Self {
+        Self::const_new_with(value)
+    }
+}
+
+impl<T: Clone> Clone for SetOnce<T> {
+    /// A cell with a copy of the value, or an empty one.
+    fn clone(&self) -> Self {
+        Self::new_with(self.get().cloned())
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for SetOnce<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SetOnce")
+            .field("value", &self.get())
+            .finish()
+    }
+}
+
+impl<T: PartialEq> PartialEq for SetOnce<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl<T: Eq> Eq for SetOnce<T> {}
+
+/// The value that [`SetOnce::set`] has not set, as there was one already.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SetOnceError<T>(pub T);
+
+impl<T> fmt::Display for SetOnceError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SetOnceError")
+    }
+}
+
+impl<T: fmt::Debug> Error for SetOnceError<T> {}

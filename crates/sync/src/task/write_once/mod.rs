@@ -1,0 +1,253 @@
+//! A value that is written once: the common core of `OnceCell` and `SetOnce`.
+//!
+//! # States
+//!
+//! * [`EMPTY`]: there is no value, and nobody makes one.
+//! * [`BUSY`]: somebody has the *turn*: a [`Turn`], or a node in which it waits to
+//!   be picked up. He alone may write the value.
+//! * [`SET`]: the value is there, for good.
+//!
+//! The state changes under the lock of the queue, and only there:
+//!
+//! | from | to | who |
+//! |---|---|---|
+//! | `EMPTY` | `SET` | [`WriteOnce::set`], which writes the value under the lock |
+//! | `EMPTY` | `BUSY` | who takes the turn |
+//! | `BUSY` | `SET` | who has the turn, with the value written |
+//! | `BUSY` | `EMPTY` | who has the turn and gives it up, when nobody waits for it |
+//!
+//! Reading is one load. As the lock costs one read-modify-write, setting the
+//! value costs one: that is what a claim of the state alone would cost.
+//!
+//! In the queue are those who want the turn, and those who only want the value.
+//! Who gives the turn up leaves the state `BUSY`, and chooses the first who wants
+//! the turn: he has it from that moment. Who publishes the value chooses all.
+//!
+//! # No wake-up is lost
+//!
+//! A waiter joins the queue under the lock, having seen there that the state is
+//! not `SET` and, if it wants the turn, that it is `BUSY`. Who changes the state
+//! does it under the lock too, and looks into the queue under the same lock. So
+//! one of them comes second and sees the other.
+//!
+//! A chosen node tells by the state what it was chosen for: with `SET` the value
+//! is there; otherwise the node has the turn, since nobody else could set it. A
+//! future that is dropped having the turn gives it up like anybody else.
+
+#[cfg(not(loom))]
+mod mutant;
+#[cfg(loom)]
+pub mod mutant;
+mod turn;
+
+use std::cell::UnsafeCell;
+use std::marker::PhantomData;
+use std::mem::{self, MaybeUninit};
+use std::ptr;
+
+use blitz_futex::atomic::{AtomicU8, Ordering};
+
+use crate::macros::const_unless_loom;
+use crate::wait_queue::{List, Node, WaitQueue};
+use mutant::{Mutant, active};
+
+/// There is no value.
+const EMPTY: u8 = 0;
+/// Somebody has the turn.
+const BUSY: u8 = 1;
+/// The value is there.
+const SET: u8 = 2;
+
+/// See the head of this file.
+pub(super) struct WriteOnce<T> {
+    state: AtomicU8,
+    /// Initialised exactly when the state is `SET`.
+    value: UnsafeCell<MaybeUninit<T>>,
+    waiters: WaitQueue<Wish>,
+    /// Dropping the cell drops a `T`.
+    owns: PhantomData<T>,
+}
+
+// SAFETY: the value goes where the cell goes.
+unsafe impl<T: Send> Send for WriteOnce<T> {}
+// SAFETY: who shares the cell can put a value in, which another thread then
+// reads or drops.
+unsafe impl<T: Send + Sync> Sync for WriteOnce<T> {}
+
+/// What one in the queue waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    /// The turn, or the value.
+    Turn,
+    /// The value.
+    Value,
+}
+
+/// Why a value was not set.
+pub(super) enum Refused {
+    /// Somebody has the turn.
+    Busy,
+    /// There is a value.
+    Set,
+}
+
+impl<T> WriteOnce<T> {
+    const_unless_loom! {
+        pub(super) const fn new() -> Self {
+            Self {
+                state: AtomicU8::new(EMPTY),
+                value: UnsafeCell::new(MaybeUninit::uninit()),
+                waiters: WaitQueue::new(),
+                owns: PhantomData,
+            }
+        }
+    }
+
+    const_unless_loom! {
+        pub(super) const fn with(value: T) -> Self {
+            Self {
+                state: AtomicU8::new(SET),
+                value: UnsafeCell::new(MaybeUninit::new(value)),
+                waiters: WaitQueue::new(),
+                owns: PhantomData,
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_set(&self) -> bool {
+        self.state.load(Ordering::Acquire) == SET
+    }
+
+    #[inline]
+    pub(super) fn get(&self) -> Option<&T> {
+        // SAFETY: the value is there.
+        self.is_set().then(|| unsafe { self.get_unchecked() })
+    }
+
+    /// # Safety
+    ///
+    /// The state has been seen to be `SET`.
+    #[inline]
+    pub(super) unsafe fn get_unchecked(&self) -> &T {
+        // SAFETY: it has been written, and is not written again while shared.
+        unsafe { (*self.value.get()).assume_init_ref() }
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self) -> Option<&mut T> {
+        // SAFETY: the value is there.
+        self.is_set()
+            .then(|| unsafe { self.value.get_mut().assume_init_mut() })
+    }
+
+    pub(super) fn take(&mut self) -> Option<T> {
+        mem::replace(self, Self::new()).into_inner()
+    }
+
+    pub(super) fn into_inner(self) -> Option<T> {
+        let is_set = self.is_set();
+        // The value is not dropped, as it is moved out, nor is anything else: nobody
+        // waits.
+        self.state.store(EMPTY, Ordering::Relaxed);
+        // SAFETY: it is there, and with this state nobody else uses it.
+        is_set.then(|| unsafe { (*self.value.get()).assume_init_read() })
+    }
+
+    /// Sets the value if there is none, and nobody makes one.
+    #[inline]
+    pub(super) fn set(&self, value: T) -> Result<(), (Refused, T)> {
+        if self.is_set() {
+            return Err((Refused::Set, value));
+        }
+        let mut value = Some(value);
+        let mut refused = Refused::Set;
+        let mut waiters = false;
+        self.waiters.locked(|list| {
+            match self.state.load(Ordering::Relaxed) {
+                EMPTY => {}
+                BUSY => return refused = Refused::Busy,
+                _ => return,
+            }
+            if let Some(value) = value.take() {
+                // SAFETY: nobody has the turn, and nobody gets it before we are
+                // done, as we hold the lock.
+                unsafe { self.write(value) };
+            }
+            self.publish();
+            waiters = !list.is_empty();
+        });
+        if waiters {
+            self.waiters.notify_all();
+        }
+        match value {
+            None => Ok(()),
+            Some(value) => Err((refused, value)),
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The caller has the turn, or holds the lock with the state `EMPTY`.
+    unsafe fn write(&self, value: T) {
+        // SAFETY: nobody reads it before the state is `SET`.
+        unsafe { (*self.value.get()).write(value) };
+    }
+
+    /// Says that the value is there. Under the lock.
+    fn publish(&self) {
+        let order = match active(Mutant::RelaxedPublish) {
+            false => Ordering::Release,
+            true => Ordering::Relaxed,
+        };
+        self.state.store(SET, order);
+    }
+
+    /// Puts the value in and wakes all. For who has the turn.
+    fn fill(&self, value: T) -> &T {
+        // SAFETY: see above.
+        unsafe { self.write(value) };
+        let publish = |_: &mut List<Wish>| {
+            self.publish();
+            true
+        };
+        self.waiters.notify_each_after(publish, |_| {});
+        // SAFETY: it has just been set.
+        unsafe { self.get_unchecked() }
+    }
+
+    /// Lets the next one try. For who has the turn.
+    #[cold]
+    fn give_up(&self) {
+        let wake = self.waiters.locked(|list| {
+            let next = Self::next(list);
+            if active(Mutant::ForgetsOthers) || next.is_null() {
+                self.state.store(EMPTY, Ordering::Release);
+                return None;
+            }
+            // SAFETY: it is linked.
+            Some(unsafe { list.choose(next) })
+        });
+        if let Some(wake) = wake {
+            wake.wake();
+        }
+    }
+
+    /// The first who wants the turn, or null.
+    fn next(list: &List<Wish>) -> *const Node<Wish> {
+        let wants = |wish: Wish| wish == Wish::Turn || active(Mutant::GivesToAnybody);
+        list.iter()
+            .find(|node| wants(node.wish))
+            .map_or(ptr::null(), ptr::from_ref)
+    }
+}
+
+impl<T> Drop for WriteOnce<T> {
+    #[inline]
+    fn drop(&mut self) {
+        if mem::needs_drop::<T>() && self.is_set() {
+            // SAFETY: the value is there, and nobody uses it any more.
+            unsafe { self.value.get_mut().assume_init_drop() };
+        }
+    }
+}
