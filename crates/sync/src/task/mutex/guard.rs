@@ -65,9 +65,8 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     /// # Ok::<(), blitz_sync::task::TryLockError>(())
     /// ```
     #[inline]
-    pub fn map<U, F>(mut this: Self, f: F) -> MappedMutexGuard<'a, U>
+    pub fn map<U: ?Sized, F>(mut this: Self, f: F) -> MappedMutexGuard<'a, U>
     where
-        U: ?Sized,
         F: FnOnce(&mut T) -> &mut U,
     {
         let data: *mut U = f(&mut *this);
@@ -89,9 +88,8 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     /// # Ok::<(), blitz_sync::task::TryLockError>(())
     /// ```
     #[inline]
-    pub fn try_map<U, F>(mut this: Self, f: F) -> Result<MappedMutexGuard<'a, U>, Self>
+    pub fn try_map<U: ?Sized, F>(mut this: Self, f: F) -> Result<MappedMutexGuard<'a, U>, Self>
     where
-        U: ?Sized,
         F: FnOnce(&mut T) -> Option<&mut U>,
     {
         match f(&mut *this) {
@@ -154,7 +152,7 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
     /// # Ok::<(), blitz_sync::task::TryLockError>(())
     /// ```
     #[inline]
-    pub fn map<U, F>(mut this: Self, f: F) -> MappedMutexGuard<'a, U>
+    pub fn map<U: ?Sized, F>(mut this: Self, f: F) -> MappedMutexGuard<'a, U>
     where
         F: FnOnce(&mut T) -> &mut U,
     {
@@ -177,7 +175,7 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
     /// # Ok::<(), blitz_sync::task::TryLockError>(())
     /// ```
     #[inline]
-    pub fn try_map<U, F>(mut this: Self, f: F) -> Result<MappedMutexGuard<'a, U>, Self>
+    pub fn try_map<U: ?Sized, F>(mut this: Self, f: F) -> Result<MappedMutexGuard<'a, U>, Self>
     where
         F: FnOnce(&mut T) -> Option<&mut U>,
     {

@@ -70,9 +70,8 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
     /// # Ok::<(), blitz_sync::task::TryLockError>(())
     /// ```
     #[inline]
-    pub fn map<U, F>(mut this: Self, f: F) -> OwnedMappedMutexGuard<T, U>
+    pub fn map<U: ?Sized, F>(mut this: Self, f: F) -> OwnedMappedMutexGuard<T, U>
     where
-        U: ?Sized,
         F: FnOnce(&mut T) -> &mut U,
     {
         let data: *mut U = f(&mut *this);
@@ -98,9 +97,8 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
     /// # Ok::<(), blitz_sync::task::TryLockError>(())
     /// ```
     #[inline]
-    pub fn try_map<U, F>(mut this: Self, f: F) -> Result<OwnedMappedMutexGuard<T, U>, Self>
+    pub fn try_map<U: ?Sized, F>(mut this: Self, f: F) -> Result<OwnedMappedMutexGuard<T, U>, Self>
     where
-        U: ?Sized,
         F: FnOnce(&mut T) -> Option<&mut U>,
     {
         match f(&mut *this) {
@@ -147,7 +145,7 @@ impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
     /// # Ok::<(), blitz_sync::task::TryLockError>(())
     /// ```
     #[inline]
-    pub fn map<S, F>(mut this: Self, f: F) -> OwnedMappedMutexGuard<T, S>
+    pub fn map<S: ?Sized, F>(mut this: Self, f: F) -> OwnedMappedMutexGuard<T, S>
     where
         F: FnOnce(&mut U) -> &mut S,
     {
@@ -174,7 +172,7 @@ impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
     /// # Ok::<(), blitz_sync::task::TryLockError>(())
     /// ```
     #[inline]
-    pub fn try_map<S, F>(mut this: Self, f: F) -> Result<OwnedMappedMutexGuard<T, S>, Self>
+    pub fn try_map<S: ?Sized, F>(mut this: Self, f: F) -> Result<OwnedMappedMutexGuard<T, S>, Self>
     where
         F: FnOnce(&mut U) -> Option<&mut S>,
     {
