@@ -1,0 +1,378 @@
+//! A channel: its state, the lock around it, and what can be seen without it.
+//!
+//! The lock is our mutex's core: one compare-and-swap to take it and a plain store
+//! to release it. What a step does under it is a few dozen instructions
+//! (`state.rs`), and never anybody else's code: values are dropped and waiters are
+//! woken afterwards. A step by which nobody need be woken costs this one
+//! compare-and-swap.
+//!
+//! # No wake-up is lost
+//!
+//! Whoever waits has looked at the state and joined a list under one hold of the
+//! lock, and whoever changes the state looks at the lists under one hold of the
+//! lock. So there is no moment between the look and the announcement, and no order
+//! of memory accesses to think of. How the chosen one is woken is told in
+//! `blitz_sync`'s wait queue.
+//!
+//! # What is seen without the lock
+//!
+//! The number of values and whether the channel is closed are kept in two atomics,
+//! written under the lock. A thread that spins looks at them, and they answer
+//! `len` and `is_closed`.
+//!
+//! The idea of one lock around a queue and the waiters of both sides, with values
+//! handed from hand to hand, is that of Go's channels; flume and kanal have it too.
+
+use std::cell::UnsafeCell;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+
+use blitz_futex::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use blitz_futex::{wait, wake_all};
+use blitz_sync::internals::{List, ListLock, Node, Spin, Wake, Wakes};
+
+use super::error::{SendError, TryRecvError, TrySendError};
+use super::state::{State, UNLIMITED};
+use super::wish::{Outcome, Selection, Wish};
+
+/// See the head of this file. What every step uses comes first, in one line of the
+/// cache.
+#[repr(C, align(64))]
+pub(super) struct Channel<T> {
+    lock: ListLock,
+    /// Written under the lock, read without it, as is `len`.
+    closed: AtomicBool,
+    len: AtomicUsize,
+    state: UnsafeCell<State<T>>,
+    capacity: usize,
+    pub(super) senders: AtomicUsize,
+    pub(super) receivers: AtomicUsize,
+    /// Counts up when a reserved value comes that somebody waits for.
+    arrivals: AtomicU32,
+}
+
+// SAFETY: the state is used only under the lock, and values only pass through.
+unsafe impl<T: Send> Send for Channel<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Channel<T> {}
+
+// No user's code runs under the lock, so a panic cannot leave the state half done.
+impl<T> UnwindSafe for Channel<T> {}
+impl<T> RefUnwindSafe for Channel<T> {}
+
+impl<T> Channel<T> {
+    /// With one sender and one receiver.
+    pub(super) fn new(capacity: usize) -> Self {
+        Self {
+            lock: ListLock::new(),
+            closed: AtomicBool::new(false),
+            len: AtomicUsize::new(0),
+            state: UnsafeCell::new(State::new(capacity)),
+            capacity,
+            senders: AtomicUsize::new(1),
+            receivers: AtomicUsize::new(1),
+            arrivals: AtomicU32::new(0),
+        }
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.len() >= self.capacity
+    }
+
+    pub(super) fn has_buffer(&self) -> bool {
+        self.capacity != 0
+    }
+
+    pub(super) fn capacity(&self) -> Option<usize> {
+        (self.capacity != UNLIMITED).then_some(self.capacity)
+    }
+
+    /// Whether it is worth while to take the lock and try to receive.
+    #[inline]
+    pub(super) fn looks_receivable(&self) -> bool {
+        self.len() != 0 || self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is worth while to take the lock and try to send.
+    #[inline]
+    pub(super) fn looks_sendable(&self) -> bool {
+        !self.is_full() || self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Runs one step, under the lock.
+    pub(super) fn locked<R>(&self, step: impl FnOnce(&mut State<T>) -> R) -> R {
+        self.lock.locked(|| {
+            // SAFETY: we hold the lock.
+            let state = unsafe { &mut *self.state.get() };
+            let result = step(state);
+            self.published(state);
+            result
+        })
+    }
+
+    fn published(&self, state: &mut State<T>) {
+        state.update();
+        self.len.store(state.len(), Ordering::Relaxed);
+    }
+
+    /// Runs a step that may choose several waiters, and wakes them.
+    pub(super) fn locked_then_wake<R>(
+        &self,
+        step: impl FnOnce(&mut State<T>, &mut Wakes) -> R,
+    ) -> R {
+        let mut wakes = Wakes::new();
+        let result = self.locked(|state| step(state, &mut wakes));
+        wakes.wake();
+        result
+    }
+
+    /// Sends if that is possible at once.
+    #[inline]
+    pub(super) fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
+        let sent = self.lock.locked(|| {
+            // SAFETY: we hold the lock.
+            let state = unsafe { &mut *self.state.get() };
+            match state.send_fast(value) {
+                Ok(()) => {
+                    self.len.store(state.buffered(), Ordering::Relaxed);
+                    Ok(None)
+                }
+                Err(value) => self.send_slow(state, value),
+            }
+        });
+        if let Some(wake) = sent? {
+            wake.wake();
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn send_slow(&self, state: &mut State<T>, value: T) -> Result<Option<Wake>, TrySendError<T>> {
+        let sent = state.send(value);
+        self.published(state);
+        sent
+    }
+
+    /// Receives if that is possible at once, without regard to selections that have
+    /// yet to say what they send.
+    #[inline]
+    pub(super) fn receive(&self) -> Result<T, TryRecvError> {
+        let received = self.lock.locked(|| {
+            // SAFETY: we hold the lock.
+            let state = unsafe { &mut *self.state.get() };
+            match state.recv_fast() {
+                Some(value) => {
+                    self.len.store(state.buffered(), Ordering::Relaxed);
+                    Ok((value, None))
+                }
+                None => self.recv_slow(state),
+            }
+        });
+        let (value, wake) = received?;
+        if let Some(wake) = wake {
+            // If the waker panics, the value is dropped like any other.
+            wake.wake();
+        }
+        Ok(value)
+    }
+
+    #[inline(never)]
+    fn recv_slow(&self, state: &mut State<T>) -> Result<(T, Option<Wake>), TryRecvError> {
+        let received = state.recv();
+        self.published(state);
+        received
+    }
+
+    /// Receives if that is possible at once.
+    #[inline]
+    pub(super) fn try_recv(&self) -> Result<T, TryRecvError> {
+        match self.receive() {
+            Err(TryRecvError::Empty) if self.capacity == 0 => self.receive_from_selection(),
+            received => received,
+        }
+    }
+
+    /// In a channel without a buffer: from a thread that waits in several channels
+    /// to send. It sends after it has been chosen, so this waits for it.
+    #[cold]
+    fn receive_from_selection(&self) -> Result<T, TryRecvError> {
+        match self.locked_then_wake(State::select_recv) {
+            Some(Outcome::Closed) => Err(TryRecvError::Closed),
+            Some(_) => self.finish_recv().ok_or(TryRecvError::Empty),
+            None => Err(TryRecvError::Empty),
+        }
+    }
+
+    /// Puts a value into the buffer in any case. What had to go for it.
+    pub(super) fn force_send(&self, value: T) -> Result<Option<T>, SendError<T>> {
+        let mut woken = None;
+        let sent = self.locked(|state| match state.send(value) {
+            Ok(wake) => {
+                woken = wake;
+                Ok(None)
+            }
+            Err(TrySendError::Closed(value)) => Err(SendError(value)),
+            Err(TrySendError::Full(value)) if state.capacity == 0 => Ok(Some(value)),
+            Err(TrySendError::Full(value)) => {
+                let oldest = state.make_room();
+                state.push(value);
+                Ok(oldest)
+            }
+        });
+        if let Some(wake) = woken {
+            wake.wake();
+        }
+        sent
+    }
+
+    /// Ends the channel. Whether it was open.
+    pub(super) fn close(&self) -> bool {
+        let mut was_open = None;
+        loop {
+            let mut wakes = Wakes::new();
+            self.locked(|state| {
+                was_open.get_or_insert(!state.is_closed());
+                self.closed.store(true, Ordering::Release);
+                state.close(&mut wakes);
+            });
+            // Nobody begins to wait any more, so this ends.
+            let all = !wakes.is_full();
+            wakes.wake();
+            if all {
+                return was_open == Some(true);
+            }
+        }
+    }
+
+    /// One sender less.
+    pub(super) fn drop_sender(&self) {
+        if self.senders.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.close();
+        }
+    }
+
+    /// One receiver less. With the last one, the values go.
+    pub(super) fn drop_receiver(&self) {
+        if self.receivers.fetch_sub(1, Ordering::AcqRel) != 1 {
+            return;
+        }
+        self.close();
+        let values = self.locked(State::take_all);
+        drop(values);
+    }
+
+    /// Whether this waiter has yet to be chosen. If so, `waker` will be woken.
+    pub(super) fn still_waits(
+        &self,
+        node: &Node<Wish>,
+        waker: &std::task::Waker,
+        list: fn(&mut State<T>) -> &mut List<Wish>,
+    ) -> bool {
+        if node.is_signalled() {
+            return false;
+        }
+        match self.locked(|state| list(state).will_wake(node, waker)) {
+            Some(true) => true,
+            Some(false) => {
+                let waker = waker.clone();
+                // What is replaced, or was not needed, is dropped without the lock.
+                let (waits, _unused) = self.locked(|state| list(state).change_waker(node, waker));
+                waits
+            }
+            None => false,
+        }
+    }
+}
+
+/// The steps of selections: see `state.rs`.
+impl<T> Channel<T> {
+    /// Uses the right to receive. `None` if the value does not come.
+    pub(super) fn finish_recv(&self) -> Option<T> {
+        let mut spin = Spin::new();
+        loop {
+            let arrivals = self.arrivals.load(Ordering::Acquire);
+            if let Some(value) = self.locked_then_wake(State::finish_recv) {
+                return value;
+            }
+            if !spin.turn() {
+                wait(&self.arrivals, arrivals);
+            }
+        }
+    }
+
+    /// Uses the right to send.
+    pub(super) fn finish_send(&self, outcome: Outcome, value: T) -> Result<(), SendError<T>> {
+        if outcome == Outcome::Closed {
+            return Err(SendError(value));
+        }
+        let (sent, awaited) = self.locked_then_wake(|state, wakes| {
+            let sent = state.finish_send(outcome, value, wakes);
+            (sent, std::mem::take(&mut state.is_awaited))
+        });
+        self.announce_arrival(awaited);
+        sent.map_err(SendError)
+    }
+
+    /// Gives a right back.
+    pub(super) fn abandon(&self, outcome: Outcome) {
+        let awaited = self.locked_then_wake(|state, wakes| {
+            state.abandon(outcome, wakes);
+            std::mem::take(&mut state.is_awaited)
+        });
+        self.announce_arrival(awaited);
+    }
+
+    fn announce_arrival(&self, awaited: bool) {
+        if awaited {
+            self.arrivals.fetch_add(1, Ordering::Release);
+            wake_all(&self.arrivals);
+        }
+    }
+
+    /// Lets a selection wait for a value. Whether there is one already.
+    ///
+    /// # Safety
+    ///
+    /// The node stays where it is until it is taken out.
+    pub(super) unsafe fn select_join_receivers(
+        &self,
+        node: &Node<Wish>,
+        selection: *const Selection,
+    ) -> bool {
+        self.locked(|state| {
+            // SAFETY: as the caller says.
+            unsafe { state.receivers.push(node) };
+            if !state.has_buffer() {
+                State::<T>::tell_observers(&mut state.senders, selection);
+            }
+            state.may_recv(selection)
+        })
+    }
+
+    /// Lets a selection wait for room. Whether there is some already.
+    ///
+    /// # Safety
+    ///
+    /// The node stays where it is until it is taken out.
+    pub(super) unsafe fn select_join_senders(
+        &self,
+        node: &Node<Wish>,
+        selection: *const Selection,
+    ) -> bool {
+        self.locked(|state| {
+            // SAFETY: as the caller says.
+            unsafe { state.senders.push(node) };
+            if !state.has_buffer() {
+                State::<T>::tell_observers(&mut state.receivers, selection);
+            }
+            state.may_send(selection)
+        })
+    }
+}

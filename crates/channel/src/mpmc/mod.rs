@@ -1,0 +1,115 @@
+//! Channels of many senders and many receivers, for tasks and for threads.
+//!
+//! Each value goes to one receiver. Every end can be cloned and shared, and has
+//! three forms of its operation: [`send`](Sender::send) and
+//! [`recv`](Receiver::recv) for tasks, [`send_blocking`](Sender::send_blocking) and
+//! [`recv_blocking`](Receiver::recv_blocking) for threads (also with a deadline),
+//! and [`try_send`](Sender::try_send) and [`try_recv`](Receiver::try_recv) for those
+//! who never wait. A task may send what a thread receives, and the reverse. The
+//! names are those of async-channel; timeouts and [`Select`] are crossbeam's.
+//!
+//! * [`bounded`]`(n)` holds up to `n` values; senders wait while it is full.
+//! * [`bounded`]`(0)` holds none: a sender waits for the receiver that takes its
+//!   value.
+//! * [`unbounded`] holds what there is memory for; sending never waits.
+//!
+//! **Order.** Values leave in the order in which they came. Who waits is served in
+//! the order of arrival, and nobody overtakes.
+//!
+//! **The end.** A channel is closed by [`close`](Sender::close), or when its last
+//! sender or its last receiver is gone. Sending fails from then on; what is in the
+//! channel can still be received. With the last receiver, that is dropped.
+//!
+//! **Cost.** A step by which nobody need be woken takes one atomic
+//! read-modify-write. Waiting allocates nothing. A bounded channel takes memory as
+//! it fills up.
+//!
+//! ```
+//! use blitz_channel::mpmc;
+//!
+//! let (sender, receiver) = mpmc::bounded(8);
+//! let thread = std::thread::spawn(move || {
+//!     for n in 1..=3 {
+//!         sender.send_blocking(n).unwrap();
+//!     }
+//! });
+//! let sum = pollster::block_on(async {
+//!     let mut sum = 0;
+//!     while let Ok(n) = receiver.recv().await {
+//!         sum += n;
+//!     }
+//!     sum
+//! });
+//! assert_eq!(sum, 6);
+//! # thread.join().unwrap();
+//! ```
+
+use std::sync::Arc;
+
+mod channel;
+mod error;
+mod futures;
+mod iter;
+#[cfg(not(loom))]
+mod mutant;
+#[cfg(loom)]
+#[doc(hidden)]
+pub mod mutant;
+mod receiver;
+mod sender;
+#[cfg(feature = "sink")]
+mod sink;
+mod state;
+#[cfg(feature = "stream")]
+mod stream;
+mod waiter;
+mod weak;
+mod wish;
+
+pub use error::{
+    RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError,
+};
+pub use futures::{Closed, Recv, Send};
+pub use iter::{IntoIter, Iter, TryIter};
+pub use receiver::Receiver;
+pub use sender::Sender;
+#[cfg(feature = "sink")]
+pub use sink::SendSink;
+pub use weak::{WeakReceiver, WeakSender};
+
+use channel::Channel;
+
+/// A channel that holds up to `capacity` values. With zero, it holds none, and a
+/// sender waits for the receiver that takes its value.
+///
+/// ```
+/// use blitz_channel::mpmc::{self, TrySendError};
+///
+/// let (sender, receiver) = mpmc::bounded(1);
+/// sender.try_send(1).unwrap();
+/// assert_eq!(sender.try_send(2), Err(TrySendError::Full(2)));
+/// assert_eq!(receiver.try_recv(), Ok(1));
+/// ```
+#[must_use]
+pub fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
+    ends(capacity)
+}
+
+/// A channel that holds as many values as there is memory for.
+///
+/// ```
+/// let (sender, receiver) = blitz_channel::mpmc::unbounded();
+/// for n in 0..1000 {
+///     sender.try_send(n).unwrap();
+/// }
+/// assert_eq!(receiver.len(), 1000);
+/// ```
+#[must_use]
+pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
+    ends(state::UNLIMITED)
+}
+
+fn ends<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
+    let channel = Arc::new(Channel::new(capacity));
+    (Sender::new(channel.clone()), Receiver::new(channel))
+}

@@ -1,0 +1,25 @@
+//! Deliberate mistakes in the channels of many senders and many receivers.
+
+blitz_sync::mutants! {
+    /// A waiter joins its list without looking once more under the same lock.
+    JoinsBlindly,
+    /// A dropped `Recv` forgets the value that had been handed to it.
+    ForgetsHandedValue,
+    /// Who takes a value from a full buffer does not let a waiting sender in.
+    LetsNobodyIn,
+    /// Closing forgets the senders that wait.
+    CloseForgetsSenders,
+    /// Closing forgets the receivers that wait.
+    CloseForgetsReceivers,
+    /// A spinning waiter goes to sleep without saying so under the lock.
+    SleepsSilently,
+    /// `Select`: who finds a waiting selection takes it without asking whether
+    /// another channel has it already.
+    SelectTakenTwice,
+    /// `Select`: others may take the value that was set aside for a selection.
+    SelectKeepsNothing,
+    /// `Select`: joins the lists without looking at the other side again.
+    SelectJoinsBlindly,
+    /// `Select`: a time-out does not ask whether a channel was quicker.
+    SelectTimesOutBlindly,
+}

@@ -1,0 +1,204 @@
+//! The end that receives.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use blitz_futex::atomic::Ordering;
+use blitz_sync::internals::deadline::after;
+
+use super::channel::Channel;
+use super::error::{RecvError, RecvTimeoutError, TryRecvError};
+use super::futures::Recv;
+use super::iter::{IntoIter, Iter, TryIter};
+use super::sender::shared_by_both_ends;
+use super::weak::WeakReceiver;
+
+/// The end that receives. Clones of it receive from the same channel; each value
+/// goes to one of them.
+///
+/// The channel is closed when the last one is dropped, and the values in it are
+/// dropped too.
+pub struct Receiver<T> {
+    pub(super) channel: Arc<Channel<T>>,
+    /// Where it waits as a stream. It is made when it has to wait for the first
+    /// time.
+    #[cfg(feature = "stream")]
+    pub(super) stream: Option<std::pin::Pin<Box<super::waiter::Waiter<T>>>>,
+}
+
+impl<T> Receiver<T> {
+    pub(super) fn new(channel: Arc<Channel<T>>) -> Self {
+        Self {
+            channel,
+            #[cfg(feature = "stream")]
+            stream: None,
+        }
+    }
+
+    /// Receives a value; waits until there is one.
+    ///
+    /// **Cancel safety.** No value is lost when the future is dropped before it is
+    /// done: one that it has been given already goes to the next receiver.
+    ///
+    /// # Errors
+    ///
+    /// If the channel is empty and closed.
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// use blitz_channel::mpmc::{self, RecvError};
+    ///
+    /// let (sender, receiver) = mpmc::bounded(1);
+    /// sender.send(1).await.unwrap();
+    /// drop(sender);
+    /// assert_eq!(receiver.recv().await, Ok(1));
+    /// assert_eq!(receiver.recv().await, Err(RecvError));
+    /// # });
+    /// ```
+    pub fn recv(&self) -> Recv<'_, T> {
+        Recv::new(&self.channel)
+    }
+
+    /// Receives a value; the thread waits until there is one.
+    ///
+    /// Not to be called from a task: it would keep the thread from others.
+    ///
+    /// # Errors
+    ///
+    /// If the channel is empty and closed.
+    ///
+    /// ```
+    /// let (sender, receiver) = blitz_channel::mpmc::bounded(0);
+    /// let thread = std::thread::spawn(move || sender.send_blocking(1));
+    /// assert_eq!(receiver.recv_blocking(), Ok(1));
+    /// # thread.join().unwrap().unwrap();
+    /// ```
+    #[inline]
+    pub fn recv_blocking(&self) -> Result<T, RecvError> {
+        self.channel.recv_until(None).map_err(|_| RecvError)
+    }
+
+    /// Receives a value if that is possible at once.
+    ///
+    /// # Errors
+    ///
+    /// If the channel is empty, or empty and closed.
+    ///
+    /// ```
+    /// use blitz_channel::mpmc::{self, TryRecvError};
+    ///
+    /// let (sender, receiver) = mpmc::unbounded();
+    /// assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
+    /// sender.try_send(1).unwrap();
+    /// assert_eq!(receiver.try_recv(), Ok(1));
+    /// drop(sender);
+    /// assert_eq!(receiver.try_recv(), Err(TryRecvError::Closed));
+    /// ```
+    #[inline]
+    pub fn try_recv(&self) -> Result<T, TryRecvError> {
+        self.channel.try_recv()
+    }
+
+    /// Receives a value; the thread waits for it, but no longer than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// If the time is up, or the channel is empty and closed.
+    ///
+    /// ```
+    /// use blitz_channel::mpmc::{self, RecvTimeoutError};
+    /// use std::time::Duration;
+    ///
+    /// let (_sender, receiver) = mpmc::unbounded::<()>();
+    /// let result = receiver.recv_timeout(Duration::from_millis(1));
+    /// assert_eq!(result, Err(RecvTimeoutError::Timeout));
+    /// ```
+    pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
+        self.channel.recv_until(after(timeout))
+    }
+
+    /// Receives a value; the thread waits for it, but no longer than until
+    /// `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// As [`recv_timeout`](Receiver::recv_timeout).
+    pub fn recv_deadline(&self, deadline: Instant) -> Result<T, RecvTimeoutError> {
+        self.channel.recv_until(Some(deadline))
+    }
+
+    /// The values to come; the thread waits for each. It ends when the channel is
+    /// empty and closed.
+    ///
+    /// ```
+    /// let (sender, receiver) = blitz_channel::mpmc::unbounded();
+    /// sender.try_send(1).unwrap();
+    /// sender.try_send(2).unwrap();
+    /// drop(sender);
+    /// assert_eq!(receiver.iter().collect::<Vec<_>>(), [1, 2]);
+    /// ```
+    pub fn iter(&self) -> Iter<'_, T> {
+        Iter::new(self)
+    }
+
+    /// The values that can be received without waiting.
+    ///
+    /// ```
+    /// let (sender, receiver) = blitz_channel::mpmc::unbounded();
+    /// sender.try_send(1).unwrap();
+    /// sender.try_send(2).unwrap();
+    /// assert_eq!(receiver.try_iter().sum::<i32>(), 3);
+    /// ```
+    pub fn try_iter(&self) -> TryIter<'_, T> {
+        TryIter::new(self)
+    }
+
+    /// A receiver that does not keep the channel open.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakReceiver<T> {
+        WeakReceiver::new(self.channel.clone())
+    }
+
+    /// Whether both receive from the same channel.
+    #[must_use]
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.channel, &other.channel)
+    }
+}
+
+shared_by_both_ends!(Receiver);
+
+impl<T> Clone for Receiver<T> {
+    fn clone(&self) -> Self {
+        self.channel.receivers.fetch_add(1, Ordering::Relaxed);
+        Self::new(self.channel.clone())
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        #[cfg(feature = "stream")]
+        if let Some(waiter) = self.stream.take() {
+            self.channel.cancel_recv(&waiter);
+        }
+        self.channel.drop_receiver();
+    }
+}
+
+impl<T> IntoIterator for Receiver<T> {
+    type Item = T;
+    type IntoIter = IntoIter<T>;
+
+    fn into_iter(self) -> IntoIter<T> {
+        IntoIter::new(self)
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Receiver<T> {
+    type Item = T;
+    type IntoIter = Iter<'a, T>;
+
+    fn into_iter(self) -> Iter<'a, T> {
+        self.iter()
+    }
+}

@@ -1,0 +1,267 @@
+//! The end that sends.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use blitz_futex::atomic::Ordering;
+use blitz_sync::internals::deadline::after;
+
+use super::channel::Channel;
+use super::error::{SendError, SendTimeoutError, TrySendError};
+use super::futures::{Closed, Send};
+use super::weak::WeakSender;
+
+/// The end that sends. Clones of it send into the same channel.
+///
+/// The channel is closed when the last one is dropped.
+pub struct Sender<T> {
+    pub(super) channel: Arc<Channel<T>>,
+}
+
+impl<T> Sender<T> {
+    pub(super) fn new(channel: Arc<Channel<T>>) -> Self {
+        Self { channel }
+    }
+
+    /// Sends a value; waits until there is room, or, in a channel without a buffer,
+    /// until a receiver takes it.
+    ///
+    /// **Cancel safety.** When the future is dropped before it is done, the value
+    /// is dropped with it, and was not sent.
+    ///
+    /// # Errors
+    ///
+    /// If the channel is closed, now or while waiting. The value comes back.
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// use blitz_channel::mpmc::{self, SendError};
+    ///
+    /// let (sender, receiver) = mpmc::bounded(1);
+    /// sender.send("first").await?;
+    /// drop(receiver);
+    /// assert_eq!(sender.send("second").await, Err(SendError("second")));
+    /// # Ok::<(), SendError<&str>>(()) }).unwrap();
+    /// ```
+    pub fn send(&self, value: T) -> Send<'_, T> {
+        Send::new(&self.channel, value)
+    }
+
+    /// Sends a value; the thread waits until there is room, or, in a channel without
+    /// a buffer, until a receiver takes it.
+    ///
+    /// Not to be called from a task: it would keep the thread from others.
+    ///
+    /// # Errors
+    ///
+    /// If the channel is closed, now or while waiting. The value comes back.
+    ///
+    /// ```
+    /// let (sender, receiver) = blitz_channel::mpmc::unbounded();
+    /// sender.send_blocking(1)?;
+    /// assert_eq!(receiver.recv_blocking(), Ok(1));
+    /// # Ok::<(), blitz_channel::mpmc::SendError<i32>>(())
+    /// ```
+    #[inline]
+    pub fn send_blocking(&self, value: T) -> Result<(), SendError<T>> {
+        self.channel
+            .send_until(value, None)
+            .map_err(|error| SendError(error.into_inner()))
+    }
+
+    /// Sends a value if that is possible at once.
+    ///
+    /// # Errors
+    ///
+    /// If there is no room, or, in a channel without a buffer, no receiver that
+    /// waits; or if the channel is closed. The value comes back.
+    ///
+    /// ```
+    /// use blitz_channel::mpmc::{self, TrySendError};
+    ///
+    /// let (sender, receiver) = mpmc::bounded(1);
+    /// assert_eq!(sender.try_send(1), Ok(()));
+    /// assert_eq!(sender.try_send(2), Err(TrySendError::Full(2)));
+    /// drop(receiver);
+    /// assert_eq!(sender.try_send(3), Err(TrySendError::Closed(3)));
+    /// ```
+    #[inline]
+    pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
+        self.channel.try_send(value)
+    }
+
+    /// Sends a value; the thread waits for room, but no longer than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// If the time is up, or the channel is closed. The value comes back.
+    ///
+    /// ```
+    /// use blitz_channel::mpmc::{self, SendTimeoutError};
+    /// use std::time::Duration;
+    ///
+    /// let (sender, _receiver) = mpmc::bounded(0);
+    /// let result = sender.send_timeout(7, Duration::from_millis(1));
+    /// assert_eq!(result, Err(SendTimeoutError::Timeout(7)));
+    /// ```
+    pub fn send_timeout(&self, value: T, timeout: Duration) -> Result<(), SendTimeoutError<T>> {
+        self.channel.send_until(value, after(timeout))
+    }
+
+    /// Sends a value; the thread waits for room, but no longer than until
+    /// `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// As [`send_timeout`](Sender::send_timeout).
+    pub fn send_deadline(&self, value: T, deadline: Instant) -> Result<(), SendTimeoutError<T>> {
+        self.channel.send_until(value, Some(deadline))
+    }
+
+    /// Sends a value without waiting. If there is no room, the oldest value in the
+    /// channel has to go, and is returned; in a channel without a buffer, where
+    /// nobody waits to receive, the value itself.
+    ///
+    /// # Errors
+    ///
+    /// If the channel is closed. The value comes back.
+    ///
+    /// ```
+    /// let (sender, receiver) = blitz_channel::mpmc::bounded(1);
+    /// assert_eq!(sender.force_send(1), Ok(None));
+    /// assert_eq!(sender.force_send(2), Ok(Some(1)));
+    /// assert_eq!(receiver.try_recv(), Ok(2));
+    /// ```
+    pub fn force_send(&self, value: T) -> Result<Option<T>, SendError<T>> {
+        self.channel.force_send(value)
+    }
+
+    /// Waits until the channel is closed.
+    ///
+    /// **Cancel safety.** The future may be dropped at any time.
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// let (sender, receiver) = blitz_channel::mpmc::bounded::<()>(1);
+    /// drop(receiver);
+    /// sender.closed().await;
+    /// # });
+    /// ```
+    pub fn closed(&self) -> Closed<'_, T> {
+        Closed::new(&self.channel)
+    }
+
+    /// The thread waits until the channel is closed.
+    pub fn closed_blocking(&self) {
+        self.channel.closed_blocking();
+    }
+
+    /// A sender that does not keep the channel open.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakSender<T> {
+        WeakSender::new(self.channel.clone())
+    }
+
+    /// Whether both send into the same channel.
+    #[must_use]
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.channel, &other.channel)
+    }
+}
+
+/// What both ends have.
+macro_rules! shared_by_both_ends {
+    ($end:ident) => {
+        impl<T> $end<T> {
+            /// Closes the channel: sending fails from now on, and who waits is told.
+            /// What is in the channel can still be received. `false` if it was
+            /// closed before.
+            ///
+            /// ```
+            /// use blitz_channel::mpmc::{self, TryRecvError};
+            ///
+            /// let (sender, receiver) = mpmc::unbounded();
+            /// sender.try_send(1).unwrap();
+            /// assert!(receiver.close());
+            /// assert!(!sender.close());
+            /// assert!(sender.try_send(2).is_err());
+            /// assert_eq!(receiver.try_recv(), Ok(1));
+            /// assert_eq!(receiver.try_recv(), Err(TryRecvError::Closed));
+            /// ```
+            pub fn close(&self) -> bool {
+                self.channel.close()
+            }
+
+            /// Whether the channel is closed.
+            #[must_use]
+            pub fn is_closed(&self) -> bool {
+                self.channel.is_closed()
+            }
+
+            /// Whether there is no value in the channel. One without a buffer is
+            /// always empty.
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                self.channel.len() == 0
+            }
+
+            /// Whether there is no room in the channel. One without a buffer is
+            /// always full.
+            #[must_use]
+            pub fn is_full(&self) -> bool {
+                self.channel.is_full()
+            }
+
+            /// How many values are in the channel.
+            #[must_use]
+            pub fn len(&self) -> usize {
+                self.channel.len()
+            }
+
+            /// For how many values there is room. `None` if there is no limit.
+            #[must_use]
+            pub fn capacity(&self) -> Option<usize> {
+                self.channel.capacity()
+            }
+
+            /// How many senders there are.
+            #[must_use]
+            pub fn sender_count(&self) -> usize {
+                self.channel
+                    .senders
+                    .load(blitz_futex::atomic::Ordering::SeqCst)
+            }
+
+            /// How many receivers there are.
+            #[must_use]
+            pub fn receiver_count(&self) -> usize {
+                self.channel
+                    .receivers
+                    .load(blitz_futex::atomic::Ordering::SeqCst)
+            }
+        }
+
+        impl<T> std::fmt::Debug for $end<T> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($end)).finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+pub(super) use shared_by_both_ends;
+
+shared_by_both_ends!(Sender);
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        self.channel.senders.fetch_add(1, Ordering::Relaxed);
+        Self::new(self.channel.clone())
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        self.channel.drop_sender();
+    }
+}

@@ -1,0 +1,141 @@
+//! A sender as a sink.
+
+use std::fmt;
+use std::ops::Deref;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_sink::Sink;
+
+use super::error::{SendError, TrySendError};
+use super::sender::Sender;
+use super::waiter::Waiter;
+
+/// A sender as a sink: what [`Sender::sink`] and [`Sender::into_sink`] return.
+///
+/// It takes one value that does not fit into the channel yet, which is sent by
+/// flushing, and is dropped with the sink if that has not been done. It allocates
+/// once, when that happens for the first time.
+pub struct SendSink<'a, T> {
+    /// `None` after it has been closed.
+    sender: Option<End<'a, T>>,
+    waiter: Option<Pin<Box<Waiter<T>>>>,
+}
+
+enum End<'a, T> {
+    Owned(Sender<T>),
+    Borrowed(&'a Sender<T>),
+}
+
+impl<T> Deref for End<'_, T> {
+    type Target = Sender<T>;
+
+    fn deref(&self) -> &Sender<T> {
+        match self {
+            Self::Owned(sender) => sender,
+            Self::Borrowed(sender) => sender,
+        }
+    }
+}
+
+impl<T> Sender<T> {
+    /// A sink that sends into this channel.
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// use futures_util::SinkExt;
+    ///
+    /// let (sender, receiver) = blitz_channel::mpmc::bounded(1);
+    /// sender.sink().send(1).await.unwrap();
+    /// assert_eq!(receiver.try_recv(), Ok(1));
+    /// # });
+    /// ```
+    pub fn sink(&self) -> SendSink<'_, T> {
+        SendSink::new(End::Borrowed(self))
+    }
+
+    /// Makes this sender a sink. Closing the sink drops the sender.
+    pub fn into_sink(self) -> SendSink<'static, T> {
+        SendSink::new(End::Owned(self))
+    }
+}
+
+impl<'a, T> SendSink<'a, T> {
+    fn new(sender: End<'a, T>) -> Self {
+        Self {
+            sender: Some(sender),
+            waiter: None,
+        }
+    }
+
+    fn poll_pending(&mut self, context: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
+        match (&self.sender, &self.waiter) {
+            (Some(sender), Some(waiter)) if !waiter.is_done() => {
+                sender.channel.poll_send(waiter, context)
+            }
+            _ => Poll::Ready(Ok(())),
+        }
+    }
+}
+
+impl<T> Sink<T> for SendSink<'_, T> {
+    type Error = SendError<T>;
+
+    /// Waits until the value that is kept back, if there is one, has been sent.
+    fn poll_ready(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), SendError<T>>> {
+        self.get_mut().poll_pending(context)
+    }
+
+    /// Sends a value, or keeps it back if that is not possible at once.
+    fn start_send(self: Pin<&mut Self>, value: T) -> Result<(), SendError<T>> {
+        let this = self.get_mut();
+        let Some(sender) = &this.sender else {
+            return Err(SendError(value));
+        };
+        let kept = this.waiter.as_ref().is_some_and(|waiter| !waiter.is_done());
+        assert!(!kept, "`start_send` without a `poll_ready` that was ready");
+        match sender.try_send(value) {
+            Ok(()) => {}
+            Err(TrySendError::Closed(value)) => return Err(SendError(value)),
+            Err(TrySendError::Full(value)) => match &this.waiter {
+                Some(waiter) => waiter.restart(Some(value)),
+                None => this.waiter = Some(Box::pin(Waiter::new(Some(value)))),
+            },
+        }
+        Ok(())
+    }
+
+    fn poll_flush(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), SendError<T>>> {
+        self.get_mut().poll_pending(context)
+    }
+
+    fn poll_close(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), SendError<T>>> {
+        let this = self.get_mut();
+        let flushed = ready!(this.poll_pending(context));
+        this.sender = None;
+        Poll::Ready(flushed)
+    }
+}
+
+impl<T> Drop for SendSink<'_, T> {
+    fn drop(&mut self) {
+        if let (Some(sender), Some(waiter)) = (&self.sender, &self.waiter) {
+            sender.channel.cancel_send(waiter);
+        }
+    }
+}
+
+impl<T> fmt::Debug for SendSink<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SendSink").finish_non_exhaustive()
+    }
+}

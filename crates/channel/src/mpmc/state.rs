@@ -1,0 +1,786 @@
+//! What is in a channel, and every step that changes it. All of it happens under
+//! the channel's lock.
+//!
+//! There are values in the buffer, receivers that wait, and senders that wait,
+//! each with a value in its hands. Between two steps
+//!
+//! * no receiver waits while there is a value for it,
+//! * no sender waits while there is room, or, without a buffer, a receiver.
+//!
+//! A step that adds a value gives it to the first receiver that waits, and only
+//! if there is none to the buffer. A step that takes one out of the buffer lets
+//! the first sender in. So values leave in the order of their arrival, waiters are
+//! served in theirs, and nobody overtakes.
+//!
+//! A waiter is *chosen* by the one who serves it: its value is in its slot, or out
+//! of it, when it is unlinked and signalled, and it does not touch the channel
+//! again.
+//!
+//! # A value that comes back
+//!
+//! A future that is dropped may have been given a value. That goes to the next
+//! receiver, or is `returned`: it is older than all in the buffer. Several that
+//! come back go by the order in which they had been handed out, so the values of
+//! each sender stay in order.
+//!
+//! # Selections
+//!
+//! A thread that waits in several channels (`select.rs`) is chosen before it says
+//! what it sends or where it receives. So it is given a right, and uses it later:
+//!
+//! * `reserved` values are set aside for those who may receive. Others leave as
+//!   many in the buffer.
+//! * `promised` values will be sent. They have a place in the buffer or, without a
+//!   buffer, a receiver that waits for itself; others leave as many places, and as
+//!   many receivers.
+//! * Where both sides are selections, the value is reserved before it is there.
+
+use std::collections::VecDeque;
+use std::ptr;
+
+use blitz_sync::internals::{List, Node, Wake, Wakes};
+
+use super::error::{TryRecvError, TrySendError};
+use super::mutant::{Mutant, active};
+use super::wish::{Outcome, Role, Selection, Wish, claim, selection_of};
+
+/// The capacity of a channel that has no limit.
+pub(super) const UNLIMITED: usize = usize::MAX;
+/// For how many values room is made in advance.
+const AT_FIRST: usize = 32;
+
+/// No more values.
+const CLOSED: u32 = 1;
+/// Somebody waits, or something is set aside.
+const BUSY: u32 = 2;
+
+/// See the head of this file.
+#[repr(C)]
+pub(super) struct State<T> {
+    /// `CLOSED` and `BUSY`: zero when a step need only look at the buffer.
+    flags: u32,
+    pub(super) capacity: usize,
+    buffer: VecDeque<T>,
+    pub(super) receivers: List<Wish>,
+    pub(super) senders: List<Wish>,
+    /// Those who wait for the end.
+    pub(super) watchers: List<Wish>,
+    /// Values that came back, the oldest last, with their tickets.
+    returned: Vec<(u64, T)>,
+    /// How many values have been handed to a waiting receiver.
+    tickets: u64,
+    reserved: usize,
+    promised: usize,
+    /// Reserved values that will not come: who was to send one panicked.
+    broken: usize,
+    /// Somebody waits for a reserved value to come.
+    pub(super) is_awaited: bool,
+}
+
+/// A receiver that a value was found for.
+enum Recipient {
+    /// It is still linked.
+    Plain(*const Node<Wish>),
+    /// It has been chosen, and is to be woken.
+    Case(Option<Wake>),
+}
+
+/// A sender that may send.
+enum Supplier {
+    /// It is still linked, and has its value in its slot.
+    Plain(*const Node<Wish>),
+    /// It has been chosen, and is to be woken.
+    Case(Option<Wake>),
+}
+
+fn first_of(list: &List<Wish>) -> *const Node<Wish> {
+    list.first().map_or(ptr::null(), |node| node)
+}
+
+impl<T> State<T> {
+    pub(super) fn new(capacity: usize) -> Self {
+        Self {
+            flags: if capacity == 0 { BUSY } else { 0 },
+            capacity,
+            buffer: VecDeque::with_capacity(match capacity {
+                UNLIMITED => 0,
+                _ => capacity.min(AT_FIRST),
+            }),
+            receivers: List::new(),
+            senders: List::new(),
+            watchers: List::new(),
+            returned: Vec::new(),
+            tickets: 0,
+            reserved: 0,
+            promised: 0,
+            broken: 0,
+            is_awaited: false,
+        }
+    }
+
+    /// How many values there are.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.buffer.len() + self.returned.len()
+    }
+
+    /// How many values there are, when only the buffer had to be looked at.
+    #[inline]
+    pub(super) fn buffered(&self) -> usize {
+        self.buffer.len()
+    }
+
+    pub(super) fn has_buffer(&self) -> bool {
+        self.capacity != 0
+    }
+
+    #[inline]
+    pub(super) fn is_closed(&self) -> bool {
+        self.flags & CLOSED != 0
+    }
+
+    /// To be called after each step that is not one of the fast ones.
+    pub(super) fn update(&mut self) {
+        let rare = self.reserved | self.promised | self.returned.len();
+        let waiting = self.receivers.len() | self.senders.len();
+        let busy = self.capacity == 0 || rare | waiting != 0;
+        self.flags = self.flags & CLOSED | if busy { BUSY } else { 0 };
+    }
+
+    /// Puts a value into the buffer, if that is all there is to do.
+    #[inline]
+    pub(super) fn send_fast(&mut self, value: T) -> Result<(), T> {
+        if self.flags != 0 || self.buffer.len() >= self.capacity {
+            return Err(value);
+        }
+        self.buffer.push_back(value);
+        Ok(())
+    }
+
+    /// Takes a value out of the buffer, if that is all there is to do.
+    #[inline]
+    pub(super) fn recv_fast(&mut self) -> Option<T> {
+        if self.flags & BUSY != 0 {
+            return None;
+        }
+        self.buffer.pop_front()
+    }
+
+    /// Gives a value to who waits for it, or to the buffer.
+    pub(super) fn send(&mut self, value: T) -> Result<Option<Wake>, TrySendError<T>> {
+        if self.is_closed() {
+            return Err(TrySendError::Closed(value));
+        }
+        let value = match self.deliver(value) {
+            Ok(wake) => return Ok(wake),
+            Err(value) => value,
+        };
+        if !self.has_room() {
+            return Err(TrySendError::Full(value));
+        }
+        self.buffer.push_back(value);
+        Ok(None)
+    }
+
+    /// Takes the oldest value, and lets a sender in.
+    pub(super) fn recv(&mut self) -> Result<(T, Option<Wake>), TryRecvError> {
+        if self.is_available() {
+            if let Some(value) = self.take() {
+                let mut wake = None;
+                self.admit(&mut wake);
+                return Ok((value, wake));
+            }
+        }
+        if self.capacity == 0 {
+            if let Some(Supplier::Plain(node)) = self.find_sender(None) {
+                // SAFETY: it is linked.
+                return Ok(unsafe { self.take_over(node) });
+            }
+        }
+        Err(match self.is_closed() {
+            true => TryRecvError::Closed,
+            false => TryRecvError::Empty,
+        })
+    }
+
+    /// Takes the oldest value; if there is none, lets the receiver wait. The error
+    /// says whom to wake then: in a channel without a buffer, a selection that can
+    /// send now.
+    ///
+    /// # Safety
+    ///
+    /// As for [`List::push`].
+    #[allow(clippy::type_complexity, reason = "it is what it is, and used once")]
+    pub(super) unsafe fn recv_or_join(
+        &mut self,
+        node: &Node<Wish>,
+    ) -> Result<Option<(T, Option<Wake>)>, Option<Wake>> {
+        if !active(Mutant::JoinsBlindly) {
+            match self.recv() {
+                Ok(received) => return Ok(Some(received)),
+                Err(TryRecvError::Closed) => return Ok(None),
+                Err(TryRecvError::Empty) => {}
+            }
+        }
+        let mut woken = None;
+        if self.capacity == 0 {
+            match self.find_sender(Some(Outcome::Slot)) {
+                // SAFETY: it is linked.
+                Some(Supplier::Plain(node)) => return Ok(Some(unsafe { self.take_over(node) })),
+                Some(Supplier::Case(wake)) => {
+                    self.promised += 1;
+                    woken = wake;
+                }
+                None => {}
+            }
+        }
+        // SAFETY: as the caller says.
+        unsafe { self.receivers.push(node) };
+        Err(woken)
+    }
+
+    /// Sends the value in this slot; if that is not possible, lets the sender wait.
+    /// `Err` if it waits, else whom to wake. What is left in the slot was not sent,
+    /// because the channel is closed.
+    ///
+    /// # Safety
+    ///
+    /// As for [`List::push`], and the slot belongs to the node.
+    pub(super) unsafe fn send_or_join(
+        &mut self,
+        node: &Node<Wish>,
+        slot: &mut Option<T>,
+    ) -> Result<Option<Wake>, ()> {
+        if !active(Mutant::JoinsBlindly) {
+            let Some(value) = slot.take() else {
+                return Ok(None);
+            };
+            match self.send(value) {
+                Ok(wake) => return Ok(wake),
+                Err(TrySendError::Closed(value)) => {
+                    *slot = Some(value);
+                    return Ok(None);
+                }
+                Err(TrySendError::Full(value)) => *slot = Some(value),
+            }
+        }
+        // SAFETY: as the caller says.
+        unsafe { self.senders.push(node) };
+        Err(())
+    }
+
+    /// Takes a value back that had been handed out.
+    pub(super) fn put_back(&mut self, value: T, ticket: u64) -> Option<Wake> {
+        match self.find_receiver() {
+            // SAFETY: it is linked.
+            Some(Recipient::Plain(node)) => unsafe { self.hand_over(node, value, ticket) },
+            Some(Recipient::Case(wake)) => {
+                self.return_value(value, ticket);
+                self.reserved += 1;
+                wake
+            }
+            None => {
+                self.return_value(value, ticket);
+                None
+            }
+        }
+    }
+
+    fn return_value(&mut self, value: T, ticket: u64) {
+        let place = self.returned.partition_point(|(other, _)| *other > ticket);
+        self.returned.insert(place, (ticket, value));
+    }
+
+    /// Takes a value out to make room for another, or none if there is room. For
+    /// `force_send`.
+    pub(super) fn make_room(&mut self) -> Option<T> {
+        if self.has_room() || !self.is_available() {
+            return None;
+        }
+        self.take()
+    }
+
+    /// Puts a value into the buffer, room or not.
+    pub(super) fn push(&mut self, value: T) {
+        self.buffer.push_back(value);
+    }
+
+    /// Ends the channel. Chooses those who wait, as many as can be woken at once.
+    pub(super) fn close(&mut self, wakes: &mut Wakes) {
+        self.flags |= CLOSED;
+        if !active(Mutant::CloseForgetsReceivers) {
+            Self::dismiss(&mut self.receivers, wakes);
+        }
+        if !active(Mutant::CloseForgetsSenders) {
+            Self::dismiss(&mut self.senders, wakes);
+        }
+        Self::dismiss(&mut self.watchers, wakes);
+    }
+
+    fn dismiss(list: &mut List<Wish>, wakes: &mut Wakes) {
+        while !wakes.is_full() {
+            let node = first_of(list);
+            if node.is_null() {
+                return;
+            }
+            // SAFETY: it is linked.
+            let wake = match unsafe { (*node).wish.role } {
+                // SAFETY: it is linked.
+                Role::Plain => Some(unsafe { list.choose(node) }),
+                role => {
+                    let outcome = match role {
+                        Role::Observer => Outcome::Ready,
+                        _ => Outcome::Closed,
+                    };
+                    // SAFETY: it is a selection's, and linked.
+                    let wake = unsafe { claim(node, outcome) }.flatten();
+                    // SAFETY: it is linked.
+                    list.remove(unsafe { &*node });
+                    wake
+                }
+            };
+            if let Some(wake) = wake {
+                wakes.push(wake);
+            }
+        }
+    }
+
+    /// All values, to be dropped without the lock.
+    pub(super) fn take_all(&mut self) -> (Vec<(u64, T)>, VecDeque<T>) {
+        (
+            std::mem::take(&mut self.returned),
+            std::mem::take(&mut self.buffer),
+        )
+    }
+
+    /// Whether there is a value that is not set aside.
+    #[inline]
+    fn is_available(&self) -> bool {
+        let reserved = match active(Mutant::SelectKeepsNothing) {
+            true => 0,
+            false => self.reserved,
+        };
+        self.len() > reserved
+    }
+
+    /// Whether there is room that is not promised.
+    #[inline]
+    fn has_room(&self) -> bool {
+        self.len() + self.promised < self.capacity
+    }
+
+    #[inline]
+    fn take(&mut self) -> Option<T> {
+        match self.returned.pop() {
+            Some((_, value)) => Some(value),
+            None => self.buffer.pop_front(),
+        }
+    }
+
+    /// Gives a value to the first who waits for one.
+    fn deliver(&mut self, value: T) -> Result<Option<Wake>, T> {
+        match self.find_receiver() {
+            Some(Recipient::Plain(node)) => {
+                let ticket = self.next_ticket();
+                // SAFETY: it is linked.
+                Ok(unsafe { self.hand_over(node, value, ticket) })
+            }
+            Some(Recipient::Case(wake)) => {
+                self.buffer.push_back(value);
+                self.reserved += 1;
+                Ok(wake)
+            }
+            None => Err(value),
+        }
+    }
+
+    fn next_ticket(&mut self) -> u64 {
+        self.tickets += 1;
+        self.tickets
+    }
+
+    /// Lets the first sender in that waits, if there is room. Whether it did.
+    fn admit(&mut self, wake: &mut Option<Wake>) -> bool {
+        if !self.has_room() || active(Mutant::LetsNobodyIn) {
+            return false;
+        }
+        match self.find_sender(Some(Outcome::Slot)) {
+            Some(Supplier::Plain(node)) => {
+                // SAFETY: it is linked.
+                let (value, woken) = unsafe { self.take_over(node) };
+                self.buffer.push_back(value);
+                *wake = woken;
+            }
+            Some(Supplier::Case(woken)) => {
+                self.promised += 1;
+                *wake = woken;
+            }
+            None => return false,
+        }
+        true
+    }
+
+    /// The first receiver that waits and is not promised a value.
+    fn find_receiver(&mut self) -> Option<Recipient> {
+        let mut promised = match self.capacity {
+            0 => self.promised,
+            _ => 0,
+        };
+        let mut next = first_of(&self.receivers);
+        while !next.is_null() {
+            let node = next;
+            // SAFETY: it is linked, and we hold the lock.
+            let role = unsafe {
+                next = (*node).next();
+                (*node).wish.role
+            };
+            if role == Role::Plain {
+                if promised == 0 {
+                    return Some(Recipient::Plain(node));
+                }
+                promised -= 1;
+                continue;
+            }
+            // SAFETY: it is a selection's, and linked.
+            let chosen = unsafe { Self::choose_case(&mut self.receivers, node, Outcome::Reserved) };
+            if let Some(wake) = chosen {
+                return Some(Recipient::Case(wake));
+            }
+        }
+        None
+    }
+
+    /// The first sender that waits. A selection is told `outcome`; without one, a
+    /// selection stands in the way of those behind it.
+    fn find_sender(&mut self, outcome: Option<Outcome>) -> Option<Supplier> {
+        let mut next = first_of(&self.senders);
+        while !next.is_null() {
+            let node = next;
+            // SAFETY: it is linked, and we hold the lock.
+            let role = unsafe {
+                next = (*node).next();
+                (*node).wish.role
+            };
+            if role == Role::Plain {
+                return Some(Supplier::Plain(node));
+            }
+            // SAFETY: it is a selection's, and linked.
+            if outcome.is_none() && role == Role::Case && unsafe { selection_of(node) }.is_open() {
+                return None;
+            }
+            let outcome = outcome.unwrap_or(Outcome::Ready);
+            // SAFETY: it is a selection's, and linked.
+            let chosen = unsafe { Self::choose_case(&mut self.senders, node, outcome) };
+            if let Some(wake) = chosen {
+                return Some(Supplier::Case(wake));
+            }
+        }
+        None
+    }
+
+    /// Takes a selection's node out. `None` if it has another case, or only
+    /// observes; an observer is told at once, by a system call and nobody's code.
+    ///
+    /// # Safety
+    ///
+    /// The node is a selection's, and linked in this list.
+    unsafe fn choose_case(
+        list: &mut List<Wish>,
+        node: *const Node<Wish>,
+        outcome: Outcome,
+    ) -> Option<Option<Wake>> {
+        // SAFETY: as the caller says; it is linked until the end of this.
+        let node = unsafe { &*node };
+        let observes = node.wish.role == Role::Observer;
+        let outcome = if observes { Outcome::Ready } else { outcome };
+        // SAFETY: as above.
+        let chosen = unsafe { claim(node, outcome) };
+        list.remove(node);
+        match chosen {
+            Some(wake) if observes => {
+                if let Some(wake) = wake {
+                    wake.wake();
+                }
+                None
+            }
+            chosen => chosen,
+        }
+    }
+
+    /// Puts a value into a receiver's slot, and chooses it.
+    ///
+    /// # Safety
+    ///
+    /// The node is linked among the receivers, and waits for itself.
+    unsafe fn hand_over(&mut self, node: *const Node<Wish>, value: T, ticket: u64) -> Option<Wake> {
+        // SAFETY: it is alive while it is linked.
+        let wish = unsafe { &(*node).wish };
+        // SAFETY: the slot of a waiting receiver is an empty `Option<T>`, and is
+        // ours while the node is linked.
+        unsafe { wish.slot.get().cast::<Option<T>>().write(Some(value)) };
+        wish.ticket.set(ticket);
+        let spins = wish.spins.get();
+        // SAFETY: it is linked.
+        let wake = unsafe { self.receivers.choose(node) };
+        (!spins).then_some(wake)
+    }
+
+    /// Takes the value out of a sender's slot, and chooses it.
+    ///
+    /// # Safety
+    ///
+    /// The node is linked among the senders, and waits for itself.
+    unsafe fn take_over(&mut self, node: *const Node<Wish>) -> (T, Option<Wake>) {
+        // SAFETY: it is alive while it is linked.
+        let wish = unsafe { &(*node).wish };
+        // SAFETY: the slot of a waiting sender is an `Option<T>` with a value in
+        // it, and is ours while the node is linked.
+        let value = unsafe {
+            (*wish.slot.get().cast::<Option<T>>())
+                .take()
+                .unwrap_unchecked()
+        };
+        let spins = wish.spins.get();
+        // SAFETY: it is linked.
+        let wake = unsafe { self.senders.choose(node) };
+        (value, (!spins).then_some(wake))
+    }
+}
+
+/// The steps of selections.
+impl<T> State<T> {
+    /// Chooses to receive, if that is possible now.
+    pub(super) fn select_recv(&mut self, wakes: &mut Wakes) -> Option<Outcome> {
+        if self.is_available() {
+            self.reserved += 1;
+            return Some(Outcome::Reserved);
+        }
+        if self.capacity == 0 {
+            let wake = match self.find_sender(Some(Outcome::Paired)) {
+                Some(Supplier::Plain(node)) => {
+                    // SAFETY: it is linked.
+                    let (value, wake) = unsafe { self.take_over(node) };
+                    self.buffer.push_back(value);
+                    Some(wake)
+                }
+                Some(Supplier::Case(wake)) => Some(wake),
+                None => None,
+            };
+            if let Some(wake) = wake {
+                self.reserved += 1;
+                wake.into_iter().for_each(|wake| wakes.push(wake));
+                return Some(Outcome::Reserved);
+            }
+        }
+        self.is_closed().then_some(Outcome::Closed)
+    }
+
+    /// Chooses to send, if that is possible now.
+    pub(super) fn select_send(&mut self, wakes: &mut Wakes) -> Option<Outcome> {
+        if self.is_closed() {
+            return Some(Outcome::Closed);
+        }
+        if self.capacity == 0 {
+            return match self.find_receiver()? {
+                Recipient::Plain(_) => {
+                    self.promised += 1;
+                    Some(Outcome::Slot)
+                }
+                Recipient::Case(wake) => {
+                    self.reserved += 1;
+                    wake.into_iter().for_each(|wake| wakes.push(wake));
+                    Some(Outcome::Paired)
+                }
+            };
+        }
+        self.has_room().then(|| {
+            self.promised += 1;
+            Outcome::Slot
+        })
+    }
+
+    /// Uses the right to receive. `None` if the value is not there yet.
+    pub(super) fn finish_recv(&mut self, wakes: &mut Wakes) -> Option<Option<T>> {
+        let value = match self.take() {
+            Some(value) => Some(value),
+            None if self.broken > 0 => {
+                self.broken -= 1;
+                None
+            }
+            None => {
+                self.is_awaited = true;
+                return None;
+            }
+        };
+        self.reserved -= 1;
+        self.settle(wakes);
+        Some(value)
+    }
+
+    /// Uses the right to send. An error if the channel was closed in between,
+    /// unless a receiver relies on it.
+    pub(super) fn finish_send(
+        &mut self,
+        outcome: Outcome,
+        value: T,
+        wakes: &mut Wakes,
+    ) -> Result<(), T> {
+        if outcome == Outcome::Paired {
+            self.buffer.push_back(value);
+        } else {
+            self.promised -= 1;
+            if self.is_closed() {
+                return Err(value);
+            }
+            match self.deliver(value) {
+                Ok(wake) => wake.into_iter().for_each(|wake| wakes.push(wake)),
+                Err(value) => self.buffer.push_back(value),
+            }
+        }
+        self.settle(wakes);
+        Ok(())
+    }
+
+    /// Gives a right back that was not used.
+    pub(super) fn abandon(&mut self, outcome: Outcome, wakes: &mut Wakes) {
+        match outcome {
+            Outcome::Slot => self.promised -= 1,
+            Outcome::Paired => self.broken += 1,
+            Outcome::Reserved => self.reserved -= 1,
+            Outcome::Closed | Outcome::Ready => return,
+        }
+        self.settle(wakes);
+    }
+
+    /// Whether one more could receive. Cases of `but` do not count as senders.
+    pub(super) fn may_recv(&self, but: *const Selection) -> bool {
+        self.is_available()
+            || self.is_closed()
+            || self.capacity == 0 && self.senders.iter().any(|node| Self::counts(node, but))
+    }
+
+    /// Whether one more could send. Cases of `but` do not count as receivers.
+    pub(super) fn may_send(&self, but: *const Selection) -> bool {
+        if self.is_closed() || self.capacity != 0 {
+            return self.is_closed() || self.has_room();
+        }
+        let (mut plain, mut cases) = (0, 0);
+        for node in self.receivers.iter().filter(|node| Self::counts(node, but)) {
+            match node.wish.role {
+                Role::Plain => plain += 1,
+                _ => cases += 1,
+            }
+        }
+        plain > self.promised || cases > 0
+    }
+
+    fn counts(node: &Node<Wish>, but: *const Selection) -> bool {
+        match node.wish.role {
+            Role::Plain => true,
+            // SAFETY: it is a selection's, and linked.
+            Role::Case => !node.wish.is_of(but) && unsafe { selection_of(node) }.is_open(),
+            Role::Observer => false,
+        }
+    }
+
+    /// Tells those who observe a list that somebody waits on the other side.
+    pub(super) fn tell_observers(list: &mut List<Wish>, but: *const Selection) {
+        let mut next = first_of(list);
+        while !next.is_null() {
+            // SAFETY: it is linked, and we hold the lock.
+            let node = unsafe { &*next };
+            // SAFETY: as above.
+            next = unsafe { node.next() };
+            if node.wish.role == Role::Observer && !node.wish.is_of(but) {
+                // SAFETY: it is a selection's, and linked.
+                unsafe { Self::choose_case(list, node, Outcome::Ready) };
+            }
+        }
+    }
+
+    /// Restores what holds between two steps, after one with more than one effect.
+    fn settle(&mut self, wakes: &mut Wakes) {
+        let mut wake = None;
+        while !wakes.is_full()
+            && (self.feed(&mut wake) || self.admit(&mut wake) || self.pair(&mut wake))
+        {
+            wake.take().into_iter().for_each(|wake| wakes.push(wake));
+        }
+    }
+
+    /// Gives a value from the buffer to a receiver that waits.
+    fn feed(&mut self, wake: &mut Option<Wake>) -> bool {
+        if !self.is_available() {
+            return false;
+        }
+        match self.find_receiver() {
+            Some(Recipient::Plain(node)) => {
+                let ticket = self.next_ticket();
+                if let Some(value) = self.take() {
+                    // SAFETY: it is linked.
+                    *wake = unsafe { self.hand_over(node, value, ticket) };
+                }
+            }
+            Some(Recipient::Case(woken)) => {
+                self.reserved += 1;
+                *wake = woken;
+            }
+            None => return false,
+        }
+        true
+    }
+
+    /// Without a buffer: lets a waiting sender serve a receiver that waits.
+    fn pair(&mut self, wake: &mut Option<Wake>) -> bool {
+        let plain = |node: &&Node<Wish>| node.wish.role == Role::Plain;
+        if self.capacity != 0 || self.receivers.iter().filter(plain).count() <= self.promised {
+            return false;
+        }
+        match self.find_sender(Some(Outcome::Slot)) {
+            Some(Supplier::Plain(node)) => {
+                // SAFETY: it is linked. The value goes through the buffer, from
+                // where `feed` takes it in the next round.
+                let (value, woken) = unsafe { self.take_over(node) };
+                self.buffer.push_back(value);
+                *wake = woken;
+            }
+            Some(Supplier::Case(woken)) => {
+                self.promised += 1;
+                *wake = woken;
+            }
+            None => return false,
+        }
+        true
+    }
+
+    /// Whether a receiver that waits for itself has been promised a value, by one
+    /// who is about to send it.
+    pub(super) fn is_promised(&self) -> bool {
+        let plain = |node: &&Node<Wish>| node.wish.role == Role::Plain;
+        self.capacity == 0
+            && self.promised > 0
+            && self.receivers.iter().filter(plain).count() <= self.promised
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{State, UNLIMITED};
+
+    #[test]
+    fn little_room_is_made_in_advance() {
+        assert_eq!(State::<u64>::new(UNLIMITED).buffer.capacity(), 0);
+        assert!(State::<u64>::new(1_000_000).buffer.capacity() < 100);
+    }
+
+    #[test]
+    fn what_comes_back_keeps_its_order() {
+        let mut state = State::new(UNLIMITED);
+        state.push(4);
+        for value in [2, 1, 3] {
+            assert!(state.put_back(value, value).is_none());
+        }
+        let order: Vec<_> = std::iter::from_fn(|| state.take()).collect();
+        assert_eq!(order, [1, 2, 3, 4]);
+    }
+}

@@ -1,0 +1,489 @@
+//! One who waits in a channel: a task or a thread, to send or to receive.
+//!
+//! A future *is* a waiter, and a thread keeps one on its stack. It has a node for
+//! the channel's list and a slot for the value. While the node is linked, both
+//! belong to the holder of the channel's lock; who finds the node signalled has
+//! them back.
+//!
+//! A thread spins before it sleeps. With a buffer it looks at the number of values
+//! meanwhile and is in no list, so whoever is on the other side can do many steps
+//! before this one interferes. Without a buffer it has to be found: it is in the
+//! list and looks at its signal. The list says so (`spins`), and whoever chooses it
+//! makes no system call. Before it goes to sleep it says that under the lock.
+
+use std::cell::{Cell, UnsafeCell};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use blitz_sync::internals::deadline::{is_past, now};
+use blitz_sync::internals::{List, Node, Spin, Wake};
+
+use super::channel::Channel;
+use super::error::{
+    RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError,
+};
+use super::mutant::{Mutant, active};
+use super::state::State;
+use super::wish::Wish;
+
+/// How long a thread whose time is up, but to whom a value is promised, waits for
+/// it before it asks again whether it still is.
+const FOR_A_PROMISE: Duration = Duration::from_millis(1);
+
+/// See the head of this file.
+pub(super) struct Waiter<T> {
+    node: Node<Wish>,
+    slot: UnsafeCell<Option<T>>,
+    stage: Cell<Stage>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// It has not been polled, or begins anew.
+    Fresh,
+    /// It has been linked, and has not taken notice of being chosen.
+    Waiting,
+    /// It has its result.
+    Done,
+}
+
+// SAFETY: values go from one thread to another, if they may. What is shared while
+// the node is linked is used under the channel's lock.
+unsafe impl<T: Send> Send for Waiter<T> {}
+// SAFETY: all use takes a future that is borrowed exclusively, or one on the stack
+// of the thread that uses it; a shared reference from elsewhere gives access to
+// nothing.
+unsafe impl<T: Send> Sync for Waiter<T> {}
+
+/// The list of those who wait to receive.
+fn receivers<T>(state: &mut State<T>) -> &mut List<Wish> {
+    &mut state.receivers
+}
+
+/// The list of those who wait to send.
+fn senders<T>(state: &mut State<T>) -> &mut List<Wish> {
+    &mut state.senders
+}
+
+/// The list of those who wait for the end.
+fn watchers<T>(state: &mut State<T>) -> &mut List<Wish> {
+    &mut state.watchers
+}
+
+fn wake(wake: Option<Wake>) {
+    if let Some(wake) = wake {
+        wake.wake();
+    }
+}
+
+impl<T> Waiter<T> {
+    /// To receive, or, with a value, to send.
+    pub(super) fn new(value: Option<T>) -> Self {
+        Self {
+            node: Node::new(Wish::plain()),
+            slot: UnsafeCell::new(value),
+            stage: Cell::new(Stage::Fresh),
+        }
+    }
+
+    /// Begins anew: to receive, or, with a value, to send.
+    #[cfg(any(feature = "sink", feature = "stream"))]
+    pub(super) fn restart(&self, value: Option<T>) {
+        debug_assert!(self.stage.get() == Stage::Done);
+        // SAFETY: it is not linked, and the slot is empty.
+        unsafe { *self.slot.get() = value };
+        self.stage.set(Stage::Fresh);
+    }
+
+    /// Whether it may have been given something that nobody took notice of.
+    #[cfg(feature = "stream")]
+    pub(super) fn is_waiting(&self) -> bool {
+        self.stage.get() == Stage::Waiting
+    }
+
+    /// Whether there is nothing to wait for any more.
+    #[cfg(feature = "sink")]
+    pub(super) fn is_done(&self) -> bool {
+        self.stage.get() == Stage::Done
+    }
+
+    /// The value, while the node is not linked.
+    fn take(&self) -> Option<T> {
+        // SAFETY: the slot is ours while the node is not linked.
+        unsafe { (*self.slot.get()).take() }
+    }
+
+    /// Prepares the node for being linked.
+    fn prepare(&self, spins: bool) {
+        self.node.wish.slot.set(self.slot.get().cast());
+        self.node.wish.spins.set(spins);
+    }
+
+    fn finish(&self) {
+        self.stage.set(Stage::Done);
+    }
+}
+
+/// Tasks that receive.
+impl<T> Channel<T> {
+    pub(super) fn poll_recv(
+        &self,
+        waiter: &Waiter<T>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<T, RecvError>> {
+        match waiter.stage.get() {
+            Stage::Fresh => {
+                if self.looks_receivable() || !self.has_buffer() {
+                    match self.receive() {
+                        Err(TryRecvError::Empty) => {}
+                        received => {
+                            waiter.finish();
+                            return Poll::Ready(received.map_err(|_| RecvError));
+                        }
+                    }
+                }
+                self.begin_recv(waiter, context)
+            }
+            Stage::Waiting => {
+                if self.still_waits(&waiter.node, context.waker(), receivers) {
+                    return Poll::Pending;
+                }
+                waiter.finish();
+                Poll::Ready(waiter.take().ok_or(RecvError))
+            }
+            Stage::Done => panic!("`Recv` polled after completion"),
+        }
+    }
+
+    fn begin_recv(
+        &self,
+        waiter: &Waiter<T>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<T, RecvError>> {
+        // SAFETY: it is not linked, and ours.
+        unsafe { waiter.node.arm(context.waker()) };
+        waiter.prepare(false);
+        // SAFETY: the future is pinned, and takes the node out when it is dropped.
+        match self.locked(|state| unsafe { state.recv_or_join(&waiter.node) }) {
+            Ok(received) => {
+                waiter.finish();
+                Poll::Ready(self.received(received))
+            }
+            Err(woken) => {
+                waiter.stage.set(Stage::Waiting);
+                wake(woken);
+                Poll::Pending
+            }
+        }
+    }
+
+    fn received(&self, received: Option<(T, Option<Wake>)>) -> Result<T, RecvError> {
+        let (value, woken) = received.ok_or(RecvError)?;
+        wake(woken);
+        Ok(value)
+    }
+
+    /// The future is dropped. A value that it was given goes to somebody else.
+    pub(super) fn cancel_recv(&self, waiter: &Waiter<T>) {
+        if waiter.stage.get() == Stage::Waiting {
+            self.leave_receivers(waiter);
+        }
+    }
+
+    #[cold]
+    fn leave_receivers(&self, waiter: &Waiter<T>) {
+        waiter.stage.set(Stage::Done);
+        if self.leave(&waiter.node, receivers) {
+            return;
+        }
+        if let Some(value) = waiter.take() {
+            if active(Mutant::ForgetsHandedValue) {
+                return;
+            }
+            let ticket = waiter.node.wish.ticket.get();
+            wake(self.locked(|state| state.put_back(value, ticket)));
+        }
+    }
+
+    fn leave(&self, node: &Node<Wish>, list: fn(&mut State<T>) -> &mut List<Wish>) -> bool {
+        !node.is_signalled() && self.locked(|state| list(state).remove(node))
+    }
+}
+
+/// Tasks that send.
+impl<T> Channel<T> {
+    pub(super) fn poll_send(
+        &self,
+        waiter: &Waiter<T>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), SendError<T>>> {
+        match waiter.stage.get() {
+            Stage::Fresh => {
+                if self.looks_sendable() {
+                    if let Some(value) = waiter.take() {
+                        match self.try_send(value) {
+                            Err(TrySendError::Full(value)) => {
+                                // SAFETY: it is not linked.
+                                unsafe { *waiter.slot.get() = Some(value) };
+                            }
+                            sent => {
+                                waiter.finish();
+                                return Poll::Ready(sent.map_err(|e| SendError(e.into_inner())));
+                            }
+                        }
+                    }
+                }
+                self.begin_send(waiter, context)
+            }
+            Stage::Waiting => {
+                if self.still_waits(&waiter.node, context.waker(), senders) {
+                    return Poll::Pending;
+                }
+                Poll::Ready(Self::sent(waiter))
+            }
+            Stage::Done => panic!("`Send` polled after completion"),
+        }
+    }
+
+    fn begin_send(
+        &self,
+        waiter: &Waiter<T>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), SendError<T>>> {
+        // SAFETY: it is not linked, and ours.
+        unsafe { waiter.node.arm(context.waker()) };
+        waiter.prepare(false);
+        // SAFETY: the future is pinned, and takes the node out when it is dropped;
+        // the slot is ours until the node is linked.
+        match self
+            .locked(|state| unsafe { state.send_or_join(&waiter.node, &mut *waiter.slot.get()) })
+        {
+            Ok(woken) => {
+                let sent = Self::sent(waiter);
+                wake(woken);
+                Poll::Ready(sent)
+            }
+            Err(()) => {
+                waiter.stage.set(Stage::Waiting);
+                Poll::Pending
+            }
+        }
+    }
+
+    /// A value that is still there was not sent.
+    fn sent(waiter: &Waiter<T>) -> Result<(), SendError<T>> {
+        waiter.finish();
+        match waiter.take() {
+            None => Ok(()),
+            Some(value) => Err(SendError(value)),
+        }
+    }
+
+    /// The future is dropped.
+    pub(super) fn cancel_send(&self, waiter: &Waiter<T>) {
+        if waiter.stage.get() == Stage::Waiting {
+            waiter.stage.set(Stage::Done);
+            self.leave(&waiter.node, senders);
+        }
+    }
+}
+
+/// Those who wait for the end.
+impl<T> Channel<T> {
+    pub(super) fn poll_closed(&self, waiter: &Waiter<T>, context: &mut Context<'_>) -> Poll<()> {
+        if self.is_closed() {
+            return Poll::Ready(());
+        }
+        if waiter.stage.get() == Stage::Waiting {
+            return match self.still_waits(&waiter.node, context.waker(), watchers) {
+                true => Poll::Pending,
+                false => Poll::Ready(()),
+            };
+        }
+        // SAFETY: it is not linked, and ours.
+        unsafe { waiter.node.arm(context.waker()) };
+        match self.join_watchers(waiter) {
+            true => Poll::Pending,
+            false => Poll::Ready(()),
+        }
+    }
+
+    fn join_watchers(&self, waiter: &Waiter<T>) -> bool {
+        let joined = self.locked(|state| {
+            let open = !state.is_closed();
+            if open {
+                // SAFETY: the future is pinned, or the waiter is on the stack, and
+                // the node is taken out before it goes.
+                unsafe { state.watchers.push(&waiter.node) };
+            }
+            open
+        });
+        if joined {
+            waiter.stage.set(Stage::Waiting);
+        }
+        joined
+    }
+
+    pub(super) fn closed_blocking(&self) {
+        let waiter = Waiter::new(None);
+        if self.join_watchers(&waiter) {
+            waiter.node.sleep(None);
+        }
+    }
+
+    pub(super) fn cancel_closed(&self, waiter: &Waiter<T>) {
+        if waiter.stage.get() == Stage::Waiting {
+            self.leave(&waiter.node, watchers);
+        }
+    }
+}
+
+/// Threads.
+impl<T> Channel<T> {
+    /// Receives; waits until `deadline` if need be.
+    #[inline]
+    pub(super) fn recv_until(&self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
+        match self.receive() {
+            Ok(value) => Ok(value),
+            Err(TryRecvError::Closed) => Err(RecvTimeoutError::Closed),
+            Err(TryRecvError::Empty) => self.recv_slow_until(deadline),
+        }
+    }
+
+    #[cold]
+    fn recv_slow_until(&self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
+        if is_past(deadline) {
+            return self.recv_too_late();
+        }
+        if self.has_buffer() {
+            let mut spin = Spin::new();
+            while spin.turn() {
+                if self.looks_receivable() {
+                    match self.receive() {
+                        Ok(value) => return Ok(value),
+                        Err(TryRecvError::Closed) => return Err(RecvTimeoutError::Closed),
+                        Err(TryRecvError::Empty) => {}
+                    }
+                }
+            }
+        }
+        let waiter = Waiter::new(None);
+        waiter.prepare(!self.has_buffer());
+        // SAFETY: the waiter stays here until its node is taken out.
+        match self.locked(|state| unsafe { state.recv_or_join(&waiter.node) }) {
+            Ok(received) => return self.received(received).map_err(RecvTimeoutError::from),
+            Err(woken) => wake(woken),
+        }
+        if !self.has_buffer() {
+            self.spin_in(&waiter.node, receivers);
+        }
+        self.sleep_to_recv(&waiter, deadline)
+    }
+
+    /// One last look, also at selections.
+    fn recv_too_late(&self) -> Result<T, RecvTimeoutError> {
+        self.try_recv().map_err(|error| match error {
+            TryRecvError::Empty => RecvTimeoutError::Timeout,
+            TryRecvError::Closed => RecvTimeoutError::Closed,
+        })
+    }
+
+    fn sleep_to_recv(
+        &self,
+        waiter: &Waiter<T>,
+        mut deadline: Option<Instant>,
+    ) -> Result<T, RecvTimeoutError> {
+        while !waiter.node.sleep(deadline) {
+            // Who leaves although a value is promised to him would let it be sent
+            // to nobody.
+            let (promised, left) = self.locked(|state| {
+                let promised = state.is_promised() && state.receivers.holds(&waiter.node);
+                (promised, !promised && state.receivers.remove(&waiter.node))
+            });
+            match (promised, left) {
+                (true, _) => deadline = Some(now() + FOR_A_PROMISE),
+                (_, true) => return Err(RecvTimeoutError::Timeout),
+                _ => break,
+            }
+        }
+        waiter.take().ok_or(RecvTimeoutError::Closed)
+    }
+
+    /// Sends; waits until `deadline` if need be.
+    #[inline]
+    pub(super) fn send_until(
+        &self,
+        value: T,
+        deadline: Option<Instant>,
+    ) -> Result<(), SendTimeoutError<T>> {
+        match self.try_send(value) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Closed(value)) => Err(SendTimeoutError::Closed(value)),
+            Err(TrySendError::Full(value)) => self.send_slow_until(value, deadline),
+        }
+    }
+
+    #[cold]
+    fn send_slow_until(
+        &self,
+        mut value: T,
+        deadline: Option<Instant>,
+    ) -> Result<(), SendTimeoutError<T>> {
+        if is_past(deadline) {
+            return Err(SendTimeoutError::Timeout(value));
+        }
+        if self.has_buffer() {
+            let mut spin = Spin::new();
+            while spin.turn() {
+                if self.looks_sendable() {
+                    match self.try_send(value) {
+                        Ok(()) => return Ok(()),
+                        Err(TrySendError::Full(full)) => value = full,
+                        Err(TrySendError::Closed(value)) => {
+                            return Err(SendTimeoutError::Closed(value));
+                        }
+                    }
+                }
+            }
+        }
+        let waiter = Waiter::new(Some(value));
+        waiter.prepare(!self.has_buffer());
+        // SAFETY: the waiter stays here until its node is taken out; the slot is
+        // ours until the node is linked.
+        match self
+            .locked(|state| unsafe { state.send_or_join(&waiter.node, &mut *waiter.slot.get()) })
+        {
+            Ok(woken) => wake(woken),
+            Err(()) => {
+                if !self.has_buffer() {
+                    self.spin_in(&waiter.node, senders);
+                }
+                if !waiter.node.sleep(deadline) && self.leave(&waiter.node, senders) {
+                    return match waiter.take() {
+                        Some(value) => Err(SendTimeoutError::Timeout(value)),
+                        None => Ok(()),
+                    };
+                }
+            }
+        }
+        Self::sent(&waiter).map_err(SendTimeoutError::from)
+    }
+
+    /// Looks at the signal for a while, then says that the thread sleeps.
+    fn spin_in(&self, node: &Node<Wish>, list: fn(&mut State<T>) -> &mut List<Wish>) {
+        let mut spin = Spin::new();
+        while spin.turn() {
+            if node.is_signalled() {
+                return;
+            }
+        }
+        if active(Mutant::SleepsSilently) {
+            return;
+        }
+        self.locked(|state| {
+            if list(state).holds(node) {
+                node.wish.spins.set(false);
+            }
+        });
+    }
+}

@@ -1,0 +1,196 @@
+//! What a waiter in one of a channel's lists wants, and how it is chosen when it
+//! waits in several lists at once.
+
+use std::cell::Cell;
+use std::ptr;
+use std::time::Instant;
+
+use blitz_futex::atomic::{AtomicU32, Ordering};
+use blitz_futex::{WaitResult, wait_until};
+use blitz_sync::internals::{Node, Spin, Wake};
+
+use super::mutant::{Mutant, active};
+
+/// See the head of this file. Used by the holder of the channel's lock while the
+/// node is linked, and by the waiter while it is not.
+pub(super) struct Wish {
+    /// The waiter's `Option<T>`: a value is put into it, or taken out of it.
+    /// Unused by a selection.
+    pub(super) slot: Cell<*mut ()>,
+    /// The thread is awake, and looks at the node: no need to wake it.
+    pub(super) spins: Cell<bool>,
+    /// The how manieth value to be handed over this one was.
+    pub(super) ticket: Cell<u64>,
+    pub(super) role: Role,
+    /// The selection that this node is a case of, and which case.
+    selection: *const Selection,
+    case: u32,
+}
+
+/// For whom a node waits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// For itself: a future, or a thread.
+    Plain,
+    /// For a selection, as one of several.
+    Case,
+    /// For a selection that only wants to know when something can be done.
+    Observer,
+}
+
+// SAFETY: the pointers are used under the lock of the channel, or by the waiter,
+// whose values may go to other threads if the channel may.
+unsafe impl Send for Wish {}
+
+impl Wish {
+    /// Of one who waits for himself.
+    pub(super) fn plain() -> Self {
+        Self::new(Role::Plain, ptr::null(), 0)
+    }
+
+    /// Of a selection. It outlives the node's stay in the list.
+    pub(super) fn case(role: Role, selection: *const Selection, case: u32) -> Self {
+        Self::new(role, selection, case)
+    }
+
+    fn new(role: Role, selection: *const Selection, case: u32) -> Self {
+        Self {
+            slot: Cell::new(ptr::null_mut()),
+            spins: Cell::new(false),
+            ticket: Cell::new(0),
+            role,
+            selection,
+            case,
+        }
+    }
+
+    /// Whether this node belongs to that selection.
+    pub(super) fn is_of(&self, selection: *const Selection) -> bool {
+        self.role != Role::Plain && ptr::eq(self.selection, selection)
+    }
+}
+
+/// The node of a selection that waits, as the holder of the lock sees it.
+///
+/// # Safety
+///
+/// The node is linked, and is that of a selection.
+pub(super) unsafe fn selection_of<'a>(node: *const Node<Wish>) -> &'a Selection {
+    // SAFETY: a selection outlives its linked nodes.
+    unsafe { &*(*node).wish.selection }
+}
+
+/// Lets the selection of this node have its case. `None` if it has another one
+/// already, or has given up. Then whom to wake, if it sleeps.
+///
+/// # Safety
+///
+/// The node is linked, and is that of a selection, which may be gone when the
+/// node is unlinked and the lock is released.
+pub(super) unsafe fn claim(node: *const Node<Wish>, outcome: Outcome) -> Option<Option<Wake>> {
+    // SAFETY: as the caller says.
+    let (selection, case) = unsafe { (selection_of(node), (*node).wish.case) };
+    selection.claim(case, outcome)
+}
+
+/// The thread looks at the word.
+const AWAKE: u32 = 0;
+/// The thread sleeps on the word.
+const ASLEEP: u32 = 1;
+/// The thread has given up.
+const ABORTED: u32 = 2;
+/// Above the outcome, the number of the case plus one.
+const CASE_SHIFT: u32 = 3;
+
+/// What has become of a case.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub(super) enum Outcome {
+    /// It may send one value, which goes where any other would.
+    Slot,
+    /// It may send one value, which is awaited by who was told `Reserved`.
+    Paired,
+    /// One value is set aside for it, now or soon.
+    Reserved,
+    /// The channel is closed.
+    Closed,
+    /// Something can be done.
+    Ready,
+}
+
+/// Which of several cases a thread gets: one word, which is decided once.
+pub(super) struct Selection {
+    word: AtomicU32,
+}
+
+impl Selection {
+    pub(super) fn new() -> Self {
+        Self {
+            word: AtomicU32::new(AWAKE),
+        }
+    }
+
+    fn claim(&self, case: u32, outcome: Outcome) -> Option<Option<Wake>> {
+        let decided = (case + 1) << CASE_SHIFT | outcome as u32;
+        let mut word = self.word.load(Ordering::Relaxed);
+        loop {
+            if word > ASLEEP && !active(Mutant::SelectTakenTwice) {
+                return None;
+            }
+            match self.exchange(word, decided) {
+                Ok(_) => break,
+                Err(now) => word = now,
+            }
+        }
+        Some((word == ASLEEP).then_some(Wake::Thread(&raw const self.word)))
+    }
+
+    fn exchange(&self, from: u32, to: u32) -> Result<u32, u32> {
+        self.word
+            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
+    }
+
+    /// Whether it can still be given a case.
+    pub(super) fn is_open(&self) -> bool {
+        self.word.load(Ordering::Relaxed) <= ASLEEP
+    }
+
+    /// Waits until a case is decided. `false` if the deadline comes first; it may
+    /// be decided all the same.
+    pub(super) fn wait(&self, deadline: Option<Instant>) -> bool {
+        let mut spin = Spin::new();
+        while spin.turn() {
+            if self.word.load(Ordering::Relaxed) != AWAKE {
+                return true;
+            }
+        }
+        if self.exchange(AWAKE, ASLEEP).is_err() {
+            return true;
+        }
+        while self.word.load(Ordering::Relaxed) == ASLEEP {
+            if wait_until(&self.word, ASLEEP, deadline) == WaitResult::TimedOut {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Gives up, unless a case is decided: that is returned.
+    pub(super) fn abort(&self) -> Option<(usize, Outcome)> {
+        let mut word = self.word.load(Ordering::Acquire);
+        while word <= ASLEEP {
+            match self.exchange(word, ABORTED) {
+                Ok(_) => return None,
+                Err(now) => word = now,
+            }
+        }
+        let outcome = match word & ((1 << CASE_SHIFT) - 1) {
+            0 => Outcome::Slot,
+            1 => Outcome::Paired,
+            2 => Outcome::Reserved,
+            3 => Outcome::Closed,
+            _ => Outcome::Ready,
+        };
+        Some(((word >> CASE_SHIFT) as usize - 1, outcome))
+    }
+}
