@@ -2,8 +2,6 @@
 
 pub mod broadcast;
 pub mod mpmc;
-pub mod mpsc;
 pub mod oneshot;
 #[cfg(not(loom))]
 mod recycle;
-pub mod watch;
