@@ -1,0 +1,26 @@
+//! A cell without a lock, which the model checker watches.
+
+#[cfg(not(loom))]
+pub struct Watched<T>(std::cell::UnsafeCell<T>);
+
+#[cfg(not(loom))]
+impl<T> Watched<T> {
+    pub const fn new(value: T) -> Self {
+        Self(std::cell::UnsafeCell::new(value))
+    }
+
+    /// Gives a pointer that may be read.
+    #[inline(always)]
+    pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        f(self.0.get())
+    }
+
+    /// Gives a pointer that may be written.
+    #[inline(always)]
+    pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        f(self.0.get())
+    }
+}
+
+#[cfg(loom)]
+pub use loom::cell::UnsafeCell as Watched;

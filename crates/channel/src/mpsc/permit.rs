@@ -1,0 +1,184 @@
+//! `Permit`, `PermitIterator` and `OwnedPermit`: room that is kept.
+
+use std::fmt;
+use std::iter::FusedIterator;
+use std::mem;
+
+use super::mutant::model_failed;
+use super::sender::Sender;
+use super::tx::Tx;
+
+/// Room for one value, kept by [`Sender::reserve`] or [`Sender::try_reserve`].
+/// Dropped without being used, it gives the room back.
+pub struct Permit<'a, T> {
+    tx: &'a Tx<T>,
+}
+
+impl<'a, T> Permit<'a, T> {
+    /// For a permit that has been taken.
+    pub(super) fn new(tx: &'a Tx<T>) -> Self {
+        Self { tx }
+    }
+
+    /// Sends a value into the room that was kept. It never waits. If the receiver
+    /// is gone, the value is dropped with the channel.
+    ///
+    /// ```
+    /// use blitz_channel::mpsc;
+    ///
+    /// let (tx, mut rx) = mpsc::channel(1);
+    /// let permit = tx.try_reserve().unwrap();
+    /// permit.send(7);
+    /// assert_eq!(rx.try_recv(), Ok(7));
+    /// ```
+    pub fn send(self, value: T) {
+        let chan = self.tx.chan();
+        mem::forget(self);
+        chan.send_permitted(value);
+    }
+}
+
+impl<T> Drop for Permit<'_, T> {
+    fn drop(&mut self) {
+        if !model_failed() {
+            self.tx.chan().give_back(1);
+        }
+    }
+}
+
+impl<T> fmt::Debug for Permit<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Permit").field("chan", self.tx).finish()
+    }
+}
+
+/// Room for several values, kept by [`Sender::reserve_many`] or
+/// [`Sender::try_reserve_many`]: one [`Permit`] after the other. What is left when
+/// it is dropped is given back.
+pub struct PermitIterator<'a, T> {
+    tx: &'a Tx<T>,
+    n: usize,
+}
+
+impl<'a, T> PermitIterator<'a, T> {
+    /// For permits that have been taken.
+    pub(super) fn new(tx: &'a Tx<T>, n: usize) -> Self {
+        Self { tx, n }
+    }
+}
+
+impl<'a, T> Iterator for PermitIterator<'a, T> {
+    type Item = Permit<'a, T>;
+
+    fn next(&mut self) -> Option<Permit<'a, T>> {
+        self.n = self.n.checked_sub(1)?;
+        Some(Permit::new(self.tx))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.n, Some(self.n))
+    }
+}
+
+impl<T> ExactSizeIterator for PermitIterator<'_, T> {}
+impl<T> FusedIterator for PermitIterator<'_, T> {}
+
+impl<T> Drop for PermitIterator<'_, T> {
+    fn drop(&mut self) {
+        if !model_failed() {
+            // There never are more than a `u32` holds.
+            self.tx.chan().give_back(self.n as u32);
+        }
+    }
+}
+
+impl<T> fmt::Debug for PermitIterator<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PermitIterator")
+            .field("chan", self.tx)
+            .field("capacity", &self.n)
+            .finish()
+    }
+}
+
+/// Room for one value, and the sender, kept by [`Sender::reserve_owned`] or
+/// [`Sender::try_reserve_owned`]. Dropped without being used, it gives the room
+/// back.
+pub struct OwnedPermit<T> {
+    /// `None` when it has been used.
+    tx: Option<Tx<T>>,
+}
+
+impl<T> OwnedPermit<T> {
+    /// For a permit that has been taken.
+    pub(super) fn new(tx: Tx<T>) -> Self {
+        Self { tx: Some(tx) }
+    }
+
+    /// Sends a value into the room that was kept, and gives the sender back. It
+    /// never waits. If the receiver is gone, the value is dropped with the
+    /// channel.
+    ///
+    /// ```
+    /// use blitz_channel::mpsc;
+    ///
+    /// let (tx, mut rx) = mpsc::channel(1);
+    /// let tx = tx.try_reserve_owned().unwrap().send(7);
+    /// assert_eq!(rx.try_recv(), Ok(7));
+    /// # drop(tx);
+    /// ```
+    pub fn send(mut self, value: T) -> Sender<T> {
+        let tx = self.take();
+        tx.chan().send_permitted(value);
+        Sender::new(tx)
+    }
+
+    /// Gives the room back, and returns the sender.
+    ///
+    /// ```
+    /// use blitz_channel::mpsc;
+    ///
+    /// let (tx, _rx) = mpsc::channel::<u8>(1);
+    /// let tx = tx.try_reserve_owned().unwrap().release();
+    /// assert_eq!(tx.capacity(), 1);
+    /// ```
+    pub fn release(mut self) -> Sender<T> {
+        let tx = self.take();
+        tx.chan().give_back(1);
+        Sender::new(tx)
+    }
+
+    /// Whether both are for the same channel.
+    pub fn same_channel(&self, other: &Self) -> bool {
+        let both = self.tx.as_ref().zip(other.tx.as_ref());
+        both.is_some_and(|(one, other)| one.is(other))
+    }
+
+    /// Whether it is for the channel of `sender`.
+    pub fn same_channel_as_sender(&self, sender: &Sender<T>) -> bool {
+        self.tx.as_ref().is_some_and(|tx| tx.is(&sender.tx))
+    }
+
+    fn take(&mut self) -> Tx<T> {
+        match self.tx.take() {
+            Some(tx) => tx,
+            None => unreachable!("a permit is used by value"),
+        }
+    }
+}
+
+impl<T> Drop for OwnedPermit<T> {
+    fn drop(&mut self) {
+        if let Some(tx) = self.tx.take().filter(|_| !model_failed()) {
+            tx.chan().give_back(1);
+        }
+    }
+}
+
+impl<T> fmt::Debug for OwnedPermit<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnedPermit")
+            .field("chan", &self.tx)
+            .finish()
+    }
+}

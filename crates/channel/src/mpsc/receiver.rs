@@ -1,0 +1,275 @@
+//! `Receiver` and `UnboundedReceiver`: the receiving ends.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use blitz_sync::internals::deadline;
+
+use super::error::{RecvTimeoutError, TryRecvError};
+use super::rx::Rx;
+
+/// What both have.
+macro_rules! receiver {
+    ($(#[$attribute:meta])* $name:ident, $text:literal) => {
+        $(#[$attribute])*
+        pub struct $name<T> {
+            rx: Rx<T>,
+        }
+
+        impl<T> $name<T> {
+            pub(super) fn new(rx: Rx<T>) -> Self {
+                Self { rx }
+            }
+
+            /// Receives the next value. `None` if there is none and there will be
+            /// none: all senders are gone, or the channel was
+            /// [closed](Self::close), and all that was sent has been received.
+            ///
+            /// # Cancel safety
+            ///
+            /// If the future is dropped before it is ready, no value is lost.
+            ///
+            /// ```
+            /// # pollster::block_on(async {
+            /// use blitz_channel::mpsc;
+            ///
+            /// let (tx, mut rx) = mpsc::unbounded_channel();
+            /// tx.send("hello").unwrap();
+            /// drop(tx);
+            /// assert_eq!(rx.recv().await, Some("hello"));
+            /// assert_eq!(rx.recv().await, None);
+            /// # });
+            /// ```
+            pub async fn recv(&mut self) -> Option<T> {
+                poll_fn(|cx| self.rx.poll(cx)).await
+            }
+
+            /// Receives as many values as there are, up to `limit`, at the end of
+            /// `buffer`; waits for the first one. How many there were: 0 if there
+            /// will be none, or if `limit` is 0.
+            ///
+            /// # Cancel safety
+            ///
+            /// If the future is dropped before it is ready, no value is lost.
+            ///
+            /// ```
+            /// # pollster::block_on(async {
+            /// use blitz_channel::mpsc;
+            ///
+            /// let (tx, mut rx) = mpsc::unbounded_channel();
+            /// (1..=3).for_each(|n| tx.send(n).unwrap());
+            /// let mut numbers = Vec::new();
+            /// assert_eq!(rx.recv_many(&mut numbers, 2).await, 2);
+            /// assert_eq!(rx.recv_many(&mut numbers, 2).await, 1);
+            /// assert_eq!(numbers, [1, 2, 3]);
+            /// # });
+            /// ```
+            pub async fn recv_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
+                poll_fn(|cx| self.rx.poll_many(cx, buffer, limit)).await
+            }
+
+            /// Receives the next value if it is there. Waits a moment for one that
+            /// is just being sent.
+            ///
+            /// # Errors
+            ///
+            /// [`Empty`](TryRecvError::Empty) if there is none now,
+            /// [`Disconnected`](TryRecvError::Disconnected) if there will be none.
+            ///
+            /// ```
+            /// use blitz_channel::mpsc::{self, error::TryRecvError};
+            ///
+            /// let (tx, mut rx) = mpsc::unbounded_channel();
+            /// assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
+            /// tx.send(7).unwrap();
+            /// assert_eq!(rx.try_recv(), Ok(7));
+            /// drop(tx);
+            /// assert_eq!(rx.try_recv(), Err(TryRecvError::Disconnected));
+            /// ```
+            #[inline]
+            pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
+                self.rx.try_receive()
+            }
+
+            /// Receives the next value, and blocks this thread until it is there.
+            /// `None` as for [`recv`](Self::recv).
+            ///
+            /// For use outside of asynchronous code: it blocks the thread, and
+            /// with it every task that would run there.
+            ///
+            /// ```
+            /// use blitz_channel::mpsc;
+            ///
+            /// let (tx, mut rx) = mpsc::unbounded_channel();
+            /// let sender = std::thread::spawn(move || tx.send(7).unwrap());
+            /// assert_eq!(rx.blocking_recv(), Some(7));
+            /// assert_eq!(rx.blocking_recv(), None);
+            /// # sender.join().unwrap();
+            /// ```
+            pub fn blocking_recv(&mut self) -> Option<T> {
+                self.rx.blocking(None).ok()
+            }
+
+            /// Receives the next value, and blocks this thread until it is there,
+            /// but not for longer than `timeout`.
+            ///
+            /// # Errors
+            ///
+            /// [`Timeout`](RecvTimeoutError::Timeout) when the time is up,
+            /// [`Disconnected`](RecvTimeoutError::Disconnected) if there will be
+            /// no value.
+            ///
+            /// ```
+            /// use blitz_channel::mpsc::{self, error::RecvTimeoutError};
+            /// use std::time::Duration;
+            ///
+            /// let (_tx, mut rx) = mpsc::unbounded_channel::<()>();
+            /// let result = rx.blocking_recv_timeout(Duration::from_millis(1));
+            /// assert_eq!(result, Err(RecvTimeoutError::Timeout));
+            /// ```
+            pub fn blocking_recv_timeout(
+                &mut self,
+                timeout: Duration,
+            ) -> Result<T, RecvTimeoutError> {
+                self.rx.blocking(deadline::after(timeout))
+            }
+
+            /// As [`recv_many`](Self::recv_many), but blocks this thread.
+            ///
+            /// ```
+            /// use blitz_channel::mpsc;
+            ///
+            /// let (tx, mut rx) = mpsc::unbounded_channel();
+            /// (1..=3).for_each(|n| tx.send(n).unwrap());
+            /// let mut numbers = Vec::new();
+            /// assert_eq!(rx.blocking_recv_many(&mut numbers, 10), 3);
+            /// assert_eq!(numbers, [1, 2, 3]);
+            /// ```
+            pub fn blocking_recv_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
+                self.rx.blocking_many(buffer, limit)
+            }
+
+            /// Takes no more new values. What was sent can still be received, and
+            /// what permits were given for can still be sent. Receive until there
+            /// is nothing left, so that nothing is lost.
+            ///
+            /// ```
+            /// use blitz_channel::mpsc::{self, error::TryRecvError};
+            ///
+            /// let (tx, mut rx) = mpsc::channel(2);
+            /// tx.try_send(1).unwrap();
+            /// let permit = tx.try_reserve().unwrap();
+            /// rx.close();
+            /// assert!(tx.try_send(2).is_err());
+            /// assert_eq!(rx.try_recv(), Ok(1));
+            /// assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
+            /// permit.send(3);
+            /// assert_eq!(rx.try_recv(), Ok(3));
+            /// assert_eq!(rx.try_recv(), Err(TryRecvError::Disconnected));
+            /// ```
+            pub fn close(&mut self) {
+                self.rx.chan().close();
+            }
+
+            /// Whether the channel was closed or all senders are gone. There may
+            /// be values left to receive.
+            pub fn is_closed(&self) -> bool {
+                self.rx.is_closed()
+            }
+
+            /// Whether there are no values to receive now.
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
+            /// How many values there are to receive now.
+            pub fn len(&self) -> usize {
+                self.rx.len()
+            }
+
+            /// Receives the next value, or leaves the waker of `cx` to be woken
+            /// when there is one. Only the waker of the latest call is woken.
+            ///
+            /// It may wake the waker itself and return `Pending`, if a value is
+            /// just being sent.
+            #[inline]
+            pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
+                self.rx.poll(cx)
+            }
+
+            /// As [`poll_recv`](Self::poll_recv), for up to `limit` values; see
+            /// [`recv_many`](Self::recv_many).
+            pub fn poll_recv_many(
+                &mut self,
+                cx: &mut Context<'_>,
+                buffer: &mut Vec<T>,
+                limit: usize,
+            ) -> Poll<usize> {
+                self.rx.poll_many(cx, buffer, limit)
+            }
+
+            /// How many senders there are.
+            pub fn sender_strong_count(&self) -> usize {
+                self.rx.chan().strong_count()
+            }
+
+            /// How many weak senders there are.
+            pub fn sender_weak_count(&self) -> usize {
+                self.rx.chan().weak_count()
+            }
+        }
+
+        impl<T> Unpin for $name<T> {}
+
+        #[cfg(feature = "stream")]
+        impl<T> futures_core::Stream for $name<T> {
+            type Item = T;
+
+            fn poll_next(
+                self: std::pin::Pin<&mut Self>,
+                cx: &mut Context<'_>,
+            ) -> Poll<Option<T>> {
+                self.get_mut().poll_recv(cx)
+            }
+        }
+
+        impl<T> fmt::Debug for $name<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct($text).field("chan", &self.rx).finish()
+            }
+        }
+    };
+}
+
+receiver! {
+    /// The receiving end of a bounded channel, made by
+    /// [`channel`](super::channel). There is one.
+    ///
+    /// When it is dropped, the values in the channel are dropped, and senders are
+    /// told that the channel is closed.
+    Receiver, "Receiver"
+}
+
+receiver! {
+    /// The receiving end of an unbounded channel, made by
+    /// [`unbounded_channel`](super::unbounded_channel). There is one.
+    ///
+    /// When it is dropped, the values in the channel are dropped, and senders are
+    /// told that the channel is closed.
+    UnboundedReceiver, "UnboundedReceiver"
+}
+
+impl<T> Receiver<T> {
+    /// For how many more values there is room now. Room that is kept by permits
+    /// does not count, nor what belongs to those who wait.
+    pub fn capacity(&self) -> usize {
+        self.rx.chan().capacity()
+    }
+
+    /// For how many values there is room in an empty channel.
+    pub fn max_capacity(&self) -> usize {
+        self.rx.chan().max_capacity
+    }
+}

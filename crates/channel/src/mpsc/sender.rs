@@ -1,0 +1,420 @@
+//! `Sender`: the sending end of a bounded channel.
+
+use std::fmt;
+use std::time::Duration;
+
+use blitz_sync::internals::deadline;
+
+use super::chan::Refusal;
+use super::error::{SendError, SendTimeoutError, TrySendError};
+use super::permit::{OwnedPermit, Permit, PermitIterator};
+use super::tx::Tx;
+use super::wait::Denial;
+use super::weak::WeakSender;
+use super::word::MOST_PERMITS;
+
+/// The sending end of a bounded channel, made by [`channel`](super::channel).
+///
+/// It can be cloned. The channel ends for the receiver when all senders are gone.
+pub struct Sender<T> {
+    pub(super) tx: Tx<T>,
+}
+
+impl<T> Sender<T> {
+    pub(super) fn new(tx: Tx<T>) -> Self {
+        Self { tx }
+    }
+
+    /// Sends a value. Waits for room if need be, behind those who wait already.
+    ///
+    /// # Errors
+    ///
+    /// If the receiver has closed the channel or is gone. Success does not mean
+    /// that the value will be received: the receiver may go at any time.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped before it is ready, nothing was sent, the value
+    /// is lost, and so is the place in the queue. [`reserve`](Self::reserve)
+    /// keeps the value out of it.
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// use blitz_channel::mpsc;
+    ///
+    /// let (tx, mut rx) = mpsc::channel(1);
+    /// tx.send("hello").await.unwrap();
+    /// assert_eq!(rx.recv().await, Some("hello"));
+    /// drop(rx);
+    /// assert_eq!(tx.send("again").await.unwrap_err().0, "again");
+    /// # });
+    /// ```
+    pub async fn send(&self, value: T) -> Result<(), SendError<T>> {
+        let value = match self.tx.chan().try_send(value) {
+            Ok(()) => return Ok(()),
+            Err((Refusal::Closed, value)) => return Err(SendError(value)),
+            Err((Refusal::Full, value)) => value,
+        };
+        match self.tx.chan().reserve(1).await {
+            Ok(()) => {
+                self.tx.chan().send_permitted(value);
+                Ok(())
+            }
+            Err(_) => Err(SendError(value)),
+        }
+    }
+
+    /// Sends a value if there is room and nobody waits for it.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`](TrySendError::Full) if there is no room,
+    /// [`Closed`](TrySendError::Closed) if the channel is closed. Both give the
+    /// value back.
+    ///
+    /// ```
+    /// use blitz_channel::mpsc::{self, error::TrySendError};
+    ///
+    /// let (tx, rx) = mpsc::channel(1);
+    /// tx.try_send(1).unwrap();
+    /// assert_eq!(tx.try_send(2), Err(TrySendError::Full(2)));
+    /// drop(rx);
+    /// assert_eq!(tx.try_send(3), Err(TrySendError::Closed(3)));
+    /// ```
+    #[inline]
+    pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
+        self.tx
+            .chan()
+            .try_send(message)
+            .map_err(|(refusal, message)| match refusal {
+                Refusal::Full => TrySendError::Full(message),
+                Refusal::Closed => TrySendError::Closed(message),
+            })
+    }
+
+    /// Sends a value, and blocks this thread until there is room.
+    ///
+    /// For use outside of asynchronous code: it blocks the thread, and with it
+    /// every task that would run there.
+    ///
+    /// # Errors
+    ///
+    /// If the channel is closed.
+    ///
+    /// ```
+    /// use blitz_channel::mpsc;
+    ///
+    /// let (tx, mut rx) = mpsc::channel(1);
+    /// let sender = std::thread::spawn(move || (1..=3).for_each(|n| tx.blocking_send(n).unwrap()));
+    /// let mut sum = 0;
+    /// while let Some(n) = rx.blocking_recv() {
+    ///     sum += n;
+    /// }
+    /// assert_eq!(sum, 6);
+    /// sender.join().unwrap();
+    /// ```
+    pub fn blocking_send(&self, value: T) -> Result<(), SendError<T>> {
+        let value = match self.tx.chan().try_send(value) {
+            Ok(()) => return Ok(()),
+            Err((Refusal::Closed, value)) => return Err(SendError(value)),
+            Err((Refusal::Full, value)) => value,
+        };
+        match self.tx.chan().reserve_blocking(1, None) {
+            Ok(()) => {
+                self.tx.chan().send_permitted(value);
+                Ok(())
+            }
+            Err(_) => Err(SendError(value)),
+        }
+    }
+
+    /// Sends a value, and blocks this thread until there is room, but not for
+    /// longer than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// [`Timeout`](SendTimeoutError::Timeout) when the time is up,
+    /// [`Closed`](SendTimeoutError::Closed) if the channel is closed. Both give
+    /// the value back.
+    ///
+    /// ```
+    /// use blitz_channel::mpsc::{self, error::SendTimeoutError};
+    /// use std::time::Duration;
+    ///
+    /// let (tx, _rx) = mpsc::channel(1);
+    /// tx.blocking_send_timeout(1, Duration::from_millis(1)).unwrap();
+    /// assert_eq!(
+    ///     tx.blocking_send_timeout(2, Duration::from_millis(1)),
+    ///     Err(SendTimeoutError::Timeout(2))
+    /// );
+    /// ```
+    pub fn blocking_send_timeout(
+        &self,
+        value: T,
+        timeout: Duration,
+    ) -> Result<(), SendTimeoutError<T>> {
+        let value = match self.tx.chan().try_send(value) {
+            Ok(()) => return Ok(()),
+            Err((Refusal::Closed, value)) => return Err(SendTimeoutError::Closed(value)),
+            Err((Refusal::Full, value)) => value,
+        };
+        let deadline = deadline::after(timeout);
+        match self.tx.chan().reserve_blocking(1, deadline) {
+            Ok(()) => {
+                self.tx.chan().send_permitted(value);
+                Ok(())
+            }
+            Err(Denial::Timeout) => Err(SendTimeoutError::Timeout(value)),
+            Err(Denial::Closed) => Err(SendTimeoutError::Closed(value)),
+        }
+    }
+
+    /// Waits for room for one value, and keeps it.
+    ///
+    /// # Errors
+    ///
+    /// If the channel is closed.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped before it is ready, nothing is kept, and the
+    /// place in the queue is lost.
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// use blitz_channel::mpsc;
+    ///
+    /// let (tx, mut rx) = mpsc::channel(1);
+    /// let permit = tx.reserve().await.unwrap();
+    /// assert!(tx.try_send(123).is_err()); // the room is taken
+    /// permit.send(456);
+    /// assert_eq!(rx.recv().await, Some(456));
+    /// # });
+    /// ```
+    pub async fn reserve(&self) -> Result<Permit<'_, T>, SendError<()>> {
+        self.take_permits(1).await?;
+        Ok(Permit::new(&self.tx))
+    }
+
+    /// Waits for room for `n` values, and keeps it.
+    ///
+    /// # Errors
+    ///
+    /// If the channel is closed, or never has room for `n` values, or for `n`
+    /// from 2^28 on.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`reserve`](Self::reserve).
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// use blitz_channel::mpsc;
+    ///
+    /// let (tx, mut rx) = mpsc::channel(2);
+    /// for (permit, n) in tx.reserve_many(2).await.unwrap().zip(1..) {
+    ///     permit.send(n);
+    /// }
+    /// assert_eq!(rx.recv().await, Some(1));
+    /// assert_eq!(rx.recv().await, Some(2));
+    /// # });
+    /// ```
+    pub async fn reserve_many(&self, n: usize) -> Result<PermitIterator<'_, T>, SendError<()>> {
+        let permits = self.permits(n).ok_or(SendError(()))?;
+        self.take_permits(permits).await?;
+        Ok(PermitIterator::new(&self.tx, n))
+    }
+
+    /// Waits for room for one value, and keeps it and the sender.
+    ///
+    /// # Errors
+    ///
+    /// If the channel is closed. The sender is dropped then.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped before it is ready, the sender is dropped with
+    /// it. Clone it before if you need it.
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// use blitz_channel::mpsc;
+    ///
+    /// let (tx, mut rx) = mpsc::channel(1);
+    /// let permit = tx.reserve_owned().await.unwrap();
+    /// let tx = permit.send(123);
+    /// assert_eq!(rx.recv().await, Some(123));
+    /// # drop(tx);
+    /// # });
+    /// ```
+    pub async fn reserve_owned(self) -> Result<OwnedPermit<T>, SendError<()>> {
+        self.take_permits(1).await?;
+        Ok(OwnedPermit::new(self.tx))
+    }
+
+    /// Keeps room for one value if there is some and nobody waits for it.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_send`](Self::try_send).
+    ///
+    /// ```
+    /// use blitz_channel::mpsc;
+    ///
+    /// let (tx, mut rx) = mpsc::channel(1);
+    /// let permit = tx.try_reserve().unwrap();
+    /// assert!(tx.try_reserve().is_err());
+    /// permit.send(7);
+    /// assert_eq!(rx.try_recv(), Ok(7));
+    /// ```
+    pub fn try_reserve(&self) -> Result<Permit<'_, T>, TrySendError<()>> {
+        self.try_take_permits(1)?;
+        Ok(Permit::new(&self.tx))
+    }
+
+    /// Keeps room for `n` values if there is as much and nobody waits for it.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_send`](Self::try_send); [`Full`](TrySendError::Full), too, if
+    /// there is never room for `n` values, and for `n` from 2^28 on.
+    ///
+    /// ```
+    /// use blitz_channel::mpsc;
+    ///
+    /// let (tx, _rx) = mpsc::channel::<u8>(2);
+    /// assert!(tx.try_reserve_many(3).is_err());
+    /// assert_eq!(tx.try_reserve_many(2).unwrap().len(), 2);
+    /// ```
+    pub fn try_reserve_many(&self, n: usize) -> Result<PermitIterator<'_, T>, TrySendError<()>> {
+        let permits = self.permits(n).ok_or(TrySendError::Full(()))?;
+        self.try_take_permits(permits)?;
+        Ok(PermitIterator::new(&self.tx, n))
+    }
+
+    /// Keeps room for one value, and the sender, if there is some and nobody
+    /// waits for it.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_send`](Self::try_send). Both give the sender back.
+    ///
+    /// ```
+    /// use blitz_channel::mpsc;
+    ///
+    /// let (tx, mut rx) = mpsc::channel(1);
+    /// let permit = tx.clone().try_reserve_owned().unwrap();
+    /// assert!(tx.try_reserve_owned().is_err());
+    /// permit.send(7);
+    /// assert_eq!(rx.try_recv(), Ok(7));
+    /// ```
+    pub fn try_reserve_owned(self) -> Result<OwnedPermit<T>, TrySendError<Self>> {
+        match self.try_take_permits(1) {
+            Ok(()) => Ok(OwnedPermit::new(self.tx)),
+            Err(TrySendError::Full(())) => Err(TrySendError::Full(self)),
+            Err(TrySendError::Closed(())) => Err(TrySendError::Closed(self)),
+        }
+    }
+
+    /// Waits until the receiver closes the channel or is dropped.
+    ///
+    /// # Cancel safety
+    ///
+    /// It may be dropped and called again at any time.
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// use blitz_channel::mpsc;
+    ///
+    /// let (tx, rx) = mpsc::channel::<()>(1);
+    /// drop(rx);
+    /// tx.closed().await;
+    /// # });
+    /// ```
+    pub async fn closed(&self) {
+        self.tx.chan().closed().await;
+    }
+
+    /// Whether the receiver has closed the channel or is gone.
+    pub fn is_closed(&self) -> bool {
+        self.tx.chan().is_closed()
+    }
+
+    /// Whether both send into the same channel.
+    pub fn same_channel(&self, other: &Self) -> bool {
+        self.tx.is(&other.tx)
+    }
+
+    /// For how many more values there is room now. Room that is kept by permits
+    /// does not count, nor what belongs to those who wait.
+    ///
+    /// ```
+    /// use blitz_channel::mpsc;
+    ///
+    /// let (tx, _rx) = mpsc::channel(5);
+    /// tx.try_send(1).unwrap();
+    /// let _permit = tx.try_reserve().unwrap();
+    /// assert_eq!((tx.capacity(), tx.max_capacity()), (3, 5));
+    /// ```
+    pub fn capacity(&self) -> usize {
+        self.tx.chan().capacity()
+    }
+
+    /// For how many values there is room in an empty channel.
+    pub fn max_capacity(&self) -> usize {
+        self.tx.chan().max_capacity
+    }
+
+    /// A handle that does not keep the channel open.
+    #[must_use = "the weak sender is a new handle, and this one stays as it is"]
+    pub fn downgrade(&self) -> WeakSender<T> {
+        WeakSender::new(self.tx.downgrade())
+    }
+
+    /// How many senders there are.
+    pub fn strong_count(&self) -> usize {
+        self.tx.chan().strong_count()
+    }
+
+    /// How many weak senders there are.
+    pub fn weak_count(&self) -> usize {
+        self.tx.chan().weak_count()
+    }
+
+    /// `n` as a number of permits, if there can be as many.
+    fn permits(&self, n: usize) -> Option<u32> {
+        u32::try_from(n)
+            .ok()
+            .filter(|&permits| n <= self.max_capacity() && permits <= MOST_PERMITS)
+    }
+
+    fn try_take_permits(&self, n: u32) -> Result<(), TrySendError<()>> {
+        self.tx
+            .chan()
+            .try_reserve(n)
+            .map_err(|refusal| match refusal {
+                Refusal::Full => TrySendError::Full(()),
+                Refusal::Closed => TrySendError::Closed(()),
+            })
+    }
+
+    async fn take_permits(&self, n: u32) -> Result<(), SendError<()>> {
+        match self.tx.chan().try_reserve(n) {
+            Ok(()) => Ok(()),
+            Err(Refusal::Closed) => Err(SendError(())),
+            Err(Refusal::Full) => self.tx.chan().reserve(n).await.map_err(|_| SendError(())),
+        }
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        Self::new(self.tx.clone())
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").field("chan", &self.tx).finish()
+    }
+}

@@ -1,0 +1,14 @@
+//! The same scenarios with Tokio's channel and with ours.
+#![cfg(not(loom))]
+
+mod tokio_has_it {
+    use tokio::sync::mpsc;
+
+    include!("parity/mpsc_scenarios.rs");
+}
+
+mod we_have_it {
+    use blitz_channel::mpsc;
+
+    include!("parity/mpsc_scenarios.rs");
+}
