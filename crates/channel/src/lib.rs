@@ -5,3 +5,4 @@ pub mod mpmc;
 pub mod oneshot;
 #[cfg(not(loom))]
 mod recycle;
+pub mod watch;

@@ -1,0 +1,14 @@
+//! Deliberate mistakes for the model checker.
+
+blitz_sync::mutants! {
+    /// Who waits does not say so.
+    SilentWait,
+    /// Who waits looks at the word before saying so, and not after.
+    LooksFirst,
+    /// Who changes the word looks for waiters first.
+    LooksForWaitersFirst,
+    /// The last sender wakes nobody.
+    SilentClose,
+    /// The last receiver wakes nobody.
+    SilentLeave,
+}

@@ -1,0 +1,364 @@
+//! The end that looks at the value, and waits for it to change.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use blitz_sync::internals::deadline;
+
+use super::error::RecvError;
+use super::reference::Ref;
+use super::shared::{CLOSED, Shared, Version};
+
+/// The end that looks at the value, and waits for it to change. It can be cloned;
+/// each receiver knows for itself what it has seen.
+#[derive(Debug)]
+pub struct Receiver<T> {
+    shared: Arc<Shared<T>>,
+    /// What it has seen last.
+    version: Version,
+}
+
+impl<T> Receiver<T> {
+    pub(super) fn new(shared: Arc<Shared<T>>, version: Version) -> Self {
+        Self { shared, version }
+    }
+
+    /// The value as it is. It does not count as seen by that.
+    ///
+    /// Nobody can send while this is held: see [`Ref`].
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// let (tx, rx) = watch::channel("hello");
+    /// assert_eq!(*rx.borrow(), "hello");
+    /// ```
+    #[inline]
+    pub fn borrow(&self) -> Ref<'_, T> {
+        let mut version = self.version;
+        look(&self.shared, &mut version)
+    }
+
+    /// The value as it is. It counts as seen. In a loop with
+    /// [`changed`](Receiver::changed), this is the one to use: with
+    /// [`borrow`](Receiver::borrow), a value that is sent between the two is seen
+    /// twice.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// let (tx, mut rx) = watch::channel(1);
+    /// tx.send(2).unwrap();
+    /// assert_eq!(*rx.borrow_and_update(), 2);
+    /// assert!(!rx.has_changed().unwrap());
+    /// ```
+    #[inline]
+    pub fn borrow_and_update(&mut self) -> Ref<'_, T> {
+        look(&self.shared, &mut self.version)
+    }
+
+    /// Whether there is a value that this receiver has not seen.
+    ///
+    /// # Errors
+    ///
+    /// If all senders are gone, also if the last value has not been seen.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// let (tx, rx) = watch::channel(1);
+    /// assert!(!rx.has_changed().unwrap());
+    /// tx.send(2).unwrap();
+    /// assert!(rx.has_changed().unwrap());
+    /// drop(tx);
+    /// assert!(rx.has_changed().is_err());
+    /// ```
+    pub fn has_changed(&self) -> Result<bool, RecvError> {
+        let word = self.shared.version.load();
+        match word & CLOSED {
+            0 => Ok(self.version != Version::of(word)),
+            _ => Err(RecvError(())),
+        }
+    }
+
+    /// Whether all senders are gone.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// let (tx, rx) = watch::channel(1);
+    /// assert!(!rx.is_closed());
+    /// drop(tx);
+    /// assert!(rx.is_closed());
+    /// ```
+    pub fn is_closed(&self) -> bool {
+        self.shared.is_closed()
+    }
+
+    /// Lets the value count as not seen.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// # pollster::block_on(async {
+    /// let (_tx, mut rx) = watch::channel(1);
+    /// rx.mark_changed();
+    /// rx.changed().await.unwrap();
+    /// # });
+    /// ```
+    pub fn mark_changed(&mut self) {
+        self.version = self.version.before();
+    }
+
+    /// Lets the value count as seen.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// let (tx, mut rx) = watch::channel(1);
+    /// tx.send(2).unwrap();
+    /// rx.mark_unchanged();
+    /// assert!(!rx.has_changed().unwrap());
+    /// ```
+    pub fn mark_unchanged(&mut self) {
+        self.version = self.shared.current();
+    }
+
+    /// Waits until there is a value that this receiver has not seen, and lets it
+    /// count as seen.
+    ///
+    /// # Errors
+    ///
+    /// If all senders are gone and the last value has been seen.
+    ///
+    /// # Cancel safety
+    ///
+    /// This method is cancel safe. If it is given up, no value counts as seen by it.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// # pollster::block_on(async {
+    /// let (tx, mut rx) = watch::channel("hello");
+    /// std::thread::spawn(move || tx.send("goodbye"));
+    /// rx.changed().await.unwrap();
+    /// assert_eq!(*rx.borrow(), "goodbye");
+    /// assert!(rx.changed().await.is_err());
+    /// # });
+    /// ```
+    pub async fn changed(&mut self) -> Result<(), RecvError> {
+        let news = has_news(self.version);
+        let word = self.shared.version.until(news).await;
+        take_news(&mut self.version, word)
+    }
+
+    /// Waits until the value is as wanted, beginning with the present one. What
+    /// was looked at counts as seen.
+    ///
+    /// # Errors
+    ///
+    /// If all senders are gone, and the last value is not as wanted.
+    ///
+    /// # Panics
+    ///
+    /// If `f` does; the channel can be used as before.
+    ///
+    /// # Cancel safety
+    ///
+    /// This method is cancel safe: a value that was wanted is returned at once.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// # pollster::block_on(async {
+    /// let (tx, mut rx) = watch::channel(0);
+    /// std::thread::spawn(move || (1..10).try_for_each(|i| tx.send(i)));
+    /// assert_eq!(*rx.wait_for(|&value| value > 8).await.unwrap(), 9);
+    /// # });
+    /// ```
+    pub async fn wait_for(
+        &mut self,
+        mut f: impl FnMut(&T) -> bool,
+    ) -> Result<Ref<'_, T>, RecvError> {
+        let mut is_closed = false;
+        loop {
+            if let Some(found) = look_for(&self.shared, &mut self.version, is_closed, &mut f) {
+                return Ok(found);
+            }
+            if is_closed {
+                return Err(RecvError(()));
+            }
+            let news = has_news(self.version);
+            let word = self.shared.version.until(news).await;
+            is_closed = take_news(&mut self.version, word).is_err();
+        }
+    }
+
+    /// Blocks the thread until there is a value that this receiver has not seen, and
+    /// lets it count as seen. Not to be called from a task.
+    ///
+    /// # Errors
+    ///
+    /// If all senders are gone and the last value has been seen.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// let (tx, mut rx) = watch::channel(1);
+    /// std::thread::spawn(move || tx.send(2));
+    /// rx.blocking_changed().unwrap();
+    /// assert_eq!(*rx.borrow(), 2);
+    /// ```
+    pub fn blocking_changed(&mut self) -> Result<(), RecvError> {
+        self.changed_until(None).unwrap_or(Err(RecvError(())))
+    }
+
+    /// As [`blocking_changed`](Receiver::blocking_changed), but no longer than
+    /// `timeout`. `None` when the time is up.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    /// use std::time::Duration;
+    ///
+    /// let (tx, mut rx) = watch::channel(1);
+    /// let soon = Duration::from_millis(1);
+    /// assert!(rx.blocking_changed_timeout(soon).is_none());
+    /// tx.send(2).unwrap();
+    /// assert!(rx.blocking_changed_timeout(soon).unwrap().is_ok());
+    /// ```
+    pub fn blocking_changed_timeout(&mut self, timeout: Duration) -> Option<Result<(), RecvError>> {
+        self.changed_until(deadline::after(timeout))
+    }
+
+    /// Blocks the thread until the value is as wanted, beginning with the present
+    /// one. Not to be called from a task.
+    ///
+    /// # Errors
+    ///
+    /// If all senders are gone, and the last value is not as wanted.
+    ///
+    /// # Panics
+    ///
+    /// If `f` does.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// let (tx, mut rx) = watch::channel(0);
+    /// std::thread::spawn(move || (1..10).try_for_each(|i| tx.send(i)));
+    /// assert_eq!(*rx.blocking_wait_for(|&value| value > 8).unwrap(), 9);
+    /// ```
+    pub fn blocking_wait_for(
+        &mut self,
+        f: impl FnMut(&T) -> bool,
+    ) -> Result<Ref<'_, T>, RecvError> {
+        self.wait_for_until(f, None).unwrap_or(Err(RecvError(())))
+    }
+
+    /// As [`blocking_wait_for`](Receiver::blocking_wait_for), but no longer than
+    /// `timeout`. `None` when the time is up.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    /// use std::time::Duration;
+    ///
+    /// let (tx, mut rx) = watch::channel(0);
+    /// let soon = Duration::from_millis(1);
+    /// assert!(rx.blocking_wait_for_timeout(|&value| value > 0, soon).is_none());
+    /// ```
+    pub fn blocking_wait_for_timeout(
+        &mut self,
+        f: impl FnMut(&T) -> bool,
+        timeout: Duration,
+    ) -> Option<Result<Ref<'_, T>, RecvError>> {
+        self.wait_for_until(f, deadline::after(timeout))
+    }
+
+    /// Whether both are receivers of the same channel.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// let (_tx, rx) = watch::channel(1);
+    /// assert!(rx.same_channel(&rx.clone()));
+    /// ```
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    fn changed_until(&mut self, deadline: Option<Instant>) -> Option<Result<(), RecvError>> {
+        let news = has_news(self.version);
+        let word = self.shared.version.block_until(news, deadline)?;
+        Some(take_news(&mut self.version, word))
+    }
+
+    fn wait_for_until(
+        &mut self,
+        mut f: impl FnMut(&T) -> bool,
+        deadline: Option<Instant>,
+    ) -> Option<Result<Ref<'_, T>, RecvError>> {
+        let mut is_closed = false;
+        loop {
+            if let Some(found) = look_for(&self.shared, &mut self.version, is_closed, &mut f) {
+                return Some(Ok(found));
+            }
+            if is_closed {
+                return Some(Err(RecvError(())));
+            }
+            let news = has_news(self.version);
+            let word = self.shared.version.block_until(news, deadline)?;
+            is_closed = take_news(&mut self.version, word).is_err();
+        }
+    }
+}
+
+/// The value, and whether it is another than the one seen last; now it is seen.
+#[inline]
+fn look<'a, T>(shared: &'a Shared<T>, seen: &mut Version) -> Ref<'a, T> {
+    let value = shared.value.read();
+    // Who holds the lock knows that the version is that of the value.
+    let current = shared.current();
+    let has_changed = *seen != current;
+    *seen = current;
+    Ref::new(value, has_changed)
+}
+
+/// The value, if it is as wanted. When the channel is closed, one that was seen
+/// has been asked about before.
+fn look_for<'a, T>(
+    shared: &'a Shared<T>,
+    seen: &mut Version,
+    is_closed: bool,
+    f: &mut impl FnMut(&T) -> bool,
+) -> Option<Ref<'a, T>> {
+    let value = look(shared, seen);
+    let is_wanted = (!is_closed || value.has_changed()) && f(&value);
+    is_wanted.then_some(value)
+}
+
+/// Whether there is something to tell a receiver that has seen this version.
+fn has_news(seen: Version) -> impl Fn(usize) -> bool + use<> {
+    move |word| Version::of(word) != seen || word & CLOSED != 0
+}
+
+/// Tells it.
+fn take_news(seen: &mut Version, word: usize) -> Result<(), RecvError> {
+    if Version::of(word) == *seen {
+        return Err(RecvError(()));
+    }
+    *seen = Version::of(word);
+    Ok(())
+}
+
+impl<T> Clone for Receiver<T> {
+    fn clone(&self) -> Self {
+        self.shared.add_receiver();
+        Self::new(self.shared.clone(), self.version)
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        self.shared.remove_receiver();
+    }
+}

@@ -1,0 +1,284 @@
+//! The end that changes the value.
+
+use std::mem;
+use std::sync::Arc;
+use std::time::Duration;
+
+use blitz_sync::internals::deadline;
+
+use super::channel;
+use super::error::SendError;
+use super::receiver::Receiver;
+use super::reference::Ref;
+use super::shared::Shared;
+
+/// The end that changes the value. There can be several: it can be cloned.
+#[derive(Debug)]
+pub struct Sender<T> {
+    pub(super) shared: Arc<Shared<T>>,
+}
+
+impl<T> Sender<T> {
+    /// A channel without receivers. [`subscribe`](Sender::subscribe) makes one.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// let tx = watch::Sender::new(1);
+    /// assert_eq!(tx.receiver_count(), 0);
+    /// assert_eq!(*tx.subscribe().borrow(), 1);
+    /// ```
+    pub fn new(init: T) -> Self {
+        channel(init).0
+    }
+
+    /// Replaces the value, and wakes the receivers. The old value is dropped.
+    ///
+    /// # Errors
+    ///
+    /// If there is no receiver, the value comes back and nothing has changed. Use
+    /// [`send_replace`](Sender::send_replace) to change it all the same.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// let (tx, rx) = watch::channel(1);
+    /// tx.send(2)?;
+    /// assert_eq!(*rx.borrow(), 2);
+    /// drop(rx);
+    /// assert_eq!(tx.send(3).unwrap_err().0, 3);
+    /// # Ok::<(), watch::error::SendError<u32>>(())
+    /// ```
+    #[inline]
+    pub fn send(&self, value: T) -> Result<(), SendError<T>> {
+        if self.receiver_count() == 0 {
+            return Err(SendError(value));
+        }
+        drop(self.send_replace(value));
+        Ok(())
+    }
+
+    /// Changes the value in place, and wakes the receivers. It does so also when there
+    /// is none.
+    ///
+    /// # Panics
+    ///
+    /// If `modify` does. Then the receivers are not woken; what `modify` did to the
+    /// value before stays, and the channel can be used as before.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// let (tx, rx) = watch::channel(vec![1]);
+    /// tx.send_modify(|list| list.push(2));
+    /// assert_eq!(*rx.borrow(), [1, 2]);
+    /// ```
+    pub fn send_modify<F>(&self, modify: F)
+    where
+        F: FnOnce(&mut T),
+    {
+        self.shared.modify(|value| {
+            modify(value);
+            true
+        });
+    }
+
+    /// Changes the value in place, and wakes the receivers only if `modify` says that
+    /// it has changed. Returns what `modify` said.
+    ///
+    /// # Panics
+    ///
+    /// As [`send_modify`](Sender::send_modify).
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// let (tx, rx) = watch::channel(5);
+    /// let raise_to = |least: i32| tx.send_if_modified(|value| {
+    ///     let raises = *value < least;
+    ///     *value = least.max(*value);
+    ///     raises
+    /// });
+    /// assert!(!raise_to(4));
+    /// assert!(!rx.has_changed().unwrap());
+    /// assert!(raise_to(6));
+    /// assert!(rx.has_changed().unwrap());
+    /// ```
+    pub fn send_if_modified<F>(&self, modify: F) -> bool
+    where
+        F: FnOnce(&mut T) -> bool,
+    {
+        self.shared.modify(modify)
+    }
+
+    /// Replaces the value, wakes the receivers, and returns the old value. It does so
+    /// also when there is no receiver.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// let tx = watch::Sender::new(1);
+    /// assert_eq!(tx.send_replace(2), 1);
+    /// assert_eq!(tx.send_replace(3), 2);
+    /// ```
+    #[inline]
+    pub fn send_replace(&self, mut value: T) -> T {
+        self.shared.modify(|old| {
+            mem::swap(old, &mut value);
+            true
+        });
+        value
+    }
+
+    /// The value as it is. Nobody can send while this is held: see [`Ref`].
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// let tx = watch::Sender::new(1);
+    /// assert_eq!(*tx.borrow(), 1);
+    /// ```
+    pub fn borrow(&self) -> Ref<'_, T> {
+        Ref::new(self.shared.value.read(), false)
+    }
+
+    /// Whether there is no receiver. There can be one again:
+    /// [`subscribe`](Sender::subscribe).
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// let (tx, rx) = watch::channel(());
+    /// assert!(!tx.is_closed());
+    /// drop(rx);
+    /// assert!(tx.is_closed());
+    /// ```
+    pub fn is_closed(&self) -> bool {
+        self.receiver_count() == 0
+    }
+
+    /// Waits until there is no receiver.
+    ///
+    /// # Cancel safety
+    ///
+    /// This method is cancel safe.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// # pollster::block_on(async {
+    /// let (tx, rx) = watch::channel(());
+    /// std::thread::spawn(move || drop(rx));
+    /// tx.closed().await;
+    /// # });
+    /// ```
+    pub async fn closed(&self) {
+        self.shared.closed().await;
+    }
+
+    /// Blocks the thread until there is no receiver.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// let (tx, rx) = watch::channel(());
+    /// std::thread::spawn(move || drop(rx));
+    /// tx.blocking_closed();
+    /// ```
+    pub fn blocking_closed(&self) {
+        self.shared.block_until_closed(None);
+    }
+
+    /// Blocks the thread until there is no receiver, but no longer than `timeout`.
+    /// Whether there was none.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    /// use std::time::Duration;
+    ///
+    /// let (tx, _rx) = watch::channel(());
+    /// assert!(!tx.blocking_closed_timeout(Duration::from_millis(1)));
+    /// ```
+    pub fn blocking_closed_timeout(&self, timeout: Duration) -> bool {
+        self.shared.block_until_closed(deadline::after(timeout))
+    }
+
+    /// A new receiver, which has seen the value as it is now.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// let (tx, first) = watch::channel(1);
+    /// tx.send(2).unwrap();
+    /// let second = tx.subscribe();
+    /// assert!(first.has_changed().unwrap());
+    /// assert!(!second.has_changed().unwrap());
+    /// ```
+    pub fn subscribe(&self) -> Receiver<T> {
+        let shared = self.shared.clone();
+        let version = shared.current();
+        shared.add_receiver();
+        Receiver::new(shared, version)
+    }
+
+    /// How many receivers there are.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// let (tx, rx) = watch::channel(());
+    /// let _other = rx.clone();
+    /// assert_eq!(tx.receiver_count(), 2);
+    /// ```
+    #[inline]
+    pub fn receiver_count(&self) -> usize {
+        self.shared.receiver_count()
+    }
+
+    /// How many senders there are.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// let tx = watch::Sender::new(());
+    /// let _other = tx.clone();
+    /// assert_eq!(tx.sender_count(), 2);
+    /// ```
+    pub fn sender_count(&self) -> usize {
+        self.shared.sender_count()
+    }
+
+    /// Whether both are senders of the same channel.
+    ///
+    /// ```
+    /// use blitz_channel::watch;
+    ///
+    /// let (one, other) = (watch::Sender::new(1), watch::Sender::new(1));
+    /// assert!(one.same_channel(&one.clone()));
+    /// assert!(!one.same_channel(&other));
+    /// ```
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        self.shared.add_sender();
+        Self {
+            shared: self.shared.clone(),
+        }
+    }
+}
+
+impl<T: Default> Default for Sender<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        self.shared.remove_sender();
+    }
+}
