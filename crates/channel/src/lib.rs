@@ -2,6 +2,7 @@
 
 pub mod broadcast;
 pub mod mpmc;
+pub mod mpsc;
 pub mod oneshot;
 #[cfg(not(loom))]
 mod recycle;
