@@ -11,14 +11,16 @@ blitz_sync::mutants! {
     OverwritesUnlocked,
     /// A sender that waited for a slot does not look whether it is still its own.
     TrustsOldTail,
+    /// A sender takes an unread value out before it knows that there are receivers.
+    EvictsForNobody,
+    /// A value is announced before the tail is moved on.
+    StampsFirst,
     /// A receiver joins the queue without looking at the tail again.
     JoinsBlindly,
     /// A receiver that is dropped does not give up what it has not read.
     KeepsUnread,
     /// The last sender says that it has gone, and wakes nobody.
     SilentClose,
-    /// A receiver that is no longer waited for leaves its node in the queue.
-    StaysInQueue,
     /// Who waits for the last receiver looks for it before it joins the queue.
     LooksForReceiversFirst,
 }

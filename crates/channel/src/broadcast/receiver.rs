@@ -11,7 +11,6 @@ use blitz_futex::atomic::Ordering;
 use blitz_sync::internals::{Node, Spin, deadline};
 
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
-use super::mutant::{Mutant, active};
 use super::shared::Shared;
 
 /// The end of a broadcast channel that receives.
@@ -315,7 +314,7 @@ impl<T: Clone> Future for Recv<'_, T> {
 impl<T> Drop for Recv<'_, T> {
     /// Nothing need be passed on: every waiting receiver is woken by every send.
     fn drop(&mut self) {
-        if self.waits && !active(Mutant::StaysInQueue) {
+        if self.waits {
             self.receiver.shared.waiting().leave(&self.node);
         }
     }

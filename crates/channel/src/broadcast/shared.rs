@@ -176,7 +176,7 @@ impl<T> Shared<T> {
                     if self.tail() != tail && !active(Mutant::TrustsOldTail) {
                         return (Err(Refusal::NotSpent), None);
                     }
-                    if self.receivers() == 0 {
+                    if self.receivers() == 0 && !active(Mutant::EvictsForNobody) {
                         return (Err(Refusal::NoReceivers), None);
                     }
                     // SAFETY: the slot is locked, and will be filled.
@@ -218,6 +218,9 @@ impl<T> Shared<T> {
         if let Some(value) = value.take() {
             // SAFETY: the caller knows that it may.
             unsafe { slot.fill(value, receivers) };
+        }
+        if active(Mutant::StampsFirst) {
+            slot.announce(tail.position());
         }
         // The tail first: no receiver is ever ahead of it.
         self.set_tail(tail.next());

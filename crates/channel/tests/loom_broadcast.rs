@@ -1,0 +1,382 @@
+//! Models of the broadcast channel.
+#![cfg(loom)]
+
+#[path = "../../sync/tests/model/mod.rs"]
+mod model;
+
+use std::future::poll_fn;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+use std::pin::pin;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::task::Poll;
+
+use blitz_channel::broadcast::error::{RecvError, TryRecvError};
+use blitz_channel::broadcast::mutant::{self, Mutant};
+use blitz_channel::broadcast::{self, Receiver, Sender};
+use loom::thread;
+use model::{block_on, model_in_order as model, soon};
+
+/// An end that is not dropped when a model has failed: that would be a step in a
+/// run that is over.
+struct End<T>(ManuallyDrop<T>);
+
+impl<T> End<T> {
+    fn new(end: T) -> Self {
+        Self(ManuallyDrop::new(end))
+    }
+}
+
+impl<T> Drop for End<T> {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: this is the only place, and the last.
+            unsafe { ManuallyDrop::drop(&mut self.0) };
+        }
+    }
+}
+
+impl<T> Deref for End<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for End<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+fn channel<T: Clone>(capacity: usize) -> (End<Sender<T>>, End<Receiver<T>>) {
+    let (tx, rx) = broadcast::channel(capacity);
+    (End::new(tx), End::new(rx))
+}
+
+/// Counts how many of its kind are alive.
+#[derive(Debug)]
+struct Token(&'static AtomicI32);
+
+impl Token {
+    fn new() -> (Self, &'static AtomicI32) {
+        let alive: &AtomicI32 = Box::leak(Box::new(AtomicI32::new(1)));
+        (Self(alive), alive)
+    }
+}
+
+impl Clone for Token {
+    fn clone(&self) -> Self {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Self(self.0)
+    }
+}
+
+impl Drop for Token {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Receives to the end. The numbers from `first` on were sent in order; how many
+/// there were, received or missed.
+fn receive_all(rx: &mut Receiver<u32>, first: u32) -> u32 {
+    let mut next = first;
+    loop {
+        match block_on(rx.recv()) {
+            Ok(value) => {
+                assert_eq!(value, next);
+                next += 1;
+            }
+            Err(RecvError::Lagged(missed)) => next += missed as u32,
+            Err(RecvError::Closed) => return next - first,
+        }
+    }
+}
+
+fn a_receiver_waits() {
+    model(3, || {
+        let (tx, mut rx) = channel(1);
+        let sender = thread::spawn(move || {
+            tx.send(0).unwrap();
+            tx.send(1).unwrap();
+        });
+        assert_eq!(receive_all(&mut rx, 0), 2);
+        sender.join().unwrap();
+    });
+}
+
+fn a_thread_waits() {
+    model(3, || {
+        let (tx, mut rx) = channel(1);
+        let sender = thread::spawn(move || _ = tx.send(0).unwrap());
+        assert_eq!(rx.blocking_recv(), Ok(0));
+        assert_eq!(rx.blocking_recv(), Err(RecvError::Closed));
+        sender.join().unwrap();
+    });
+}
+
+fn two_receivers() {
+    model(2, || {
+        let (tx, mut first) = channel(2);
+        let mut second = End::new(tx.subscribe());
+        let other = thread::spawn(move || receive_all(&mut second, 0));
+        tx.send(0).unwrap();
+        tx.send(1).unwrap();
+        drop(tx);
+        assert_eq!(receive_all(&mut first, 0), 2);
+        assert_eq!(other.join().unwrap(), 2);
+    });
+}
+
+/// The slot is filled again while its last reader may still be at it.
+fn a_slot_is_filled_again() {
+    model(3, || {
+        let (tx, mut rx) = channel(1);
+        tx.send(0).unwrap();
+        let receiver = thread::spawn(move || receive_all(&mut rx, 0));
+        tx.send(1).unwrap();
+        drop(tx);
+        assert_eq!(receiver.join().unwrap(), 2);
+    });
+}
+
+/// A value that two have yet to get is overwritten while one of them clones it.
+fn an_unread_value_is_overwritten() {
+    model(3, || {
+        let (tx, mut rx) = channel(1);
+        let mut slow = End::new(tx.subscribe());
+        tx.send(0).unwrap();
+        let receiver = thread::spawn(move || {
+            match rx.try_recv() {
+                Ok(0) => assert!(matches!(rx.try_recv(), Ok(1) | Err(TryRecvError::Empty))),
+                Err(TryRecvError::Lagged(1)) => assert_eq!(rx.try_recv(), Ok(1)),
+                other => panic!("{other:?}"),
+            }
+            rx
+        });
+        assert_eq!(tx.send(1).unwrap(), 2);
+        let rx = receiver.join().unwrap();
+        assert_eq!(slow.try_recv(), Err(TryRecvError::Lagged(1)));
+        assert_eq!(slow.try_recv(), Ok(1));
+        drop(rx);
+        assert!(tx.is_empty());
+    });
+}
+
+/// Two receivers, one slot: each is told how much it missed.
+fn two_receivers_of_one_slot() {
+    model(1, || {
+        let (tx, mut first) = channel(1);
+        let mut second = End::new(tx.subscribe());
+        let other = thread::spawn(move || receive_all(&mut second, 0));
+        tx.send(0).unwrap();
+        let sender = thread::spawn(move || {
+            tx.send(1).unwrap();
+            tx.send(2).unwrap();
+        });
+        assert_eq!(receive_all(&mut first, 0), 3);
+        assert_eq!(other.join().unwrap(), 3);
+        sender.join().unwrap();
+    });
+}
+
+/// Two senders overwrite the same value, one after the other.
+fn two_overwrite() {
+    model(2, || {
+        let (tx, mut rx) = channel(1);
+        tx.send(0).unwrap();
+        let second = End::new((*tx).clone());
+        let sender = thread::spawn(move || _ = second.send(1).unwrap());
+        tx.send(1).unwrap();
+        sender.join().unwrap();
+        assert_eq!(rx.len(), 3);
+        assert_eq!(rx.try_recv(), Err(TryRecvError::Lagged(2)));
+        assert_eq!(rx.try_recv(), Ok(1));
+    });
+}
+
+/// A receiver goes while values are sent: none of them stays behind.
+fn a_receiver_goes() {
+    model(2, || {
+        let (value, alive) = Token::new();
+        let (tx, mut rx) = channel(2);
+        let gone = End::new(tx.subscribe());
+        tx.send(value.clone()).unwrap();
+        let other = thread::spawn(move || drop(gone));
+        tx.send(value.clone()).unwrap();
+        rx.try_recv().unwrap();
+        rx.try_recv().unwrap();
+        other.join().unwrap();
+        assert!(tx.is_empty());
+        assert_eq!(alive.load(Ordering::SeqCst), 1);
+    });
+}
+
+/// The last receiver goes while a value is sent over another that it has not got.
+fn the_last_receiver_goes() {
+    model(3, || {
+        let (value, alive) = Token::new();
+        let (tx, rx) = channel(1);
+        tx.send(value.clone()).unwrap();
+        let other = thread::spawn(move || drop(rx));
+        _ = tx.send(value.clone());
+        other.join().unwrap();
+        assert!(tx.is_empty());
+        assert_eq!(alive.load(Ordering::SeqCst), 1);
+    });
+}
+
+/// A receiver comes while the last one goes, and values are sent.
+fn one_goes_and_one_comes() {
+    model(2, || {
+        let (value, alive) = Token::new();
+        let (tx, rx) = channel(1);
+        tx.send(value.clone()).unwrap();
+        let other = thread::spawn(move || drop(rx));
+        let mut rx = End::new(tx.subscribe());
+        tx.send(value.clone()).unwrap();
+        other.join().unwrap();
+        assert!(rx.try_recv().is_ok());
+        assert_eq!(alive.load(Ordering::SeqCst), 1);
+        assert_eq!(rx.try_recv().unwrap_err(), TryRecvError::Empty);
+    });
+}
+
+fn waiting_ends_with_the_last_sender() {
+    model(3, || {
+        let (tx, mut rx) = channel::<u32>(1);
+        let second = End::new((*tx).clone());
+        let sender = thread::spawn(move || drop(second));
+        drop(tx);
+        assert_eq!(block_on(rx.recv()), Err(RecvError::Closed));
+        sender.join().unwrap();
+    });
+}
+
+/// One wait is given up while a value comes; the next one gets it.
+fn a_wait_is_given_up() {
+    model(2, || {
+        let (tx, mut rx) = channel(1);
+        let sender = thread::spawn(move || _ = tx.send(0).unwrap());
+        let first = block_on(async {
+            let mut recv = pin!(rx.recv());
+            poll_fn(|cx| Poll::Ready(recv.as_mut().poll(cx))).await
+        });
+        match first {
+            Poll::Ready(result) => assert_eq!(result, Ok(0)),
+            Poll::Pending => assert_eq!(block_on(rx.recv()), Ok(0)),
+        }
+        sender.join().unwrap();
+    });
+}
+
+/// The wait of a thread times out while a value comes.
+fn a_time_out() {
+    model(2, || {
+        let (tx, mut rx) = channel(1);
+        let receiver = thread::spawn(move || {
+            let soon = soon() - std::time::Instant::now();
+            rx.blocking_recv_timeout(soon).is_ok() || rx.blocking_recv() == Ok(0)
+        });
+        blitz_futex::model::expire();
+        tx.send(0).unwrap();
+        assert!(receiver.join().unwrap());
+    });
+}
+
+fn a_sender_waits_for_the_last_receiver() {
+    model(3, || {
+        let (tx, rx) = channel::<u32>(1);
+        let second = End::new(tx.subscribe());
+        let other = thread::spawn(move || drop((rx, second)));
+        block_on(tx.closed());
+        assert_eq!(tx.receiver_count(), 0);
+        other.join().unwrap();
+    });
+}
+
+/// A weak sender becomes a strong one, or finds the channel closed.
+fn upgrading() {
+    model(2, || {
+        let (tx, mut rx) = channel(1);
+        let weak = tx.downgrade();
+        let weak = End::new(weak);
+        let other = thread::spawn(move || {
+            let tx = weak.upgrade().map(End::new);
+            tx.is_some_and(|tx| tx.send(0).is_ok())
+        });
+        drop(tx);
+        let sent = other.join().unwrap();
+        assert_eq!(receive_all(&mut rx, 0), u32::from(sent));
+    });
+}
+
+macro_rules! models {
+    ($($name:ident: $model:ident,)*) => {
+        $(
+            #[test]
+            fn $name() {
+                $model();
+            }
+        )*
+    };
+}
+
+models! {
+    a_value_wakes_a_task: a_receiver_waits,
+    a_value_wakes_a_thread: a_thread_waits,
+    everybody_gets_everything: two_receivers,
+    a_spent_slot_is_filled_without_a_race: a_slot_is_filled_again,
+    overwriting_waits_for_the_readers: an_unread_value_is_overwritten,
+    who_misses_something_is_told: two_receivers_of_one_slot,
+    overwriting_goes_in_turn: two_overwrite,
+    who_goes_leaves_nothing_behind: a_receiver_goes,
+    the_last_who_goes_leaves_nothing_behind: the_last_receiver_goes,
+    a_new_receiver_gets_what_is_new: one_goes_and_one_comes,
+    the_end_reaches_who_waits: waiting_ends_with_the_last_sender,
+    giving_up_loses_nothing: a_wait_is_given_up,
+    a_time_out_loses_nothing: a_time_out,
+    the_last_farewell_reaches_the_sender: a_sender_waits_for_the_last_receiver,
+    a_weak_sender_sends_or_is_too_late: upgrading,
+}
+
+// The checks are checked: each of these steps is needed.
+
+macro_rules! mistakes {
+    ($($name:ident: $mutant:ident, $model:ident, $text:literal;)*) => {
+        $(
+            #[test]
+            #[should_panic(expected = $text)]
+            fn $name() {
+                mutant::with(Mutant::$mutant, $model);
+            }
+        )*
+    };
+}
+
+mistakes! {
+    the_farewell_must_be_a_release:
+        RelaxedFarewell, a_slot_is_filled_again, "Causality violation";
+    the_stamp_must_be_a_release:
+        RelaxedStamp, a_receiver_waits, "Causality violation";
+    the_stamp_must_be_looked_at_again:
+        TrustsFirstLook, an_unread_value_is_overwritten, "Ok(1)";
+    overwriting_needs_the_slots_lock:
+        OverwritesUnlocked, an_unread_value_is_overwritten, "Causality violation";
+    overwriting_must_look_at_the_tail_again:
+        TrustsOldTail, two_overwrite, "left == right";
+    the_tail_must_be_moved_before_the_stamp:
+        StampsFirst, a_receiver_waits, "";
+    nothing_is_taken_out_for_nobody:
+        EvictsForNobody, the_last_receiver_goes, "left == right";
+    joining_must_look_at_the_tail_again:
+        JoinsBlindly, a_receiver_waits, "deadlock";
+    who_goes_must_give_up_what_it_has_not_got:
+        KeepsUnread, a_receiver_goes, "tx.is_empty()";
+    the_last_sender_must_wake:
+        SilentClose, waiting_ends_with_the_last_sender, "deadlock";
+    a_waiting_sender_must_look_in_the_queue:
+        LooksForReceiversFirst, a_sender_waits_for_the_last_receiver, "deadlock";
+}
