@@ -60,7 +60,7 @@ impl<T> WriteOnce<T> {
     /// [`value`](WriteOnce::value) for a thread.
     #[cold]
     pub(in crate::task) fn blocking_value(&self) {
-        pin!(self.value().0).block();
+        pin!(self.value().0).block().expect_value();
     }
 }
 
@@ -84,13 +84,20 @@ impl<T> Future for ForValue<'_, T> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         // SAFETY: it is as pinned as the future around it.
         let wait = unsafe { self.map_unchecked_mut(|this| &mut this.0) };
-        wait.poll(context.waker()).map(|_| ())
+        wait.poll(context.waker()).map(Outcome::expect_value)
     }
 }
 
 enum Outcome {
     Turn,
     Value,
+}
+
+impl Outcome {
+    /// For who only waits for the value.
+    fn expect_value(self) {
+        assert!(matches!(self, Self::Value), "the turn went to a reader");
+    }
 }
 
 /// One who waits.
