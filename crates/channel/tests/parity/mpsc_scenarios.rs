@@ -126,18 +126,30 @@ fn a_closed_channel_that_is_full_is_closed() {
     tx.try_send(1).unwrap();
     rx.close();
     assert_eq!(tx.try_send(2), Err(TrySendError::Closed(2)));
-    assert!(matches!(tx.try_reserve_many(0), Err(TrySendError::Closed(()))));
-    assert!(matches!(tx.try_reserve_many(2), Err(TrySendError::Full(()))));
+    assert!(matches!(
+        tx.try_reserve_many(0),
+        Err(TrySendError::Closed(()))
+    ));
+    assert!(matches!(
+        tx.try_reserve_many(2),
+        Err(TrySendError::Full(()))
+    ));
 }
 
 #[test]
 fn permits_take_room() {
     let (tx, mut rx) = mpsc::channel(5);
-    assert!(matches!(tx.try_reserve_many(6), Err(TrySendError::Full(()))));
+    assert!(matches!(
+        tx.try_reserve_many(6),
+        Err(TrySendError::Full(()))
+    ));
     assert!(now(tx.reserve_many(6)).is_err());
     let mut permits = tx.try_reserve_many(3).unwrap();
     assert_eq!((permits.len(), permits.size_hint()), (3, (3, Some(3))));
-    assert_eq!((tx.capacity(), tx.max_capacity(), rx.max_capacity()), (2, 5, 5));
+    assert_eq!(
+        (tx.capacity(), tx.max_capacity(), rx.max_capacity()),
+        (2, 5, 5)
+    );
     assert_eq!(rx.len(), 0);
     assert!(tx.try_reserve_many(3).is_err());
     permits.next().unwrap().send(1);
@@ -280,8 +292,14 @@ fn closing_turns_away_those_who_wait() {
     assert!(poll_once(closed.as_mut(), &waker).is_pending());
     rx.close();
     assert_eq!(wakings.count(), 3);
-    assert_eq!(poll_once(send.as_mut(), &waker), Poll::Ready(Err(SendError(1))));
-    assert!(matches!(poll_once(reserve.as_mut(), &waker), Poll::Ready(Err(_))));
+    assert_eq!(
+        poll_once(send.as_mut(), &waker),
+        Poll::Ready(Err(SendError(1)))
+    );
+    assert!(matches!(
+        poll_once(reserve.as_mut(), &waker),
+        Poll::Ready(Err(_))
+    ));
     assert!(poll_once(closed.as_mut(), &waker).is_ready());
     now(tx.closed());
     assert_eq!(rx.capacity(), 0);
@@ -300,7 +318,10 @@ fn who_was_chosen_before_the_close_is_turned_away_all_the_same() {
     assert_eq!(rx.try_recv(), Ok(0));
     rx.close();
     assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
-    assert_eq!(poll_once(send.as_mut(), &waker), Poll::Ready(Err(SendError(1))));
+    assert_eq!(
+        poll_once(send.as_mut(), &waker),
+        Poll::Ready(Err(SendError(1)))
+    );
     assert_eq!(rx.try_recv(), Err(TryRecvError::Disconnected));
 }
 
@@ -449,18 +470,33 @@ fn too_much_room() {
 #[test]
 fn errors_say_the_same() {
     let full = TrySendError::Full(1);
-    assert_eq!(format!("{full} {full:?}"), r#"no available capacity "Full(..)""#);
+    assert_eq!(
+        format!("{full} {full:?}"),
+        r#"no available capacity "Full(..)""#
+    );
     let closed = TrySendError::from(SendError(1));
-    assert_eq!(format!("{closed} {closed:?}"), r#"channel closed "Closed(..)""#);
+    assert_eq!(
+        format!("{closed} {closed:?}"),
+        r#"channel closed "Closed(..)""#
+    );
     assert_eq!((full.into_inner(), closed.into_inner()), (1, 1));
     let error = SendError(1);
-    assert_eq!(format!("{error} {error:?}"), "channel closed SendError { .. }");
+    assert_eq!(
+        format!("{error} {error:?}"),
+        "channel closed SendError { .. }"
+    );
     let (empty, gone) = (TryRecvError::Empty, TryRecvError::Disconnected);
-    assert_eq!(format!("{empty} {empty:?}"), "receiving on an empty channel Empty");
+    assert_eq!(
+        format!("{empty} {empty:?}"),
+        "receiving on an empty channel Empty"
+    );
     assert_eq!(format!("{gone:>30}."), " receiving on a closed channel.");
     use mpsc::error::SendTimeoutError;
     let (late, shut) = (SendTimeoutError::Timeout(1), SendTimeoutError::Closed(2));
-    assert_eq!(format!("{late} {late:?}"), r#"timed out waiting on send operation "Timeout(..)""#);
+    assert_eq!(
+        format!("{late} {late:?}"),
+        r#"timed out waiting on send operation "Timeout(..)""#
+    );
     assert_eq!(format!("{shut} {shut:?}"), r#"channel closed "Closed(..)""#);
     assert_eq!(shut.into_inner(), 2);
     fn is_error<E: std::error::Error + Copy + Send + Sync + 'static>(_: E) {}

@@ -1,0 +1,84 @@
+//! A channel in steady use allocates nothing. The allocations of the whole process
+//! are counted, so this file has one test.
+#![cfg(not(loom))]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use blitz_channel::mpsc;
+
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: it hands everything on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller promises what the system's allocator asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the memory comes from the system's allocator.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The fewest allocations of some runs: the test harness may allocate beside us.
+fn allocations(mut run: impl FnMut()) -> usize {
+    run();
+    let mut count = || {
+        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        run();
+        ALLOCATIONS.load(Ordering::Relaxed) - before
+    };
+    (0..10).map(|_| count()).min().unwrap()
+}
+
+#[test]
+fn steady_use_allocates_nothing() {
+    let (tx, mut rx) = mpsc::channel(1_000);
+    let bursts = allocations(|| {
+        for burst in [1, 2, 31, 32, 33, 1_000] {
+            (0..burst).for_each(|n| tx.try_send(n).unwrap());
+            (0..burst).for_each(|n| assert_eq!(rx.try_recv(), Ok(n)));
+        }
+    });
+    assert_eq!(bursts, 0);
+
+    let (tx, mut rx) = mpsc::unbounded_channel();
+    let pairs = allocations(|| {
+        for n in 0..1_000 {
+            tx.send(n).unwrap();
+            assert_eq!(rx.try_recv(), Ok(n));
+        }
+    });
+    assert_eq!(pairs, 0);
+
+    let (tx, mut rx) = mpsc::channel(1);
+    let waits = allocations(|| {
+        pollster::block_on(async {
+            let sends = async {
+                for n in 0..100 {
+                    tx.send(n).await.unwrap();
+                }
+            };
+            let receives = async {
+                for n in 0..100 {
+                    assert_eq!(rx.recv().await, Some(n));
+                }
+            };
+            futures_util::join!(sends, receives);
+        });
+    });
+    // What `block_on` allocates: its waker.
+    assert!(waits <= 1, "{waits}");
+
+    // A channel for a million values is made of a channel and a block.
+    let made = allocations(|| drop(mpsc::channel::<u64>(1_000_000)));
+    assert_eq!(made, 2);
+}
