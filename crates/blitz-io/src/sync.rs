@@ -12,7 +12,7 @@
 
 pub use blitz_sync::task::*;
 
-pub use blitz_channel::{broadcast, oneshot};
+pub use blitz_channel::{broadcast, mpmc, mpsc, oneshot, watch};
 
 /// Futures that have a name.
 pub mod futures {

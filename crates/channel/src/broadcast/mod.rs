@@ -9,8 +9,8 @@
 //! it is overwritten.
 //!
 //! Names and semantics are those of `tokio::sync::broadcast`. What is added:
-//! [`Receiver::blocking_recv_timeout`] and [`Sender::blocking_closed`]. What
-//! differs: the last receiver of a value gets the value itself instead of a clone;
+//! [`Receiver::blocking_recv_timeout`], and [`Sender::blocking_closed`] with and
+//! without a time-out. What differs: the last receiver of a value gets the value itself instead of a clone;
 //! asking how much there is, or whether there is anything, takes no lock; nobody's
 //! `Drop` runs under a lock, nor `Clone` under one that a sender or another value's
 //! receiver could wait for.

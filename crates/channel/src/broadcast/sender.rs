@@ -5,9 +5,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use blitz_futex::atomic::Ordering;
-use blitz_sync::internals::Node;
+use blitz_sync::internals::{Node, deadline};
 
 use super::error::SendError;
 use super::receiver::Receiver;
@@ -182,13 +183,35 @@ impl<T> Sender<T> {
 
     /// The same for a thread: blocks it until there are no receivers.
     pub fn blocking_closed(&self) {
+        self.closed_until(None);
+    }
+
+    /// The same, but no longer than `timeout`. Whether there are no receivers.
+    ///
+    /// ```
+    /// use blitz_channel::broadcast;
+    /// use std::time::Duration;
+    ///
+    /// let (tx, rx) = broadcast::channel::<u32>(16);
+    /// assert!(!tx.blocking_closed_timeout(Duration::from_millis(5)));
+    /// drop(rx);
+    /// assert!(tx.blocking_closed_timeout(Duration::from_millis(5)));
+    /// ```
+    pub fn blocking_closed_timeout(&self, timeout: Duration) -> bool {
+        self.closed_until(deadline::after(timeout))
+    }
+
+    fn closed_until(&self, deadline: Option<Instant>) -> bool {
         let node = Node::new(());
         // SAFETY: the node stays where it is, and `sleep` returns when it has
-        // been chosen.
+        // been chosen or taken out.
         while unsafe { self.shared.join_farewells(&node) } {
-            self.shared.farewells().sleep(&node, None);
+            if !self.shared.farewells().sleep(&node, deadline) {
+                return false;
+            }
             node.reset();
         }
+        true
     }
 
     /// How many senders there are.
