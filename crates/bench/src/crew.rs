@@ -4,14 +4,19 @@
 //! everybody: who is measured is the primitive, not the scheduler. It is
 //! started once and kept, so no iteration pays for its threads.
 //!
-//! The tasks of a crew are spawned before the clock starts. Each comes to a
-//! gate and yields there until all have come, so that no worker is still asleep
-//! when the work begins. Time runs from the first task behind the gate to the
-//! last task at its end: neither spawning nor joining is measured.
+//! The tasks of a crew are spawned before the clock starts. The first of them,
+//! one for each worker, meet at a gate and hold their workers until all have
+//! come and two of them run on two processors at the same moment. Without the
+//! first, a single worker may take all tasks and run them one after the other;
+//! without the second, the system may keep all workers on one processor for as
+//! long as the whole work takes. Either way, whoever never waits would have met
+//! no contention. Time runs from the first task behind the gate to the last
+//! task at its end: neither spawning nor joining is measured.
 
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Runtime};
 
@@ -36,12 +41,12 @@ where
     B: Future<Output = T> + Send + 'static,
 {
     let runtime = runtime(workers);
-    let gate = Arc::new(Gate::new(tasks));
+    let gate = Arc::new(Gate::new(tasks.min(workers)));
     let members: Vec<_> = (0..tasks)
         .map(|i| {
             let (gate, body) = (gate.clone(), member(i));
             runtime.spawn(async move {
-                gate.pass().await;
+                gate.pass();
                 let start = Mark::now();
                 let value = body.await;
                 (start, Mark::now(), value)
@@ -61,24 +66,53 @@ where
     together(ended)
 }
 
-/// Where the tasks meet before the clock starts.
+/// Where the workers meet before the clock starts.
 struct Gate {
     awaited: AtomicUsize,
+    /// Counted up by everybody who waits behind the last arrival.
+    pulse: AtomicUsize,
+    open: AtomicBool,
 }
 
+/// How long a gate waits for two processors. Systems move a thread to an idle
+/// one within a few milliseconds; where there is none, nothing is gained by
+/// waiting on.
+const PATIENCE: Duration = Duration::from_millis(30);
+
 impl Gate {
-    fn new(tasks: usize) -> Gate {
+    fn new(workers: usize) -> Gate {
         Gate {
-            awaited: AtomicUsize::new(tasks),
+            awaited: AtomicUsize::new(workers),
+            pulse: AtomicUsize::new(0),
+            open: AtomicBool::new(workers < 2),
         }
     }
 
-    /// Waits for the others without letting a worker fall asleep.
-    async fn pass(&self) {
-        self.awaited.fetch_sub(1, Ordering::AcqRel);
+    /// Waits for the others, and keeps this worker from running anything else.
+    /// Those who come later find the gate open.
+    fn pass(&self) {
+        let one_less = |awaited: usize| awaited.checked_sub(1);
+        let _ = self
+            .awaited
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, one_less);
         while self.awaited.load(Ordering::Acquire) > 0 {
-            tokio::task::yield_now().await;
+            std::thread::yield_now();
         }
+        let since = Instant::now();
+        while !self.open.load(Ordering::Acquire) {
+            if self.beats_with_another() || since.elapsed() > PATIENCE {
+                self.open.store(true, Ordering::Release);
+            }
+        }
+    }
+
+    /// Whether another thread counted in the few nanoseconds between two counts
+    /// of this one, which means that it runs right now.
+    fn beats_with_another(&self) -> bool {
+        (0..100).any(|_| {
+            let before = self.pulse.fetch_add(1, Ordering::Relaxed);
+            self.pulse.load(Ordering::Relaxed) != before + 1
+        })
     }
 }
 
@@ -103,7 +137,6 @@ fn runtime(workers: usize) -> Arc<Runtime> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn making_the_tasks_is_not_measured() {

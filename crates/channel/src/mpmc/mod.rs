@@ -56,6 +56,7 @@ mod mutant;
 #[doc(hidden)]
 pub mod mutant;
 mod receiver;
+mod select;
 mod sender;
 #[cfg(feature = "sink")]
 mod sink;
@@ -72,6 +73,9 @@ pub use error::{
 pub use futures::{Closed, Recv, Send};
 pub use iter::{IntoIter, Iter, TryIter};
 pub use receiver::Receiver;
+pub use select::{
+    ReadyTimeoutError, Select, SelectTimeoutError, SelectedOperation, TryReadyError, TrySelectError,
+};
 pub use sender::Sender;
 #[cfg(feature = "sink")]
 pub use sink::SendSink;

@@ -12,6 +12,7 @@
 //! makes no system call. Before it goes to sleep it says that under the lock.
 
 use std::cell::{Cell, UnsafeCell};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -54,6 +55,10 @@ unsafe impl<T: Send> Send for Waiter<T> {}
 // of the thread that uses it; a shared reference from elsewhere gives access to
 // nothing.
 unsafe impl<T: Send> Sync for Waiter<T> {}
+
+// A panic cannot leave the node half linked, or the slot half filled.
+impl<T> UnwindSafe for Waiter<T> {}
+impl<T> RefUnwindSafe for Waiter<T> {}
 
 /// The list of those who wait to receive.
 fn receivers<T>(state: &mut State<T>) -> &mut List<Wish> {
@@ -253,11 +258,8 @@ impl<T> Channel<T> {
         // SAFETY: it is not linked, and ours.
         unsafe { waiter.node.arm(context.waker()) };
         waiter.prepare(false);
-        // SAFETY: the future is pinned, and takes the node out when it is dropped;
-        // the slot is ours until the node is linked.
-        match self
-            .locked(|state| unsafe { state.send_or_join(&waiter.node, &mut *waiter.slot.get()) })
-        {
+        // SAFETY: the future is pinned, and takes the node out when it is dropped.
+        match unsafe { self.send_or_join(waiter) } {
             Ok(woken) => {
                 let sent = Self::sent(waiter);
                 wake(woken);
@@ -268,6 +270,20 @@ impl<T> Channel<T> {
                 Poll::Pending
             }
         }
+    }
+
+    /// Sends the waiter's value, or lets it wait: `Err`.
+    ///
+    /// # Safety
+    ///
+    /// The waiter is prepared, and stays where it is until its node is taken out.
+    unsafe fn send_or_join(&self, waiter: &Waiter<T>) -> Result<Option<Wake>, ()> {
+        self.locked(|state| {
+            // SAFETY: the slot is ours until the node is linked.
+            let slot = unsafe { &mut *waiter.slot.get() };
+            // SAFETY: as the caller says.
+            unsafe { state.send_or_join(&waiter.node, slot) }
+        })
     }
 
     /// A value that is still there was not sent.
@@ -448,11 +464,8 @@ impl<T> Channel<T> {
         }
         let waiter = Waiter::new(Some(value));
         waiter.prepare(!self.has_buffer());
-        // SAFETY: the waiter stays here until its node is taken out; the slot is
-        // ours until the node is linked.
-        match self
-            .locked(|state| unsafe { state.send_or_join(&waiter.node, &mut *waiter.slot.get()) })
-        {
+        // SAFETY: the waiter stays here until its node is taken out.
+        match unsafe { self.send_or_join(&waiter) } {
             Ok(woken) => wake(woken),
             Err(()) => {
                 if !self.has_buffer() {

@@ -275,6 +275,10 @@ impl<T> Drop for Core<T> {
     /// For cells that are dropped: those on the heap are given up when there is
     /// nothing left in them.
     fn drop(&mut self) {
+        // A model that has failed is over.
+        if cfg!(loom) && std::thread::panicking() {
+            return;
+        }
         self.clear();
     }
 }

@@ -91,19 +91,21 @@ mod heap {
 #[cfg(loom)]
 mod heap {
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
-    use loom::alloc::Track;
     use loom::cell::UnsafeCell;
 
-    use super::{Core, Home};
+    use super::{Core, Home, NEW};
 
     pub struct Heap<T>(Arc<Tracked<T>>);
 
     struct Tracked<T> {
         core: Core<T>,
-        /// Dropped by the release. If it is not there when the model ends, the cell
-        /// would have leaked.
-        alive: UnsafeCell<Option<Track<()>>>,
+        /// Read with each use, and written by the release, so that the model checker
+        /// sees whether the one is ordered before the other.
+        memory: UnsafeCell<()>,
+        /// The checker does not know of this one, and nothing is ordered by it.
+        is_released: AtomicBool,
     }
 
     // SAFETY: as a shared reference to the cell.
@@ -115,7 +117,8 @@ mod heap {
         pub fn new() -> (Self, Self) {
             let tracked = Arc::new(Tracked {
                 core: Core::new(),
-                alive: UnsafeCell::new(Some(Track::new(()))),
+                memory: UnsafeCell::new(()),
+                is_released: AtomicBool::new(false),
             });
             (Self(tracked.clone()), Self(tracked))
         }
@@ -126,29 +129,24 @@ mod heap {
         type Value = T;
 
         fn core(&self) -> &Core<T> {
-            // SAFETY: the model checker sees to it that nobody writes meanwhile.
-            let alive = self.0.alive.with(|alive| unsafe { (*alive).is_some() });
-            assert!(alive, "used after its release");
+            self.0.memory.with(|_| ());
             &self.0.core
         }
 
         unsafe fn release(&self) {
-            // SAFETY: as above.
-            let alive = self.0.alive.with_mut(|alive| unsafe { (*alive).take() });
-            assert!(alive.is_some(), "released twice");
-            // What the bits still say has been taken.
-            self.0
-                .core
-                .state
-                .store(super::NEW, super::Ordering::Relaxed);
+            self.0.memory.with_mut(|_| ());
+            let before = self.0.is_released.swap(true, Ordering::Relaxed);
+            assert!(!before, "released twice");
+            // What the bits still speak of has been taken.
+            let state = &self.0.core.state;
+            state.store(NEW, Ordering::Relaxed);
         }
     }
 
     impl<T> Drop for Tracked<T> {
         fn drop(&mut self) {
-            // SAFETY: nobody else has it.
-            let leaked = self.alive.with_mut(|alive| unsafe { (*alive).take() });
-            assert!(leaked.is_none() || std::thread::panicking(), "leaked");
+            let is_released = *self.is_released.get_mut();
+            assert!(is_released || std::thread::panicking(), "leaked");
         }
     }
 }

@@ -67,10 +67,10 @@
 //!
 //! # What was written before
 //!
-//! Every change of the word after it was made is a read-modify-write, so whoever
-//! reads it with `Acquire` sees what was done before every release until then,
-//! not only before the last. A waiter sees that through its server, who read the
-//! word and then signalled.
+//! The word is changed by read-modify-writes only, so whoever takes permits with
+//! `Acquire` sees what was done before all releases until then, not only before
+//! the last. A waiter sees that through its server, who took its permits and then
+//! signalled.
 //!
 //! # Sources
 //!
@@ -207,16 +207,18 @@ impl Permits {
 
     #[inline]
     fn exchange(&self, from: usize, to: usize) -> Result<usize, usize> {
+        let order = unless(Mutant::TakesRelaxed, Ordering::Acquire);
         self.word
-            .compare_exchange_weak(from, to, Ordering::Acquire, Ordering::Acquire)
+            .compare_exchange_weak(from, to, order, Ordering::Acquire)
     }
 
     /// Takes all permits, of which there are `all`, if nobody has one. For batches
     /// that are never closed.
     #[inline]
     pub fn take_all(&self, all: usize) -> bool {
+        let order = unless(Mutant::TakesRelaxed, Ordering::Acquire);
         self.word
-            .compare_exchange(all * PERMIT, 0, Ordering::Acquire, Ordering::Relaxed)
+            .compare_exchange(all * PERMIT, 0, order, Ordering::Relaxed)
             .is_ok()
     }
 
@@ -262,7 +264,7 @@ impl Permits {
             if state & CLOSED != 0 && !active(Mutant::JoinsWhatIsClosed) {
                 return Taken::Closed;
             }
-            let before = self.word.fetch_or(QUEUED, Ordering::AcqRel);
+            let before = self.word.fetch_or(QUEUED, Ordering::Acquire);
             let before = if active(Mutant::LooksFirst) {
                 state
             } else {
@@ -270,7 +272,7 @@ impl Permits {
             };
             if list.is_empty() && before / PERMIT >= node.wish.need {
                 let taken = node.wish.need * PERMIT + QUEUED;
-                self.word.fetch_sub(taken, Ordering::AcqRel);
+                self.word.fetch_sub(taken, Ordering::Relaxed);
                 return Taken::Yes;
             }
             // SAFETY: the caller keeps the node where it is while it is linked.
@@ -285,7 +287,9 @@ impl Permits {
             return Err(Closed);
         }
         if self.is_closed() {
-            self.give_back(wish.need);
+            if !active(Mutant::KeepsWhatIsClosed) {
+                self.give_back(wish.need);
+            }
             return Err(Closed);
         }
         Ok(())
@@ -317,7 +321,8 @@ impl Permits {
     /// Gives back what was taken from here, so there is room for it.
     #[inline]
     pub fn give_back(&self, n: usize) {
-        let before = self.word.fetch_add(n * PERMIT, Ordering::Release);
+        let order = unless(Mutant::GivesBackRelaxed, Ordering::Release);
+        let before = self.word.fetch_add(n * PERMIT, order);
         if before & QUEUED != 0 {
             self.serve();
         }
@@ -414,12 +419,8 @@ impl Permits {
         let mut state = self.word.load(Ordering::Acquire);
         loop {
             // Where somebody waits, all that there are belong to the queue.
-            let there = if state & QUEUED == 0 {
-                state / PERMIT
-            } else {
-                0
-            };
-            let taken = n.min(there);
+            let barred = state & QUEUED != 0 && !active(Mutant::ForgetsWhatIsQueued);
+            let taken = if barred { 0 } else { n.min(state / PERMIT) };
             if taken == 0 {
                 return 0;
             }
@@ -436,7 +437,7 @@ impl Permits {
         self.queue.locked(|_| {
             let before = self.word.fetch_or(CLOSED, Ordering::AcqRel);
             if before & QUEUED != 0 {
-                self.word.fetch_sub(QUEUED, Ordering::AcqRel);
+                self.word.fetch_sub(QUEUED, Ordering::Relaxed);
             }
         });
         if !active(Mutant::ClosesQuietly) {
@@ -470,7 +471,7 @@ impl Permits {
     /// far as the permits go. How many nodes have been paid for, and so are to be
     /// chosen now; and how many permits are left.
     fn pay(&self, list: &List<Wish>, most: usize) -> (usize, usize) {
-        let state = self.word.load(Ordering::Acquire);
+        let state = self.word.load(Ordering::Relaxed);
         if state & CLOSED != 0 {
             return (0, 0);
         }
@@ -488,7 +489,8 @@ impl Permits {
             paid += state & QUEUED;
         }
         if paid != 0 {
-            self.word.fetch_sub(paid, Ordering::AcqRel);
+            let order = unless(Mutant::ServesRelaxed, Ordering::Acquire);
+            self.word.fetch_sub(paid, order);
         }
         (count, left)
     }
@@ -537,6 +539,16 @@ impl Wish {
             need,
             served: Cell::new(false),
         }
+    }
+}
+
+/// The order, unless the model checker is to find that it is missing.
+#[inline(always)]
+fn unless(mutant: Mutant, order: Ordering) -> Ordering {
+    if active(mutant) {
+        Ordering::Relaxed
+    } else {
+        order
     }
 }
 

@@ -19,4 +19,14 @@ crate::mutants! {
     ClosesQuietly,
     /// A waiter does not look whether all is closed before he joins.
     JoinsWhatIsClosed,
+    /// Who was served and then finds all closed keeps what he got.
+    KeepsWhatIsClosed,
+    /// Permits that belong to the queue are taken away.
+    ForgetsWhatIsQueued,
+    /// A release does not publish what was done before it.
+    GivesBackRelaxed,
+    /// Who takes permits does not see what was done before they came back.
+    TakesRelaxed,
+    /// The same for who serves others.
+    ServesRelaxed,
 }

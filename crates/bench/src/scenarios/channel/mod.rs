@@ -2,14 +2,22 @@
 //! (tier 4).
 
 mod broadcast;
+mod fast;
 mod oneshot;
+mod tasks;
+mod threads;
+mod watch;
 
 use crate::scenario::{Failure, Scenario, verify};
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let mut scenarios = Vec::new();
+    scenarios.extend(fast::scenarios());
     scenarios.extend(oneshot::scenarios());
     scenarios.extend(broadcast::scenarios());
+    scenarios.extend(watch::scenarios());
+    scenarios.extend(tasks::scenarios());
+    scenarios.extend(threads::scenarios());
     scenarios
 }
 

@@ -5,8 +5,10 @@
 //! once and must be ready. `black_box` stands around what a compiler could see
 //! through, in the shared bodies and so for everybody alike.
 
+mod barrier;
 mod mutex;
 mod notify;
+mod once_cell;
 mod rwlock;
 mod semaphore;
 
@@ -17,6 +19,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     scenarios.extend(mutex::scenarios());
     scenarios.extend(rwlock::scenarios());
     scenarios.extend(semaphore::scenarios());
+    scenarios.extend(once_cell::scenarios());
     scenarios.extend(notify::scenarios());
+    scenarios.extend(barrier::scenarios());
     scenarios
 }
