@@ -1,0 +1,640 @@
+//! `Select`: one thread waits in several channels at once, and does one thing.
+//!
+//! # How it waits
+//!
+//! First it tries every case, from a random one on. If none is possible, it joins
+//! the list of each channel with a node. All nodes point to one word, the
+//! [`Selection`]; whoever finds such a node in his channel, and could serve it,
+//! *claims* the word by a compare-and-swap. It succeeds once: who comes second
+//! takes the node out and goes on to the next waiter, as if it had not been there.
+//! So a thread is given exactly one case, and no value is spent on another.
+//!
+//! The claim does not do the operation. It gives a right (see `state.rs`), which
+//! [`SelectedOperation`] carries: a value is set aside, or room is promised. It is
+//! used by [`send`](SelectedOperation::send) or [`recv`](SelectedOperation::recv).
+//!
+//! # No wake-up is lost
+//!
+//! A case is linked and looked at under one hold of its channel's lock. What
+//! becomes possible later finds the node there. What was possible already makes the
+//! thread give up waiting, by a compare-and-swap on the word, and try again; if that
+//! fails, somebody has claimed it in between, and it has its case.
+//!
+//! Two selections that meet in a channel without a buffer: the second to link its
+//! node sees the first one's, gives up waiting, and claims it when it tries again.
+//!
+//! The thread leaves only after it has taken the lock of each channel it has a node
+//! in. So nobody uses a node or the word that is gone.
+//!
+//! *Readiness* works the same way, with nodes that say that they only observe: they
+//! are told, and what made them ready goes to the next.
+//!
+//! # Sources
+//!
+//! The names and the semantics are those of crossbeam-channel, the claim of one word
+//! by the first is the idea of Go's and crossbeam's selection.
+
+use std::cell::Cell;
+use std::fmt;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use blitz_sync::internals::Node;
+use blitz_sync::internals::deadline::{after, is_past};
+
+use super::error::{RecvError, SendError};
+use super::mutant::{Mutant, active};
+use super::receiver::Receiver;
+use super::sender::Sender;
+use super::wish::{Outcome, Role, Selection, Wish};
+
+mod error;
+
+pub use error::{ReadyTimeoutError, SelectTimeoutError, TryReadyError, TrySelectError};
+
+/// One end of a channel, whatever its values are.
+trait End {
+    /// Chooses the operation, if it is possible now.
+    fn choose(&self) -> Option<Outcome>;
+    /// Whether it is possible now.
+    fn is_ready(&self) -> bool;
+    /// Links a node; whether the operation is possible already.
+    ///
+    /// # Safety
+    ///
+    /// The node stays where it is until it has left.
+    unsafe fn join(&self, node: &Node<Wish>, selection: &Selection) -> bool;
+    /// Takes the node out, if it is there.
+    fn leave(&self, node: &Node<Wish>);
+    /// Gives a right back that was not used.
+    fn abandon(&self, outcome: Outcome);
+    /// Which end it is.
+    fn address(&self) -> *const ();
+}
+
+impl<T> End for Receiver<T> {
+    fn choose(&self) -> Option<Outcome> {
+        self.channel
+            .locked_then_wake(|state, wakes| state.select_recv(wakes))
+    }
+
+    fn is_ready(&self) -> bool {
+        self.channel
+            .locked(|state| state.may_recv(std::ptr::null()))
+    }
+
+    unsafe fn join(&self, node: &Node<Wish>, selection: &Selection) -> bool {
+        // SAFETY: as the caller says.
+        unsafe { self.channel.select_join_receivers(node, selection) }
+    }
+
+    fn leave(&self, node: &Node<Wish>) {
+        self.channel.locked(|state| state.receivers.remove(node));
+    }
+
+    fn abandon(&self, outcome: Outcome) {
+        self.channel.abandon(outcome);
+    }
+
+    fn address(&self) -> *const () {
+        (&raw const *self).cast()
+    }
+}
+
+impl<T> End for Sender<T> {
+    fn choose(&self) -> Option<Outcome> {
+        self.channel
+            .locked_then_wake(|state, wakes| state.select_send(wakes))
+    }
+
+    fn is_ready(&self) -> bool {
+        self.channel
+            .locked(|state| state.may_send(std::ptr::null()))
+    }
+
+    unsafe fn join(&self, node: &Node<Wish>, selection: &Selection) -> bool {
+        // SAFETY: as the caller says.
+        unsafe { self.channel.select_join_senders(node, selection) }
+    }
+
+    fn leave(&self, node: &Node<Wish>) {
+        self.channel.locked(|state| state.senders.remove(node));
+    }
+
+    fn abandon(&self, outcome: Outcome) {
+        self.channel.abandon(outcome);
+    }
+
+    fn address(&self) -> *const () {
+        (&raw const *self).cast()
+    }
+}
+
+/// A choice among operations on several channels: the thread waits until one of
+/// them is possible, and does that one.
+///
+/// An operation is *possible* also when it would fail, because the channel is
+/// closed. If several are possible, one is chosen at random, unless the selection is
+/// [biased](Select::new_biased). A selection can be used many times, and allocates
+/// only when it grows.
+///
+/// It is for threads. A task uses the `select!` of its runtime on
+/// [`Sender::send`] and [`Receiver::recv`].
+///
+/// ```
+/// use blitz_channel::mpmc::{self, Select};
+///
+/// let (sender, receiver) = mpmc::unbounded();
+/// let (_quit_sender, quit) = mpmc::bounded::<()>(0);
+/// sender.try_send(7).unwrap();
+///
+/// let mut select = Select::new();
+/// let work = select.recv(&receiver);
+/// let end = select.recv(&quit);
+/// let operation = select.select();
+/// match operation.index() {
+///     i if i == work => assert_eq!(operation.recv(&receiver), Ok(7)),
+///     i if i == end => assert!(operation.recv(&quit).is_err()),
+///     _ => unreachable!(),
+/// }
+/// ```
+pub struct Select<'a> {
+    cases: Vec<Case<'a>>,
+    /// The index of the next case to be added.
+    next: usize,
+    is_biased: bool,
+    /// The nodes, while it waits.
+    nodes: Vec<Node<Wish>>,
+}
+
+#[derive(Clone, Copy)]
+struct Case<'a> {
+    end: &'a dyn End,
+    index: usize,
+}
+
+// SAFETY: what a selection does with the ends is to count rights, link nodes, and
+// move values between senders' slots and the buffer, under the channel's lock. It
+// neither makes nor drops a value; who calls `send` or `recv` on what was selected
+// needs the end itself.
+unsafe impl Send for Select<'_> {}
+// SAFETY: as above; everything but cloning takes an exclusive borrow.
+unsafe impl Sync for Select<'_> {}
+
+/// How long to wait.
+#[derive(Clone, Copy)]
+enum Patience {
+    None,
+    Until(Option<Instant>),
+}
+
+impl Patience {
+    fn is_over(self) -> bool {
+        match self {
+            Self::None => true,
+            Self::Until(deadline) => is_past(deadline),
+        }
+    }
+
+    fn deadline(self) -> Option<Instant> {
+        match self {
+            Self::None => None,
+            Self::Until(deadline) => deadline,
+        }
+    }
+}
+
+impl<'a> Select<'a> {
+    /// A selection among no operations yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            cases: Vec::new(),
+            next: 0,
+            is_biased: false,
+            nodes: Vec::new(),
+        }
+    }
+
+    /// The same, but if several operations are possible, the one that was added
+    /// first is chosen.
+    #[must_use]
+    pub fn new_biased() -> Self {
+        Self {
+            is_biased: true,
+            ..Self::new()
+        }
+    }
+
+    /// Adds the operation to send into this channel. Its index.
+    pub fn send<T>(&mut self, sender: &'a Sender<T>) -> usize {
+        self.add(sender)
+    }
+
+    /// Adds the operation to receive from this channel. Its index.
+    pub fn recv<T>(&mut self, receiver: &'a Receiver<T>) -> usize {
+        self.add(receiver)
+    }
+
+    fn add(&mut self, end: &'a dyn End) -> usize {
+        let index = self.next;
+        self.cases.push(Case { end, index });
+        self.next += 1;
+        index
+    }
+
+    /// Removes the operation with this index. The others keep theirs.
+    ///
+    /// # Panics
+    ///
+    /// If there is none with this index.
+    ///
+    /// ```
+    /// use blitz_channel::mpmc::{self, Select};
+    ///
+    /// let (_sender, first) = mpmc::unbounded::<i32>();
+    /// let (_, second) = mpmc::unbounded::<i32>();
+    /// let mut select = Select::new();
+    /// let (one, two) = (select.recv(&first), select.recv(&second));
+    /// let operation = select.select();
+    /// assert_eq!(operation.index(), two);
+    /// assert!(operation.recv(&second).is_err());
+    /// select.remove(two);
+    /// assert!(select.try_select().is_err());
+    /// # _ = one;
+    /// ```
+    #[track_caller]
+    pub fn remove(&mut self, index: usize) {
+        let position = self.cases.iter().position(|case| case.index == index);
+        let position = position.expect("no operation with this index");
+        self.cases.remove(position);
+    }
+
+    /// Chooses an operation if one is possible now.
+    ///
+    /// # Errors
+    ///
+    /// If none is.
+    pub fn try_select(&mut self) -> Result<SelectedOperation<'a>, TrySelectError> {
+        self.run(Patience::None).ok_or(TrySelectError)
+    }
+
+    /// Chooses an operation; waits until one is possible.
+    ///
+    /// # Panics
+    ///
+    /// If no operation has been added.
+    #[track_caller]
+    pub fn select(&mut self) -> SelectedOperation<'a> {
+        self.assert_not_empty();
+        loop {
+            if let Some(operation) = self.run(Patience::Until(None)) {
+                return operation;
+            }
+        }
+    }
+
+    /// Chooses an operation; waits until one is possible, but no longer than
+    /// `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// If the time is up.
+    ///
+    /// ```
+    /// use blitz_channel::mpmc::{self, Select};
+    /// use std::time::Duration;
+    ///
+    /// let (_sender, receiver) = mpmc::unbounded::<()>();
+    /// let mut select = Select::new();
+    /// select.recv(&receiver);
+    /// assert!(select.select_timeout(Duration::from_millis(1)).is_err());
+    /// ```
+    pub fn select_timeout(
+        &mut self,
+        timeout: Duration,
+    ) -> Result<SelectedOperation<'a>, SelectTimeoutError> {
+        self.run(Patience::Until(after(timeout)))
+            .ok_or(SelectTimeoutError)
+    }
+
+    /// Chooses an operation; waits until one is possible, but no longer than until
+    /// `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// If the time is up.
+    pub fn select_deadline(
+        &mut self,
+        deadline: Instant,
+    ) -> Result<SelectedOperation<'a>, SelectTimeoutError> {
+        self.run(Patience::Until(Some(deadline)))
+            .ok_or(SelectTimeoutError)
+    }
+
+    /// The index of an operation that is possible now. It is not done, and others
+    /// may be quicker.
+    ///
+    /// # Errors
+    ///
+    /// If none is.
+    pub fn try_ready(&mut self) -> Result<usize, TryReadyError> {
+        self.run_ready(Patience::None).ok_or(TryReadyError)
+    }
+
+    /// The index of an operation that is possible; waits until one is. It is not
+    /// done, and others may be quicker.
+    ///
+    /// # Panics
+    ///
+    /// If no operation has been added.
+    ///
+    /// ```
+    /// use blitz_channel::mpmc::{self, Select};
+    ///
+    /// let (sender, receiver) = mpmc::unbounded();
+    /// sender.try_send(7).unwrap();
+    /// let mut select = Select::new();
+    /// let work = select.recv(&receiver);
+    /// assert_eq!(select.ready(), work);
+    /// assert_eq!(receiver.try_recv(), Ok(7));
+    /// ```
+    #[track_caller]
+    pub fn ready(&mut self) -> usize {
+        self.assert_not_empty();
+        loop {
+            if let Some(index) = self.run_ready(Patience::Until(None)) {
+                return index;
+            }
+        }
+    }
+
+    /// The index of an operation that is possible; waits until one is, but no longer
+    /// than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// If the time is up.
+    pub fn ready_timeout(&mut self, timeout: Duration) -> Result<usize, ReadyTimeoutError> {
+        self.run_ready(Patience::Until(after(timeout)))
+            .ok_or(ReadyTimeoutError)
+    }
+
+    /// The index of an operation that is possible; waits until one is, but no longer
+    /// than until `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// If the time is up.
+    pub fn ready_deadline(&mut self, deadline: Instant) -> Result<usize, ReadyTimeoutError> {
+        self.run_ready(Patience::Until(Some(deadline)))
+            .ok_or(ReadyTimeoutError)
+    }
+
+    #[track_caller]
+    fn assert_not_empty(&self) {
+        assert!(
+            !self.cases.is_empty(),
+            "no operations have been added to `Select`"
+        );
+    }
+
+    fn run(&mut self, patience: Patience) -> Option<SelectedOperation<'a>> {
+        if self.cases.is_empty() {
+            sleep(patience);
+            return None;
+        }
+        let start = self.start();
+        loop {
+            let is_over = patience.is_over();
+            if let Some(operation) = self.choose(start) {
+                return Some(operation);
+            }
+            if is_over {
+                return None;
+            }
+            if let Some((case, outcome)) = self.wait(start, Role::Case, patience.deadline()) {
+                let Case { end, index } = self.cases[case];
+                return Some(SelectedOperation::new(end, index, outcome));
+            }
+        }
+    }
+
+    /// Tries all of them once.
+    fn choose(&self, start: usize) -> Option<SelectedOperation<'a>> {
+        self.from(start).find_map(|(_, Case { end, index })| {
+            let outcome = end.choose()?;
+            Some(SelectedOperation::new(end, index, outcome))
+        })
+    }
+
+    fn run_ready(&mut self, patience: Patience) -> Option<usize> {
+        if self.cases.is_empty() {
+            sleep(patience);
+            return None;
+        }
+        let start = self.start();
+        loop {
+            let is_over = patience.is_over();
+            let mut cases = self.from(start);
+            if let Some((_, case)) = cases.find(|(_, case)| case.end.is_ready()) {
+                return Some(case.index);
+            }
+            if is_over {
+                return None;
+            }
+            drop(cases);
+            self.wait(start, Role::Observer, patience.deadline());
+        }
+    }
+
+    /// Waits in all lists until one case is decided, the time is up, or it is worth
+    /// trying again.
+    fn wait(
+        &mut self,
+        start: usize,
+        role: Role,
+        deadline: Option<Instant>,
+    ) -> Option<(usize, Outcome)> {
+        let selection = Selection::new();
+        let mut nodes = std::mem::take(&mut self.nodes);
+        nodes.extend(self.from(start).map(|(position, _)| {
+            Node::new(Wish::case(role, &raw const selection, position as u32))
+        }));
+        let mut joined = 0;
+        let mut is_possible = false;
+        for ((_, case), node) in self.from(start).zip(&nodes) {
+            // SAFETY: the nodes are not moved until they have left, below; nothing
+            // in between panics.
+            is_possible = unsafe { case.end.join(node, &selection) };
+            is_possible &= !active(Mutant::SelectJoinsBlindly);
+            joined += 1;
+            if is_possible || !selection.is_open() {
+                break;
+            }
+        }
+        let in_time = is_possible || selection.wait(deadline);
+        let mut decided = selection.abort();
+        if !in_time && active(Mutant::SelectTimesOutBlindly) {
+            decided = None;
+        }
+        for ((_, case), node) in self.from(start).zip(&nodes).take(joined) {
+            case.end.leave(node);
+        }
+        nodes.clear();
+        self.nodes = nodes;
+        decided
+    }
+
+    /// The cases with their positions, from that one on, around.
+    fn from(&self, start: usize) -> impl Iterator<Item = (usize, Case<'a>)> {
+        let cases = self.cases.iter().copied().enumerate();
+        cases.clone().skip(start).chain(cases.take(start))
+    }
+
+    fn start(&self) -> usize {
+        match self.is_biased || cfg!(loom) {
+            true => 0,
+            false => random() % self.cases.len(),
+        }
+    }
+}
+
+/// With no case to wait for.
+fn sleep(patience: Patience) {
+    if let Patience::Until(Some(deadline)) = patience {
+        thread::sleep(deadline.saturating_duration_since(Instant::now()));
+    } else if let Patience::Until(None) = patience {
+        thread::park();
+    }
+}
+
+/// A number that is random enough to be fair (Marsaglia's xorshift).
+fn random() -> usize {
+    thread_local! {
+        static SEED: Cell<u32> = const { Cell::new(0) };
+    }
+    SEED.with(|seed| {
+        let mut x = match seed.get() {
+            0 => (seed.as_ptr() as usize >> 4) as u32 | 1,
+            x => x,
+        };
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+        seed.set(x);
+        x as usize
+    })
+}
+
+impl Clone for Select<'_> {
+    fn clone(&self) -> Self {
+        Self {
+            cases: self.cases.clone(),
+            next: self.next,
+            is_biased: self.is_biased,
+            nodes: Vec::new(),
+        }
+    }
+}
+
+impl Default for Select<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Select<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Select").finish_non_exhaustive()
+    }
+}
+
+/// An operation that has been chosen, and must be completed now: the other side may
+/// be waiting for it.
+///
+/// # Panics
+///
+/// When it is dropped without having been completed.
+#[must_use = "a selected operation must be completed"]
+pub struct SelectedOperation<'a> {
+    end: &'a dyn End,
+    index: usize,
+    /// `None` when it is completed.
+    outcome: Option<Outcome>,
+}
+
+impl<'a> SelectedOperation<'a> {
+    fn new(end: &'a dyn End, index: usize, outcome: Outcome) -> Self {
+        Self {
+            end,
+            index,
+            outcome: Some(outcome),
+        }
+    }
+
+    /// Which operation it is.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Completes it by sending this value.
+    ///
+    /// # Errors
+    ///
+    /// If the channel is closed. The value comes back.
+    ///
+    /// # Panics
+    ///
+    /// If this is not the sender that was selected.
+    #[track_caller]
+    pub fn send<T>(mut self, sender: &Sender<T>, value: T) -> Result<(), SendError<T>> {
+        assert!(
+            self.end.address() == (&raw const *sender).cast(),
+            "passed a sender that wasn't selected"
+        );
+        match self.outcome.take() {
+            Some(outcome) => sender.channel.finish_send(outcome, value),
+            None => Err(SendError(value)),
+        }
+    }
+
+    /// Completes it by receiving a value.
+    ///
+    /// # Errors
+    ///
+    /// If the channel is empty and closed.
+    ///
+    /// # Panics
+    ///
+    /// If this is not the receiver that was selected.
+    #[track_caller]
+    pub fn recv<T>(mut self, receiver: &Receiver<T>) -> Result<T, RecvError> {
+        assert!(
+            self.end.address() == (&raw const *receiver).cast(),
+            "passed a receiver that wasn't selected"
+        );
+        match self.outcome.take() {
+            Some(Outcome::Reserved) => receiver.channel.finish_recv().ok_or(RecvError),
+            _ => Err(RecvError),
+        }
+    }
+}
+
+impl fmt::Debug for SelectedOperation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SelectedOperation").finish_non_exhaustive()
+    }
+}
+
+impl Drop for SelectedOperation<'_> {
+    fn drop(&mut self) {
+        if let Some(outcome) = self.outcome.take() {
+            self.end.abandon(outcome);
+            if !thread::panicking() {
+                panic!("dropped `SelectedOperation` without completing the operation");
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The steps of selections: to be given a right, and to use it or give it back.
+
+use blitz_sync::internals::{List, Node, Wake, Wakes};
+
+use super::super::wish::{Outcome, Role, Selection, Wish, selection_of};
+use super::{Recipient, State, Supplier, first_of};
+
+impl<T> State<T> {
+    /// Chooses to receive, if that is possible now.
+    pub(in crate::mpmc) fn select_recv(&mut self, wakes: &mut Wakes) -> Option<Outcome> {
+        if self.is_available() {
+            self.reserved += 1;
+            return Some(Outcome::Reserved);
+        }
+        if self.capacity == 0 {
+            let wake = match self.find_sender(Some(Outcome::Paired)) {
+                Some(Supplier::Plain(node)) => {
+                    // SAFETY: it is linked.
+                    let (value, wake) = unsafe { self.take_over(node) };
+                    self.buffer.push_back(value);
+                    Some(wake)
+                }
+                Some(Supplier::Case(wake)) => Some(wake),
+                None => None,
+            };
+            if let Some(wake) = wake {
+                self.reserved += 1;
+                wake.into_iter().for_each(|wake| wakes.push(wake));
+                return Some(Outcome::Reserved);
+            }
+        }
+        self.is_closed().then_some(Outcome::Closed)
+    }
+
+    /// Chooses to send, if that is possible now.
+    pub(in crate::mpmc) fn select_send(&mut self, wakes: &mut Wakes) -> Option<Outcome> {
+        if self.is_closed() {
+            return Some(Outcome::Closed);
+        }
+        if self.capacity == 0 {
+            return match self.find_receiver()? {
+                Recipient::Plain(_) => {
+                    self.promised += 1;
+                    Some(Outcome::Slot)
+                }
+                Recipient::Case(wake) => {
+                    self.reserved += 1;
+                    wake.into_iter().for_each(|wake| wakes.push(wake));
+                    Some(Outcome::Paired)
+                }
+            };
+        }
+        self.has_room().then(|| {
+            self.promised += 1;
+            Outcome::Slot
+        })
+    }
+
+    /// Uses the right to receive. `None` if the value is not there yet.
+    pub(in crate::mpmc) fn finish_recv(&mut self, wakes: &mut Wakes) -> Option<Option<T>> {
+        let value = match self.take() {
+            Some(value) => Some(value),
+            None if self.broken > 0 => {
+                self.broken -= 1;
+                None
+            }
+            None => {
+                self.is_awaited = true;
+                return None;
+            }
+        };
+        self.reserved -= 1;
+        self.settle(wakes);
+        Some(value)
+    }
+
+    /// Uses the right to send. An error if the channel was closed in between,
+    /// unless a receiver relies on it.
+    pub(in crate::mpmc) fn finish_send(
+        &mut self,
+        outcome: Outcome,
+        value: T,
+        wakes: &mut Wakes,
+    ) -> Result<(), T> {
+        if outcome == Outcome::Paired {
+            self.buffer.push_back(value);
+        } else {
+            self.promised -= 1;
+            if self.is_closed() {
+                return Err(value);
+            }
+            match self.deliver(value) {
+                Ok(wake) => wake.into_iter().for_each(|wake| wakes.push(wake)),
+                Err(value) => self.buffer.push_back(value),
+            }
+        }
+        self.settle(wakes);
+        Ok(())
+    }
+
+    /// Gives a right back that was not used.
+    pub(in crate::mpmc) fn abandon(&mut self, outcome: Outcome, wakes: &mut Wakes) {
+        match outcome {
+            Outcome::Slot => self.promised -= 1,
+            Outcome::Paired => self.broken += 1,
+            Outcome::Reserved => self.reserved -= 1,
+            Outcome::Closed | Outcome::Ready => return,
+        }
+        self.settle(wakes);
+    }
+
+    /// Whether one more could receive. Cases of `but` do not count as senders.
+    pub(in crate::mpmc) fn may_recv(&self, but: *const Selection) -> bool {
+        self.is_available()
+            || self.is_closed()
+            || self.capacity == 0 && self.senders.iter().any(|node| Self::counts(node, but))
+    }
+
+    /// Whether one more could send. Cases of `but` do not count as receivers.
+    pub(in crate::mpmc) fn may_send(&self, but: *const Selection) -> bool {
+        if self.is_closed() || self.capacity != 0 {
+            return self.is_closed() || self.has_room();
+        }
+        let (mut plain, mut cases) = (0, 0);
+        for node in self.receivers.iter().filter(|node| Self::counts(node, but)) {
+            match node.wish.role {
+                Role::Plain => plain += 1,
+                _ => cases += 1,
+            }
+        }
+        plain > self.promised || cases > 0
+    }
+
+    fn counts(node: &Node<Wish>, but: *const Selection) -> bool {
+        match node.wish.role {
+            Role::Plain => true,
+            // SAFETY: it is a selection's, and linked.
+            Role::Case => !node.wish.is_of(but) && unsafe { selection_of(node) }.is_open(),
+            Role::Observer => false,
+        }
+    }
+
+    /// Tells those who observe a list that somebody waits on the other side.
+    pub(in crate::mpmc) fn tell_observers(list: &mut List<Wish>, but: *const Selection) {
+        let mut next = first_of(list);
+        while !next.is_null() {
+            // SAFETY: it is linked, and we hold the lock.
+            let node = unsafe { &*next };
+            // SAFETY: as above.
+            next = unsafe { node.next() };
+            if node.wish.role == Role::Observer && !node.wish.is_of(but) {
+                // SAFETY: it is a selection's, and linked.
+                unsafe { Self::choose_case(list, node, Outcome::Ready) };
+            }
+        }
+    }
+
+    /// Restores what holds between two steps, after one with more than one effect.
+    fn settle(&mut self, wakes: &mut Wakes) {
+        let mut wake = None;
+        while !wakes.is_full()
+            && (self.feed(&mut wake) || self.admit(&mut wake) || self.pair(&mut wake))
+        {
+            wake.take().into_iter().for_each(|wake| wakes.push(wake));
+        }
+    }
+
+    /// Gives a value from the buffer to a receiver that waits.
+    fn feed(&mut self, wake: &mut Option<Wake>) -> bool {
+        if !self.is_available() {
+            return false;
+        }
+        match self.find_receiver() {
+            Some(Recipient::Plain(node)) => {
+                let ticket = self.next_ticket();
+                if let Some(value) = self.take() {
+                    // SAFETY: it is linked.
+                    *wake = unsafe { self.hand_over(node, value, ticket) };
+                }
+            }
+            Some(Recipient::Case(woken)) => {
+                self.reserved += 1;
+                *wake = woken;
+            }
+            None => return false,
+        }
+        true
+    }
+
+    /// Without a buffer: lets a waiting sender serve a receiver that waits.
+    fn pair(&mut self, wake: &mut Option<Wake>) -> bool {
+        let plain = |node: &&Node<Wish>| node.wish.role == Role::Plain;
+        if self.capacity != 0 || self.receivers.iter().filter(plain).count() <= self.promised {
+            return false;
+        }
+        match self.find_sender(Some(Outcome::Slot)) {
+            Some(Supplier::Plain(node)) => {
+                // SAFETY: it is linked. The value goes through the buffer, from
+                // where `feed` takes it in the next round.
+                let (value, woken) = unsafe { self.take_over(node) };
+                self.buffer.push_back(value);
+                *wake = woken;
+            }
+            Some(Supplier::Case(woken)) => {
+                self.promised += 1;
+                *wake = woken;
+            }
+            None => return false,
+        }
+        true
+    }
+
+    /// Whether a receiver that waits for itself has been promised a value, by one
+    /// who is about to send it.
+    pub(in crate::mpmc) fn is_promised(&self) -> bool {
+        let plain = |node: &&Node<Wish>| node.wish.role == Role::Plain;
+        self.capacity == 0
+            && self.promised > 0
+            && self.receivers.iter().filter(plain).count() <= self.promised
+    }
+}
