@@ -1,0 +1,223 @@
+//! Channels between tasks: four producers, four consumers, room for 1000
+//! messages.
+//!
+//! Tokio has no channel with several receivers. Under its name runs what its
+//! users write: an `mpsc` channel whose receiver is behind a mutex.
+
+use std::sync::Arc;
+
+use super::Arrived;
+use crate::crew::crew;
+use crate::scenario::{Context, Measured, OURS, Sample, Scenario};
+use crate::settings::ASYNC_OPS;
+
+const PRODUCERS: usize = 4;
+const CONSUMERS: usize = 4;
+const CAPACITY: usize = 1000;
+
+/// A bounded channel of which both ends can be cloned.
+trait Channel: 'static {
+    type Sender: Clone + Send + Sync + 'static;
+    type Receiver: Clone + Send + Sync + 'static;
+    fn bounded(capacity: usize) -> (Self::Sender, Self::Receiver);
+    fn send(sender: &Self::Sender, message: u64) -> impl Future<Output = bool> + Send;
+    /// The next message, or `None` when the last sender is gone.
+    fn recv(receiver: &Self::Receiver) -> impl Future<Output = Option<u64>> + Send;
+}
+
+struct Ours;
+
+impl Channel for Ours {
+    type Sender = blitz_channel::mpmc::Sender<u64>;
+    type Receiver = blitz_channel::mpmc::Receiver<u64>;
+    fn bounded(capacity: usize) -> (Self::Sender, Self::Receiver) {
+        blitz_channel::mpmc::bounded(capacity)
+    }
+    #[inline]
+    async fn send(sender: &Self::Sender, message: u64) -> bool {
+        sender.send(message).await.is_ok()
+    }
+    #[inline]
+    async fn recv(receiver: &Self::Receiver) -> Option<u64> {
+        receiver.recv().await.ok()
+    }
+}
+
+struct Tokio;
+
+impl Channel for Tokio {
+    type Sender = tokio::sync::mpsc::Sender<u64>;
+    type Receiver = Arc<tokio::sync::Mutex<tokio::sync::mpsc::Receiver<u64>>>;
+    fn bounded(capacity: usize) -> (Self::Sender, Self::Receiver) {
+        let (sender, receiver) = tokio::sync::mpsc::channel(capacity);
+        (sender, Arc::new(tokio::sync::Mutex::new(receiver)))
+    }
+    #[inline]
+    async fn send(sender: &Self::Sender, message: u64) -> bool {
+        sender.send(message).await.is_ok()
+    }
+    #[inline]
+    async fn recv(receiver: &Self::Receiver) -> Option<u64> {
+        receiver.lock().await.recv().await
+    }
+}
+
+struct AsyncChannel;
+
+impl Channel for AsyncChannel {
+    type Sender = async_channel::Sender<u64>;
+    type Receiver = async_channel::Receiver<u64>;
+    fn bounded(capacity: usize) -> (Self::Sender, Self::Receiver) {
+        async_channel::bounded(capacity)
+    }
+    #[inline]
+    async fn send(sender: &Self::Sender, message: u64) -> bool {
+        sender.send(message).await.is_ok()
+    }
+    #[inline]
+    async fn recv(receiver: &Self::Receiver) -> Option<u64> {
+        receiver.recv().await.ok()
+    }
+}
+
+struct Flume;
+
+impl Channel for Flume {
+    type Sender = flume::Sender<u64>;
+    type Receiver = flume::Receiver<u64>;
+    fn bounded(capacity: usize) -> (Self::Sender, Self::Receiver) {
+        flume::bounded(capacity)
+    }
+    #[inline]
+    async fn send(sender: &Self::Sender, message: u64) -> bool {
+        sender.send_async(message).await.is_ok()
+    }
+    #[inline]
+    async fn recv(receiver: &Self::Receiver) -> Option<u64> {
+        receiver.recv_async().await.ok()
+    }
+}
+
+struct Kanal;
+
+impl Channel for Kanal {
+    type Sender = kanal::AsyncSender<u64>;
+    type Receiver = kanal::AsyncReceiver<u64>;
+    fn bounded(capacity: usize) -> (Self::Sender, Self::Receiver) {
+        kanal::bounded_async(capacity)
+    }
+    #[inline]
+    async fn send(sender: &Self::Sender, message: u64) -> bool {
+        sender.send(message).await.is_ok()
+    }
+    #[inline]
+    async fn recv(receiver: &Self::Receiver) -> Option<u64> {
+        receiver.recv().await.ok()
+    }
+}
+
+/// One contender's body.
+type Body = fn(&Context) -> Measured;
+
+const PEERS: [(&str, Body); 5] = [
+    (OURS, four_to_four::<Ours>),
+    ("tokio", four_to_four::<Tokio>),
+    ("async-channel", four_to_four::<AsyncChannel>),
+    ("flume", four_to_four::<Flume>),
+    ("kanal", four_to_four::<Kanal>),
+];
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let title = "MPMC, 4 producers and 4 consumers, capacity 1000";
+    let scenario = Scenario::new(3, "mpmc_tasks", title, ASYNC_OPS).on_runtime();
+    vec![
+        PEERS
+            .iter()
+            .fold(scenario, |s, &(name, body)| s.with(name, body)),
+    ]
+}
+
+fn four_to_four<C: Channel>(cx: &Context) -> Measured {
+    let share = cx.share(PRODUCERS);
+    let (sender, receiver) = C::bounded(CAPACITY);
+    let mut senders = vec![sender; PRODUCERS];
+    let mut receivers = vec![receiver; CONSUMERS];
+    let mut roles = Vec::new();
+    // By turns, so that neither side comes first.
+    while let (Some(sender), Some(receiver)) = (senders.pop(), receivers.pop()) {
+        let first = share * (roles.len() as u64 / 2);
+        roles.push(Role::<C>::Produces(sender, first..first + share));
+        roles.push(Role::<C>::Consumes(receiver));
+    }
+    let roles = std::cell::RefCell::new(roles.into_iter());
+    let (span, arrived) = crew(cx.workers, PRODUCERS + CONSUMERS, |_| {
+        let role = roles.borrow_mut().next();
+        role.expect("as many roles as tasks").play()
+    });
+    let total = share * PRODUCERS as u64;
+    let arrived = arrived.into_iter().fold(Arrived::default(), Arrived::and);
+    arrived.verify(total, 1)?;
+    Ok(Sample::new(span, total))
+}
+
+/// What a task does.
+enum Role<C: Channel> {
+    Produces(C::Sender, std::ops::Range<u64>),
+    Consumes(C::Receiver),
+}
+
+impl<C: Channel> Role<C> {
+    /// Plays it to its end and says what arrived here.
+    async fn play(self) -> Arrived {
+        let mut arrived = Arrived::default();
+        match self {
+            Role::Produces(sender, messages) => {
+                for message in messages {
+                    if !C::send(&sender, message).await {
+                        break;
+                    }
+                }
+            }
+            Role::Consumes(receiver) => {
+                while let Some(message) = C::recv(&receiver).await {
+                    arrived.note(message);
+                }
+            }
+        }
+        arrived
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenarios::tests::context;
+
+    /// A channel that sends every hundredth message twice.
+    struct Stutters;
+
+    impl Channel for Stutters {
+        type Sender = async_channel::Sender<u64>;
+        type Receiver = async_channel::Receiver<u64>;
+        fn bounded(capacity: usize) -> (Self::Sender, Self::Receiver) {
+            async_channel::bounded(capacity)
+        }
+        async fn send(sender: &Self::Sender, message: u64) -> bool {
+            if message % 100 == 99 {
+                let _ = sender.send(message).await;
+            }
+            sender.send(message).await.is_ok()
+        }
+        async fn recv(receiver: &Self::Receiver) -> Option<u64> {
+            receiver.recv().await.ok()
+        }
+    }
+
+    #[test]
+    fn doubled_messages_are_caught() {
+        let failure = four_to_four::<Stutters>(&context())
+            .unwrap_err()
+            .to_string();
+        assert_eq!(failure, "messages that arrived: expected 2000, found 2020");
+    }
+}

@@ -1,0 +1,314 @@
+//! Channels between threads: one to one, four to one, four to four, with room
+//! for 0, 1, 1000 and any number of messages. Capacity 0 is a rendezvous:
+//! sender and receiver meet.
+//!
+//! We run what a user of ours would take: `mpsc` where there is one receiver,
+//! and `mpmc` where there are several or no room (`mpsc` has no rendezvous, as
+//! Tokio's has none). The titles say which.
+
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::mpsc as std_mpsc;
+
+use super::Arrived;
+use crate::scenario::{Context, Measured, OURS, Sample, Scenario};
+use crate::team::team;
+use blitz_channel::{mpmc, mpsc};
+use tokio::sync::mpsc as tokio_mpsc;
+
+/// How many messages have room: so many, or any number.
+type Capacity = Option<usize>;
+
+/// A channel whose ends block.
+trait Channel {
+    type Sender: Clone + Send;
+    type Receiver: Send;
+    /// A channel with so many receivers. Never asked for what it does not have.
+    fn make(capacity: Capacity, receivers: usize) -> (Self::Sender, Vec<Self::Receiver>);
+    /// Whether anybody is left to receive it.
+    fn send(sender: &Self::Sender, message: u64) -> bool;
+    /// The next message, or `None` when the last sender is gone.
+    fn recv(receiver: &mut Self::Receiver) -> Option<u64>;
+}
+
+/// One `impl` for each channel: its ends, how it is made, and the two
+/// functions.
+macro_rules! channels {
+    ($($(#[$meta:meta])* $name:ident {
+        $sender:ty, $receiver:ty, $make:expr, $send:ident, $recv:ident
+    })+) => {$(
+        $(#[$meta])*
+        struct $name;
+
+        impl Channel for $name {
+            type Sender = $sender;
+            type Receiver = $receiver;
+            fn make(capacity: Capacity, receivers: usize) -> (Self::Sender, Vec<Self::Receiver>) {
+                $make(capacity, receivers)
+            }
+            #[inline]
+            fn send(sender: &Self::Sender, message: u64) -> bool {
+                sender.$send(message).is_ok()
+            }
+            #[inline]
+            fn recv(receiver: &mut Self::Receiver) -> Option<u64> {
+                // An `Option` from some, a `Result` from others.
+                receiver.$recv().into_iter().next()
+            }
+        }
+    )+};
+}
+
+channels! {
+    OursBounded { mpsc::Sender<u64>, mpsc::Receiver<u64>,
+        |capacity, _| one(mpsc::channel(room(capacity))), blocking_send, blocking_recv }
+    OursUnbounded { mpsc::UnboundedSender<u64>, mpsc::UnboundedReceiver<u64>,
+        |_, _| one(mpsc::unbounded_channel()), send, blocking_recv }
+    OursShared { mpmc::Sender<u64>, mpmc::Receiver<u64>,
+        |capacity, receivers| several(by(capacity, mpmc::bounded, mpmc::unbounded), receivers),
+        send_blocking, recv_blocking }
+    StdBounded { std_mpsc::SyncSender<u64>, std_mpsc::Receiver<u64>,
+        |capacity, _| one(std_mpsc::sync_channel(room(capacity))), send, recv }
+    StdUnbounded { std_mpsc::Sender<u64>, std_mpsc::Receiver<u64>,
+        |_, _| one(std_mpsc::channel()), send, recv }
+    TokioBounded { tokio_mpsc::Sender<u64>, tokio_mpsc::Receiver<u64>,
+        |capacity, _| one(tokio_mpsc::channel(room(capacity))), blocking_send, blocking_recv }
+    TokioUnbounded { tokio_mpsc::UnboundedSender<u64>, tokio_mpsc::UnboundedReceiver<u64>,
+        |_, _| one(tokio_mpsc::unbounded_channel()), send, blocking_recv }
+    Crossbeam { crossbeam_channel::Sender<u64>, crossbeam_channel::Receiver<u64>,
+        |capacity, receivers| several(
+            by(capacity, crossbeam_channel::bounded, crossbeam_channel::unbounded), receivers),
+        send, recv }
+    Kanal { kanal::Sender<u64>, kanal::Receiver<u64>,
+        |capacity, receivers| several(by(capacity, kanal::bounded, kanal::unbounded), receivers),
+        send, recv }
+    Flume { flume::Sender<u64>, flume::Receiver<u64>,
+        |capacity, receivers| several(by(capacity, flume::bounded, flume::unbounded), receivers),
+        send, recv }
+    AsyncChannel { async_channel::Sender<u64>, async_channel::Receiver<u64>,
+        |capacity, receivers| several(
+            by(capacity, async_channel::bounded, async_channel::unbounded), receivers),
+        send_blocking, recv_blocking }
+}
+
+/// The capacity of a channel that has one.
+fn room(capacity: Capacity) -> usize {
+    capacity.expect("a bounded channel is asked for")
+}
+
+/// Makes a bounded or an unbounded channel.
+fn by<C>(capacity: Capacity, bounded: fn(usize) -> C, unbounded: fn() -> C) -> C {
+    capacity.map_or_else(unbounded, bounded)
+}
+
+fn one<S, R>((sender, receiver): (S, R)) -> (S, Vec<R>) {
+    (sender, vec![receiver])
+}
+
+fn several<S, R: Clone>((sender, receiver): (S, R), receivers: usize) -> (S, Vec<R>) {
+    (sender, vec![receiver; receivers])
+}
+
+/// How the scenarios differ.
+#[derive(Clone, Copy)]
+struct Shape {
+    producers: usize,
+    consumers: usize,
+    capacity: Capacity,
+}
+
+/// One contender's body.
+type Body = fn(&Context, Shape) -> Measured;
+
+impl Shape {
+    /// Who takes part: all that have a channel of this shape.
+    fn peers(self) -> Vec<(&'static str, Body)> {
+        let mut peers: Vec<(&'static str, Body)> = Vec::new();
+        match (self.consumers, self.capacity) {
+            (1, None) => peers.extend([
+                (OURS, through::<OursUnbounded> as Body),
+                ("std", through::<StdUnbounded>),
+                ("tokio", through::<TokioUnbounded>),
+            ]),
+            (1, Some(1..)) => peers.extend([
+                (OURS, through::<OursBounded> as Body),
+                ("std", through::<StdBounded>),
+                ("tokio", through::<TokioBounded>),
+            ]),
+            (1, Some(0)) => peers.extend([
+                (OURS, through::<OursShared> as Body),
+                ("std", through::<StdBounded>),
+            ]),
+            _ => peers.push((OURS, through::<OursShared>)),
+        }
+        peers.extend([
+            ("crossbeam", through::<Crossbeam> as Body),
+            ("kanal", through::<Kanal>),
+            ("flume", through::<Flume>),
+        ]);
+        if self.capacity != Some(0) {
+            peers.push(("async-channel", through::<AsyncChannel>));
+        }
+        peers
+    }
+
+    /// Which of our channels takes part.
+    fn ours(self) -> &'static str {
+        match (self.consumers, self.capacity) {
+            (1, None | Some(1..)) => "mpsc",
+            _ => "mpmc",
+        }
+    }
+
+    /// Where nearly every message costs a sleep and a wake, fewer do.
+    fn ops(self) -> u64 {
+        match self.capacity {
+            Some(0 | 1) => 20_000,
+            _ => 1_000_000,
+        }
+    }
+
+    fn scenario(self) -> Scenario {
+        let Shape {
+            producers,
+            consumers,
+            capacity,
+        } = self;
+        let (id, title) = match capacity {
+            None => ("unbounded".to_owned(), "unbounded".to_owned()),
+            Some(0) => ("0".to_owned(), "rendezvous".to_owned()),
+            Some(n) => (n.to_string(), format!("capacity {n}")),
+        };
+        let ours = self.ours();
+        let scenario = Scenario::new(
+            4,
+            format!("channel_{producers}_{consumers}_{id}"),
+            format!("Channel {producers} → {consumers}, {title} (ours: {ours})"),
+            self.ops(),
+        )
+        .threads(producers + consumers);
+        self.peers().into_iter().fold(scenario, |s, (name, body)| {
+            s.with(name, move |cx| body(cx, self))
+        })
+    }
+}
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let mut scenarios = Vec::new();
+    for (producers, consumers) in [(1, 1), (4, 1), (4, 4)] {
+        for capacity in [Some(0), Some(1), Some(1000), None] {
+            let shape = Shape {
+                producers,
+                consumers,
+                capacity,
+            };
+            scenarios.push(shape.scenario());
+        }
+    }
+    scenarios
+}
+
+/// What a thread does.
+enum Role<C: Channel> {
+    Produces(C::Sender, Range<u64>),
+    Consumes(C::Receiver),
+}
+
+impl<C: Channel> Role<C> {
+    /// Plays it to its end and says what arrived here.
+    fn play(self) -> Arrived {
+        let mut arrived = Arrived::default();
+        match self {
+            Role::Produces(sender, mut messages) => {
+                messages.all(|message| C::send(&sender, message));
+            }
+            Role::Consumes(mut receiver) => {
+                while let Some(message) = C::recv(&mut receiver) {
+                    arrived.note(message);
+                }
+            }
+        }
+        arrived
+    }
+}
+
+fn through<C: Channel>(cx: &Context, shape: Shape) -> Measured {
+    let Shape {
+        producers,
+        consumers,
+        capacity,
+    } = shape;
+    let share = cx.share(producers);
+    let (sender, receivers) = C::make(capacity, consumers);
+    let parts = (0..producers as u64).map(|i| i * share..(i + 1) * share);
+    let roles: Vec<Role<C>> = std::iter::zip(vec![sender; producers], parts)
+        .map(|(sender, part)| Role::Produces(sender, part))
+        .chain(receivers.into_iter().map(Role::Consumes))
+        .collect();
+    // Each thread takes its role before the clock starts.
+    let roles = Mutex::new(roles);
+    let (span, arrived) = team(producers + consumers, |_| {
+        let role = roles.lock().expect("nobody panics in there").pop();
+        let role = role.expect("as many roles as threads");
+        move || role.play()
+    });
+    let total = share * producers as u64;
+    let arrived = arrived.into_iter().fold(Arrived::default(), Arrived::and);
+    arrived.verify(total, 1)?;
+    Ok(Sample::new(span, total))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenarios::tests::context;
+
+    /// A channel that loses every hundredth message and says nothing.
+    struct Leaky;
+
+    impl Channel for Leaky {
+        type Sender = std_mpsc::Sender<u64>;
+        type Receiver = std_mpsc::Receiver<u64>;
+        fn make(_: Capacity, _: usize) -> (Self::Sender, Vec<Self::Receiver>) {
+            one(std_mpsc::channel())
+        }
+        fn send(sender: &Self::Sender, message: u64) -> bool {
+            message % 100 == 99 || sender.send(message).is_ok()
+        }
+        fn recv(receiver: &mut Self::Receiver) -> Option<u64> {
+            receiver.recv().ok()
+        }
+    }
+
+    #[test]
+    fn a_leaky_channel_is_caught() {
+        let shape = Shape {
+            producers: 4,
+            consumers: 1,
+            capacity: None,
+        };
+        let failure = through::<Leaky>(&context(), shape).unwrap_err();
+        assert_eq!(
+            failure.to_string(),
+            "messages that arrived: expected 2000, found 1980"
+        );
+    }
+
+    #[test]
+    fn every_shape_has_all_who_can_do_it() {
+        let names = |producers, consumers, capacity| -> Vec<_> {
+            let shape = Shape {
+                producers,
+                consumers,
+                capacity,
+            };
+            shape.peers().into_iter().map(|(name, _)| name).collect()
+        };
+        let shared = ["crossbeam", "kanal", "flume"];
+        let all = [&[OURS, "std", "tokio"], &shared[..], &["async-channel"]].concat();
+        assert_eq!(names(1, 1, None), all);
+        assert_eq!(names(4, 1, Some(1000)), all);
+        assert_eq!(names(1, 1, Some(0)), [&[OURS, "std"], &shared[..]].concat());
+        assert_eq!(names(4, 4, Some(0)), [&[OURS], &shared[..]].concat());
+    }
+}

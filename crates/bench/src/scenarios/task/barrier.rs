@@ -1,0 +1,103 @@
+//! Barriers for tasks: a round of one, which is what passing costs.
+
+use std::hint::black_box;
+
+use crossbeam_utils::CachePadded;
+
+use crate::poll::poll_now;
+use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::settings::SYNC_OPS;
+use crate::team::solo;
+
+/// A barrier for a fixed number of tasks.
+trait Rounds {
+    fn new(tasks: usize) -> Self;
+    /// Passes at once and says whether this task leads; `None`: had to wait.
+    fn pass(&self) -> Option<bool>;
+}
+
+impl Rounds for blitz_sync::task::Barrier {
+    fn new(tasks: usize) -> Self {
+        Self::new(tasks)
+    }
+    #[inline]
+    fn pass(&self) -> Option<bool> {
+        Some(poll_now(self.wait())?.is_leader())
+    }
+}
+
+impl Rounds for tokio::sync::Barrier {
+    fn new(tasks: usize) -> Self {
+        Self::new(tasks)
+    }
+    #[inline]
+    fn pass(&self) -> Option<bool> {
+        Some(poll_now(self.wait())?.is_leader())
+    }
+}
+
+impl Rounds for async_lock::Barrier {
+    fn new(tasks: usize) -> Self {
+        Self::new(tasks)
+    }
+    #[inline]
+    fn pass(&self) -> Option<bool> {
+        Some(poll_now(self.wait())?.is_leader())
+    }
+}
+
+/// One contender's body.
+type Body = fn(&Context) -> Measured;
+
+const PEERS: [(&str, Body); 3] = [
+    (OURS, alone::<blitz_sync::task::Barrier>),
+    ("tokio", alone::<tokio::sync::Barrier>),
+    ("async-lock", alone::<async_lock::Barrier>),
+];
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let scenario = Scenario::new(1, "barrier", "Barrier of one, wait", SYNC_OPS);
+    vec![
+        PEERS
+            .iter()
+            .fold(scenario, |s, &(name, body)| s.with(name, body)),
+    ]
+}
+
+fn alone<B: Rounds>(cx: &Context) -> Measured {
+    let barrier = CachePadded::new(B::new(1));
+    let (span, led) = solo(|| {
+        let mut led = 0u64;
+        for _ in 0..cx.ops {
+            let barrier: &B = black_box(&barrier);
+            led += u64::from(barrier.pass() == Some(true));
+        }
+        led
+    });
+    verify("rounds that were passed as their leader", cx.ops, led)?;
+    Ok(Sample::new(span, cx.ops))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenarios::tests::context;
+
+    /// A barrier where nobody leads.
+    struct Leaderless;
+
+    impl Rounds for Leaderless {
+        fn new(_tasks: usize) -> Self {
+            Leaderless
+        }
+        fn pass(&self) -> Option<bool> {
+            Some(false)
+        }
+    }
+
+    #[test]
+    fn a_barrier_without_leaders_is_caught() {
+        let failure = alone::<Leaderless>(&context()).unwrap_err().to_string();
+        assert!(failure.contains("found 0"), "{failure}");
+    }
+}

@@ -1,0 +1,184 @@
+//! Cells that are set once: reading a set one, and setting a fresh one.
+
+use std::hint::black_box;
+use std::sync::OnceLock;
+
+use crossbeam_utils::CachePadded;
+
+use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::settings::SYNC_OPS;
+use crate::team::solo;
+
+/// A cell for a number.
+trait Cell {
+    fn new() -> Self;
+    fn get(&self) -> Option<u64>;
+    /// Whether it was fresh.
+    fn set(&self, value: u64) -> bool;
+}
+
+impl Cell for blitz_sync::task::OnceCell<u64> {
+    fn new() -> Self {
+        Self::new()
+    }
+    #[inline]
+    fn get(&self) -> Option<u64> {
+        self.get().copied()
+    }
+    #[inline]
+    fn set(&self, value: u64) -> bool {
+        self.set(value).is_ok()
+    }
+}
+
+impl Cell for tokio::sync::OnceCell<u64> {
+    fn new() -> Self {
+        Self::new()
+    }
+    #[inline]
+    fn get(&self) -> Option<u64> {
+        self.get().copied()
+    }
+    #[inline]
+    fn set(&self, value: u64) -> bool {
+        self.set(value).is_ok()
+    }
+}
+
+impl Cell for async_lock::OnceCell<u64> {
+    fn new() -> Self {
+        Self::new()
+    }
+    #[inline]
+    fn get(&self) -> Option<u64> {
+        self.get().copied()
+    }
+    #[inline]
+    fn set(&self, value: u64) -> bool {
+        self.try_set(value).is_ok()
+    }
+}
+
+impl Cell for OnceLock<u64> {
+    fn new() -> Self {
+        Self::new()
+    }
+    #[inline]
+    fn get(&self) -> Option<u64> {
+        self.get().copied()
+    }
+    #[inline]
+    fn set(&self, value: u64) -> bool {
+        self.set(value).is_ok()
+    }
+}
+
+/// One contender's bodies.
+struct Peer {
+    name: &'static str,
+    get: fn(&Context) -> Measured,
+    set: fn(&Context) -> Measured,
+}
+
+impl Peer {
+    const fn of<C: Cell>(name: &'static str) -> Peer {
+        Peer {
+            name,
+            get: get::<C>,
+            set: set::<C>,
+        }
+    }
+}
+
+const PEERS: [Peer; 4] = [
+    Peer::of::<blitz_sync::task::OnceCell<u64>>(OURS),
+    Peer::of::<tokio::sync::OnceCell<u64>>("tokio"),
+    Peer::of::<async_lock::OnceCell<u64>>("async-lock"),
+    Peer::of::<OnceLock<u64>>("std"),
+];
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let get = Scenario::new(1, "once_cell_get", "OnceCell get, set cell", SYNC_OPS);
+    let set = Scenario::new(1, "once_cell_set", "OnceCell set, fresh cell", SYNC_OPS);
+    vec![
+        PEERS
+            .iter()
+            .fold(get, |s, peer| s.with(peer.name, peer.get)),
+        PEERS
+            .iter()
+            .fold(set, |s, peer| s.with(peer.name, peer.set)),
+    ]
+}
+
+/// What is in the cell that is read.
+const VALUE: u64 = 3;
+
+/// Reads in one turn of the loop. A read takes less than a nanosecond; with
+/// one a turn, where the linker has put the loop would decide who wins.
+const READS: u64 = 10;
+
+fn get<C: Cell>(cx: &Context) -> Measured {
+    let turns = (cx.ops / READS).max(1);
+    let ops = turns * READS;
+    let cell = CachePadded::new(C::new());
+    verify("that the cell was fresh", true, cell.set(VALUE))?;
+    let (span, sum) = solo(|| {
+        let mut sum = 0u64;
+        for _ in 0..turns {
+            for _ in 0..READS {
+                let cell: &C = black_box(&cell);
+                sum += cell.get().unwrap_or(0);
+            }
+        }
+        sum
+    });
+    verify("the sum of what was read", ops * VALUE, sum)?;
+    Ok(Sample::new(span, ops))
+}
+
+/// Making and dropping the cell belongs to the operation: nobody sets a cell
+/// twice.
+fn set<C: Cell>(cx: &Context) -> Measured {
+    let (span, sum) = solo(|| {
+        let mut sum = 0u64;
+        for i in 0..cx.ops {
+            let cell = C::new();
+            // The cell must be in memory, as if somebody else could see it.
+            let seen: &C = black_box(&cell);
+            seen.set(i);
+            sum += black_box(seen).get().unwrap_or(0);
+        }
+        sum
+    });
+    verify("the sum of what was set", cx.ops * (cx.ops - 1) / 2, sum)?;
+    Ok(Sample::new(span, cx.ops))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenarios::tests::context;
+
+    /// A cell that holds on to nothing.
+    struct Sieve;
+
+    impl Cell for Sieve {
+        fn new() -> Self {
+            Sieve
+        }
+        fn get(&self) -> Option<u64> {
+            None
+        }
+        fn set(&self, _value: u64) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn a_sieve_is_caught() {
+        for body in [get::<Sieve>, set::<Sieve>] {
+            let failure = body(&context()).unwrap_err().to_string();
+            assert!(failure.starts_with("the sum"), "{failure}");
+        }
+    }
+}
