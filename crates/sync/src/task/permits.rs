@@ -27,10 +27,10 @@
 //! before. If nobody else waits and it had enough permits, take them and clear the
 //! flag; else join the queue.
 //!
-//! *Serving*, under the queue's lock: count how many of the first nodes the
-//! permits in the word are enough for, subtract what those need from the word
-//! (and `QUEUED` with it if nobody is left), and only then choose them, so that
-//! nobody gives back what has yet to be subtracted. They are woken without the lock.
+//! *Serving*, under the queue's lock, as long as the permits in the word are
+//! enough for the first node: subtract what it needs from the word (and `QUEUED`
+//! with it, if nobody is left), and choose it. Those who were chosen are woken
+//! without the lock.
 //!
 //! *Giving up*, under the queue's lock: leave the queue, then serve it, for the
 //! next may need less. Who finds that it has been served gives back as usual.
@@ -62,7 +62,7 @@
 //!
 //! So whenever the lock is free, and nobody is on the way to take it and serve,
 //! the first one's need does not fit. With the flag set, only the holder of the
-//! lock takes permits from the word, so what it has counted is still there when
+//! lock takes permits from the word, so what it has seen there is still there when
 //! it subtracts.
 //!
 //! # What was written before
@@ -106,9 +106,6 @@ pub const MAX_PERMITS: usize = usize::MAX >> 3;
 /// It takes tens of thousands of threads, all doing wrong at the same moment, to
 /// overflow the word with them.
 const FEW: usize = MAX_PERMITS >> 16;
-
-/// How many are served at once, at most, before the lock is released to wake them.
-const BATCH: usize = 16;
 
 /// See the head of this file.
 pub struct Permits {
@@ -286,7 +283,8 @@ impl Permits {
         if !wish.served.get() {
             return Err(Closed);
         }
-        if self.is_closed() {
+        // The second look sees what was done before it was closed.
+        if self.word.load(Ordering::Relaxed) & CLOSED != 0 && self.is_closed() {
             if !active(Mutant::KeepsWhatIsClosed) {
                 self.give_back(wish.need);
             }
@@ -457,42 +455,28 @@ impl Permits {
     /// Serves the first in the queue, if the permits are enough. Its wake is left
     /// to do; and whether they are enough for another one.
     fn serve_first(&self, list: &mut List<Wish>) -> (Option<Wake>, bool) {
-        match self.pay(list, 1) {
-            (0, _) => (None, false),
-            (_, left) => {
-                let wake = list.choose_first();
-                let more = list.first().is_some_and(|first| first.wish.need <= left);
-                (wake, more && !active(Mutant::ServesOne))
-            }
-        }
-    }
-
-    /// Subtracts from the word what the first nodes need, up to `most` of them, as
-    /// far as the permits go. How many nodes have been paid for, and so are to be
-    /// chosen now; and how many permits are left.
-    fn pay(&self, list: &List<Wish>, most: usize) -> (usize, usize) {
         let state = self.word.load(Ordering::Relaxed);
         if state & CLOSED != 0 {
-            return (0, 0);
+            return (None, false);
         }
-        let (mut count, mut left) = (0, state / PERMIT);
-        for node in list.iter().take(most) {
-            if node.wish.need > left {
-                break;
-            }
-            left -= node.wish.need;
-            node.wish.served.set(true);
-            count += 1;
+        let there = state / PERMIT;
+        let need = list.first().map_or(0, |first| first.wish.need);
+        if need > there {
+            return (None, false);
         }
-        let mut paid = (state / PERMIT - left) * PERMIT;
-        if count == list.len() && !active(Mutant::LeavesTheFlag) {
+        let mut paid = need * PERMIT;
+        if list.len() <= 1 && !active(Mutant::LeavesTheFlag) {
             paid += state & QUEUED;
         }
-        if paid != 0 {
-            let order = unless(Mutant::ServesRelaxed, Ordering::Acquire);
-            self.word.fetch_sub(paid, order);
+        let order = unless(Mutant::ServesRelaxed, Ordering::Acquire);
+        self.word.fetch_sub(paid, order);
+        if let Some(first) = list.first() {
+            first.wish.served.set(true);
         }
-        (count, left)
+        let wake = list.choose_first();
+        let left = there - need;
+        let more = list.first().is_some_and(|next| next.wish.need <= left);
+        (wake, more && !active(Mutant::ServesOne))
     }
 
     /// Wakes one who has been served, and serves more if there are permits left
@@ -511,21 +495,21 @@ impl Permits {
     fn serve_many(&self, first: Wake) {
         let mut panic = None;
         let mut first = Some(first);
-        loop {
+        let mut more = true;
+        while more {
             let mut wakes = Wakes::new();
             first.take().into_iter().for_each(|wake| wakes.push(wake));
-            let all = self.queue.locked(|list| {
-                let (count, _) = self.pay(list, BATCH);
-                (0..count)
-                    .filter_map(|_| list.choose_first())
-                    .for_each(|wake| wakes.push(wake));
-                count < BATCH
+            more = self.queue.locked(|list| {
+                let mut more = true;
+                while more && !wakes.is_full() {
+                    let (wake, others) = self.serve_first(list);
+                    wake.into_iter().for_each(|wake| wakes.push(wake));
+                    more = others;
+                }
+                more
             });
             let woken = catch_unwind(AssertUnwindSafe(|| wakes.wake()));
             panic = panic.or(woken.err());
-            if all {
-                break;
-            }
         }
         if let Some(payload) = panic {
             resume_unwind(payload);

@@ -1,0 +1,454 @@
+//! Models of the locks for tasks, which are all the same batch of permits.
+#![cfg(loom)]
+
+mod model;
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+use blitz_sync::task::permits_mutant::{self as mutant, Mutant};
+use blitz_sync::task::{Mutex, RwLock, Semaphore};
+use loom::cell::UnsafeCell;
+use loom::thread;
+use model::{block_on, model_in_order as model, poll};
+
+fn spawn<S: 'static, R: 'static>(
+    shared: &Arc<S>,
+    run: impl FnOnce(&S) -> R + 'static,
+) -> thread::JoinHandle<R> {
+    let shared = shared.clone();
+    thread::spawn(move || run(&shared))
+}
+
+/// A number whose use without the lock is a fault that loom sees.
+struct Number(UnsafeCell<u32>);
+
+// SAFETY: it is used under a lock, which loom checks.
+unsafe impl Sync for Number {}
+// SAFETY: a number may go anywhere.
+unsafe impl Send for Number {}
+
+impl Number {
+    fn new() -> Self {
+        Self(UnsafeCell::new(0))
+    }
+
+    fn add(&mut self) {
+        // SAFETY: loom checks it.
+        self.0.with_mut(|number| unsafe { *number += 1 });
+    }
+
+    fn get(&self) -> u32 {
+        // SAFETY: loom checks it.
+        self.0.with(|number| unsafe { *number })
+    }
+}
+
+// Mutex.
+
+fn a_task_and_a_thread_lock() {
+    model(3, || {
+        let mutex = Arc::new(Mutex::new(Number::new()));
+        let thread = spawn(&mutex, |mutex| mutex.blocking_lock().add());
+        block_on(mutex.lock()).add();
+        thread.join().unwrap();
+        assert_eq!(mutex.try_lock().unwrap().get(), 2);
+    });
+}
+
+fn three_lock() {
+    model(2, || {
+        let mutex = Arc::new(Mutex::new(Number::new()));
+        let tasks = [(); 2].map(|()| spawn(&mutex, |mutex| block_on(mutex.lock()).add()));
+        if let Ok(mut number) = mutex.try_lock() {
+            number.add();
+        }
+        tasks.into_iter().for_each(|task| task.join().unwrap());
+        let number = mutex.try_lock().unwrap().get();
+        assert!((2..=3).contains(&number));
+    });
+}
+
+/// Dropped after so many polls, it leaves the lock to the others.
+fn a_locker_gives_up(polls: usize) {
+    model(2, move || {
+        let mutex = Arc::new(Mutex::new(Number::new()));
+        let other = spawn(&mutex, |mutex| block_on(mutex.lock()).add());
+        let third = spawn(&mutex, |mutex| block_on(mutex.lock()).add());
+        let mut taken = 0;
+        {
+            let mut locks = pin!(mutex.lock());
+            for _ in 0..polls {
+                if let Poll::Ready(mut number) = poll(locks.as_mut(), Waker::noop()) {
+                    number.add();
+                    taken = 1;
+                    break;
+                }
+            }
+        }
+        other.join().unwrap();
+        third.join().unwrap();
+        assert_eq!(mutex.try_lock().unwrap().get(), 2 + taken);
+    });
+}
+
+// Semaphore.
+
+fn two_tasks_and_one_permit() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let tasks = [(); 2].map(|()| {
+            spawn(&semaphore, |semaphore| {
+                drop(block_on(semaphore.acquire()).unwrap())
+            })
+        });
+        semaphore.add_permits(1);
+        tasks.into_iter().for_each(|task| task.join().unwrap());
+        assert_eq!(semaphore.try_acquire().unwrap().num_permits(), 1);
+    });
+}
+
+/// One wants two, one wants one, and they come one by one. Whoever comes first,
+/// both get theirs.
+fn different_amounts() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let greedy = spawn(&semaphore, |semaphore| {
+            drop(block_on(semaphore.acquire_many(2)).unwrap());
+        });
+        let modest = spawn(&semaphore, |semaphore| {
+            drop(semaphore.blocking_acquire().unwrap());
+        });
+        semaphore.add_permits(1);
+        semaphore.add_permits(1);
+        greedy.join().unwrap();
+        modest.join().unwrap();
+        assert_eq!(semaphore.try_acquire_many(2).unwrap().num_permits(), 2);
+    });
+}
+
+/// Both are served by one release.
+fn two_at_once() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let tasks = [(); 2].map(|()| {
+            spawn(&semaphore, |semaphore| {
+                block_on(semaphore.acquire()).unwrap().forget()
+            })
+        });
+        semaphore.add_permits(2);
+        tasks.into_iter().for_each(|task| task.join().unwrap());
+        semaphore.add_permits(1);
+        assert!(semaphore.try_acquire().is_ok());
+    });
+}
+
+/// The one at the front wants more than there is, and gives up. The one behind
+/// is content with what there is.
+fn the_front_gives_up() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let mut greedy = Box::pin(semaphore.acquire_many(2));
+        assert!(poll(greedy.as_mut(), Waker::noop()).is_pending());
+        let modest = spawn(&semaphore, |semaphore| {
+            drop(block_on(semaphore.acquire()).unwrap())
+        });
+        let release = spawn(&semaphore, |semaphore| semaphore.add_permits(1));
+        drop(greedy);
+        modest.join().unwrap();
+        release.join().unwrap();
+        assert!(semaphore.try_acquire().is_ok());
+    });
+}
+
+/// One who waits is dropped while it is served. The permit is not lost.
+fn the_chosen_gives_up() {
+    model(3, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let mut waits = Box::pin(semaphore.acquire());
+        assert!(poll(waits.as_mut(), Waker::noop()).is_pending());
+        let release = spawn(&semaphore, |semaphore| semaphore.add_permits(1));
+        drop(waits);
+        release.join().unwrap();
+        assert!(semaphore.try_acquire().is_ok());
+    });
+}
+
+/// While one waits for two permits, nobody else takes one of them.
+fn nobody_goes_past_the_queue() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let mut waits = Box::pin(semaphore.acquire_many(2));
+        assert!(poll(waits.as_mut(), Waker::noop()).is_pending());
+        let release = spawn(&semaphore, |semaphore| semaphore.add_permits(2));
+        let other = spawn(&semaphore, |semaphore| semaphore.try_acquire().is_ok());
+        block_on(waits).unwrap().forget();
+        release.join().unwrap();
+        assert!(!other.join().unwrap());
+        assert_eq!(semaphore.available_permits(), 0);
+    });
+}
+
+/// The same for those who take permits away.
+fn nobody_forgets_past_the_queue() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let mut waits = Box::pin(semaphore.acquire());
+        assert!(poll(waits.as_mut(), Waker::noop()).is_pending());
+        let release = spawn(&semaphore, |semaphore| semaphore.add_permits(1));
+        let other = spawn(&semaphore, |semaphore| semaphore.forget_permits(1));
+        block_on(waits).unwrap().forget();
+        release.join().unwrap();
+        assert_eq!(other.join().unwrap(), 0);
+        assert_eq!(semaphore.available_permits(), 0);
+    });
+}
+
+fn all_is_closed() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let task = spawn(&semaphore, |semaphore| {
+            block_on(semaphore.acquire()).is_err()
+        });
+        let thread = spawn(&semaphore, |semaphore| {
+            semaphore.blocking_acquire().is_err()
+        });
+        semaphore.close();
+        assert!(task.join().unwrap());
+        assert!(thread.join().unwrap());
+    });
+}
+
+/// One is served and told that all is closed at the same time.
+fn served_and_closed() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let mut waits = Box::pin(semaphore.acquire());
+        assert!(poll(waits.as_mut(), Waker::noop()).is_pending());
+        let release = spawn(&semaphore, |semaphore| semaphore.add_permits(1));
+        let close = spawn(&semaphore, |semaphore| semaphore.close());
+        drop(block_on(waits));
+        release.join().unwrap();
+        close.join().unwrap();
+        assert_eq!(semaphore.available_permits(), 1);
+    });
+}
+
+/// One gives up, or is served, while all is closed.
+fn closed_and_given_up() {
+    model(2, || {
+        let semaphore = Arc::new(Semaphore::new(0));
+        let mut waits = Box::pin(semaphore.acquire());
+        assert!(poll(waits.as_mut(), Waker::noop()).is_pending());
+        let close = spawn(&semaphore, |semaphore| semaphore.close());
+        let other = spawn(&semaphore, |semaphore| {
+            block_on(semaphore.acquire()).is_err()
+        });
+        drop(waits);
+        close.join().unwrap();
+        assert!(other.join().unwrap());
+        semaphore.add_permits(1);
+        assert_eq!(semaphore.available_permits(), 1);
+    });
+}
+
+// RwLock.
+
+fn readers_and_a_writer() {
+    model(2, || {
+        let lock = Arc::new(RwLock::with_max_readers(Number::new(), 2));
+        let reader = spawn(&lock, |lock| block_on(lock.read()).get());
+        let thread = spawn(&lock, |lock| lock.blocking_read().get());
+        block_on(lock.write()).add();
+        assert!(reader.join().unwrap() <= 1);
+        assert!(thread.join().unwrap() <= 1);
+        assert_eq!(lock.try_read().unwrap().get(), 1);
+        lock.try_write().unwrap().add();
+    });
+}
+
+fn a_writer_steps_down() {
+    model(2, || {
+        let lock = Arc::new(RwLock::with_max_readers(Number::new(), 2));
+        let writer = spawn(&lock, |lock| block_on(lock.write()).add());
+        let reader = spawn(&lock, |lock| block_on(lock.read()).get());
+        let mut guard = block_on(lock.write());
+        guard.add();
+        let guard = guard.downgrade();
+        assert!((1..=2).contains(&guard.get()));
+        drop(guard);
+        writer.join().unwrap();
+        assert!(reader.join().unwrap() <= 2);
+        assert_eq!(lock.try_write().unwrap().get(), 2);
+    });
+}
+
+/// Two readers leave; who comes next is the writer, who sees what both have done,
+/// whichever of them serves it.
+fn the_last_reader_serves_the_writer() {
+    model(2, || {
+        let lock = Arc::new(RwLock::with_max_readers(Number::new(), 2));
+        let readers = [(); 2].map(|()| {
+            let guard = lock.clone().try_read_owned().unwrap();
+            thread::spawn(move || assert_eq!(guard.get(), 0))
+        });
+        block_on(lock.write()).add();
+        readers
+            .into_iter()
+            .for_each(|reader| reader.join().unwrap());
+        assert_eq!(lock.try_write().unwrap().get(), 1);
+    });
+}
+
+#[test]
+fn tasks_and_threads_lock_a_mutex() {
+    a_task_and_a_thread_lock();
+    three_lock();
+}
+
+#[test]
+fn who_gives_up_leaves_the_mutex_to_others() {
+    a_locker_gives_up(0);
+    a_locker_gives_up(1);
+    a_locker_gives_up(2);
+}
+
+#[test]
+fn a_permit_goes_round() {
+    two_tasks_and_one_permit();
+}
+
+#[test]
+fn both_get_what_they_need() {
+    different_amounts();
+}
+
+#[test]
+fn one_release_serves_two() {
+    two_at_once();
+}
+
+#[test]
+fn who_gives_up_lets_those_behind_proceed() {
+    the_front_gives_up();
+}
+
+#[test]
+fn who_was_chosen_passes_it_on() {
+    the_chosen_gives_up();
+}
+
+#[test]
+fn the_queue_is_not_overtaken() {
+    nobody_goes_past_the_queue();
+    nobody_forgets_past_the_queue();
+}
+
+#[test]
+fn closing_reaches_everybody() {
+    all_is_closed();
+    served_and_closed();
+    closed_and_given_up();
+}
+
+#[test]
+fn many_readers_or_one_writer() {
+    readers_and_a_writer();
+}
+
+#[test]
+fn stepping_down_lets_readers_in() {
+    a_writer_steps_down();
+}
+
+#[test]
+fn a_writer_sees_what_all_readers_did() {
+    the_last_reader_serves_the_writer();
+}
+
+// The checks are checked: each of these steps is needed.
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn looking_before_announcing_loses_a_permit() {
+    mutant::with(Mutant::LooksFirst, two_tasks_and_one_permit);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_release_must_serve_the_queue() {
+    mutant::with(Mutant::ServesNobody, a_task_and_a_thread_lock);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_release_must_serve_all_it_can() {
+    mutant::with(Mutant::ServesOne, two_at_once);
+}
+
+#[test]
+#[should_panic(expected = "NoPermits")]
+fn the_flag_must_go_with_the_last() {
+    mutant::with(Mutant::LeavesTheFlag, two_tasks_and_one_permit);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn who_gives_up_must_serve_the_others() {
+    mutant::with(Mutant::LeavesQuietly, the_front_gives_up);
+}
+
+#[test]
+#[should_panic(expected = "try_acquire().is_ok()")]
+fn who_gives_up_must_pass_on_what_it_got() {
+    mutant::with(Mutant::KeepsWhatItGot, the_chosen_gives_up);
+}
+
+#[test]
+#[should_panic]
+fn permits_of_the_queue_must_not_be_taken() {
+    mutant::with(Mutant::Barges, nobody_goes_past_the_queue);
+}
+
+#[test]
+#[should_panic]
+fn permits_of_the_queue_must_not_be_forgotten() {
+    mutant::with(Mutant::ForgetsWhatIsQueued, nobody_forgets_past_the_queue);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn closing_must_wake_those_who_wait() {
+    mutant::with(Mutant::ClosesQuietly, all_is_closed);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn nobody_may_join_what_is_closed() {
+    mutant::with(Mutant::JoinsWhatIsClosed, all_is_closed);
+}
+
+#[test]
+#[should_panic(expected = "left: 0")]
+fn what_was_got_before_closing_must_go_back() {
+    mutant::with(Mutant::KeepsWhatIsClosed, served_and_closed);
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn a_release_must_publish() {
+    mutant::with(Mutant::GivesBackRelaxed, three_lock);
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn who_takes_must_see() {
+    mutant::with(Mutant::TakesRelaxed, three_lock);
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn who_serves_must_see() {
+    mutant::with(Mutant::ServesRelaxed, the_last_reader_serves_the_writer);
+}

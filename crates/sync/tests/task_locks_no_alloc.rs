@@ -1,0 +1,113 @@
+//! Waiting for the locks for tasks allocates nothing, nor does anything else they
+//! do.
+//!
+//! The allocations of the whole process are counted, so this file has one test.
+#![cfg(not(loom))]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::hint::black_box;
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Waker;
+
+use blitz_sync::task::{Mutex, RwLock, Semaphore};
+use blitz_testing::poll_once;
+
+const TURNS: usize = 200;
+/// How often the test tries to see no allocation at all: the test harness may
+/// make one of its own meanwhile.
+const ATTEMPTS: usize = 5;
+
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: it hands everything on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::SeqCst);
+        // SAFETY: the caller promises what the system's allocator asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the memory comes from the system's allocator.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The fewest allocations that were seen while `turn` ran.
+fn allocations(turn: impl Fn()) -> usize {
+    let attempt = |_| {
+        let before = ALLOCATIONS.load(Ordering::SeqCst);
+        (0..TURNS).for_each(|_| turn());
+        ALLOCATIONS.load(Ordering::SeqCst) - before
+    };
+    turn();
+    (0..ATTEMPTS).map(attempt).min().unwrap()
+}
+
+fn semaphore() {
+    let semaphore = Semaphore::new(1);
+    let permit = semaphore.try_acquire().unwrap();
+    let mut gives_up = pin!(None);
+    {
+        let mut first = pin!(semaphore.acquire_many(2));
+        let mut second = pin!(semaphore.acquire());
+        assert!(poll_once(first.as_mut(), Waker::noop()).is_pending());
+        assert!(poll_once(second.as_mut(), Waker::noop()).is_pending());
+        gives_up.set(Some(semaphore.acquire()));
+        let third = gives_up.as_mut().as_pin_mut().unwrap();
+        assert!(poll_once(third, Waker::noop()).is_pending());
+        gives_up.set(None);
+        drop(permit);
+        semaphore.add_permits(2);
+        assert!(poll_once(first.as_mut(), Waker::noop()).is_ready());
+        assert!(poll_once(second.as_mut(), Waker::noop()).is_ready());
+    }
+    semaphore.blocking_acquire().unwrap().forget();
+    semaphore.close();
+}
+
+fn mutex() {
+    let mutex = Mutex::new(0);
+    let guard = mutex.blocking_lock();
+    let mut first = pin!(mutex.lock());
+    let mut second = pin!(mutex.lock());
+    assert!(poll_once(first.as_mut(), Waker::noop()).is_pending());
+    assert!(poll_once(second.as_mut(), Waker::noop()).is_pending());
+    drop(guard);
+    assert!(poll_once(first.as_mut(), Waker::noop()).is_ready());
+    assert!(poll_once(second.as_mut(), Waker::noop()).is_ready());
+}
+
+fn rwlock() {
+    let lock = RwLock::new(0);
+    let guard = lock.blocking_read();
+    let mut writer = pin!(lock.write());
+    let mut reader = pin!(lock.read());
+    assert!(poll_once(writer.as_mut(), Waker::noop()).is_pending());
+    assert!(poll_once(reader.as_mut(), Waker::noop()).is_pending());
+    drop(guard);
+    assert!(
+        poll_once(writer.as_mut(), Waker::noop())
+            .map(|guard| guard.downgrade())
+            .is_ready()
+    );
+    assert!(poll_once(reader.as_mut(), Waker::noop()).is_ready());
+}
+
+/// One test, since the others' allocations would be counted, too.
+#[test]
+fn waiting_allocates_nothing() {
+    // The count is counted.
+    let seen = allocations(|| drop(black_box(Box::new(1))));
+    assert!(seen >= TURNS);
+
+    assert_eq!(allocations(mutex), 0, "Mutex");
+    assert_eq!(allocations(rwlock), 0, "RwLock");
+    assert_eq!(allocations(semaphore), 0, "Semaphore");
+}
