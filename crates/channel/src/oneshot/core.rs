@@ -68,7 +68,7 @@ use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{WaitResult, wait_until};
 use blitz_sync::internals::{Spin, deadline};
 
-use super::mutant::{Mutant, active};
+use super::mutant::{Mutant, active, model_has_failed};
 use super::place::Place;
 use super::state::{COMPLETE, NEW, RX_TASK, Side, TASKS, TX_GONE, TX_TASK, VALUE};
 
@@ -275,10 +275,8 @@ impl<T> Drop for Core<T> {
     /// For cells that are dropped: those on the heap are given up when there is
     /// nothing left in them.
     fn drop(&mut self) {
-        // A model that has failed is over.
-        if cfg!(loom) && std::thread::panicking() {
-            return;
+        if !model_has_failed() {
+            self.clear();
         }
-        self.clear();
     }
 }

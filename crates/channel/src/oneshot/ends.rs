@@ -12,7 +12,7 @@ use blitz_futex::wake_one;
 use super::core::Tasks;
 use super::error::{RecvError, TryRecvError};
 use super::home::Home;
-use super::mutant::{Mutant, active};
+use super::mutant::{Mutant, active, model_has_failed};
 use super::state::{CLOSED, COMPLETE, NEW, RECEIVER, SENDER, Side, State, TASKS, THREADS, VALUE};
 
 /// Makes an event happen, and takes the wakers out. If the end `leaves`, it has
@@ -149,6 +149,9 @@ impl<H: Home> RawSender<H> {
 
 impl<H: Home> Drop for RawSender<H> {
     fn drop(&mut self) {
+        if model_has_failed() {
+            return;
+        }
         // SAFETY: nobody uses this end after its drop.
         match unsafe { happen(&self.0, NEW, COMPLETE, FROM_SENDER, true) } {
             Ok(tasks) => wake(tasks.receiver),
@@ -239,7 +242,7 @@ impl<H: Home> RawReceiver<H> {
 impl<H: Home> Drop for RawReceiver<H> {
     #[inline]
     fn drop(&mut self) {
-        if self.0.is_some() {
+        if self.0.is_some() && !model_has_failed() {
             self.drop_slow();
         }
     }

@@ -90,17 +90,19 @@ mod heap {
 /// a cell of the checker's finds out who uses it after its release.
 #[cfg(loom)]
 mod heap {
+    use std::mem::ManuallyDrop;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use loom::cell::UnsafeCell;
 
-    use super::{Core, Home, NEW};
+    use super::{Core, Home};
 
     pub struct Heap<T>(Arc<Tracked<T>>);
 
     struct Tracked<T> {
-        core: Core<T>,
+        /// Given up by the release, as in a block.
+        core: ManuallyDrop<Core<T>>,
         /// Read with each use, and written by the release, so that the model checker
         /// sees whether the one is ordered before the other.
         memory: UnsafeCell<()>,
@@ -116,7 +118,7 @@ mod heap {
     impl<T> Heap<T> {
         pub fn new() -> (Self, Self) {
             let tracked = Arc::new(Tracked {
-                core: Core::new(),
+                core: ManuallyDrop::new(Core::new()),
                 memory: UnsafeCell::new(()),
                 is_released: AtomicBool::new(false),
             });
@@ -137,9 +139,6 @@ mod heap {
             self.0.memory.with_mut(|_| ());
             let before = self.0.is_released.swap(true, Ordering::Relaxed);
             assert!(!before, "released twice");
-            // What the bits still speak of has been taken.
-            let state = &self.0.core.state;
-            state.store(NEW, Ordering::Relaxed);
         }
     }
 

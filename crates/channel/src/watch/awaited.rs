@@ -41,7 +41,7 @@ use std::time::Instant;
 use blitz_futex::atomic::{AtomicUsize, Ordering};
 use blitz_sync::internals::{Node, Spin, WaitQueue, deadline};
 
-use super::mutant::{Mutant, active};
+use super::mutant::{Mutant, active, model_has_failed};
 
 /// In the word: somebody waits, or did not long ago.
 const WAITING: usize = 1;
@@ -224,7 +224,7 @@ impl<F: Fn(usize) -> bool> Future for Until<'_, F> {
 
 impl<F> Drop for Until<'_, F> {
     fn drop(&mut self) {
-        if self.is_linked {
+        if self.is_linked && !model_has_failed() {
             // Who was chosen and leaves takes nothing away from the others: all are
             // woken.
             self.awaited.queue.leave(&self.node);

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use blitz_sync::internals::deadline;
 
 use super::error::RecvError;
+use super::mutant::model_has_failed;
 use super::reference::Ref;
 use super::shared::{CLOSED, Shared, Version};
 
@@ -359,6 +360,8 @@ impl<T> Clone for Receiver<T> {
 
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
-        self.shared.remove_receiver();
+        if !model_has_failed() {
+            self.shared.remove_receiver();
+        }
     }
 }

@@ -8,6 +8,7 @@ use blitz_sync::internals::deadline;
 
 use super::channel;
 use super::error::SendError;
+use super::mutant::model_has_failed;
 use super::receiver::Receiver;
 use super::reference::Ref;
 use super::shared::Shared;
@@ -279,6 +280,8 @@ impl<T: Default> Default for Sender<T> {
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
-        self.shared.remove_sender();
+        if !model_has_failed() {
+            self.shared.remove_sender();
+        }
     }
 }

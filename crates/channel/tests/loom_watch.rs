@@ -1,0 +1,288 @@
+//! Models of the channel for a value that changes.
+#![cfg(loom)]
+
+use std::mem::ManuallyDrop;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use blitz_channel::watch;
+use blitz_channel::watch::mutant::{self, Mutant};
+use loom::thread;
+
+/// Explores with up to `preemptions` of them, or fewer if the environment says.
+fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    let bound = builder.preemption_bound.unwrap_or(preemptions);
+    builder.preemption_bound = Some(bound.min(preemptions));
+    builder.check(test);
+}
+
+/// Runs a future. loom's own `block_on` cannot be left by the panic that says
+/// "deadlock", as its waker is counted by the model.
+fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(thread::Thread);
+
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+/// Polls once, with a waker that does nothing.
+fn poll_idly<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// A sender that is never dropped: that would wake receivers as well, and hide that
+/// nobody else has.
+fn keep_sender<T>(
+    (tx, rx): (watch::Sender<T>, watch::Receiver<T>),
+) -> (ManuallyDrop<watch::Sender<T>>, watch::Receiver<T>) {
+    (ManuallyDrop::new(tx), rx)
+}
+
+/// A deadline that passes only when the model says so.
+const SOON: Duration = Duration::from_secs(3600);
+
+fn a_task_waits_for_a_change() {
+    model(3, || {
+        let (tx, mut rx) = keep_sender(watch::channel(0));
+        let receiver = thread::spawn(move || {
+            block_on(rx.changed()).unwrap();
+            assert_eq!(*rx.borrow(), 1);
+        });
+        tx.send_replace(1);
+        receiver.join().unwrap();
+    });
+}
+
+fn a_thread_waits_for_a_change() {
+    model(3, || {
+        let (tx, mut rx) = keep_sender(watch::channel(0));
+        let receiver = thread::spawn(move || {
+            rx.blocking_changed().unwrap();
+            assert_eq!(*rx.borrow(), 1);
+        });
+        tx.send_replace(1);
+        receiver.join().unwrap();
+    });
+}
+
+/// The second need not say that somebody waits, as the first has.
+fn two_wait_for_a_change() {
+    model(2, || {
+        let (tx, rx) = keep_sender(watch::channel(0));
+        let receivers = [(); 2].map(|()| {
+            let mut rx = rx.clone();
+            thread::spawn(move || rx.blocking_changed().unwrap())
+        });
+        tx.send_replace(1);
+        receivers
+            .into_iter()
+            .for_each(|receiver| receiver.join().unwrap());
+    });
+}
+
+/// The last value is seen, and then the end.
+fn the_last_sender_leaves() {
+    model(3, || {
+        let (tx, mut rx) = watch::channel(0);
+        let receiver = thread::spawn(move || {
+            let mut last = 0;
+            while block_on(rx.changed()).is_ok() {
+                last = *rx.borrow_and_update();
+            }
+            assert_eq!(last, 1);
+        });
+        tx.send_replace(1);
+        drop(tx);
+        receiver.join().unwrap();
+    });
+}
+
+fn two_senders_leave() {
+    model(2, || {
+        let (tx, mut rx) = watch::channel(0);
+        let senders = [tx.clone(), tx].map(|tx| thread::spawn(move || drop(tx)));
+        assert!(block_on(rx.changed()).is_err());
+        senders
+            .into_iter()
+            .for_each(|sender| sender.join().unwrap());
+    });
+}
+
+fn a_receiver_waits_for_a_value() {
+    model(2, || {
+        let (tx, mut rx) = keep_sender(watch::channel(0));
+        let receiver = thread::spawn(move || {
+            assert_eq!(*block_on(rx.wait_for(|&value| value == 2)).unwrap(), 2);
+        });
+        tx.send_replace(1);
+        tx.send_replace(2);
+        receiver.join().unwrap();
+    });
+}
+
+fn the_sender_waits_for_the_end() {
+    model(3, || {
+        let (tx, rx) = keep_sender(watch::channel(()));
+        let receivers = [rx.clone(), rx].map(|rx| thread::spawn(move || drop(rx)));
+        block_on(tx.closed());
+        assert_eq!(tx.receiver_count(), 0);
+        receivers
+            .into_iter()
+            .for_each(|receiver| receiver.join().unwrap());
+    });
+}
+
+/// Values and versions belong together, whoever looks.
+fn versions_are_those_of_the_values() {
+    model(2, || {
+        let (tx, mut rx) = watch::channel(0);
+        let sender = thread::spawn(move || {
+            tx.send_modify(|value| *value += 1);
+            tx.send_modify(|value| *value += 1);
+            tx
+        });
+        for _ in 0..2 {
+            let before = *rx.borrow();
+            let now = rx.borrow_and_update();
+            let (value, changed) = (*now, now.has_changed());
+            assert!(value >= before && (changed || value == before));
+        }
+        let tx = sender.join().unwrap();
+        let seen = rx.has_changed().unwrap();
+        let last = *rx.borrow_and_update();
+        assert_eq!(last, 2);
+        assert!(!rx.has_changed().unwrap());
+        drop((seen, tx));
+    });
+}
+
+/// Gives up, or comes back with another waker, while the value changes.
+fn a_wait_is_taken_up_again() {
+    model(2, || {
+        let (tx, mut rx) = keep_sender(watch::channel(0));
+        let receiver = thread::spawn(move || {
+            {
+                let mut changed = pin!(rx.changed());
+                if poll_idly(changed.as_mut()).is_ready() {
+                    return;
+                }
+                if poll_idly(changed.as_mut()).is_ready() {
+                    return;
+                }
+            }
+            let mut changed = pin!(rx.changed());
+            if poll_idly(changed.as_mut()).is_pending() {
+                block_on(changed).unwrap();
+            }
+        });
+        tx.send_replace(1);
+        receiver.join().unwrap();
+    });
+}
+
+fn a_thread_gives_up() {
+    model(2, || {
+        let (tx, mut rx) = keep_sender(watch::channel(0));
+        let receiver = thread::spawn(move || match rx.blocking_changed_timeout(SOON) {
+            Some(changed) => changed.unwrap(),
+            None => block_on(rx.changed()).unwrap(),
+        });
+        let clock = thread::spawn(blitz_futex::model::expire);
+        tx.send_replace(1);
+        receiver.join().unwrap();
+        clock.join().unwrap();
+    });
+}
+
+#[test]
+fn a_change_reaches_a_task() {
+    a_task_waits_for_a_change();
+}
+
+#[test]
+fn a_change_reaches_a_thread() {
+    a_thread_waits_for_a_change();
+}
+
+#[test]
+fn a_change_reaches_everybody() {
+    two_wait_for_a_change();
+}
+
+#[test]
+fn the_last_value_is_seen_before_the_end() {
+    the_last_sender_leaves();
+}
+
+#[test]
+fn only_the_last_sender_closes() {
+    two_senders_leave();
+}
+
+#[test]
+fn a_value_that_is_waited_for_is_found() {
+    a_receiver_waits_for_a_value();
+}
+
+#[test]
+fn the_sender_learns_that_nobody_watches() {
+    the_sender_waits_for_the_end();
+}
+
+#[test]
+fn a_version_belongs_to_its_value() {
+    versions_are_those_of_the_values();
+}
+
+#[test]
+fn giving_up_loses_nothing() {
+    a_wait_is_taken_up_again();
+    a_thread_gives_up();
+}
+
+// The checks are checked: each of these steps is needed.
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn who_waits_must_say_so() {
+    mutant::with(Mutant::SilentWait, a_thread_waits_for_a_change);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn who_waits_must_look_after_saying_so() {
+    mutant::with(Mutant::LooksFirst, a_thread_waits_for_a_change);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn who_changes_must_look_for_waiters_afterwards() {
+    mutant::with(Mutant::LooksForWaitersFirst, a_thread_waits_for_a_change);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn the_last_sender_must_wake_the_receivers() {
+    mutant::with(Mutant::SilentClose, the_last_sender_leaves);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn the_last_receiver_must_wake_the_senders() {
+    mutant::with(Mutant::SilentLeave, the_sender_waits_for_the_end);
+}
