@@ -1,0 +1,91 @@
+//! What the system counts while an iteration runs: sleeps, preemptions, processor
+//! time, and system calls where this process may ask for them.
+
+#[cfg(target_os = "linux")]
+mod calls;
+
+use std::time::Duration;
+
+/// The process's counters at one moment, or what has been added between two.
+#[derive(Clone, Copy, Default)]
+pub struct Counts {
+    /// Times a thread fell asleep.
+    pub sleeps: Option<u64>,
+    /// Times a thread that could run lost its processor, also by yielding.
+    pub preemptions: Option<u64>,
+    /// Of all threads, in the program and in the system.
+    pub processor: Option<Duration>,
+    pub system_calls: Option<u64>,
+}
+
+impl Counts {
+    /// What is more here than there.
+    pub fn without(self, before: Counts) -> Counts {
+        let difference = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
+        Counts {
+            sleeps: difference(self.sleeps, before.sleeps),
+            preemptions: difference(self.preemptions, before.preemptions),
+            processor: self
+                .processor
+                .zip(before.processor)
+                .map(|(now, then)| now.saturating_sub(then)),
+            system_calls: difference(self.system_calls, before.system_calls),
+        }
+    }
+}
+
+/// Reads the counters of this process, of threads that come later too.
+pub struct Counter {
+    #[cfg(target_os = "linux")]
+    calls: Option<calls::SystemCalls>,
+}
+
+impl Counter {
+    pub fn new() -> Self {
+        Self {
+            #[cfg(target_os = "linux")]
+            calls: calls::SystemCalls::count(),
+        }
+    }
+
+    pub fn read(&self) -> Counts {
+        Counts {
+            system_calls: self.system_calls(),
+            ..usage()
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn system_calls(&self) -> Option<u64> {
+        self.calls.as_ref()?.read()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn system_calls(&self) -> Option<u64> {
+        None
+    }
+}
+
+#[cfg(unix)]
+fn usage() -> Counts {
+    // SAFETY: a `rusage` is made of numbers; all zeroes is a value of it.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a live, writable `rusage`.
+    if unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) } != 0 {
+        return Counts::default();
+    }
+    let time = |time: libc::timeval| {
+        Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64)
+    };
+    Counts {
+        sleeps: Some(usage.ru_nvcsw as u64),
+        preemptions: Some(usage.ru_nivcsw as u64),
+        processor: Some(time(usage.ru_utime) + time(usage.ru_stime)),
+        system_calls: None,
+    }
+}
+
+#[cfg(not(unix))]
+fn usage() -> Counts {
+    Counts::default()
+}

@@ -1,0 +1,282 @@
+//! A lock and a token whose waiters spin for a set time before they sleep, the
+//! same jobs for our own, and what two or more threads do with them.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use std::{hint, thread};
+
+use blitz_bench::Work;
+use blitz_bench::scenario::{Failure, verify};
+use blitz_bench::team::team;
+use blitz_futex::atomic::{AtomicU32, Ordering::SeqCst};
+use blitz_futex::{wait, wake_all, wake_one};
+use crossbeam_utils::CachePadded;
+
+use crate::measure::Done;
+
+/// How long a thread tries, and how.
+#[derive(Clone, Copy)]
+pub struct Limit {
+    pub time: Duration,
+    /// After the first microsecond it lets others run between two looks.
+    pub yields: bool,
+}
+
+impl Limit {
+    /// Whether `found` became true in time.
+    fn spin(self, mut found: impl FnMut() -> bool) -> bool {
+        const PAUSE_FOR: Duration = Duration::from_micros(1);
+        if found() {
+            return true;
+        }
+        if self.time.is_zero() {
+            return false;
+        }
+        let began = Instant::now();
+        loop {
+            let spent = began.elapsed();
+            if spent >= self.time {
+                return false;
+            }
+            match self.yields && spent >= PAUSE_FOR {
+                true => thread::yield_now(),
+                false => hint::spin_loop(),
+            }
+            if found() {
+                return true;
+            }
+        }
+    }
+}
+
+/// A lock for one thread at a time.
+pub trait Lock: Sync {
+    fn with(&self, section: impl FnOnce());
+}
+
+impl Lock for blitz_sync::thread::Mutex<()> {
+    fn with(&self, section: impl FnOnce()) {
+        let _guard = self.lock();
+        section();
+    }
+}
+
+/// The usual futex mutex of three states.
+pub struct SpinLock {
+    state: AtomicU32,
+    limit: Limit,
+}
+
+const FREE: u32 = 0;
+const TAKEN: u32 = 1;
+const AWAITED: u32 = 2;
+
+impl SpinLock {
+    pub fn new(limit: Limit) -> Self {
+        Self {
+            state: AtomicU32::new(FREE),
+            limit,
+        }
+    }
+
+    fn try_lock(&self) -> bool {
+        self.state.load(SeqCst) == FREE
+            && self
+                .state
+                .compare_exchange(FREE, TAKEN, SeqCst, SeqCst)
+                .is_ok()
+    }
+}
+
+impl Lock for SpinLock {
+    fn with(&self, section: impl FnOnce()) {
+        if !self.limit.spin(|| self.try_lock()) {
+            while self.state.swap(AWAITED, SeqCst) != FREE {
+                wait(&self.state, AWAITED);
+            }
+        }
+        section();
+        if self.state.swap(FREE, SeqCst) == AWAITED {
+            wake_one(&self.state);
+        }
+    }
+}
+
+/// Threads that lock for a section, and then do something else for half as long:
+/// the other one has waited for about half a section by then.
+pub fn take_turns(
+    lock: impl Lock,
+    threads: usize,
+    operations: u64,
+    half: Work,
+) -> Result<Done, Failure> {
+    let lock = CachePadded::new(lock);
+    let count = CachePadded::new(AtomicU64::new(0));
+    let share = operations / threads as u64;
+    let (span, _) = team(threads, |member| {
+        let (lock, count) = (&lock, &count);
+        if threads == 2 {
+            own_processor(member);
+        }
+        move || {
+            for _ in 0..share {
+                lock.with(|| {
+                    // No read-modify-write: two at a time would lose a step.
+                    count.store(count.load(Relaxed) + 1, Relaxed);
+                    half.run();
+                    half.run();
+                });
+                half.run();
+            }
+        }
+    });
+    let operations = share * threads as u64;
+    verify("sections that ran", operations, count.load(Relaxed))?;
+    Ok(Done {
+        elapsed: span.elapsed,
+        operations,
+        waited: None,
+    })
+}
+
+/// What a thread waits on for its turn.
+pub trait Turns: Sync {
+    /// Before the first wait, in the thread of this side.
+    fn prepare(&self, side: usize);
+    /// Waits until the count of strokes is `mine`.
+    fn wait_for(&self, side: usize, mine: u32);
+    /// Sets it, and lets the other side know.
+    fn pass(&self, side: usize, next: u32);
+    fn strokes(&self) -> u32;
+}
+
+/// Two sides that look at a count, and sleep on it.
+pub struct SpinToken {
+    strokes: AtomicU32,
+    asleep: [AtomicU32; 2],
+    limit: Limit,
+}
+
+impl SpinToken {
+    pub fn new(limit: Limit) -> Self {
+        Self {
+            strokes: AtomicU32::new(0),
+            asleep: [AtomicU32::new(0), AtomicU32::new(0)],
+            limit,
+        }
+    }
+}
+
+impl Turns for SpinToken {
+    fn prepare(&self, _: usize) {}
+
+    fn wait_for(&self, side: usize, mine: u32) {
+        if self.limit.spin(|| self.strokes.load(SeqCst) == mine) {
+            return;
+        }
+        self.asleep[side].store(1, SeqCst);
+        loop {
+            let strokes = self.strokes.load(SeqCst);
+            if strokes == mine {
+                break;
+            }
+            wait(&self.strokes, strokes);
+        }
+        self.asleep[side].store(0, SeqCst);
+    }
+
+    fn pass(&self, side: usize, next: u32) {
+        self.strokes.store(next, SeqCst);
+        if self.asleep[1 - side].load(SeqCst) != 0 {
+            wake_all(&self.strokes);
+        }
+    }
+
+    fn strokes(&self) -> u32 {
+        self.strokes.load(SeqCst)
+    }
+}
+
+/// The same with our parkers.
+#[derive(Default)]
+pub struct Parkers {
+    strokes: AtomicU32,
+    unparkers: [OnceLock<blitz_sync::thread::Unparker>; 2],
+}
+
+thread_local! {
+    static PARKER: blitz_sync::thread::Parker = blitz_sync::thread::Parker::new();
+}
+
+impl Turns for Parkers {
+    fn prepare(&self, side: usize) {
+        let _ = self.unparkers[side].set(PARKER.with(|parker| parker.unparker().clone()));
+    }
+
+    fn wait_for(&self, _: usize, mine: u32) {
+        while self.strokes.load(SeqCst) != mine {
+            PARKER.with(blitz_sync::thread::Parker::park);
+        }
+    }
+
+    fn pass(&self, side: usize, next: u32) {
+        self.strokes.store(next, SeqCst);
+        let other = self.unparkers[1 - side].get();
+        other.expect("set before the start").unpark();
+    }
+
+    fn strokes(&self) -> u32 {
+        self.strokes.load(SeqCst)
+    }
+}
+
+/// Two threads hit a ball back and forth; each thinks for a while before it
+/// strikes, and the other one waits.
+pub fn ping_pong(turns: impl Turns, strokes: u64, answer: Work) -> Result<Done, Failure> {
+    let turns = CachePadded::new(turns);
+    let rounds = (strokes / 2) as u32;
+    let (span, _) = team(2, |side| {
+        let turns = &turns;
+        turns.prepare(side);
+        own_processor(side);
+        move || {
+            for round in 0..rounds {
+                let mine = 2 * round + side as u32;
+                turns.wait_for(side, mine);
+                answer.run();
+                turns.pass(side, mine + 1);
+            }
+        }
+    });
+    verify("strokes", 2 * rounds, turns.strokes())?;
+    Ok(Done {
+        elapsed: span.elapsed,
+        operations: u64::from(2 * rounds),
+        waited: None,
+    })
+}
+
+/// Keeps this thread on a processor of its own. Else the system may run the two
+/// on one, where they wait for each other in another way.
+#[cfg(target_os = "linux")]
+fn own_processor(member: usize) {
+    // SAFETY: an all-zero set is an empty one, the calls write and read no more
+    // than the size they are given, and the indices are below 1024.
+    unsafe {
+        let size = size_of::<libc::cpu_set_t>();
+        let mut allowed: libc::cpu_set_t = std::mem::zeroed();
+        if libc::sched_getaffinity(0, size, &raw mut allowed) != 0 {
+            return;
+        }
+        let mut processors = (0..1024).filter(|&cpu| libc::CPU_ISSET(cpu, &allowed));
+        if let Some(processor) = processors.nth(member) {
+            let mut one: libc::cpu_set_t = std::mem::zeroed();
+            libc::CPU_SET(processor, &mut one);
+            libc::sched_setaffinity(0, size, &raw const one);
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn own_processor(_: usize) {}
