@@ -43,3 +43,8 @@ pub use semaphore::{
     AcquireError, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,
 };
 pub use set_once::{SetOnce, SetOnceError};
+
+/// Futures that have a name.
+pub mod futures {
+    pub use super::notify::{Notified, OwnedNotified};
+}

@@ -1,0 +1,87 @@
+//! Waiting allocates nothing, be it a task or a thread that waits.
+//!
+//! The allocations of this thread are counted, so others do no harm.
+#![cfg(not(loom))]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::{Pin, pin};
+
+use blitz_sync::task::{Barrier, Notify, OnceCell, SetOnce};
+use blitz_testing::{Wakings, ms, poll_once};
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: it hands everything on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller promises what the system's allocator asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the memory comes from the system's allocator.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations(run: impl FnOnce()) -> usize {
+    let before = ALLOCATIONS.get();
+    run();
+    ALLOCATIONS.get() - before
+}
+
+#[test]
+fn the_count_counts() {
+    assert_eq!(allocations(|| drop(std::hint::black_box(Box::new(1)))), 1);
+}
+
+#[test]
+fn no_wait_allocates() {
+    let (wakings, waker) = Wakings::new();
+    fn poll<F: Future>(future: Pin<&mut F>, waker: &std::task::Waker) -> bool {
+        poll_once(future, waker).is_ready()
+    }
+    // The first use may set something up.
+    for first in [true, false] {
+        let count = allocations(|| {
+            let notify = Notify::new();
+            let (mut one, mut other) = (pin!(notify.notified()), pin!(notify.notified()));
+            assert!(!poll(one.as_mut(), &waker) && !poll(other.as_mut(), &waker));
+            notify.notify_one();
+            notify.notify_waiters();
+            assert!(poll(one, &waker) && poll(other, &waker));
+            assert!(!notify.notified().blocking_wait_timeout(ms(1)));
+
+            let barrier = Barrier::new(2);
+            let mut one = pin!(barrier.wait());
+            assert!(!poll(one.as_mut(), &waker) && poll(pin!(barrier.wait()), &waker));
+            assert!(poll(one, &waker));
+
+            let cell = OnceCell::new();
+            {
+                let mut making = pin!(cell.get_or_init(std::future::pending::<u32>));
+                let mut waits = pin!(cell.get_or_init(|| async { 7 }));
+                assert!(!poll(making.as_mut(), &waker) && !poll(waits.as_mut(), &waker));
+            }
+            assert_eq!(cell.blocking_get_or_init(|| 7), &7);
+
+            let cell = SetOnce::new();
+            let mut waits = pin!(cell.wait());
+            assert!(!poll(waits.as_mut(), &waker));
+            cell.set(7).unwrap();
+            assert!(poll(waits, &waker));
+        });
+        assert!(first || count == 0, "{count} allocations");
+    }
+    assert!(wakings.count() > 0);
+}
