@@ -64,9 +64,10 @@ impl Version {
 }
 
 impl fmt::Debug for Version {
-    /// Counts in steps of two, as Tokio's.
+    /// Counts in steps of two, as Tokio's, also below zero.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Version").field(&(self.0 / 2)).finish()
+        let half = (self.0 as isize >> 1) as usize;
+        f.debug_tuple("Version").field(&half).finish()
     }
 }
 

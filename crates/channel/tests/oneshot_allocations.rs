@@ -1,0 +1,108 @@
+//! How often the channels for one value, and for one that changes, ask the
+//! allocator for memory: once, and then not again.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::pin::pin;
+use std::task::Waker;
+
+use blitz_channel::{oneshot, watch};
+use blitz_testing::poll_once;
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: the system's allocator does the work.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// How often this thread allocates while the action runs.
+fn allocations(action: impl FnOnce()) -> usize {
+    let before = ALLOCATIONS.get();
+    action();
+    ALLOCATIONS.get() - before
+}
+
+fn send_and_receive<const SIZE: usize>() {
+    let (tx, mut rx) = oneshot::channel();
+    assert!(poll_once(pin!(&mut rx), Waker::noop()).is_pending());
+    tx.send([3_u8; SIZE]).unwrap();
+    assert!(poll_once(pin!(&mut rx), Waker::noop()).is_ready());
+}
+
+#[test]
+fn one_channel_after_the_other_uses_the_same_memory() {
+    assert_eq!(allocations(send_and_receive::<1>), 1);
+    // A value of another size, but the block is large enough.
+    assert_eq!(allocations(send_and_receive::<16>), 0);
+    assert_eq!(allocations(send_and_receive::<900>), 1);
+    assert_eq!(
+        allocations(|| {
+            for _ in 0..1000 {
+                send_and_receive::<1>();
+                send_and_receive::<900>();
+            }
+        }),
+        0
+    );
+}
+
+#[test]
+fn as_many_channels_as_there_is_room_for_use_the_same_memory() {
+    let many = || {
+        drop(
+            (0..64)
+                .map(|_| oneshot::channel::<u8>())
+                .collect::<Vec<_>>(),
+        )
+    };
+    assert!(allocations(many) >= 64);
+    assert!(allocations(many) < 10, "the vector alone");
+}
+
+#[test]
+fn a_slot_uses_no_memory_but_its_own() {
+    let mut slot = oneshot::Slot::new();
+    let used = allocations(|| {
+        for i in 0..100 {
+            let (tx, mut rx) = slot.channel();
+            assert!(poll_once(pin!(&mut rx), Waker::noop()).is_pending());
+            tx.send(i).unwrap();
+            assert_eq!(rx.try_recv(), Ok(i));
+        }
+    });
+    assert_eq!(used, 0);
+}
+
+#[test]
+fn watching_takes_no_memory() {
+    let mut channel = None;
+    assert_eq!(allocations(|| channel = Some(watch::channel(0))), 1);
+    let (tx, mut rx) = channel.unwrap();
+    let used = allocations(|| {
+        for i in 1..100 {
+            let mut changed = pin!(rx.changed());
+            assert!(poll_once(changed.as_mut(), Waker::noop()).is_pending());
+            tx.send(i).unwrap();
+            assert!(poll_once(changed, Waker::noop()).is_ready());
+            assert_eq!(*tx.subscribe().borrow(), i);
+        }
+    });
+    assert_eq!(used, 0);
+}
