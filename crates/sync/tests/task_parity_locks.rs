@@ -6,12 +6,16 @@ mod of_tokio {
     use tokio::sync;
 
     include!("parity/locks.rs");
+    include!("parity/lock_traits.rs");
+    include!("parity/locks_at_random.rs");
 }
 
 mod ours {
     use blitz_sync::task as sync;
 
     include!("parity/locks.rs");
+    include!("parity/lock_traits.rs");
+    include!("parity/locks_at_random.rs");
 }
 
 /// Whether a type has a trait.
