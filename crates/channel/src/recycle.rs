@@ -38,13 +38,10 @@ const ALIGN: usize = 16;
 /// How many blocks lie on a shelf at most.
 const MOST: u32 = 64;
 
-/// Takes a block, and puts a value there.
+/// Takes a block for a `T`, in which nothing is yet.
 #[inline]
-pub(crate) fn allocate<T>(value: T) -> NonNull<T> {
-    let block = Class::of::<T>().take().cast::<T>();
-    // SAFETY: the block is ours, large enough and aligned for a `T`.
-    unsafe { block.write(value) };
-    block
+pub(crate) fn allocate<T>() -> NonNull<T> {
+    Class::of::<T>().take().cast()
 }
 
 /// Gives a block back. What is in it is not dropped.
@@ -209,9 +206,20 @@ impl Drop for Shelves {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{ALIGN, Class, MOST, SHELVES, SIZES, free};
     use std::collections::HashSet;
+    use std::ptr::NonNull;
     use std::thread;
+
+    /// Takes a block, and puts a value there.
+    fn allocate<T>(value: T) -> NonNull<T> {
+        let block = super::allocate::<T>();
+        assert_eq!(block.as_ptr() as usize % align_of::<T>(), 0);
+        assert!(size_of::<T>() == 0 || block.as_ptr() as usize % ALIGN == 0);
+        // SAFETY: the block is ours, large enough and aligned for a `T`.
+        unsafe { block.write(value) };
+        block
+    }
 
     fn on_shelf(shelf: usize) -> u32 {
         SHELVES.with(|shelves| shelves.0[shelf].len.get())

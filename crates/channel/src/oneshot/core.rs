@@ -61,6 +61,8 @@
 //! The idea to let one state word guard value and wakers is that of Tokio's
 //! `oneshot`; the rule that the bits decide who frees, that of the `oneshot` crate.
 
+#[cfg(not(loom))]
+use std::ptr::NonNull;
 use std::task::Waker;
 use std::time::Instant;
 
@@ -108,6 +110,19 @@ impl<T> Core<T> {
         }
     }
 
+    /// The same in place: all but the state may be what it is.
+    ///
+    /// # Safety
+    ///
+    /// The memory is the caller's, and large enough and aligned.
+    #[cfg(not(loom))]
+    #[inline]
+    pub unsafe fn begin(core: NonNull<Self>) {
+        // SAFETY: see above. The places need not hold anything, and a place may
+        // hold anything.
+        unsafe { (&raw mut (*core.as_ptr()).state).write(AtomicU32::new(NEW)) };
+    }
+
     /// What has happened. Sees what was done before that.
     #[inline]
     pub fn state(&self) -> u32 {
@@ -123,6 +138,11 @@ impl<T> Core<T> {
             true => Ordering::Relaxed,
         };
         let sent = COMPLETE | VALUE | TX_GONE;
+        // A look costs little; a step in vain, as much as one that succeeds.
+        let seen = self.state();
+        if seen != NEW {
+            return Err(seen);
+        }
         self.state
             .compare_exchange(NEW, sent, publish, Ordering::Acquire)
             .map(drop)

@@ -13,7 +13,7 @@ use super::core::Tasks;
 use super::error::{RecvError, TryRecvError};
 use super::home::Home;
 use super::mutant::{Mutant, active, model_has_failed};
-use super::state::{CLOSED, COMPLETE, NEW, RECEIVER, SENDER, Side, State, TASKS, THREADS, VALUE};
+use super::state::{CLOSED, COMPLETE, RECEIVER, SENDER, Side, State, TASKS, THREADS, VALUE};
 
 /// Makes an event happen, and takes the wakers out. If the end `leaves`, it has
 /// left by then. If the other's event came first: the state.
@@ -152,8 +152,9 @@ impl<H: Home> Drop for RawSender<H> {
         if model_has_failed() {
             return;
         }
+        let seen = self.0.core().state();
         // SAFETY: nobody uses this end after its drop.
-        match unsafe { happen(&self.0, NEW, COMPLETE, FROM_SENDER, true) } {
+        match unsafe { happen(&self.0, seen, COMPLETE, FROM_SENDER, true) } {
             Ok(tasks) => wake(tasks.receiver),
             // SAFETY: as above.
             Err(closed) => unsafe { leave_after(&self.0, closed, FROM_SENDER) },

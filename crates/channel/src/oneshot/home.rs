@@ -63,7 +63,9 @@ mod heap {
         /// A new cell, for two ends.
         #[inline]
         pub fn new() -> (Self, Self) {
-            let core = recycle::allocate(Core::new());
+            let core = recycle::allocate();
+            // SAFETY: the block is ours, and made for a cell.
+            unsafe { Core::begin(core) };
             (Self(core), Self(core))
         }
     }
