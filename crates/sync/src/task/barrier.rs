@@ -120,11 +120,8 @@ impl Barrier {
     /// # });
     /// ```
     #[inline]
-    pub async fn wait(&self) -> BarrierWaitResult {
-        if self.n == 1 {
-            return BarrierWaitResult(true);
-        }
-        Arrival::new(self).await
+    pub fn wait(&self) -> impl Future<Output = BarrierWaitResult> {
+        Arrival::new(self)
     }
 
     /// [`wait`](Barrier::wait) for a thread, which is blocked meanwhile.
@@ -281,7 +278,17 @@ impl<'a> Arrival<'a> {
 impl Future for Arrival<'_> {
     type Output = BarrierWaitResult;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<BarrierWaitResult> {
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<BarrierWaitResult> {
+        if self.barrier.n == 1 {
+            return Poll::Ready(BarrierWaitResult(true));
+        }
+        self.poll_wait(context)
+    }
+}
+
+impl Arrival<'_> {
+    fn poll_wait(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<BarrierWaitResult> {
         match self.progress {
             Progress::New => {
                 return match self.as_mut().arrive(Some(context.waker())) {
@@ -304,6 +311,7 @@ impl Future for Arrival<'_> {
 }
 
 impl Drop for Arrival<'_> {
+    #[inline]
     fn drop(&mut self) {
         if self.progress == Progress::Waits {
             self.barrier.waiters.leave(&self.node);

@@ -212,23 +212,44 @@ impl<T> WaitQueue<T> {
         first: impl FnOnce(&mut List<T>) -> bool,
         mut tell: impl FnMut(&T),
     ) -> usize {
-        let mut first = Some(first);
-        let mut latest = 0;
+        let mut others = None;
+        let wake = self.locked(|list| {
+            if !first(list) {
+                return None;
+            }
+            let latest = list.arrivals();
+            let wake = Self::tell_and_choose(list, latest, &mut tell)?;
+            others = (!list.is_empty()).then_some(latest);
+            Some(wake)
+        });
+        match (wake, others) {
+            (Some(wake), Some(latest)) => self.notify_others(wake, latest, tell),
+            (Some(wake), None) => {
+                wake.wake();
+                1
+            }
+            (None, _) => 0,
+        }
+    }
+
+    /// Wakes one who has been chosen, and all who came before so many arrivals.
+    #[inline(never)]
+    fn notify_others(&self, wake: Wake, latest: u64, mut tell: impl FnMut(&T)) -> usize {
+        let mut wakes = Wakes::new();
+        wakes.push(wake);
         let mut count = 0;
         let mut panic = None;
         loop {
-            let mut wakes = Wakes::new();
             self.locked(|list| {
-                if first.take().is_some_and(|first| first(list)) {
-                    latest = list.arrivals();
-                }
-                if active(Mutant::EverybodyIncludesNewcomers) {
-                    latest = list.arrivals();
-                }
-                while let Some(first) = list.first_until(latest).filter(|_| !wakes.is_full()) {
-                    tell(&first.wish);
-                    // SAFETY: it is linked.
-                    wakes.push(unsafe { list.choose(first) });
+                let latest = match active(Mutant::EverybodyIncludesNewcomers) {
+                    false => latest,
+                    true => list.arrivals(),
+                };
+                while !wakes.is_full() {
+                    match Self::tell_and_choose(list, latest, &mut tell) {
+                        Some(wake) => wakes.push(wake),
+                        None => break,
+                    }
                 }
             });
             count += wakes.len();
@@ -242,6 +263,15 @@ impl<T> WaitQueue<T> {
             resume_unwind(payload);
         }
         count
+    }
+
+    /// Chooses the first node, if it is among those who came before.
+    #[inline]
+    fn tell_and_choose(list: &mut List<T>, latest: u64, tell: &mut impl FnMut(&T)) -> Option<Wake> {
+        let first = list.first_until(latest)?;
+        tell(&first.wish);
+        // SAFETY: it is linked.
+        Some(unsafe { list.choose(first) })
     }
 }
 

@@ -58,6 +58,7 @@
 //!
 //! The semantics are those of Tokio's `Notify`.
 
+mod habit;
 #[cfg(not(loom))]
 mod mutant;
 #[cfg(loom)]
@@ -73,6 +74,7 @@ use blitz_futex::atomic::{AtomicUsize, Ordering};
 
 use crate::macros::const_unless_loom;
 use crate::wait_queue::{List, WaitQueue, Wake};
+use habit::Habit;
 use mutant::{Mutant, active};
 use notified::Waiter;
 pub use notified::{Notified, OwnedNotified};
@@ -165,6 +167,7 @@ pub struct Notify {
     state: AtomicUsize,
     /// The calls of `notify_waiters` as they are in the state.
     calls: AtomicUsize,
+    habit: Habit,
     waiters: WaitQueue<Ticket>,
 }
 
@@ -183,6 +186,7 @@ impl Notify {
             Self {
                 state: AtomicUsize::new(EMPTY),
                 calls: AtomicUsize::new(0),
+                habit: Habit::new(),
                 waiters: WaitQueue::new(),
             }
         }
@@ -292,15 +296,22 @@ impl Notify {
 
     #[inline]
     fn notify(&self, order: Order) {
-        let guess = self.calls.load(Ordering::Relaxed);
-        if let Err(state) = self.exchange(guess, guess | NOTIFIED) {
-            self.notify_in(state, order);
+        let guess = self.habit.at_notify();
+        if guess != WAITING {
+            let calls = self.calls.load(Ordering::Relaxed);
+            if self.exchange(calls | guess, calls | NOTIFIED).is_ok() {
+                return;
+            }
         }
+        self.notify_slow(order);
     }
 
-    /// [`notify`](Notify::notify), when the state was not the guess but this.
+    /// [`notify`](Notify::notify), when the guess was wrong, or that somebody
+    /// waits.
     #[inline(never)]
-    fn notify_in(&self, mut state: usize, order: Order) {
+    fn notify_slow(&self, order: Order) {
+        let mut state = self.state.load(Ordering::Relaxed);
+        self.habit.found_at_notify(state);
         while state & BITS != WAITING {
             if state & BITS == NOTIFIED && active(Mutant::SilentCoalescing) {
                 return;

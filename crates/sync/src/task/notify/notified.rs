@@ -70,6 +70,24 @@ impl Waiter {
     #[inline]
     fn try_take(&self, notify: &Notify) -> bool {
         let calls = self.calls(notify);
+        if notify.habit.at_wait() == NOTIFIED
+            && notify.exchange(calls | NOTIFIED, calls | EMPTY).is_ok()
+        {
+            return true;
+        }
+        self.try_take_slow(notify)
+    }
+
+    /// [`try_take`](Waiter::try_take), when the guess was wrong, or that there is
+    /// nothing.
+    #[inline(never)]
+    fn try_take_slow(&self, notify: &Notify) -> bool {
+        let calls = self.calls(notify);
+        let state = notify.state.load(Ordering::Acquire);
+        notify.habit.found_at_wait(state);
+        if state != calls | NOTIFIED {
+            return calls_in(state) != calls;
+        }
         match notify.exchange(calls | NOTIFIED, calls | EMPTY) {
             Ok(_) => true,
             Err(state) => calls_in(state) != calls,

@@ -162,24 +162,25 @@ impl<T> WriteOnce<T> {
         }
         let mut value = Some(value);
         let mut refused = Refused::Set;
-        let mut waiters = false;
-        self.waiters.locked(|list| {
+        let set = |_: &mut List<Wish>| {
             match self.state.load(Ordering::Relaxed) {
                 EMPTY => {}
-                BUSY => return refused = Refused::Busy,
-                _ => return,
+                BUSY => {
+                    refused = Refused::Busy;
+                    return false;
+                }
+                _ => return false,
             }
-            if let Some(value) = value.take() {
-                // SAFETY: nobody has the turn, and nobody gets it before we are
-                // done, as we hold the lock.
-                unsafe { self.write(value) };
-            }
+            let Some(value) = value.take() else {
+                return false;
+            };
+            // SAFETY: nobody has the turn, and nobody gets it before we are done, as
+            // we hold the lock.
+            unsafe { self.write(value) };
             self.publish();
-            waiters = !list.is_empty();
-        });
-        if waiters {
-            self.waiters.notify_all();
-        }
+            true
+        };
+        self.waiters.notify_each_after(set, |_| {});
         match value {
             None => Ok(()),
             Some(value) => Err((refused, value)),
