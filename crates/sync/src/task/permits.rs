@@ -6,9 +6,8 @@
 //!
 //! One word holds the number of permits that nobody has, and two flags:
 //!
-//! * [`QUEUED`]: somebody waits in the queue, or is just about to. All permits
-//!   belong to the queue then: nobody takes one past it, and a release has to
-//!   serve it.
+//! * [`QUEUED`]: somebody waits in the queue. All permits belong to the queue
+//!   then: nobody takes one past it, and a release has to serve it.
 //! * [`CLOSED`]: no more permits for anybody.
 //!
 //! A waiter, task or thread, is a node of the queue ([`WaitQueue`]) and says
@@ -23,9 +22,9 @@
 //! expected value. *Giving back* is one addition. If the word had `QUEUED`
 //! before it, the queue is served.
 //!
-//! *Waiting*, under the queue's lock: set `QUEUED` and look at what the word was
-//! before. If nobody else waits and it had enough permits, take them and clear the
-//! flag; else join the queue.
+//! *Waiting*, under the queue's lock: if nobody else waits, look again, and either
+//! take the permits after all, or set `QUEUED`, by a compare-and-swap that fails if
+//! the word is not what it was when we looked. Then join the queue.
 //!
 //! *Serving*, under the queue's lock, as long as the permits in the word are
 //! enough for the first node: subtract what it needs from the word (and `QUEUED`
@@ -47,14 +46,14 @@
 //!
 //! # No wake-up is lost
 //!
-//! `QUEUED` is set and cleared only under the lock, and while the lock is free it
-//! is set exactly if somebody is linked. Flag and permits are one word, so there
-//! is no second word to look at in the right order. Let W be the first waiter, and
+//! `QUEUED` is set and cleared only under the lock. Until all is closed, it is set,
+//! while the lock is free, exactly if somebody is linked. Flag and permits are one
+//! word, so there is no second word to look at. Let W be the first waiter, and
 //! say that the permits in the word are enough for it:
 //!
-//! * Some were there when W set the flag. If W was alone, it looked at the very
-//!   value on which it set the flag, and would have taken them. If not, they were
-//!   too few for the one who was first then.
+//! * Some were there when W came. If W was alone, it set the flag on the very
+//!   value that it had found to be too small. If not, they were too few for the
+//!   one who was first then.
 //! * Some came back later. Their addition saw the flag, so who gave them serves
 //!   the queue, under the lock, after the addition.
 //! * W became the first because the one before it was served or gave up. Both
@@ -257,20 +256,26 @@ impl Permits {
     /// The node is not linked, and stays where it is as long as it is.
     unsafe fn join(&self, node: &Node<Wish>) -> Taken {
         self.queue.locked(|list| {
-            let state = self.word.load(Ordering::Acquire);
-            if state & CLOSED != 0 && !active(Mutant::JoinsWhatIsClosed) {
-                return Taken::Closed;
-            }
-            let before = self.word.fetch_or(QUEUED, Ordering::Acquire);
-            let before = if active(Mutant::LooksFirst) {
-                state
-            } else {
-                before
-            };
-            if list.is_empty() && before / PERMIT >= node.wish.need {
-                let taken = node.wish.need * PERMIT + QUEUED;
-                self.word.fetch_sub(taken, Ordering::Relaxed);
-                return Taken::Yes;
+            let mut state = self.word.load(Ordering::Acquire);
+            // Where the flag is set, others wait.
+            while state & QUEUED == 0 {
+                if state & CLOSED != 0 && !active(Mutant::JoinsWhatIsClosed) {
+                    return Taken::Closed;
+                }
+                let enough = state / PERMIT >= node.wish.need;
+                if !enough && active(Mutant::LooksFirst) {
+                    self.word.fetch_or(QUEUED, Ordering::Acquire);
+                    break;
+                }
+                let next = match enough {
+                    true => state - node.wish.need * PERMIT,
+                    false => state | QUEUED,
+                };
+                match self.exchange(state, next) {
+                    Ok(_) if enough => return Taken::Yes,
+                    Ok(_) => break,
+                    Err(now) => state = now,
+                }
             }
             // SAFETY: the caller keeps the node where it is while it is linked.
             unsafe { list.push(node) };
