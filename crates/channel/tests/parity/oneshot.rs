@@ -135,10 +135,17 @@ fn a_closed_receiver_gets_what_was_sent_before() {
 
 #[test]
 fn the_sender_learns_of_the_end() {
-    let ends: [fn(oneshot::Receiver<u8>); 2] = [drop, |mut rx| {
-        rx.close();
-        std::mem::forget(rx);
-    }];
+    type End = fn(oneshot::Receiver<u8>) -> Option<oneshot::Receiver<u8>>;
+    let ends: [End; 2] = [
+        |rx| {
+            drop(rx);
+            None
+        },
+        |mut rx| {
+            rx.close();
+            Some(rx)
+        },
+    ];
     for end in ends {
         let (mut tx, rx) = oneshot::channel();
         let (wakings, waker) = Wakings::new();
@@ -147,7 +154,7 @@ fn the_sender_learns_of_the_end() {
             tx.poll_closed(&mut std::task::Context::from_waker(&waker))
                 .is_pending()
         );
-        end(rx);
+        let _closed = end(rx);
         assert_eq!(wakings.count(), 1);
         assert!(poll_once(pin!(tx.closed()), &waker).is_ready());
         assert!(poll_once(pin!(tx.closed()), &waker).is_ready());
