@@ -23,4 +23,4 @@ impl<T> Watched<T> {
 }
 
 #[cfg(loom)]
-pub use loom::cell::UnsafeCell as Watched;
+pub type Watched<T> = loom::cell::UnsafeCell<T>;

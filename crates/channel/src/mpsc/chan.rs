@@ -32,10 +32,35 @@ pub struct Apart<T>(pub T);
 pub struct Tail<T> {
     /// See `word.rs`.
     pub word: AtomicU64,
+    /// What the word is, unless somebody has changed it and not said so. A claim
+    /// starts from here: to read the word itself right after the last claim's
+    /// locked instruction would take a quarter of the time of a claim.
+    guess: AtomicU64,
     /// The block of the last claimed slot, or a later one.
     pub block: AtomicPtr<Block<T>>,
     /// How many messages had been received when a sender last had to look.
     pub head_seen: AtomicU32,
+}
+
+impl<T> Tail<T> {
+    /// What the word may be. An old guess does no harm: whoever starts from it
+    /// fails, and reads the word.
+    #[inline(always)]
+    fn guess(&self) -> u64 {
+        match cfg!(loom) {
+            // Its only effect would be more schedules.
+            true => self.word.load(Ordering::Relaxed),
+            false => self.guess.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Says that the word has been changed to this.
+    #[inline(always)]
+    pub fn set_guess(&self, word: u64) {
+        if !cfg!(loom) {
+            self.guess.store(word, Ordering::Relaxed);
+        }
+    }
 }
 
 /// What the receiver writes.
@@ -116,6 +141,7 @@ pub fn channel_at<T>(capacity: Option<usize>, start: u32) -> (Tx<T>, Rx<T>) {
     let chan = Arc::new(Chan {
         tail: Apart(Tail {
             word: AtomicU64::new(u64::from(start) * SLOT),
+            guess: AtomicU64::new(u64::from(start) * SLOT),
             block: AtomicPtr::new(first.as_ptr()),
             head_seen: AtomicU32::new(start),
         }),
@@ -153,7 +179,7 @@ impl<T> Chan<T> {
     /// Sends by right of a permit, which is used up.
     #[inline]
     pub fn send_permitted(&self, value: T) {
-        let word = self.tail.0.word.load(Ordering::Relaxed);
+        let word = self.tail.0.guess();
         if word & INSTALLING == 0 && offset(position(word)) != LEN - 1 {
             let next = word.wrapping_add(SLOT - PERMIT) & !RX_WAITS;
             if let Some(claim) = self.advance(word, next) {
@@ -169,7 +195,7 @@ impl<T> Chan<T> {
     /// Claims a slot if there is room.
     #[inline]
     fn claim(&self) -> Result<Claim, Refusal> {
-        let word = self.tail.0.word.load(Ordering::Relaxed);
+        let word = self.tail.0.guess();
         if word & OBSTACLES == 0 && offset(position(word)) != LEN - 1 && self.has_room(word) {
             let next = word.wrapping_add(SLOT) & !RX_WAITS;
             if let Some(claim) = self.advance(word, next) {
@@ -183,15 +209,15 @@ impl<T> Chan<T> {
     /// and the seat of the receiver.
     #[inline(always)]
     fn advance(&self, word: u64, next: u64) -> Option<Claim> {
-        self.tail
-            .0
-            .word
+        let tail = &self.tail.0;
+        tail.word
             .compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed)
-            .ok()
-            .map(|_| Claim {
-                position: position(word),
-                wakes: word & RX_WAITS != 0,
-            })
+            .ok()?;
+        tail.set_guess(next);
+        Some(Claim {
+            position: position(word),
+            wakes: word & RX_WAITS != 0,
+        })
     }
 
     /// Whether there is room for one more. The head that senders know may be an
@@ -294,7 +320,8 @@ impl<T> Chan<T> {
             last.as_ref().set_next(next);
         }
         tail.block.store(next.as_ptr(), Ordering::Release);
-        tail.word.fetch_and(!INSTALLING, Ordering::Release);
+        let before = tail.word.fetch_and(!INSTALLING, Ordering::Release);
+        tail.set_guess(before & !INSTALLING);
     }
 
     /// Fills a claimed slot, and wakes the receiver if that has become our duty.
@@ -311,6 +338,7 @@ impl<T> Chan<T> {
             let mut header = (*block).header();
             while header.start != start {
                 block = header.previous;
+                assert!(!cfg!(loom) || !block.is_null(), "a slot without a block");
                 header = (*block).header();
             }
             (*block).fill(at, header.turn, value);

@@ -19,7 +19,7 @@ use super::wait::{CALM, WAITING};
 use super::word::{CLOSED, RX_WAITS, TX_WAITS, position, reserved};
 
 /// After how many looks in vain the receiver takes it that nobody waits for room.
-const LOOKS_IN_VAIN: u32 = if cfg!(loom) { 1 } else { 256 };
+const LOOKS_IN_VAIN: u32 = if cfg!(loom) { 2 } else { 256 };
 /// How often a task looks for a message that is being written before it lets
 /// other tasks run.
 const LOOKS_BEFORE_YIELD: u32 = if cfg!(loom) { 0 } else { 100 };
@@ -279,6 +279,7 @@ impl<T> Rx<T> {
         // all that they have sent.
         let mut alone = !late && chan.strong_count() == 0;
         let word = chan.tail.0.word.fetch_or(RX_WAITS, Ordering::AcqRel);
+        chan.tail.0.set_guess(word | RX_WAITS);
         if late {
             alone = chan.strong_count() == 0;
         }

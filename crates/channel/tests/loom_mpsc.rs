@@ -1,0 +1,554 @@
+//! Models of `mpsc`. Blocks have two slots here.
+#![cfg(loom)]
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
+use blitz_channel::mpsc;
+use blitz_channel::mpsc::error::TryRecvError;
+use blitz_channel::mpsc::mutant::{self, Mutant};
+use loom::future::block_on;
+use loom::thread;
+
+/// Explores with up to `preemptions` of them, or fewer if the environment says:
+/// once with every store in order, once with stores that may be late.
+fn model(preemptions: usize, test: impl Fn() + Copy + Sync + Send + 'static) {
+    model_in_order(preemptions, test);
+    blitz_sync::mutant::with_late_stores(|| model_in_order(preemptions, test));
+}
+
+/// The same with every store in order: where no sender waits for room.
+fn model_in_order(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    let bound = builder.preemption_bound.unwrap_or(preemptions);
+    builder.preemption_bound = Some(bound.min(preemptions));
+    builder.check(test);
+}
+
+struct Silent;
+
+impl Wake for Silent {
+    fn wake(self: Arc<Self>) {}
+}
+
+fn poll<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(&Waker::from(Arc::new(Silent))))
+}
+
+/// Two senders, across the end of a block, and a task that sleeps.
+fn two_send_to_a_task() {
+    model_in_order(1, || {
+        let (tx, mut rx) = mpsc::unbounded_channel();
+        let other = thread::spawn({
+            let tx = tx.clone();
+            move || tx.send(10).unwrap()
+        });
+        let both = thread::spawn(move || {
+            tx.send(1).unwrap();
+            tx.send(2).unwrap();
+        });
+        let mut got = Vec::new();
+        while let Some(message) = block_on(rx.recv()) {
+            got.push(message);
+        }
+        other.join().unwrap();
+        both.join().unwrap();
+        assert_eq!(got.iter().sum::<i32>(), 13);
+        let place = |n| got.iter().position(|&m| m == n);
+        assert!(place(1) < place(2));
+    });
+}
+
+/// The same with a thread that sleeps.
+fn one_sends_to_a_thread() {
+    model_in_order(3, || {
+        let (tx, mut rx) = mpsc::unbounded_channel();
+        let sender = thread::spawn(move || {
+            tx.send(1).unwrap();
+            tx.send(2).unwrap();
+            tx.send(3).unwrap();
+        });
+        assert_eq!(rx.blocking_recv(), Some(1));
+        assert_eq!(rx.blocking_recv(), Some(2));
+        assert_eq!(rx.blocking_recv(), Some(3));
+        assert_eq!(rx.blocking_recv(), None);
+        sender.join().unwrap();
+    });
+}
+
+/// Three claim slots of two blocks at the same time.
+fn three_claim() {
+    model_in_order(2, || {
+        let (tx, mut rx) = mpsc::unbounded_channel();
+        let senders = [1, 10].map(|n| {
+            let tx = tx.clone();
+            thread::spawn(move || {
+                tx.send(n).unwrap();
+                tx.send(n).unwrap();
+            })
+        });
+        tx.send(100).unwrap();
+        drop(tx);
+        let mut sum = 0;
+        senders
+            .into_iter()
+            .for_each(|sender| sender.join().unwrap());
+        while let Ok(n) = rx.try_recv() {
+            sum += n;
+        }
+        assert_eq!(sum, 122);
+    });
+}
+
+/// Blocks are read and used again while others send.
+fn blocks_come_back() {
+    model_in_order(2, || {
+        let (tx, mut rx) = mpsc::channel(8);
+        let sender = thread::spawn({
+            let tx = tx.clone();
+            move || tx.try_send(10).unwrap()
+        });
+        let mut sum = 0;
+        for n in 0..4 {
+            tx.try_send(n).unwrap();
+            sum += rx.try_recv().unwrap();
+        }
+        sender.join().unwrap();
+        while let Ok(n) = rx.try_recv() {
+            sum += n;
+        }
+        assert_eq!(sum, 16);
+    });
+}
+
+/// The last sender leaves while the receiver goes to sleep.
+fn the_last_sender_leaves() {
+    model_in_order(3, || {
+        let (tx, mut rx) = mpsc::unbounded_channel::<u8>();
+        let others = [tx.clone(), tx].map(|tx| thread::spawn(move || drop(tx)));
+        assert_eq!(block_on(rx.recv()), None);
+        others.into_iter().for_each(|other| other.join().unwrap());
+    });
+}
+
+/// It sends something before.
+fn the_last_sender_sends_and_leaves() {
+    model_in_order(3, || {
+        let (tx, mut rx) = mpsc::unbounded_channel();
+        let other = thread::spawn(move || tx.send(7).unwrap());
+        assert_eq!(block_on(rx.recv()), Some(7));
+        assert_eq!(block_on(rx.recv()), None);
+        assert_eq!(rx.try_recv(), Err(TryRecvError::Disconnected));
+        other.join().unwrap();
+    });
+}
+
+/// The receiver goes while others send.
+fn the_receiver_leaves() {
+    model_in_order(2, || {
+        let (tx, mut rx) = mpsc::channel(8);
+        let value = Arc::new(());
+        let senders = [1, 2].map(|count| {
+            let (tx, value) = (tx.clone(), value.clone());
+            thread::spawn(move || {
+                for _ in 0..count {
+                    let _ = tx.try_send(value.clone());
+                }
+            })
+        });
+        drop(tx);
+        let _ = rx.try_recv();
+        drop(rx);
+        senders
+            .into_iter()
+            .for_each(|sender| sender.join().unwrap());
+        assert_eq!(Arc::strong_count(&value), 1);
+    });
+}
+
+/// A sender waits for room, as a task.
+fn a_task_waits_for_room() {
+    model(2, || {
+        let (tx, mut rx) = mpsc::channel(1);
+        tx.try_send(1).unwrap();
+        let sender = thread::spawn(move || block_on(tx.send(2)).unwrap());
+        assert_eq!(block_on(rx.recv()), Some(1));
+        assert_eq!(block_on(rx.recv()), Some(2));
+        assert_eq!(block_on(rx.recv()), None);
+        sender.join().unwrap();
+    });
+}
+
+/// A thread waits for room, and nobody receives again.
+fn a_thread_waits_for_room() {
+    model(3, || {
+        let (tx, mut rx) = mpsc::channel(1);
+        tx.try_send(1).unwrap();
+        let sender = thread::spawn(move || tx.blocking_send(2).unwrap());
+        assert_eq!(rx.try_recv(), Ok(1));
+        sender.join().unwrap();
+        assert_eq!(rx.try_recv(), Ok(2));
+    });
+}
+
+/// Somebody has waited before, so the receiver passes a fence.
+fn a_sender_comes_in_a_spell() {
+    model(2, || {
+        let (tx, mut rx) = mpsc::channel(1);
+        tx.try_send(1).unwrap();
+        begin_spell(&tx);
+        let sender = thread::spawn({
+            let tx = tx.clone();
+            move || tx.blocking_send(2).unwrap()
+        });
+        assert_eq!(rx.try_recv(), Ok(1));
+        sender.join().unwrap();
+        assert_eq!(rx.try_recv(), Ok(2));
+    });
+}
+
+/// The second look in vain ends a spell here.
+fn a_sender_comes_when_a_spell_ends() {
+    model(2, || {
+        let (tx, mut rx) = mpsc::channel(1);
+        tx.try_send(0).unwrap();
+        begin_spell(&tx);
+        assert_eq!(rx.try_recv(), Ok(0));
+        tx.try_send(1).unwrap();
+        let sender = thread::spawn({
+            let tx = tx.clone();
+            move || {
+                tx.blocking_send(2).unwrap();
+                tx.blocking_send(3).unwrap();
+            }
+        });
+        assert_eq!(rx.try_recv(), Ok(1));
+        assert_eq!(rx.blocking_recv(), Some(2));
+        sender.join().unwrap();
+        assert_eq!(rx.try_recv(), Ok(3));
+    });
+}
+
+/// Somebody waits for room for a moment.
+fn begin_spell(tx: &mpsc::Sender<i32>) {
+    let mut send = pin!(tx.send(7));
+    assert!(poll(send.as_mut()).is_pending());
+}
+
+/// A message wakes the receiver, also when the sender stays.
+fn a_message_wakes() {
+    model_in_order(3, || {
+        let (tx, mut rx) = mpsc::unbounded_channel();
+        let receiver = thread::spawn(move || rx.blocking_recv());
+        tx.send(7).unwrap();
+        assert_eq!(receiver.join().unwrap(), Some(7));
+        drop(tx);
+    });
+}
+
+/// Two messages are being sent when the receiver goes to sleep.
+fn two_send_and_stay() {
+    model_in_order(2, || {
+        let (tx, mut rx) = mpsc::unbounded_channel();
+        let sender = thread::spawn({
+            let tx = tx.clone();
+            move || tx.send(1).unwrap()
+        });
+        let receiver = thread::spawn(move || {
+            let first = block_on(rx.recv()).unwrap();
+            first + block_on(rx.recv()).unwrap()
+        });
+        tx.send(10).unwrap();
+        assert_eq!(receiver.join().unwrap(), 11);
+        sender.join().unwrap();
+    });
+}
+
+/// A permit comes back while somebody waits for it.
+fn a_permit_comes_back() {
+    model_in_order(3, || {
+        let (tx, rx) = mpsc::channel::<u8>(1);
+        let permit = tx.clone().try_reserve_owned().unwrap();
+        let other = thread::spawn(move || drop(permit));
+        drop(block_on(tx.reserve()).unwrap());
+        other.join().unwrap();
+        assert_eq!(tx.capacity(), 1);
+        drop(rx);
+    });
+}
+
+/// A permit comes back to a closed channel.
+fn a_permit_comes_back_late() {
+    model_in_order(3, || {
+        let (tx, mut rx) = mpsc::channel::<u8>(2);
+        let permits = [(); 2].map(|()| tx.clone().try_reserve_owned().unwrap());
+        let others = permits.map(|permit| thread::spawn(move || drop(permit.release())));
+        rx.close();
+        assert_eq!(block_on(rx.recv()), None);
+        others.into_iter().for_each(|other| other.join().unwrap());
+        drop(tx);
+    });
+}
+
+/// A permit is used after the close.
+fn a_permit_is_used_late() {
+    model_in_order(3, || {
+        let (tx, mut rx) = mpsc::channel(1);
+        let permit = tx.clone().try_reserve_owned().unwrap();
+        let other = thread::spawn(move || drop(permit.send(7)));
+        rx.close();
+        assert_eq!(block_on(rx.recv()), Some(7));
+        assert_eq!(block_on(rx.recv()), None);
+        other.join().unwrap();
+        drop(tx);
+    });
+}
+
+/// Somebody gives up while it is chosen; another one waits behind it.
+fn a_chosen_one_gives_up() {
+    model(2, || {
+        let (tx, mut rx) = mpsc::channel(1);
+        tx.try_send(1).unwrap();
+        let mut hasty = Box::pin(tx.reserve());
+        assert!(poll(hasty.as_mut()).is_pending());
+        let patient = thread::spawn({
+            let tx = tx.clone();
+            move || block_on(tx.send(2)).unwrap()
+        });
+        let receiver = thread::spawn(move || {
+            assert_eq!(rx.try_recv(), Ok(1));
+            rx
+        });
+        drop(hasty);
+        patient.join().unwrap();
+        let mut rx = receiver.join().unwrap();
+        assert_eq!(rx.try_recv(), Ok(2));
+        assert_eq!(tx.capacity(), 1);
+    });
+}
+
+/// Somebody who wants much gives up; another one that wants little waits behind.
+fn one_in_the_way_gives_up() {
+    model(2, || {
+        let (tx, mut rx) = mpsc::channel(2);
+        tx.try_send(1).unwrap();
+        tx.try_send(2).unwrap();
+        let mut much = Box::pin(tx.reserve_many(2));
+        assert!(poll(much.as_mut()).is_pending());
+        let patient = thread::spawn({
+            let tx = tx.clone();
+            move || block_on(tx.send(3)).unwrap()
+        });
+        assert_eq!(rx.try_recv(), Ok(1));
+        drop(much);
+        patient.join().unwrap();
+        assert_eq!(rx.try_recv(), Ok(2));
+        assert_eq!(rx.try_recv(), Ok(3));
+        assert_eq!(tx.capacity(), 2);
+    });
+}
+
+/// The channel is closed while senders wait.
+fn closing() {
+    model(2, || {
+        let (tx, mut rx) = mpsc::channel(1);
+        tx.try_send(1).unwrap();
+        let sender = thread::spawn({
+            let tx = tx.clone();
+            move || block_on(tx.send(2)).is_err()
+        });
+        let watcher = thread::spawn({
+            let tx = tx.clone();
+            move || block_on(tx.closed())
+        });
+        rx.close();
+        assert!(sender.join().unwrap());
+        watcher.join().unwrap();
+        drop(tx);
+        assert_eq!(block_on(rx.recv()), Some(1));
+        assert_eq!(block_on(rx.recv()), None);
+    });
+}
+
+/// A thread gives up waiting for room, or for a message.
+fn time_is_up() {
+    model(2, || {
+        let (tx, mut rx) = mpsc::channel(1);
+        tx.try_send(1).unwrap();
+        let hour = std::time::Duration::from_secs(3600);
+        let sender = thread::spawn(move || tx.blocking_send_timeout(2, hour).is_ok());
+        blitz_futex::model::expire();
+        assert_eq!(rx.try_recv(), Ok(1));
+        let second = rx.blocking_recv_timeout(hour);
+        if sender.join().unwrap() {
+            assert!(second.is_ok() || rx.try_recv() == Ok(2));
+        } else {
+            assert!(second.is_err());
+            assert_eq!(rx.try_recv(), Err(TryRecvError::Disconnected));
+        }
+    });
+}
+
+#[test]
+fn messages_arrive_in_order_and_the_receiver_sleeps() {
+    a_message_wakes();
+    two_send_and_stay();
+    two_send_to_a_task();
+}
+
+#[test]
+fn a_thread_that_receives_sleeps_and_is_woken() {
+    one_sends_to_a_thread();
+}
+
+#[test]
+fn the_end_of_a_block_is_claimed_by_one() {
+    three_claim();
+}
+
+#[test]
+fn blocks_are_used_again() {
+    blocks_come_back();
+}
+
+#[test]
+fn the_end_is_not_missed() {
+    the_last_sender_leaves();
+    the_last_sender_sends_and_leaves();
+}
+
+#[test]
+fn every_message_is_dropped_once() {
+    the_receiver_leaves();
+}
+
+#[test]
+fn a_task_that_sends_sleeps_and_is_woken() {
+    a_task_waits_for_room();
+}
+
+#[test]
+fn a_thread_that_sends_sleeps_and_is_woken() {
+    a_thread_waits_for_room();
+}
+
+#[test]
+fn nobody_is_lost_in_a_spell_of_waiting_and_after_it() {
+    a_sender_comes_in_a_spell();
+    a_sender_comes_when_a_spell_ends();
+}
+
+#[test]
+fn permits_come_back() {
+    a_permit_comes_back();
+    a_permit_comes_back_late();
+    a_permit_is_used_late();
+}
+
+#[test]
+fn who_is_chosen_and_gives_up_hands_on() {
+    a_chosen_one_gives_up();
+}
+
+#[test]
+fn who_gives_up_lets_others_pass() {
+    one_in_the_way_gives_up();
+}
+
+#[test]
+fn closing_tells_everybody() {
+    closing();
+}
+
+#[test]
+fn time_runs_out() {
+    time_is_up();
+}
+
+// The checks are checked: each of these steps is needed.
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn the_receiver_must_not_sleep_beside_a_claim() {
+    mutant::with(Mutant::SleepsBesideClaim, a_message_wakes);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn who_claims_first_must_wake_the_receiver() {
+    mutant::with(Mutant::SendForgetsReceiver, a_message_wakes);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn the_last_sender_must_wake_the_receiver() {
+    mutant::with(Mutant::LastSenderLeavesQuietly, the_last_sender_leaves);
+}
+
+#[test]
+#[should_panic]
+fn senders_are_counted_before_messages() {
+    mutant::with(Mutant::SendersAskedLate, the_last_sender_sends_and_leaves);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_permit_must_be_handed_on() {
+    mutant::with(Mutant::PermitForgetsWaiters, a_permit_comes_back);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn the_last_permit_must_wake_the_receiver() {
+    mutant::with(Mutant::PermitForgetsReceiver, a_permit_comes_back_late);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn who_was_chosen_must_give_back() {
+    mutant::with(Mutant::ChosenKeepsPermit, a_chosen_one_gives_up);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn who_leaves_must_serve_the_others() {
+    mutant::with(Mutant::LeavesWithoutServing, one_in_the_way_gives_up);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_sender_must_pass_a_heavy_fence() {
+    mutant::with(Mutant::NoFenceBeforeWait, a_thread_waits_for_room);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn in_a_spell_the_receiver_must_pass_a_fence() {
+    mutant::with(Mutant::NoFenceInSpell, a_sender_comes_in_a_spell);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn who_ends_a_spell_must_look_again() {
+    mutant::with(Mutant::SpellEndsBlindly, a_sender_comes_when_a_spell_ends);
+}
+
+#[test]
+#[should_panic]
+fn the_next_block_needs_a_gate() {
+    mutant::with(Mutant::NoGate, three_claim);
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn a_message_must_be_released() {
+    mutant::with(Mutant::PublishRelaxed, one_sends_to_a_thread);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn closing_must_tell_those_who_wait() {
+    mutant::with(Mutant::CloseForgetsWaiters, closing);
+}
