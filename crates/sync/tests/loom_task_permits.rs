@@ -406,13 +406,13 @@ fn who_gives_up_must_pass_on_what_it_got() {
 }
 
 #[test]
-#[should_panic]
+#[should_panic(expected = "!other.join().unwrap()")]
 fn permits_of_the_queue_must_not_be_taken() {
     mutant::with(Mutant::Barges, nobody_goes_past_the_queue);
 }
 
 #[test]
-#[should_panic]
+#[should_panic(expected = "left: 1")]
 fn permits_of_the_queue_must_not_be_forgotten() {
     mutant::with(Mutant::ForgetsWhatIsQueued, nobody_forgets_past_the_queue);
 }

@@ -5,7 +5,7 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::sync::Arc;
 
-use super::permits::Permits;
+use super::permits::{Permits, never_closed};
 use crate::macros::const_unless_loom;
 
 mod error;
@@ -96,7 +96,9 @@ impl<T: ?Sized> Mutex<T> {
     /// # });
     /// ```
     pub async fn lock(&self) -> MutexGuard<'_, T> {
-        self.acquire().await;
+        if !self.permits.take_all(1) {
+            never_closed(self.permits.wait(1).await);
+        }
         MutexGuard::new(self)
     }
 
@@ -152,7 +154,9 @@ impl<T: ?Sized> Mutex<T> {
     /// # });
     /// ```
     pub async fn lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
-        self.acquire().await;
+        if !self.permits.take_all(1) {
+            never_closed(self.permits.wait(1).await);
+        }
         OwnedMutexGuard::new(self)
     }
 
@@ -233,20 +237,9 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    #[inline]
-    async fn acquire(&self) {
-        if !self.permits.take_all(1) {
-            self.permits
-                .wait(1)
-                .await
-                .unwrap_or_else(|closed| closed.never());
-        }
-    }
-
     fn acquire_blocking(&self) {
         if !self.permits.take_all(1) {
-            let waited = self.permits.wait_blocking(1);
-            waited.unwrap_or_else(|closed| closed.never());
+            never_closed(self.permits.wait_blocking(1));
         }
     }
 }

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::TryLockError;
-use super::permits::{All, One, Permits, Taken};
+use super::permits::{All, One, Permits, Taken, never_closed};
 use crate::macros::const_unless_loom;
 
 mod owned_read;
@@ -164,7 +164,9 @@ impl<T: ?Sized> RwLock<T> {
     /// # });
     /// ```
     pub async fn read(&self) -> RwLockReadGuard<'_, T> {
-        self.acquire_one().await;
+        if self.permits.take(1) != Taken::Yes {
+            never_closed(self.permits.wait(1).await);
+        }
         RwLockReadGuard::new(One::new(&self.permits), self.value.get())
     }
 
@@ -181,8 +183,7 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn blocking_read(&self) -> RwLockReadGuard<'_, T> {
         if self.permits.take(1) != Taken::Yes {
-            let waited = self.permits.wait_blocking(1);
-            waited.unwrap_or_else(|closed| closed.never());
+            never_closed(self.permits.wait_blocking(1));
         }
         RwLockReadGuard::new(One::new(&self.permits), self.value.get())
     }
@@ -203,7 +204,9 @@ impl<T: ?Sized> RwLock<T> {
     /// # });
     /// ```
     pub async fn read_owned(self: Arc<Self>) -> OwnedRwLockReadGuard<T> {
-        self.acquire_one().await;
+        if self.permits.take(1) != Taken::Yes {
+            never_closed(self.permits.wait(1).await);
+        }
         OwnedRwLockReadGuard::new(self)
     }
 
@@ -268,7 +271,10 @@ impl<T: ?Sized> RwLock<T> {
     /// # });
     /// ```
     pub async fn write(&self) -> RwLockWriteGuard<'_, T> {
-        self.acquire_all().await;
+        let all = self.max_readers as usize;
+        if !self.permits.take_all(all) {
+            never_closed(self.permits.wait(all).await);
+        }
         RwLockWriteGuard::new(self.all(), self.value.get())
     }
 
@@ -288,8 +294,7 @@ impl<T: ?Sized> RwLock<T> {
     pub fn blocking_write(&self) -> RwLockWriteGuard<'_, T> {
         let all = self.max_readers as usize;
         if !self.permits.take_all(all) {
-            let waited = self.permits.wait_blocking(all);
-            waited.unwrap_or_else(|closed| closed.never());
+            never_closed(self.permits.wait_blocking(all));
         }
         RwLockWriteGuard::new(self.all(), self.value.get())
     }
@@ -312,7 +317,10 @@ impl<T: ?Sized> RwLock<T> {
     /// # });
     /// ```
     pub async fn write_owned(self: Arc<Self>) -> OwnedRwLockWriteGuard<T> {
-        self.acquire_all().await;
+        let all = self.max_readers as usize;
+        if !self.permits.take_all(all) {
+            never_closed(self.permits.wait(all).await);
+        }
         OwnedRwLockWriteGuard::new(self)
     }
 
@@ -406,23 +414,6 @@ impl<T: ?Sized> RwLock<T> {
         match self.permits.take_all(self.max_readers as usize) {
             true => Ok(()),
             false => Err(TryLockError(())),
-        }
-    }
-
-    #[inline]
-    async fn acquire_one(&self) {
-        if self.permits.take(1) != Taken::Yes {
-            let waited = self.permits.wait(1).await;
-            waited.unwrap_or_else(|closed| closed.never());
-        }
-    }
-
-    #[inline]
-    async fn acquire_all(&self) {
-        let all = self.max_readers as usize;
-        if !self.permits.take_all(all) {
-            let waited = self.permits.wait(all).await;
-            waited.unwrap_or_else(|closed| closed.never());
         }
     }
 }

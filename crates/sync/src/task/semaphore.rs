@@ -156,7 +156,9 @@ impl Semaphore {
     /// # }).unwrap();
     /// ```
     pub async fn acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
-        self.take(1).await?;
+        if !self.take(1)? {
+            self.permits.wait(1).await?;
+        }
         Ok(SemaphorePermit::new(self, 1))
     }
 
@@ -186,7 +188,9 @@ impl Semaphore {
     /// # }).unwrap();
     /// ```
     pub async fn acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
-        self.take(n as usize).await?;
+        if !self.take(n as usize)? {
+            self.permits.wait(n as usize).await?;
+        }
         Ok(SemaphorePermit::new(self, n as usize))
     }
 
@@ -307,7 +311,9 @@ impl Semaphore {
     /// # }).unwrap();
     /// ```
     pub async fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
-        self.take(1).await?;
+        if !self.take(1)? {
+            self.permits.wait(1).await?;
+        }
         Ok(OwnedSemaphorePermit::new(self, 1))
     }
 
@@ -342,7 +348,9 @@ impl Semaphore {
         self: Arc<Self>,
         n: u32,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
-        self.take(n as usize).await?;
+        if !self.take(n as usize)? {
+            self.permits.wait(n as usize).await?;
+        }
         Ok(OwnedSemaphorePermit::new(self, n as usize))
     }
 
@@ -477,11 +485,14 @@ impl Semaphore {
         self.permits.is_closed()
     }
 
-    async fn take(&self, n: usize) -> Result<(), AcquireError> {
+    /// Takes `n` permits if they can be had at once. Whether they could.
+    #[inline]
+    #[track_caller]
+    fn take(&self, n: usize) -> Result<bool, AcquireError> {
         assert_fits(n);
         match self.permits.take(n) {
-            Taken::Yes => Ok(()),
-            Taken::No => Ok(self.permits.wait(n).await?),
+            Taken::Yes => Ok(true),
+            Taken::No => Ok(false),
             Taken::Closed => Err(AcquireError::closed()),
         }
     }
@@ -499,11 +510,9 @@ impl Semaphore {
 
     #[track_caller]
     fn take_blocking(&self, n: usize) -> Result<(), AcquireError> {
-        assert_fits(n);
-        match self.permits.take(n) {
-            Taken::Yes => Ok(()),
-            Taken::No => Ok(self.permits.wait_blocking(n)?),
-            Taken::Closed => Err(AcquireError::closed()),
+        match self.take(n)? {
+            true => Ok(()),
+            false => Ok(self.permits.wait_blocking(n)?),
         }
     }
 
