@@ -32,6 +32,14 @@
 //! of 2 %; so the 99th percentile of the wait is that of a lock that nobody else
 //! wants.
 //!
+//! **Peers.** The two sides of a channel need each other's work, and there are often
+//! more of them than processors. What a thread waits for is then not a moment in
+//! which a lock is let go of, but a turn in which others fill or empty the buffer,
+//! and a yield that takes a whole time slice is no loss: it went to them. So who
+//! waits for peers ([`Spin::for_peers`]) yields soon, a number of times, however long
+//! that takes. Measured with four threads that send to one through a buffer of a
+//! thousand: 29 ns a value, and 220 ns when they went to sleep early.
+//!
 //! Under the model checker there is one turn: it explores every schedule anyway,
 //! and more turns would only give it more of the same ones.
 //!
@@ -76,6 +84,10 @@ mod real {
     /// readers: with 60 µs, eight threads that read for a microsecond each are a
     /// quarter slower.
     const YIELD_FOR: Duration = Duration::from_micros(200);
+    /// The first pause of a thread that waits for peers.
+    const PAUSE_FOR_PEERS: u32 = 8;
+    /// How often a thread yields to its peers.
+    const YIELDS_TO_PEERS: u32 = 64;
     /// How often something must look free in a row to be taken.
     pub(super) const FREE_LOOKS: u32 = 3;
 
@@ -87,6 +99,8 @@ mod real {
         owners: Option<Owners>,
         /// When the pauses had become long.
         began: Option<Instant>,
+        /// It waits for peers, and yields as often as this.
+        peers: Option<u32>,
         /// How often in a row it looked free.
         free: u32,
     }
@@ -104,6 +118,7 @@ mod real {
                 pause: 1,
                 owners: None,
                 began: None,
+                peers: None,
                 free: 0,
             }
         }
@@ -116,6 +131,15 @@ mod real {
                     Owners::MayWait => LONG_PAUSE,
                 },
                 owners: Some(owners),
+                ..Self::new()
+            }
+        }
+
+        /// For a thread that waits for the other side of a channel.
+        pub fn for_peers() -> Self {
+            Self {
+                pause: PAUSE_FOR_PEERS,
+                peers: Some(YIELDS_TO_PEERS),
                 ..Self::new()
             }
         }
@@ -151,6 +175,14 @@ mod real {
         }
 
         fn long_turn(&mut self) -> bool {
+            if let Some(left) = &mut self.peers {
+                let turn = *left != 0;
+                *left = left.saturating_sub(1);
+                if turn {
+                    thread::yield_now();
+                }
+                return turn;
+            }
             let now = Instant::now();
             let spent = now - *self.began.get_or_insert(now);
             let limit = match self.owners {
@@ -285,6 +317,11 @@ mod model {
 
         /// Waits for a lock.
         pub fn for_lock(_: Owners) -> Self {
+            Self::new()
+        }
+
+        /// Waits for peers.
+        pub fn for_peers() -> Self {
             Self::new()
         }
 

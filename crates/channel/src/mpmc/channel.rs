@@ -34,6 +34,9 @@ use super::error::{SendError, TryRecvError, TrySendError};
 use super::state::{State, UNLIMITED};
 use super::wish::{Outcome, Selection, Wish};
 
+/// A channel with room for no more than this is full or empty most of the time.
+const FEW: usize = 16;
+
 /// See the head of this file. What every step uses comes first, in one line of the
 /// cache.
 #[repr(C, align(64))]
@@ -88,6 +91,11 @@ impl<T> Channel<T> {
 
     pub(super) fn has_buffer(&self) -> bool {
         self.capacity != 0
+    }
+
+    /// Whether a thread that waits spins before it joins a list, or in it.
+    pub(super) fn spins_outside(&self) -> bool {
+        self.capacity > FEW
     }
 
     pub(super) fn capacity(&self) -> Option<usize> {
@@ -295,7 +303,7 @@ impl<T> Channel<T> {
 impl<T> Channel<T> {
     /// Uses the right to receive. `None` if the value does not come.
     pub(super) fn finish_recv(&self) -> Option<T> {
-        let mut spin = Spin::new();
+        let mut spin = Spin::for_peers();
         loop {
             let arrivals = self.arrivals.load(Ordering::Acquire);
             if let Some(value) = self.locked_then_wake(State::finish_recv) {

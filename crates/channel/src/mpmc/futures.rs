@@ -39,6 +39,7 @@ pub struct Closed<'a, T> {
 }
 
 impl<'a, T> Send<'a, T> {
+    #[inline]
     pub(super) fn new(channel: &'a Channel<T>, value: T) -> Self {
         Self {
             channel,
@@ -48,6 +49,7 @@ impl<'a, T> Send<'a, T> {
 }
 
 impl<'a, T> Recv<'a, T> {
+    #[inline]
     pub(super) fn new(channel: &'a Channel<T>) -> Self {
         Self {
             channel,
@@ -57,6 +59,7 @@ impl<'a, T> Recv<'a, T> {
 }
 
 impl<'a, T> Closed<'a, T> {
+    #[inline]
     pub(super) fn new(channel: &'a Channel<T>) -> Self {
         Self {
             channel,

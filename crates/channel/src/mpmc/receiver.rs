@@ -55,6 +55,7 @@ impl<T> Receiver<T> {
     /// assert_eq!(receiver.recv().await, Err(RecvError));
     /// # });
     /// ```
+    #[inline]
     pub fn recv(&self) -> Recv<'_, T> {
         Recv::new(&self.channel)
     }

@@ -43,6 +43,7 @@ impl<T> Sender<T> {
     /// assert_eq!(sender.send("second").await, Err(SendError("second")));
     /// # Ok::<(), SendError<&str>>(()) }).unwrap();
     /// ```
+    #[inline]
     pub fn send(&self, value: T) -> Send<'_, T> {
         Send::new(&self.channel, value)
     }

@@ -519,7 +519,7 @@ impl<T> State<T> {
         let wish = unsafe { &(*node).wish };
         // SAFETY: the slot of a waiting receiver is an empty `Option<T>`, and is
         // ours while the node is linked.
-        unsafe { wish.slot.get().cast::<Option<T>>().write(Some(value)) };
+        unsafe { wish.slot::<T>().write(Some(value)) };
         wish.ticket.set(ticket);
         let spins = wish.spins.get();
         // SAFETY: it is linked.
@@ -537,11 +537,7 @@ impl<T> State<T> {
         let wish = unsafe { &(*node).wish };
         // SAFETY: the slot of a waiting sender is an `Option<T>` with a value in
         // it, and is ours while the node is linked.
-        let value = unsafe {
-            (*wish.slot.get().cast::<Option<T>>())
-                .take()
-                .unwrap_unchecked()
-        };
+        let value = unsafe { (*wish.slot::<T>()).take().unwrap_unchecked() };
         let spins = wish.spins.get();
         // SAFETY: it is linked.
         let wake = unsafe { self.senders.choose(node) };

@@ -33,9 +33,11 @@ const FOR_A_PROMISE: Duration = Duration::from_millis(1);
 
 /// See the head of this file.
 pub(super) struct Waiter<T> {
-    node: Node<Wish>,
-    slot: UnsafeCell<Option<T>>,
     stage: Cell<Stage>,
+    slot: UnsafeCell<Option<T>>,
+    /// Made when it has to wait: most do not, and a future that is nearly empty is
+    /// cheap to make and to move.
+    node: UnsafeCell<Option<Node<Wish>>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -83,11 +85,12 @@ fn wake(wake: Option<Wake>) {
 
 impl<T> Waiter<T> {
     /// To receive, or, with a value, to send.
+    #[inline]
     pub(super) fn new(value: Option<T>) -> Self {
         Self {
-            node: Node::new(Wish::plain()),
-            slot: UnsafeCell::new(value),
             stage: Cell::new(Stage::Fresh),
+            slot: UnsafeCell::new(value),
+            node: UnsafeCell::new(None),
         }
     }
 
@@ -118,10 +121,24 @@ impl<T> Waiter<T> {
         unsafe { (*self.slot.get()).take() }
     }
 
-    /// Prepares the node for being linked.
-    fn prepare(&self, spins: bool) {
-        self.node.wish.slot.set(self.slot.get().cast());
-        self.node.wish.spins.set(spins);
+    /// Makes the node, to be linked. Before it is pinned or after, but not while it
+    /// is linked.
+    fn prepare(&self, spins: bool) -> &Node<Wish> {
+        // SAFETY: it is not linked, and ours.
+        let node = unsafe { &mut *self.node.get() };
+        let node = node.get_or_insert_with(|| Node::new(Wish::plain()));
+        node.wish.set_slot(self.slot.get());
+        node.wish.spins.set(spins);
+        node
+    }
+
+    /// The node, of one that waits.
+    fn node(&self) -> &Node<Wish> {
+        // SAFETY: it is written only by `prepare`, before it is linked.
+        match unsafe { &*self.node.get() } {
+            Some(node) => node,
+            None => unreachable!("who waits has a node"),
+        }
     }
 
     fn finish(&self) {
@@ -150,7 +167,7 @@ impl<T> Channel<T> {
                 self.begin_recv(waiter, context)
             }
             Stage::Waiting => {
-                if self.still_waits(&waiter.node, context.waker(), receivers) {
+                if self.still_waits(waiter.node(), context.waker(), receivers) {
                     return Poll::Pending;
                 }
                 waiter.finish();
@@ -165,11 +182,11 @@ impl<T> Channel<T> {
         waiter: &Waiter<T>,
         context: &mut Context<'_>,
     ) -> Poll<Result<T, RecvError>> {
+        let node = waiter.prepare(false);
         // SAFETY: it is not linked, and ours.
-        unsafe { waiter.node.arm(context.waker()) };
-        waiter.prepare(false);
+        unsafe { node.arm(context.waker()) };
         // SAFETY: the future is pinned, and takes the node out when it is dropped.
-        match self.locked(|state| unsafe { state.recv_or_join(&waiter.node) }) {
+        match self.locked(|state| unsafe { state.recv_or_join(waiter.node()) }) {
             Ok(received) => {
                 waiter.finish();
                 Poll::Ready(self.received(received))
@@ -198,14 +215,14 @@ impl<T> Channel<T> {
     #[cold]
     fn leave_receivers(&self, waiter: &Waiter<T>) {
         waiter.stage.set(Stage::Done);
-        if self.leave(&waiter.node, receivers) {
+        if self.leave(waiter.node(), receivers) {
             return;
         }
         if let Some(value) = waiter.take() {
             if active(Mutant::ForgetsHandedValue) {
                 return;
             }
-            let ticket = waiter.node.wish.ticket.get();
+            let ticket = waiter.node().wish.ticket.get();
             wake(self.locked(|state| state.put_back(value, ticket)));
         }
     }
@@ -241,7 +258,7 @@ impl<T> Channel<T> {
                 self.begin_send(waiter, context)
             }
             Stage::Waiting => {
-                if self.still_waits(&waiter.node, context.waker(), senders) {
+                if self.still_waits(waiter.node(), context.waker(), senders) {
                     return Poll::Pending;
                 }
                 Poll::Ready(Self::sent(waiter))
@@ -255,9 +272,9 @@ impl<T> Channel<T> {
         waiter: &Waiter<T>,
         context: &mut Context<'_>,
     ) -> Poll<Result<(), SendError<T>>> {
+        let node = waiter.prepare(false);
         // SAFETY: it is not linked, and ours.
-        unsafe { waiter.node.arm(context.waker()) };
-        waiter.prepare(false);
+        unsafe { node.arm(context.waker()) };
         // SAFETY: the future is pinned, and takes the node out when it is dropped.
         match unsafe { self.send_or_join(waiter) } {
             Ok(woken) => {
@@ -282,7 +299,7 @@ impl<T> Channel<T> {
             // SAFETY: the slot is ours until the node is linked.
             let slot = unsafe { &mut *waiter.slot.get() };
             // SAFETY: as the caller says.
-            unsafe { state.send_or_join(&waiter.node, slot) }
+            unsafe { state.send_or_join(waiter.node(), slot) }
         })
     }
 
@@ -299,7 +316,7 @@ impl<T> Channel<T> {
     pub(super) fn cancel_send(&self, waiter: &Waiter<T>) {
         if waiter.stage.get() == Stage::Waiting {
             waiter.stage.set(Stage::Done);
-            self.leave(&waiter.node, senders);
+            self.leave(waiter.node(), senders);
         }
     }
 }
@@ -311,13 +328,14 @@ impl<T> Channel<T> {
             return Poll::Ready(());
         }
         if waiter.stage.get() == Stage::Waiting {
-            return match self.still_waits(&waiter.node, context.waker(), watchers) {
+            return match self.still_waits(waiter.node(), context.waker(), watchers) {
                 true => Poll::Pending,
                 false => Poll::Ready(()),
             };
         }
+        let node = waiter.prepare(false);
         // SAFETY: it is not linked, and ours.
-        unsafe { waiter.node.arm(context.waker()) };
+        unsafe { node.arm(context.waker()) };
         match self.join_watchers(waiter) {
             true => Poll::Pending,
             false => Poll::Ready(()),
@@ -330,7 +348,7 @@ impl<T> Channel<T> {
             if open {
                 // SAFETY: the future is pinned, or the waiter is on the stack, and
                 // the node is taken out before it goes.
-                unsafe { state.watchers.push(&waiter.node) };
+                unsafe { state.watchers.push(waiter.node()) };
             }
             open
         });
@@ -342,14 +360,15 @@ impl<T> Channel<T> {
 
     pub(super) fn closed_blocking(&self) {
         let waiter = Waiter::new(None);
+        waiter.prepare(false);
         if self.join_watchers(&waiter) {
-            waiter.node.sleep(None);
+            waiter.node().sleep(None);
         }
     }
 
     pub(super) fn cancel_closed(&self, waiter: &Waiter<T>) {
         if waiter.stage.get() == Stage::Waiting {
-            self.leave(&waiter.node, watchers);
+            self.leave(waiter.node(), watchers);
         }
     }
 }
@@ -359,11 +378,14 @@ impl<T> Channel<T> {
     /// Receives; waits until `deadline` if need be.
     #[inline]
     pub(super) fn recv_until(&self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
-        match self.receive() {
-            Ok(value) => Ok(value),
-            Err(TryRecvError::Closed) => Err(RecvTimeoutError::Closed),
-            Err(TryRecvError::Empty) => self.recv_slow_until(deadline),
+        if self.looks_receivable() {
+            match self.receive() {
+                Ok(value) => return Ok(value),
+                Err(TryRecvError::Closed) => return Err(RecvTimeoutError::Closed),
+                Err(TryRecvError::Empty) => {}
+            }
         }
+        self.recv_slow_until(deadline)
     }
 
     #[cold]
@@ -371,8 +393,8 @@ impl<T> Channel<T> {
         if is_past(deadline) {
             return self.recv_too_late();
         }
-        if self.has_buffer() {
-            let mut spin = Spin::new();
+        if self.spins_outside() {
+            let mut spin = Spin::for_peers();
             while spin.turn() {
                 if self.looks_receivable() {
                     match self.receive() {
@@ -384,14 +406,14 @@ impl<T> Channel<T> {
             }
         }
         let waiter = Waiter::new(None);
-        waiter.prepare(!self.has_buffer());
+        waiter.prepare(!self.spins_outside());
         // SAFETY: the waiter stays here until its node is taken out.
-        match self.locked(|state| unsafe { state.recv_or_join(&waiter.node) }) {
+        match self.locked(|state| unsafe { state.recv_or_join(waiter.node()) }) {
             Ok(received) => return self.received(received).map_err(RecvTimeoutError::from),
             Err(woken) => wake(woken),
         }
-        if !self.has_buffer() {
-            self.spin_in(&waiter.node, receivers);
+        if !self.spins_outside() {
+            self.spin_in(waiter.node(), receivers);
         }
         self.sleep_to_recv(&waiter, deadline)
     }
@@ -409,12 +431,12 @@ impl<T> Channel<T> {
         waiter: &Waiter<T>,
         mut deadline: Option<Instant>,
     ) -> Result<T, RecvTimeoutError> {
-        while !waiter.node.sleep(deadline) {
+        while !waiter.node().sleep(deadline) {
             // Who leaves although a value is promised to him would let it be sent
             // to nobody.
             let (promised, left) = self.locked(|state| {
-                let promised = state.is_promised() && state.receivers.holds(&waiter.node);
-                (promised, !promised && state.receivers.remove(&waiter.node))
+                let promised = state.is_promised() && state.receivers.holds(waiter.node());
+                (promised, !promised && state.receivers.remove(waiter.node()))
             });
             match (promised, left) {
                 (true, _) => deadline = Some(now() + FOR_A_PROMISE),
@@ -429,14 +451,17 @@ impl<T> Channel<T> {
     #[inline]
     pub(super) fn send_until(
         &self,
-        value: T,
+        mut value: T,
         deadline: Option<Instant>,
     ) -> Result<(), SendTimeoutError<T>> {
-        match self.try_send(value) {
-            Ok(()) => Ok(()),
-            Err(TrySendError::Closed(value)) => Err(SendTimeoutError::Closed(value)),
-            Err(TrySendError::Full(value)) => self.send_slow_until(value, deadline),
+        if self.looks_sendable() {
+            match self.try_send(value) {
+                Ok(()) => return Ok(()),
+                Err(TrySendError::Closed(value)) => return Err(SendTimeoutError::Closed(value)),
+                Err(TrySendError::Full(full)) => value = full,
+            }
         }
+        self.send_slow_until(value, deadline)
     }
 
     #[cold]
@@ -446,10 +471,13 @@ impl<T> Channel<T> {
         deadline: Option<Instant>,
     ) -> Result<(), SendTimeoutError<T>> {
         if is_past(deadline) {
-            return Err(SendTimeoutError::Timeout(value));
+            return self.try_send(value).map_err(|error| match error {
+                TrySendError::Full(value) => SendTimeoutError::Timeout(value),
+                TrySendError::Closed(value) => SendTimeoutError::Closed(value),
+            });
         }
-        if self.has_buffer() {
-            let mut spin = Spin::new();
+        if self.spins_outside() {
+            let mut spin = Spin::for_peers();
             while spin.turn() {
                 if self.looks_sendable() {
                     match self.try_send(value) {
@@ -463,15 +491,15 @@ impl<T> Channel<T> {
             }
         }
         let waiter = Waiter::new(Some(value));
-        waiter.prepare(!self.has_buffer());
+        waiter.prepare(!self.spins_outside());
         // SAFETY: the waiter stays here until its node is taken out.
         match unsafe { self.send_or_join(&waiter) } {
             Ok(woken) => wake(woken),
             Err(()) => {
-                if !self.has_buffer() {
-                    self.spin_in(&waiter.node, senders);
+                if !self.spins_outside() {
+                    self.spin_in(waiter.node(), senders);
                 }
-                if !waiter.node.sleep(deadline) && self.leave(&waiter.node, senders) {
+                if !waiter.node().sleep(deadline) && self.leave(waiter.node(), senders) {
                     return match waiter.take() {
                         Some(value) => Err(SendTimeoutError::Timeout(value)),
                         None => Ok(()),
@@ -484,7 +512,7 @@ impl<T> Channel<T> {
 
     /// Looks at the signal for a while, then says that the thread sleeps.
     fn spin_in(&self, node: &Node<Wish>, list: fn(&mut State<T>) -> &mut List<Wish>) {
-        let mut spin = Spin::new();
+        let mut spin = Spin::for_peers();
         while spin.turn() {
             if node.is_signalled() {
                 return;

@@ -14,17 +14,16 @@ use super::mutant::{Mutant, active};
 /// See the head of this file. Used by the holder of the channel's lock while the
 /// node is linked, and by the waiter while it is not.
 pub(super) struct Wish {
-    /// The waiter's `Option<T>`: a value is put into it, or taken out of it.
-    /// Unused by a selection.
-    pub(super) slot: Cell<*mut ()>,
-    /// The thread is awake, and looks at the node: no need to wake it.
-    pub(super) spins: Cell<bool>,
+    /// Of one who waits for himself: his `Option<T>`, into which a value is put, or
+    /// out of which one is taken. Of a selection: its [`Selection`].
+    target: Cell<*const ()>,
     /// The how manieth value to be handed over this one was.
     pub(super) ticket: Cell<u64>,
-    pub(super) role: Role,
-    /// The selection that this node is a case of, and which case.
-    selection: *const Selection,
+    /// Which case of the selection this is.
     case: u32,
+    pub(super) role: Role,
+    /// The thread is awake, and looks at the node: no need to wake it.
+    pub(super) spins: Cell<bool>,
 }
 
 /// For whom a node waits.
@@ -50,23 +49,33 @@ impl Wish {
 
     /// Of a selection. It outlives the node's stay in the list.
     pub(super) fn case(role: Role, selection: *const Selection, case: u32) -> Self {
-        Self::new(role, selection, case)
+        Self::new(role, selection.cast(), case)
     }
 
-    fn new(role: Role, selection: *const Selection, case: u32) -> Self {
+    fn new(role: Role, target: *const (), case: u32) -> Self {
         Self {
-            slot: Cell::new(ptr::null_mut()),
-            spins: Cell::new(false),
+            target: Cell::new(target),
             ticket: Cell::new(0),
-            role,
-            selection,
             case,
+            role,
+            spins: Cell::new(false),
         }
+    }
+
+    /// Says where the value is, or is to be put.
+    pub(super) fn set_slot<T>(&self, slot: *mut Option<T>) {
+        self.target.set(slot.cast_const().cast());
+    }
+
+    /// Where the value is, or is to be put: an `Option<T>`.
+    pub(super) fn slot<T>(&self) -> *mut Option<T> {
+        debug_assert!(self.role == Role::Plain);
+        self.target.get().cast_mut().cast()
     }
 
     /// Whether this node belongs to that selection.
     pub(super) fn is_of(&self, selection: *const Selection) -> bool {
-        self.role != Role::Plain && ptr::eq(self.selection, selection)
+        self.role != Role::Plain && ptr::eq(self.target.get(), selection.cast())
     }
 }
 
@@ -77,7 +86,7 @@ impl Wish {
 /// The node is linked, and is that of a selection.
 pub(super) unsafe fn selection_of<'a>(node: *const Node<Wish>) -> &'a Selection {
     // SAFETY: a selection outlives its linked nodes.
-    unsafe { &*(*node).wish.selection }
+    unsafe { &*(*node).wish.target.get().cast() }
 }
 
 /// Lets the selection of this node have its case. `None` if it has another one
@@ -158,7 +167,7 @@ impl Selection {
     /// Waits until a case is decided. `false` if the deadline comes first; it may
     /// be decided all the same.
     pub(super) fn wait(&self, deadline: Option<Instant>) -> bool {
-        let mut spin = Spin::new();
+        let mut spin = Spin::for_peers();
         while spin.turn() {
             if self.word.load(Ordering::Relaxed) != AWAKE {
                 return true;
