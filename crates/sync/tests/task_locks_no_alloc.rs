@@ -4,14 +4,18 @@
 //! The allocations of the whole process are counted, so this file has one test.
 #![cfg(not(loom))]
 
+mod lock_help;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Waker;
+use std::thread;
 
 use blitz_sync::task::{Mutex, RwLock, Semaphore};
 use blitz_testing::poll_once;
+use lock_help::Watchdog;
 
 const TURNS: usize = 200;
 /// How often the test tries to see no allocation at all: the test harness may
@@ -100,6 +104,31 @@ fn rwlock() {
     assert!(poll_once(reader.as_mut(), Waker::noop()).is_ready());
 }
 
+/// Threads that wait for each other, which they have been doing for a while.
+fn between_threads() {
+    let _watchdog = Watchdog::new("counting allocations");
+    let (ping, pong) = (Semaphore::new(0), Semaphore::new(0));
+    let (mutex, lock) = (Mutex::new(0), RwLock::new(0));
+    let turn = |mine: &Semaphore, other: &Semaphore| {
+        *mutex.blocking_lock() += 1;
+        *lock.blocking_write() += 1;
+        other.add_permits(1);
+        black_box(*lock.blocking_read());
+        mine.blocking_acquire().unwrap().forget();
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !pong.is_closed() {
+                turn(&ping, &pong);
+            }
+        });
+        let seen = allocations(|| turn(&pong, &ping));
+        pong.close();
+        ping.add_permits(2);
+        assert_eq!(seen, 0, "threads");
+    });
+}
+
 /// One test, since the others' allocations would be counted, too.
 #[test]
 fn waiting_allocates_nothing() {
@@ -110,4 +139,5 @@ fn waiting_allocates_nothing() {
     assert_eq!(allocations(mutex), 0, "Mutex");
     assert_eq!(allocations(rwlock), 0, "RwLock");
     assert_eq!(allocations(semaphore), 0, "Semaphore");
+    between_threads();
 }

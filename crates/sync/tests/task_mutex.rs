@@ -19,6 +19,7 @@ use lock_help::Watchdog;
 
 everywhere! {
     async fn one_after_the_other(rt) {
+        let _watchdog = Watchdog::new("one after the other");
         let mutex = Arc::new(Mutex::new(0));
         let tasks: Vec<_> = (0..8).map(|_| {
             let mutex = mutex.clone();
@@ -40,6 +41,7 @@ everywhere! {
     }
 
     async fn threads_and_tasks(rt) {
+        let _watchdog = Watchdog::new("threads and tasks");
         let mutex = Arc::new(Mutex::new(0));
         let threads: Vec<_> = (0..2).map(|_| {
             let mutex = mutex.clone();
@@ -61,6 +63,7 @@ everywhere! {
     }
 
     async fn giving_up_while_waiting_leaves_the_lock_alone(rt) {
+        let _watchdog = Watchdog::new("giving up while waiting leaves the lock alone");
         let mutex = Mutex::new(1);
         let guard = mutex.lock().await;
         assert!(rt.timeout(ms(5), mutex.lock()).await.is_none());

@@ -34,6 +34,7 @@ impl Inside {
 
 everywhere! {
     async fn readers_together_and_writers_alone(rt) {
+        let _watchdog = Watchdog::new("readers together and writers alone");
         let lock = Arc::new(RwLock::new(0));
         let inside = Arc::new(Inside::default());
         let tasks: Vec<_> = (0..9).map(|task| {
@@ -76,6 +77,7 @@ everywhere! {
     }
 
     async fn threads_and_tasks(rt) {
+        let _watchdog = Watchdog::new("threads and tasks");
         let lock = Arc::new(RwLock::new(0));
         let threads: Vec<_> = (0..2).map(|_| {
             let lock = lock.clone();
@@ -101,6 +103,7 @@ everywhere! {
     }
 
     async fn giving_up_while_waiting_leaves_the_lock_alone(rt) {
+        let _watchdog = Watchdog::new("giving up while waiting leaves the lock alone");
         let lock = RwLock::new(1);
         let reader = lock.read().await;
         assert!(rt.timeout(ms(5), lock.write()).await.is_none());

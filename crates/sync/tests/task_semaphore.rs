@@ -18,6 +18,7 @@ use lock_help::{ThreadName, Watchdog, elsewhere};
 
 everywhere! {
     async fn who_finds_no_permit_waits_for_one(rt) {
+        let _watchdog = Watchdog::new("who finds no permit waits for one");
         let semaphore = Arc::new(Semaphore::new(1));
         let permit = semaphore.clone().acquire_owned().await.unwrap();
         let other = rt.spawn({
@@ -32,6 +33,7 @@ everywhere! {
     }
 
     async fn never_more_at_once_than_there_are_permits(rt) {
+        let _watchdog = Watchdog::new("never more at once than there are permits");
         const PERMITS: usize = 3;
         let semaphore = Arc::new(Semaphore::new(PERMITS));
         let (inside, total) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
@@ -60,6 +62,7 @@ everywhere! {
     }
 
     async fn closing_ends_all_waiting(rt) {
+        let _watchdog = Watchdog::new("closing ends all waiting");
         let semaphore = Arc::new(Semaphore::new(0));
         // More than are woken at once.
         let tasks: Vec<_> = (0..70).map(|_| {
@@ -76,6 +79,7 @@ everywhere! {
     }
 
     async fn giving_up_while_waiting_takes_nothing(rt) {
+        let _watchdog = Watchdog::new("giving up while waiting takes nothing");
         let semaphore = Semaphore::new(1);
         let permit = semaphore.acquire().await.unwrap();
         assert!(rt.timeout(ms(5), semaphore.acquire()).await.is_none());
@@ -85,6 +89,7 @@ everywhere! {
     }
 
     async fn a_thread_gives_to_a_task_and_back(rt) {
+        let _watchdog = Watchdog::new("a thread gives to a task and back");
         let (ping, pong) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
         let thread = thread::spawn({
             let (ping, pong) = (ping.clone(), pong.clone());

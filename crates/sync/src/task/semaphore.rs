@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::permits::{MAX_PERMITS, Permits, Taken};
+use super::permits::{Closed, MAX_PERMITS, Permits, Taken};
 use crate::macros::const_unless_loom;
 
 mod error;
@@ -157,7 +157,7 @@ impl Semaphore {
     /// ```
     pub async fn acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
         if !self.take(1)? {
-            self.permits.wait(1).await?;
+            waited(self.permits.wait(1).await)?;
         }
         Ok(SemaphorePermit::new(self, 1))
     }
@@ -189,7 +189,7 @@ impl Semaphore {
     /// ```
     pub async fn acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
         if !self.take(n as usize)? {
-            self.permits.wait(n as usize).await?;
+            waited(self.permits.wait(n as usize).await)?;
         }
         Ok(SemaphorePermit::new(self, n as usize))
     }
@@ -312,7 +312,7 @@ impl Semaphore {
     /// ```
     pub async fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
         if !self.take(1)? {
-            self.permits.wait(1).await?;
+            waited(self.permits.wait(1).await)?;
         }
         Ok(OwnedSemaphorePermit::new(self, 1))
     }
@@ -349,7 +349,7 @@ impl Semaphore {
         n: u32,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
         if !self.take(n as usize)? {
-            self.permits.wait(n as usize).await?;
+            waited(self.permits.wait(n as usize).await)?;
         }
         Ok(OwnedSemaphorePermit::new(self, n as usize))
     }
@@ -512,7 +512,7 @@ impl Semaphore {
     fn take_blocking(&self, n: usize) -> Result<(), AcquireError> {
         match self.take(n)? {
             true => Ok(()),
-            false => Ok(self.permits.wait_blocking(n)?),
+            false => waited(self.permits.wait_blocking(n)),
         }
     }
 
@@ -521,6 +521,12 @@ impl Semaphore {
     fn give_back(&self, n: usize) {
         self.permits.give_back_checked(n);
     }
+}
+
+/// What a wait for permits has led to.
+#[inline]
+fn waited(waited: Result<(), Closed>) -> Result<(), AcquireError> {
+    waited.map_err(|Closed| AcquireError::closed())
 }
 
 /// Where a `u32` always fits, the compiler knows.

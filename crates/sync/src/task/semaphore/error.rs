@@ -3,8 +3,6 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::task::permits::Closed;
-
 /// The semaphore is closed.
 #[derive(Debug)]
 pub struct AcquireError(());
@@ -21,12 +19,6 @@ pub enum TryAcquireError {
 impl AcquireError {
     pub(super) fn closed() -> Self {
         Self(())
-    }
-}
-
-impl From<Closed> for AcquireError {
-    fn from(_: Closed) -> Self {
-        Self::closed()
     }
 }
 
