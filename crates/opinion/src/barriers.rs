@@ -232,7 +232,7 @@ impl Scene {
     }
 
     fn of_tasks<R: TaskRounds>(self, name: &str) -> Contender {
-        Contender::new(name, move |rounds| self.by_tasks::<R>(rounds))
+        Contender::of_tasks(name, move |rounds| self.by_tasks::<R>(rounds))
     }
 }
 

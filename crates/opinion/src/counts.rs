@@ -21,14 +21,14 @@ pub struct Counts {
 impl Counts {
     /// What is more here than there.
     pub fn without(self, before: Counts) -> Counts {
-        let difference = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
+        let difference =
+            |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then.unwrap_or(0)));
         Counts {
             sleeps: difference(self.sleeps, before.sleeps),
             preemptions: difference(self.preemptions, before.preemptions),
             processor: self
                 .processor
-                .zip(before.processor)
-                .map(|(now, then)| now.saturating_sub(then)),
+                .map(|now| now.saturating_sub(before.processor.unwrap_or_default())),
             system_calls: difference(self.system_calls, before.system_calls),
         }
     }

@@ -22,7 +22,7 @@ impl Effort {
     pub fn new(quick: bool) -> Self {
         Self {
             iterations: if quick { 3 } else { 15 },
-            length: Duration::from_millis(if quick { 1 } else { 12 }),
+            length: Duration::from_millis(if quick { 1 } else { 8 }),
             microsecond: Work::calibrate(Duration::from_micros(1)),
         }
     }
@@ -44,6 +44,8 @@ pub type Body = Box<dyn Fn(u64) -> Result<Done, Failure>>;
 pub struct Contender {
     pub name: String,
     pub body: Body,
+    /// Each iteration begins with new threads, which does not count.
+    starts_threads: bool,
 }
 
 impl Contender {
@@ -54,6 +56,18 @@ impl Contender {
         Self {
             name: name.into(),
             body: Box::new(body),
+            starts_threads: true,
+        }
+    }
+
+    /// One whose threads are there already.
+    pub fn of_tasks(
+        name: impl Into<String>,
+        body: impl Fn(u64) -> Result<Done, Failure> + 'static,
+    ) -> Self {
+        Self {
+            starts_threads: false,
+            ..Self::new(name, body)
         }
     }
 }
@@ -133,10 +147,11 @@ impl Plan {
             }
             operations *= 4;
         }
-        Ok(Self {
-            operations,
-            idle: once(counter, contender, 0)?.counts,
-        })
+        let idle = match contender.starts_threads {
+            true => once(counter, contender, 0)?.counts,
+            false => Counts::default(),
+        };
+        Ok(Self { operations, idle })
     }
 }
 

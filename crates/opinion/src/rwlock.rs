@@ -259,7 +259,7 @@ impl Scene {
         kinds
             .map(|workers| {
                 let name = format!("{name}, 6 tasks on {workers} workers");
-                Contender::new(name, move |operations| {
+                Contender::of_tasks(name, move |operations| {
                     self.by_tasks::<L>(operations, workers)
                 })
             })

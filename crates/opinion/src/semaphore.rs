@@ -1,4 +1,4 @@
-//! Question 2: eight threads or tasks and two permits.
+//! Question 2: eight threads or tasks, and few permits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,20 +15,19 @@ use crate::show::costs;
 use crate::tasks::{crew, watch};
 
 const MEMBERS: usize = 8;
-const PERMITS: u32 = 2;
 
 /// A semaphore for threads.
 trait Permits: Sync {
-    /// With [`PERMITS`]; `mixed` says that members want different amounts.
-    fn new(mixed: bool) -> Self;
+    /// `mixed` says that members want different amounts.
+    fn new(permits: u32, mixed: bool) -> Self;
     fn with(&self, n: u32, section: impl FnOnce());
 }
 
 struct WakesOne(naive::semaphore::Semaphore);
 
 impl Permits for WakesOne {
-    fn new(_: bool) -> Self {
-        Self(naive::semaphore::Semaphore::waking_one(PERMITS))
+    fn new(permits: u32, _: bool) -> Self {
+        Self(naive::semaphore::Semaphore::waking_one(permits))
     }
     fn with(&self, n: u32, section: impl FnOnce()) {
         self.0.acquire(n);
@@ -40,8 +39,8 @@ impl Permits for WakesOne {
 struct WakesAll(naive::semaphore::Semaphore);
 
 impl Permits for WakesAll {
-    fn new(_: bool) -> Self {
-        Self(naive::semaphore::Semaphore::waking_all(PERMITS))
+    fn new(permits: u32, _: bool) -> Self {
+        Self(naive::semaphore::Semaphore::waking_all(permits))
     }
     fn with(&self, n: u32, section: impl FnOnce()) {
         self.0.acquire(n);
@@ -51,8 +50,8 @@ impl Permits for WakesAll {
 }
 
 impl Permits for blitz_sync::thread::Semaphore {
-    fn new(_: bool) -> Self {
-        Self::new(PERMITS as usize)
+    fn new(permits: u32, _: bool) -> Self {
+        Self::new(permits as usize)
     }
     fn with(&self, n: u32, section: impl FnOnce()) {
         let _permits = self.acquire_many(n).expect("nobody closes it");
@@ -62,8 +61,8 @@ impl Permits for blitz_sync::thread::Semaphore {
 
 /// Tokio's, waited for by threads.
 impl Permits for tokio::sync::Semaphore {
-    fn new(_: bool) -> Self {
-        Self::new(PERMITS as usize)
+    fn new(permits: u32, _: bool) -> Self {
+        Self::new(permits as usize)
     }
     fn with(&self, n: u32, section: impl FnOnce()) {
         let _permits = pollster::block_on(self.acquire_many(n)).expect("nobody closes it");
@@ -80,10 +79,10 @@ struct OfStd {
 }
 
 impl Permits for OfStd {
-    fn new(mixed: bool) -> Self {
+    fn new(permits: u32, mixed: bool) -> Self {
         Self {
             wakes_all: mixed,
-            free: std::sync::Mutex::new(PERMITS),
+            free: std::sync::Mutex::new(permits),
             returned: std::sync::Condvar::new(),
         }
     }
@@ -102,13 +101,13 @@ impl Permits for OfStd {
 
 /// A semaphore for tasks.
 trait TaskPermits: Send + Sync + 'static {
-    fn new() -> Self;
+    fn new(permits: u32) -> Self;
     fn acquire(&self, n: u32) -> impl Future<Output = impl Send> + Send;
 }
 
 impl TaskPermits for tokio::sync::Semaphore {
-    fn new() -> Self {
-        Self::new(PERMITS as usize)
+    fn new(permits: u32) -> Self {
+        Self::new(permits as usize)
     }
     fn acquire(&self, n: u32) -> impl Future<Output = impl Send> + Send {
         self.acquire_many(n)
@@ -116,8 +115,8 @@ impl TaskPermits for tokio::sync::Semaphore {
 }
 
 impl TaskPermits for blitz_sync::task::Semaphore {
-    fn new() -> Self {
-        Self::new(PERMITS as usize)
+    fn new(permits: u32) -> Self {
+        Self::new(permits as usize)
     }
     fn acquire(&self, n: u32) -> impl Future<Output = impl Send> + Send {
         self.acquire_many(n)
@@ -132,9 +131,9 @@ impl Inside {
     const EVER: u64 = 1 << 16;
 
     /// Whether there was room.
-    fn enter(&self, n: u32) -> bool {
+    fn enter(&self, n: u32, permits: u32) -> bool {
         let before = self.0.fetch_add(u64::from(n) + Self::EVER, Relaxed);
-        before % Self::EVER + u64::from(n) <= u64::from(PERMITS)
+        before % Self::EVER + u64::from(n) <= u64::from(permits)
     }
 
     fn leave(&self, n: u32) {
@@ -152,9 +151,10 @@ impl Inside {
 /// What the members do.
 #[derive(Clone, Copy)]
 struct Scene {
+    permits: u32,
     /// How many microseconds of work are in a section.
     section: u32,
-    /// Every second member wants both permits.
+    /// Every second member wants all permits.
     mixed: bool,
     microsecond: Work,
 }
@@ -162,7 +162,7 @@ struct Scene {
 impl Scene {
     fn amount(self, member: usize) -> u32 {
         match self.mixed && member.is_multiple_of(2) {
-            true => PERMITS,
+            true => self.permits,
             false => 1,
         }
     }
@@ -173,7 +173,7 @@ impl Scene {
 
     fn by_threads<P: Permits>(self, operations: u64) -> Result<Done, Failure> {
         let share = operations / MEMBERS as u64;
-        let semaphore = CachePadded::new(P::new(self.mixed));
+        let semaphore = CachePadded::new(P::new(self.permits, self.mixed));
         let inside = CachePadded::new(Inside::default());
         let (span, with_room) = team(MEMBERS, |member| {
             let (semaphore, inside) = (&semaphore, &inside);
@@ -182,7 +182,7 @@ impl Scene {
                 let mut with_room = 0;
                 for _ in 0..share {
                     semaphore.with(n, || {
-                        with_room += u64::from(inside.enter(n));
+                        with_room += u64::from(inside.enter(n, self.permits));
                         self.work();
                         inside.leave(n);
                     });
@@ -207,7 +207,7 @@ impl Scene {
     ) -> Result<Done, Failure> {
         let share = operations / MEMBERS as u64;
         let shared = Arc::new((
-            CachePadded::new(P::new()),
+            CachePadded::new(P::new(self.permits)),
             CachePadded::new(Inside::default()),
         ));
         let (elapsed, ended) = crew(workers, MEMBERS, |member| {
@@ -218,7 +218,7 @@ impl Scene {
                 let (mut with_room, mut waited) = (0, 0);
                 for _ in 0..share {
                     let _permits = watch(semaphore.acquire(n), &mut waited).await;
-                    with_room += u64::from(inside.enter(n));
+                    with_room += u64::from(inside.enter(n, self.permits));
                     self.work();
                     if awaits {
                         tokio::task::yield_now().await;
@@ -271,7 +271,7 @@ impl Scene {
             .map(|(workers, awaits)| {
                 let holding = if awaits { ", awaits inside" } else { "" };
                 let name = format!("{name}, 8 tasks on {workers} workers{holding}");
-                Contender::new(name, move |operations| {
+                Contender::of_tasks(name, move |operations| {
                     self.by_tasks::<P>(operations, workers, awaits)
                 })
             })
@@ -280,14 +280,17 @@ impl Scene {
 }
 
 pub fn answer(effort: Effort) -> Result<String, Failure> {
-    let mut text = head("Semaphore: 8 threads or tasks, 2 permits", effort);
+    let mut text = head("Semaphore: 8 threads or tasks that share permits", effort);
     let scenes = [
-        ("one permit each, short sections", 0, false),
-        ("one permit each, sections of 1 µs", 1, false),
-        ("every second wants both permits, sections of 1 µs", 1, true),
+        ("2 permits, short sections", 2, 0, false),
+        ("2 permits, sections of 1 µs", 2, 1, false),
+        ("1 permit, short sections", 1, 0, false),
+        ("1 permit, sections of 1 µs", 1, 1, false),
+        ("2 permits, every second wants both, 1 µs", 2, 1, true),
     ];
-    for (title, section, mixed) in scenes {
+    for (title, permits, section, mixed) in scenes {
         let scene = Scene {
+            permits,
             section,
             mixed,
             microsecond: effort.microsecond,
@@ -306,7 +309,7 @@ mod tests {
     struct Forgets(AtomicBool);
 
     impl Permits for Forgets {
-        fn new(_: bool) -> Self {
+        fn new(_: u32, _: bool) -> Self {
             Self(AtomicBool::new(false))
         }
         fn with(&self, _: u32, section: impl FnOnce()) {
@@ -319,6 +322,7 @@ mod tests {
     #[test]
     fn a_lost_section_is_noticed() {
         let scene = Scene {
+            permits: 2,
             section: 0,
             mixed: false,
             microsecond: Work::calibrate(std::time::Duration::from_micros(1)),
@@ -330,8 +334,8 @@ mod tests {
     #[test]
     fn too_many_at_a_time_are_noticed() {
         let inside = Inside::default();
-        assert!(inside.enter(1) && inside.enter(1));
-        assert!(!inside.enter(1));
+        assert!(inside.enter(1, 2) && inside.enter(1, 2));
+        assert!(!inside.enter(1, 2));
         (0..3).for_each(|_| inside.leave(1));
         assert!(inside.verify(3, 2).is_err());
         assert!(inside.verify(3, 3).is_ok());

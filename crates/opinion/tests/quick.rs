@@ -55,7 +55,7 @@ fn rows(text: &str, name: &str) -> usize {
 #[test]
 fn semaphore() {
     let text = answer(&["semaphore", "--quick"]);
-    assert_eq!(rows(&text, "naive futex, wakes one, 8 threads"), 2);
+    assert_eq!(rows(&text, "naive futex, wakes one, 8 threads"), 4);
     for name in [
         "naive futex, wakes all, 8 threads",
         "std mutex + condvar, 8 threads",
@@ -66,7 +66,7 @@ fn semaphore() {
         "tokio, 8 tasks on 4 workers, awaits inside",
         "blitz-io, 8 tasks on 2 workers",
     ] {
-        assert_eq!(rows(&text, name), 3, "{name}\n{text}");
+        assert_eq!(rows(&text, name), 5, "{name}\n{text}");
     }
 }
 

@@ -46,6 +46,7 @@ pub fn answer(effort: Effort, plot: Option<&Path>) -> Result<String, Failure> {
         length: effort.length / 2,
         ..effort
     };
+    wait_once();
     let locks = sweep(effort, locks)?;
     let tokens = sweep(effort, tokens)?;
     let hand_over = median(&tokens.iter().map(|c| c.overhead(0)).collect::<Vec<_>>());
@@ -86,6 +87,16 @@ pub fn answer(effort: Effort, plot: Option<&Path>) -> Result<String, Failure> {
             .map_err(|error| Failure(format!("{}: {error}", file.display())))?;
     }
     Ok(text)
+}
+
+/// blitz-sync asks once on how many processors it runs, in the first thread that
+/// has to wait. That must not be one that is kept on a single processor.
+fn wait_once() {
+    let barrier = blitz_sync::thread::Barrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| barrier.wait());
+        barrier.wait();
+    });
 }
 
 fn sweep(

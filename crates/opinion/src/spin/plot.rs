@@ -11,10 +11,12 @@ use crate::show::{round, time};
 
 /// Where a limit of zero stands on an axis that has no zero.
 const NONE: f64 = 0.1;
+/// How long our own threads try, in microseconds: `SPIN_FOR` of blitz-sync.
+const OURS: f64 = 60.0;
 /// What cannot be told from nothing.
 const LEAST: f64 = 0.03;
 /// High enough for the legend to stand above the curves.
-const MOST: f64 = 2_500.0;
+const MOST: f64 = 10_000.0;
 const COLOURS: [RGBColor; 4] = [
     RGBColor(0x1b, 0x7f, 0xbd),
     RGBColor(0x2a, 0x9d, 0x55),
@@ -31,7 +33,7 @@ pub fn draw(
     tokens: &[Curve],
     hand_over: f64,
 ) -> Result<(), Box<dyn Error>> {
-    let canvas = SVGBackend::new(file, (1_000, 460)).into_drawing_area();
+    let canvas = SVGBackend::new(file, (1_000, 500)).into_drawing_area();
     canvas.fill(&WHITE)?;
     let panels = canvas.split_evenly((1, 2));
     panel(
@@ -82,7 +84,17 @@ fn panel(
             4,
             GREY.stroke_width(1),
         ))?
-        .label(format!("a hand-over to a sleeper: {}", time(hand_over)))
+        .label(format!(
+            "dashed: a hand-over to a sleeper, {}",
+            time(hand_over)
+        ))
+        .legend(|(x, y)| PathElement::new([(x, y), (x + 6, y)], GREY));
+    chart
+        .draw_series(LineSeries::new(
+            [(OURS, LEAST), (OURS, 100.0)],
+            GREY.stroke_width(1),
+        ))?
+        .label("what blitz-sync does: 60 µs")
         .legend(|(x, y)| PathElement::new([(x, y), (x + 18, y)], GREY));
     for (curve, colour) in curves.iter().zip(COLOURS) {
         let points = points(curve);
