@@ -98,7 +98,7 @@ fn a_coalesced_notification() {
 
 /// Two wait already, and get one each.
 fn two_wait_for_two() {
-    model(2, || {
+    model(3, || {
         let shared = Shared::new();
         let mut futures = [(); 2].map(|()| Box::pin(shared.notify.notified()));
         for future in &mut futures {
@@ -132,7 +132,7 @@ fn one_is_dropped(polls: usize) {
 }
 
 fn one_is_dropped_before_another(notify: fn(&Notify)) {
-    model(2, move || {
+    model(3, move || {
         let shared = Shared::new();
         let mut first = Box::pin(shared.notify.notified());
         assert!(!first.as_mut().enable());
@@ -170,7 +170,7 @@ fn all_are_notified(polls: usize) {
 /// One who came before and one who comes during the call: with the call and one
 /// more notification, both go on.
 fn one_comes_during_notify_waiters() {
-    model(2, || {
+    model(3, || {
         let shared = Shared::new();
         let mut old = Box::pin(shared.notify.notified());
         assert!(!old.as_mut().enable());
@@ -190,7 +190,7 @@ fn one_comes_during_notify_waiters() {
 /// Everybody is notified, and meanwhile one who comes later: his is not spent on
 /// somebody who is being notified anyway.
 fn all_and_then_one(waiters: usize) {
-    model(2, move || {
+    model(3, move || {
         let shared = Shared::new();
         let mut olds: Vec<_> = (0..waiters)
             .map(|_| Box::pin(shared.notify.notified()))
@@ -219,7 +219,7 @@ fn all_and_then_one(waiters: usize) {
 
 /// A thread and a task, and one notification for each.
 fn a_thread_waits_beside_a_task() {
-    model(2, || {
+    model(3, || {
         let shared = Shared::new();
         let mut future = Box::pin(shared.notify.notified());
         assert!(!future.as_mut().enable());

@@ -164,7 +164,7 @@ fn a_task_waits() {
 }
 
 fn two_tasks_wait() {
-    model(2, || {
+    model(3, || {
         let gate = Gate::new();
         let others = [(); 2].map(|()| {
             let gate = gate.clone();
@@ -198,7 +198,7 @@ fn a_future_is_dropped(polls: usize) {
 
 /// One is dropped while another waits: what it was chosen for reaches the other.
 fn a_chosen_one_leaves() {
-    model(2, || {
+    model(3, || {
         let gate = Gate::new();
         let mut first = Box::pin(gate.acquire());
         let taken = poll(first.as_mut(), Waker::noop());
@@ -244,7 +244,7 @@ impl std::task::Wake for Newcomer {
 }
 
 fn a_newcomer_comes_during_notify_all() {
-    model(1, || {
+    model(3, || {
         let queue = Arc::new(WaitQueue::<()>::new());
         let newcomer = Arc::new(Newcomer {
             queue: queue.clone(),
@@ -269,7 +269,7 @@ fn a_newcomer_comes_during_notify_all() {
 
 /// Two who wake everybody, and two who wait.
 fn everybody_twice() {
-    model(2, || {
+    model(3, || {
         let gate = Gate::new();
         let mut futures = [(); 2].map(|()| Box::pin(gate.acquire()));
         let mut pending = 0;
@@ -290,7 +290,7 @@ fn everybody_twice() {
 
 /// A thread whose time may be up, and a task behind or before it.
 fn a_thread_beside_a_task() {
-    model(2, || {
+    model(3, || {
         let gate = Gate::new();
         let thread = {
             let gate = gate.clone();
@@ -354,7 +354,7 @@ fn threads_and_tasks_wait_in_one_queue() {
 
 #[test]
 fn the_last_may_be_chosen_first() {
-    model(1, || {
+    model(3, || {
         let gate = Gate::new();
         let mut futures = [(); 3].map(|()| Box::pin(gate.acquire()));
         for future in &mut futures {

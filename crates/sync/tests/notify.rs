@@ -373,3 +373,10 @@ fn it_shows_what_it_is() {
         Poll::Ready(())
     ));
 }
+
+#[test]
+fn it_is_small() {
+    let word = size_of::<usize>();
+    assert!(size_of::<Notify>() <= 8 * word);
+    assert!(size_of_val(&Notify::new().notified()) <= 10 * word);
+}

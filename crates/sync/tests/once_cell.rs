@@ -213,3 +213,10 @@ fn all_see_one_value() {
         assert!(values.iter().all(|value| Some(value) == cell.get()));
     }
 }
+
+#[test]
+fn it_is_small() {
+    let word = size_of::<usize>();
+    assert!(size_of::<OnceCell<u8>>() <= 6 * word);
+    assert!(size_of::<OnceCell<[usize; 4]>>() <= 10 * word);
+}
