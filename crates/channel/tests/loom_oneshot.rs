@@ -55,7 +55,7 @@ fn value() -> (Arc<()>, Arc<()>) {
 }
 
 fn a_task_receives() {
-    model(3, || {
+    model(5, || {
         let (value, witness) = value();
         let (tx, rx) = oneshot::channel();
         let sender = thread::spawn(move || tx.send(value).unwrap());
@@ -66,7 +66,7 @@ fn a_task_receives() {
 }
 
 fn the_sender_is_dropped() {
-    model(3, || {
+    model(5, || {
         let (tx, rx) = oneshot::channel::<()>();
         let sender = thread::spawn(move || drop(tx));
         assert!(block_on(rx).is_err());
@@ -76,7 +76,7 @@ fn the_sender_is_dropped() {
 
 /// The receiver has left a waker, which is of no use, when it leaves.
 fn a_waiting_receiver_is_dropped() {
-    model(3, || {
+    model(5, || {
         let (value, witness) = value();
         let (tx, mut rx) = oneshot::channel();
         assert!(poll_idly(pin!(&mut rx)).is_pending());
@@ -88,7 +88,7 @@ fn a_waiting_receiver_is_dropped() {
 }
 
 fn the_receiver_closes() {
-    model(3, || {
+    model(5, || {
         let (value, witness) = value();
         let (tx, mut rx) = oneshot::channel();
         assert!(poll_idly(pin!(&mut rx)).is_pending());
@@ -103,7 +103,7 @@ fn the_receiver_closes() {
 }
 
 fn the_receiver_tries() {
-    model(3, || {
+    model(5, || {
         let (tx, mut rx) = oneshot::channel();
         let sender = thread::spawn(move || tx.send(5).unwrap());
         while let Err(error) = rx.try_recv().map(|value| assert_eq!(value, 5)) {
@@ -116,7 +116,7 @@ fn the_receiver_tries() {
 
 /// Each poll comes with another waker.
 fn the_waker_changes() {
-    model(3, || {
+    model(5, || {
         let (tx, mut rx) = oneshot::channel();
         let sender = thread::spawn(move || tx.send(5).unwrap());
         let value = match poll_idly(pin!(&mut rx)) {
@@ -129,7 +129,7 @@ fn the_waker_changes() {
 }
 
 fn the_sender_waits_for_the_end() {
-    model(3, || {
+    model(5, || {
         let (mut tx, rx) = oneshot::channel();
         let receiver = thread::spawn(move || drop(rx));
         if poll_idly(pin!(tx.closed())).is_pending() {
@@ -142,7 +142,7 @@ fn the_sender_waits_for_the_end() {
 
 /// Both have left wakers.
 fn both_have_waited() {
-    model(3, || {
+    model(5, || {
         let (value, witness) = value();
         let (mut tx, mut rx) = oneshot::channel();
         assert!(poll_idly(pin!(tx.closed())).is_pending());
@@ -157,7 +157,7 @@ fn both_have_waited() {
 }
 
 fn a_thread_receives() {
-    model(3, || {
+    model(5, || {
         let (tx, rx) = oneshot::channel();
         let sender = thread::spawn(move || tx.send(5).unwrap());
         assert_eq!(rx.blocking_recv(), Ok(5));
@@ -166,7 +166,7 @@ fn a_thread_receives() {
 }
 
 fn a_thread_learns_of_the_end() {
-    model(3, || {
+    model(5, || {
         let (mut tx, mut rx) = oneshot::channel::<()>();
         let receiver = thread::spawn(move || {
             rx.close();
@@ -180,7 +180,7 @@ fn a_thread_learns_of_the_end() {
 /// The sender asks for the end while the receiver's thread goes to sleep: both
 /// write the word on which it sleeps.
 fn a_thread_receives_beside_other_changes() {
-    model(2, || {
+    model(5, || {
         let (mut tx, rx) = oneshot::channel();
         let sender = thread::spawn(move || {
             assert!(poll_idly(pin!(tx.closed())).is_pending());
@@ -192,7 +192,7 @@ fn a_thread_receives_beside_other_changes() {
 }
 
 fn a_thread_gives_up() {
-    model(2, || {
+    model(5, || {
         let (tx, mut rx) = oneshot::channel();
         let sender = thread::spawn(move || tx.send(5).unwrap());
         let clock = thread::spawn(blitz_futex::model::expire);
@@ -266,7 +266,7 @@ fn a_thread_that_gives_up_loses_nothing() {
 
 #[test]
 fn a_slot_can_be_used_again() {
-    model(3, || {
+    model(5, || {
         let (value, witness) = value();
         let slot = Box::into_raw(Box::new(Slot::new()));
         for _ in 0..2 {

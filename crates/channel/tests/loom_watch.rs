@@ -57,7 +57,7 @@ fn keep_sender<T>(
 const SOON: Duration = Duration::from_secs(3600);
 
 fn a_task_waits_for_a_change() {
-    model(3, || {
+    model(4, || {
         let (tx, mut rx) = keep_sender(watch::channel(0));
         let receiver = thread::spawn(move || {
             block_on(rx.changed()).unwrap();
@@ -69,7 +69,7 @@ fn a_task_waits_for_a_change() {
 }
 
 fn a_thread_waits_for_a_change() {
-    model(3, || {
+    model(4, || {
         let (tx, mut rx) = keep_sender(watch::channel(0));
         let receiver = thread::spawn(move || {
             rx.blocking_changed().unwrap();
@@ -82,7 +82,7 @@ fn a_thread_waits_for_a_change() {
 
 /// The second need not say that somebody waits, as the first has.
 fn two_wait_for_a_change() {
-    model(2, || {
+    model(3, || {
         let (tx, rx) = keep_sender(watch::channel(0));
         let receivers = [(); 2].map(|()| {
             let mut rx = rx.clone();
@@ -97,7 +97,7 @@ fn two_wait_for_a_change() {
 
 /// The last value is seen, and then the end.
 fn the_last_sender_leaves() {
-    model(3, || {
+    model(4, || {
         let (tx, mut rx) = watch::channel(0);
         let receiver = thread::spawn(move || {
             let mut last = 0;
@@ -113,7 +113,7 @@ fn the_last_sender_leaves() {
 }
 
 fn two_senders_leave() {
-    model(2, || {
+    model(3, || {
         let (tx, mut rx) = watch::channel(0);
         let senders = [tx.clone(), tx].map(|tx| thread::spawn(move || drop(tx)));
         assert!(block_on(rx.changed()).is_err());
@@ -124,7 +124,7 @@ fn two_senders_leave() {
 }
 
 fn a_receiver_waits_for_a_value() {
-    model(2, || {
+    model(3, || {
         let (tx, mut rx) = keep_sender(watch::channel(0));
         let receiver = thread::spawn(move || {
             assert_eq!(*block_on(rx.wait_for(|&value| value == 2)).unwrap(), 2);
@@ -136,7 +136,7 @@ fn a_receiver_waits_for_a_value() {
 }
 
 fn the_sender_waits_for_the_end() {
-    model(3, || {
+    model(4, || {
         let (tx, rx) = keep_sender(watch::channel(()));
         let receivers = [rx.clone(), rx].map(|rx| thread::spawn(move || drop(rx)));
         block_on(tx.closed());
@@ -149,7 +149,7 @@ fn the_sender_waits_for_the_end() {
 
 /// Values and versions belong together, whoever looks.
 fn versions_are_those_of_the_values() {
-    model(2, || {
+    model(3, || {
         let (tx, mut rx) = watch::channel(0);
         let sender = thread::spawn(move || {
             tx.send_modify(|value| *value += 1);
@@ -173,7 +173,7 @@ fn versions_are_those_of_the_values() {
 
 /// Gives up, or comes back with another waker, while the value changes.
 fn a_wait_is_taken_up_again() {
-    model(2, || {
+    model(3, || {
         let (tx, mut rx) = keep_sender(watch::channel(0));
         let receiver = thread::spawn(move || {
             {
@@ -196,7 +196,7 @@ fn a_wait_is_taken_up_again() {
 }
 
 fn a_thread_gives_up() {
-    model(2, || {
+    model(3, || {
         let (tx, mut rx) = keep_sender(watch::channel(0));
         let receiver = thread::spawn(move || match rx.blocking_changed_timeout(SOON) {
             Some(changed) => changed.unwrap(),

@@ -1,5 +1,7 @@
 //! One value, under several runtimes and from threads.
 
+mod watch_dog;
+
 use std::pin::pin;
 use std::sync::mpsc;
 use std::thread;
@@ -12,6 +14,7 @@ use blitz_testing::{
 
 everywhere! {
     async fn a_value_arrives(rt) {
+        watch_dog::watch();
         for i in 0..100 {
             let (tx, rx) = oneshot::channel();
             let sender = rt.spawn(async move { tx.send(i) });
@@ -21,6 +24,7 @@ everywhere! {
     }
 
     async fn a_value_that_comes_late_arrives(rt) {
+        watch_dog::watch();
         let (tx, rx) = oneshot::channel();
         let receiver = rt.spawn(rx);
         rt.sleep(ms(5)).await;
@@ -29,6 +33,7 @@ everywhere! {
     }
 
     async fn a_dropped_sender_ends_the_wait(rt) {
+        watch_dog::watch();
         let (tx, rx) = oneshot::channel::<u32>();
         let receiver = rt.spawn(rx);
         rt.sleep(ms(5)).await;
@@ -37,6 +42,7 @@ everywhere! {
     }
 
     async fn a_dropped_receiver_ends_the_wait_of_the_sender(rt) {
+        watch_dog::watch();
         let (mut tx, rx) = oneshot::channel();
         let sender = rt.spawn(async move {
             tx.closed().await;
@@ -48,6 +54,7 @@ everywhere! {
     }
 
     async fn a_wait_that_was_given_up_can_be_taken_up_again(rt) {
+        watch_dog::watch();
         let (tx, mut rx) = oneshot::channel();
         assert!(rt.timeout(ms(5), &mut rx).await.is_none());
         let receiver = rt.spawn(rx);
@@ -57,6 +64,7 @@ everywhere! {
     }
 
     async fn giving_up_closed_loses_nothing(rt) {
+        watch_dog::watch();
         let (mut tx, rx) = oneshot::channel();
         assert!(rt.timeout(ms(5), tx.closed()).await.is_none());
         tx.send(2).unwrap();
@@ -64,6 +72,7 @@ everywhere! {
     }
 
     async fn a_thread_and_a_task_talk_to_each_other(rt) {
+        watch_dog::watch();
         let (to_thread, at_thread) = oneshot::channel::<u32>();
         let (to_task, at_task) = oneshot::channel();
         let thread = thread::spawn(move || to_task.send(at_thread.blocking_recv().unwrap() + 1));
@@ -76,6 +85,7 @@ everywhere! {
 
 #[test]
 fn a_thread_sleeps_until_the_value_is_there() {
+    watch_dog::watch();
     let (tx, rx) = oneshot::channel();
     let receiver = thread::spawn(move || rx.blocking_recv());
     thread::sleep(ms(20));
@@ -91,6 +101,7 @@ fn a_thread_sleeps_until_the_value_is_there() {
 
 #[test]
 fn a_thread_sleeps_until_the_receiver_closes() {
+    watch_dog::watch();
     let (mut tx, mut rx) = oneshot::channel::<u8>();
     assert!(!tx.blocking_closed_timeout(ms(2)));
     let sender = thread::spawn(move || {
@@ -105,6 +116,7 @@ fn a_thread_sleeps_until_the_receiver_closes() {
 
 #[test]
 fn a_thread_that_gives_up_can_come_back() {
+    watch_dog::watch();
     let (tx, mut rx) = oneshot::channel();
     for _ in 0..3 {
         assert_eq!(rx.blocking_recv_timeout(ms(1)), Err(TryRecvError::Empty));
@@ -257,6 +269,7 @@ fn a_waker_that_panics_does_no_harm() {
 /// that was made is dropped once, wherever it ended.
 #[test]
 fn nothing_is_lost_among_many_threads() {
+    watch_dog::watch();
     const PAIRS: u32 = 8;
     const ROUNDS: u32 = 2_000;
     let drops = Drops::new();

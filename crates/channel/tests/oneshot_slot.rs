@@ -1,5 +1,7 @@
 //! A channel in memory of the caller.
 
+mod watch_dog;
+
 use std::pin::pin;
 use std::thread;
 
@@ -20,6 +22,7 @@ fn a_slot_is_used_again_and_again() {
 
 #[test]
 fn scoped_threads_talk_through_a_slot() {
+    watch_dog::watch();
     let mut there = Slot::new();
     let mut back = Slot::new();
     for round in 0..500 {
@@ -34,6 +37,7 @@ fn scoped_threads_talk_through_a_slot() {
 
 #[test]
 fn the_ends_behave_as_those_on_the_heap() {
+    watch_dog::watch();
     let mut slot = Slot::default();
     let (mut tx, rx) = slot.channel();
     let (wakings, waker) = Wakings::new();

@@ -1,5 +1,7 @@
 //! One value that changes, under several runtimes and from threads.
 
+mod watch_dog;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,6 +13,7 @@ use blitz_testing::{Drops, Wakings, everywhere, ms, poll_once, reentrant_waker, 
 
 everywhere! {
     async fn every_receiver_sees_the_last_value(rt) {
+        watch_dog::watch();
         let (tx, rx) = watch::channel(0);
         let receivers: Vec<_> = (0..5)
             .map(|_| {
@@ -39,6 +42,7 @@ everywhere! {
     }
 
     async fn it_waits_until_the_value_is_as_wanted(rt) {
+        watch_dog::watch();
         let (tx, mut rx) = watch::channel(0);
         let waiter = rt.spawn(async move {
             let value = *rx.wait_for(|&value| value >= 50).await.unwrap();
@@ -53,6 +57,7 @@ everywhere! {
     }
 
     async fn a_sender_waits_until_nobody_watches(rt) {
+        watch_dog::watch();
         let (tx, rx) = watch::channel(());
         let other = rx.clone();
         let sender = rt.spawn(async move {
@@ -67,6 +72,7 @@ everywhere! {
     }
 
     async fn giving_up_sees_nothing(rt) {
+        watch_dog::watch();
         let (tx, mut rx) = watch::channel(1);
         assert!(rt.timeout(ms(3), rx.changed()).await.is_none());
         assert!(rt.timeout(ms(3), tx.closed()).await.is_none());
@@ -76,6 +82,7 @@ everywhere! {
     }
 
     async fn a_channel_can_be_opened_again(rt) {
+        watch_dog::watch();
         let (tx, rx) = watch::channel(1);
         drop(rx);
         assert!(tx.send(2).is_err());
@@ -93,6 +100,7 @@ everywhere! {
 
 #[test]
 fn threads_wait_too() {
+    watch_dog::watch();
     let (tx, mut rx) = watch::channel(0);
     let soon = ms(2);
     assert!(rx.blocking_changed_timeout(soon).is_none());
@@ -165,6 +173,7 @@ fn a_receiver_that_left_is_not_woken() {
 
 #[test]
 fn a_panic_in_a_closure_poisons_nothing() {
+    watch_dog::watch();
     let (tx, mut rx) = watch::channel(0);
     let modify = AssertUnwindSafe(|| tx.send_modify(|_| panic!("modify")));
     assert!(catch_unwind(modify).is_err());
@@ -246,6 +255,7 @@ fn values_are_dropped_once_and_outside_of_the_lock() {
 /// order, and never one that is torn.
 #[test]
 fn nothing_is_missed_among_many_threads() {
+    watch_dog::watch();
     const SENDERS: u64 = 3;
     const ROUNDS: u64 = 3_000;
     let (tx, rx) = watch::channel([0_u64; 4]);
