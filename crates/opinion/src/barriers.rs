@@ -1,5 +1,6 @@
 //! Question 4: barriers that sleep, that are awaited, and that only spin.
 
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
@@ -9,7 +10,7 @@ use blitz_bench::scenario::{Failure, verify};
 use blitz_bench::team::team;
 use crossbeam_utils::CachePadded;
 
-use crate::measure::{Contender, Done, Effort, head, run};
+use crate::measure::{Contender, Done, Effort, Figures, head, run};
 use crate::naive;
 use crate::show::costs;
 use crate::tasks::crew;
@@ -243,16 +244,65 @@ pub fn answer(effort: Effort) -> Result<String, Failure> {
         (true, "in each round another one is late by 100 µs"),
     ] {
         for members in [2, 4, 8] {
-            let scene = Scene {
-                members,
-                one_is_late,
-                microsecond: effort.microsecond,
-            };
-            let figures = run(effort, &scene.contenders())?;
+            let figures = measure(effort, members, one_is_late)?;
             text += &format!("\n{members} threads or tasks, {how}\n{}", costs(&figures));
         }
     }
+    let members = std::thread::available_parallelism().map_or(2, usize::from);
+    let neighbour = Neighbour::start()?;
+    let figures = measure(effort, members, false)?;
+    drop(neighbour);
+    text += &format!(
+        "\n{members} threads or tasks on as many processors, and a busy program beside them\n{}",
+        costs(&figures)
+    );
     Ok(text)
+}
+
+fn measure(effort: Effort, members: usize, one_is_late: bool) -> Result<Vec<Figures>, Failure> {
+    let scene = Scene {
+        members,
+        one_is_late,
+        microsecond: effort.microsecond,
+    };
+    run(effort, &scene.contenders())
+}
+
+/// A program that wants a processor for itself. It ends with us.
+struct Neighbour(Child);
+
+impl Neighbour {
+    fn start() -> Result<Self, Failure> {
+        let program = std::env::current_exe();
+        program
+            .and_then(|program| {
+                Command::new(program)
+                    .arg("busy")
+                    .stdin(Stdio::piped())
+                    .spawn()
+            })
+            .map(Self)
+            .map_err(|error| Failure(format!("a busy program: {error}")))
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        // It has nothing to lose, and may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What the neighbour does: it computes until its input ends.
+pub fn keep_busy() -> ! {
+    std::thread::spawn(|| {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        std::process::exit(0);
+    });
+    loop {
+        std::hint::spin_loop();
+    }
 }
 
 #[cfg(test)]

@@ -57,6 +57,9 @@ enum Question {
     },
     /// Question 6: what each peer does, in instructions and in bytes.
     Peers,
+    /// The process that `barriers` runs beside its own.
+    #[command(hide = true)]
+    Busy,
     /// The process that `peers` runs step by step.
     #[command(hide = true)]
     Step { subject: String, operations: u32 },
@@ -81,6 +84,7 @@ fn answer(arguments: &Arguments) -> Result<String, Failure> {
         Question::Barriers => barriers::answer(effort),
         Question::Spin { plot } => spin::answer(effort, plot.as_deref()),
         Question::Peers => peers::answer(effort),
+        Question::Busy => barriers::keep_busy(),
         Question::Step {
             subject,
             operations,

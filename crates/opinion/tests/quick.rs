@@ -98,7 +98,7 @@ fn barriers() {
         "tokio, tasks",
         "blitz-io, tasks",
     ] {
-        assert_eq!(rows(&text, name), 6, "{name}\n{text}");
+        assert_eq!(rows(&text, name), 7, "{name}\n{text}");
     }
 }
 
