@@ -1,4 +1,8 @@
 //! Primitives for threads and tasks that wait, on one small futex core.
+//!
+//! [`task`] has those that a task awaits, with Tokio's names; [`thread`](mod@thread) has those
+//! that block a thread, with the names of parking_lot, std and crossbeam. Both wait
+//! in the same queue of waiters.
 
 mod deadline;
 mod fences;
@@ -39,8 +43,3 @@ pub mod internals {
 pub fn release_fence() -> &'static str {
     fences::way()
 }
-
-/// The examples of the README run as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
