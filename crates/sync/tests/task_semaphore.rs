@@ -380,3 +380,21 @@ fn the_last_owner_may_be_a_permit() {
     let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
     elsewhere(move || drop(permit));
 }
+
+/// What the locks and those who wait for them take, where a pointer has 64 bits.
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn sizes() {
+    use std::mem::{size_of, size_of_val};
+
+    use blitz_sync::task::{Mutex, RwLock};
+
+    assert_eq!(size_of::<Semaphore>(), 48);
+    assert_eq!(size_of::<Mutex<()>>(), 48);
+    assert_eq!(size_of::<RwLock<()>>(), 56);
+    let (semaphore, mutex, lock) = (Semaphore::new(1), Mutex::new(()), RwLock::new(()));
+    assert!(size_of_val(&semaphore.acquire()) <= 112);
+    assert!(size_of_val(&mutex.lock()) <= 112);
+    assert!(size_of_val(&lock.read()) <= 112);
+    assert!(size_of_val(&lock.write()) <= 112);
+}

@@ -21,7 +21,8 @@ pub use owned::{OwnedMappedMutexGuard, OwnedMutexGuard};
 /// The names and the meaning are those of `tokio::sync::Mutex`. It needs no
 /// runtime: tasks of any executor and threads wait in the same queue, first come,
 /// first served. Waiting allocates nothing. A panic of the owner does not poison
-/// it.
+/// it. Unlike Tokio's, it knows no budget: who finds it unlocked goes on, however
+/// often it has done so.
 ///
 /// Where the lock is never held across an `.await`,
 /// [`thread::Mutex`](crate::thread::Mutex) is faster.

@@ -30,7 +30,8 @@ const MAX_READERS: u32 = u32::MAX >> 3;
 /// runtime: tasks of any executor and threads wait in the same queue, first come,
 /// first served. So a reader that comes after a waiting writer waits too, and a
 /// task that reads twice at once may wait for itself. Waiting allocates nothing. A
-/// panic of the owner does not poison it.
+/// panic of the owner does not poison it. Unlike Tokio's, it knows no budget: who
+/// finds it free goes on, however often it has done so.
 ///
 /// ```
 /// use blitz_sync::task::RwLock;

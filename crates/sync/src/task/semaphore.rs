@@ -23,6 +23,9 @@ pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 /// **Fairness.** Permits are given out in the order in which they were asked for,
 /// also if somebody behind wants fewer. While somebody waits, `try_acquire` fails.
 ///
+/// **Unlike Tokio's**, it knows no budget: who finds its permits takes them and
+/// goes on, however often it has done so.
+///
 /// ```
 /// use blitz_sync::task::Semaphore;
 ///
