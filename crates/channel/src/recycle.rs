@@ -38,6 +38,10 @@ const ALIGN: usize = 16;
 /// How many blocks lie on a shelf at most.
 const MOST: u32 = 64;
 
+/// With this, blocks that lie on a shelf are filled in builds for tests: sanitizers do
+/// not see that somebody uses them, but the one who does it will.
+const SPOILT: u8 = 0xA5;
+
 /// Takes a block for a `T`, in which nothing is yet.
 #[inline]
 pub(crate) fn allocate<T>() -> NonNull<T> {
@@ -107,6 +111,10 @@ impl Class {
         let layout = match self {
             Self::Nowhere => return,
             Self::Shelf(shelf) => {
+                if cfg!(debug_assertions) {
+                    // SAFETY: the block is given up, and of this size.
+                    unsafe { block.as_ptr().write_bytes(SPOILT, SIZES[shelf]) };
+                }
                 // SAFETY: the block has the size of the shelf, and is given up.
                 let put = |shelves: &Shelves| unsafe { shelves.0[shelf].push(block.cast()) };
                 if SHELVES.try_with(put) == Ok(true) {

@@ -73,7 +73,6 @@ impl<T> Receiver<T> {
     /// rx.try_recv().unwrap();
     /// assert!(rx.is_terminated());
     /// ```
-    #[must_use]
     pub fn is_terminated(&self) -> bool {
         self.0.is_terminated()
     }
@@ -88,7 +87,6 @@ impl<T> Receiver<T> {
     /// tx.send(1).unwrap();
     /// assert!(!rx.is_empty());
     /// ```
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

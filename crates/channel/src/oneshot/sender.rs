@@ -72,7 +72,6 @@ impl<T> Sender<T> {
     /// drop(rx);
     /// assert!(tx.is_closed());
     /// ```
-    #[must_use]
     pub fn is_closed(&self) -> bool {
         self.0.is_closed()
     }

@@ -106,7 +106,6 @@ impl<T> SlotSender<'_, T> {
     }
 
     /// Whether the receiver is closed or dropped.
-    #[must_use]
     pub fn is_closed(&self) -> bool {
         self.0.is_closed()
     }
@@ -137,13 +136,11 @@ impl<T> SlotReceiver<'_, T> {
     }
 
     /// Whether it has been ready, or has given out the value.
-    #[must_use]
     pub fn is_terminated(&self) -> bool {
         self.0.is_terminated()
     }
 
     /// Whether there is no value to receive at this moment.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
