@@ -40,8 +40,9 @@
 //!
 //! Permits that do not suffice for the first waiter stay in the word, where the
 //! flag keeps others from them. (Tokio assigns them to that waiter one by one.
-//! From outside it is the same: while somebody waits, none is available.) So a
-//! waiter has all of its permits or none, and one that gives up has little to
+//! From outside it is the same, since none is available while somebody waits; only
+//! when all is closed do they come to light at once, and not when the waiter goes.)
+//! So a waiter has all of its permits or none, and one that gives up has little to
 //! clean up.
 //!
 //! # No wake-up is lost
