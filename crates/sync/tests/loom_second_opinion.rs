@@ -11,8 +11,9 @@
 //! read-modify-write for one that only acquires and releases; it knows the total
 //! order of *fences* alone. So it reports lost wake-ups in programs that are
 //! right by the rules of the language
-//! ([`loom_does_not_know_the_order_of_seqcst_accesses`]). It errs on the safe
-//! side: what passes here is right.
+//! ([`loom_does_not_know_the_order_of_seqcst_accesses`]). In that it errs on the
+//! safe side. (In one point it does not: it never lets a store overtake an
+//! earlier load.)
 #![cfg(loom)]
 
 mod model;
