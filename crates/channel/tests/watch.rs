@@ -309,3 +309,29 @@ fn nothing_is_missed_among_many_threads() {
     assert_eq!(late, end);
     assert!(looks.load(Ordering::Relaxed) >= 8);
 }
+
+/// Receivers come and go on several threads; when the last has gone, the sender
+/// learns of it, as a thread and as a task.
+#[test]
+fn a_sender_always_learns_that_nobody_watches() {
+    watch_dog::watch();
+    let tx = watch::Sender::new(0);
+    for round in 0..1_000 {
+        let receivers = [(); 3].map(|()| tx.subscribe());
+        thread::scope(|scope| {
+            for (rx, number) in receivers.into_iter().zip(0..) {
+                scope.spawn(move || {
+                    if number == round % 3 {
+                        drop(rx.clone());
+                    }
+                    drop(rx);
+                });
+            }
+            match round % 2 {
+                0 => tx.blocking_closed(),
+                _ => pollster::block_on(tx.closed()),
+            }
+            assert_eq!(tx.receiver_count(), 0);
+        });
+    }
+}

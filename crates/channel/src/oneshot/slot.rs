@@ -36,6 +36,17 @@ use super::error::{RecvError, TryRecvError};
 ///     });
 /// }
 /// ```
+///
+/// While an end can still be used, the slot can be neither used again nor moved nor
+/// dropped:
+///
+/// ```compile_fail,E0499
+/// # use blitz_channel::oneshot::Slot;
+/// let mut slot = Slot::new();
+/// let (tx, _rx) = slot.channel();
+/// let (_tx, rx) = slot.channel();
+/// tx.send(1).unwrap();
+/// ```
 pub struct Slot<T>(Core<T>);
 
 /// The end of a [`Slot`] that sends. The same as [`Sender`](super::Sender).
