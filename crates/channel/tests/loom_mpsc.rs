@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
 use blitz_channel::mpsc;
+use blitz_channel::mpsc::bias::with_bias;
 use blitz_channel::mpsc::error::TryRecvError;
 use blitz_channel::mpsc::mutant::{self, Mutant};
 use loom::future::block_on;
@@ -37,33 +38,29 @@ fn poll<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(&Waker::from(Arc::new(Silent))))
 }
 
-/// Two senders, across the end of a block, and a task that sleeps.
+/// Two senders, and a task that sleeps.
 fn two_send_to_a_task() {
     model_in_order(1, || {
         let (tx, mut rx) = mpsc::unbounded_channel();
-        let other = thread::spawn({
+        let senders = [1, 10].map(|n| {
             let tx = tx.clone();
-            move || tx.send(10).unwrap()
+            thread::spawn(move || tx.send(n).unwrap())
         });
-        let both = thread::spawn(move || {
-            tx.send(1).unwrap();
-            tx.send(2).unwrap();
-        });
-        let mut got = Vec::new();
+        drop(tx);
+        let mut sum = 0;
         while let Some(message) = block_on(rx.recv()) {
-            got.push(message);
+            sum += message;
         }
-        other.join().unwrap();
-        both.join().unwrap();
-        assert_eq!(got.iter().sum::<i32>(), 13);
-        let place = |n| got.iter().position(|&m| m == n);
-        assert!(place(1) < place(2));
+        senders
+            .into_iter()
+            .for_each(|sender| sender.join().unwrap());
+        assert_eq!(sum, 11);
     });
 }
 
 /// The same with a thread that sleeps.
 fn one_sends_to_a_thread() {
-    model_in_order(3, || {
+    model_in_order(2, || {
         let (tx, mut rx) = mpsc::unbounded_channel();
         let sender = thread::spawn(move || {
             tx.send(1).unwrap();
@@ -111,7 +108,7 @@ fn blocks_come_back() {
             move || tx.try_send(10).unwrap()
         });
         let mut sum = 0;
-        for n in 0..4 {
+        for n in 0..3 {
             tx.try_send(n).unwrap();
             sum += rx.try_recv().unwrap();
         }
@@ -119,7 +116,7 @@ fn blocks_come_back() {
         while let Ok(n) = rx.try_recv() {
             sum += n;
         }
-        assert_eq!(sum, 16);
+        assert_eq!(sum, 13);
     });
 }
 
@@ -150,7 +147,7 @@ fn the_receiver_leaves() {
     model_in_order(2, || {
         let (tx, mut rx) = mpsc::channel(8);
         let value = Arc::new(());
-        let senders = [1, 2].map(|count| {
+        let senders = [1, 1].map(|count| {
             let (tx, value) = (tx.clone(), value.clone());
             thread::spawn(move || {
                 for _ in 0..count {
@@ -211,7 +208,7 @@ fn a_sender_comes_in_a_spell() {
 
 /// The second look in vain ends a spell here.
 fn a_sender_comes_when_a_spell_ends() {
-    model(2, || {
+    model(1, || {
         let (tx, mut rx) = mpsc::channel(1);
         tx.try_send(0).unwrap();
         begin_spell(&tx);
@@ -250,7 +247,7 @@ fn a_message_wakes() {
 
 /// Two messages are being sent when the receiver goes to sleep.
 fn two_send_and_stay() {
-    model_in_order(2, || {
+    model_in_order(1, || {
         let (tx, mut rx) = mpsc::unbounded_channel();
         let sender = thread::spawn({
             let tx = tx.clone();
@@ -268,7 +265,7 @@ fn two_send_and_stay() {
 
 /// A permit comes back while somebody waits for it.
 fn a_permit_comes_back() {
-    model_in_order(3, || {
+    model_in_order(2, || {
         let (tx, rx) = mpsc::channel::<u8>(1);
         let permit = tx.clone().try_reserve_owned().unwrap();
         let other = thread::spawn(move || drop(permit));
@@ -281,7 +278,7 @@ fn a_permit_comes_back() {
 
 /// A permit comes back to a closed channel.
 fn a_permit_comes_back_late() {
-    model_in_order(3, || {
+    model_in_order(2, || {
         let (tx, mut rx) = mpsc::channel::<u8>(2);
         let permits = [(); 2].map(|()| tx.clone().try_reserve_owned().unwrap());
         let others = permits.map(|permit| thread::spawn(move || drop(permit.release())));
@@ -294,7 +291,7 @@ fn a_permit_comes_back_late() {
 
 /// A permit is used after the close.
 fn a_permit_is_used_late() {
-    model_in_order(3, || {
+    model_in_order(2, || {
         let (tx, mut rx) = mpsc::channel(1);
         let permit = tx.clone().try_reserve_owned().unwrap();
         let other = thread::spawn(move || drop(permit.send(7)));
@@ -308,7 +305,7 @@ fn a_permit_is_used_late() {
 
 /// Somebody gives up while it is chosen; another one waits behind it.
 fn a_chosen_one_gives_up() {
-    model(2, || {
+    model_in_order(2, || {
         let (tx, mut rx) = mpsc::channel(1);
         tx.try_send(1).unwrap();
         let mut hasty = Box::pin(tx.reserve());
@@ -388,6 +385,124 @@ fn time_is_up() {
             assert!(second.is_err());
             assert_eq!(rx.try_recv(), Err(TryRecvError::Disconnected));
         }
+    });
+}
+
+/// The calling thread is granted a block, of which it may claim the first slot.
+fn earn_a_block(tx: &mpsc::UnboundedSender<i32>, rx: &mut mpsc::UnboundedReceiver<i32>) {
+    for n in 0..4 {
+        tx.send(n).unwrap();
+        assert_eq!(rx.try_recv(), Ok(n));
+    }
+}
+
+/// Another thread sends while one has a grant.
+fn another_one_sends() {
+    with_bias(|| {
+        model(2, || {
+            let (tx, mut rx) = mpsc::unbounded_channel();
+            earn_a_block(&tx, &mut rx);
+            let other = thread::spawn({
+                let tx = tx.clone();
+                move || tx.send(10).unwrap()
+            });
+            tx.send(1).unwrap();
+            tx.send(2).unwrap();
+            other.join().unwrap();
+            drop(tx);
+            let mut got = Vec::new();
+            while let Ok(message) = rx.try_recv() {
+                got.push(message);
+            }
+            assert_eq!(got.iter().sum::<i32>(), 13);
+            let place = |n| got.iter().position(|&m| m == n);
+            assert!(place(1) < place(2));
+            assert_eq!(rx.try_recv(), Err(TryRecvError::Disconnected));
+        });
+    });
+}
+
+/// The receiver goes to sleep while a thread has a grant.
+fn the_receiver_sleeps_beside_a_grant() {
+    with_bias(|| {
+        model(2, || {
+            let (tx, mut rx) = mpsc::unbounded_channel();
+            earn_a_block(&tx, &mut rx);
+            let receiver = thread::spawn(move || rx.blocking_recv());
+            tx.send(7).unwrap();
+            assert_eq!(receiver.join().unwrap(), Some(7));
+            drop(tx);
+        });
+    });
+}
+
+/// The receiver looks, and counts, without going to sleep.
+fn the_receiver_looks_beside_a_grant() {
+    with_bias(|| {
+        model(2, || {
+            let (tx, mut rx) = mpsc::unbounded_channel();
+            earn_a_block(&tx, &mut rx);
+            let receiver = thread::spawn(move || {
+                let len = rx.len();
+                let first = rx.try_recv();
+                assert!(len == 0 || first == Ok(7));
+                (rx, first)
+            });
+            tx.send(7).unwrap();
+            drop(tx);
+            let (mut rx, first) = receiver.join().unwrap();
+            match first {
+                Ok(n) => assert_eq!(n, 7),
+                Err(TryRecvError::Empty) => assert_eq!(rx.try_recv(), Ok(7)),
+                Err(TryRecvError::Disconnected) => panic!("a message was lost"),
+            }
+            assert_eq!(rx.try_recv(), Err(TryRecvError::Disconnected));
+        });
+    });
+}
+
+/// The channel is closed while a thread has a grant.
+fn closing_beside_a_grant() {
+    with_bias(|| {
+        model(2, || {
+            let (tx, mut rx) = mpsc::unbounded_channel();
+            earn_a_block(&tx, &mut rx);
+            let receiver = thread::spawn(move || {
+                rx.close();
+                let got = block_on(rx.recv());
+                assert!(got.is_none() || block_on(rx.recv()).is_none());
+                got.is_some()
+            });
+            let sent = tx.send(1).is_ok();
+            assert_eq!(receiver.join().unwrap(), sent);
+            assert!(tx.send(2).is_err());
+        });
+    });
+}
+
+/// A sender waits for the room that a thread with a grant has taken.
+fn waiting_beside_a_grant() {
+    with_bias(|| {
+        model(2, || {
+            let (tx, mut rx) = mpsc::channel(1);
+            for n in 0..4 {
+                tx.try_send(n).unwrap();
+                assert_eq!(rx.try_recv(), Ok(n));
+            }
+            let other = thread::spawn({
+                let tx = tx.clone();
+                move || tx.blocking_send(10).unwrap()
+            });
+            let mut sum = 0;
+            if tx.try_send(1).is_ok() {
+                sum += 1;
+            }
+            let first = rx.blocking_recv().unwrap();
+            other.join().unwrap();
+            let second = if sum == 1 { rx.try_recv().unwrap() } else { 0 };
+            assert_eq!(first + second, 10 + sum);
+            assert_eq!(tx.capacity(), 1);
+        });
     });
 }
 
@@ -551,4 +666,37 @@ fn a_message_must_be_released() {
 #[should_panic(expected = "deadlock")]
 fn closing_must_tell_those_who_wait() {
     mutant::with(Mutant::CloseForgetsWaiters, closing);
+}
+
+#[test]
+fn who_has_a_grant_and_others_claim_different_slots() {
+    another_one_sends();
+}
+
+#[test]
+fn who_has_a_grant_wakes_the_receiver() {
+    the_receiver_sleeps_beside_a_grant();
+    the_receiver_looks_beside_a_grant();
+}
+
+#[test]
+fn who_has_a_grant_learns_of_the_end() {
+    closing_beside_a_grant();
+}
+
+#[test]
+fn who_has_a_grant_lets_others_wait() {
+    waiting_beside_a_grant();
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn who_claims_must_say_so() {
+    mutant::with(Mutant::InsideUnannounced, another_one_sends);
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn who_revokes_must_pass_a_fence() {
+    mutant::with(Mutant::RevokesWithoutFence, another_one_sends);
 }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use blitz_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use blitz_sync::internals::WaitQueue;
 
+use super::bias::Bias;
 use super::block::{Block, LEN, offset};
 use super::mutant::{Mutant, active, model_failed};
 use super::rx::{Rx, Unread};
@@ -20,8 +21,8 @@ use super::spares::Spares;
 use super::tx::Tx;
 use super::wait::Wish;
 use super::word::{
-    CLOSED, INSTALLING, MOST_MESSAGES, OBSTACLES, PERMIT, RX_WAITS, SLOT, TX_WAITS, position,
-    reserved, used,
+    BIASED, CLOSED, INSTALLING, MOST_MESSAGES, OBSTACLES, PERMIT, RX_WAITS, SLOT, TX_WAITS,
+    position, reserved, used,
 };
 
 /// Keeps what different threads write out of each other's cache lines.
@@ -40,6 +41,7 @@ pub struct Tail<T> {
     pub block: AtomicPtr<Block<T>>,
     /// How many messages had been received when a sender last had to look.
     pub head_seen: AtomicU32,
+    pub bias: Bias,
 }
 
 impl<T> Tail<T> {
@@ -144,6 +146,7 @@ pub fn channel_at<T>(capacity: Option<usize>, start: u32) -> (Tx<T>, Rx<T>) {
             guess: AtomicU64::new(u64::from(start) * SLOT),
             block: AtomicPtr::new(first.as_ptr()),
             head_seen: AtomicU32::new(start),
+            bias: Bias::default(),
         }),
         front: Apart(Front {
             head: AtomicU32::new(start),
@@ -167,6 +170,10 @@ impl<T> Chan<T> {
     /// Sends if there is room.
     #[inline]
     pub fn try_send(&self, value: T) -> Result<(), (Refusal, T)> {
+        let value = match self.send_granted(value) {
+            Ok(()) => return Ok(()),
+            Err(value) => value,
+        };
         match self.claim() {
             Ok(claim) => {
                 self.fill(claim, value);
@@ -180,7 +187,7 @@ impl<T> Chan<T> {
     #[inline]
     pub fn send_permitted(&self, value: T) {
         let word = self.tail.0.guess();
-        if word & INSTALLING == 0 && offset(position(word)) != LEN - 1 {
+        if word & (INSTALLING | BIASED) == 0 && offset(position(word)) != LEN - 1 {
             let next = word.wrapping_add(SLOT - PERMIT) & !RX_WAITS;
             if let Some(claim) = self.advance(word, next) {
                 return self.fill(claim, value);
@@ -196,7 +203,10 @@ impl<T> Chan<T> {
     #[inline]
     fn claim(&self) -> Result<Claim, Refusal> {
         let word = self.tail.0.guess();
-        if word & OBSTACLES == 0 && offset(position(word)) != LEN - 1 && self.has_room(word) {
+        if word & OBSTACLES == 0
+            && offset(position(word)) != LEN - 1
+            && self.has_room(position(word), reserved(word))
+        {
             let next = word.wrapping_add(SLOT) & !RX_WAITS;
             if let Some(claim) = self.advance(word, next) {
                 return Ok(claim);
@@ -223,14 +233,14 @@ impl<T> Chan<T> {
     /// Whether there is room for one more. The head that senders know may be an
     /// old one; that it is never too new makes it safe to trust.
     #[inline(always)]
-    fn has_room(&self, word: u64) -> bool {
+    pub fn has_room(&self, position: u32, reserved: u32) -> bool {
         let seen = self.tail.0.head_seen.load(Ordering::Relaxed);
-        if used(word, seen) < self.limit {
+        if used(position, reserved, seen) < self.limit {
             return true;
         }
         let head = self.front.0.head.load(Ordering::Acquire);
         self.tail.0.head_seen.store(head, Ordering::Relaxed);
-        used(word, head) < self.limit
+        used(position, reserved, head) < self.limit
     }
 
     /// Claims a slot where it is not simple: others came first, or it is the last
@@ -241,7 +251,7 @@ impl<T> Chan<T> {
         let mut reserve = None;
         let mut pause = Pause::new();
         let result = loop {
-            let word = self.tail.0.word.load(Ordering::Acquire);
+            let word = self.settled_word();
             if right == Right::Room {
                 if let Err(refusal) = self.may_claim(word, 1) {
                     break Err(refusal);
@@ -288,7 +298,7 @@ impl<T> Chan<T> {
         }
         let head = self.front.0.head.load(Ordering::Acquire);
         self.tail.0.head_seen.store(head, Ordering::Relaxed);
-        match used(word, head) {
+        match used(position(word), reserved(word), head) {
             // The word is older than the head: whoever changes it will fail.
             used if used > MOST_MESSAGES => Ok(()),
             used if self.limit.saturating_sub(used) >= n => Ok(()),
@@ -320,8 +330,7 @@ impl<T> Chan<T> {
             last.as_ref().set_next(next);
         }
         tail.block.store(next.as_ptr(), Ordering::Release);
-        let before = tail.word.fetch_and(!INSTALLING, Ordering::Release);
-        tail.set_guess(before & !INSTALLING);
+        self.open_gate(position.wrapping_add(1));
     }
 
     /// Fills a claimed slot, and wakes the receiver if that has become our duty.
@@ -351,8 +360,8 @@ impl<T> Chan<T> {
     /// Takes `n` permits if there is room.
     #[inline]
     pub fn try_reserve(&self, n: u32) -> Result<(), Refusal> {
-        let mut word = self.tail.0.word.load(Ordering::Acquire);
         loop {
+            let word = self.settled_word();
             if n == 0 {
                 let closed = word & CLOSED != 0;
                 return if closed { Err(Refusal::Closed) } else { Ok(()) };
@@ -362,14 +371,14 @@ impl<T> Chan<T> {
                 return Err(Refusal::Full);
             }
             let next = word + u64::from(n) * PERMIT;
-            match self.tail.0.word.compare_exchange_weak(
-                word,
-                next,
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            ) {
-                Ok(_) => return Ok(()),
-                Err(now) => word = now,
+            let tail = &self.tail.0;
+            if tail
+                .word
+                .compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed)
+                .is_ok()
+            {
+                tail.set_guess(next);
+                return Ok(());
             }
         }
     }
@@ -405,6 +414,7 @@ impl<T> Chan<T> {
         if before & CLOSED != 0 {
             return;
         }
+        self.settled_word();
         if !active(Mutant::CloseForgetsWaiters) {
             self.turn_away();
         }
@@ -418,7 +428,12 @@ impl<T> Chan<T> {
     /// How many messages there are, written or about to be.
     pub fn len(&self, head: u32) -> usize {
         let word = self.tail.0.word.load(Ordering::Acquire);
-        position(word).wrapping_sub(head) as usize
+        match self.position_in(word).wrapping_sub(head) {
+            // A thread with a grant has filled a slot, which has been read, and
+            // has yet to count it.
+            ahead if ahead > MOST_MESSAGES => 0,
+            len => len as usize,
+        }
     }
 
     /// How many more may be sent.
@@ -429,7 +444,9 @@ impl<T> Chan<T> {
             if word & TX_WAITS != 0 {
                 return 0;
             }
-            match used(word, self.front.0.head.load(Ordering::Acquire)) {
+            let position = self.position_in(word);
+            let head = self.front.0.head.load(Ordering::Acquire);
+            match used(position, reserved(word), head) {
                 used if used > MOST_MESSAGES => hint::spin_loop(),
                 used => return self.max_capacity.saturating_sub(used as usize),
             }

@@ -41,7 +41,8 @@
 // counting up a position; one word (`word.rs`) holds it together with all that
 // decides whether a sender may claim: how many permits are out, whether senders
 // wait, whether the channel is closed. So to send is one read-modify-write, to
-// claim, and one store, to say that the slot is filled (`chan.rs`). The receiver
+// claim, and one store, to say that the slot is filled (`chan.rs`). A thread that
+// sends all the time does without the read-modify-write (`bias.rs`). The receiver
 // looks at the next slot until it is filled; to receive is plain loads and stores
 // (`rx.rs`). Room is what the word says minus what the receiver has counted in
 // `head`.
@@ -80,8 +81,14 @@
 // Linked blocks with a gate at the last slot: crossbeam's `SegQueue`. Blocks that
 // are used again and a receiver that never writes into the senders' counter:
 // Tokio's channel. The word with all conditions, stamps by turns, finding the
-// block after the claim, and the fence that only waiting senders pay for are ours.
+// block after the claim, and the fence that only waiting senders pay for are ours;
+// `bias.rs` names its own.
 
+#[cfg(not(loom))]
+mod bias;
+#[cfg(loom)]
+#[doc(hidden)]
+pub mod bias;
 mod block;
 mod cell;
 mod chan;

@@ -29,6 +29,10 @@ blitz_sync::mutants! {
     PublishRelaxed,
     /// Closing does not tell the senders that wait for room.
     CloseForgetsWaiters,
+    /// A thread that was granted a block claims without saying that it does.
+    InsideUnannounced,
+    /// A grant is revoked without making the favourite's stores visible.
+    RevokesWithoutFence,
 }
 
 /// Whether a model is being given up: what it leaves behind may not be touched.

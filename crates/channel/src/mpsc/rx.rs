@@ -16,7 +16,7 @@ use super::chan::{Chan, Pause};
 use super::error::{RecvTimeoutError, TryRecvError};
 use super::mutant::{Mutant, active, model_failed};
 use super::wait::{CALM, WAITING};
-use super::word::{CLOSED, RX_WAITS, TX_WAITS, position, reserved};
+use super::word::{BIASED, CLOSED, RX_WAITS, TX_WAITS, position, reserved};
 
 /// After how many looks in vain the receiver takes it that nobody waits for room.
 const LOOKS_IN_VAIN: u32 = if cfg!(loom) { 2 } else { 256 };
@@ -278,7 +278,12 @@ impl<T> Rx<T> {
         // Before the look at the messages: who sees that no sender is left sees
         // all that they have sent.
         let mut alone = !late && chan.strong_count() == 0;
-        let word = chan.tail.0.word.fetch_or(RX_WAITS, Ordering::AcqRel);
+        let mut word = chan.tail.0.word.fetch_or(RX_WAITS, Ordering::AcqRel);
+        while word & BIASED != 0 {
+            // A thread claims without looking at the flag. From now on it will.
+            chan.revoke();
+            word = chan.tail.0.word.fetch_or(RX_WAITS, Ordering::AcqRel);
+        }
         chan.tail.0.set_guess(word | RX_WAITS);
         if late {
             alone = chan.strong_count() == 0;
@@ -308,7 +313,7 @@ impl<T> Rx<T> {
         loop {
             let alone = self.chan.strong_count() == 0;
             let word = self.chan.tail.0.word.load(Ordering::Acquire);
-            if position(word) == self.unread.head {
+            if self.chan.position_in(word) == self.unread.head {
                 let closed = word & CLOSED != 0 && reserved(word) == 0;
                 return Err(match alone || closed {
                     true => TryRecvError::Disconnected,
@@ -399,7 +404,7 @@ impl<T> Rx<T> {
         let alone = self.chan.strong_count() == 0;
         let word = self.chan.tail.0.word.load(Ordering::Acquire);
         let closed = word & CLOSED != 0 && reserved(word) == 0;
-        position(word) == self.unread.head && (alone || closed)
+        self.chan.position_in(word) == self.unread.head && (alone || closed)
     }
 
     pub fn is_closed(&self) -> bool {

@@ -201,7 +201,7 @@ impl<T> Sender<T> {
     /// # Errors
     ///
     /// If the channel is closed, or never has room for `n` values, or for `n`
-    /// from 2^28 on.
+    /// from 2^27 on.
     ///
     /// # Cancel safety
     ///
@@ -277,7 +277,7 @@ impl<T> Sender<T> {
     /// # Errors
     ///
     /// As [`try_send`](Self::try_send); [`Full`](TrySendError::Full), too, if
-    /// there is never room for `n` values, and for `n` from 2^28 on.
+    /// there is never room for `n` values, and for `n` from 2^27 on.
     ///
     /// ```
     /// use blitz_channel::mpsc;

@@ -55,7 +55,7 @@ use blitz_sync::internals::{List, Node, Spin, Wakes, deadline, fences};
 
 use super::chan::{Chan, Refusal};
 use super::mutant::{Mutant, active, model_failed};
-use super::word::{CLOSED, MOST_MESSAGES, PERMIT, TX_WAITS, used};
+use super::word::{CLOSED, MOST_MESSAGES, PERMIT, TX_WAITS, position, reserved, used};
 
 /// No sender has waited for a while.
 pub const CALM: u8 = 0;
@@ -107,7 +107,9 @@ impl<T> Chan<T> {
     /// The node is not linked, and stays where it is while it is.
     unsafe fn queue_up(&self, node: &Node<Wish>) -> Queued {
         self.waiters.locked(|list| {
-            let before = self.tail.0.word.fetch_or(TX_WAITS, Ordering::SeqCst);
+            self.tail.0.word.fetch_or(TX_WAITS, Ordering::SeqCst);
+            // Nobody is granted a block from now on.
+            let before = self.settled_word();
             if before & CLOSED != 0 {
                 self.stop_waiting(list);
                 return Queued::Closed;
@@ -142,7 +144,8 @@ impl<T> Chan<T> {
     /// Whether there is room for `n` permits. While `TX_WAITS` is set that can
     /// only become truer.
     fn fits(&self, word: u64, n: u32) -> bool {
-        let used = used(word, self.front.0.head.load(Ordering::SeqCst));
+        let head = self.front.0.head.load(Ordering::SeqCst);
+        let used = used(position(word), reserved(word), head);
         let used = if used > MOST_MESSAGES { 0 } else { used };
         self.limit.saturating_sub(used) >= n && self.may_reserve(word, n)
     }
