@@ -361,6 +361,59 @@ fn notifications_are_neither_lost_nor_made() {
     assert!(!is_stored(&notify));
 }
 
+/// The waker changes between polls while another thread notifies: either a poll
+/// is told, or the newest waker is woken.
+#[test]
+fn a_waker_that_has_just_come_is_woken() {
+    const TURNS: usize = 1_000;
+    let notify = Notify::new();
+    let turn = AtomicUsize::new(0);
+    let stop = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for next in 1..=TURNS {
+                while turn.load(Ordering::SeqCst) != next {
+                    if stop.load(Ordering::SeqCst) != 0 {
+                        return;
+                    }
+                    thread::yield_now();
+                }
+                match next % 3 {
+                    0 => notify.notify_waiters(),
+                    1 => notify.notify_one(),
+                    _ => notify.notify_last(),
+                }
+            }
+        });
+        let wakers = [(); 2].map(|()| Wakings::new());
+        for next in 1..=TURNS {
+            let mut notified = pin!(notify.notified());
+            turn.store(next, Ordering::SeqCst);
+            let deadline = Instant::now() + ms(20_000);
+            let mut poll = 0;
+            while poll < next % 50 + 1 {
+                poll += 1;
+                if poll_once(notified.as_mut(), &wakers[poll % 2].1).is_ready() {
+                    break;
+                }
+            }
+            // With the newest waker only.
+            let (wakings, waker) = &wakers[poll % 2];
+            let mut before = wakings.count();
+            while poll_once(notified.as_mut(), waker).is_pending() {
+                while wakings.count() == before {
+                    if Instant::now() > deadline {
+                        stop.store(1, Ordering::SeqCst);
+                        panic!("a lost wake-up");
+                    }
+                    thread::yield_now();
+                }
+                before = wakings.count();
+            }
+        }
+    });
+}
+
 #[test]
 fn it_shows_what_it_is() {
     let notify = Notify::default();

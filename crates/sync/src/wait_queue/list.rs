@@ -153,17 +153,6 @@ impl<T> List<T> {
         node.linked.get().then(|| same(node).unwrap_or(false))
     }
 
-    /// Takes the waker out of a node, if it is linked: from now on its signal is
-    /// woken, for a thread to sleep on. Whether it is linked, and the waker.
-    pub fn take_waker(&mut self, node: &Node<T>) -> (bool, Option<Waker>) {
-        if !node.linked.get() {
-            return (false, None);
-        }
-        node.touch();
-        // SAFETY: it is linked here, and we hold the lock.
-        (true, unsafe { node.waker() }.take())
-    }
-
     /// Lets another waker be woken for the node, if it is linked; whether it is.
     /// And the waker that is now good for nothing.
     pub fn change_waker(&mut self, node: &Node<T>, waker: Waker) -> (bool, Option<Waker>) {

@@ -177,26 +177,23 @@ impl Waiter {
         }
     }
 
-    /// Waits as a thread. Whether it was notified before the deadline.
+    /// Waits as a thread; it has not been polled. Whether it was notified before
+    /// the deadline.
     fn wait(self: Pin<&mut Self>, notify: &Notify, deadline: Option<Instant>) -> bool {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
-        match this.progress {
-            Progress::New if this.spin(notify, deadline) => this.progress = Progress::Done,
-            // SAFETY: it is pinned, and its future's `drop` unlinks it.
-            Progress::New => unsafe { this.join(notify, None) },
-            Progress::Waits => {
-                let (_linked, waker) = notify.waiters.locked(|list| list.take_waker(&this.node));
-                drop(waker);
-            }
-            Progress::Done => {}
-        }
-        if this.progress == Progress::Waits {
-            let notified = this.node.sleep(deadline) || !this.leave(notify);
+        if this.spin(notify, deadline) {
             this.progress = Progress::Done;
-            return notified;
+            return true;
         }
-        true
+        // SAFETY: it is pinned, and its future's `drop` unlinks it.
+        unsafe { this.join(notify, None) };
+        if this.progress == Progress::Done {
+            return true;
+        }
+        let notified = this.node.sleep(deadline) || !this.leave(notify);
+        this.progress = Progress::Done;
+        notified
     }
 
     /// Tries for a while to get by without the queue.
