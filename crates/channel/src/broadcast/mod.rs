@@ -74,12 +74,32 @@
 // and lock the slot at any time, but looks at the stamp again and touches nothing:
 // its value was overwritten under that lock, so it sees a later stamp.
 //
-// So a send is one read-modify-write (the lock of the tail; releasing is a plain
-// store), a receive is one (the lock of the slot), an attempt that finds nothing is
-// two loads, and a send that overwrites an unread value is three.
-//
 // The last receiver moves the value out. Others clone it, and a clone that panics is
 // caught under the lock and goes on after it, when the receiver has been counted.
+//
+// # The last receiver, without a lock
+//
+// As long as no value has ever been overwritten in a channel (`Lag`), the last
+// receiver of a value does without the slot's lock: it sets `taker`, looks whether
+// there still is no lag, moves the value out, and says farewell. While it is entitled,
+// nobody else is, and only an overwriting sender could disturb it. The first sender
+// that has to overwrite says that there is lag, passes the heavy fence, and then,
+// like all who overwrite after it, looks at `taker` before it locks the slot. By the
+// fence (`fences` in blitz-sync) every receiver is one of two kinds. Either its `taker`
+// is seen: the sender waits until it has said farewell, or has taken `taker` back; it
+// only has to copy a value, and runs no code but ours. Or it sees the lag, and goes
+// to the lock. Lag is never forgotten: a receiver may have found its stamp, and sleep,
+// while its value is overwritten and the slot goes round; when it sets `taker` then, on
+// top of another's, that other one cannot be a taker without a lock any more. Before
+// the first lag there are no such receivers.
+//
+// # What it costs
+//
+// A send is one read-modify-write (the lock of the tail; releasing is a plain store).
+// A receive is one (the lock of the slot), for the last receiver none before there
+// was lag. An attempt that finds nothing is two loads, and a send that overwrites an
+// unread value is three read-modify-writes; the first one in a channel also pays the
+// heavy fence. Tokio's send has four, and its receive two.
 //
 // # Empty, closed, lagging, or there
 //

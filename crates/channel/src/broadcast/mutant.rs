@@ -11,6 +11,12 @@ blitz_sync::mutants! {
     OverwritesUnlocked,
     /// A sender that waited for a slot does not look whether it is still its own.
     TrustsOldTail,
+    /// A sender that overwrites says so, and makes sure of nothing.
+    LagsWithoutFence,
+    /// A sender does not wait for a receiver that takes the value without a lock.
+    IgnoresTaker,
+    /// A receiver takes a value without a lock although values are overwritten.
+    TakesInSpiteOfLag,
     /// A sender takes an unread value out before it knows that there are receivers.
     EvictsForNobody,
     /// A value is announced before the tail is moved on.

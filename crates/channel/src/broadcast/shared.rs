@@ -7,7 +7,7 @@ use blitz_sync::internals::{List, Node, WaitQueue};
 
 use super::error::{SendError, TryRecvError};
 use super::mutant::{Mutant, active};
-use super::slot::{Panic, Slot};
+use super::slot::{Lag, Slot};
 
 /// How many receivers a channel can have.
 const MAX_RECEIVERS: u32 = u32::MAX >> 2;
@@ -47,6 +47,7 @@ impl Tail {
 pub(super) struct Shared<T> {
     /// As many as a power of two.
     slots: Box<[Slot<T>]>,
+    lag: Lag,
     /// A [`Tail`]. Written under the lock of `waiting`.
     tail: AtomicU64,
     /// How many receivers there are. Written under the lock of `waiting`.
@@ -102,6 +103,7 @@ impl<T> Shared<T> {
         let slots = (0..capacity.next_power_of_two()).map(|_| Slot::new());
         Self {
             slots: slots.collect(),
+            lag: Lag::new(),
             tail: AtomicU64::new(Tail::new(0, receivers == 0).0),
             receivers: AtomicU32::new(receivers),
             waiting: WaitQueue::new(),
@@ -119,7 +121,9 @@ impl<T> Shared<T> {
     #[inline]
     pub(super) fn slot(&self, position: u64) -> &Slot<T> {
         // The remainder fits into a `usize`, whatever is cut off first.
-        &self.slots[position as usize & (self.slots.len() - 1)]
+        let index = position as usize & (self.slots.len() - 1);
+        // SAFETY: there is a slot at least, and as many as a power of two.
+        unsafe { self.slots.get_unchecked(index) }
     }
 
     #[inline]
@@ -168,6 +172,7 @@ impl<T> Shared<T> {
     #[cold]
     #[inline(never)]
     fn send_over(&self, mut value: Option<T>) -> Result<usize, SendError<T>> {
+        self.lag.announce();
         loop {
             let tail = self.tail();
             let slot = self.slot(tail.position());
@@ -219,12 +224,15 @@ impl<T> Shared<T> {
             // SAFETY: the caller knows that it may.
             unsafe { slot.fill(value, receivers) };
         }
-        if active(Mutant::StampsFirst) {
-            slot.announce(tail.position());
-        }
         // The tail first: no receiver is ever ahead of it.
-        self.set_tail(tail.next());
+        let late = active(Mutant::StampsFirst);
+        if !late {
+            self.set_tail(tail.next());
+        }
         slot.announce(tail.position());
+        if late {
+            self.set_tail(tail.next());
+        }
         Ok(Sent {
             receivers,
             awaited: !list.is_empty(),
@@ -284,16 +292,36 @@ impl<T> Shared<T> {
     where
         T: Clone,
     {
+        match self.take_at(next) {
+            Some(value) => Ok(value),
+            None => self.take_otherwise(next),
+        }
+    }
+
+    #[inline]
+    fn take_at(&self, next: &mut u64) -> Option<T>
+    where
+        T: Clone,
+    {
+        let (slot, position) = (self.slot(*next), *next);
+        if !slot.holds(position) {
+            return None;
+        }
+        slot.get(position, &self.lag, || *next += 1)
+    }
+
+    /// The same where no value was found at first.
+    #[inline(never)]
+    fn take_otherwise(&self, next: &mut u64) -> Result<T, TryRecvError>
+    where
+        T: Clone,
+    {
         loop {
-            let slot = self.slot(*next);
-            if slot.holds(*next) {
-                if let Some(value) = slot.get(*next) {
-                    *next += 1;
-                    return Ok(value.unwrap_or_else(|panic| go_on(panic)));
-                }
-            }
             if let News::None(reason) = self.news(next) {
                 return Err(reason);
+            }
+            if let Some(value) = self.take_at(next) {
+                return Ok(value);
             }
         }
     }
@@ -304,9 +332,15 @@ impl<T> Shared<T> {
         match self.judge(self.tail(), next) {
             // A sender is about to announce it, or it has just been overwritten.
             // With no sender at work, the tail tells which.
-            News::Value => self.judge(self.settled_tail(), next),
+            News::Value => self.settle(next),
             news => news,
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn settle(&self, next: &mut u64) -> News {
+        self.judge(self.settled_tail(), next)
     }
 
     fn judge(&self, tail: Tail, next: &mut u64) -> News {
@@ -469,9 +503,4 @@ impl<T> Drop for Leftovers<'_, T> {
 #[cold]
 fn give_back<T>(value: Option<T>) -> SendError<T> {
     SendError(value.expect("a value that was not put in"))
-}
-
-#[cold]
-fn go_on(panic: Panic) -> ! {
-    std::panic::resume_unwind(panic)
 }

@@ -2,10 +2,10 @@
 
 use std::any::Any;
 use std::mem::MaybeUninit;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use blitz_futex::atomic::{AtomicU32, AtomicU64, Ordering};
-use blitz_sync::internals::ListLock;
+use blitz_futex::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use blitz_sync::internals::{ListLock, Spin, fences};
 
 use super::mutant::{Mutant, active};
 
@@ -13,10 +13,46 @@ use super::mutant::{Mutant, active};
 use loom::cell::UnsafeCell;
 
 /// What a panic said.
-pub(super) type Panic = Box<dyn Any + Send>;
+type Panic = Box<dyn Any + Send>;
 
 /// The stamp of a slot that has not been written yet.
 const NEVER: u64 = u64::MAX;
+
+const IDLE: u8 = 0;
+const TAKING: u8 = 1;
+
+/// Whether a value has ever been overwritten before all had got it. From then on
+/// the last receiver takes its value under the lock, like everybody else.
+pub(super) struct Lag(AtomicU8);
+
+const NEVER_LAGGED: u8 = 0;
+/// Somebody is about to overwrite a value. Receivers may not know yet.
+const SAID: u8 = 1;
+/// Everybody knows: no one takes a value without the lock any more, except those
+/// who said before that they do.
+const KNOWN: u8 = 2;
+
+impl Lag {
+    pub(super) fn new() -> Self {
+        Self(AtomicU8::new(NEVER_LAGGED))
+    }
+
+    #[inline]
+    fn is_unheard_of(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == NEVER_LAGGED
+    }
+
+    /// Lets everybody know, once in the life of a channel.
+    pub(super) fn announce(&self) {
+        if self.0.load(Ordering::Acquire) != KNOWN {
+            self.0.store(SAID, Ordering::SeqCst);
+            if !active(Mutant::LagsWithoutFence) {
+                fences::heavy();
+            }
+            self.0.store(KNOWN, Ordering::Release);
+        }
+    }
+}
 
 pub(super) struct Slot<T> {
     /// Which value it is: its position in the order of sending.
@@ -26,6 +62,9 @@ pub(super) struct Slot<T> {
     /// Held by whoever uses an unread value: to clone it, to take it out, or to
     /// put another in its place.
     lock: ListLock,
+    /// The last receiver takes the value out without the lock, or is about to:
+    /// [`IDLE`] or [`TAKING`].
+    taker: AtomicU8,
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
@@ -35,6 +74,7 @@ impl<T> Slot<T> {
             stamp: AtomicU64::new(NEVER),
             unread: AtomicU32::new(0),
             lock: ListLock::new(),
+            taker: AtomicU8::new(IDLE),
             value: UnsafeCell::new(MaybeUninit::uninit()),
         }
     }
@@ -51,12 +91,33 @@ impl<T> Slot<T> {
         self.unread.load(Ordering::Acquire) == 0
     }
 
-    /// Runs `with` while no receiver uses the value.
+    /// Runs `with` while no receiver uses the value. That there is lag must have
+    /// been announced.
     pub(super) fn locked<R>(&self, with: impl FnOnce() -> R) -> R {
+        self.await_taker();
         if active(Mutant::OverwritesUnlocked) {
             return with();
         }
         self.lock.locked(with)
+    }
+
+    /// Waits for a receiver that takes the value out without the lock. It copies a
+    /// few bytes, or notices the lag and changes its mind, and runs no code but ours.
+    #[inline]
+    fn await_taker(&self) {
+        if self.taker.load(Ordering::SeqCst) != IDLE && !active(Mutant::IgnoresTaker) {
+            self.await_taker_slow();
+        }
+    }
+
+    #[cold]
+    fn await_taker_slow(&self) {
+        let mut spin = Spin::new();
+        while self.taker.load(Ordering::Acquire) != IDLE && !self.is_spent() {
+            if !spin.turn() {
+                yield_now();
+            }
+        }
     }
 
     /// Takes the value out, if there still is one.
@@ -83,6 +144,7 @@ impl<T> Slot<T> {
             // an unread one need the slot's lock.
             unsafe { (*place).write(value) };
         });
+        self.taker.store(IDLE, Ordering::Relaxed);
         self.unread.store(receivers, Ordering::Relaxed);
     }
 
@@ -98,23 +160,71 @@ impl<T> Slot<T> {
 
     /// Gets the value of this position for one of the receivers that have yet to
     /// get it: the last one takes it, the others clone it. `None` if it has been
-    /// overwritten. A panic of the clone is returned; the value counts as got.
+    /// overwritten. If the clone panics, so does this; the value counts as got.
+    ///
+    /// The slot has been seen to hold the value of this position.
     #[inline]
-    pub(super) fn get(&self, position: u64) -> Option<Result<T, Panic>>
+    pub(super) fn get(&self, position: u64, lag: &Lag, count: impl FnOnce()) -> Option<T>
     where
         T: Clone,
     {
-        self.lock.locked(|| {
-            let unread = self.unread_of(position)?;
-            let value = match unread {
+        if self.unread.load(Ordering::Acquire) == 1 && lag.is_unheard_of() {
+            if let Some(value) = self.take(lag) {
+                count();
+                return Some(value);
+            }
+        }
+        self.get_locked(position, count)
+    }
+
+    /// Takes the value out without the lock, if no value has ever been overwritten
+    /// in this channel. The caller was the last who had yet to get it.
+    #[inline]
+    fn take(&self, lag: &Lag) -> Option<T> {
+        let lagged = fences::publish(&self.taker, TAKING, &lag.0);
+        if lagged != NEVER_LAGGED && !active(Mutant::TakesInSpiteOfLag) {
+            self.taker.store(IDLE, Ordering::Release);
+            return None;
+        }
+        // SAFETY: nothing has been overwritten, so we still have yet to get this
+        // value, and nobody else has. A sender that wants to overwrite it has seen,
+        // or will see, that we are here, and waits for the farewell.
+        let value = unsafe { self.read_out() };
+        self.leave(1);
+        Some(value)
+    }
+
+    #[inline]
+    fn get_locked(&self, position: u64, count: impl FnOnce()) -> Option<T>
+    where
+        T: Clone,
+    {
+        // Apart from each other, they stay in registers.
+        let (mut value, mut panic) = (None, None);
+        let is_there = self.lock.locked(|| {
+            let Some(unread) = self.unread_of(position) else {
+                return false;
+            };
+            if unread == 1 {
                 // SAFETY: we are the last who may use it, hold the lock, and say
                 // below that it has gone.
-                1 => Ok(unsafe { self.read_out() }),
-                _ => self.clone_value(),
-            };
+                value = Some(unsafe { self.read_out() });
+            } else {
+                match self.clone_value() {
+                    Ok(clone) => value = Some(clone),
+                    Err(payload) => panic = Some(payload),
+                }
+            }
             self.leave(unread);
-            Some(value)
-        })
+            true
+        });
+        if is_there {
+            count();
+        }
+        if let Some(payload) = panic {
+            go_on(payload);
+        }
+        value
     }
 
     /// Gives up the value of this position, if it has not been overwritten. The
@@ -173,6 +283,17 @@ impl<T> Slot<T> {
             unsafe { (*place).assume_init_read() }
         })
     }
+}
+
+#[cfg(not(loom))]
+use std::thread::yield_now;
+
+#[cfg(loom)]
+use loom::thread::yield_now;
+
+#[cold]
+fn go_on(panic: Panic) -> ! {
+    resume_unwind(panic)
 }
 
 /// The shape of the model checker's cell, which notices races.
