@@ -176,6 +176,7 @@ impl<T: Clone> Receiver<T> {
     /// assert_eq!(rx.try_recv(), Ok(10));
     /// assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
     /// ```
+    #[inline]
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         self.shared.take(&mut self.next)
     }

@@ -85,6 +85,7 @@ impl<T> Sender<T> {
     /// drop(rx);
     /// assert_eq!(tx.send("lost").unwrap_err().0, "lost");
     /// ```
+    #[inline]
     pub fn send(&self, value: T) -> Result<usize, SendError<T>> {
         self.shared.send(value)
     }
