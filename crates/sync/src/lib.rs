@@ -6,6 +6,7 @@
 
 mod deadline;
 mod fences;
+mod glance;
 mod list_lock;
 mod macros;
 #[cfg(not(loom))]

@@ -278,19 +278,27 @@ mod real {
     }
 
     /// On how many processors this process's threads may run. Asked once: the
-    /// first contended wait finds out.
+    /// first contended wait finds out. Only "one" is asked about again, now and
+    /// then: it may have been a thread that alone is bound to a processor.
     fn processors() -> usize {
         const UNKNOWN: usize = 0;
+        const ASK_AGAIN_AFTER: usize = 256;
         static PROCESSORS: AtomicUsize = AtomicUsize::new(UNKNOWN);
+        static WAITS_ON_ONE: AtomicUsize = AtomicUsize::new(0);
 
         match PROCESSORS.load(Ordering::Relaxed) {
-            UNKNOWN => {
-                let processors = thread::available_parallelism().map_or(1, usize::from);
-                PROCESSORS.store(processors, Ordering::Relaxed);
-                processors
+            UNKNOWN => {}
+            1 => {
+                let waits = WAITS_ON_ONE.fetch_add(1, Ordering::Relaxed) + 1;
+                if waits % ASK_AGAIN_AFTER != 0 {
+                    return 1;
+                }
             }
-            processors => processors,
+            processors => return processors,
         }
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        PROCESSORS.store(processors, Ordering::Relaxed);
+        processors
     }
 }
 
@@ -371,8 +379,8 @@ mod tests {
         }
     }
 
-    /// How many processors there are is asked once, so this takes a process of
-    /// its own.
+    /// How many processors there are is remembered, so this takes a process of its
+    /// own.
     #[test]
     fn a_process_on_one_processor_never_spins() {
         const CHILD: &str = "BLITZ_SYNC_ON_ONE_PROCESSOR";
@@ -384,10 +392,15 @@ mod tests {
             assert!(!Spin::for_threads(8).turn());
             return;
         }
-        let name = "spin::tests::a_process_on_one_processor_never_spins";
+        run_child("a_process_on_one_processor_never_spins", CHILD);
+    }
+
+    /// Runs a test of this file in a process of its own, with a variable set.
+    fn run_child(test: &str, variable: &str) {
+        let name = format!("spin::tests::{test}");
         let output = Command::new(env::current_exe().unwrap())
-            .args([name, "--exact", "--test-threads=1"])
-            .env(CHILD, "1")
+            .args([name.as_str(), "--exact", "--test-threads=1"])
+            .env(variable, "1")
             .output()
             .unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
@@ -395,6 +408,24 @@ mod tests {
             output.status.success() && said.contains("1 passed"),
             "{said}"
         );
+    }
+
+    #[test]
+    fn a_process_is_not_judged_by_one_bound_thread() {
+        const CHILD: &str = "BLITZ_SYNC_ONE_BOUND_THREAD";
+        if env::var_os(CHILD).is_some() {
+            std::thread::spawn(|| {
+                use_one_processor();
+                assert!(!Spin::new().turn());
+            })
+            .join()
+            .unwrap();
+            let free = std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);
+            let tries = (0..1000).any(|_| Spin::new().turn());
+            assert_eq!(tries, free);
+            return;
+        }
+        run_child("a_process_is_not_judged_by_one_bound_thread", CHILD);
     }
 
     #[test]

@@ -82,6 +82,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use blitz_futex::atomic::{AtomicUsize, Ordering};
 
 use super::permits_mutant::{Mutant, active};
+use crate::glance::Glance;
 use crate::macros::const_unless_loom;
 use crate::spin::Spin;
 use crate::wait_queue::{List, Node, WaitQueue, Wake, Wakes};
@@ -217,6 +218,25 @@ impl Permits {
         self.word
             .compare_exchange(all * PERMIT, 0, order, Ordering::Relaxed)
             .is_ok()
+    }
+
+    /// Glances at the permits for a moment before a task waits for them. Whether `n`
+    /// are ours now.
+    #[cold]
+    fn glance(&self, n: usize) -> bool {
+        let mut glance = Glance::new();
+        while glance.turn() {
+            let state = self.word.load(Ordering::Relaxed);
+            // While others wait there is nothing to be had by trying.
+            if state & (QUEUED | CLOSED) != 0 {
+                break;
+            }
+            if state / PERMIT >= n && self.take(n) == Taken::Yes {
+                glance.worked();
+                return true;
+            }
+        }
+        false
     }
 
     /// Waits until `n` permits are ours. For a task that has found too few.
