@@ -31,8 +31,10 @@ use blitz_futex::{wait, wake_all};
 use blitz_sync::internals::{List, ListLock, Node, Spin, Wake, Wakes};
 
 use super::error::{SendError, TryRecvError, TrySendError};
+use super::mutant::{Mutant, active};
 use super::state::{State, UNLIMITED};
 use super::wish::{Outcome, Selection, Wish};
+use super::woken::Woken;
 
 /// A channel with room for no more than this is full or empty most of the time.
 const FEW: usize = 16;
@@ -133,11 +135,15 @@ impl<T> Channel<T> {
     /// Runs a step that may choose several waiters, and wakes them.
     pub(super) fn locked_then_wake<R>(
         &self,
-        step: impl FnOnce(&mut State<T>, &mut Wakes) -> R,
+        step: impl FnOnce(&mut State<T>, &mut Woken) -> R,
     ) -> R {
-        let mut wakes = Wakes::new();
-        let result = self.locked(|state| step(state, &mut wakes));
-        wakes.wake();
+        let mut woken = Woken::default();
+        let result = self.locked(|state| step(state, &mut woken));
+        while woken.is_enough() {
+            std::mem::take(&mut woken).wake();
+            self.locked(|state| state.settle(&mut woken));
+        }
+        woken.wake();
         result
     }
 
@@ -320,8 +326,8 @@ impl<T> Channel<T> {
         if outcome == Outcome::Closed {
             return Err(SendError(value));
         }
-        let (sent, awaited) = self.locked_then_wake(|state, wakes| {
-            let sent = state.finish_send(outcome, value, wakes);
+        let (sent, awaited) = self.locked_then_wake(|state, woken| {
+            let sent = state.finish_send(outcome, value, woken);
             (sent, std::mem::take(&mut state.is_awaited))
         });
         self.announce_arrival(awaited);
@@ -330,8 +336,8 @@ impl<T> Channel<T> {
 
     /// Gives a right back.
     pub(super) fn abandon(&self, outcome: Outcome) {
-        let awaited = self.locked_then_wake(|state, wakes| {
-            state.abandon(outcome, wakes);
+        let awaited = self.locked_then_wake(|state, woken| {
+            state.abandon(outcome, woken);
             std::mem::take(&mut state.is_awaited)
         });
         self.announce_arrival(awaited);
@@ -344,7 +350,7 @@ impl<T> Channel<T> {
         }
     }
 
-    /// Lets a selection wait for a value. Whether there is one already.
+    /// Lets a selection wait for a value, unless there is one already: `false`.
     ///
     /// # Safety
     ///
@@ -355,16 +361,19 @@ impl<T> Channel<T> {
         selection: *const Selection,
     ) -> bool {
         self.locked(|state| {
-            // SAFETY: as the caller says.
-            unsafe { state.receivers.push(node) };
-            if !state.has_buffer() {
-                State::<T>::tell_observers(&mut state.senders, selection);
+            let waits = !state.may_recv(selection) || active(Mutant::SelectJoinsBlindly);
+            if waits {
+                // SAFETY: as the caller says.
+                unsafe { state.receivers.push(node) };
+                if !state.has_buffer() {
+                    State::<T>::tell_observers(&mut state.senders, selection);
+                }
             }
-            state.may_recv(selection)
+            waits
         })
     }
 
-    /// Lets a selection wait for room. Whether there is some already.
+    /// Lets a selection wait for room, unless there is some already: `false`.
     ///
     /// # Safety
     ///
@@ -375,12 +384,15 @@ impl<T> Channel<T> {
         selection: *const Selection,
     ) -> bool {
         self.locked(|state| {
-            // SAFETY: as the caller says.
-            unsafe { state.senders.push(node) };
-            if !state.has_buffer() {
-                State::<T>::tell_observers(&mut state.receivers, selection);
+            let waits = !state.may_send(selection) || active(Mutant::SelectJoinsBlindly);
+            if waits {
+                // SAFETY: as the caller says.
+                unsafe { state.senders.push(node) };
+                if !state.has_buffer() {
+                    State::<T>::tell_observers(&mut state.receivers, selection);
+                }
             }
-            state.may_send(selection)
+            waits
         })
     }
 }

@@ -66,6 +66,7 @@ mod stream;
 mod waiter;
 mod weak;
 mod wish;
+mod woken;
 
 pub use error::{
     RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError,

@@ -15,10 +15,12 @@
 //!
 //! # No wake-up is lost
 //!
-//! A case is linked and looked at under one hold of its channel's lock. What
-//! becomes possible later finds the node there. What was possible already makes the
-//! thread give up waiting, by a compare-and-swap on the word, and try again; if that
-//! fails, somebody has claimed it in between, and it has its case.
+//! A case is looked at and linked under one hold of its channel's lock. What becomes
+//! possible later finds the node there. If something is possible already, the node is
+//! not linked: nobody may wait for what is there, or the end of the channel would
+//! overtake it. The thread gives up waiting then, by a compare-and-swap on the word,
+//! and tries again; if that fails, somebody has claimed it in between, and it has its
+//! case.
 //!
 //! Two selections that meet in a channel without a buffer: the second to link its
 //! node sees the first one's, gives up waiting, and claims it when it tries again.
@@ -58,7 +60,7 @@ trait End {
     fn choose(&self) -> Option<Outcome>;
     /// Whether it is possible now.
     fn is_ready(&self) -> bool;
-    /// Links a node; whether the operation is possible already.
+    /// Links a node, unless the operation is possible already: `false`.
     ///
     /// # Safety
     ///
@@ -75,7 +77,7 @@ trait End {
 impl<T> End for Receiver<T> {
     fn choose(&self) -> Option<Outcome> {
         self.channel
-            .locked_then_wake(|state, wakes| state.select_recv(wakes))
+            .locked_then_wake(|state, woken| state.select_recv(woken))
     }
 
     fn is_ready(&self) -> bool {
@@ -104,7 +106,7 @@ impl<T> End for Receiver<T> {
 impl<T> End for Sender<T> {
     fn choose(&self) -> Option<Outcome> {
         self.channel
-            .locked_then_wake(|state, wakes| state.select_send(wakes))
+            .locked_then_wake(|state, woken| state.select_send(woken))
     }
 
     fn is_ready(&self) -> bool {
@@ -180,6 +182,17 @@ struct Case<'a> {
 unsafe impl Send for Select<'_> {}
 // SAFETY: as above; everything but cloning takes an exclusive borrow.
 unsafe impl Sync for Select<'_> {}
+
+/// How a wait ended.
+#[derive(PartialEq, Eq)]
+enum Waited {
+    /// Somebody has decided on a case.
+    Decided(usize, Outcome),
+    /// Something is possible: it is worth trying again.
+    Possible,
+    /// The time is up.
+    TimedOut,
+}
 
 /// How long to wait.
 #[derive(Clone, Copy)]
@@ -405,17 +418,21 @@ impl<'a> Select<'a> {
             return None;
         }
         let start = self.start();
+        let mut is_over = patience.is_over();
         loop {
-            let is_over = patience.is_over();
             if let Some(operation) = self.choose(start) {
                 return Some(operation);
             }
             if is_over {
                 return None;
             }
-            if let Some((case, outcome)) = self.wait(start, Role::Case, patience.deadline()) {
-                let Case { end, index } = self.cases[case];
-                return Some(SelectedOperation::new(end, index, outcome));
+            match self.wait(start, Role::Case, patience.deadline()) {
+                Waited::Decided(case, outcome) => {
+                    let Case { end, index } = self.cases[case];
+                    return Some(SelectedOperation::new(end, index, outcome));
+                }
+                Waited::Possible => {}
+                Waited::TimedOut => is_over = true,
             }
         }
     }
@@ -434,8 +451,8 @@ impl<'a> Select<'a> {
             return None;
         }
         let start = self.start();
+        let mut is_over = patience.is_over();
         loop {
-            let is_over = patience.is_over();
             let mut cases = self.from(start);
             if let Some((_, case)) = cases.find(|(_, case)| case.end.is_ready()) {
                 return Some(case.index);
@@ -444,18 +461,13 @@ impl<'a> Select<'a> {
                 return None;
             }
             drop(cases);
-            self.wait(start, Role::Observer, patience.deadline());
+            let waited = self.wait(start, Role::Observer, patience.deadline());
+            is_over = waited == Waited::TimedOut;
         }
     }
 
-    /// Waits in all lists until one case is decided, the time is up, or it is worth
-    /// trying again.
-    fn wait(
-        &mut self,
-        start: usize,
-        role: Role,
-        deadline: Option<Instant>,
-    ) -> Option<(usize, Outcome)> {
+    /// Waits in all lists.
+    fn wait(&mut self, start: usize, role: Role, deadline: Option<Instant>) -> Waited {
         let selection = Selection::new();
         let mut nodes = std::mem::take(&mut self.nodes);
         nodes.extend(self.from(start).map(|(position, _)| {
@@ -466,8 +478,7 @@ impl<'a> Select<'a> {
         for ((_, case), node) in self.from(start).zip(&nodes) {
             // SAFETY: the nodes are not moved until they have left, below; nothing
             // in between panics.
-            is_possible = unsafe { case.end.join(node, &selection) };
-            is_possible &= !active(Mutant::SelectJoinsBlindly);
+            is_possible = !unsafe { case.end.join(node, &selection) };
             joined += 1;
             if is_possible || !selection.is_open() {
                 break;
@@ -483,7 +494,11 @@ impl<'a> Select<'a> {
         }
         nodes.clear();
         self.nodes = nodes;
-        decided
+        match decided {
+            Some((case, outcome)) => Waited::Decided(case, outcome),
+            None if in_time => Waited::Possible,
+            None => Waited::TimedOut,
+        }
     }
 
     /// The cases with their positions, from that one on, around.

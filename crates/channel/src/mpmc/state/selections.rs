@@ -1,13 +1,14 @@
 //! The steps of selections: to be given a right, and to use it or give it back.
 
-use blitz_sync::internals::{List, Node, Wake, Wakes};
+use blitz_sync::internals::{List, Node, Wake};
 
 use super::super::wish::{Outcome, Role, Selection, Wish, selection_of};
+use super::super::woken::Woken;
 use super::{Recipient, State, Supplier, first_of};
 
 impl<T> State<T> {
     /// Chooses to receive, if that is possible now.
-    pub(in crate::mpmc) fn select_recv(&mut self, wakes: &mut Wakes) -> Option<Outcome> {
+    pub(in crate::mpmc) fn select_recv(&mut self, woken: &mut Woken) -> Option<Outcome> {
         if self.is_available() {
             self.reserved += 1;
             return Some(Outcome::Reserved);
@@ -25,7 +26,7 @@ impl<T> State<T> {
             };
             if let Some(wake) = wake {
                 self.reserved += 1;
-                wake.into_iter().for_each(|wake| wakes.push(wake));
+                woken.add(wake);
                 return Some(Outcome::Reserved);
             }
         }
@@ -33,7 +34,7 @@ impl<T> State<T> {
     }
 
     /// Chooses to send, if that is possible now.
-    pub(in crate::mpmc) fn select_send(&mut self, wakes: &mut Wakes) -> Option<Outcome> {
+    pub(in crate::mpmc) fn select_send(&mut self, woken: &mut Woken) -> Option<Outcome> {
         if self.is_closed() {
             return Some(Outcome::Closed);
         }
@@ -45,7 +46,7 @@ impl<T> State<T> {
                 }
                 Recipient::Case(wake) => {
                     self.reserved += 1;
-                    wake.into_iter().for_each(|wake| wakes.push(wake));
+                    woken.add(wake);
                     Some(Outcome::Paired)
                 }
             };
@@ -57,7 +58,7 @@ impl<T> State<T> {
     }
 
     /// Uses the right to receive. `None` if the value is not there yet.
-    pub(in crate::mpmc) fn finish_recv(&mut self, wakes: &mut Wakes) -> Option<Option<T>> {
+    pub(in crate::mpmc) fn finish_recv(&mut self, woken: &mut Woken) -> Option<Option<T>> {
         let value = match self.take() {
             Some(value) => Some(value),
             None if self.broken > 0 => {
@@ -70,7 +71,7 @@ impl<T> State<T> {
             }
         };
         self.reserved -= 1;
-        self.settle(wakes);
+        self.settle(woken);
         Some(value)
     }
 
@@ -80,7 +81,7 @@ impl<T> State<T> {
         &mut self,
         outcome: Outcome,
         value: T,
-        wakes: &mut Wakes,
+        woken: &mut Woken,
     ) -> Result<(), T> {
         if outcome == Outcome::Paired {
             self.buffer.push_back(value);
@@ -90,23 +91,23 @@ impl<T> State<T> {
                 return Err(value);
             }
             match self.deliver(value) {
-                Ok(wake) => wake.into_iter().for_each(|wake| wakes.push(wake)),
+                Ok(wake) => woken.add(wake),
                 Err(value) => self.buffer.push_back(value),
             }
         }
-        self.settle(wakes);
+        self.settle(woken);
         Ok(())
     }
 
     /// Gives a right back that was not used.
-    pub(in crate::mpmc) fn abandon(&mut self, outcome: Outcome, wakes: &mut Wakes) {
+    pub(in crate::mpmc) fn abandon(&mut self, outcome: Outcome, woken: &mut Woken) {
         match outcome {
             Outcome::Slot => self.promised -= 1,
             Outcome::Paired => self.broken += 1,
             Outcome::Reserved => self.reserved -= 1,
             Outcome::Closed | Outcome::Ready => return,
         }
-        self.settle(wakes);
+        self.settle(woken);
     }
 
     /// Whether one more could receive. Cases of `but` do not count as senders.
@@ -156,12 +157,14 @@ impl<T> State<T> {
     }
 
     /// Restores what holds between two steps, after one with more than one effect.
-    fn settle(&mut self, wakes: &mut Wakes) {
+    /// To be called again if it has chosen enough for one time. Even then, no
+    /// receiver is left waiting for a value that is there.
+    pub(in crate::mpmc) fn settle(&mut self, woken: &mut Woken) {
         let mut wake = None;
-        while !wakes.is_full()
-            && (self.feed(&mut wake) || self.admit(&mut wake) || self.pair(&mut wake))
+        while self.feed(&mut wake)
+            || !woken.is_enough() && (self.admit(&mut wake) || self.pair(&mut wake))
         {
-            wake.take().into_iter().for_each(|wake| wakes.push(wake));
+            woken.add(wake.take());
         }
     }
 

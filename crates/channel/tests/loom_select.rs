@@ -1,0 +1,242 @@
+//! Models of selections: a thread that waits in several channels.
+#![cfg(loom)]
+
+#[path = "../../sync/tests/model/mod.rs"]
+mod model;
+
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+
+use blitz_channel::mpmc::mutant::{self, Mutant};
+use blitz_channel::mpmc::{self, Select};
+use loom::thread;
+use model::{model_in_order as model, soon};
+
+/// An end that is not dropped when a model has failed: that would be a step in a
+/// run that is over.
+struct End<T>(ManuallyDrop<T>);
+
+impl<T: Clone> Clone for End<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T> Drop for End<T> {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: this is the only place, and the last.
+            unsafe { ManuallyDrop::drop(&mut self.0) };
+        }
+    }
+}
+
+impl<T> Deref for End<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+type Sender = End<mpmc::Sender<u32>>;
+type Receiver = End<mpmc::Receiver<u32>>;
+
+fn channel(capacity: usize) -> (Sender, Receiver) {
+    let (sender, receiver) = mpmc::bounded(capacity);
+    let end = ManuallyDrop::new;
+    (End(end(sender)), End(ManuallyDrop::new(receiver)))
+}
+
+/// Receives from the first of these that has something.
+fn receive(receivers: [&Receiver; 2]) -> u32 {
+    let mut select = Select::new();
+    for receiver in receivers {
+        select.recv(receiver);
+    }
+    let operation = select.select();
+    let receiver = receivers[operation.index()];
+    operation.recv(receiver).unwrap()
+}
+
+/// Two channels get a value each, both at the same time.
+fn both_become_ready(capacity: usize) {
+    model(1 + capacity, move || {
+        let (one, first) = channel(capacity);
+        let (two, second) = channel(capacity);
+        let senders = [(one.clone(), 1), (two.clone(), 2)]
+            .map(|(sender, n)| thread::spawn(move || sender.send_blocking(n).unwrap()));
+        let sum = receive([&first, &second]) + receive([&first, &second]);
+        assert_eq!(sum, 3);
+        assert!(first.is_empty() && second.is_empty());
+        for sender in senders {
+            sender.join().unwrap();
+        }
+        drop((one, two));
+    });
+}
+
+/// One waits in two channels, another in one of them. Each gets one value.
+fn beside_another(capacity: usize) {
+    model(2, move || {
+        let (one, first) = channel(capacity);
+        let (_two, second) = channel(capacity);
+        let other = thread::spawn({
+            let first = first.clone();
+            move || first.recv_blocking().unwrap()
+        });
+        let sender = thread::spawn(move || {
+            one.send_blocking(1).unwrap();
+            one.send_blocking(2).unwrap();
+        });
+        assert_eq!(receive([&first, &second]) + other.join().unwrap(), 3);
+        sender.join().unwrap();
+    });
+}
+
+/// Both sides of a channel without a buffer are selections.
+fn selections_meet() {
+    model(2, || {
+        let (one, first) = channel(0);
+        let (_two, second) = channel(0);
+        let sender = thread::spawn(move || {
+            let mut select = Select::new();
+            select.send(&one);
+            select.select().send(&one, 7).unwrap();
+        });
+        assert_eq!(receive([&first, &second]), 7);
+        sender.join().unwrap();
+    });
+}
+
+/// A thread that just receives, from a selection that has yet to say what it sends.
+fn a_receiver_meets_a_selection() {
+    model(2, || {
+        let (one, first) = channel(0);
+        let receiver = thread::spawn(move || first.recv_blocking().unwrap());
+        let (two, _second) = channel(0);
+        let mut select = Select::new();
+        let sends = select.send(&one);
+        select.send(&two);
+        let operation = select.select();
+        assert_eq!(operation.index(), sends);
+        operation.send(&one, 7).unwrap();
+        assert_eq!(receiver.join().unwrap(), 7);
+    });
+}
+
+/// Its time is up while it may be given a value. Nothing is lost.
+fn a_selection_times_out() {
+    model(2, || {
+        let (sender, receiver) = channel(1);
+        let thread = thread::spawn({
+            let receiver = receiver.clone();
+            move || {
+                let mut select = Select::new();
+                select.recv(&receiver);
+                match select.select_deadline(soon()) {
+                    Ok(operation) => operation.recv(&receiver).unwrap(),
+                    Err(_) => 0,
+                }
+            }
+        });
+        blitz_futex::model::expire();
+        sender.send_blocking(7).unwrap();
+        let got = thread.join().unwrap();
+        assert_eq!(got + receiver.try_recv().unwrap_or(0), 7);
+    });
+}
+
+/// The end of a channel is an event like any other.
+fn a_channel_is_closed() {
+    model(2, || {
+        let (one, first) = channel(1);
+        let (_two, second) = channel(1);
+        let closer = thread::spawn(move || drop(one));
+        let mut select = Select::new();
+        let ends = select.recv(&first);
+        select.recv(&second);
+        let operation = select.select();
+        assert_eq!(operation.index(), ends);
+        assert!(operation.recv(&first).is_err());
+        closer.join().unwrap();
+    });
+}
+
+/// One who only wants to know.
+fn readiness(capacity: usize) {
+    model(2, move || {
+        let (one, first) = channel(capacity);
+        let (_two, second) = channel(capacity);
+        let sender = thread::spawn(move || one.send_blocking(7).unwrap());
+        let mut select = Select::new();
+        let has = select.recv(&first);
+        select.recv(&second);
+        assert_eq!(select.ready(), has);
+        assert_eq!(first.try_recv(), Ok(7));
+        sender.join().unwrap();
+    });
+}
+
+#[test]
+fn one_of_two_that_become_ready() {
+    both_become_ready(0);
+    both_become_ready(1);
+}
+
+#[test]
+fn a_selection_beside_a_receiver() {
+    beside_another(1);
+}
+
+#[test]
+fn two_selections_meet() {
+    selections_meet();
+}
+
+#[test]
+fn a_receiver_waits_for_a_selection() {
+    a_receiver_meets_a_selection();
+}
+
+#[test]
+fn a_time_out_loses_nothing() {
+    a_selection_times_out();
+}
+
+#[test]
+fn the_end_is_an_event() {
+    a_channel_is_closed();
+}
+
+#[test]
+fn who_observes_is_told() {
+    readiness(0);
+    readiness(1);
+}
+
+// The checks are checked: each of these steps is needed.
+
+#[test]
+#[should_panic]
+fn a_selection_must_be_claimed_once() {
+    mutant::with(Mutant::SelectTakenTwice, || both_become_ready(1));
+}
+
+#[test]
+#[should_panic]
+fn what_is_reserved_must_be_left_alone() {
+    mutant::with(Mutant::SelectKeepsNothing, || beside_another(1));
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_selection_must_look_under_the_lock_that_it_joins_under() {
+    mutant::with(Mutant::SelectJoinsBlindly, || both_become_ready(1));
+}
+
+#[test]
+#[should_panic(expected = "left: 0")]
+fn a_time_out_must_ask_whether_a_channel_was_quicker() {
+    mutant::with(Mutant::SelectTimesOutBlindly, a_selection_times_out);
+}
