@@ -21,7 +21,7 @@ use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
-  blitz bench --quick                      a look, in about a minute
+  blitz bench --quick                      a look, in a minute and a half
   blitz bench --filter '^mutex_contended'  some scenarios
   blitz bench --tier 4 --peers std         one tier, against one peer
   blitz bench --json > before.json         keep a run …

@@ -72,6 +72,30 @@ fn json_is_the_schema_and_nothing_else() {
 }
 
 #[test]
+fn fast_paths_and_tasks_have_their_heap_bytes_summed_up() {
+    let rows = "^(mutex|channel_round_trip|oneshot|mutex_tasks)$";
+    let some = ["bench", "--quick", "--iterations=1", "--filter", rows];
+    let ran = expect(0, &some);
+    for word in ["Tier 1:", "Tier 2:", "Tier 3:", "Heap bytes per operation"] {
+        assert!(ran.out.contains(word), "{word} is missing in\n{}", ran.out);
+    }
+    let document = expect(0, &[some.as_slice(), &["--json"]].concat()).json();
+    let heap = &document["heap_bytes_per_op"];
+    assert_eq!(heap["rows"], 4);
+    // Tokio's oneshot channel is one allocation; the rest takes next to none.
+    assert!(heap["tokio"].as_f64().unwrap() > 5.0, "{heap}");
+    let ours = heap["blitz-io"].as_f64().unwrap();
+    assert_eq!(heap["ratio"].is_null(), ours == 0.0, "{heap}");
+    assert_eq!(document["benchmarks"]["mutex"]["ops_per_iter"], 250_000);
+    assert_eq!(document["benchmarks"]["mutex_tasks"]["threads"], 4);
+    let peer = &document["benchmarks"]["oneshot"]["peers"]["tokio"];
+    assert!(peer["allocs_per_op"].as_f64().unwrap() >= 1.0, "{peer}");
+
+    // Rows of threads have no part in it.
+    assert!(expect(0, &tiny(&["--json"])).json()["heap_bytes_per_op"].is_null());
+}
+
+#[test]
 fn the_page_is_written_and_needs_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("report.html");
@@ -163,6 +187,20 @@ fn the_list_follows_the_filters() {
     let all = expect(0, &["bench", "--list"]).out;
     let some = expect(0, &["bench", "--list", "--filter", "^mutex_contended_2"]).out;
     assert!(all.contains("mutex_uncontended"));
+    let tiers: Vec<_> = all
+        .lines()
+        .filter(|line| line.starts_with("Tier"))
+        .collect();
+    assert_eq!(
+        tiers,
+        [
+            "Tier 1: Single-thread fast paths",
+            "Tier 2: Channel fast paths",
+            "Tier 3: Async contention",
+            "Tier 4: Threads",
+        ]
+    );
+    assert!(all.contains("(ours: mpsc)") && all.contains("(ours: mpmc)"));
     assert!(some.contains("mutex_contended_2_short"));
     assert!(!some.contains("mutex_uncontended"));
 
