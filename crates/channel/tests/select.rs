@@ -1,0 +1,403 @@
+//! `Select`: a thread that waits in several channels.
+#![cfg(not(loom))]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use blitz_channel::mpmc::{
+    ReadyTimeoutError, RecvError, Select, SelectTimeoutError, SendError, TryReadyError,
+    TryRecvError, TrySelectError, TrySendError, bounded, unbounded,
+};
+use blitz_testing::{Drops, ms};
+
+const LONG: Duration = Duration::from_secs(30);
+
+#[test]
+fn what_is_possible_is_chosen() {
+    let (one, first) = unbounded();
+    let (two, second) = bounded(1);
+    let mut select = Select::new();
+    let (from_first, from_second) = (select.recv(&first), select.recv(&second));
+    assert_eq!(select.try_select().unwrap_err(), TrySelectError);
+    assert_eq!(select.try_ready(), Err(TryReadyError));
+
+    one.try_send(1).unwrap();
+    let operation = select.try_select().unwrap();
+    assert_eq!(operation.index(), from_first);
+    assert_eq!(operation.recv(&first), Ok(1));
+
+    two.try_send("two").unwrap();
+    assert_eq!(select.ready(), from_second);
+    let operation = select.select();
+    assert_eq!(operation.index(), from_second);
+    assert_eq!(operation.recv(&second), Ok("two"));
+    assert!(select.try_select().is_err());
+}
+
+#[test]
+fn sending_is_possible_while_there_is_room() {
+    let (sender, receiver) = bounded(1);
+    let mut select = Select::new();
+    select.send(&sender);
+    assert_eq!(select.try_ready(), Ok(0));
+    select.select().send(&sender, 1).unwrap();
+    assert!(select.try_select().is_err() && select.try_ready().is_err());
+    assert_eq!(receiver.try_recv(), Ok(1));
+    select.select().send(&sender, 2).unwrap();
+    assert_eq!(receiver.try_recv(), Ok(2));
+}
+
+#[test]
+fn a_closed_channel_is_an_event() {
+    let (sender, receiver) = bounded::<i32>(0);
+    let (_open, other) = bounded::<i32>(0);
+    let closer = thread::spawn(move || {
+        thread::sleep(ms(10));
+        drop(sender);
+    });
+    let mut select = Select::new();
+    select.recv(&other);
+    let ends = select.recv(&receiver);
+    let operation = select.select();
+    assert_eq!(operation.index(), ends);
+    assert_eq!(operation.recv(&receiver), Err(RecvError));
+    assert_eq!(select.ready(), ends);
+    closer.join().unwrap();
+
+    let (sender, receiver) = bounded(0);
+    drop(receiver);
+    let mut select = Select::new();
+    select.send(&sender);
+    assert_eq!(select.select().send(&sender, 1), Err(SendError(1)));
+}
+
+#[test]
+fn time_outs() {
+    let (sender, receiver) = bounded::<i32>(0);
+    let mut select = Select::new();
+    select.recv(&receiver);
+    select.send(&sender);
+    let began = Instant::now();
+    let past = began.checked_sub(ms(10)).unwrap_or(began);
+    assert_eq!(
+        select.select_deadline(past).unwrap_err(),
+        SelectTimeoutError
+    );
+    assert_eq!(select.ready_deadline(past), Err(ReadyTimeoutError));
+    assert!(began.elapsed() < ms(1000));
+    let began = Instant::now();
+    assert!(select.select_timeout(ms(10)).is_err());
+    assert!(began.elapsed() >= ms(10));
+    assert!(select.ready_timeout(ms(10)).is_err());
+    assert!(began.elapsed() >= ms(20));
+    assert!(Select::new().select_timeout(ms(5)).is_err());
+    // It left nothing behind.
+    assert_eq!(sender.try_send(1), Err(TrySendError::Full(1)));
+    assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
+}
+
+#[test]
+fn it_sleeps_until_something_is_possible() {
+    for capacity in [0, 1] {
+        let (sender, receiver) = bounded(capacity);
+        let (_other_sender, other) = bounded::<()>(capacity);
+        let thread = thread::spawn(move || {
+            thread::sleep(ms(20));
+            sender.send_timeout(7, LONG).unwrap();
+        });
+        let mut select = Select::new();
+        select.recv(&other);
+        let has = select.recv(&receiver);
+        let operation = select.select_timeout(LONG).unwrap();
+        assert_eq!(operation.index(), has);
+        assert_eq!(operation.recv(&receiver), Ok(7));
+        thread.join().unwrap();
+    }
+}
+
+#[test]
+fn readiness_wakes_a_sleeper() {
+    for capacity in [0, 1] {
+        let (sender, receiver) = bounded(capacity);
+        let thread = thread::spawn({
+            let receiver = receiver.clone();
+            move || {
+                thread::sleep(ms(10));
+                let got = receiver.recv_timeout(LONG);
+                (got, receiver.recv_timeout(LONG))
+            }
+        });
+        if capacity > 0 {
+            sender.try_send(1).unwrap();
+        }
+        let mut select = Select::new();
+        select.send(&sender);
+        for n in 0..(2 - capacity) {
+            assert_eq!(select.ready_timeout(LONG), Ok(0));
+            sender.send_timeout(n + 2, LONG).unwrap();
+        }
+        let values = thread.join().unwrap();
+        assert_eq!(
+            values,
+            if capacity > 0 {
+                (Ok(1), Ok(2))
+            } else {
+                (Ok(2), Ok(3))
+            }
+        );
+    }
+}
+
+#[test]
+fn selections_meet_in_a_channel_without_a_buffer() {
+    const EACH: usize = 500;
+    let (sender, receiver) = bounded(0);
+    let (_unused, never) = bounded::<()>(0);
+    let thread = thread::spawn(move || {
+        for n in 1..=EACH {
+            let mut select = Select::new();
+            select.send(&sender);
+            select
+                .select_timeout(LONG)
+                .unwrap()
+                .send(&sender, n)
+                .unwrap();
+        }
+    });
+    for n in 1..=EACH {
+        let mut select = Select::new();
+        select.recv(&never);
+        let has = select.recv(&receiver);
+        let operation = select.select_timeout(LONG).unwrap();
+        assert_eq!(operation.index(), has);
+        assert_eq!(operation.recv(&receiver), Ok(n));
+    }
+    thread.join().unwrap();
+}
+
+#[test]
+fn try_recv_meets_a_selection() {
+    let (sender, receiver) = bounded(0);
+    let thread = thread::spawn(move || {
+        let mut select = Select::new();
+        select.send(&sender);
+        select
+            .select_timeout(LONG)
+            .unwrap()
+            .send(&sender, 7)
+            .unwrap();
+    });
+    let end = Instant::now() + LONG;
+    let value = loop {
+        match receiver.try_recv() {
+            Ok(value) => break value,
+            Err(error) => assert!(error.is_empty() && Instant::now() < end),
+        }
+        thread::yield_now();
+    };
+    assert_eq!(value, 7);
+    thread.join().unwrap();
+}
+
+#[test]
+fn try_send_meets_a_selection() {
+    let (sender, receiver) = bounded(0);
+    let thread = thread::spawn(move || {
+        let mut select = Select::new();
+        select.recv(&receiver);
+        select.select_timeout(LONG).unwrap().recv(&receiver)
+    });
+    let end = Instant::now() + LONG;
+    while let Err(error) = sender.try_send(7) {
+        assert!(error.is_full() && Instant::now() < end);
+        thread::yield_now();
+    }
+    assert_eq!(thread.join().unwrap(), Ok(7));
+}
+
+/// Both ends of one channel in one selection: it does not meet itself.
+#[test]
+fn a_selection_does_not_meet_itself() {
+    let (sender, receiver) = bounded(0);
+    let mut select = Select::new();
+    let (sends, receives) = (select.send(&sender), select.recv(&receiver));
+    assert!(select.select_timeout(ms(10)).is_err());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut select = Select::new();
+            let (sends, _) = (select.send(&sender), select.recv(&receiver));
+            let operation = select.select_timeout(LONG).unwrap();
+            match operation.index() == sends {
+                true => operation.send(&sender, 1).unwrap(),
+                false => assert_eq!(operation.recv(&receiver), Ok(1)),
+            }
+        });
+        let operation = select.select_timeout(LONG).unwrap();
+        match operation.index() {
+            i if i == sends => operation.send(&sender, 1).unwrap(),
+            i if i == receives => assert_eq!(operation.recv(&receiver), Ok(1)),
+            _ => unreachable!(),
+        }
+    });
+    assert!(receiver.is_empty());
+}
+
+#[test]
+fn each_case_has_its_chance() {
+    const ROUNDS: usize = 2000;
+    let channels = [(); 4].map(|()| unbounded());
+    for (sender, _) in &channels {
+        (0..ROUNDS).for_each(|n| sender.try_send(n).unwrap());
+    }
+    let mut select = Select::new();
+    for (_, receiver) in &channels {
+        select.recv(receiver);
+    }
+    let mut hits = [0; 4];
+    for _ in 0..ROUNDS {
+        let operation = select.select();
+        let index = operation.index();
+        operation.recv(&channels[index].1).unwrap();
+        hits[index] += 1;
+    }
+    assert!(hits.iter().all(|&hits| hits > ROUNDS / 8), "{hits:?}");
+    let mut select = Select::new_biased();
+    for (_, receiver) in &channels {
+        select.recv(receiver);
+    }
+    for _ in 0..10 {
+        let operation = select.select();
+        assert_eq!(operation.index(), 0);
+        operation.recv(&channels[0].1).unwrap();
+    }
+}
+
+#[test]
+fn indices_stay() {
+    let (one, first) = unbounded();
+    let (two, second) = unbounded();
+    let mut select = Select::new();
+    let (a, b) = (select.recv(&first), select.recv(&second));
+    one.try_send(1).unwrap();
+    two.try_send(2).unwrap();
+    select.remove(a);
+    let mut copy = select.clone();
+    let operation = copy.select();
+    assert_eq!(operation.index(), b);
+    operation.recv(&second).unwrap();
+    assert!(select.try_select().is_err());
+    let again = select.recv(&first);
+    assert!(again != a && again != b);
+    assert_eq!(select.ready(), again);
+}
+
+#[test]
+#[should_panic(expected = "no operation with this index")]
+fn removing_what_is_not_there_panics() {
+    Select::new().remove(0);
+}
+
+#[test]
+#[should_panic(expected = "no operations have been added")]
+fn selecting_among_nothing_panics() {
+    let _ = Select::new().select();
+}
+
+#[test]
+#[should_panic(expected = "wasn't selected")]
+fn completing_with_another_end_panics() {
+    let (sender, receiver) = unbounded();
+    let other = receiver.clone();
+    sender.try_send(1).unwrap();
+    let mut select = Select::new();
+    select.recv(&receiver);
+    let _ = select.select().recv(&other);
+}
+
+/// The right goes back to the channel: nothing is lost and nobody hangs.
+#[test]
+fn a_selection_that_is_not_completed_panics_and_loses_nothing() {
+    fn abandon(select: &mut Select<'_>) {
+        let operation = select.select_timeout(LONG).unwrap();
+        let panics = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(operation)));
+        let text = *panics.unwrap_err().downcast::<&str>().unwrap();
+        assert!(text.contains("without completing"));
+    }
+    let (sender, receiver) = bounded(1);
+    let mut select = Select::new();
+    select.send(&sender);
+    abandon(&mut select);
+    sender.try_send(1).unwrap();
+    let mut select = Select::new();
+    select.recv(&receiver);
+    abandon(&mut select);
+    assert_eq!(receiver.try_recv(), Ok(1));
+
+    // A receiver that was promised a value by one that gave up gets another one.
+    let (sender, receiver) = bounded(0);
+    let thread = thread::spawn(move || receiver.recv_timeout(LONG));
+    let mut select = Select::new();
+    select.send(&sender);
+    abandon(&mut select);
+    sender.send_timeout(2, LONG).unwrap();
+    assert_eq!(thread.join().unwrap(), Ok(2));
+}
+
+#[test]
+fn many_selections_lose_nothing() {
+    const EACH: usize = 2000;
+    for capacity in [0, 1, 3] {
+        let channels = [(); 3].map(|()| bounded(capacity));
+        let drops = Drops::new();
+        let total = AtomicUsize::new(0);
+        let count = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for id in 0..3 {
+                let (channels, drops) = (&channels, &drops);
+                scope.spawn(move || {
+                    for n in 1..=EACH {
+                        if n % 2 == 0 {
+                            let value = drops.counted(n);
+                            channels[(id + n) % 3].0.send_timeout(value, LONG).unwrap();
+                            continue;
+                        }
+                        let mut select = Select::new();
+                        for (sender, _) in channels {
+                            select.send(sender);
+                        }
+                        let operation = select.select_timeout(LONG).unwrap();
+                        let sender = &channels[operation.index()].0;
+                        operation.send(sender, drops.counted(n)).unwrap();
+                    }
+                });
+            }
+            for id in 0..3 {
+                let (channels, total, count) = (&channels, &total, &count);
+                scope.spawn(move || {
+                    let mut select = Select::new();
+                    for (_, receiver) in channels {
+                        select.recv(receiver);
+                    }
+                    while count.load(Ordering::SeqCst) < 3 * EACH {
+                        let value = if id == 0 {
+                            channels[0].1.recv_timeout(ms(1)).ok()
+                        } else {
+                            select.select_timeout(ms(1)).ok().map(|operation| {
+                                let receiver = &channels[operation.index()].1;
+                                operation.recv(receiver).unwrap()
+                            })
+                        };
+                        if let Some(value) = value {
+                            total.fetch_add(value.value, Ordering::SeqCst);
+                            count.fetch_add(1, Ordering::SeqCst);
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(total.into_inner(), 3 * EACH * (EACH + 1) / 2);
+        assert!(channels.iter().all(|(sender, _)| sender.is_empty()));
+        assert_eq!(drops.count(), 3 * EACH);
+    }
+}
