@@ -85,7 +85,7 @@ pub struct Chan<T> {
     pub senders: AtomicUsize,
     pub weak_senders: AtomicUsize,
     pub seat: Apart<Seat>,
-    pub waiters: WaitQueue<Wish>,
+    pub waiters: WaitQueue<Wish<T>>,
     /// Those who wait for the end of the channel.
     pub watchers: WaitQueue,
     pub spares: Spares<T>,

@@ -119,13 +119,10 @@ impl<T> Sender<T> {
             Err((Refusal::Closed, value)) => return Err(SendError(value)),
             Err((Refusal::Full, value)) => value,
         };
-        match self.tx.chan().reserve_blocking(1, None) {
-            Ok(()) => {
-                self.tx.chan().send_permitted(value);
-                Ok(())
-            }
-            Err(_) => Err(SendError(value)),
-        }
+        self.tx
+            .chan()
+            .send_blocking(value, None)
+            .map_err(|(_, value)| SendError(value))
     }
 
     /// Sends a value, and blocks this thread until there is room, but not for
@@ -159,13 +156,10 @@ impl<T> Sender<T> {
             Err((Refusal::Full, value)) => value,
         };
         let deadline = deadline::after(timeout);
-        match self.tx.chan().reserve_blocking(1, deadline) {
-            Ok(()) => {
-                self.tx.chan().send_permitted(value);
-                Ok(())
-            }
-            Err(Denial::Timeout) => Err(SendTimeoutError::Timeout(value)),
-            Err(Denial::Closed) => Err(SendTimeoutError::Closed(value)),
+        match self.tx.chan().send_blocking(value, deadline) {
+            Ok(()) => Ok(()),
+            Err((Denial::Timeout, value)) => Err(SendTimeoutError::Timeout(value)),
+            Err((Denial::Closed, value)) => Err(SendTimeoutError::Closed(value)),
         }
     }
 

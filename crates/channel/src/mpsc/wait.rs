@@ -43,10 +43,16 @@
 //! wait: so many cannot be starved by few. Who is chosen and gives up hands its
 //! permits on; who gives up before that serves the queue, because the one behind
 //! it may want less.
+//!
+//! A thread that waits to send gives its value along. Who serves sends it, by the
+//! permit that it took, before the thread is woken: the receiver has the next
+//! message at once, and not only when the thread runs again.
 
 use std::cell::Cell;
 use std::future::Future;
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
+use std::ptr::NonNull;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
@@ -63,10 +69,16 @@ pub const CALM: u8 = 0;
 pub const WAITING: u8 = 1;
 
 /// What a node in the queue wants, and gets.
-pub struct Wish {
+pub struct Wish<T> {
     permits: u32,
     outcome: Cell<Outcome>,
+    /// The value of a thread that wants to send it. Taken by the one who grants.
+    value: Option<NonNull<T>>,
 }
+
+// SAFETY: the value is the waiting thread's, who does not touch it while its node
+// is linked; it is taken under the queue's lock by another thread.
+unsafe impl<T: Send> Send for Wish<T> {}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Outcome {
@@ -90,11 +102,12 @@ pub enum Denial {
     Timeout,
 }
 
-impl Wish {
+impl<T> Wish<T> {
     fn new(permits: u32) -> Self {
         Self {
             permits,
             outcome: Cell::new(Outcome::TurnedAway),
+            value: None,
         }
     }
 }
@@ -105,7 +118,7 @@ impl<T> Chan<T> {
     /// # Safety
     ///
     /// The node is not linked, and stays where it is while it is.
-    unsafe fn queue_up(&self, node: &Node<Wish>) -> Queued {
+    unsafe fn queue_up(&self, node: &Node<Wish<T>>) -> Queued {
         self.waiters.locked(|list| {
             self.tail.0.word.fetch_or(TX_WAITS, Ordering::SeqCst);
             // Nobody is granted a block from now on.
@@ -155,7 +168,7 @@ impl<T> Chan<T> {
         self.tail.0.word.fetch_add(permits, Ordering::AcqRel);
     }
 
-    fn stop_waiting(&self, list: &List<Wish>) {
+    fn stop_waiting(&self, list: &List<Wish<T>>) {
         if list.is_empty() {
             self.tail.0.word.fetch_and(!TX_WAITS, Ordering::AcqRel);
         }
@@ -165,27 +178,44 @@ impl<T> Chan<T> {
     #[cold]
     pub fn serve(&self) {
         loop {
+            // Also woken if somebody else's waker panics.
             let mut wakes = Wakes::new();
-            self.waiters.locked(|list| {
-                while let Some(first) = list.first().filter(|_| !wakes.is_full()) {
-                    let n = first.wish.permits;
-                    if !self.fits(self.tail.0.word.load(Ordering::SeqCst), n) {
-                        return;
-                    }
-                    self.take_permits(n);
-                    first.wish.outcome.set(Outcome::Granted);
-                    list.choose_first()
-                        .into_iter()
-                        .for_each(|wake| wakes.push(wake));
-                }
-                self.stop_waiting(list);
-            });
-            let all = !wakes.is_full();
+            let value = self.waiters.locked(|list| self.choose(list, &mut wakes));
+            let all = value.is_none() && !wakes.is_full();
+            if let Some(value) = value {
+                self.send_permitted(value);
+            }
             wakes.wake();
             if all {
                 return;
             }
         }
+    }
+
+    /// Gives permits to the first in the queue as long as there is room. Stops at
+    /// one that has given its value along, which is returned: it is to be sent
+    /// before its owner is woken.
+    fn choose(&self, list: &mut List<Wish<T>>, wakes: &mut Wakes) -> Option<T> {
+        while let Some(first) = list.first().filter(|_| !wakes.is_full()) {
+            let wish = &first.wish;
+            if !self.fits(self.tail.0.word.load(Ordering::SeqCst), wish.permits) {
+                return None;
+            }
+            self.take_permits(wish.permits);
+            wish.outcome.set(Outcome::Granted);
+            // SAFETY: the value is there as long as the node is linked; its owner
+            // takes it for sent when it is granted.
+            let value = wish.value.map(|value| unsafe { value.read() });
+            list.choose_first()
+                .into_iter()
+                .for_each(|wake| wakes.push(wake));
+            if value.is_some() {
+                self.stop_waiting(list);
+                return value;
+            }
+        }
+        self.stop_waiting(list);
+        None
     }
 
     /// Tells all who wait that the channel is closed. Nobody can join them.
@@ -204,7 +234,7 @@ impl<T> Chan<T> {
 
     /// What a chosen node got. As in Tokio, a closed channel counts more than a
     /// permit that was granted before.
-    fn outcome(&self, wish: &Wish) -> Result<(), Denial> {
+    fn outcome(&self, wish: &Wish<T>) -> Result<(), Denial> {
         match wish.outcome.get() {
             Outcome::Granted if self.is_closed() => {
                 self.give_back(wish.permits);
@@ -215,32 +245,63 @@ impl<T> Chan<T> {
         }
     }
 
-    /// Waits for `n` permits as a thread.
+    /// Sends a value as a thread that waits for room.
     #[cold]
-    pub fn reserve_blocking(&self, n: u32, deadline: Option<Instant>) -> Result<(), Denial> {
+    pub fn send_blocking(&self, value: T, deadline: Option<Instant>) -> Result<(), (Denial, T)> {
+        let mut value = value;
         let mut spin = Spin::new();
         loop {
-            match self.try_reserve(n) {
+            value = match self.try_send(value) {
                 Ok(()) => return Ok(()),
-                Err(Refusal::Closed) => return Err(Denial::Closed),
-                Err(Refusal::Full) if deadline::is_past(deadline) => return Err(Denial::Timeout),
-                Err(Refusal::Full) => {}
-            }
-            if !spin.turn() {
+                Err((Refusal::Closed, value)) => return Err((Denial::Closed, value)),
+                Err((Refusal::Full, value)) if deadline::is_past(deadline) => {
+                    return Err((Denial::Timeout, value));
+                }
+                Err((Refusal::Full, value)) => value,
+            };
+            // To try again is in vain where others queue.
+            if self.others_wait() || !spin.turn() {
                 break;
             }
         }
-        let node = Node::new(Wish::new(n));
+        // Whoever makes room sends the value for us, and wakes us afterwards. So
+        // the receiver need not wait until we run. A task's value is not sent in
+        // this way: its future may be dropped, and then nothing must be sent.
+        let mut value = ManuallyDrop::new(value);
+        let node = Node::new(Wish {
+            value: Some(NonNull::from(&mut *value)),
+            ..Wish::new(1)
+        });
         // SAFETY: the node stays where it is, and is not linked when this ends.
-        match unsafe { self.queue_up(&node) } {
-            Queued::Granted => Ok(()),
-            Queued::Closed => Err(Denial::Closed),
-            Queued::Waits if self.waiters.sleep(&node, deadline) => self.outcome(&node.wish),
-            Queued::Waits => {
-                self.left_queue();
-                Err(Denial::Timeout)
+        let denial = match unsafe { self.queue_up(&node) } {
+            Queued::Granted => {
+                // SAFETY: it was not linked, so the value is still ours.
+                self.send_permitted(unsafe { ManuallyDrop::take(&mut value) });
+                return Ok(());
             }
-        }
+            Queued::Closed => Denial::Closed,
+            Queued::Waits => match self.sleep(&node, deadline) {
+                true if node.wish.outcome.get() == Outcome::Granted => return Ok(()),
+                true => Denial::Closed,
+                false => {
+                    self.left_queue();
+                    Denial::Timeout
+                }
+            },
+        };
+        // SAFETY: it was not granted, so nobody has taken the value.
+        Err((denial, unsafe { ManuallyDrop::take(&mut value) }))
+    }
+
+    fn others_wait(&self) -> bool {
+        self.tail.0.word.load(Ordering::Relaxed) & TX_WAITS != 0
+    }
+
+    /// Waits in the queue: awake for a while, as it may be a short one.
+    fn sleep(&self, node: &Node<Wish<T>>, deadline: Option<Instant>) -> bool {
+        let mut spin = Spin::new();
+        while !node.is_signalled() && spin.turn() {}
+        self.waiters.sleep(node, deadline)
     }
 
     /// Waits for `n` permits as a task.
@@ -263,7 +324,7 @@ impl<T> Chan<T> {
 /// Waits for permits. Whoever it is ready for owns them.
 pub struct Reserve<'a, T> {
     chan: &'a Chan<T>,
-    node: Node<Wish>,
+    node: Node<Wish<T>>,
     state: State,
 }
 
