@@ -17,6 +17,10 @@
 //! when the version is another one. So a value is never missed, but when several
 //! are sent between two looks, only the last is seen.
 //!
+//! The version wraps around after a quarter of what a word can hold. Who has not
+//! looked for exactly as many changes would take the value for the old one; on 64-bit
+//! systems that takes longer than anybody waits.
+//!
 //! # Costs
 //!
 //! To send, when nobody waits, takes the lock's two steps, of which only one is a
