@@ -1,0 +1,96 @@
+//! A channel allocates when it is made and while it grows, and waiting allocates
+//! nothing. The allocations of the whole process are counted, so this file has one
+//! test.
+#![cfg(not(loom))]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Waker;
+use std::thread;
+use std::time::Duration;
+
+use blitz_channel::mpmc::{Receiver, Select, Sender, bounded, unbounded};
+use blitz_testing::poll_once;
+
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: it hands everything on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller promises what the system's allocator asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the memory comes from the system's allocator.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The fewest allocations of some runs: the test harness may allocate beside us.
+fn allocations(mut run: impl FnMut()) -> usize {
+    run();
+    let mut count = || {
+        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        run();
+        ALLOCATIONS.load(Ordering::Relaxed) - before
+    };
+    (0..10).map(|_| count()).min().unwrap()
+}
+
+fn waiting_tasks(sender: &Sender<u64>, receiver: &Receiver<u64>) {
+    let mut receive = pin!(receiver.recv());
+    assert!(poll_once(receive.as_mut(), Waker::noop()).is_pending());
+    sender.try_send(1).unwrap();
+    assert!(poll_once(receive, Waker::noop()).is_ready());
+    if sender.capacity() == Some(0) {
+        let mut send = pin!(sender.send(1));
+        assert!(poll_once(send.as_mut(), Waker::noop()).is_pending());
+        assert_eq!(receiver.try_recv(), Ok(1));
+        assert!(poll_once(send, Waker::noop()).is_ready());
+    }
+}
+
+#[test]
+fn waiting_allocates_nothing() {
+    for (sender, receiver) in [bounded(0), bounded(1), bounded(1000), unbounded()] {
+        let count = allocations(|| {
+            waiting_tasks(&sender, &receiver);
+            let _ = receiver.recv_timeout(Duration::from_micros(300));
+            if sender.capacity() == Some(0) {
+                let _ = sender.send_timeout(1, Duration::from_micros(300));
+            }
+            for n in 0..20 {
+                let _ = sender.try_send(n);
+            }
+            while receiver.try_recv().is_ok() {}
+        });
+        assert_eq!(count, 0, "capacity {:?}", sender.capacity());
+    }
+
+    let (one, first) = bounded::<u64>(1);
+    let (_two, second) = bounded::<u64>(0);
+    let mut select = Select::new();
+    select.recv(&first);
+    select.recv(&second);
+    let count = allocations(|| {
+        assert!(select.select_timeout(Duration::from_micros(300)).is_err());
+        one.try_send(1).unwrap();
+        assert_eq!(select.select().recv(&first), Ok(1));
+    });
+    assert_eq!(count, 0, "select");
+
+    let (sender, receiver) = bounded(0);
+    let echo = thread::spawn(move || receiver.iter().sum::<u64>());
+    let count = allocations(|| (0..50).for_each(|n| sender.send_blocking(n).unwrap()));
+    assert_eq!(count, 0, "rendezvous of threads");
+    drop(sender);
+    assert!(echo.join().unwrap() > 0);
+}

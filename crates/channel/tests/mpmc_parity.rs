@@ -1,0 +1,12 @@
+//! The same scenarios with async-channel and with ours.
+#![cfg(not(loom))]
+
+mod theirs {
+    use async_channel as channel;
+    include!("parity/mpmc.rs");
+}
+
+mod ours {
+    use blitz_channel::mpmc as channel;
+    include!("parity/mpmc.rs");
+}
