@@ -231,7 +231,7 @@ mod tests {
         fn try_write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> Option<R> {
             let mut inside = self.0.lock().unwrap();
             inside.1 += 1;
-            if inside.1 % 100 == 0 {
+            if inside.1.is_multiple_of(100) {
                 return Some(section(&mut Twins::default()));
             }
             Some(section(&mut inside.0))
