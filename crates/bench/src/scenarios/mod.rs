@@ -24,12 +24,12 @@ use crate::scenario::Scenario;
 pub fn registry() -> Vec<Scenario> {
     let mut scenarios = Vec::new();
     scenarios.extend(task::scenarios());
-    scenarios.extend(channel::scenarios());
     scenarios.extend(mutex::scenarios());
     scenarios.extend(rwlock::scenarios());
     scenarios.extend(semaphore::scenarios());
     scenarios.extend(barrier::scenarios());
     scenarios.extend(parker::scenarios());
+    scenarios.extend(channel::scenarios());
     // Stable: within a tier the families stay in the order from above.
     scenarios.sort_by_key(|scenario| scenario.tier);
     scenarios
