@@ -515,3 +515,29 @@ impl Pause {
         loom::thread::yield_now();
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_go_round() {
+        let (tx, mut rx) = channel_at(Some(70), u32::MAX - 100);
+        for turn in 0..20 {
+            for n in 0..70 {
+                assert_eq!(tx.chan().capacity(), 70 - n);
+                tx.chan().try_send((turn, n)).unwrap();
+                assert_eq!(rx.len(), n + 1);
+            }
+            assert_eq!(
+                tx.chan().try_send((7, 7)).unwrap_err(),
+                (Refusal::Full, (7, 7))
+            );
+            (0..70).for_each(|n| assert_eq!(rx.try_receive(), Ok((turn, n))));
+            assert_eq!(rx.len(), 0);
+            tx.chan().try_reserve(70).unwrap();
+            assert_eq!(tx.chan().try_reserve(1), Err(Refusal::Full));
+            tx.chan().give_back(70);
+        }
+    }
+}
