@@ -21,7 +21,8 @@
 //! A future that is dropped may have been given a value. That goes to the next
 //! receiver, or is `returned`: it is older than all in the buffer. Several that
 //! come back go by the order in which they had been handed out, so the values of
-//! each sender stay in order.
+//! each sender stay in order. If the channel was closed in between, those who waited
+//! have been told of the end; the value is there for who asks again.
 //!
 //! # Selections
 //!

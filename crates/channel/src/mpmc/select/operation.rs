@@ -1,0 +1,99 @@
+//! What a selection has chosen.
+
+use std::fmt;
+use std::thread;
+
+use super::super::error::{RecvError, SendError};
+use super::super::receiver::Receiver;
+use super::super::sender::Sender;
+use super::super::wish::Outcome;
+use super::End;
+
+/// An operation that has been chosen, and must be completed now: the other side may
+/// be waiting for it.
+///
+/// # Panics
+///
+/// When it is dropped without having been completed.
+#[must_use = "a selected operation must be completed"]
+pub struct SelectedOperation<'a> {
+    end: &'a dyn End,
+    index: usize,
+    /// `None` when it is completed.
+    outcome: Option<Outcome>,
+}
+
+impl<'a> SelectedOperation<'a> {
+    pub(super) fn new(end: &'a dyn End, index: usize, outcome: Outcome) -> Self {
+        Self {
+            end,
+            index,
+            outcome: Some(outcome),
+        }
+    }
+
+    /// Which operation it is.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Completes it by sending this value.
+    ///
+    /// # Errors
+    ///
+    /// If the channel is closed. The value comes back.
+    ///
+    /// # Panics
+    ///
+    /// If this is not the sender that was selected.
+    #[track_caller]
+    pub fn send<T>(mut self, sender: &Sender<T>, value: T) -> Result<(), SendError<T>> {
+        assert!(
+            self.end.address() == (&raw const *sender).cast(),
+            "passed a sender that wasn't selected"
+        );
+        match self.outcome.take() {
+            Some(outcome) => sender.channel.finish_send(outcome, value),
+            None => Err(SendError(value)),
+        }
+    }
+
+    /// Completes it by receiving a value.
+    ///
+    /// # Errors
+    ///
+    /// If the channel is empty and closed.
+    ///
+    /// # Panics
+    ///
+    /// If this is not the receiver that was selected.
+    #[track_caller]
+    pub fn recv<T>(mut self, receiver: &Receiver<T>) -> Result<T, RecvError> {
+        assert!(
+            self.end.address() == (&raw const *receiver).cast(),
+            "passed a receiver that wasn't selected"
+        );
+        match self.outcome.take() {
+            Some(Outcome::Reserved) => receiver.channel.finish_recv().ok_or(RecvError),
+            _ => Err(RecvError),
+        }
+    }
+}
+
+impl fmt::Debug for SelectedOperation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SelectedOperation").finish_non_exhaustive()
+    }
+}
+
+impl Drop for SelectedOperation<'_> {
+    fn drop(&mut self) {
+        if let Some(outcome) = self.outcome.take() {
+            self.end.abandon(outcome);
+            if !thread::panicking() {
+                panic!("dropped `SelectedOperation` without completing the operation");
+            }
+        }
+    }
+}
