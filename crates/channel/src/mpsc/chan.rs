@@ -438,6 +438,7 @@ impl<T> Chan<T> {
 
     /// How many more may be sent.
     pub fn capacity(&self) -> usize {
+        let mut pause = Pause::new();
         loop {
             let word = self.tail.0.word.load(Ordering::Acquire);
             // What is free belongs to those who wait.
@@ -447,7 +448,8 @@ impl<T> Chan<T> {
             let position = self.position_in(word);
             let head = self.front.0.head.load(Ordering::Acquire);
             match used(position, reserved(word), head) {
-                used if used > MOST_MESSAGES => hint::spin_loop(),
+                // See `len`.
+                used if used > MOST_MESSAGES => pause.turn(),
                 used => return self.max_capacity.saturating_sub(used as usize),
             }
         }
