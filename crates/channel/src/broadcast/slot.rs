@@ -140,8 +140,8 @@ impl<T> Slot<T> {
     #[inline]
     pub(super) unsafe fn fill(&self, value: T, receivers: u32) {
         self.value.with_mut(|place| {
-            // SAFETY: nobody reads a value that is spent, and those who would read
-            // an unread one need the slot's lock.
+            // SAFETY: nobody reads a value that is spent. Where one has just been
+            // evicted, we have the lock, and no receiver goes without it any more.
             unsafe { (*place).write(value) };
         });
         self.taker.store(IDLE, Ordering::Relaxed);
