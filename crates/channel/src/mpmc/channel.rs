@@ -116,6 +116,11 @@ impl<T> Channel<T> {
         !self.is_full() || self.closed.load(Ordering::Relaxed)
     }
 
+    /// Whether it is worth while for a sender to go on that has found it full.
+    pub(super) fn has_much_room(&self) -> bool {
+        self.len() <= self.capacity / 4 * 3 || self.closed.load(Ordering::Relaxed)
+    }
+
     /// Runs one step, under the lock.
     pub(super) fn locked<R>(&self, step: impl FnOnce(&mut State<T>) -> R) -> R {
         self.lock.locked(|| {

@@ -5,11 +5,13 @@
 //! belong to the holder of the channel's lock; who finds the node signalled has
 //! them back.
 //!
-//! A thread spins before it sleeps. With a buffer it looks at the number of values
-//! meanwhile and is in no list, so whoever is on the other side can do many steps
-//! before this one interferes. Without a buffer it has to be found: it is in the
-//! list and looks at its signal. The list says so (`spins`), and whoever chooses it
-//! makes no system call. Before it goes to sleep it says that under the lock.
+//! A thread spins before it sleeps. With a buffer of some size it looks at the
+//! number of values meanwhile and is in no list, so whoever is on the other side can
+//! do many steps before this one interferes; a sender does not before a quarter of
+//! the buffer is free, or its patience is at an end. Without a buffer, or with a
+//! small one, it has to be found: it is in the list and looks at its signal. The list
+//! says so (`spins`), and whoever chooses it makes no system call. Before it goes to
+//! sleep it says that under the lock.
 
 use std::cell::{Cell, UnsafeCell};
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -479,7 +481,7 @@ impl<T> Channel<T> {
         if self.spins_outside() {
             let mut spin = Spin::for_peers();
             while spin.turn() {
-                if self.looks_sendable() {
+                if self.has_much_room() {
                     match self.try_send(value) {
                         Ok(()) => return Ok(()),
                         Err(TrySendError::Full(full)) => value = full,
