@@ -355,7 +355,7 @@ impl<T> Rx<T> {
         mut receive: impl FnMut(&mut Self) -> Option<R>,
     ) -> Result<R, RecvTimeoutError> {
         loop {
-            let mut spin = Spin::new();
+            let mut spin = Spin::for_peers();
             loop {
                 if let Some(result) = receive(self) {
                     return Ok(result);

@@ -249,7 +249,7 @@ impl<T> Chan<T> {
     #[cold]
     pub fn send_blocking(&self, value: T, deadline: Option<Instant>) -> Result<(), (Denial, T)> {
         let mut value = value;
-        let mut spin = Spin::new();
+        let mut spin = Spin::for_peers();
         loop {
             value = match self.try_send(value) {
                 Ok(()) => return Ok(()),
@@ -299,7 +299,7 @@ impl<T> Chan<T> {
 
     /// Waits in the queue: awake for a while, as it may be a short one.
     fn sleep(&self, node: &Node<Wish<T>>, deadline: Option<Instant>) -> bool {
-        let mut spin = Spin::new();
+        let mut spin = Spin::for_peers();
         while !node.is_signalled() && spin.turn() {}
         self.waiters.sleep(node, deadline)
     }

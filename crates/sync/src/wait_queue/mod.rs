@@ -42,7 +42,10 @@
 //! # No wake-up is lost
 //!
 //! *A thread* sleeps on the signal, a futex word. It is set before the wake, and
-//! the system compares it when the thread goes to sleep.
+//! the system compares it when the thread goes to sleep. Before that the thread
+//! writes there that it sleeps; whoever sets the signal sees by the old value
+//! whether it has, and spares the system call if not: then the thread, when it
+//! comes to say so, finds the signal set.
 //!
 //! *A task* leaves its waker in the node before it is linked, and a new waker only
 //! under the lock and only while it is linked ([`WaitQueue::still_waits`]). So

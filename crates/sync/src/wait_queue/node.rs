@@ -12,10 +12,12 @@ use blitz_futex::{WaitResult, wait_until, wake_one};
 use super::mutant::{Mutant, active};
 use super::wakes::Wake;
 
-/// It has yet to be chosen: the thread may sleep.
-const ASLEEP: u32 = 0;
+/// It has yet to be chosen, and need not be woken: it looks for itself, or is a task.
+const AWAKE: u32 = 0;
 /// It has been chosen.
 const SIGNALLED: u32 = 1;
+/// It has yet to be chosen: its thread sleeps, or is about to.
+const ASLEEP: u32 = 2;
 
 /// One waiter. It must stay where it is while it is linked, so it is pinned, or
 /// it stays on the stack of the thread that waits.
@@ -49,7 +51,7 @@ impl<T> Node<T> {
     /// A node that is in no queue yet.
     pub fn new(wish: T) -> Self {
         Self {
-            signal: AtomicU32::new(ASLEEP),
+            signal: AtomicU32::new(AWAKE),
             linked: Cell::new(false),
             previous: Cell::new(ptr::null()),
             next: Cell::new(ptr::null()),
@@ -116,11 +118,13 @@ impl<T> Node<T> {
 
     /// Takes a signal back, to wait again.
     pub fn reset(&self) {
-        self.signal.store(ASLEEP, Ordering::Relaxed);
+        self.signal.store(AWAKE, Ordering::Relaxed);
     }
 
     /// Sleeps until it is signalled. `false` if the deadline comes first.
     pub fn sleep(&self, deadline: Option<Instant>) -> bool {
+        // Says so first: who chooses a node that is awake wakes nobody.
+        _ = (self.signal).compare_exchange(AWAKE, ASLEEP, Ordering::Relaxed, Ordering::Relaxed);
         while !self.is_signalled() {
             if wait_until(&self.signal, ASLEEP, deadline) == WaitResult::TimedOut {
                 return self.is_signalled();
@@ -161,11 +165,15 @@ impl<T> Node<T> {
             false => Ordering::Release,
             true => Ordering::Relaxed,
         };
+        if let Some(waker) = waker {
+            // SAFETY: as above.
+            unsafe { (*signal).store(SIGNALLED, order) };
+            return Wake::Task(waker);
+        }
         // SAFETY: as above.
-        unsafe { (*signal).store(SIGNALLED, order) };
-        match waker {
-            Some(waker) => Wake::Task(waker),
-            None => Wake::Thread(signal),
+        match unsafe { (*signal).swap(SIGNALLED, order) } {
+            ASLEEP => Wake::Thread(signal),
+            _ => Wake::Nobody,
         }
     }
 
@@ -175,10 +183,11 @@ impl<T> Node<T> {
     ///
     /// The node is alive. It may be gone when this returns.
     pub(crate) unsafe fn signal(node: *const Self) {
-        // SAFETY: the node is alive until the store.
+        // SAFETY: the node is alive until the swap.
         let signal = unsafe { &raw const (*node).signal };
         // SAFETY: as above.
-        unsafe { (*signal).store(SIGNALLED, Ordering::Release) };
-        wake_one(signal);
+        if unsafe { (*signal).swap(SIGNALLED, Ordering::Release) } == ASLEEP {
+            wake_one(signal);
+        }
     }
 }

@@ -19,6 +19,8 @@ pub enum Wake {
     Task(Waker),
     /// The thread that sleeps on this word, which may be gone.
     Thread(*const AtomicU32),
+    /// A thread that has not gone to sleep.
+    Nobody,
 }
 
 // SAFETY: the address is only given to the system, which never reads it.
@@ -33,6 +35,7 @@ impl Wake {
             Self::Thread(signal) => {
                 wake_one(signal);
             }
+            Self::Nobody => {}
         }
     }
 }
