@@ -37,7 +37,7 @@
 //! which a lock is let go of, but a turn in which others fill or empty the buffer,
 //! and a yield that takes a whole time slice is no loss: it went to them. So who
 //! waits for peers ([`Spin::for_peers`]) yields soon, a number of times, however long
-//! that takes. Measured with four threads that send to one through a buffer of a
+//! that takes; and at once if a channel has more ends than there are processors. Measured with four threads that send to one through a buffer of a
 //! thousand: 29 ns a value, and 220 ns when they went to sleep early.
 //!
 //! Under the model checker there is one turn: it explores every schedule anyway,
@@ -135,10 +135,15 @@ mod real {
             }
         }
 
-        /// For a thread that waits for the other side of a channel.
-        pub fn for_peers() -> Self {
+        /// For a thread that waits for the other side of a channel which has so many
+        /// ends. With fewer processors than that it yields at once.
+        pub fn for_peers(ends: usize) -> Self {
+            let pause = match ends <= processors() {
+                true => PAUSE_FOR_PEERS,
+                false => LONG_PAUSE,
+            };
             Self {
-                pause: PAUSE_FOR_PEERS,
+                pause,
                 peers: Some(YIELDS_TO_PEERS),
                 ..Self::new()
             }
@@ -329,7 +334,7 @@ mod model {
         }
 
         /// Waits for peers.
-        pub fn for_peers() -> Self {
+        pub fn for_peers(_: usize) -> Self {
             Self::new()
         }
 

@@ -95,6 +95,11 @@ impl<T> Channel<T> {
         self.capacity != 0
     }
 
+    /// How many senders and receivers there are.
+    pub(super) fn ends(&self) -> usize {
+        self.senders.load(Ordering::Relaxed) + self.receivers.load(Ordering::Relaxed)
+    }
+
     /// Whether a thread that waits spins before it joins a list, or in it.
     pub(super) fn spins_outside(&self) -> bool {
         self.capacity > FEW
@@ -314,7 +319,7 @@ impl<T> Channel<T> {
 impl<T> Channel<T> {
     /// Uses the right to receive. `None` if the value does not come.
     pub(super) fn finish_recv(&self) -> Option<T> {
-        let mut spin = Spin::for_peers();
+        let mut spin = Spin::for_peers(self.ends());
         loop {
             let arrivals = self.arrivals.load(Ordering::Acquire);
             if let Some(value) = self.locked_then_wake(State::finish_recv) {

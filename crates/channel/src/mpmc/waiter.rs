@@ -396,7 +396,7 @@ impl<T> Channel<T> {
             return self.recv_too_late();
         }
         if self.spins_outside() {
-            let mut spin = Spin::for_peers();
+            let mut spin = Spin::for_peers(self.ends());
             while spin.turn() {
                 if self.looks_receivable() {
                     match self.receive() {
@@ -479,7 +479,7 @@ impl<T> Channel<T> {
             });
         }
         if self.spins_outside() {
-            let mut spin = Spin::for_peers();
+            let mut spin = Spin::for_peers(self.ends());
             while spin.turn() {
                 if self.has_much_room() {
                     match self.try_send(value) {
@@ -514,7 +514,7 @@ impl<T> Channel<T> {
 
     /// Looks at the signal for a while, then says that the thread sleeps.
     fn spin_in(&self, node: &Node<Wish>, list: fn(&mut State<T>) -> &mut List<Wish>) {
-        let mut spin = Spin::for_peers();
+        let mut spin = Spin::for_peers(self.ends());
         while spin.turn() {
             if node.is_signalled() {
                 return;

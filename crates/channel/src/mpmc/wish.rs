@@ -167,7 +167,7 @@ impl Selection {
     /// Waits until a case is decided. `false` if the deadline comes first; it may
     /// be decided all the same.
     pub(super) fn wait(&self, deadline: Option<Instant>) -> bool {
-        let mut spin = Spin::for_peers();
+        let mut spin = Spin::for_peers(2);
         while spin.turn() {
             if self.word.load(Ordering::Relaxed) != AWAKE {
                 return true;

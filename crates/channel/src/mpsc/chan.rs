@@ -279,6 +279,7 @@ impl<T> Chan<T> {
                 }
                 break Ok(claim);
             }
+            pause.after_defeat();
         };
         if let Some(block) = reserve {
             // SAFETY: it is ours, and was not used.
@@ -488,12 +489,16 @@ impl<T> fmt::Debug for Chan<T> {
     }
 }
 
-/// The wait of a sender for another one that links a block.
+/// The wait of a sender for others: for one that links a block, and for those that
+/// were faster.
 pub struct Pause(u32);
 
 impl Pause {
     /// How often to look before letting others run.
     const PATIENCE: u32 = 64;
+    /// The first pause after a defeat, and the longest, in `spin_loop` hints.
+    const FEWEST_HINTS: u32 = 16;
+    const MOST_HINTS: u32 = 128;
 
     pub fn new() -> Self {
         Self(0)
@@ -505,6 +510,18 @@ impl Pause {
         }
         self.0 += 1;
         hint::spin_loop();
+    }
+
+    /// Leaves the word alone for some time, after another sender has claimed first.
+    /// That one has it in its cache and can send many values there, while each
+    /// move of the word to another processor makes both wait.
+    pub fn after_defeat(&mut self) {
+        if cfg!(loom) {
+            return;
+        }
+        let hints = (Self::FEWEST_HINTS << self.0.min(8)).min(Self::MOST_HINTS);
+        (0..hints).for_each(|_| hint::spin_loop());
+        self.0 += 1;
     }
 
     #[cfg(not(loom))]

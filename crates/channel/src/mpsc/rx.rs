@@ -355,7 +355,7 @@ impl<T> Rx<T> {
         mut receive: impl FnMut(&mut Self) -> Option<R>,
     ) -> Result<R, RecvTimeoutError> {
         loop {
-            let mut spin = Spin::for_peers();
+            let mut spin = Spin::for_peers(self.chan.strong_count() + 1);
             loop {
                 if let Some(result) = receive(self) {
                     return Ok(result);

@@ -68,6 +68,9 @@ pub const CALM: u8 = 0;
 /// Senders wait, or have done so lately.
 pub const WAITING: u8 = 1;
 
+/// With less room than this, a thread queues up without trying again.
+const QUEUE_AT_ONCE: u32 = 16;
+
 /// What a node in the queue wants, and gets.
 pub struct Wish<T> {
     permits: u32,
@@ -249,7 +252,7 @@ impl<T> Chan<T> {
     #[cold]
     pub fn send_blocking(&self, value: T, deadline: Option<Instant>) -> Result<(), (Denial, T)> {
         let mut value = value;
-        let mut spin = Spin::for_peers();
+        let mut spin = Spin::for_peers(self.strong_count() + 1);
         loop {
             value = match self.try_send(value) {
                 Ok(()) => return Ok(()),
@@ -259,8 +262,10 @@ impl<T> Chan<T> {
                 }
                 Err((Refusal::Full, value)) => value,
             };
-            // To try again is in vain where others queue.
-            if self.others_wait() || !spin.turn() {
+            // To try again is in vain where others queue. And where there is little
+            // room, whoever makes some should find as many values as possible to
+            // fill it with, without having to wait for their threads to run.
+            if self.limit < QUEUE_AT_ONCE || self.others_wait() || !spin.turn() {
                 break;
             }
         }
@@ -299,7 +304,7 @@ impl<T> Chan<T> {
 
     /// Waits in the queue: awake for a while, as it may be a short one.
     fn sleep(&self, node: &Node<Wish<T>>, deadline: Option<Instant>) -> bool {
-        let mut spin = Spin::for_peers();
+        let mut spin = Spin::for_peers(self.strong_count() + 1);
         while !node.is_signalled() && spin.turn() {}
         self.waiters.sleep(node, deadline)
     }
