@@ -4,8 +4,8 @@
 mod lock_help;
 
 use blitz_sync::thread::{
-    ArcReentrantMutexGuard, MappedReentrantMutexGuard, ReentrantMutex, ReentrantMutexGuard,
-    const_reentrant_mutex,
+    ArcReentrantMutexGuard, MappedReentrantMutexGuard, RawMutex, RawThreadId, ReentrantMutex,
+    ReentrantMutexGuard, const_reentrant_mutex,
 };
 use lock_help::{A_WHILE, PATIENCE, Random, Watchdog, elsewhere, is_stuck};
 use std::cell::{Cell, RefCell};
@@ -203,7 +203,7 @@ fn guards_let_go_for_a_while() {
 #[test]
 fn a_guard_that_keeps_the_mutex_alive() {
     let mutex = Arc::new(ReentrantMutex::new(Cell::new(1)));
-    let guard: ArcReentrantMutexGuard<Cell<i32>> = mutex.lock_arc();
+    let guard: ArcReentrantMutexGuard<RawMutex, RawThreadId, Cell<i32>> = mutex.lock_arc();
     let again = mutex.try_lock_arc().unwrap();
     let weak = Arc::downgrade(&mutex);
     drop(mutex);

@@ -5,7 +5,7 @@
 use blitz_sync::thread::{
     ArcMutexGuard, ArcReentrantMutexGuard, ArcRwLockReadGuard, Condvar, FairMutex, FairMutexGuard,
     MappedMutexGuard, MappedRwLockReadGuard, MappedRwLockWriteGuard, Mutex, MutexGuard, RawMutex,
-    RawRwLock, ReentrantMutex, ReentrantMutexGuard, RwLock, RwLockReadGuard,
+    RawRwLock, RawThreadId, ReentrantMutex, ReentrantMutexGuard, RwLock, RwLockReadGuard,
     RwLockUpgradableReadGuard, RwLockWriteGuard,
 };
 use std::cell::Cell;
@@ -36,7 +36,7 @@ fn guards_are_small() {
     assert_eq!(size_of::<RwLockWriteGuard<'_, [u64; 9]>>(), word);
     assert_eq!(size_of::<ReentrantMutexGuard<'_, [u64; 9]>>(), word);
     assert_eq!(size_of::<MappedMutexGuard<'_, u64>>(), 2 * word);
-    assert_eq!(size_of::<ArcMutexGuard<u64>>(), word);
+    assert_eq!(size_of::<ArcMutexGuard<RawMutex, u64>>(), word);
     // A lock that failed costs no more than one that did not.
     assert_eq!(size_of::<Option<MutexGuard<'_, u8>>>(), word);
     assert_eq!(size_of::<Option<RwLockReadGuard<'_, u8>>>(), word);
@@ -127,8 +127,8 @@ fn where_guards_may_go() {
     );
     assert_eq!(goes!(MutexGuard<'static, Rc<u32>>), NEITHER);
     assert_eq!(goes!(RwLockReadGuard<'static, Rc<u32>>), NEITHER);
-    assert!(!goes!(ArcRwLockReadGuard<Cell<u32>>).1);
+    assert!(!goes!(ArcRwLockReadGuard<RawRwLock, Cell<u32>>).1);
     // Only the thread that locked counts as the owner.
     assert_eq!(goes!(ReentrantMutexGuard<'static, u32>), (false, true));
-    assert!(!goes!(ArcReentrantMutexGuard<u32>).0);
+    assert!(!goes!(ArcReentrantMutexGuard<RawMutex, RawThreadId, u32>).0);
 }

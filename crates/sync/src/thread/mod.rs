@@ -41,23 +41,34 @@ pub use semaphore::{
 pub use spin_barrier::SpinBarrier;
 pub use wait_group::WaitGroup;
 
+/// Guards that keep their lock alive, and name its raw lock, as parking_lot's do:
+/// `ArcMutexGuard<RawMutex, T>`.
+#[cfg(not(loom))]
+pub use lock_api::{
+    ArcMutexGuard, ArcReentrantMutexGuard, ArcRwLockReadGuard, ArcRwLockUpgradableReadGuard,
+    ArcRwLockWriteGuard,
+};
+
+/// The crate of which the locks are made, for code that names its traits.
+#[cfg(not(loom))]
+pub use ::lock_api;
+
 #[cfg(not(loom))]
 pub use fair_mutex::{
     ArcFairMutexGuard, FairMutex, FairMutexGuard, MappedFairMutexGuard, RawFairMutex,
     const_fair_mutex,
 };
 #[cfg(not(loom))]
-pub use mutex::{ArcMutexGuard, MappedMutexGuard, Mutex, MutexGuard, RawMutex, const_mutex};
+pub use mutex::{MappedMutexGuard, Mutex, MutexGuard, RawMutex, const_mutex};
 #[cfg(not(loom))]
 pub use reentrant_mutex::{
-    ArcReentrantMutexGuard, MappedReentrantMutexGuard, RawThreadId, ReentrantMutex,
-    ReentrantMutexGuard, const_reentrant_mutex,
+    MappedReentrantMutexGuard, RawThreadId, ReentrantMutex, ReentrantMutexGuard,
+    const_reentrant_mutex,
 };
 #[cfg(not(loom))]
 pub use rwlock::{
-    ArcRwLockReadGuard, ArcRwLockUpgradableReadGuard, ArcRwLockWriteGuard, MappedRwLockReadGuard,
-    MappedRwLockWriteGuard, RawRwLock, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard,
-    RwLockWriteGuard, const_rwlock,
+    MappedRwLockReadGuard, MappedRwLockWriteGuard, RawRwLock, RwLock, RwLockReadGuard,
+    RwLockUpgradableReadGuard, RwLockWriteGuard, const_rwlock,
 };
 
 /// The cores of the locks, for models: `lock_api`'s constants cannot be made of
