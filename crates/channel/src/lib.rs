@@ -1,4 +1,49 @@
-//! Channels. Every end can be used from a task and from a thread.
+//! Channels between tasks and threads.
+//!
+//! | module | senders | receivers | each value goes to | names as in |
+//! |---|---|---|---|---|
+//! | [`mpsc`] | many | one | the receiver | Tokio |
+//! | [`mpmc`] | many | many | one of them | async-channel, crossbeam-channel |
+//! | [`oneshot`] | one | one | the receiver: there is one value | Tokio |
+//! | [`broadcast`] | many | many | all of them | Tokio |
+//! | [`watch`] | many | many | all who look; only the latest one is kept | Tokio |
+//!
+//! Every end can be used from a task, under any runtime, and from a thread: each
+//! operation that waits has a form that blocks.
+//!
+//! ```
+//! use blitz_channel::mpsc;
+//!
+//! let (tx, mut rx) = mpsc::channel(16);
+//! let thread = std::thread::spawn(move || {
+//!     for n in 0..100 {
+//!         tx.blocking_send(n).unwrap();
+//!     }
+//! });
+//! pollster::block_on(async {
+//!     let mut sum = 0;
+//!     while let Some(n) = rx.recv().await {
+//!         sum += n;
+//!     }
+//!     assert_eq!(sum, 4950);
+//! });
+//! thread.join().unwrap();
+//! ```
+//!
+//! What holds for all of them:
+//!
+//! * Values of one sender arrive in the order in which it sent them.
+//! * A value that cannot be sent comes back in the error. One that nobody will
+//!   receive is dropped, once.
+//! * A future that is dropped loses nothing: a value that it had been given goes to
+//!   the next receiver.
+//! * A channel in steady use allocates nothing, and to wait allocates nothing.
+//! * No waker, and no `Clone` or `Drop` of a value, runs under a lock of the
+//!   channel's that others need.
+//!
+//! # Features
+//!
+//! `stream`: receivers are `Stream`s. `sink`: senders of [`mpmc`] can be `Sink`s.
 
 pub mod broadcast;
 pub mod mpmc;
@@ -7,3 +52,4 @@ pub mod oneshot;
 #[cfg(not(loom))]
 mod recycle;
 pub mod watch;
+mod watched;

@@ -3,7 +3,9 @@
 
 mod lock_help;
 
-use blitz_sync::thread::{ArcMutexGuard, MappedMutexGuard, Mutex, MutexGuard, const_mutex};
+use blitz_sync::thread::{
+    ArcMutexGuard, MappedMutexGuard, Mutex, MutexGuard, RawMutex, const_mutex,
+};
 use lock_help::{A_WHILE, PATIENCE, Watchdog, elsewhere, eventually, is_stuck};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -288,7 +290,7 @@ fn bump_lets_a_waiter_in() {
 #[test]
 fn guards_that_keep_the_mutex_alive() {
     let mutex = Arc::new(Mutex::new(1));
-    let mut guard: ArcMutexGuard<i32> = mutex.lock_arc();
+    let mut guard: ArcMutexGuard<RawMutex, i32> = mutex.lock_arc();
     assert!(mutex.try_lock_arc().is_none());
     assert!(mutex.try_lock_arc_for(Duration::from_millis(1)).is_none());
     assert!(mutex.try_lock_arc_until(Instant::now()).is_none());

@@ -8,9 +8,7 @@ use blitz_futex::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use blitz_sync::internals::{ListLock, Spin, fences};
 
 use super::mutant::{Mutant, active};
-
-#[cfg(loom)]
-use loom::cell::UnsafeCell;
+use crate::watched::Watched;
 
 /// What a panic said.
 type Panic = Box<dyn Any + Send>;
@@ -65,7 +63,7 @@ pub(super) struct Slot<T> {
     /// The last receiver takes the value out without the lock, or is about to:
     /// [`IDLE`] or [`TAKING`].
     taker: AtomicU8,
-    value: UnsafeCell<MaybeUninit<T>>,
+    value: Watched<MaybeUninit<T>>,
 }
 
 impl<T> Slot<T> {
@@ -75,7 +73,7 @@ impl<T> Slot<T> {
             unread: AtomicU32::new(0),
             lock: ListLock::new(),
             taker: AtomicU8::new(IDLE),
-            value: UnsafeCell::new(MaybeUninit::uninit()),
+            value: Watched::new(MaybeUninit::uninit()),
         }
     }
 
@@ -294,25 +292,4 @@ use loom::thread::yield_now;
 #[cold]
 fn go_on(panic: Panic) -> ! {
     resume_unwind(panic)
-}
-
-/// The shape of the model checker's cell, which notices races.
-#[cfg(not(loom))]
-struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
-
-#[cfg(not(loom))]
-impl<T> UnsafeCell<T> {
-    const fn new(value: T) -> Self {
-        Self(std::cell::UnsafeCell::new(value))
-    }
-
-    #[inline(always)]
-    fn with<R>(&self, with: impl FnOnce(*const T) -> R) -> R {
-        with(self.0.get())
-    }
-
-    #[inline(always)]
-    fn with_mut<R>(&self, with: impl FnOnce(*mut T) -> R) -> R {
-        with(self.0.get())
-    }
 }

@@ -17,8 +17,8 @@ use std::ptr::{self, NonNull};
 
 use blitz_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
 
-use super::cell::Watched;
 use super::mutant::{Mutant, active};
+use crate::watched::Watched;
 
 /// How many slots a block has.
 pub const LEN: u32 = if cfg!(loom) { 2 } else { 32 };

@@ -90,7 +90,6 @@ mod bias;
 #[doc(hidden)]
 pub mod bias;
 mod block;
-mod cell;
 mod chan;
 mod closed;
 pub mod error;

@@ -1,24 +1,18 @@
 //! A place in memory for something that is there only now and then.
-//!
-//! It is the standard library's cell; under the model checker it is loom's, which
-//! finds accesses that race.
 
 use std::mem::MaybeUninit;
 
-#[cfg(loom)]
-use loom::cell::UnsafeCell;
-#[cfg(not(loom))]
-use std::cell::UnsafeCell;
+use crate::watched::Watched;
 
 /// See the head of this file. Who may use it, and whether anything is there, is
 /// said by the channel's state.
-pub struct Place<T>(UnsafeCell<MaybeUninit<T>>);
+pub struct Place<T>(Watched<MaybeUninit<T>>);
 
 impl<T> Place<T> {
     blitz_sync::const_unless_loom! {
         /// Nothing is there.
         pub const fn empty() -> Self {
-            Self(UnsafeCell::new(MaybeUninit::uninit()))
+            Self(Watched::new(MaybeUninit::uninit()))
         }
     }
 
@@ -29,14 +23,10 @@ impl<T> Place<T> {
     /// Nobody else uses the place. What was there is forgotten.
     #[inline]
     pub unsafe fn put(&self, value: T) {
-        let write = |place: *mut MaybeUninit<T>| {
+        self.0.with_mut(|place| {
             // SAFETY: the caller is the only one who uses the place.
             unsafe { (*place).write(value) };
-        };
-        #[cfg(not(loom))]
-        write(self.0.get());
-        #[cfg(loom)]
-        self.0.with_mut(write);
+        });
     }
 
     /// Takes out what is there.
@@ -47,7 +37,7 @@ impl<T> Place<T> {
     #[inline]
     pub unsafe fn take(&self) -> T {
         // SAFETY: it is there, and is read once.
-        self.read(|place| unsafe { (*place).assume_init_read() })
+        self.0.with(|place| unsafe { (*place).assume_init_read() })
     }
 
     /// Looks at what is there.
@@ -59,14 +49,7 @@ impl<T> Place<T> {
     #[inline]
     pub unsafe fn look<R>(&self, look: impl FnOnce(&T) -> R) -> R {
         // SAFETY: the caller says so.
-        self.read(|place| look(unsafe { (*place).assume_init_ref() }))
-    }
-
-    #[inline]
-    fn read<R>(&self, read: impl FnOnce(*const MaybeUninit<T>) -> R) -> R {
-        #[cfg(not(loom))]
-        return read(self.0.get());
-        #[cfg(loom)]
-        return self.0.with(read);
+        self.0
+            .with(|place| look(unsafe { (*place).assume_init_ref() }))
     }
 }

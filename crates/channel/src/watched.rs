@@ -1,5 +1,7 @@
-//! A cell without a lock, which the model checker watches.
+//! A cell without a lock, which the model checker watches. Who may use it when is
+//! said by some state beside it.
 
+/// See the head of this file.
 #[cfg(not(loom))]
 pub struct Watched<T>(std::cell::UnsafeCell<T>);
 
