@@ -1,7 +1,5 @@
 //! What our broadcast channel has beyond Tokio's, and what it does under load.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -9,31 +7,10 @@ use std::time::{Duration, Instant};
 
 use blitz_channel::broadcast::error::{RecvError, RecvTimeoutError, TryRecvError};
 use blitz_channel::broadcast::{Receiver, Sender, channel};
-use blitz_testing::{Wakings, ms, poll_once, reentrant_waker, shouting_waker};
-
-// Counts what this thread allocates.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: everything is passed on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(place, layout) }
-    }
-}
+use blitz_testing::{Counting, Wakings, ms, poll_once, reentrant_waker, shouting_waker};
 
 #[global_allocator]
-static COUNTING: Counting = Counting;
+static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn nothing_is_allocated_on_the_way() {
@@ -41,23 +18,24 @@ fn nothing_is_allocated_on_the_way() {
     let mut second = tx.subscribe();
     let (_wakings, waker) = Wakings::new();
     tx.send(0).unwrap();
-    let before = ALLOCATIONS.get();
-    for i in 0..1000 {
-        tx.send(i).unwrap();
-        while !matches!(first.try_recv(), Err(TryRecvError::Empty)) {}
-        if i % 7 == 0 {
-            while !matches!(second.try_recv(), Err(TryRecvError::Empty)) {}
-        }
-        {
-            let mut recv = std::pin::pin!(first.recv());
-            assert!(poll_once(recv.as_mut(), &waker).is_pending());
+    let used = ALLOCATOR.in_this_thread(|| {
+        for i in 0..1000 {
             tx.send(i).unwrap();
-            assert!(poll_once(recv.as_mut(), &waker).is_ready());
+            while !matches!(first.try_recv(), Err(TryRecvError::Empty)) {}
+            if i % 7 == 0 {
+                while !matches!(second.try_recv(), Err(TryRecvError::Empty)) {}
+            }
+            {
+                let mut recv = std::pin::pin!(first.recv());
+                assert!(poll_once(recv.as_mut(), &waker).is_pending());
+                tx.send(i).unwrap();
+                assert!(poll_once(recv.as_mut(), &waker).is_ready());
+            }
+            drop((tx.clone(), tx.subscribe(), tx.downgrade()));
+            _ = second.blocking_recv_timeout(Duration::ZERO);
         }
-        drop((tx.clone(), tx.subscribe(), tx.downgrade()));
-        _ = second.blocking_recv_timeout(Duration::ZERO);
-    }
-    assert_eq!(ALLOCATIONS.get(), before);
+    });
+    assert_eq!(used, 0);
 }
 
 #[test]

@@ -3,46 +3,20 @@
 //! test.
 #![cfg(not(loom))]
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::pin::pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Waker;
 use std::thread;
 use std::time::Duration;
 
 use blitz_channel::mpmc::{Receiver, Select, Sender, bounded, unbounded};
-use blitz_testing::poll_once;
-
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: it hands everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller promises what the system's allocator asks for.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the memory comes from the system's allocator.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
+use blitz_testing::{Counting, poll_once};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
 /// The fewest allocations of some runs: the test harness may allocate beside us.
-fn allocations(mut run: impl FnMut()) -> usize {
-    run();
-    let mut count = || {
-        let before = ALLOCATIONS.load(Ordering::Relaxed);
-        run();
-        ALLOCATIONS.load(Ordering::Relaxed) - before
-    };
-    (0..10).map(|_| count()).min().unwrap()
+fn allocations(run: impl FnMut()) -> usize {
+    ALLOCATOR.fewest(10, run)
 }
 
 fn waiting_tasks(sender: &Sender<u64>, receiver: &Receiver<u64>) {

@@ -1,42 +1,18 @@
 //! How often the channels for one value, and for one that changes, ask the
 //! allocator for memory: once, and then not again.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::pin::pin;
 use std::task::Waker;
 
 use blitz_channel::{oneshot, watch};
-use blitz_testing::poll_once;
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: the system's allocator does the work.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller keeps the contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract.
-        unsafe { System.dealloc(block, layout) }
-    }
-}
+use blitz_testing::{Counting, poll_once};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
 /// How often this thread allocates while the action runs.
 fn allocations(action: impl FnOnce()) -> usize {
-    let before = ALLOCATIONS.get();
-    action();
-    ALLOCATIONS.get() - before
+    ALLOCATOR.in_this_thread(action)
 }
 
 fn send_and_receive<const SIZE: usize>() {

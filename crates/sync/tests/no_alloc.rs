@@ -6,7 +6,6 @@
 
 mod lock_help;
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -16,6 +15,7 @@ use blitz_sync::thread::{
     Barrier, Condvar, Event, FairMutex, Latch, Mutex, Once, OnceLock, Parker, ReentrantMutex,
     RwLock, Semaphore,
 };
+use blitz_testing::Counting;
 use lock_help::Watchdog;
 
 const THREADS: usize = 4;
@@ -23,24 +23,6 @@ const TURNS: usize = 200;
 /// How often the test tries to see no allocation at all: the test harness may
 /// make one of its own meanwhile.
 const ATTEMPTS: usize = 5;
-
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: it hands everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::SeqCst);
-        // SAFETY: the caller promises what the system's allocator asks for.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the memory comes from the system's allocator.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -85,10 +67,10 @@ fn allocations<S: Sync>(make: impl Fn() -> S, turn: impl Fn(&S, usize) + Sync) -
                 });
             }
             stage.reach(1);
-            let before = ALLOCATIONS.load(Ordering::SeqCst);
+            let before = ALLOCATOR.so_far();
             stage.reach(2);
             stage.reach(3);
-            let after = ALLOCATIONS.load(Ordering::SeqCst);
+            let after = ALLOCATOR.so_far();
             stage.reach(4);
             after - before
         })

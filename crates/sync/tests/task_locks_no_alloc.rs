@@ -6,15 +6,13 @@
 
 mod lock_help;
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;
 use std::pin::pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Waker;
 use std::thread;
 
 use blitz_sync::task::{Mutex, RwLock, Semaphore};
-use blitz_testing::poll_once;
+use blitz_testing::{Counting, poll_once};
 use lock_help::Watchdog;
 
 const TURNS: usize = 200;
@@ -22,36 +20,12 @@ const TURNS: usize = 200;
 /// make one of its own meanwhile.
 const ATTEMPTS: usize = 5;
 
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: it hands everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::SeqCst);
-        // SAFETY: the caller promises what the system's allocator asks for.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the memory comes from the system's allocator.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
 /// The fewest allocations that were seen while `turn` ran.
 fn allocations(turn: impl Fn()) -> usize {
-    let attempt = |_| {
-        let before = ALLOCATIONS.load(Ordering::SeqCst);
-        (0..TURNS).for_each(|_| turn());
-        ALLOCATIONS.load(Ordering::SeqCst) - before
-    };
-    turn();
-    (0..ATTEMPTS).map(attempt).min().unwrap()
+    ALLOCATOR.fewest(ATTEMPTS, || (0..TURNS).for_each(|_| turn()))
 }
 
 fn semaphore() {

@@ -3,41 +3,17 @@
 //! The allocations of this thread are counted, so others do no harm.
 #![cfg(not(loom))]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::future::Future;
 use std::pin::{Pin, pin};
 
 use blitz_sync::task::{Barrier, Notify, OnceCell, SetOnce};
-use blitz_testing::{Wakings, ms, poll_once};
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: it hands everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller promises what the system's allocator asks for.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the memory comes from the system's allocator.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
+use blitz_testing::{Counting, Wakings, ms, poll_once};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
 fn allocations(run: impl FnOnce()) -> usize {
-    let before = ALLOCATIONS.get();
-    run();
-    ALLOCATIONS.get() - before
+    ALLOCATOR.in_this_thread(run)
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! What the tests of this workspace share. Not published.
 
+mod allocations;
 mod drops;
 mod runtimes;
 mod wakers;
 
+pub use allocations::Counting;
 pub use drops::{Counted, Drops};
 pub use runtimes::{Bare, Runtime, Smol, Task, Tokio, ms};
 pub use wakers::{Wakings, poll_once, reentrant_waker, shouting_waker};

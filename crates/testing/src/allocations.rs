@@ -1,0 +1,71 @@
+//! An allocator that counts.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The system's allocator, which counts how often it is asked for memory. A test
+/// installs it:
+///
+/// ```
+/// use std::hint::black_box;
+///
+/// use blitz_testing::Counting;
+///
+/// #[global_allocator]
+/// static ALLOCATOR: Counting = Counting;
+///
+/// assert_eq!(ALLOCATOR.in_this_thread(|| drop(black_box(Box::new(1)))), 1);
+/// ```
+pub struct Counting;
+
+static OF_ALL: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static OF_THIS_THREAD: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: everything is handed on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        OF_ALL.fetch_add(1, Ordering::SeqCst);
+        OF_THIS_THREAD.set(OF_THIS_THREAD.get() + 1);
+        // SAFETY: the caller promises what the system's allocator asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the memory comes from the system's allocator.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+impl Counting {
+    /// How often this thread allocates while `action` runs. Other threads do no
+    /// harm.
+    pub fn in_this_thread(&self, action: impl FnOnce()) -> usize {
+        let before = OF_THIS_THREAD.get();
+        action();
+        OF_THIS_THREAD.get() - before
+    }
+
+    /// How often the whole process has allocated. Who asks is alone in its file of
+    /// tests: the others' allocations would be counted, too.
+    #[must_use]
+    pub fn so_far(&self) -> usize {
+        OF_ALL.load(Ordering::SeqCst)
+    }
+
+    /// The fewest allocations of the whole process in one of these runs, since the
+    /// test harness may make one of its own meanwhile. A first run is not counted:
+    /// it may have things to find out.
+    pub fn fewest(&self, runs: usize, mut run: impl FnMut()) -> usize {
+        run();
+        let mut count = || {
+            let before = self.so_far();
+            run();
+            self.so_far() - before
+        };
+        (0..runs).map(|_| count()).min().unwrap()
+    }
+}
