@@ -341,3 +341,27 @@ fn who_joins_must_say_so() {
 fn a_notification_must_not_go_to_the_covered() {
     mutant::with(Mutant::ChoosesCovered, || all_and_then_one(2));
 }
+
+/// One call of `notify_waiters` ends one wait of those that follow each other.
+fn one_call_covers_once() {
+    model(2, || {
+        let shared = Shared::new();
+        let caller = shared.clone();
+        let call = thread::spawn(move || caller.notify.notify_waiters());
+        let first = std::pin::pin!(shared.notify.notified()).enable();
+        let second = first && std::pin::pin!(shared.notify.notified()).enable();
+        assert!(!second, "covered twice");
+        call.join().unwrap();
+    });
+}
+
+#[test]
+fn a_call_covers_only_what_was_there() {
+    one_call_covers_once();
+}
+
+#[test]
+#[should_panic(expected = "covered twice")]
+fn who_is_covered_must_wait_until_the_call_has_been_counted() {
+    mutant::with(Mutant::CoveredTwice, one_call_covers_once);
+}

@@ -404,7 +404,7 @@ impl Permits {
                 }
                 continue;
             }
-            if n > MAX_PERMITS - state / PERMIT {
+            if n > MAX_PERMITS.saturating_sub(state / PERMIT) {
                 would_overflow(n);
             }
             let sum = state + n * PERMIT;

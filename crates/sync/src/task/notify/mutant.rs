@@ -14,4 +14,6 @@ crate::mutants! {
     ChoosesCovered,
     /// Who joins the queue does not say so in the state.
     JoinsSilently,
+    /// Who sees that a call covers him does not wait until it has been counted.
+    CoveredTwice,
 }

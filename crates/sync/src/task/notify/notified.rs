@@ -86,12 +86,23 @@ impl Waiter {
         let state = notify.state.load(Ordering::Acquire);
         notify.habit.found_at_wait(state);
         if state != calls | NOTIFIED {
-            return calls_in(state) != calls;
+            return Self::covers(notify, state, calls);
         }
         match notify.exchange(calls | NOTIFIED, calls | EMPTY) {
             Ok(_) => true,
-            Err(state) => calls_in(state) != calls,
+            Err(state) => Self::covers(notify, state, calls),
         }
+    }
+
+    /// Whether a call that this state knows of came after so many. If so, what the
+    /// waiter makes next must not be covered by that call again: so it waits here
+    /// until the call has also been counted where that will look.
+    fn covers(notify: &Notify, state: usize, calls: usize) -> bool {
+        let covers = calls_in(state) != calls;
+        if covers && !active(Mutant::CoveredTwice) {
+            notify.waiters.locked(|_| {});
+        }
+        covers
     }
 
     /// How many calls there had been when it was made.
