@@ -1,12 +1,9 @@
 //! Models of the broadcast channel.
 #![cfg(loom)]
 
-#[path = "../../sync/tests/model/mod.rs"]
 mod model;
 
 use std::future::poll_fn;
-use std::mem::ManuallyDrop;
-use std::ops::{Deref, DerefMut};
 use std::pin::pin;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::task::Poll;
@@ -15,40 +12,7 @@ use blitz_channel::broadcast::error::{RecvError, TryRecvError};
 use blitz_channel::broadcast::mutant::{self, Mutant};
 use blitz_channel::broadcast::{self, Receiver, Sender};
 use loom::thread;
-use model::{block_on, model as model_with_late_stores, model_in_order as model, soon};
-
-/// An end that is not dropped when a model has failed: that would be a step in a
-/// run that is over.
-struct End<T>(ManuallyDrop<T>);
-
-impl<T> End<T> {
-    fn new(end: T) -> Self {
-        Self(ManuallyDrop::new(end))
-    }
-}
-
-impl<T> Drop for End<T> {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: this is the only place, and the last.
-            unsafe { ManuallyDrop::drop(&mut self.0) };
-        }
-    }
-}
-
-impl<T> Deref for End<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<T> DerefMut for End<T> {
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.0
-    }
-}
+use model::{End, block_on, model as model_with_late_stores, model_in_order as model, soon};
 
 fn channel<T: Clone>(capacity: usize) -> (End<Sender<T>>, End<Receiver<T>>) {
     let (tx, rx) = broadcast::channel(capacity);

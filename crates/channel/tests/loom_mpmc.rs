@@ -1,52 +1,16 @@
 //! Models of the channels of many senders and many receivers.
 #![cfg(loom)]
 
-#[path = "../../sync/tests/model/mod.rs"]
 mod model;
 
-use std::mem::ManuallyDrop;
-use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::task::{Poll, Waker};
+use std::task::Poll;
 
 use blitz_channel::mpmc::mutant::{self, Mutant};
 use blitz_channel::mpmc::{self, RecvError, RecvTimeoutError, SendError, TryRecvError};
 use loom::thread;
-use model::{block_on, model_in_order as model, poll, soon};
-
-/// An end that is not dropped when a model has failed: that would be a step in a
-/// run that is over.
-struct End<T>(ManuallyDrop<T>);
-
-impl<T> End<T> {
-    fn new(end: T) -> Self {
-        Self(ManuallyDrop::new(end))
-    }
-}
-
-impl<T: Clone> Clone for End<T> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-impl<T> Drop for End<T> {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: this is the only place, and the last.
-            unsafe { ManuallyDrop::drop(&mut self.0) };
-        }
-    }
-}
-
-impl<T> Deref for End<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
+use model::{End, block_on, model_in_order as model, poll_idly, soon};
 
 type Sender<T> = End<mpmc::Sender<T>>;
 type Receiver<T> = End<mpmc::Receiver<T>>;
@@ -200,7 +164,7 @@ fn a_receive_is_cancelled(capacity: usize) {
             let receiver = receiver.clone();
             move || {
                 let mut receive = End::new(Box::pin(receiver.recv()));
-                match poll(receive.0.as_mut(), Waker::noop()) {
+                match poll_idly(receive.as_mut()) {
                     Poll::Ready(value) => value.unwrap_or(0),
                     Poll::Pending => 0,
                 }
@@ -226,7 +190,7 @@ fn a_send_is_cancelled(capacity: usize) {
         let token = alive.token();
         let thread = thread::spawn(move || {
             let mut send = End::new(Box::pin(sender.send(token)));
-            let _ = poll(send.0.as_mut(), Waker::noop());
+            let _ = poll_idly(send.as_mut());
         });
         drop(block_on(receiver.recv()));
         thread.join().unwrap();

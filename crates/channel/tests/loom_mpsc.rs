@@ -13,31 +13,6 @@ use blitz_channel::mpsc::mutant::{self, Mutant};
 use loom::future::block_on;
 use loom::thread;
 
-/// Explores with up to `preemptions` of them, or fewer if the environment says:
-/// once with every store in order, once with stores that may be late.
-fn model(preemptions: usize, test: impl Fn() + Copy + Sync + Send + 'static) {
-    model_in_order(preemptions, test);
-    blitz_sync::mutant::with_late_stores(|| model_in_order(preemptions, test));
-}
-
-/// The same with every store in order: where no sender waits for room.
-fn model_in_order(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    let bound = builder.preemption_bound.unwrap_or(preemptions);
-    builder.preemption_bound = Some(bound.min(preemptions));
-    builder.check(test);
-}
-
-struct Silent;
-
-impl Wake for Silent {
-    fn wake(self: Arc<Self>) {}
-}
-
-fn poll<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
-    future.poll(&mut Context::from_waker(&Waker::from(Arc::new(Silent))))
-}
-
 /// Two senders, and a task that sleeps.
 fn two_send_to_a_task() {
     model_in_order(1, || {

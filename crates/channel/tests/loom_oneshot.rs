@@ -1,52 +1,17 @@
 //! Models of the channel for one value.
 #![cfg(loom)]
 
-use std::pin::{Pin, pin};
+mod model;
+
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::time::Duration;
+use std::task::Poll;
 
 use blitz_channel::oneshot::error::TryRecvError;
 use blitz_channel::oneshot::mutant::{self, Mutant};
 use blitz_channel::oneshot::{self, Slot};
 use loom::thread;
-
-/// Explores with up to `preemptions` of them, or fewer if the environment says.
-fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    let bound = builder.preemption_bound.unwrap_or(preemptions);
-    builder.preemption_bound = Some(bound.min(preemptions));
-    builder.check(test);
-}
-
-/// Runs a future. loom's own `block_on` cannot be left by the panic that says
-/// "deadlock", as its waker is counted by the model.
-fn block_on<F: Future>(future: F) -> F::Output {
-    struct Unpark(thread::Thread);
-
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut future = pin!(future);
-    loop {
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::park(),
-        }
-    }
-}
-
-/// Polls once, with a waker that does nothing.
-fn poll_idly<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
-    future.poll(&mut Context::from_waker(Waker::noop()))
-}
-
-/// A deadline that passes only when the model says so.
-const SOON: Duration = Duration::from_secs(3600);
+use model::{SOON, block_on_parking as block_on, model_in_order as model, poll_idly};
 
 /// The value: it can be counted how many of them are left.
 fn value() -> (Arc<()>, Arc<()>) {

@@ -1,51 +1,19 @@
 //! Models of selections: a thread that waits in several channels.
 #![cfg(loom)]
 
-#[path = "../../sync/tests/model/mod.rs"]
 mod model;
-
-use std::mem::ManuallyDrop;
-use std::ops::Deref;
 
 use blitz_channel::mpmc::mutant::{self, Mutant};
 use blitz_channel::mpmc::{self, Select};
 use loom::thread;
-use model::{model_in_order as model, soon};
-
-/// An end that is not dropped when a model has failed: that would be a step in a
-/// run that is over.
-struct End<T>(ManuallyDrop<T>);
-
-impl<T: Clone> Clone for End<T> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-impl<T> Drop for End<T> {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            // SAFETY: this is the only place, and the last.
-            unsafe { ManuallyDrop::drop(&mut self.0) };
-        }
-    }
-}
-
-impl<T> Deref for End<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
+use model::{End, model_in_order as model, soon};
 
 type Sender = End<mpmc::Sender<u32>>;
 type Receiver = End<mpmc::Receiver<u32>>;
 
 fn channel(capacity: usize) -> (Sender, Receiver) {
     let (sender, receiver) = mpmc::bounded(capacity);
-    let end = ManuallyDrop::new;
-    (End(end(sender)), End(ManuallyDrop::new(receiver)))
+    (End::new(sender), End::new(receiver))
 }
 
 /// Receives from the first of these that has something.

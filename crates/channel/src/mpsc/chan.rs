@@ -186,16 +186,23 @@ impl<T> Chan<T> {
     /// Sends by right of a permit, which is used up.
     #[inline]
     pub fn send_permitted(&self, value: T) {
+        self.fill(self.claim_permitted(), value);
+    }
+
+    /// Claims a slot by right of a permit, which is used up. Runs no code of the
+    /// user's, and waits for nobody but one who links a block.
+    #[inline]
+    pub fn claim_permitted(&self) -> Claim {
         let word = self.tail.0.guess();
         if word & (INSTALLING | BIASED) == 0 && offset(position(word)) != LEN - 1 {
             let next = word.wrapping_add(SLOT - PERMIT) & !RX_WAITS;
             if let Some(claim) = self.advance(word, next) {
-                return self.fill(claim, value);
+                return claim;
             }
         }
-        // A permit is never refused.
-        if let Ok(claim) = self.claim_slowly(Right::Permit) {
-            self.fill(claim, value);
+        match self.claim_slowly(Right::Permit) {
+            Ok(claim) => claim,
+            Err(_) => unreachable!("a permit is never refused"),
         }
     }
 
@@ -336,7 +343,7 @@ impl<T> Chan<T> {
 
     /// Fills a claimed slot, and wakes the receiver if that has become our duty.
     #[inline]
-    fn fill(&self, claim: Claim, value: T) {
+    pub fn fill(&self, claim: Claim, value: T) {
         let at = offset(claim.position);
         let start = claim.position.wrapping_sub(at);
         let mut block: *const Block<T> = self.tail.0.block.load(Ordering::Acquire);

@@ -33,6 +33,8 @@ blitz_sync::mutants! {
     InsideUnannounced,
     /// A grant is revoked without making the favourite's stores visible.
     RevokesWithoutFence,
+    /// Who serves claims the slot for a thread's value after it has been chosen.
+    ClaimsAfterSignal,
 }
 
 /// Whether a model is being given up: what it leaves behind may not be touched.

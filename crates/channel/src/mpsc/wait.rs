@@ -46,7 +46,13 @@
 //!
 //! A thread that waits to send gives its value along. Who serves sends it, by the
 //! permit that it took, before the thread is woken: the receiver has the next
-//! message at once, and not only when the thread runs again.
+//! message at once, and not only when the thread runs again. The slot is claimed
+//! *before* the thread can see that it was chosen, which it may do without being
+//! woken: what it sends next must come later. So the claim is made under the lock
+//! of the queue. It runs no code of the user's; it may have to allocate a block, or
+//! to wait for a sender that is linking one, who never takes this lock. The slot is
+//! filled after the lock, as that may wake the receiver. Who looks for the message
+//! meanwhile finds that it is being written.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -59,7 +65,7 @@ use std::time::Instant;
 use blitz_futex::atomic::{Ordering, fence};
 use blitz_sync::internals::{List, Node, Spin, Wakes, deadline, fences};
 
-use super::chan::{Chan, Refusal};
+use super::chan::{Chan, Claim, Refusal};
 use super::mutant::{Mutant, active, model_failed};
 use super::word::{CLOSED, MOST_MESSAGES, PERMIT, TX_WAITS, position, reserved, used};
 
@@ -167,8 +173,10 @@ impl<T> Chan<T> {
     }
 
     fn take_permits(&self, n: u32) {
+        let tail = &self.tail.0;
         let permits = u64::from(n) * PERMIT;
-        self.tail.0.word.fetch_add(permits, Ordering::AcqRel);
+        let before = tail.word.fetch_add(permits, Ordering::AcqRel);
+        tail.set_guess(before + permits);
     }
 
     fn stop_waiting(&self, list: &List<Wish<T>>) {
@@ -183,10 +191,10 @@ impl<T> Chan<T> {
         loop {
             // Also woken if somebody else's waker panics.
             let mut wakes = Wakes::new();
-            let value = self.waiters.locked(|list| self.choose(list, &mut wakes));
-            let all = value.is_none() && !wakes.is_full();
-            if let Some(value) = value {
-                self.send_permitted(value);
+            let sending = self.waiters.locked(|list| self.choose(list, &mut wakes));
+            let all = sending.is_none() && !wakes.is_full();
+            if let Some((claim, value)) = sending {
+                self.fill(claim.unwrap_or_else(|| self.claim_permitted()), value);
             }
             wakes.wake();
             if all {
@@ -196,9 +204,9 @@ impl<T> Chan<T> {
     }
 
     /// Gives permits to the first in the queue as long as there is room. Stops at
-    /// one that has given its value along, which is returned: it is to be sent
-    /// before its owner is woken.
-    fn choose(&self, list: &mut List<Wish<T>>, wakes: &mut Wakes) -> Option<T> {
+    /// one that has given its value along. That is returned, with the slot that was
+    /// claimed for it, which is to be filled before its owner is woken.
+    fn choose(&self, list: &mut List<Wish<T>>, wakes: &mut Wakes) -> Option<(Option<Claim>, T)> {
         while let Some(first) = list.first().filter(|_| !wakes.is_full()) {
             let wish = &first.wish;
             if !self.fits(self.tail.0.word.load(Ordering::SeqCst), wish.permits) {
@@ -209,12 +217,17 @@ impl<T> Chan<T> {
             // SAFETY: the value is there as long as the node is linked; its owner
             // takes it for sent when it is granted.
             let value = wish.value.map(|value| unsafe { value.read() });
+            // Before its owner can see that it was chosen, and send another one.
+            let sending = value.map(|value| {
+                let late = active(Mutant::ClaimsAfterSignal);
+                ((!late).then(|| self.claim_permitted()), value)
+            });
             list.choose_first()
                 .into_iter()
                 .for_each(|wake| wakes.push(wake));
-            if value.is_some() {
+            if sending.is_some() {
                 self.stop_waiting(list);
-                return value;
+                return sending;
             }
         }
         self.stop_waiting(list);
