@@ -1,0 +1,72 @@
+//! Models of `mpsc`: a thread that waits for room gives its value along, and who
+//! makes room sends it. What the thread sends next comes later.
+#![cfg(loom)]
+
+use blitz_channel::mpsc;
+use blitz_channel::mpsc::mutant::{self, Mutant};
+use loom::thread;
+
+/// Explores with up to `preemptions` of them, or fewer if the environment says.
+fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    let bound = builder.preemption_bound.unwrap_or(preemptions);
+    builder.preemption_bound = Some(bound.min(preemptions));
+    builder.check(test);
+}
+
+/// The receiver makes room for two.
+fn the_receiver_serves() {
+    model(2, || {
+        let (tx, mut rx) = mpsc::channel(2);
+        tx.try_send(-2).unwrap();
+        tx.try_send(-1).unwrap();
+        let receiver = thread::spawn(move || {
+            let mut got = Vec::new();
+            while rx.blocking_recv_many(&mut got, 2) != 0 {}
+            got
+        });
+        tx.blocking_send(1).unwrap();
+        let both = tx.try_send(2).is_ok();
+        drop(tx);
+        let got = receiver.join().unwrap();
+        assert_eq!(got, [-2, -1, 1, 2][..if both { 4 } else { 3 }]);
+    });
+}
+
+/// Permits come back.
+fn a_permit_serves() {
+    model(2, || {
+        let (tx, mut rx) = mpsc::channel(2);
+        let permits = [(); 2].map(|()| tx.clone().try_reserve_owned().unwrap());
+        let other = thread::spawn(move || drop(permits));
+        tx.blocking_send(1).unwrap();
+        let both = tx.try_send(2).is_ok();
+        // Whoever has been told that a value was sent can receive it.
+        assert_eq!(rx.try_recv(), Ok(1));
+        assert_eq!(rx.try_recv().is_ok(), both);
+        other.join().unwrap();
+        assert_eq!(tx.capacity(), 2);
+    });
+}
+
+#[test]
+fn what_is_sent_next_comes_later() {
+    the_receiver_serves();
+}
+
+#[test]
+fn what_was_sent_is_there() {
+    a_permit_serves();
+}
+
+#[test]
+#[should_panic(expected = "left == right")]
+fn who_serves_must_claim_before_the_signal() {
+    mutant::with(Mutant::ClaimsAfterSignal, the_receiver_serves);
+}
+
+#[test]
+#[should_panic(expected = "left == right")]
+fn who_gives_back_must_claim_before_the_signal() {
+    mutant::with(Mutant::ClaimsAfterSignal, a_permit_serves);
+}
