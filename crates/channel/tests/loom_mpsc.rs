@@ -1,10 +1,10 @@
 //! Models of `mpsc`. Blocks have two slots here.
 #![cfg(loom)]
 
-use std::future::Future;
-use std::pin::{Pin, pin};
+mod model;
+
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
 
 use blitz_channel::mpsc;
 use blitz_channel::mpsc::bias::with_bias;
@@ -12,6 +12,8 @@ use blitz_channel::mpsc::error::TryRecvError;
 use blitz_channel::mpsc::mutant::{self, Mutant};
 use loom::future::block_on;
 use loom::thread;
+// Those in order are those in which no sender waits for room.
+use model::{model, model_in_order, poll_idly};
 
 /// Two senders, and a task that sleeps.
 fn two_send_to_a_task() {
@@ -204,7 +206,7 @@ fn a_sender_comes_when_a_spell_ends() {
 /// Somebody waits for room for a moment.
 fn begin_spell(tx: &mpsc::Sender<i32>) {
     let mut send = pin!(tx.send(7));
-    assert!(poll(send.as_mut()).is_pending());
+    assert!(poll_idly(send.as_mut()).is_pending());
 }
 
 /// A message wakes the receiver, also when the sender stays.
@@ -282,7 +284,7 @@ fn a_chosen_one_gives_up() {
         let (tx, mut rx) = mpsc::channel(1);
         tx.try_send(1).unwrap();
         let mut hasty = Box::pin(tx.reserve());
-        assert!(poll(hasty.as_mut()).is_pending());
+        assert!(poll_idly(hasty.as_mut()).is_pending());
         let patient = thread::spawn({
             let tx = tx.clone();
             move || block_on(tx.send(2)).unwrap()
@@ -306,7 +308,7 @@ fn one_in_the_way_gives_up() {
         tx.try_send(1).unwrap();
         tx.try_send(2).unwrap();
         let mut much = Box::pin(tx.reserve_many(2));
-        assert!(poll(much.as_mut()).is_pending());
+        assert!(poll_idly(much.as_mut()).is_pending());
         let patient = thread::spawn({
             let tx = tx.clone();
             move || block_on(tx.send(3)).unwrap()

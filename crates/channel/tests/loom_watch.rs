@@ -5,7 +5,6 @@ mod model;
 
 use std::mem::ManuallyDrop;
 use std::pin::pin;
-use std::sync::Arc;
 
 use blitz_channel::watch;
 use blitz_channel::watch::mutant::{self, Mutant};
