@@ -2,17 +2,12 @@
 //! makes room sends it. What the thread sends next comes later.
 #![cfg(loom)]
 
+mod model;
+
 use blitz_channel::mpsc;
 use blitz_channel::mpsc::mutant::{self, Mutant};
 use loom::thread;
-
-/// Explores with up to `preemptions` of them, or fewer if the environment says.
-fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    let bound = builder.preemption_bound.unwrap_or(preemptions);
-    builder.preemption_bound = Some(bound.min(preemptions));
-    builder.check(test);
-}
+use model::model_in_order as model;
 
 /// The receiver makes room for two.
 fn the_receiver_serves() {
