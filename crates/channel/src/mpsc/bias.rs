@@ -20,7 +20,8 @@
 //! takes the grant away, looks whether the thread is inside, and waits until it is
 //! not. That is Dekker's pattern, with a light publication on the frequent side
 //! (`fences::publish`) and the heavy fence on the rare one. What is done inside is
-//! a few instructions, and no code of the user's.
+//! a few instructions, and no code of the user's. But if the favourite is preempted
+//! there, whoever revokes waits until it runs again, for about a time slice.
 //!
 //! Only one thread ever writes `inside`: a channel grants blocks to one thread in
 //! its life, the [`Bias::favourite`]. With two, the one that is late to see that it
@@ -31,6 +32,10 @@
 //! `BIASED` can only be seen by the thread that is just writing it.
 //!
 //! # When it does not pay
+//!
+//! What is sent by right of a permit counts for nobody: who serves those that wait
+//! for room sends their values (see `wait.rs`), and that is mostly the receiver.
+//! Its thread would be the favourite, and stay it.
 //!
 //! To revoke costs some microseconds. So each time somebody else revokes, the
 //! favourite must claim twice as many blocks in succession before it is granted
@@ -54,6 +59,8 @@ const GRANTED: u8 = 1;
 
 /// How many blocks in succession earn the first grant.
 const PATIENCE: u32 = if cfg!(loom) { 1 } else { 2 };
+/// What a grant would keep waiting.
+const WAITS: u64 = RX_WAITS | TX_WAITS | CLOSED;
 /// So that a grant is worth much more than the loss of it costs.
 const MOST_PATIENCE: u32 = 1 << 10;
 
@@ -187,10 +194,11 @@ impl<T> Chan<T> {
     }
 
     /// Opens the gate to a block that has been linked, which starts at `start`.
-    /// Grants it to this thread if that has earned it.
-    pub fn open_gate(&self, start: u32) {
+    /// Grants it to this thread if that has earned it. If the last slot before was
+    /// not claimed on its `own` account, that counts for nothing.
+    pub fn open_gate(&self, start: u32, own: bool) {
         let tail = &self.tail.0;
-        if self.is_earned() && self.grant(start) {
+        if own && self.is_earned() && self.grant(start) {
             return;
         }
         let before = tail.word.fetch_and(!INSTALLING, Ordering::Release);
@@ -214,6 +222,9 @@ impl<T> Chan<T> {
         if streak < bias.patience.load(Ordering::Relaxed) {
             return false;
         }
+        if self.tail.0.word.load(Ordering::Relaxed) & WAITS != 0 {
+            return false;
+        }
         match bias.favourite.load(Ordering::Relaxed) {
             0 => {
                 bias.favourite.store(this, Ordering::Relaxed);
@@ -230,7 +241,7 @@ impl<T> Chan<T> {
         bias.position.store(start, Ordering::Relaxed);
         bias.granted.store(GRANTED, Ordering::Relaxed);
         let mut word = tail.word.load(Ordering::Relaxed);
-        while word & (RX_WAITS | TX_WAITS | CLOSED) == 0 {
+        while word & WAITS == 0 {
             let next = (word & !INSTALLING) | BIASED;
             match tail
                 .word
@@ -315,5 +326,30 @@ mod thread {
         let text = format!("{:?}", loom::thread::current().id());
         let digits: String = text.chars().filter(char::is_ascii_digit).collect();
         digits.parse::<u64>().map_or(1, |id| id + 1)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::super::chan::channel;
+    use super::*;
+
+    const SLOTS: usize = LEN as usize;
+
+    #[test]
+    fn what_is_sent_by_right_of_a_permit_earns_nothing() {
+        let (tx, mut rx) = channel(Some(2));
+        let bias = &tx.chan().tail.0.bias;
+        for n in 0..10 * SLOTS {
+            tx.chan().try_reserve(1).unwrap();
+            tx.chan().send_permitted(n);
+            assert_eq!(rx.try_receive(), Ok(n));
+        }
+        assert_eq!(bias.favourite.load(Ordering::Relaxed), 0);
+        for n in 0..10 * SLOTS {
+            tx.chan().try_send(n).unwrap();
+            assert_eq!(rx.try_receive(), Ok(n));
+        }
+        assert_eq!(bias.favourite.load(Ordering::Relaxed), thread::id());
     }
 }

@@ -283,6 +283,7 @@ impl<T> Chan<T> {
                 if is_last {
                     // SAFETY: we have set `INSTALLING`, and the last slot is ours.
                     unsafe { self.install(claim.position, &mut reserve) };
+                    self.open_gate(claim.position.wrapping_add(1), right == Right::Room);
                 }
                 break Ok(claim);
             }
@@ -314,7 +315,7 @@ impl<T> Chan<T> {
         }
     }
 
-    /// Links the next block, and opens the gate to it.
+    /// Links the next block. The gate to it is still to be opened.
     ///
     /// # Safety
     ///
@@ -338,7 +339,6 @@ impl<T> Chan<T> {
             last.as_ref().set_next(next);
         }
         tail.block.store(next.as_ptr(), Ordering::Release);
-        self.open_gate(position.wrapping_add(1));
     }
 
     /// Fills a claimed slot, and wakes the receiver if that has become our duty.
