@@ -2,6 +2,8 @@
 //! compiled with both, and what they saw is compared.
 #![cfg(not(loom))]
 
+use blitz_testing::{implements, the_same, the_same_whatever_happens};
+
 mod of_tokio {
     use tokio::sync;
 
@@ -16,68 +18,6 @@ mod ours {
     include!("parity/locks.rs");
     include!("parity/lock_traits.rs");
     include!("parity/locks_at_random.rs");
-}
-
-/// Whether a type has a trait.
-macro_rules! implements {
-    ($t:ty: $($bound:tt)+) => {{
-        #[allow(dead_code)]
-        trait No {
-            const IS: bool = false;
-        }
-        impl<T: ?Sized> No for T {}
-        #[allow(dead_code)]
-        struct Of<T: ?Sized>(std::marker::PhantomData<T>);
-        #[allow(dead_code)]
-        impl<T: ?Sized + $($bound)+> Of<T> {
-            const IS: bool = true;
-        }
-        <Of<$t>>::IS
-    }};
-}
-
-use implements;
-
-/// Numbers that are the same each time.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % limit
-    }
-}
-
-#[track_caller]
-fn assert_same(theirs: &[String], ours: &[String]) {
-    assert!(!theirs.is_empty());
-    for (line, (theirs, ours)) in theirs.iter().zip(ours).enumerate() {
-        assert_eq!(theirs, ours, "Tokio's and ours, line {line}");
-    }
-    assert_eq!(theirs.len(), ours.len());
-}
-
-macro_rules! the_same {
-    ($($scenario:ident)*) => { $(
-        #[test]
-        fn $scenario() {
-            assert_same(&of_tokio::$scenario(), &ours::$scenario());
-        }
-    )* };
-}
-
-macro_rules! the_same_whatever_happens {
-    ($($scenario:ident)*) => { $(
-        #[test]
-        fn $scenario() {
-            for seed in 0..120 {
-                assert_same(&of_tokio::$scenario(seed), &ours::$scenario(seed));
-            }
-        }
-    )* };
 }
 
 the_same! {

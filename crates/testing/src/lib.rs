@@ -2,10 +2,12 @@
 
 mod allocations;
 mod drops;
+mod parity;
 mod runtimes;
 mod wakers;
 
 pub use allocations::Counting;
 pub use drops::{Counted, Drops};
+pub use parity::{Dice, assert_same};
 pub use runtimes::{Bare, Runtime, Smol, Task, Tokio, ms};
 pub use wakers::{Wakings, poll_once, reentrant_waker, shouting_waker};

@@ -1,12 +1,12 @@
 // Scenarios for a channel for one value. Included once with Tokio's `oneshot` in
 // scope, once with ours.
 
-use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
 use std::thread;
 
-use blitz_testing::{Drops, Wakings, poll_once};
+use blitz_testing::{Drops, Wakings, poll_once, traits_of};
 use oneshot::error::{RecvError, TryRecvError};
 
 type Local = std::rc::Rc<()>;
@@ -15,18 +15,18 @@ type Inner = std::cell::Cell<u8>;
 #[allow(dead_code)]
 pub fn traits() -> Vec<[bool; 5]> {
     vec![
-        super::traits_of!(oneshot::Sender<u8>),
-        super::traits_of!(oneshot::Sender<Local>),
-        super::traits_of!(oneshot::Sender<Inner>),
-        super::traits_of!(oneshot::Sender<std::marker::PhantomPinned>),
-        super::traits_of!(oneshot::Sender<std::sync::MutexGuard<'static, u8>>),
-        super::traits_of!(oneshot::Receiver<u8>),
-        super::traits_of!(oneshot::Receiver<Local>),
-        super::traits_of!(oneshot::Receiver<Inner>),
-        super::traits_of!(oneshot::Receiver<std::marker::PhantomPinned>),
-        super::traits_of!(oneshot::Receiver<std::sync::MutexGuard<'static, u8>>),
-        super::traits_of!(RecvError),
-        super::traits_of!(TryRecvError),
+        traits_of!(oneshot::Sender<u8>),
+        traits_of!(oneshot::Sender<Local>),
+        traits_of!(oneshot::Sender<Inner>),
+        traits_of!(oneshot::Sender<std::marker::PhantomPinned>),
+        traits_of!(oneshot::Sender<std::sync::MutexGuard<'static, u8>>),
+        traits_of!(oneshot::Receiver<u8>),
+        traits_of!(oneshot::Receiver<Local>),
+        traits_of!(oneshot::Receiver<Inner>),
+        traits_of!(oneshot::Receiver<std::marker::PhantomPinned>),
+        traits_of!(oneshot::Receiver<std::sync::MutexGuard<'static, u8>>),
+        traits_of!(RecvError),
+        traits_of!(TryRecvError),
     ]
 }
 

@@ -1,10 +1,10 @@
 // Scenarios for a channel for a value that changes. Included once with Tokio's
 // `watch` in scope, once with ours.
 
-use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 
-use blitz_testing::{Drops, Wakings, poll_once};
+use blitz_testing::{Drops, Wakings, poll_once, traits_of};
 use watch::error::{RecvError, SendError};
 
 type Local = std::rc::Rc<()>;
@@ -14,21 +14,21 @@ type Guard = std::sync::MutexGuard<'static, u8>;
 #[allow(dead_code)]
 pub fn traits() -> Vec<[bool; 5]> {
     vec![
-        super::traits_of!(watch::Sender<u8>),
-        super::traits_of!(watch::Sender<Local>),
-        super::traits_of!(watch::Sender<Inner>),
-        super::traits_of!(watch::Sender<Guard>),
-        super::traits_of!(watch::Receiver<u8>),
-        super::traits_of!(watch::Receiver<Local>),
-        super::traits_of!(watch::Receiver<Inner>),
-        super::traits_of!(watch::Receiver<Guard>),
-        super::traits_of!(watch::Receiver<std::marker::PhantomPinned>),
-        super::traits_of!(watch::Ref<'static, u8>),
-        super::traits_of!(watch::Ref<'static, Local>),
-        super::traits_of!(watch::Ref<'static, Inner>),
-        super::traits_of!(watch::Ref<'static, Guard>),
-        super::traits_of!(SendError<u8>),
-        super::traits_of!(RecvError),
+        traits_of!(watch::Sender<u8>),
+        traits_of!(watch::Sender<Local>),
+        traits_of!(watch::Sender<Inner>),
+        traits_of!(watch::Sender<Guard>),
+        traits_of!(watch::Receiver<u8>),
+        traits_of!(watch::Receiver<Local>),
+        traits_of!(watch::Receiver<Inner>),
+        traits_of!(watch::Receiver<Guard>),
+        traits_of!(watch::Receiver<std::marker::PhantomPinned>),
+        traits_of!(watch::Ref<'static, u8>),
+        traits_of!(watch::Ref<'static, Local>),
+        traits_of!(watch::Ref<'static, Inner>),
+        traits_of!(watch::Ref<'static, Guard>),
+        traits_of!(SendError<u8>),
+        traits_of!(RecvError),
     ]
 }
 

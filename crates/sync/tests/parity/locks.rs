@@ -11,9 +11,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Waker;
 
-use blitz_testing::{Wakings, poll_once};
+use blitz_testing::{Dice, Wakings, implements, poll_once};
 
-use super::{Dice, implements};
 use sync::{
     AcquireError, MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard,
     OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, OwnedSemaphorePermit,

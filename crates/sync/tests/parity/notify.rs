@@ -10,9 +10,8 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, Weak};
 use std::task::{Poll, Waker};
 
-use blitz_testing::{Drops, Wakings, poll_once, reentrant_waker};
+use blitz_testing::{Dice, Drops, Wakings, implements, poll_once, reentrant_waker};
 
-use super::{Dice, implements};
 use sync::{Barrier, BarrierWaitResult, Notify, OnceCell, SetError, SetOnce, SetOnceError};
 // In Tokio these have a module of their own.
 use futures::{Notified, OwnedNotified};

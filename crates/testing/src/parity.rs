@@ -1,0 +1,95 @@
+//! For scenarios that are compiled twice, with what others have made and with ours.
+
+/// Whether a type has a trait.
+///
+/// ```
+/// assert!(blitz_testing::implements!(u32: Send));
+/// assert!(!blitz_testing::implements!(std::rc::Rc<u32>: Send));
+/// ```
+#[macro_export]
+macro_rules! implements {
+    ($t:ty: $($bound:tt)+) => {{
+        #[allow(dead_code)]
+        trait No {
+            const IS: bool = false;
+        }
+        impl<T: ?Sized> No for T {}
+        #[allow(dead_code)]
+        struct Of<T: ?Sized>(::std::marker::PhantomData<T>);
+        #[allow(dead_code)]
+        impl<T: ?Sized + $($bound)+> Of<T> {
+            const IS: bool = true;
+        }
+        <Of<$t>>::IS
+    }};
+}
+
+/// Which of the automatic traits a type has: `Send`, `Sync`, `Unpin`, `UnwindSafe`
+/// and `RefUnwindSafe`.
+#[macro_export]
+macro_rules! traits_of {
+    ($t:ty) => {
+        [
+            $crate::implements!($t: Send),
+            $crate::implements!($t: Sync),
+            $crate::implements!($t: Unpin),
+            $crate::implements!($t: ::std::panic::UnwindSafe),
+            $crate::implements!($t: ::std::panic::RefUnwindSafe),
+        ]
+    };
+}
+
+/// Tests which compare what each scenario saw in the modules `of_tokio` and `ours`.
+#[macro_export]
+macro_rules! the_same {
+    ($($scenario:ident)*) => { $(
+        #[test]
+        fn $scenario() {
+            $crate::assert_same(&of_tokio::$scenario(), &ours::$scenario());
+        }
+    )* };
+}
+
+/// The same for scenarios that throw dice, several times each.
+#[macro_export]
+macro_rules! the_same_whatever_happens {
+    ($($scenario:ident)*) => { $(
+        #[test]
+        fn $scenario() {
+            for seed in 0..120 {
+                $crate::assert_same(&of_tokio::$scenario(seed), &ours::$scenario(seed));
+            }
+        }
+    )* };
+}
+
+/// Both saw the same, and something.
+///
+/// # Panics
+///
+/// Otherwise.
+#[track_caller]
+pub fn assert_same(theirs: &[String], ours: &[String]) {
+    assert!(!theirs.is_empty());
+    for (line, (theirs, ours)) in theirs.iter().zip(ours).enumerate() {
+        assert_eq!(theirs, ours, "Tokio's and ours, line {line}");
+    }
+    assert_eq!(theirs.len(), ours.len());
+}
+
+/// Numbers that are the same each time.
+pub struct Dice(
+    /// The seed.
+    pub u64,
+);
+
+impl Dice {
+    /// The next number.
+    pub fn below(&mut self, limit: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % limit
+    }
+}
