@@ -50,7 +50,9 @@ use blitz_sync::internals::{ListLock, fences};
 use super::block::{LEN, offset};
 use super::chan::{Chan, Pause};
 use super::mutant::{Mutant, active};
-use super::word::{BIASED, CLOSED, INSTALLING, RX_WAITS, SLOT, TX_WAITS, position, reserved};
+use super::word::{
+    BIASED, CLOSED, INSTALLING, MOST_MESSAGES, RX_WAITS, SLOT, TX_WAITS, position, reserved,
+};
 
 const OUTSIDE: u8 = 0;
 const INSIDE: u8 = 1;
@@ -145,6 +147,18 @@ impl<T> Chan<T> {
         match word & BIASED {
             0 => position(word),
             _ => self.tail.0.bias.position.load(Ordering::Acquire),
+        }
+    }
+
+    /// How many messages there are for the receiver, written or about to be, when
+    /// the word is this and it has received `head`.
+    #[inline]
+    pub fn ahead(&self, word: u64, head: u32) -> u32 {
+        match self.position_in(word).wrapping_sub(head) {
+            // The favourite has filled a slot, which has been read, and has yet to
+            // count it.
+            negative if negative > MOST_MESSAGES => 0,
+            ahead => ahead,
         }
     }
 
@@ -331,7 +345,10 @@ mod thread {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::time::Instant;
+
     use super::super::chan::channel;
+    use super::super::error::{RecvTimeoutError, TryRecvError};
     use super::*;
 
     const SLOTS: usize = LEN as usize;
@@ -351,5 +368,30 @@ mod tests {
             assert_eq!(rx.try_receive(), Ok(n));
         }
         assert_eq!(bias.favourite.load(Ordering::Relaxed), thread::id());
+    }
+
+    #[test]
+    fn a_message_that_is_not_counted_yet_keeps_nobody() {
+        let (tx, mut rx) = channel(Some(8));
+        let bias = &tx.chan().tail.0.bias;
+        for n in 0..10 * SLOTS + 3 {
+            tx.chan().try_send(n).unwrap();
+            assert_eq!(rx.try_receive(), Ok(n));
+        }
+        assert_eq!(bias.granted.load(Ordering::Relaxed), GRANTED);
+        // As if this thread had been interrupted before it could count.
+        bias.position.fetch_sub(1, Ordering::Relaxed);
+        assert_eq!(rx.try_receive(), Err(TryRecvError::Empty));
+        assert_eq!(
+            rx.blocking(Some(Instant::now())),
+            Err(RecvTimeoutError::Timeout)
+        );
+        assert_eq!((rx.len(), tx.chan().capacity()), (0, 8));
+        bias.position.fetch_add(1, Ordering::Relaxed);
+        tx.chan().try_reserve(3).unwrap();
+        assert_eq!((rx.len(), tx.chan().capacity()), (0, 5));
+        tx.chan().give_back(3);
+        tx.chan().try_send(7).unwrap();
+        assert_eq!(rx.try_receive(), Ok(7));
     }
 }

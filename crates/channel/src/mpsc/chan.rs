@@ -436,12 +436,7 @@ impl<T> Chan<T> {
     /// How many messages there are, written or about to be.
     pub fn len(&self, head: u32) -> usize {
         let word = self.tail.0.word.load(Ordering::Acquire);
-        match self.position_in(word).wrapping_sub(head) {
-            // A thread with a grant has filled a slot, which has been read, and
-            // has yet to count it.
-            ahead if ahead > MOST_MESSAGES => 0,
-            len => len as usize,
-        }
+        self.ahead(word, head) as usize
     }
 
     /// How many more may be sent.
@@ -455,11 +450,18 @@ impl<T> Chan<T> {
             }
             let position = self.position_in(word);
             let head = self.front.0.head.load(Ordering::Acquire);
-            match used(position, reserved(word), head) {
-                // See `len`.
-                used if used > MOST_MESSAGES => pause.turn(),
-                used => return self.max_capacity.saturating_sub(used as usize),
-            }
+            let ahead = match position.wrapping_sub(head) {
+                // See `ahead`. It may take long until the slot is counted.
+                u32::MAX if word & BIASED != 0 => 0,
+                // The head is newer than the word.
+                ahead if ahead > MOST_MESSAGES => {
+                    pause.turn();
+                    continue;
+                }
+                ahead => ahead,
+            };
+            let used = ahead.saturating_add(reserved(word));
+            return self.max_capacity.saturating_sub(used as usize);
         }
     }
 }

@@ -313,7 +313,7 @@ impl<T> Rx<T> {
         loop {
             let alone = self.chan.strong_count() == 0;
             let word = self.chan.tail.0.word.load(Ordering::Acquire);
-            if self.chan.position_in(word) == self.unread.head {
+            if self.chan.ahead(word, self.unread.head) == 0 {
                 let closed = word & CLOSED != 0 && reserved(word) == 0;
                 return Err(match alone || closed {
                     true => TryRecvError::Disconnected,
@@ -404,7 +404,7 @@ impl<T> Rx<T> {
         let alone = self.chan.strong_count() == 0;
         let word = self.chan.tail.0.word.load(Ordering::Acquire);
         let closed = word & CLOSED != 0 && reserved(word) == 0;
-        self.chan.position_in(word) == self.unread.head && (alone || closed)
+        self.chan.ahead(word, self.unread.head) == 0 && (alone || closed)
     }
 
     pub fn is_closed(&self) -> bool {
