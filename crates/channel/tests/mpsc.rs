@@ -573,7 +573,7 @@ fn a_waker_that_panics_breaks_nothing() {
     assert!(poll_once(third.as_mut(), &waker).is_pending());
     assert!(catch_unwind(AssertUnwindSafe(|| drop(rx))).is_err());
     assert_eq!(drops.count(), 3);
-    assert_eq!(wakings.count(), 2);
+    assert_eq!(wakings.count(), 3);
     assert!(matches!(
         poll_once(first.as_mut(), &waker),
         Poll::Ready(Err(_))

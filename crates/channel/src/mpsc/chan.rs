@@ -15,6 +15,7 @@ use blitz_sync::internals::WaitQueue;
 use super::bias::Bias;
 use super::block::{Block, LEN, offset};
 use super::mutant::{Mutant, active, model_failed};
+use super::panics::Panics;
 use super::rx::{Rx, Unread};
 use super::seat::Seat;
 use super::spares::Spares;
@@ -406,14 +407,17 @@ impl<T> Chan<T> {
             .0
             .word
             .fetch_sub(u64::from(n) * PERMIT, Ordering::AcqRel);
+        // Of the wakers of those that are served.
+        let mut panics = Panics::default();
         if before & TX_WAITS != 0 && !active(Mutant::PermitForgetsWaiters) {
-            self.serve();
+            panics.put_off(|| self.serve());
         }
         // The receiver may be waiting for the last permit.
         let last = reserved(before) == n;
         if before & CLOSED != 0 && last && !active(Mutant::PermitForgetsReceiver) {
-            self.seat.0.wake();
+            panics.put_off(|| self.seat.0.wake());
         }
+        panics.go_on();
     }
 
     /// Takes no more messages. Those who wait are told.
@@ -423,10 +427,14 @@ impl<T> Chan<T> {
             return;
         }
         self.settled_word();
+        let mut panics = Panics::default();
         if !active(Mutant::CloseForgetsWaiters) {
-            self.turn_away();
+            panics.put_off(|| self.turn_away());
         }
-        self.watchers.notify_all();
+        panics.put_off(|| {
+            self.watchers.notify_all();
+        });
+        panics.go_on();
     }
 
     pub fn is_closed(&self) -> bool {

@@ -98,6 +98,7 @@ mod mutant;
 #[cfg(loom)]
 #[doc(hidden)]
 pub mod mutant;
+mod panics;
 mod permit;
 mod receiver;
 mod rx;

@@ -67,6 +67,7 @@ use blitz_sync::internals::{List, Node, Spin, Wakes, deadline, fences};
 
 use super::chan::{Chan, Claim, Refusal};
 use super::mutant::{Mutant, active, model_failed};
+use super::panics::Panics;
 use super::word::{CLOSED, MOST_MESSAGES, PERMIT, TX_WAITS, position, reserved, used};
 
 /// No sender has waited for a while.
@@ -167,6 +168,9 @@ impl<T> Chan<T> {
     /// only become truer.
     fn fits(&self, word: u64, n: u32) -> bool {
         let head = self.front.0.head.load(Ordering::SeqCst);
+        // Where all who send wait before, nobody else would keep it up to date, and
+        // positions can only be compared while they are less than 2^32 apart.
+        self.tail.0.head_seen.store(head, Ordering::Relaxed);
         let used = used(position(word), reserved(word), head);
         let used = if used > MOST_MESSAGES { 0 } else { used };
         self.limit.saturating_sub(used) >= n && self.may_reserve(word, n)
@@ -186,19 +190,22 @@ impl<T> Chan<T> {
     }
 
     /// Chooses and wakes those in the queue for whom there is room.
+    /// A waker that panics keeps nobody from being served; the first panic goes on
+    /// afterwards.
     #[cold]
     pub fn serve(&self) {
+        let mut panics = Panics::default();
         loop {
-            // Also woken if somebody else's waker panics.
             let mut wakes = Wakes::new();
             let sending = self.waiters.locked(|list| self.choose(list, &mut wakes));
             let all = sending.is_none() && !wakes.is_full();
             if let Some((claim, value)) = sending {
-                self.fill(claim.unwrap_or_else(|| self.claim_permitted()), value);
+                let claim = claim.unwrap_or_else(|| self.claim_permitted());
+                panics.put_off(|| self.fill(claim, value));
             }
-            wakes.wake();
+            panics.put_off(|| wakes.wake());
             if all {
-                return;
+                return panics.go_on();
             }
         }
     }

@@ -1,0 +1,34 @@
+//! Panics of the user's code, which must not keep the rest from being done.
+
+use std::any::Any;
+use std::panic::resume_unwind;
+
+/// Puts off panics until everything has been done. The first one goes on then.
+#[derive(Default)]
+pub struct Panics(Option<Box<dyn Any + Send>>);
+
+impl Panics {
+    /// Does something that may panic.
+    #[cfg(not(loom))]
+    pub fn put_off(&mut self, run: impl FnOnce()) {
+        use std::panic::{AssertUnwindSafe, catch_unwind};
+
+        // The caller goes on where it would have gone on without the panic.
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
+            self.0.get_or_insert(payload);
+        }
+    }
+
+    /// In a model, a panic is the end of the model.
+    #[cfg(loom)]
+    pub fn put_off(&mut self, run: impl FnOnce()) {
+        run();
+    }
+
+    /// Everything has been done.
+    pub fn go_on(self) {
+        if let Some(payload) = self.0 {
+            resume_unwind(payload);
+        }
+    }
+}
