@@ -2,7 +2,7 @@
 //! value that is sent while it exists. Values are cloned for them.
 //!
 //! It is made for receivers that keep up. The channel keeps the last `capacity`
-//! values, rounded up to a power of two; a sender never waits, and a receiver that
+//! values, rounded up to a power of two; a sender never waits for room, and a receiver that
 //! is slower than that is told how many values it has missed
 //! ([`RecvError::Lagged`](error::RecvError::Lagged)) and goes on with the oldest
 //! one that is left. A value is dropped when the last receiver has got it, or when
@@ -10,10 +10,19 @@
 //!
 //! Names and semantics are those of `tokio::sync::broadcast`. What is added:
 //! [`Receiver::blocking_recv_timeout`], and [`Sender::blocking_closed`] with and
-//! without a time-out. What differs: the last receiver of a value gets the value itself instead of a clone;
-//! asking how much there is, or whether there is anything, takes no lock; nobody's
-//! `Drop` runs under a lock, nor `Clone` under one that a sender or another value's
-//! receiver could wait for.
+//! without a time-out. What differs: the last receiver of a value gets the value
+//! itself instead of a clone; asking how much there is, or whether there is anything,
+//! takes no lock; nobody's `Drop` runs under a lock.
+//!
+//! # What a value's `Clone` may do
+//!
+//! `Clone` runs under a lock that belongs to that one value. Receivers of other values
+//! never wait for it, nor does a sender that finds room. But other receivers of that
+//! very value do, and so does a sender that overwrites it. So a value's `Clone` may use
+//! the channel, with two exceptions, which are deadlocks: it must not send into the
+//! same channel when its own value is the next one to be overwritten, and it must
+//! neither receive that very value nor drop a receiver that has yet to get it. Nor may
+//! it wait for another thread that does so.
 //!
 //! ```
 //! use blitz_channel::broadcast;
@@ -64,7 +73,7 @@
 // readers: a clone may change the value through a `Cell`, and `T` need not be `Sync`.
 // Who needs both takes the slot's lock first. So a receiver that clones for long, or
 // whose clone uses the channel itself, keeps nobody from the tail, and only those
-// waiting who want that very value, or its place.
+// waiting who want that very value, or its place. (The clone itself must want neither.)
 //
 // A *spent* slot is filled without its lock. Nobody else can be at work in it: who
 // gets a value has found the stamp equal to its `next`, under the slot's lock, so it
