@@ -353,3 +353,34 @@ fn who_goes_to_sleep_must_say_so() {
 fn a_value_that_was_handed_over_must_be_passed_on() {
     mutant::with(Mutant::ForgetsHandedValue, || a_receive_is_cancelled(1));
 }
+
+/// A stream waits, and another receiver may be quicker. Neither sleeps beside a value.
+#[cfg(feature = "stream")]
+mod streams {
+    use super::*;
+    use futures_core::Stream;
+    use std::pin::Pin;
+
+    async fn next<T>(mut receiver: Receiver<T>) -> Option<T> {
+        std::future::poll_fn(|context| Pin::new(&mut *receiver).poll_next(context)).await
+    }
+
+    fn beside_a_receiver(capacity: usize, preemptions: usize) {
+        model(preemptions, move || {
+            let (sender, receiver) = channel(capacity);
+            let stream = receiver.clone();
+            let thread = thread::spawn(move || block_on(next(stream)).unwrap_or(0));
+            let other = thread::spawn(move || block_on(receiver.recv()).unwrap_or(0));
+            block_on(sender.send(1)).unwrap();
+            block_on(sender.send(2)).unwrap();
+            assert_eq!(thread.join().unwrap() + other.join().unwrap(), 3);
+        });
+    }
+
+    #[test]
+    fn a_stream_beside_a_receiver() {
+        beside_a_receiver(0, 1);
+        beside_a_receiver(1, 1);
+        beside_a_receiver(UNLIMITED, 1);
+    }
+}

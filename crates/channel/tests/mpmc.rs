@@ -458,6 +458,35 @@ fn a_waker_that_panics_corrupts_nothing() {
 }
 
 #[test]
+fn a_waker_that_panics_keeps_the_end_from_nobody() {
+    for drops in [false, true] {
+        let (sender, receiver) = bounded(1);
+        sender.try_send(0).unwrap();
+        let (wakings, waker) = Wakings::new();
+        let mut crowd: Vec<_> = (0..40).map(|n| Box::pin(sender.send(n))).collect();
+        for (n, send) in crowd.iter_mut().enumerate() {
+            let shouting = shouting_waker();
+            let waker = if n == 5 { &shouting } else { &waker };
+            assert!(poll_once(send.as_mut(), waker).is_pending());
+        }
+        let mut last = Some(receiver);
+        let panics = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match drops {
+            true => drop(last.take()),
+            false => assert!(last.as_ref().is_some_and(Receiver::close)),
+        }));
+        assert!(panics.is_err());
+        assert_eq!(wakings.count(), 39);
+        for (n, send) in crowd.iter_mut().enumerate() {
+            assert_eq!(
+                poll_once(send.as_mut(), &waker),
+                Poll::Ready(Err(SendError(n)))
+            );
+        }
+        assert_eq!(sender.is_empty(), drops);
+    }
+}
+
+#[test]
 fn closing_wakes_a_crowd() {
     let (sender, receiver) = unbounded::<()>();
     let (wakings, waker) = Wakings::new();

@@ -1,11 +1,11 @@
 //! Receivers as streams and senders as sinks.
 #![cfg(all(not(loom), feature = "stream", feature = "sink"))]
 
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
-use blitz_channel::mpmc::{SendError, TryRecvError, bounded, unbounded};
-use blitz_testing::{Drops, Wakings, everywhere};
+use blitz_channel::mpmc::{Select, SendError, TryRecvError, bounded, unbounded};
+use blitz_testing::{Drops, Wakings, everywhere, ms, poll_once, shouting_waker};
 use futures_util::stream::FusedStream;
 use futures_util::{Sink, SinkExt, Stream, StreamExt};
 
@@ -33,16 +33,125 @@ fn next<T>(stream: &mut (impl Stream<Item = T> + Unpin), waker: &Waker) -> Poll<
 }
 
 #[test]
-fn a_stream_that_goes_passes_its_value_on() {
+fn a_stream_that_goes_keeps_nothing() {
     let (sender, mut receiver) = unbounded();
     let other = receiver.clone();
     let (wakings, waker) = Wakings::new();
     assert_eq!(next(&mut receiver, &waker), Poll::Pending);
     sender.try_send(1).unwrap();
     assert_eq!(wakings.count(), 1);
-    assert_eq!(other.try_recv(), Err(TryRecvError::Empty));
     drop(receiver);
     assert_eq!(other.try_recv(), Ok(1));
+}
+
+/// Somebody polls a stream once and then receives in another way, or lets others.
+#[test]
+fn a_stream_that_is_left_alone_takes_nothing() {
+    for capacity in [1, 2, 1000] {
+        let (sender, mut receiver) = bounded(capacity);
+        let other = receiver.clone();
+        let (wakings, waker) = Wakings::new();
+        for n in 0..3 {
+            {
+                let mut next = receiver.next();
+                assert!(poll_once(Pin::new(&mut next), &waker).is_pending());
+            }
+            let mut waits = pin!(other.recv());
+            let waits_too = n == 2;
+            if waits_too {
+                assert!(poll_once(waits.as_mut(), Waker::noop()).is_pending());
+            }
+            sender.try_send(n).unwrap();
+            match n {
+                0 => assert_eq!(receiver.try_recv(), Ok(0)),
+                1 => assert_eq!(pollster::block_on(receiver.recv()), Ok(1)),
+                _ => assert_eq!(poll_once(waits, Waker::noop()), Poll::Ready(Ok(2))),
+            }
+            assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
+        }
+        assert_eq!(wakings.count(), 2);
+    }
+}
+
+#[test]
+fn without_a_buffer_a_stream_comes_for_the_value() {
+    let (sender, mut receiver) = bounded(0);
+    let other = receiver.clone();
+    let (wakings, waker) = Wakings::new();
+    assert_eq!(next(&mut receiver, &waker), Poll::Pending);
+    let mut send = pin!(sender.send(1));
+    assert!(poll_once(send.as_mut(), Waker::noop()).is_pending());
+    assert_eq!(wakings.count(), 1);
+    assert_eq!(next(&mut receiver, &waker), Poll::Ready(Some(1)));
+    assert_eq!(poll_once(send, Waker::noop()), Poll::Ready(Ok(())));
+
+    assert_eq!(next(&mut receiver, &waker), Poll::Pending);
+    let mut send = pin!(sender.send(2));
+    assert!(poll_once(send.as_mut(), Waker::noop()).is_pending());
+    assert_eq!(other.try_recv(), Ok(2));
+    assert_eq!(next(&mut receiver, &waker), Poll::Pending);
+    assert_eq!(wakings.count(), 2);
+}
+
+#[test]
+fn without_a_buffer_a_stream_meets_a_selection() {
+    for is_ready in [false, true] {
+        let (sender, receiver) = bounded(0);
+        let thread = std::thread::spawn(move || {
+            for n in 0..100 {
+                let mut select = Select::new();
+                select.send(&sender);
+                if is_ready {
+                    select.ready_timeout(ms(30_000)).unwrap();
+                }
+                let operation = select.select_timeout(ms(30_000)).unwrap();
+                operation.send(&sender, n).unwrap();
+            }
+        });
+        let all: Vec<_> = pollster::block_on(receiver.collect());
+        assert_eq!(all, (0..100).collect::<Vec<_>>());
+        thread.join().unwrap();
+    }
+}
+
+#[test]
+fn all_streams_are_told_even_if_a_waker_panics() {
+    let (sender, receiver) = unbounded();
+    let (wakings, waker) = Wakings::new();
+    let mut streams: Vec<_> = (0..40).map(|_| receiver.clone()).collect();
+    for (n, stream) in streams.iter_mut().enumerate() {
+        let shouting = shouting_waker();
+        let waker = if n == 3 { &shouting } else { &waker };
+        assert_eq!(next(stream, waker), Poll::Pending);
+    }
+    let panics = std::panic::catch_unwind(|| sender.try_send(1));
+    assert!(panics.is_err());
+    assert_eq!(wakings.count(), 39);
+    streams.truncate(10);
+    assert_eq!(next(&mut streams[9], &waker), Poll::Ready(Some(1)));
+    assert_eq!(next(&mut streams[8], &waker), Poll::Pending);
+}
+
+everywhere! {
+    async fn streams_share_the_values(rt) {
+        for capacity in [0, 1, 1000] {
+            let (sender, receiver) = bounded(capacity);
+            let tasks: Vec<_> = (0..4).map(|_| {
+                let receiver = receiver.clone();
+                rt.spawn(receiver.fold(0, |sum, n| std::future::ready(sum + n)))
+            }).collect();
+            drop(receiver);
+            for n in 0..1000 {
+                sender.send(n).await.unwrap();
+            }
+            drop(sender);
+            let mut sum = 0;
+            for task in tasks {
+                sum += task.await;
+            }
+            assert_eq!(sum, 499_500);
+        }
+    }
 }
 
 #[test]

@@ -2,14 +2,15 @@
 #![cfg(not(loom))]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use blitz_channel::mpmc::{
-    ReadyTimeoutError, RecvError, Select, SelectTimeoutError, SendError, TryReadyError,
-    TryRecvError, TrySelectError, TrySendError, bounded, unbounded,
+    ReadyTimeoutError, RecvError, Select, SelectTimeoutError, SelectedOperation, SendError,
+    TryReadyError, TryRecvError, TrySelectError, TrySendError, bounded, unbounded,
 };
-use blitz_testing::{Drops, ms};
+use blitz_testing::{Drops, ms, poll_once, shouting_waker};
 
 const LONG: Duration = Duration::from_secs(30);
 
@@ -342,6 +343,73 @@ fn a_selection_that_is_not_completed_panics_and_loses_nothing() {
     abandon(&mut select);
     sender.send_timeout(2, LONG).unwrap();
     assert_eq!(thread.join().unwrap(), Ok(2));
+}
+
+/// Both sides of a pair give up: the next pair is not told that nothing comes.
+#[test]
+fn a_pair_that_gives_up_leaves_nothing_behind() {
+    fn give_up(operation: SelectedOperation<'_>) {
+        let dropped = std::panic::AssertUnwindSafe(|| drop(operation));
+        assert!(std::panic::catch_unwind(dropped).is_err());
+    }
+    let (sender, receiver) = bounded(0);
+    for (gives_up, pause) in [(true, 0), (true, 40), (false, 40)] {
+        thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                let mut select = Select::new();
+                select.recv(&receiver);
+                let operation = select.select_timeout(LONG).unwrap();
+                thread::sleep(ms(20));
+                match gives_up {
+                    true => give_up(operation),
+                    false => assert_eq!(operation.recv(&receiver), Ok(7)),
+                }
+            });
+            let mut select = Select::new();
+            select.send(&sender);
+            let operation = select.select_timeout(LONG).unwrap();
+            thread::sleep(ms(pause));
+            match gives_up {
+                true => give_up(operation),
+                false => operation.send(&sender, 7).unwrap(),
+            }
+            thread.join().unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_waker_that_panics_loses_no_right() {
+    let (sender, receiver) = bounded(0);
+    let mut send = Box::pin(sender.send(7));
+    assert!(poll_once(send.as_mut(), &shouting_waker()).is_pending());
+    let mut select = Select::new();
+    select.recv(&receiver);
+    let panics = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let _ = select.try_select();
+    }));
+    assert!(panics.is_err());
+    assert_eq!(receiver.try_recv(), Ok(7));
+    assert!(sender.try_send(8).is_err());
+}
+
+/// A receiver is promised a value. One that comes back in between is older.
+#[test]
+fn a_promise_does_not_overtake_what_comes_back() {
+    let waker = std::task::Waker::noop();
+    let (sender, receiver) = bounded(0);
+    let mut first = Box::pin(receiver.recv());
+    assert!(poll_once(first.as_mut(), waker).is_pending());
+    sender.try_send(1).unwrap();
+    let mut second = Box::pin(receiver.recv());
+    assert!(poll_once(second.as_mut(), waker).is_pending());
+    let mut select = Select::new();
+    select.send(&sender);
+    let operation = select.try_select().unwrap();
+    drop(first);
+    operation.send(&sender, 2).unwrap();
+    assert_eq!(poll_once(second.as_mut(), waker), Poll::Ready(Ok(1)));
+    assert_eq!(receiver.try_recv(), Ok(2));
 }
 
 #[test]

@@ -24,7 +24,8 @@
 //! handed from hand to hand, is that of Go's channels; flume and kanal have it too.
 
 use std::cell::UnsafeCell;
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
+use std::thread;
 
 use blitz_futex::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use blitz_futex::{wait, wake_all};
@@ -33,8 +34,8 @@ use blitz_sync::internals::{List, ListLock, Node, Spin, Wake, Wakes};
 use super::error::{SendError, TryRecvError, TrySendError};
 use super::mutant::{Mutant, active};
 use super::state::{State, UNLIMITED};
-use super::wish::{Outcome, Selection, Wish};
-use super::woken::Woken;
+use super::wish::{Outcome, Role, Selection, Wish};
+use super::woken::{Call, Woken, caught};
 
 /// A channel with room for no more than this is full or empty most of the time.
 const FEW: usize = 16;
@@ -142,19 +143,91 @@ impl<T> Channel<T> {
         self.len.store(state.len(), Ordering::Relaxed);
     }
 
-    /// Runs a step that may choose several waiters, and wakes them.
-    pub(super) fn locked_then_wake<R>(
+    /// Runs a step after which one waiter is woken, or the streams are told.
+    pub(super) fn locked_then_call(&self, step: impl FnOnce(&mut State<T>) -> Option<Wake>) {
+        let call = self.locked(|state| {
+            let wake = step(state);
+            state.call(wake)
+        });
+        self.call(call);
+    }
+
+    /// Wakes one waiter, or all streams.
+    #[inline]
+    pub(super) fn call(&self, call: Option<Call>) {
+        match call {
+            None => {}
+            Some(Call::One(wake)) => wake.wake(),
+            Some(Call::Streams) => {
+                if let Err(payload) = self.tell_streams() {
+                    resume_unwind(payload);
+                }
+            }
+        }
+    }
+
+    /// Tells the streams that there is something to receive, as long as there is.
+    /// What the first waker to panic said.
+    #[cold]
+    pub(super) fn tell_streams(&self) -> thread::Result<()> {
+        let mut result = Ok(());
+        loop {
+            let mut wakes = Wakes::new();
+            self.locked(|state| state.tell_streams(&mut wakes));
+            let all = !wakes.is_full();
+            result = result.and(caught(|| wakes.wake()));
+            if all {
+                return result;
+            }
+        }
+    }
+
+    /// Runs a step that may choose several waiters. The second is for
+    /// [`wake_chosen`](Self::wake_chosen).
+    fn locked_and_chosen<R>(
         &self,
         step: impl FnOnce(&mut State<T>, &mut Woken) -> R,
-    ) -> R {
+    ) -> (R, Woken) {
         let mut woken = Woken::default();
-        let result = self.locked(|state| step(state, &mut woken));
+        let result = self.locked(|state| {
+            let result = step(state, &mut woken);
+            woken.tells_streams |= state.must_tell_streams();
+            result
+        });
+        (result, woken)
+    }
+
+    /// Wakes those whom a step has chosen, and does what it left to do, also when a
+    /// waker panics. What the first of those said.
+    fn wake_chosen(&self, mut woken: Woken) -> thread::Result<()> {
+        let mut result = Ok(());
+        let mut tells_streams = woken.tells_streams;
         while woken.is_enough() {
-            std::mem::take(&mut woken).wake();
-            self.locked(|state| state.settle(&mut woken));
+            result = result.and(woken.wake());
+            ((), woken) = self.locked_and_chosen(State::settle);
+            tells_streams |= woken.tells_streams;
         }
-        woken.wake();
-        result
+        result = result.and(woken.wake());
+        match tells_streams {
+            true => result.and(self.tell_streams()),
+            false => result,
+        }
+    }
+
+    /// Chooses an operation, and wakes whom that concerns. If a waker panics, the
+    /// right goes back.
+    pub(super) fn choose(
+        &self,
+        step: impl FnOnce(&mut State<T>, &mut Woken) -> Option<Outcome>,
+    ) -> Option<Outcome> {
+        let (outcome, woken) = self.locked_and_chosen(step);
+        if let Err(payload) = self.wake_chosen(woken) {
+            if let Some(outcome) = outcome {
+                self.abandon(outcome);
+            }
+            resume_unwind(payload);
+        }
+        outcome
     }
 
     /// Sends if that is possible at once.
@@ -171,15 +244,13 @@ impl<T> Channel<T> {
                 Err(value) => self.send_slow(state, value),
             }
         });
-        if let Some(wake) = sent? {
-            wake.wake();
-        }
+        self.call(sent?);
         Ok(())
     }
 
     #[inline(never)]
-    fn send_slow(&self, state: &mut State<T>, value: T) -> Result<Option<Wake>, TrySendError<T>> {
-        let sent = state.send(value);
+    fn send_slow(&self, state: &mut State<T>, value: T) -> Result<Option<Call>, TrySendError<T>> {
+        let sent = state.send(value).map(|wake| state.call(wake));
         self.published(state);
         sent
     }
@@ -227,7 +298,7 @@ impl<T> Channel<T> {
     /// to send. It sends after it has been chosen, so this waits for it.
     #[cold]
     fn receive_from_selection(&self) -> Result<T, TryRecvError> {
-        match self.locked_then_wake(State::select_recv) {
+        match self.choose(State::select_recv) {
             Some(Outcome::Closed) => Err(TryRecvError::Closed),
             Some(_) => self.finish_recv().ok_or(TryRecvError::Empty),
             None => Err(TryRecvError::Empty),
@@ -236,10 +307,10 @@ impl<T> Channel<T> {
 
     /// Puts a value into the buffer in any case. What had to go for it.
     pub(super) fn force_send(&self, value: T) -> Result<Option<T>, SendError<T>> {
-        let mut woken = None;
+        let mut call = None;
         let sent = self.locked(|state| match state.send(value) {
             Ok(wake) => {
-                woken = wake;
+                call = state.call(wake);
                 Ok(None)
             }
             Err(TrySendError::Closed(value)) => Err(SendError(value)),
@@ -247,18 +318,28 @@ impl<T> Channel<T> {
             Err(TrySendError::Full(value)) => {
                 let oldest = state.make_room();
                 state.push(value);
+                call = state.call(None);
                 Ok(oldest)
             }
         });
-        if let Some(wake) = woken {
-            wake.wake();
-        }
+        self.call(call);
         sent
     }
 
     /// Ends the channel. Whether it was open.
     pub(super) fn close(&self) -> bool {
+        let (was_open, result) = self.end();
+        if let Err(payload) = result {
+            resume_unwind(payload);
+        }
+        was_open
+    }
+
+    /// The same. All are woken, also after one whose waker panics; what the first of
+    /// those said.
+    fn end(&self) -> (bool, thread::Result<()>) {
         let mut was_open = None;
+        let mut result = Ok(());
         loop {
             let mut wakes = Wakes::new();
             self.locked(|state| {
@@ -268,9 +349,9 @@ impl<T> Channel<T> {
             });
             // Nobody begins to wait any more, so this ends.
             let all = !wakes.is_full();
-            wakes.wake();
+            result = result.and(caught(|| wakes.wake()));
             if all {
-                return was_open == Some(true);
+                return (was_open == Some(true), result);
             }
         }
     }
@@ -287,9 +368,12 @@ impl<T> Channel<T> {
         if self.receivers.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }
-        self.close();
+        let (_, result) = self.end();
         let values = self.locked(State::take_all);
         drop(values);
+        if let Err(payload) = result {
+            resume_unwind(payload);
+        }
     }
 
     /// Whether this waiter has yet to be chosen. If so, `waker` will be woken.
@@ -322,7 +406,13 @@ impl<T> Channel<T> {
         let mut spin = Spin::for_peers(self.ends());
         loop {
             let arrivals = self.arrivals.load(Ordering::Acquire);
-            if let Some(value) = self.locked_then_wake(State::finish_recv) {
+            let (received, woken) = self.locked_and_chosen(State::finish_recv);
+            let result = self.wake_chosen(woken);
+            if let Some(value) = received {
+                if let Err(payload) = result {
+                    // The value is dropped like any other.
+                    resume_unwind(payload);
+                }
                 return value;
             }
             if !spin.turn() {
@@ -336,28 +426,30 @@ impl<T> Channel<T> {
         if outcome == Outcome::Closed {
             return Err(SendError(value));
         }
-        let (sent, awaited) = self.locked_then_wake(|state, woken| {
-            let sent = state.finish_send(outcome, value, woken);
-            (sent, std::mem::take(&mut state.is_awaited))
-        });
-        self.announce_arrival(awaited);
-        sent.map_err(SendError)
+        self.announce_then_wake(|state, woken| state.finish_send(outcome, value, woken))
+            .map_err(SendError)
     }
 
     /// Gives a right back.
     pub(super) fn abandon(&self, outcome: Outcome) {
-        let awaited = self.locked_then_wake(|state, woken| {
-            state.abandon(outcome, woken);
-            std::mem::take(&mut state.is_awaited)
-        });
-        self.announce_arrival(awaited);
+        self.announce_then_wake(|state, woken| state.abandon(outcome, woken));
     }
 
-    fn announce_arrival(&self, awaited: bool) {
+    /// Runs a step, tells those who wait for a reserved value, and then those whom it
+    /// has chosen, whose wakers may panic.
+    fn announce_then_wake<R>(&self, step: impl FnOnce(&mut State<T>, &mut Woken) -> R) -> R {
+        let ((result, awaited), woken) = self.locked_and_chosen(|state, woken| {
+            let result = step(state, woken);
+            (result, std::mem::take(&mut state.is_awaited))
+        });
         if awaited {
             self.arrivals.fetch_add(1, Ordering::Release);
             wake_all(&self.arrivals);
         }
+        if let Err(payload) = self.wake_chosen(woken) {
+            resume_unwind(payload);
+        }
+        result
     }
 
     /// Lets a selection wait for a value, unless there is one already: `false`.
@@ -393,8 +485,10 @@ impl<T> Channel<T> {
         node: &Node<Wish>,
         selection: *const Selection,
     ) -> bool {
-        self.locked(|state| {
-            let waits = !state.may_send(selection) || active(Mutant::SelectJoinsBlindly);
+        let (waits, tells_streams) = self.locked(|state| {
+            let is_ready = node.wish.role == Role::Observer && state.may_reach_stream();
+            let waits =
+                !(is_ready || state.may_send(selection)) || active(Mutant::SelectJoinsBlindly);
             if waits {
                 // SAFETY: as the caller says.
                 unsafe { state.senders.push(node) };
@@ -402,7 +496,12 @@ impl<T> Channel<T> {
                     State::<T>::tell_observers(&mut state.receivers, selection);
                 }
             }
-            waits
-        })
+            (waits, !state.has_buffer() && state.must_tell_streams())
+        });
+        if tells_streams {
+            // The node is linked: a waker's panic must not go on from here.
+            std::mem::forget(self.tell_streams());
+        }
+        waits
     }
 }

@@ -180,7 +180,7 @@ impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         #[cfg(feature = "stream")]
         if let Some(waiter) = self.stream.take() {
-            self.channel.cancel_recv(&waiter);
+            self.channel.cancel_stream(&waiter);
         }
         self.channel.drop_receiver();
     }

@@ -47,6 +47,7 @@ use blitz_sync::internals::deadline::{after, is_past};
 use super::mutant::{Mutant, active};
 use super::receiver::Receiver;
 use super::sender::Sender;
+use super::state::State;
 use super::wish::{Outcome, Role, Selection, Wish};
 
 mod error;
@@ -77,8 +78,7 @@ trait End {
 
 impl<T> End for Receiver<T> {
     fn choose(&self) -> Option<Outcome> {
-        self.channel
-            .locked_then_wake(|state, woken| state.select_recv(woken))
+        self.channel.choose(State::select_recv)
     }
 
     fn is_ready(&self) -> bool {
@@ -106,13 +106,12 @@ impl<T> End for Receiver<T> {
 
 impl<T> End for Sender<T> {
     fn choose(&self) -> Option<Outcome> {
-        self.channel
-            .locked_then_wake(|state, woken| state.select_send(woken))
+        self.channel.choose(State::select_send)
     }
 
     fn is_ready(&self) -> bool {
         self.channel
-            .locked(|state| state.may_send(std::ptr::null()))
+            .locked(|state| state.may_send(std::ptr::null()) || state.may_reach_stream())
     }
 
     unsafe fn join(&self, node: &Node<Wish>, selection: &Selection) -> bool {

@@ -16,6 +16,14 @@
 //! of it, when it is unlinked and signalled, and it does not touch the channel
 //! again.
 //!
+//! # Streams
+//!
+//! A receiver that waits as a stream may never be polled again, so no value is put
+//! into its hands. It waits in a list of its own; whoever adds a value that nobody
+//! else takes, or waits with one in a channel without a buffer, tells all streams,
+//! and those that are polled come for it. So no stream waits that has not been told,
+//! or is about to be, while there is something to receive.
+//!
 //! # A value that comes back
 //!
 //! A future that is dropped may have been given a value. That goes to the next
@@ -46,6 +54,7 @@ use super::mutant::{Mutant, active};
 use super::wish::{Outcome, Role, Wish, claim, selection_of};
 
 mod selections;
+mod streams;
 
 /// The capacity of a channel that has no limit.
 pub(super) const UNLIMITED: usize = usize::MAX;
@@ -66,6 +75,8 @@ pub(super) struct State<T> {
     buffer: VecDeque<T>,
     pub(super) receivers: List<Wish>,
     pub(super) senders: List<Wish>,
+    /// Streams: they are told that there is something, and come for it.
+    pub(super) streams: List<Wish>,
     /// Those who wait for the end.
     pub(super) watchers: List<Wish>,
     /// Values that came back, the oldest last, with their tickets.
@@ -74,8 +85,9 @@ pub(super) struct State<T> {
     tickets: u64,
     reserved: usize,
     promised: usize,
-    /// Reserved values that will not come: who was to send one panicked.
-    broken: usize,
+    /// Values that will be sent for those who have a right to receive one. If there
+    /// are more rights than values here and to come, who was to send one panicked.
+    paired: usize,
     /// Somebody waits for a reserved value to come.
     pub(super) is_awaited: bool,
 }
@@ -111,12 +123,13 @@ impl<T> State<T> {
             }),
             receivers: List::new(),
             senders: List::new(),
+            streams: List::new(),
             watchers: List::new(),
             returned: Vec::new(),
             tickets: 0,
             reserved: 0,
             promised: 0,
-            broken: 0,
+            paired: 0,
             is_awaited: false,
         }
     }
@@ -145,7 +158,7 @@ impl<T> State<T> {
     /// To be called after each step that is not one of the fast ones.
     pub(super) fn update(&mut self) {
         let rare = self.reserved | self.promised | self.returned.len();
-        let waiting = self.receivers.len() | self.senders.len();
+        let waiting = self.receivers.len() | self.senders.len() | self.streams.len();
         let busy = self.capacity == 0 || rare | waiting != 0;
         self.flags = self.flags & CLOSED | if busy { BUSY } else { 0 };
     }
@@ -188,7 +201,7 @@ impl<T> State<T> {
     /// Takes the oldest value, and lets a sender in.
     pub(super) fn recv(&mut self) -> Result<(T, Option<Wake>), TryRecvError> {
         if self.is_available() {
-            if let Some(value) = self.take() {
+            if let Some((_, value)) = self.take() {
                 let mut wake = None;
                 self.admit(&mut wake);
                 return Ok((value, wake));
@@ -208,7 +221,7 @@ impl<T> State<T> {
 
     /// Takes the oldest value; if there is none, lets the receiver wait. The error
     /// says whom to wake then: in a channel without a buffer, a selection that can
-    /// send now.
+    /// send now. `list` is where it waits: among the receivers or the streams.
     ///
     /// # Safety
     ///
@@ -217,6 +230,7 @@ impl<T> State<T> {
     pub(super) unsafe fn recv_or_join(
         &mut self,
         node: &Node<Wish>,
+        list: fn(&mut Self) -> &mut List<Wish>,
     ) -> Result<Option<(T, Option<Wake>)>, Option<Wake>> {
         if !active(Mutant::JoinsBlindly) {
             match self.recv() {
@@ -238,7 +252,7 @@ impl<T> State<T> {
             }
         }
         // SAFETY: as the caller says.
-        unsafe { self.receivers.push(node) };
+        unsafe { list(self).push(node) };
         Err(woken)
     }
 
@@ -300,7 +314,7 @@ impl<T> State<T> {
         if self.has_room() || !self.is_available() {
             return None;
         }
-        self.take()
+        self.take().map(|(_, value)| value)
     }
 
     /// Puts a value into the buffer, room or not.
@@ -317,6 +331,7 @@ impl<T> State<T> {
         if !active(Mutant::CloseForgetsSenders) {
             Self::dismiss(&mut self.senders, wakes);
         }
+        Self::dismiss(&mut self.streams, wakes);
         Self::dismiss(&mut self.watchers, wakes);
     }
 
@@ -372,11 +387,12 @@ impl<T> State<T> {
         self.len() + self.promised < self.capacity
     }
 
+    /// The oldest value. One that came back keeps its ticket.
     #[inline]
-    fn take(&mut self) -> Option<T> {
+    fn take(&mut self) -> Option<(Option<u64>, T)> {
         match self.returned.pop() {
-            Some((_, value)) => Some(value),
-            None => self.buffer.pop_front(),
+            Some((ticket, value)) => Some((Some(ticket), value)),
+            None => self.buffer.pop_front().map(|value| (None, value)),
         }
     }
 
@@ -563,7 +579,9 @@ mod tests {
         for value in [2, 1, 3] {
             assert!(state.put_back(value, value).is_none());
         }
-        let order: Vec<_> = std::iter::from_fn(|| state.take()).collect();
+        let order: Vec<_> = std::iter::from_fn(|| state.take())
+            .map(|(_, n)| n)
+            .collect();
         assert_eq!(order, [1, 2, 3, 4]);
     }
 }

@@ -11,9 +11,12 @@ use super::waiter::Waiter;
 
 /// The values to come. It ends when the channel is empty and closed.
 ///
-/// The receiver allocates once, when it has to wait for the first time. A value
-/// that it has been given but that nobody has asked for goes to another receiver
-/// when this one is dropped.
+/// The receiver allocates once, when it has to wait for the first time. While it
+/// waits as a stream it is only told that there is something, as are all that wait
+/// as streams: the value belongs to who asks for it first, and one who waits in
+/// [`recv`](Receiver::recv) or as a thread goes before. In a channel without a
+/// buffer, [`try_send`](super::Sender::try_send) does not find a stream that waits;
+/// a sender that waits does.
 ///
 /// ```
 /// # pollster::block_on(async {
@@ -31,30 +34,25 @@ impl<T> Stream for Receiver<T> {
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
         let this = self.get_mut();
-        if this.stream.is_none() {
-            match this.channel.receive() {
-                Ok(value) => return Poll::Ready(Some(value)),
-                Err(TryRecvError::Closed) => return Poll::Ready(None),
-                Err(TryRecvError::Empty) => {}
+        if let Some(waiter) = &this.stream {
+            if this.channel.stream_waits(waiter, context.waker()) {
+                return Poll::Pending;
             }
+        }
+        match this.channel.receive() {
+            Ok(value) => return Poll::Ready(Some(value)),
+            Err(TryRecvError::Closed) => return Poll::Ready(None),
+            Err(TryRecvError::Empty) => {}
         }
         let waiter = this
             .stream
             .get_or_insert_with(|| Box::pin(Waiter::new(None)));
-        let received = this.channel.poll_recv(waiter, context);
-        if received.is_ready() {
-            waiter.restart(None);
-        }
-        received.map(Result::ok)
+        this.channel.begin_stream(waiter, context.waker())
     }
 }
 
 impl<T> FusedStream for Receiver<T> {
     fn is_terminated(&self) -> bool {
-        let waits = self
-            .stream
-            .as_ref()
-            .is_some_and(|waiter| waiter.is_waiting());
-        self.channel.is_closed() && self.channel.len() == 0 && !waits
+        self.channel.is_closed() && self.channel.len() == 0
     }
 }

@@ -14,7 +14,9 @@
 //! sleep it says that under the lock.
 
 use std::cell::{Cell, UnsafeCell};
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
+#[cfg(feature = "stream")]
+use std::task::Waker;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -28,6 +30,7 @@ use super::error::{
 use super::mutant::{Mutant, active};
 use super::state::State;
 use super::wish::Wish;
+use super::woken::{Call, caught};
 
 /// How long a thread whose time is up, but to whom a value is promised, waits for
 /// it before it asks again whether it still is.
@@ -74,6 +77,12 @@ fn senders<T>(state: &mut State<T>) -> &mut List<Wish> {
     &mut state.senders
 }
 
+/// The list of the streams that wait to be told.
+#[cfg(feature = "stream")]
+fn streams<T>(state: &mut State<T>) -> &mut List<Wish> {
+    &mut state.streams
+}
+
 /// The list of those who wait for the end.
 fn watchers<T>(state: &mut State<T>) -> &mut List<Wish> {
     &mut state.watchers
@@ -97,18 +106,12 @@ impl<T> Waiter<T> {
     }
 
     /// Begins anew: to receive, or, with a value, to send.
-    #[cfg(any(feature = "sink", feature = "stream"))]
+    #[cfg(feature = "sink")]
     pub(super) fn restart(&self, value: Option<T>) {
         debug_assert!(self.stage.get() == Stage::Done);
         // SAFETY: it is not linked, and the slot is empty.
         unsafe { *self.slot.get() = value };
         self.stage.set(Stage::Fresh);
-    }
-
-    /// Whether it may have been given something that nobody took notice of.
-    #[cfg(feature = "stream")]
-    pub(super) fn is_waiting(&self) -> bool {
-        self.stage.get() == Stage::Waiting
     }
 
     /// Whether there is nothing to wait for any more.
@@ -188,7 +191,7 @@ impl<T> Channel<T> {
         // SAFETY: it is not linked, and ours.
         unsafe { node.arm(context.waker()) };
         // SAFETY: the future is pinned, and takes the node out when it is dropped.
-        match self.locked(|state| unsafe { state.recv_or_join(waiter.node()) }) {
+        match self.locked(|state| unsafe { state.recv_or_join(waiter.node(), receivers) }) {
             Ok(received) => {
                 waiter.finish();
                 Poll::Ready(self.received(received))
@@ -225,12 +228,51 @@ impl<T> Channel<T> {
                 return;
             }
             let ticket = waiter.node().wish.ticket.get();
-            wake(self.locked(|state| state.put_back(value, ticket)));
+            self.locked_then_call(|state| state.put_back(value, ticket));
         }
     }
 
     fn leave(&self, node: &Node<Wish>, list: fn(&mut State<T>) -> &mut List<Wish>) -> bool {
         !node.is_signalled() && self.locked(|state| list(state).remove(node))
+    }
+}
+
+/// Tasks that receive as streams: see `state.rs`.
+#[cfg(feature = "stream")]
+impl<T> Channel<T> {
+    /// If it waits and has not been told of anything, it goes on waiting.
+    pub(super) fn stream_waits(&self, waiter: &Waiter<T>, waker: &Waker) -> bool {
+        let waits =
+            waiter.stage.get() == Stage::Waiting && self.still_waits(waiter.node(), waker, streams);
+        if !waits {
+            waiter.stage.set(Stage::Fresh);
+        }
+        waits
+    }
+
+    /// Receives, or waits to be told.
+    pub(super) fn begin_stream(&self, waiter: &Waiter<T>, waker: &Waker) -> Poll<Option<T>> {
+        let node = waiter.prepare(false);
+        // SAFETY: it is not linked, and ours.
+        unsafe { node.arm(waker) };
+        // SAFETY: the waiter is pinned in its box, and its node is taken out before
+        // that is dropped.
+        match self.locked(|state| unsafe { state.recv_or_join(waiter.node(), streams) }) {
+            Ok(received) => Poll::Ready(self.received(received).ok()),
+            Err(woken) => {
+                waiter.stage.set(Stage::Waiting);
+                wake(woken);
+                Poll::Pending
+            }
+        }
+    }
+
+    /// The stream is dropped. All others have been told what it was told.
+    pub(super) fn cancel_stream(&self, waiter: &Waiter<T>) {
+        if waiter.stage.get() == Stage::Waiting {
+            waiter.stage.set(Stage::Done);
+            self.leave(waiter.node(), streams);
+        }
     }
 }
 
@@ -279,29 +321,33 @@ impl<T> Channel<T> {
         unsafe { node.arm(context.waker()) };
         // SAFETY: the future is pinned, and takes the node out when it is dropped.
         match unsafe { self.send_or_join(waiter) } {
-            Ok(woken) => {
+            Ok(call) => {
                 let sent = Self::sent(waiter);
-                wake(woken);
+                self.call(call);
                 Poll::Ready(sent)
             }
-            Err(()) => {
+            Err(call) => {
                 waiter.stage.set(Stage::Waiting);
+                self.call(call);
                 Poll::Pending
             }
         }
     }
 
-    /// Sends the waiter's value, or lets it wait: `Err`.
+    /// Sends the waiter's value, or lets it wait: `Err`. And whom to wake then.
     ///
     /// # Safety
     ///
     /// The waiter is prepared, and stays where it is until its node is taken out.
-    unsafe fn send_or_join(&self, waiter: &Waiter<T>) -> Result<Option<Wake>, ()> {
+    unsafe fn send_or_join(&self, waiter: &Waiter<T>) -> Result<Option<Call>, Option<Call>> {
         self.locked(|state| {
             // SAFETY: the slot is ours until the node is linked.
             let slot = unsafe { &mut *waiter.slot.get() };
             // SAFETY: as the caller says.
-            unsafe { state.send_or_join(waiter.node(), slot) }
+            match unsafe { state.send_or_join(waiter.node(), slot) } {
+                Ok(wake) => Ok(state.call(wake)),
+                Err(()) => Err(state.call(None)),
+            }
         })
     }
 
@@ -410,7 +456,7 @@ impl<T> Channel<T> {
         let waiter = Waiter::new(None);
         waiter.prepare(!self.spins_outside());
         // SAFETY: the waiter stays here until its node is taken out.
-        match self.locked(|state| unsafe { state.recv_or_join(waiter.node()) }) {
+        match self.locked(|state| unsafe { state.recv_or_join(waiter.node(), receivers) }) {
             Ok(received) => return self.received(received).map_err(RecvTimeoutError::from),
             Err(woken) => wake(woken),
         }
@@ -496,8 +542,13 @@ impl<T> Channel<T> {
         waiter.prepare(!self.spins_outside());
         // SAFETY: the waiter stays here until its node is taken out.
         match unsafe { self.send_or_join(&waiter) } {
-            Ok(woken) => wake(woken),
-            Err(()) => {
+            Ok(call) => self.call(call),
+            Err(call) => {
+                if let Err(payload) = caught(|| self.call(call)) {
+                    // The node must not stay behind.
+                    self.leave(waiter.node(), senders);
+                    resume_unwind(payload);
+                }
                 if !self.spins_outside() {
                     self.spin_in(waiter.node(), senders);
                 }

@@ -1,6 +1,7 @@
-//! The few waiters that one step of a selection may have chosen.
+//! Who is to be woken after a step.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
 
 use blitz_sync::internals::Wake;
 
@@ -9,11 +10,27 @@ const MOST: usize = 8;
 /// As many as there may be when a round of `settle` begins, which adds up to two.
 const ENOUGH: usize = MOST - 2;
 
-/// Waiters that have been chosen and are still to be woken.
+/// After a step with one effect.
+pub(super) enum Call {
+    /// This waiter, which has been chosen.
+    One(Wake),
+    /// The streams: there is something for them.
+    Streams,
+}
+
+/// The few waiters that one step of a selection may have chosen. They have yet to
+/// be woken.
 #[derive(Default)]
 pub(super) struct Woken {
     wakes: [Option<Wake>; MOST],
     len: usize,
+    /// There is something for the streams, too.
+    pub(super) tells_streams: bool,
+}
+
+/// Calls somebody else's code. What it says when it panics.
+pub(super) fn caught(call: impl FnOnce()) -> thread::Result<()> {
+    catch_unwind(AssertUnwindSafe(call))
 }
 
 impl Woken {
@@ -30,17 +47,12 @@ impl Woken {
         self.len >= ENOUGH
     }
 
-    /// Wakes them. If a waker panics, the others are woken all the same, and the
-    /// panic goes on.
-    pub(super) fn wake(self) {
-        let mut panic = None;
+    /// Wakes them, also after one whose waker panics. What the first of those said.
+    pub(super) fn wake(self) -> thread::Result<()> {
+        let mut result = Ok(());
         for wake in self.wakes.into_iter().flatten() {
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| wake.wake())) {
-                panic.get_or_insert(payload);
-            }
+            result = result.and(caught(|| wake.wake()));
         }
-        if let Some(payload) = panic {
-            resume_unwind(payload);
-        }
+        result
     }
 }

@@ -21,7 +21,10 @@ impl<T> State<T> {
                     self.buffer.push_back(value);
                     Some(wake)
                 }
-                Some(Supplier::Case(wake)) => Some(wake),
+                Some(Supplier::Case(wake)) => {
+                    self.paired += 1;
+                    Some(wake)
+                }
                 None => None,
             };
             if let Some(wake) = wake {
@@ -46,6 +49,7 @@ impl<T> State<T> {
                 }
                 Recipient::Case(wake) => {
                     self.reserved += 1;
+                    self.paired += 1;
                     woken.add(wake);
                     Some(Outcome::Paired)
                 }
@@ -60,11 +64,9 @@ impl<T> State<T> {
     /// Uses the right to receive. `None` if the value is not there yet.
     pub(in crate::mpmc) fn finish_recv(&mut self, woken: &mut Woken) -> Option<Option<T>> {
         let value = match self.take() {
-            Some(value) => Some(value),
-            None if self.broken > 0 => {
-                self.broken -= 1;
-                None
-            }
+            Some((_, value)) => Some(value),
+            // Somebody's value will not come: let it be this one's.
+            None if self.paired < self.reserved => None,
             None => {
                 self.is_awaited = true;
                 return None;
@@ -84,15 +86,20 @@ impl<T> State<T> {
         woken: &mut Woken,
     ) -> Result<(), T> {
         if outcome == Outcome::Paired {
+            self.paired -= 1;
             self.buffer.push_back(value);
         } else {
             self.promised -= 1;
             if self.is_closed() {
                 return Err(value);
             }
-            match self.deliver(value) {
-                Ok(wake) => woken.add(wake),
-                Err(value) => self.buffer.push_back(value),
+            // One that came back goes first: `settle` takes the oldest.
+            match self.is_available() {
+                true => self.buffer.push_back(value),
+                false => match self.deliver(value) {
+                    Ok(wake) => woken.add(wake),
+                    Err(value) => self.buffer.push_back(value),
+                },
             }
         }
         self.settle(woken);
@@ -103,7 +110,7 @@ impl<T> State<T> {
     pub(in crate::mpmc) fn abandon(&mut self, outcome: Outcome, woken: &mut Woken) {
         match outcome {
             Outcome::Slot => self.promised -= 1,
-            Outcome::Paired => self.broken += 1,
+            Outcome::Paired => self.paired -= 1,
             Outcome::Reserved => self.reserved -= 1,
             Outcome::Closed | Outcome::Ready => return,
         }
@@ -175,8 +182,8 @@ impl<T> State<T> {
         }
         match self.find_receiver() {
             Some(Recipient::Plain(node)) => {
-                let ticket = self.next_ticket();
-                if let Some(value) = self.take() {
+                if let Some((ticket, value)) = self.take() {
+                    let ticket = ticket.unwrap_or_else(|| self.next_ticket());
                     // SAFETY: it is linked.
                     *wake = unsafe { self.hand_over(node, value, ticket) };
                 }

@@ -1,0 +1,43 @@
+//! The steps for streams, which are only told that there is something.
+
+use std::ptr;
+
+use blitz_sync::internals::{Wake, Wakes};
+
+use super::super::woken::Call;
+use super::State;
+
+impl<T> State<T> {
+    /// Whom to call after a step that has chosen this waiter, or nobody: the streams,
+    /// if what came was left for them.
+    pub(in crate::mpmc) fn call(&mut self, wake: Option<Wake>) -> Option<Call> {
+        match wake {
+            Some(wake) => Some(Call::One(wake)),
+            None if !self.must_tell_streams() => None,
+            None if self.streams.len() == 1 => self.streams.choose_first().map(Call::One),
+            None => Some(Call::Streams),
+        }
+    }
+
+    /// Whether streams wait although there is something to receive.
+    pub(in crate::mpmc) fn must_tell_streams(&self) -> bool {
+        !self.streams.is_empty() && self.may_recv(ptr::null())
+    }
+
+    /// Whether a stream would come for the value of a sender that waits, in a channel
+    /// without a buffer.
+    pub(in crate::mpmc) fn may_reach_stream(&self) -> bool {
+        self.capacity == 0 && !self.streams.is_empty()
+    }
+
+    /// Chooses streams, as many as can be woken at once, while there is something to
+    /// receive.
+    pub(in crate::mpmc) fn tell_streams(&mut self, wakes: &mut Wakes) {
+        while !wakes.is_full() && self.must_tell_streams() {
+            match self.streams.choose_first() {
+                Some(wake) => wakes.push(wake),
+                None => return,
+            }
+        }
+    }
+}
