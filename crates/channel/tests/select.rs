@@ -412,6 +412,32 @@ fn a_promise_does_not_overtake_what_comes_back() {
     assert_eq!(receiver.try_recv(), Ok(2));
 }
 
+/// A value that comes back twice is as old as before.
+#[test]
+fn what_comes_back_twice_keeps_its_place() {
+    let waker = std::task::Waker::noop();
+    let (sender, receiver) = bounded(0);
+    let mut receives = [(); 3].map(|()| Box::pin(receiver.recv()));
+    for receive in &mut receives {
+        assert!(poll_once(receive.as_mut(), waker).is_pending());
+    }
+    let [first, second, third] = receives;
+    sender.try_send(1).unwrap();
+    sender.try_send(2).unwrap();
+    let mut select = Select::new();
+    select.send(&sender);
+    let operation = select.try_select().unwrap();
+    // The third was promised a value, so this one waits until the promise is broken.
+    drop(first);
+    let dropped = std::panic::AssertUnwindSafe(|| drop(operation));
+    assert!(std::panic::catch_unwind(dropped).is_err());
+    assert!(receiver.is_empty());
+    drop(second);
+    drop(third);
+    assert_eq!(receiver.try_recv(), Ok(1));
+    assert_eq!(receiver.try_recv(), Ok(2));
+}
+
 #[test]
 fn many_selections_lose_nothing() {
     const EACH: usize = 2000;
