@@ -40,6 +40,9 @@ where
     T: Send + 'static,
     B: Future<Output = T> + Send + 'static,
 {
+    // Two crews on one runtime would hold the workers that each other waits for.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let runtime = runtime(workers);
     let gate = Arc::new(Gate::new(tasks.min(workers)));
     let members: Vec<_> = (0..tasks)
