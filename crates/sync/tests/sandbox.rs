@@ -192,9 +192,13 @@ fn forbidden_after_the_first_use() {
         stress();
         is_light();
         enter_sandbox();
-        // Registered once and then refused: the first who asks finds out.
-        contend_once();
-        assert_eq!(release_fence(), STRONG);
+        // Registered once and then refused: the first who asks finds out. On a busy
+        // machine it may take some attempts until a thread has to.
+        let finds_out = |_| {
+            contend_once();
+            release_fence() == STRONG
+        };
+        assert!((0..200).any(finds_out));
         stress();
         assert_eq!(release_fence(), STRONG);
     });
