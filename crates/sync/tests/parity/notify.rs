@@ -376,7 +376,7 @@ pub fn random_once_cell(seed: u64) -> Log {
 
     let mut log = Log::new();
     let mut dice = Dice(seed);
-    let cell: &'static OnceCell<usize> = Box::leak(Box::new(OnceCell::new()));
+    let cell = Rc::new(OnceCell::new());
     let ends: Rc<RefCell<Vec<Option<bool>>>> = Rc::default();
     let mut futures: Vec<Option<Pin<Box<Making>>>> = Vec::new();
     let (wakings, waker) = Wakings::new();
@@ -394,6 +394,7 @@ pub fn random_once_cell(seed: u64) -> Log {
                         None => Poll::Pending,
                     })
                 };
+                let cell = cell.clone();
                 futures.push(Some(if dice.below(2) == 0 {
                     Box::pin(async move { cell.get_or_try_init(end).await.copied() })
                 } else {
