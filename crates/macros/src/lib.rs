@@ -1,0 +1,1 @@
+//! The attributes `#[blitz_io::main]` and `#[blitz_io::test]`.
