@@ -1,33 +1,155 @@
 //! What a thread knows of the runtime it is in.
 //!
 //! One thread-local structure of plain cells, without a destructor, so that
-//! looking at it costs an address. Whoever sets something takes it back through a
-//! guard, also when a panic passes.
+//! looking at it costs an address and works also while the thread ends. Whoever
+//! sets something takes it back through a guard, also when a panic passes.
+//!
+//! Four things are kept apart, because they may differ on one thread:
+//!
+//! - the **current** runtime, which `spawn` and timers use. A guard of
+//!   `Handle::enter` sets it, on any thread (`runtime/enter.rs`).
+//! - whether the thread is **entered**: it drives tasks or blocks for a future, and
+//!   must not do so a second time (`runtime/enter.rs`).
+//! - the **worker** that the thread is at the moment, with the scheduler it works
+//!   for. Other runtimes may be the current one meanwhile.
+//! - the **task** that is being polled.
 
 use std::cell::Cell;
 use std::ptr;
 
+use crate::random::Random;
+
+#[cfg(not(loom))]
 thread_local! {
     static CONTEXT: Context = const { Context::new() };
 }
 
-/// The state of one thread. See the functions of this module.
+// The threads of a model share one thread of the system.
+#[cfg(loom)]
+loom::thread_local! {
+    static CONTEXT: Context = Context::new();
+}
+
+/// The state of one thread. See the text at the head of this file.
 pub(crate) struct Context {
+    /// The runtime that `spawn` and timers use, as an address.
+    pub(crate) current: Cell<Current>,
+    /// How many guards have set [`current`](Self::current).
+    pub(crate) depth: Cell<usize>,
+    /// How many closures look at the current runtime by reference at the moment.
+    pub(crate) looking: Cell<u32>,
+    /// Whether the thread drives tasks or blocks for a future.
+    pub(crate) entered: Cell<Entered>,
+    /// The scheduler (the address of its shared part) that the thread works for, if it
+    /// is a worker. What [`worker`](Self::worker) points to follows from it.
+    pub(crate) worker_of: Cell<*const ()>,
     /// The worker that this thread is at the moment, if it is one.
-    worker: Cell<*const ()>,
-    /// The header of the task that is being polled.
-    task: Cell<*const ()>,
+    pub(crate) worker: Cell<*const ()>,
+    /// The set of local tasks (`LocalSet`) that is being polled.
+    pub(crate) local_set: Cell<*const ()>,
+    /// The header of the task that is being polled or whose parts are being dropped.
+    pub(crate) task: Cell<*const ()>,
     /// The task that is being polled asked for its place at the end of the queue.
-    yielded: Cell<bool>,
+    pub(crate) yielded: Cell<bool>,
+    /// Random numbers for the order of stealing and the like.
+    pub(crate) random: Cell<Random>,
+}
+
+/// Which kind of scheduler an address is of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flavor {
+    /// None: there is no current runtime.
+    Absent,
+    /// `current_thread::Shared`.
+    #[cfg_attr(loom, allow(dead_code))]
+    CurrentThread,
+    /// `multi_thread::Shared`.
+    #[cfg_attr(loom, allow(dead_code))]
+    MultiThread,
+}
+
+/// A runtime's scheduler, as an address. Whoever sets it keeps it alive.
+#[derive(Clone, Copy)]
+pub(crate) struct Current {
+    pub(crate) flavor: Flavor,
+    pub(crate) shared: *const (),
+}
+
+/// Whether a thread drives tasks or blocks for a future.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Entered {
+    /// It does neither: it may start to.
+    No,
+    /// It does.
+    #[cfg_attr(loom, allow(dead_code))]
+    Yes {
+        /// `block_in_place` may block here.
+        allow_block_in_place: bool,
+    },
 }
 
 impl Context {
     const fn new() -> Self {
         Self {
+            current: Cell::new(Current {
+                flavor: Flavor::Absent,
+                shared: ptr::null(),
+            }),
+            depth: Cell::new(0),
+            looking: Cell::new(0),
+            entered: Cell::new(Entered::No),
+            worker_of: Cell::new(ptr::null()),
             worker: Cell::new(ptr::null()),
+            local_set: Cell::new(ptr::null()),
             task: Cell::new(ptr::null()),
             yielded: Cell::new(false),
+            random: Cell::new(Random::unseeded()),
         }
+    }
+
+    /// A number below `below`, from this thread's sequence.
+    #[inline]
+    pub(crate) fn random(&self, below: u32) -> u32 {
+        let mut random = self.random.get();
+        let number = random.below(below);
+        self.random.set(random);
+        number
+    }
+
+    /// The worker that this thread is for the scheduler at `shared`; null if it is
+    /// none of its workers. The type follows from the scheduler's.
+    #[inline]
+    pub(crate) fn worker_for(&self, shared: *const ()) -> *const () {
+        if self.worker_of.get() == shared {
+            self.worker.get()
+        } else {
+            ptr::null()
+        }
+    }
+
+    /// Makes the thread the worker `worker` of the scheduler at `shared`, until the
+    /// guard is dropped. Both must stay where they are so long.
+    pub(crate) fn set_worker(&self, shared: *const (), worker: *const ()) -> WorkerGuard {
+        WorkerGuard {
+            worker_of: self.worker_of.replace(shared),
+            worker: self.worker.replace(worker),
+        }
+    }
+}
+
+/// Takes back what [`Context::set_worker`] did.
+#[must_use]
+pub(crate) struct WorkerGuard {
+    worker_of: *const (),
+    worker: *const (),
+}
+
+impl Drop for WorkerGuard {
+    fn drop(&mut self) {
+        with(|context| {
+            context.worker_of.set(self.worker_of);
+            context.worker.set(self.worker);
+        });
     }
 }
 
@@ -35,4 +157,10 @@ impl Context {
 #[inline]
 pub(crate) fn with<R>(with: impl FnOnce(&Context) -> R) -> R {
     CONTEXT.with(with)
+}
+
+/// A number below `below`, from this thread's sequence.
+#[inline]
+pub(crate) fn random(below: u32) -> u32 {
+    with(|context| context.random(below))
 }

@@ -1,4 +1,5 @@
 //! A work-stealing runtime for tasks, under Tokio's names.
 
 mod context;
+mod random;
 pub mod task;

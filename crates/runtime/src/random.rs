@@ -1,0 +1,63 @@
+//! Random numbers that are fast, small and good enough to spread load: xorshift64*
+//! (Vigna, "An experimental exploration of Marsaglia's xorshift generators,
+//! scrambled", 2016), seeded through splitmix64. Not for secrets.
+
+use std::hash::{BuildHasher, RandomState};
+
+/// A sequence of random numbers.
+#[derive(Clone, Copy)]
+pub(crate) struct Random {
+    /// Never 0 but before the first number.
+    state: u64,
+}
+
+impl Random {
+    /// A sequence that seeds itself at its first number.
+    pub(crate) const fn unseeded() -> Self {
+        Self { state: 0 }
+    }
+
+    /// The sequence that follows from `seed`.
+    pub(crate) fn seeded(seed: u64) -> Self {
+        Self {
+            state: scatter(seed).max(1),
+        }
+    }
+
+    /// The next number.
+    #[inline]
+    pub(crate) fn next(&mut self) -> u64 {
+        if self.state == 0 {
+            *self = Self::seeded(entropy());
+        }
+        self.state ^= self.state >> 12;
+        self.state ^= self.state << 25;
+        self.state ^= self.state >> 27;
+        self.state.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+
+    /// The next number, brought below `below` (0 if that is 0).
+    #[inline]
+    pub(crate) fn below(&mut self, below: u32) -> u32 {
+        let high = self.next() >> 32;
+        ((high * u64::from(below)) >> 32) as u32
+    }
+}
+
+/// A seed that differs from call to call and from process to process.
+#[cold]
+pub(crate) fn entropy() -> u64 {
+    if cfg!(loom) {
+        // A model takes the same path each time.
+        return 1;
+    }
+    RandomState::new().hash_one(0_u8)
+}
+
+/// splitmix64: neighbouring seeds give unlike results.
+fn scatter(seed: u64) -> u64 {
+    let mut mixed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
+}
