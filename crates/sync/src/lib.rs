@@ -4,6 +4,7 @@
 //! that block a thread, with the names of parking_lot, std and crossbeam. Both wait
 //! in the same queue of waiters.
 
+mod coop;
 mod deadline;
 mod fences;
 mod glance;
@@ -22,6 +23,13 @@ mod wait_queue;
 /// free to change with any release.
 #[doc(hidden)]
 pub mod internals {
+    /// How much a task may do before it lets others run.
+    pub mod coop {
+        pub use crate::coop::{
+            Budget, RestoreOnPending, attempt, budget, forced_yields, has_budget_remaining,
+            poll_proceed, poll_with, set, stop, unconstrained,
+        };
+    }
     /// From a time-out to the moment at which it ends.
     pub mod deadline {
         pub use crate::deadline::{after, is_past, now};

@@ -1,0 +1,295 @@
+//! The cooperative budget: how much a task may do before it lets others run.
+//!
+//! A task that loops over a channel which always has something would never
+//! return to its scheduler. So a scheduler polls a task within [`budget`], and
+//! each operation that completes takes one unit of it. When nothing is left,
+//! operations do as if they had to wait: the task is woken at once and polled
+//! again behind the others. Outside of a scheduler's poll, and in
+//! [`unconstrained`], there is no limit. The semantics are Tokio's.
+//!
+//! All of it is one number for each thread, without a destructor, so a look at it
+//! is a load:
+//!
+//! * `n + 1`: `n` units are left;
+//! * [`SPENT`]: nothing is left, and nobody has been turned away for it yet;
+//! * [`REFUSED`]: nothing is left, and that has been counted;
+//! * [`UNLIMITED`], or somewhat less: there is no limit. Operations count it down
+//!   too, as that is cheaper than to ask. With 2^62 of them it does not end.
+
+use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::task::{Context, Poll, Waker};
+
+/// Nothing is left, and that has been counted.
+const REFUSED: u64 = 0;
+/// Nothing is left.
+const SPENT: u64 = 1;
+/// What a task gets for one poll: 128 units.
+const FULL: u64 = SPENT + 128;
+/// There is no limit.
+const UNLIMITED: u64 = 1 << 62;
+
+thread_local! {
+    static LEFT: Cell<u64> = const { Cell::new(UNLIMITED) };
+    static FORCED_YIELDS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// What is left for a thread to do, while it is kept elsewhere.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Budget(u64);
+
+impl Budget {
+    /// No limit.
+    pub const UNCONSTRAINED: Self = Self(UNLIMITED);
+    /// What a task gets for one poll.
+    pub const FULL: Self = Self(FULL);
+}
+
+impl fmt::Debug for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let limited = self.0 <= FULL;
+        f.debug_tuple("Budget")
+            .field(&limited.then(|| self.0.saturating_sub(SPENT)))
+            .finish()
+    }
+}
+
+/// Gives the unit back that [`poll_proceed`] took when it is dropped, unless
+/// [`made_progress`](RestoreOnPending::made_progress) was called: an operation that
+/// has to wait costs nothing.
+#[must_use]
+pub struct RestoreOnPending {
+    /// What was left before; `REFUSED` if that is not to be restored.
+    before: Cell<u64>,
+    /// It is this thread's.
+    _not_send: PhantomData<*mut ()>,
+}
+
+impl RestoreOnPending {
+    #[inline(always)]
+    fn new(before: u64) -> Self {
+        Self {
+            before: Cell::new(before),
+            _not_send: PhantomData,
+        }
+    }
+
+    /// The operation has completed: the unit is spent.
+    #[inline(always)]
+    pub fn made_progress(&self) {
+        self.before.set(REFUSED);
+    }
+}
+
+impl Drop for RestoreOnPending {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.before.get() != REFUSED {
+            LEFT.set(self.before.get());
+        }
+    }
+}
+
+impl fmt::Debug for RestoreOnPending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RestoreOnPending")
+            .field(&Budget(self.before.get()))
+            .finish()
+    }
+}
+
+/// Takes one unit. If none is left, the task is woken, and is to return `Pending`.
+#[inline(always)]
+pub fn poll_proceed(context: &mut Context<'_>) -> Poll<RestoreOnPending> {
+    let left = LEFT.get();
+    if left <= SPENT {
+        refuse(context.waker());
+        return Poll::Pending;
+    }
+    LEFT.set(left - 1);
+    Poll::Ready(RestoreOnPending::new(left))
+}
+
+/// Polls an operation if there is a unit left for it. The unit is spent if the
+/// operation is ready.
+#[inline(always)]
+pub fn poll_with<R>(
+    context: &mut Context<'_>,
+    operation: impl FnOnce(&mut Context<'_>) -> Poll<R>,
+) -> Poll<R> {
+    let left = LEFT.get();
+    if left <= SPENT {
+        refuse(context.waker());
+        return Poll::Pending;
+    }
+    let result = operation(context);
+    if result.is_ready() {
+        LEFT.set(left - 1);
+    }
+    result
+}
+
+/// Tries an operation that needs no waker, if there is a unit left for it; the
+/// unit is spent if there is a result. Without one, a future that calls
+/// [`poll_with`] or [`poll_proceed`] has to go on from there.
+#[inline(always)]
+pub fn attempt<R>(operation: impl FnOnce() -> Option<R>) -> Option<R> {
+    let left = LEFT.get();
+    if left <= SPENT {
+        return None;
+    }
+    let result = operation();
+    if result.is_some() {
+        LEFT.set(left - 1);
+    }
+    result
+}
+
+#[cold]
+fn refuse(waker: &Waker) {
+    if LEFT.replace(REFUSED) == SPENT {
+        FORCED_YIELDS.set(FORCED_YIELDS.get() + 1);
+    }
+    waker.wake_by_ref();
+}
+
+/// Whether an operation could be done now.
+#[inline(always)]
+#[must_use]
+pub fn has_budget_remaining() -> bool {
+    LEFT.get() > SPENT
+}
+
+/// How often a task of this thread has been made to yield so far.
+#[must_use]
+pub fn forced_yields() -> u64 {
+    FORCED_YIELDS.get()
+}
+
+/// Runs `run` with a full budget: for a scheduler that polls a task. What was left
+/// before is there again afterwards, also after a panic.
+#[inline(always)]
+pub fn budget<R>(run: impl FnOnce() -> R) -> R {
+    with(Budget::FULL, run)
+}
+
+/// Runs `run` without a limit.
+#[inline(always)]
+pub fn unconstrained<R>(run: impl FnOnce() -> R) -> R {
+    with(Budget::UNCONSTRAINED, run)
+}
+
+#[inline(always)]
+fn with<R>(budget: Budget, run: impl FnOnce() -> R) -> R {
+    struct Restore(u64);
+    impl Drop for Restore {
+        #[inline(always)]
+        fn drop(&mut self) {
+            LEFT.set(self.0);
+        }
+    }
+    let _restore = Restore(LEFT.replace(budget.0));
+    run()
+}
+
+/// Sets what is left: for a scheduler that goes on with a task elsewhere.
+#[inline(always)]
+pub fn set(budget: Budget) {
+    LEFT.set(budget.0);
+}
+
+/// Lifts the limit, for code that blocks the thread. What was left, for
+/// [`set`] to restore.
+#[inline(always)]
+pub fn stop() -> Budget {
+    Budget(LEFT.replace(UNLIMITED))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn units() -> Option<u64> {
+        let left = LEFT.get();
+        (left <= FULL).then(|| left.saturating_sub(SPENT))
+    }
+
+    fn proceed() -> Poll<RestoreOnPending> {
+        poll_proceed(&mut Context::from_waker(Waker::noop()))
+    }
+
+    fn spend() -> bool {
+        let Poll::Ready(unit) = proceed() else {
+            return false;
+        };
+        unit.made_progress();
+        true
+    }
+
+    #[test]
+    fn there_is_no_limit_outside() {
+        for _ in 0..10_000 {
+            assert!(spend());
+        }
+        assert_eq!(units(), None);
+    }
+
+    #[test]
+    fn only_progress_costs() {
+        budget(|| {
+            assert_eq!(units(), Some(128));
+            let unit = proceed();
+            assert_eq!(units(), Some(127));
+            drop(unit);
+            assert_eq!(units(), Some(128));
+            assert!(spend());
+            assert!(spend());
+            assert_eq!(units(), Some(126));
+            budget(|| assert!(spend() && units() == Some(127)));
+            unconstrained(|| assert!(spend() && units().is_none()));
+            assert_eq!(units(), Some(126));
+            assert_eq!(attempt(|| None::<()>), None);
+            assert_eq!(units(), Some(126));
+            assert_eq!(attempt(|| Some(3)), Some(3));
+            assert_eq!(units(), Some(125));
+        });
+        assert_eq!(units(), None);
+    }
+
+    #[test]
+    fn it_ends_and_that_is_counted_once() {
+        let before = forced_yields();
+        budget(|| {
+            let spent = (0..).take_while(|_| spend()).count();
+            assert_eq!(spent, 128);
+            assert!(!has_budget_remaining());
+            assert!(!spend());
+            assert_eq!(attempt(|| Some(())), None);
+            let context = &mut Context::from_waker(Waker::noop());
+            assert!(poll_with(context, |_| Poll::Ready(())).is_pending());
+            unconstrained(|| assert!(spend()));
+        });
+        assert_eq!(forced_yields() - before, 1);
+        assert!(spend());
+    }
+
+    #[test]
+    fn a_panic_leaves_the_limit_behind() {
+        let panic = std::panic::catch_unwind(|| budget(|| panic!("on purpose")));
+        assert!(panic.is_err());
+        assert_eq!(units(), None);
+    }
+
+    #[test]
+    fn a_limit_can_be_kept_elsewhere() {
+        budget(|| {
+            assert!(spend());
+            let kept = stop();
+            assert_eq!(units(), None);
+            assert_eq!(format!("{kept:?}"), "Budget(Some(127))");
+            set(kept);
+            assert_eq!(units(), Some(127));
+        });
+    }
+}
