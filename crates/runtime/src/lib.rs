@@ -3,3 +3,5 @@
 mod context;
 mod random;
 pub mod task;
+#[cfg(not(loom))]
+mod task_local;

@@ -1,0 +1,464 @@
+//! `task_local!`: values that belong to a task, not to a thread.
+//!
+//! The value stays in the future that sets it ([`TaskLocalFuture`]); it is never
+//! moved. While the future is polled, a thread-local cell points to it, and before
+//! the poll ends the cell gets back what it pointed to before. So looking at a value
+//! costs a look at a thread-local without a destructor, and a scope that is polled
+//! writes two words, however large the value is.
+//!
+//! The cell also counts the closures that look at the value at the moment: while
+//! one does, no scope of the same key may begin.
+
+use std::cell::Cell;
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomPinned;
+use std::mem;
+use std::pin::Pin;
+use std::ptr;
+use std::task::{Context, Poll};
+use std::thread;
+
+use pin_project_lite::pin_project;
+
+/// Declares keys of task-local values, of type [`LocalKey`].
+///
+/// Any number of `static` declarations may follow each other; attributes and
+/// visibility stay as written. A key has no value at first:
+/// [`scope`](LocalKey::scope) sets one for a future.
+///
+/// ```
+/// use blitz_runtime::task_local;
+///
+/// task_local! {
+///     pub static REQUEST: u64;
+///
+///     #[allow(unused)]
+///     static USER: String;
+/// }
+///
+/// assert_eq!(REQUEST.sync_scope(7, || REQUEST.get()), 7);
+/// assert!(REQUEST.try_get().is_err());
+/// ```
+///
+/// [`LocalKey`]: crate::task::LocalKey
+/// [`LocalKey::scope`]: crate::task::LocalKey::scope
+#[macro_export]
+macro_rules! task_local {
+    () => {};
+
+    ($(#[$attribute:meta])* $visibility:vis static $name:ident: $type:ty; $($rest:tt)*) => {
+        $crate::__task_local_inner!($(#[$attribute])* $visibility $name, $type);
+        $crate::task_local!($($rest)*);
+    };
+
+    ($(#[$attribute:meta])* $visibility:vis static $name:ident: $type:ty) => {
+        $crate::__task_local_inner!($(#[$attribute])* $visibility $name, $type);
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __task_local_inner {
+    ($(#[$attribute:meta])* $visibility:vis $name:ident, $type:ty) => {
+        $(#[$attribute])*
+        $visibility static $name: $crate::task::LocalKey<$type> = {
+            ::std::thread_local! {
+                static __PLACE: $crate::task::Place<$type> =
+                    const { $crate::task::Place::new() };
+            }
+
+            $crate::task::LocalKey { place: __PLACE }
+        };
+    };
+}
+
+/// A key of task-local values, made by [`task_local!`](crate::task_local).
+///
+/// It has a value while a future of [`scope`](Self::scope) is polled, or within the
+/// closure of [`sync_scope`](Self::sync_scope). Scopes may be nested; the innermost
+/// counts.
+///
+/// ```
+/// blitz_runtime::task_local! {
+///     static DEPTH: u32;
+/// }
+///
+/// # pollster::block_on(async {
+/// DEPTH
+///     .scope(1, async {
+///         assert_eq!(DEPTH.get(), 1);
+///         DEPTH.scope(2, async { assert_eq!(DEPTH.get(), 2) }).await;
+///         assert_eq!(DEPTH.get(), 1);
+///     })
+///     .await;
+/// # });
+/// ```
+pub struct LocalKey<T: 'static> {
+    #[doc(hidden)]
+    pub place: thread::LocalKey<Place<T>>,
+}
+
+/// What a thread knows of a key.
+#[doc(hidden)]
+pub struct Place<T> {
+    /// The value of the innermost scope; null if there is none, or if that one's
+    /// value has been taken.
+    value: Cell<*const T>,
+    /// How many closures look at the value.
+    looking: Cell<usize>,
+}
+
+impl<T> Place<T> {
+    /// No value.
+    #[doc(hidden)]
+    #[allow(clippy::new_without_default, reason = "only for the macro")]
+    pub const fn new() -> Self {
+        Self {
+            value: Cell::new(ptr::null()),
+            looking: Cell::new(0),
+        }
+    }
+}
+
+/// A closure looks at the value as long as this lives.
+struct Looking<'a>(&'a Cell<usize>);
+
+impl<'a> Looking<'a> {
+    fn new(looking: &'a Cell<usize>) -> Self {
+        looking.set(looking.get() + 1);
+        Self(looking)
+    }
+}
+
+impl Drop for Looking<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+/// Gives the key back the value of the scope around this one.
+struct Leave<T: 'static> {
+    key: &'static LocalKey<T>,
+    outer: *const T,
+}
+
+impl<T> Drop for Leave<T> {
+    fn drop(&mut self) {
+        self.key.place.with(|place| place.value.set(self.outer));
+    }
+}
+
+/// A scope began while a closure looked at the value of the same key.
+struct Borrowed;
+
+impl Borrowed {
+    #[cold]
+    #[track_caller]
+    fn panic(self) -> ! {
+        panic!("cannot enter a task-local scope while the task-local storage is borrowed")
+    }
+}
+
+impl<T: 'static> LocalKey<T> {
+    /// A future that runs `f` with `value` under this key.
+    ///
+    /// The value is dropped together with the returned future, or taken out of it by
+    /// [`take_value`](TaskLocalFuture::take_value). `f` is dropped as soon as it has
+    /// completed, and always with the value in place.
+    ///
+    /// # Panics
+    ///
+    /// Polling the future panics inside a closure of [`with`](Self::with) or
+    /// [`try_with`](Self::try_with) on the same key.
+    ///
+    /// ```
+    /// blitz_runtime::task_local! {
+    ///     static NUMBER: u32;
+    /// }
+    ///
+    /// # pollster::block_on(async {
+    /// let twice = NUMBER.scope(21, async { NUMBER.get() * 2 }).await;
+    /// assert_eq!(twice, 42);
+    /// # });
+    /// ```
+    pub fn scope<F>(&'static self, value: T, f: F) -> TaskLocalFuture<T, F>
+    where
+        F: Future,
+    {
+        TaskLocalFuture {
+            key: self,
+            slot: Some(value),
+            future: Some(f),
+            _pinned: PhantomPinned,
+        }
+    }
+
+    /// Runs the closure `f` with `value` under this key, and drops the value.
+    ///
+    /// # Panics
+    ///
+    /// Inside a closure of [`with`](Self::with) or [`try_with`](Self::try_with) on
+    /// the same key.
+    ///
+    /// ```
+    /// blitz_runtime::task_local! {
+    ///     static NUMBER: u32;
+    /// }
+    ///
+    /// assert_eq!(NUMBER.sync_scope(1, || NUMBER.get()), 1);
+    /// ```
+    #[track_caller]
+    pub fn sync_scope<F, R>(&'static self, value: T, f: F) -> R
+    where
+        F: FnOnce() -> R,
+    {
+        match self.within(&Some(value), f) {
+            Ok(result) => result,
+            Err(error) => error.panic(),
+        }
+    }
+
+    /// Runs `f` while the key has the value in `slot`.
+    #[inline]
+    fn within<R>(&'static self, slot: &Option<T>, f: impl FnOnce() -> R) -> Result<R, Borrowed> {
+        let value = slot.as_ref().map_or(ptr::null(), ptr::from_ref);
+        let outer = self.place.with(|place| match place.looking.get() {
+            0 => Ok(place.value.replace(value)),
+            _ => Err(Borrowed),
+        })?;
+        let _leave = Leave { key: self, outer };
+        Ok(f())
+    }
+
+    /// Gives the value to `f`.
+    ///
+    /// # Panics
+    ///
+    /// If the key has no value here.
+    ///
+    /// ```
+    /// blitz_runtime::task_local! {
+    ///     static NAME: String;
+    /// }
+    ///
+    /// NAME.sync_scope("blitz".into(), || {
+    ///     assert_eq!(NAME.with(|name| name.len()), 5);
+    /// });
+    /// ```
+    #[track_caller]
+    pub fn with<F, R>(&'static self, f: F) -> R
+    where
+        F: FnOnce(&T) -> R,
+    {
+        match self.try_with(f) {
+            Ok(result) => result,
+            Err(_) => panic!("cannot access a task-local storage value without setting it first"),
+        }
+    }
+
+    /// Gives the value to `f`.
+    ///
+    /// # Errors
+    ///
+    /// If the key has no value here.
+    ///
+    /// ```
+    /// blitz_runtime::task_local! {
+    ///     static NAME: String;
+    /// }
+    ///
+    /// assert!(NAME.try_with(|name| name.len()).is_err());
+    /// ```
+    #[inline]
+    pub fn try_with<F, R>(&'static self, f: F) -> Result<R, AccessError>
+    where
+        F: FnOnce(&T) -> R,
+    {
+        self.place.with(|place| {
+            let value = place.value.get();
+            if value.is_null() {
+                return Err(AccessError { _private: () });
+            }
+            let _looking = Looking::new(&place.looking);
+            // SAFETY: the value lies in the slot of the scope that this thread is
+            // in. Only `within` writes the pointer, and it takes it away before it
+            // gives the slot back. `f` can not leave a scope that it has not
+            // entered, and `looking` keeps it from entering one. So the slot stays
+            // borrowed, and only shared, for as long as `f` runs.
+            Ok(f(unsafe { &*value }))
+        })
+    }
+}
+
+impl<T: Clone + 'static> LocalKey<T> {
+    /// A clone of the value.
+    ///
+    /// # Panics
+    ///
+    /// If the key has no value here.
+    ///
+    /// ```
+    /// blitz_runtime::task_local! {
+    ///     static NUMBER: u32;
+    /// }
+    ///
+    /// assert_eq!(NUMBER.sync_scope(3, || NUMBER.get()), 3);
+    /// ```
+    #[track_caller]
+    pub fn get(&'static self) -> T {
+        self.with(T::clone)
+    }
+
+    /// A clone of the value.
+    ///
+    /// # Errors
+    ///
+    /// If the key has no value here.
+    ///
+    /// ```
+    /// blitz_runtime::task_local! {
+    ///     static NUMBER: u32;
+    /// }
+    ///
+    /// assert_eq!(NUMBER.try_get().unwrap_or(9), 9);
+    /// ```
+    pub fn try_get(&'static self) -> Result<T, AccessError> {
+        self.try_with(T::clone)
+    }
+}
+
+impl<T: 'static> fmt::Debug for LocalKey<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad("LocalKey { .. }")
+    }
+}
+
+pin_project! {
+    /// A future that runs another one with a value under a [`LocalKey`].
+    ///
+    /// Made by [`LocalKey::scope`]. As cancel safe as the future inside.
+    ///
+    /// ```
+    /// blitz_runtime::task_local! {
+    ///     static NUMBER: u32;
+    /// }
+    ///
+    /// # pollster::block_on(async {
+    /// let scope = NUMBER.scope(1, async { NUMBER.get() });
+    /// assert_eq!(scope.await, 1);
+    /// # });
+    /// ```
+    pub struct TaskLocalFuture<T, F>
+    where
+        T: 'static,
+    {
+        key: &'static LocalKey<T>,
+        slot: Option<T>,
+        #[pin]
+        future: Option<F>,
+        #[pin]
+        _pinned: PhantomPinned,
+    }
+
+    impl<T: 'static, F> PinnedDrop for TaskLocalFuture<T, F> {
+        fn drop(this: Pin<&mut Self>) {
+            let this = this.project();
+            if mem::needs_drop::<F>() && this.future.is_some() {
+                // With its value in place, if that is allowed here; else it is
+                // dropped with the other fields.
+                let mut future = this.future;
+                let _ = this.key.within(this.slot, || future.set(None));
+            }
+        }
+    }
+}
+
+impl<T: 'static, F> TaskLocalFuture<T, F> {
+    /// Takes the value; `None` if it has been taken before.
+    ///
+    /// Also before the future has completed: then the key has no value in what is
+    /// left of it.
+    ///
+    /// ```
+    /// blitz_runtime::task_local! {
+    ///     static NUMBER: u32;
+    /// }
+    ///
+    /// # pollster::block_on(async {
+    /// let mut scope = Box::pin(NUMBER.scope(42, async {}));
+    /// scope.as_mut().await;
+    /// assert_eq!(scope.as_mut().take_value(), Some(42));
+    /// assert_eq!(scope.as_mut().take_value(), None);
+    /// # });
+    /// ```
+    pub fn take_value(self: Pin<&mut Self>) -> Option<T> {
+        self.project().slot.take()
+    }
+}
+
+impl<T: 'static, F: Future> Future for TaskLocalFuture<T, F> {
+    type Output = F::Output;
+
+    #[track_caller]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let mut slot = this.future;
+        let result = this.key.within(this.slot, || {
+            let result = slot.as_mut().as_pin_mut()?.poll(cx);
+            if result.is_ready() {
+                slot.set(None);
+            }
+            Some(result)
+        });
+        match result {
+            Ok(Some(result)) => result,
+            Ok(None) => panic!("`TaskLocalFuture` polled after completion"),
+            Err(error) => error.panic(),
+        }
+    }
+}
+
+impl<T, F> fmt::Debug for TaskLocalFuture<T, F>
+where
+    T: fmt::Debug + 'static,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// The value without `Some`.
+        struct Value<'a, T>(&'a Option<T>);
+
+        impl<T: fmt::Debug> fmt::Debug for Value<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self.0 {
+                    Some(value) => value.fmt(f),
+                    None => f.pad("<missing>"),
+                }
+            }
+        }
+
+        f.debug_struct("TaskLocalFuture")
+            .field("value", &Value(&self.slot))
+            .finish()
+    }
+}
+
+/// The key has no value here. Returned by [`LocalKey::try_with`].
+#[derive(Clone, Copy, Eq, PartialEq)]
+pub struct AccessError {
+    _private: (),
+}
+
+impl fmt::Debug for AccessError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AccessError").finish()
+    }
+}
+
+impl fmt::Display for AccessError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt("task-local value not set", f)
+    }
+}
+
+impl Error for AccessError {}
