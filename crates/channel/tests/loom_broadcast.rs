@@ -1,7 +1,7 @@
 //! Models of the broadcast channel.
 #![cfg(loom)]
 
-mod model;
+use crate::model;
 
 use std::future::poll_fn;
 use std::pin::pin;

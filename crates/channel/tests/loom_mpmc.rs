@@ -1,7 +1,7 @@
 //! Models of the channels of many senders and many receivers.
 #![cfg(loom)]
 
-mod model;
+use crate::model;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};

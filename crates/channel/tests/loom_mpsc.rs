@@ -1,7 +1,7 @@
 //! Models of `mpsc`. Blocks have two slots here.
 #![cfg(loom)]
 
-mod model;
+use crate::model;
 
 use std::pin::pin;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 //! makes room sends it. What the thread sends next comes later.
 #![cfg(loom)]
 
-mod model;
+use crate::model;
 
 use blitz_channel::mpsc;
 use blitz_channel::mpsc::mutant::{self, Mutant};

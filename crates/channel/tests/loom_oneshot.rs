@@ -1,7 +1,7 @@
 //! Models of the channel for one value.
 #![cfg(loom)]
 
-mod model;
+use crate::model;
 
 use std::pin::pin;
 use std::sync::Arc;

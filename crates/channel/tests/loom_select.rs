@@ -1,7 +1,7 @@
 //! Models of selections: a thread that waits in several channels.
 #![cfg(loom)]
 
-mod model;
+use crate::model;
 
 use blitz_channel::mpmc::mutant::{self, Mutant};
 use blitz_channel::mpmc::{self, Select};

@@ -1,7 +1,7 @@
 //! Models of the channel for a value that changes.
 #![cfg(loom)]
 
-mod model;
+use crate::model;
 
 use std::mem::ManuallyDrop;
 use std::pin::pin;

@@ -1,6 +1,6 @@
 //! One value, under several runtimes and from threads.
 
-mod watch_dog;
+use crate::watch_dog;
 
 use std::pin::pin;
 use std::sync::mpsc;

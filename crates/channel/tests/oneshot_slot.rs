@@ -1,6 +1,6 @@
 //! A channel in memory of the caller.
 
-mod watch_dog;
+use crate::watch_dog;
 
 use std::pin::pin;
 use std::thread;

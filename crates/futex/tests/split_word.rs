@@ -1,7 +1,7 @@
 //! Words whose bytes are atomics of their own.
 #![cfg(not(loom))]
 
-mod common;
+use crate::common;
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! Many threads that hand things over. A lost wake-up shows as a timeout.
 #![cfg(not(loom))]
 
-mod common;
+use crate::common;
 
 use std::sync::atomic::AtomicU64;
 use std::thread;

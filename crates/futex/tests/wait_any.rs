@@ -1,7 +1,7 @@
 //! Waits on many words.
 #![cfg(not(loom))]
 
-mod common;
+use crate::common;
 
 use std::thread;
 use std::time::{Duration, Instant};

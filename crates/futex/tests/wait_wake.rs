@@ -1,7 +1,7 @@
 //! Waits and wakes on one word.
 #![cfg(not(loom))]
 
-mod common;
+use crate::common;
 
 use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};

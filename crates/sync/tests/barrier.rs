@@ -1,7 +1,7 @@
 //! `Barrier` and `SpinBarrier`: rounds, turns, laps, and threads that give up.
 #![cfg(not(loom))]
 
-mod lock_help;
+use crate::lock_help;
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

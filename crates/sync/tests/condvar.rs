@@ -2,7 +2,7 @@
 //! without a reason nor out of turn.
 #![cfg(not(loom))]
 
-mod lock_help;
+use crate::lock_help;
 
 use blitz_sync::thread::{Condvar, FairMutex, Mutex, MutexGuard};
 use lock_help::{PATIENCE, Watchdog, elsewhere, eventually};

@@ -1,7 +1,7 @@
 //! `FairMutex`: all that a `Mutex` does. How fair it is, is in `fairness.rs`.
 #![cfg(not(loom))]
 
-mod lock_help;
+use crate::lock_help;
 
 use blitz_sync::thread::{
     ArcFairMutexGuard, FairMutex, FairMutexGuard, MappedFairMutexGuard, const_fair_mutex,

@@ -2,7 +2,7 @@
 //! moment ago. Elsewhere than on Linux nobody can tell whether it sleeps yet.
 #![cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
 
-mod lock_help;
+use crate::lock_help;
 
 use blitz_sync::thread::{FairMutex, Mutex, MutexGuard};
 use lock_help::{ThreadName, Watchdog};

@@ -3,7 +3,7 @@
 //! work to do makes everything late, but it does not make a lock unfair.
 #![cfg(not(loom))]
 
-mod lock_help;
+use crate::lock_help;
 
 use blitz_sync::thread::{FairMutex, Mutex, RwLock, RwLockUpgradableReadGuard};
 use lock_help::{PATIENCE, Stop, StopAtEnd, Watchdog, eventually, work};

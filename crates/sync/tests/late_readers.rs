@@ -2,7 +2,7 @@
 //! not become the reason why this one never gets in.
 #![cfg(not(loom))]
 
-mod lock_help;
+use crate::lock_help;
 
 use blitz_sync::thread::RwLock;
 use lock_help::{Random, Stop, StopAtEnd, Watchdog, eventually};

@@ -2,7 +2,7 @@
 //! limits, and the value must add up. A lost wake-up ends in the watchdog.
 #![cfg(not(loom))]
 
-mod lock_help;
+use crate::lock_help;
 
 use blitz_sync::thread::{
     Condvar, FairMutex, Mutex, MutexGuard, ReentrantMutex, ReentrantMutexGuard, RwLock,

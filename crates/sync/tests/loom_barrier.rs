@@ -1,7 +1,7 @@
 //! Models of the barriers.
 #![cfg(loom)]
 
-mod model;
+use crate::model;
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Models of the queue of waiting threads as a condition variable uses it.
 #![cfg(loom)]
 
-mod model;
+use crate::model;
 
 use std::sync::Arc;
 

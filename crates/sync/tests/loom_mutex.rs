@@ -1,7 +1,7 @@
 //! Models of the exclusive core, which is all of `Mutex`.
 #![cfg(loom)]
 
-mod model;
+use crate::model;
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Models of `Notify`.
 #![cfg(loom)]
 
-mod model;
+use crate::model;
 
 use std::sync::Arc;
 use std::task::Waker;

@@ -1,7 +1,7 @@
 //! Models of `OnceCell` and `SetOnce`.
 #![cfg(loom)]
 
-mod model;
+use crate::model;
 
 use std::future::Future;
 use std::sync::Arc;

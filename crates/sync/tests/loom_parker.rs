@@ -1,7 +1,7 @@
 //! Models of the parker.
 #![cfg(loom)]
 
-mod model;
+use crate::model;
 
 use blitz_sync::mutant::{self, Mutant};
 use blitz_sync::thread::Parker;

@@ -1,7 +1,7 @@
 //! Models of the shared core, which is all of `RwLock`.
 #![cfg(loom)]
 
-mod model;
+use crate::model;
 
 use std::sync::Arc;
 

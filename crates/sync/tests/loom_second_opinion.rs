@@ -16,7 +16,7 @@
 //! earlier load.)
 #![cfg(loom)]
 
-mod model;
+use crate::model;
 
 use std::sync::Arc;
 

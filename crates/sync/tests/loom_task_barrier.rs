@@ -1,7 +1,7 @@
 //! Models of the task family's `Barrier`.
 #![cfg(loom)]
 
-mod model;
+use crate::model;
 
 use std::sync::Arc;
 use std::task::Waker;

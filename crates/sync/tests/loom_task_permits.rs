@@ -1,7 +1,7 @@
 //! Models of the locks for tasks, which are all the same batch of permits.
 #![cfg(loom)]
 
-mod model;
+use crate::model;
 
 use std::pin::pin;
 use std::sync::Arc;

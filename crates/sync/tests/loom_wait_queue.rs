@@ -1,7 +1,7 @@
 //! Models of the queue of waiters as tasks use it, and tasks beside threads.
 #![cfg(loom)]
 
-mod model;
+use crate::model;
 
 use std::future::Future;
 use std::pin::{Pin, pin};

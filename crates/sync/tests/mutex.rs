@@ -1,7 +1,7 @@
 //! `Mutex`: what users of `parking_lot`'s expect.
 #![cfg(not(loom))]
 
-mod lock_help;
+use crate::lock_help;
 
 use blitz_sync::thread::{
     ArcMutexGuard, MappedMutexGuard, Mutex, MutexGuard, RawMutex, const_mutex,

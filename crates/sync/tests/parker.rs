@@ -1,7 +1,7 @@
 //! `Parker`: one token, however many hands give it.
 #![cfg(not(loom))]
 
-mod lock_help;
+use crate::lock_help;
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! `ReentrantMutex`: its owner may lock again, others wait for all its guards.
 #![cfg(not(loom))]
 
-mod lock_help;
+use crate::lock_help;
 
 use blitz_sync::thread::{
     ArcReentrantMutexGuard, MappedReentrantMutexGuard, RawMutex, RawThreadId, ReentrantMutex,

@@ -1,7 +1,7 @@
 //! `RwLock`: readers and writers. Upgradable readers are in `rwlock_upgrade.rs`.
 #![cfg(not(loom))]
 
-mod lock_help;
+use crate::lock_help;
 
 use blitz_sync::thread::{
     MappedRwLockReadGuard, MappedRwLockWriteGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,

@@ -1,7 +1,7 @@
 //! `RwLock`: the upgradable reader.
 #![cfg(not(loom))]
 
-mod lock_help;
+use crate::lock_help;
 
 use blitz_sync::thread::{
     ArcRwLockUpgradableReadGuard, RwLock, RwLockUpgradableReadGuard as Upgradable, RwLockWriteGuard,

@@ -2,7 +2,7 @@
 //! lost or be doubled.
 #![cfg(not(loom))]
 
-mod lock_help;
+use crate::lock_help;
 
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -2,7 +2,7 @@
 //! the sums must be right.
 #![cfg(not(loom))]
 
-mod lock_help;
+use crate::lock_help;
 
 use std::cell::UnsafeCell;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 //! do in the same queue, and what wakers may do.
 #![cfg(not(loom))]
 
-mod lock_help;
+use crate::lock_help;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;

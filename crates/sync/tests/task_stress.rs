@@ -2,7 +2,7 @@
 //! blocking, awaiting, trying and giving up at random, and the result is checked.
 #![cfg(not(loom))]
 
-mod lock_help;
+use crate::lock_help;
 
 use std::future::Future;
 use std::pin::pin;

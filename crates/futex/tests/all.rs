@@ -1,0 +1,16 @@
+//! The tests of this crate that can share a process, in one program: it is linked
+//! once, not once a file, for every system and sanitizer. What needs a process of
+//! its own has a line in Cargo.toml instead.
+
+#![cfg(not(loom))]
+
+mod common;
+
+#[path = "split_word.rs"]
+mod split_word;
+#[path = "stress.rs"]
+mod stress;
+#[path = "wait_any.rs"]
+mod wait_any;
+#[path = "wait_wake.rs"]
+mod wait_wake;
