@@ -8,6 +8,8 @@ mod watch_dog;
 
 #[path = "broadcast_parity.rs"]
 mod broadcast_parity;
+#[path = "budget.rs"]
+mod budget;
 #[path = "mpmc.rs"]
 mod mpmc;
 #[path = "mpmc_parity.rs"]

@@ -19,7 +19,8 @@
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
-use std::task::{Context, Poll, Waker};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker, ready};
 
 /// Nothing is left, and that has been counted.
 const REFUSED: u64 = 0;
@@ -135,15 +136,56 @@ pub fn poll_with<R>(
 /// [`poll_with`] or [`poll_proceed`] has to go on from there.
 #[inline(always)]
 pub fn attempt<R>(operation: impl FnOnce() -> Option<R>) -> Option<R> {
+    attempt_with((), |()| operation().ok_or(())).ok()
+}
+
+/// [`attempt`] with something that the operation takes, and gives back if it has
+/// to wait.
+///
+/// # Errors
+///
+/// What was given, if there was no unit left, or the operation has to wait.
+#[inline(always)]
+pub fn attempt_with<T, R>(input: T, operation: impl FnOnce(T) -> Result<R, T>) -> Result<R, T> {
     let left = LEFT.get();
     if left <= SPENT {
-        return None;
+        return Err(input);
     }
-    let result = operation();
-    if result.is_some() {
+    let result = operation(input);
+    if result.is_ok() {
         LEFT.set(left - 1);
     }
     result
+}
+
+/// A future that spends a unit when it is ready: see [`cooperative`].
+#[must_use = "futures do nothing unless polled"]
+#[derive(Debug)]
+pub struct Coop<F: Future> {
+    fut: F,
+}
+
+/// Makes a future take part in the budget.
+#[inline]
+pub fn cooperative<F: Future>(fut: F) -> Coop<F> {
+    Coop { fut }
+}
+
+impl<F: Future> Future for Coop<F> {
+    type Output = F::Output;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        // SAFETY: the future is as pinned as what is around it: it is never moved
+        // out, `Coop` has no `drop` of its own and is `Unpin` only if the future is.
+        let fut = unsafe { self.map_unchecked_mut(|this| &mut this.fut) };
+        let unit = ready!(poll_proceed(context));
+        let result = fut.poll(context);
+        if result.is_ready() {
+            unit.made_progress();
+        }
+        result
+    }
 }
 
 #[cold]

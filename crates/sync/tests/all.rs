@@ -54,6 +54,8 @@ mod sizes;
 mod sync_stress;
 #[path = "task_barrier.rs"]
 mod task_barrier;
+#[path = "task_budget.rs"]
+mod task_budget;
 #[path = "task_mutex.rs"]
 mod task_mutex;
 #[path = "task_parity_locks.rs"]

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use blitz_futex::atomic::Ordering;
-use blitz_sync::internals::{Node, Spin, deadline};
+use blitz_sync::internals::{Node, Spin, coop, deadline};
 
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
 use super::shared::Shared;
@@ -156,7 +156,7 @@ impl<T: Clone> Receiver<T> {
             node: Node::new(()),
             waits: false,
         };
-        recv.await
+        coop::cooperative(recv).await
     }
 
     /// Gets the next value if there is one.

@@ -5,6 +5,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use blitz_sync::internals::coop;
+
 use super::channel::Channel;
 use super::error::{RecvError, SendError};
 use super::waiter::Waiter;
@@ -73,7 +75,9 @@ impl<T> Future for Send<'_, T> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.channel.poll_send(&self.waiter, context)
+        coop::poll_with(context, |context| {
+            self.channel.poll_send(&self.waiter, context)
+        })
     }
 }
 
@@ -82,7 +86,9 @@ impl<T> Future for Recv<'_, T> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.channel.poll_recv(&self.waiter, context)
+        coop::poll_with(context, |context| {
+            self.channel.poll_recv(&self.waiter, context)
+        })
     }
 }
 

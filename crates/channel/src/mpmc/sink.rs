@@ -7,6 +7,8 @@ use std::task::{Context, Poll, ready};
 
 use futures_sink::Sink;
 
+use blitz_sync::internals::coop;
+
 use super::error::{SendError, TrySendError};
 use super::sender::Sender;
 use super::waiter::Waiter;
@@ -71,7 +73,7 @@ impl<'a, T> SendSink<'a, T> {
     fn poll_pending(&mut self, context: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
         match (&self.sender, &self.waiter) {
             (Some(sender), Some(waiter)) if !waiter.is_done() => {
-                sender.channel.poll_send(waiter, context)
+                coop::poll_with(context, |context| sender.channel.poll_send(waiter, context))
             }
             _ => Poll::Ready(Ok(())),
         }

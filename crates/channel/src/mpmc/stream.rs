@@ -5,6 +5,8 @@ use std::task::{Context, Poll};
 
 use futures_core::{FusedStream, Stream};
 
+use blitz_sync::internals::coop;
+
 use super::error::TryRecvError;
 use super::receiver::Receiver;
 use super::waiter::Waiter;
@@ -34,20 +36,26 @@ impl<T> Stream for Receiver<T> {
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
         let this = self.get_mut();
-        if let Some(waiter) = &this.stream {
-            if this.channel.stream_waits(waiter, context.waker()) {
+        coop::poll_with(context, |context| this.poll_in_budget(context))
+    }
+}
+
+impl<T> Receiver<T> {
+    fn poll_in_budget(&mut self, context: &Context<'_>) -> Poll<Option<T>> {
+        if let Some(waiter) = &self.stream {
+            if self.channel.stream_waits(waiter, context.waker()) {
                 return Poll::Pending;
             }
         }
-        match this.channel.receive() {
+        match self.channel.receive() {
             Ok(value) => return Poll::Ready(Some(value)),
             Err(TryRecvError::Closed) => return Poll::Ready(None),
             Err(TryRecvError::Empty) => {}
         }
-        let waiter = this
+        let waiter = self
             .stream
             .get_or_insert_with(|| Box::pin(Waiter::new(None)));
-        this.channel.begin_stream(waiter, context.waker())
+        self.channel.begin_stream(waiter, context.waker())
     }
 }
 

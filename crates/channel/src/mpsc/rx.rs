@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use blitz_futex::atomic::{Ordering, fence};
-use blitz_sync::internals::{Spin, deadline, fences};
+use blitz_sync::internals::{Spin, coop, deadline, fences};
 
 use super::block::{Block, LEN, offset};
 use super::chan::{Chan, Pause};
@@ -211,10 +211,10 @@ impl<T> Rx<T> {
 
     #[inline]
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
-        match self.receive() {
+        coop::poll_with(cx, |cx| match self.receive() {
             Some(value) => Poll::Ready(Some(value)),
             None => self.poll_slowly(cx.waker(), Self::receive),
-        }
+        })
     }
 
     pub fn poll_many(
@@ -230,12 +230,12 @@ impl<T> Rx<T> {
             0 => None,
             received => Some(received),
         };
-        match receive(self) {
+        coop::poll_with(cx, |cx| match receive(self) {
             Some(received) => Poll::Ready(received),
             None => self
                 .poll_slowly(cx.waker(), receive)
                 .map(Option::unwrap_or_default),
-        }
+        })
     }
 
     #[cold]

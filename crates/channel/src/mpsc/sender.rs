@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use blitz_sync::internals::deadline;
+use blitz_sync::internals::{coop, deadline};
 
 use super::chan::Refusal;
 use super::error::{SendError, SendTimeoutError, TrySendError};
@@ -50,10 +50,14 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub async fn send(&self, value: T) -> Result<(), SendError<T>> {
-        let value = match self.tx.chan().try_send(value) {
-            Ok(()) => return Ok(()),
-            Err((Refusal::Closed, value)) => return Err(SendError(value)),
-            Err((Refusal::Full, value)) => value,
+        let sent = coop::attempt_with(value, |value| match self.tx.chan().try_send(value) {
+            Ok(()) => Ok(Ok(())),
+            Err((Refusal::Closed, value)) => Ok(Err(SendError(value))),
+            Err((Refusal::Full, value)) => Err(value),
+        });
+        let value = match sent {
+            Ok(sent) => return sent,
+            Err(value) => value,
         };
         match self.tx.chan().reserve(1).await {
             Ok(()) => {
@@ -393,10 +397,14 @@ impl<T> Sender<T> {
     }
 
     async fn take_permits(&self, n: u32) -> Result<(), SendError<()>> {
-        match self.tx.chan().try_reserve(n) {
-            Ok(()) => Ok(()),
-            Err(Refusal::Closed) => Err(SendError(())),
-            Err(Refusal::Full) => self.tx.chan().reserve(n).await.map_err(|_| SendError(())),
+        let taken = coop::attempt(|| match self.tx.chan().try_reserve(n) {
+            Ok(()) => Some(Ok(())),
+            Err(Refusal::Closed) => Some(Err(SendError(()))),
+            Err(Refusal::Full) => None,
+        });
+        match taken {
+            Some(taken) => taken,
+            None => self.tx.chan().reserve(n).await.map_err(|_| SendError(())),
         }
     }
 }

@@ -63,7 +63,7 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use blitz_futex::atomic::{Ordering, fence};
-use blitz_sync::internals::{List, Node, Spin, Wakes, deadline, fences};
+use blitz_sync::internals::{List, Node, Spin, Wakes, coop, deadline, fences};
 
 use super::chan::{Chan, Claim, Refusal};
 use super::mutant::{Mutant, active, model_failed};
@@ -367,8 +367,14 @@ impl<T> Future for Reserve<'_, T> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: the node is not moved.
         let this = unsafe { self.get_unchecked_mut() };
-        let (chan, node) = (this.chan, &this.node);
-        let result = match this.state {
+        coop::poll_with(cx, |cx| this.poll_in_budget(cx))
+    }
+}
+
+impl<T> Reserve<'_, T> {
+    fn poll_in_budget(&mut self, cx: &Context<'_>) -> Poll<Result<(), Denial>> {
+        let (chan, node) = (self.chan, &self.node);
+        let result = match self.state {
             State::New => {
                 // SAFETY: the node has not been linked yet.
                 unsafe { node.arm(cx.waker()) };
@@ -377,19 +383,19 @@ impl<T> Future for Reserve<'_, T> {
                     Queued::Granted => Ok(()),
                     Queued::Closed => Err(Denial::Closed),
                     Queued::Waits => {
-                        this.state = State::Queued;
+                        self.state = State::Queued;
                         return Poll::Pending;
                     }
                 }
             }
             State::Queued if chan.waiters.still_waits(node, cx.waker()) => return Poll::Pending,
             State::Queued => {
-                this.state = State::Done;
+                self.state = State::Done;
                 chan.outcome(&node.wish)
             }
             State::Done => panic!("polled after it was ready"),
         };
-        this.state = State::Done;
+        self.state = State::Done;
         Poll::Ready(result)
     }
 }

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use blitz_sync::internals::deadline;
+use blitz_sync::internals::{coop, deadline};
 
 use super::ends::RawReceiver;
 use super::error::{RecvError, TryRecvError};
@@ -166,7 +166,7 @@ impl<T> Future for Receiver<T> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.get_mut().0.poll(cx.waker())
+        coop::poll_with(cx, |cx| self.get_mut().0.poll(cx.waker()))
     }
 }
 

@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use blitz_sync::internals::deadline;
+use blitz_sync::internals::{coop, deadline};
 
 use super::ends::RawSender;
 use super::home::Heap;
@@ -90,7 +90,7 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        self.0.poll_closed(cx.waker())
+        coop::poll_with(cx, |cx| self.0.poll_closed(cx.waker()))
     }
 
     /// Blocks the thread until the receiver is closed or dropped.

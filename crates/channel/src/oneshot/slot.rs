@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use blitz_sync::internals::deadline;
+use blitz_sync::internals::{coop, deadline};
 
 use super::core::Core;
 use super::ends::{RawReceiver, RawSender};
@@ -124,7 +124,7 @@ impl<T> SlotSender<'_, T> {
     /// Whether the receiver is closed or dropped. If not, the task is woken when
     /// it is; only the one that polled last.
     pub fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        self.0.poll_closed(cx.waker())
+        coop::poll_with(cx, |cx| self.0.poll_closed(cx.waker()))
     }
 
     /// Blocks the thread until the receiver is closed or dropped.
@@ -197,7 +197,7 @@ impl<T> Future for SlotReceiver<'_, T> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.get_mut().0.poll(cx.waker())
+        coop::poll_with(cx, |cx| self.get_mut().0.poll(cx.waker()))
     }
 }
 

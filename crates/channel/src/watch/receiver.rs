@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use blitz_sync::internals::deadline;
+use blitz_sync::internals::{coop, deadline};
 
 use super::error::RecvError;
 use super::mutant::model_has_failed;
@@ -149,7 +149,7 @@ impl<T> Receiver<T> {
     /// ```
     pub async fn changed(&mut self) -> Result<(), RecvError> {
         let news = has_news(self.version);
-        let word = self.shared.version.until(news).await;
+        let word = coop::cooperative(self.shared.version.until(news)).await;
         take_news(&mut self.version, word)
     }
 
@@ -177,10 +177,11 @@ impl<T> Receiver<T> {
     /// assert_eq!(*rx.wait_for(|&value| value > 8).await.unwrap(), 9);
     /// # });
     /// ```
-    pub async fn wait_for(
-        &mut self,
-        mut f: impl FnMut(&T) -> bool,
-    ) -> Result<Ref<'_, T>, RecvError> {
+    pub async fn wait_for(&mut self, f: impl FnMut(&T) -> bool) -> Result<Ref<'_, T>, RecvError> {
+        coop::cooperative(self.wait_until(f)).await
+    }
+
+    async fn wait_until(&mut self, mut f: impl FnMut(&T) -> bool) -> Result<Ref<'_, T>, RecvError> {
         let mut is_closed = false;
         loop {
             if let Some(found) = look_for(&self.shared, &mut self.version, is_closed, &mut f) {

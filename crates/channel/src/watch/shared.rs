@@ -31,6 +31,8 @@ use std::fmt;
 
 use blitz_futex::atomic::{AtomicUsize, Ordering};
 
+use blitz_sync::internals::coop;
+
 use super::awaited::Awaited;
 use super::lock::Lock;
 use super::mutant::{Mutant, active};
@@ -125,7 +127,7 @@ impl<T> Shared<T> {
 
     /// Waits until there is no receiver.
     pub async fn closed(&self) {
-        self.receivers.until(|count| count == 0).await;
+        coop::cooperative(self.receivers.until(|count| count == 0)).await;
     }
 
     /// The same for a thread. Whether that has happened before the deadline.

@@ -21,9 +21,10 @@ use std::cell::Cell;
 use std::fmt;
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 
 use super::barrier_mutant::{Mutant, active};
+use crate::coop;
 use crate::macros::const_unless_loom;
 use crate::spin::Spin;
 use crate::wait_queue::{Node, WaitQueue};
@@ -298,9 +299,13 @@ impl Arrival<'_> {
             }
             Progress::Waits => {
                 let waiters = &self.barrier.waiters;
-                if waiters.still_waits(&self.node, context.waker()) {
-                    return Poll::Pending;
-                }
+                let gone = coop::poll_with(context, |context| {
+                    match waiters.still_waits(&self.node, context.waker()) {
+                        true => Poll::Pending,
+                        false => Poll::Ready(()),
+                    }
+                });
+                ready!(gone);
             }
             Progress::Done => {}
         }

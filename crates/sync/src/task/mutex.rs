@@ -97,7 +97,7 @@ impl<T: ?Sized> Mutex<T> {
     /// # });
     /// ```
     pub async fn lock(&self) -> MutexGuard<'_, T> {
-        if !self.permits.take_all(1) {
+        if !self.permits.take_all_in_budget(1) {
             never_closed(self.permits.wait(1).await);
         }
         MutexGuard::new(self)
@@ -155,7 +155,7 @@ impl<T: ?Sized> Mutex<T> {
     /// # });
     /// ```
     pub async fn lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
-        if !self.permits.take_all(1) {
+        if !self.permits.take_all_in_budget(1) {
             never_closed(self.permits.wait(1).await);
         }
         OwnedMutexGuard::new(self)

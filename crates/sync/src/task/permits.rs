@@ -82,6 +82,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use blitz_futex::atomic::{AtomicUsize, Ordering};
 
 use super::permits_mutant::{Mutant, active};
+use crate::coop;
 use crate::glance::Glance;
 use crate::macros::const_unless_loom;
 use crate::spin::Spin;
@@ -182,6 +183,16 @@ impl Permits {
         self.take_again(n)
     }
 
+    /// The same for a task, which has a budget. `No` also if it is spent.
+    #[inline]
+    pub fn take_in_budget(&self, n: usize) -> Taken {
+        let taken = coop::attempt(|| match self.take(n) {
+            Taken::No => None,
+            taken => Some(taken),
+        });
+        taken.unwrap_or(Taken::No)
+    }
+
     #[cold]
     fn take_again(&self, n: usize) -> Taken {
         let mut state = self.word.load(Ordering::Acquire);
@@ -218,6 +229,12 @@ impl Permits {
         self.word
             .compare_exchange(all * PERMIT, 0, order, Ordering::Relaxed)
             .is_ok()
+    }
+
+    /// The same for a task, which has a budget. `false` also if it is spent.
+    #[inline]
+    pub fn take_all_in_budget(&self, all: usize) -> bool {
+        coop::attempt(|| self.take_all(all).then_some(())).is_some()
     }
 
     /// Glances at the permits for a moment before a task waits for them. Whether `n`

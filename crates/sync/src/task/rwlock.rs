@@ -165,7 +165,7 @@ impl<T: ?Sized> RwLock<T> {
     /// # });
     /// ```
     pub async fn read(&self) -> RwLockReadGuard<'_, T> {
-        if self.permits.take(1) != Taken::Yes {
+        if self.permits.take_in_budget(1) != Taken::Yes {
             never_closed(self.permits.wait(1).await);
         }
         RwLockReadGuard::new(One::new(&self.permits), self.value.get())
@@ -205,7 +205,7 @@ impl<T: ?Sized> RwLock<T> {
     /// # });
     /// ```
     pub async fn read_owned(self: Arc<Self>) -> OwnedRwLockReadGuard<T> {
-        if self.permits.take(1) != Taken::Yes {
+        if self.permits.take_in_budget(1) != Taken::Yes {
             never_closed(self.permits.wait(1).await);
         }
         OwnedRwLockReadGuard::new(self)
@@ -273,7 +273,7 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     pub async fn write(&self) -> RwLockWriteGuard<'_, T> {
         let all = self.max_readers as usize;
-        if !self.permits.take_all(all) {
+        if !self.permits.take_all_in_budget(all) {
             never_closed(self.permits.wait(all).await);
         }
         RwLockWriteGuard::new(self.all(), self.value.get())
@@ -319,7 +319,7 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     pub async fn write_owned(self: Arc<Self>) -> OwnedRwLockWriteGuard<T> {
         let all = self.max_readers as usize;
-        if !self.permits.take_all(all) {
+        if !self.permits.take_all_in_budget(all) {
             never_closed(self.permits.wait(all).await);
         }
         OwnedRwLockWriteGuard::new(self)

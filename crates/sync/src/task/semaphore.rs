@@ -159,7 +159,7 @@ impl Semaphore {
     /// # }).unwrap();
     /// ```
     pub async fn acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
-        if !self.take(1)? {
+        if !self.take_in_budget(1)? {
             waited(self.permits.wait(1).await)?;
         }
         Ok(SemaphorePermit::new(self, 1))
@@ -191,7 +191,7 @@ impl Semaphore {
     /// # }).unwrap();
     /// ```
     pub async fn acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
-        if !self.take(n as usize)? {
+        if !self.take_in_budget(n as usize)? {
             waited(self.permits.wait(n as usize).await)?;
         }
         Ok(SemaphorePermit::new(self, n as usize))
@@ -314,7 +314,7 @@ impl Semaphore {
     /// # }).unwrap();
     /// ```
     pub async fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
-        if !self.take(1)? {
+        if !self.take_in_budget(1)? {
             waited(self.permits.wait(1).await)?;
         }
         Ok(OwnedSemaphorePermit::new(self, 1))
@@ -351,7 +351,7 @@ impl Semaphore {
         self: Arc<Self>,
         n: u32,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
-        if !self.take(n as usize)? {
+        if !self.take_in_budget(n as usize)? {
             waited(self.permits.wait(n as usize).await)?;
         }
         Ok(OwnedSemaphorePermit::new(self, n as usize))
@@ -494,6 +494,18 @@ impl Semaphore {
     fn take(&self, n: usize) -> Result<bool, AcquireError> {
         assert_fits(n);
         match self.permits.take(n) {
+            Taken::Yes => Ok(true),
+            Taken::No => Ok(false),
+            Taken::Closed => Err(AcquireError::closed()),
+        }
+    }
+
+    /// The same for a task, which has a budget.
+    #[inline]
+    #[track_caller]
+    fn take_in_budget(&self, n: usize) -> Result<bool, AcquireError> {
+        assert_fits(n);
+        match self.permits.take_in_budget(n) {
             Taken::Yes => Ok(true),
             Taken::No => Ok(false),
             Taken::Closed => Err(AcquireError::closed()),

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::{Closed, Permits, Taken, Wish};
+use crate::coop;
 use crate::wait_queue::Node;
 
 /// Ends when the permits are ours, or there will be none any more. Dropped before
@@ -47,6 +48,30 @@ impl<'a> Acquire<'a> {
         // drop takes the node out.
         unsafe { self.permits.join(&self.node) }
     }
+
+    #[inline]
+    fn poll_in_budget(&mut self, context: &Context<'_>) -> Poll<Result<(), Closed>> {
+        let result = match self.progress {
+            Progress::New => match self.begin(context) {
+                Taken::Yes => Ok(()),
+                Taken::No => {
+                    self.progress = Progress::Waits;
+                    return Poll::Pending;
+                }
+                Taken::Closed => Err(Closed),
+            },
+            Progress::Waits => {
+                if self.permits.queue.still_waits(&self.node, context.waker()) {
+                    return Poll::Pending;
+                }
+                self.progress = Progress::Done;
+                self.permits.finish(&self.node.wish)
+            }
+            Progress::Done => panic!("polled after it was done"),
+        };
+        self.progress = Progress::Done;
+        Poll::Ready(result)
+    }
 }
 
 impl Future for Acquire<'_> {
@@ -56,26 +81,7 @@ impl Future for Acquire<'_> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
-        let result = match this.progress {
-            Progress::New => match this.begin(context) {
-                Taken::Yes => Ok(()),
-                Taken::No => {
-                    this.progress = Progress::Waits;
-                    return Poll::Pending;
-                }
-                Taken::Closed => Err(Closed),
-            },
-            Progress::Waits => {
-                if this.permits.queue.still_waits(&this.node, context.waker()) {
-                    return Poll::Pending;
-                }
-                this.progress = Progress::Done;
-                this.permits.finish(&this.node.wish)
-            }
-            Progress::Done => panic!("polled after it was done"),
-        };
-        this.progress = Progress::Done;
-        Poll::Ready(result)
+        coop::poll_with(context, |context| this.poll_in_budget(context))
     }
 }
 

@@ -9,6 +9,7 @@ use blitz_futex::atomic::Ordering;
 
 use super::mutant::{Mutant, active};
 use super::{BUSY, EMPTY, SET, Wish, WriteOnce};
+use crate::coop;
 use crate::spin::Spin;
 use crate::wait_queue::Node;
 
@@ -71,9 +72,11 @@ impl<'a, T> Future for ForTurn<'a, T> {
         // SAFETY: it is as pinned as the future around it.
         let wait = unsafe { self.map_unchecked_mut(|this| &mut this.0) };
         let cell = wait.cell;
-        wait.poll(context.waker()).map(|outcome| match outcome {
-            Outcome::Turn => Some(Turn(cell)),
-            Outcome::Value => None,
+        coop::poll_with(context, |context| {
+            wait.poll(context.waker()).map(|outcome| match outcome {
+                Outcome::Turn => Some(Turn(cell)),
+                Outcome::Value => None,
+            })
         })
     }
 }

@@ -1,0 +1,168 @@
+//! What tasks do with channels takes from their budget, as in Tokio.
+#![cfg(not(loom))]
+
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use blitz_channel::{broadcast, mpmc, mpsc, oneshot, watch};
+use blitz_sync::internals::coop;
+
+const UNITS: usize = 128;
+const MANY: usize = 10 * UNITS;
+
+/// How often one poll of a task gets through `operation`, which is always ready.
+fn done_within_budget(mut operation: impl AsyncFnMut()) -> usize {
+    let mut done = 0;
+    let count = async {
+        while done < MANY {
+            operation().await;
+            done += 1;
+        }
+    };
+    let _ = coop::budget(|| pin!(count).poll(&mut Context::from_waker(Waker::noop())));
+    done
+}
+
+#[test]
+fn mpsc_receivers() {
+    let (tx, mut rx) = mpsc::channel(2 * MANY);
+    let (unbounded, mut unbounded_rx) = mpsc::unbounded_channel();
+    for i in 0..2 * MANY {
+        tx.try_send(i).unwrap();
+        unbounded.send(i).unwrap();
+    }
+    assert_eq!(
+        done_within_budget(async || assert!(rx.recv().await.is_some())),
+        UNITS
+    );
+    let receive = async || assert!(unbounded_rx.recv().await.is_some());
+    assert_eq!(done_within_budget(receive), UNITS);
+    // Where the budget ended, nothing was lost.
+    assert_eq!(rx.try_recv(), Ok(UNITS));
+    assert_eq!(unbounded_rx.try_recv(), Ok(UNITS));
+    let mut buffer = Vec::new();
+    let receive = async || assert_eq!(rx.recv_many(&mut buffer, 2).await, 2);
+    assert_eq!(done_within_budget(receive), UNITS);
+    rx.close();
+    while rx.try_recv().is_ok() {}
+    assert_eq!(
+        done_within_budget(async || assert!(rx.recv().await.is_none())),
+        UNITS
+    );
+}
+
+#[test]
+fn mpsc_senders() {
+    let (tx, mut rx) = mpsc::channel(2 * MANY);
+    assert_eq!(
+        done_within_budget(async || tx.send(1).await.unwrap()),
+        UNITS
+    );
+    assert_eq!(rx.len(), UNITS);
+    let reserve = async || tx.reserve().await.unwrap().send(1);
+    assert_eq!(done_within_budget(reserve), UNITS);
+    let reserve = async || drop(tx.reserve_many(2).await.unwrap());
+    assert_eq!(done_within_budget(reserve), UNITS);
+    let reserve = async || drop(tx.clone().reserve_owned().await.unwrap());
+    assert_eq!(done_within_budget(reserve), UNITS);
+    rx.close();
+    assert_eq!(
+        done_within_budget(async || assert!(tx.send(1).await.is_err())),
+        UNITS
+    );
+}
+
+#[test]
+fn who_only_tries_has_no_limit() {
+    let (tx, mut rx) = mpsc::channel(1);
+    let (both, both_rx) = mpmc::bounded(1);
+    coop::budget(|| {
+        for _ in 0..MANY {
+            tx.try_send(1).unwrap();
+            rx.try_recv().unwrap();
+            both.try_send(1).unwrap();
+            both_rx.try_recv().unwrap();
+        }
+        assert!(coop::has_budget_remaining());
+    });
+}
+
+/// A receiver without a budget, which has not waited, waits with the next poll.
+#[test]
+fn what_is_sent_meanwhile_wakes_later() {
+    let (tx, mut rx) = mpsc::channel(1);
+    let (wakings, waker) = blitz_testing::Wakings::new();
+    let mut receive = pin!(rx.recv());
+    let mut poll = || receive.as_mut().poll(&mut Context::from_waker(&waker));
+    coop::budget(|| {
+        while let Poll::Ready(unit) = coop::poll_proceed(&mut Context::from_waker(Waker::noop())) {
+            unit.made_progress();
+        }
+        assert!(poll().is_pending());
+    });
+    assert_eq!(wakings.count(), 1);
+    assert!(poll().is_pending());
+    tx.try_send(1).unwrap();
+    assert_eq!(wakings.count(), 2);
+    assert_eq!(poll(), Poll::Ready(Some(1)));
+}
+
+#[test]
+fn oneshot_ends() {
+    let receive = async || {
+        let (tx, rx) = oneshot::channel();
+        tx.send(1).unwrap();
+        assert_eq!(rx.await, Ok(1));
+    };
+    assert_eq!(done_within_budget(receive), UNITS);
+    let closed = async || {
+        let (mut tx, rx) = oneshot::channel::<()>();
+        drop(rx);
+        tx.closed().await;
+    };
+    assert_eq!(done_within_budget(closed), UNITS);
+}
+
+#[test]
+fn broadcast_receivers() {
+    let (tx, mut rx) = broadcast::channel(2 * MANY);
+    for i in 0..MANY {
+        tx.send(i).unwrap();
+    }
+    assert_eq!(
+        done_within_budget(async || assert!(rx.recv().await.is_ok())),
+        UNITS
+    );
+    assert_eq!(rx.try_recv(), Ok(UNITS));
+}
+
+#[test]
+fn watchers() {
+    let (tx, mut rx) = watch::channel(1);
+    let change = async || {
+        tx.send(1).unwrap();
+        rx.changed().await.unwrap();
+    };
+    assert_eq!(done_within_budget(change), UNITS);
+    let look = async || drop(rx.wait_for(|&value| value == 1).await.unwrap());
+    assert_eq!(done_within_budget(look), UNITS);
+    drop(rx);
+    assert_eq!(done_within_budget(async || tx.closed().await), UNITS);
+}
+
+#[test]
+fn mpmc_ends() {
+    let (tx, rx) = mpmc::bounded(2 * MANY);
+    assert_eq!(
+        done_within_budget(async || tx.send(1).await.unwrap()),
+        UNITS
+    );
+    assert_eq!(rx.len(), UNITS);
+    (0..MANY).for_each(|i| tx.try_send(i).unwrap());
+    assert_eq!(
+        done_within_budget(async || assert!(rx.recv().await.is_ok())),
+        UNITS
+    );
+    assert_eq!(rx.len(), MANY);
+}

@@ -1,0 +1,179 @@
+//! What tasks do with the primitives takes from their budget, as in Tokio.
+#![cfg(not(loom))]
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use blitz_sync::internals::coop;
+use blitz_sync::task::{Barrier, Mutex, Notify, OnceCell, RwLock, Semaphore};
+use blitz_testing::{Wakings, poll_once};
+
+const UNITS: usize = 128;
+
+/// How many of these futures, of which each is ready at once, can be done within
+/// one poll of a task. The one that could not has woken the task.
+fn done_within_budget<F: Future>(mut operation: impl FnMut() -> F) -> usize {
+    let (wakings, waker) = Wakings::new();
+    coop::budget(|| {
+        let ready = |_: &usize| poll_once(pin!(operation()), &waker).is_ready();
+        let done = (0..10 * UNITS).take_while(ready).count();
+        assert_eq!(wakings.count(), usize::from(done < 10 * UNITS));
+        done
+    })
+}
+
+#[test]
+fn a_mutex() {
+    let mutex = Arc::new(Mutex::new(1));
+    assert_eq!(done_within_budget(|| mutex.lock()), UNITS);
+    assert_eq!(done_within_budget(|| mutex.clone().lock_owned()), UNITS);
+    assert!(mutex.try_lock().is_ok());
+}
+
+#[test]
+fn a_lock() {
+    let lock = Arc::new(RwLock::new(1));
+    assert_eq!(done_within_budget(|| lock.read()), UNITS);
+    assert_eq!(done_within_budget(|| lock.write()), UNITS);
+    assert_eq!(done_within_budget(|| lock.clone().read_owned()), UNITS);
+    assert_eq!(done_within_budget(|| lock.clone().write_owned()), UNITS);
+    assert!(lock.try_write().is_ok());
+}
+
+#[test]
+fn a_semaphore() {
+    let semaphore = Arc::new(Semaphore::new(2));
+    assert_eq!(done_within_budget(|| semaphore.acquire()), UNITS);
+    assert_eq!(done_within_budget(|| semaphore.acquire_many(2)), UNITS);
+    let owned = || semaphore.clone().acquire_owned();
+    assert_eq!(done_within_budget(owned), UNITS);
+    let owned = || semaphore.clone().acquire_many_owned(2);
+    assert_eq!(done_within_budget(owned), UNITS);
+    assert_eq!(semaphore.available_permits(), 2);
+    semaphore.close();
+    assert_eq!(done_within_budget(|| semaphore.acquire()), UNITS);
+}
+
+#[test]
+fn a_cell() {
+    assert_eq!(
+        done_within_budget(|| async { *OnceCell::new().get_or_init(|| async { 1 }).await }),
+        UNITS
+    );
+    let full = OnceCell::new_with(Some(1));
+    assert_eq!(
+        done_within_budget(|| full.get_or_init(|| async { 2 })),
+        10 * UNITS
+    );
+}
+
+#[test]
+fn who_only_tries_has_no_limit() {
+    let mutex = Mutex::new(());
+    let semaphore = Semaphore::new(1);
+    coop::budget(|| {
+        for _ in 0..10 * UNITS {
+            assert!(mutex.try_lock().is_ok());
+            assert!(semaphore.try_acquire().is_ok());
+        }
+        assert_eq!(done_within_budget(|| mutex.lock()), UNITS);
+    });
+}
+
+#[test]
+fn a_notification_costs_nothing() {
+    let notify = Notify::new();
+    let notified = || {
+        notify.notify_one();
+        notify.notified()
+    };
+    assert_eq!(done_within_budget(notified), 10 * UNITS);
+}
+
+#[test]
+fn the_last_at_a_barrier_pays_nothing_and_the_others_a_unit() {
+    let barrier = Barrier::new(1);
+    assert_eq!(done_within_budget(|| barrier.wait()), 10 * UNITS);
+
+    let barrier = Barrier::new(2);
+    let context = &mut Context::from_waker(Waker::noop());
+    let mut first = pin!(barrier.wait());
+    assert!(first.as_mut().poll(context).is_pending());
+    assert!(pin!(barrier.wait()).poll(context).is_ready());
+    coop::budget(|| {
+        while coop::has_budget_remaining() {
+            spend(context);
+        }
+        assert!(first.as_mut().poll(context).is_pending());
+    });
+    assert!(first.as_mut().poll(context).is_ready());
+}
+
+/// Who has no budget is not in the queue, and takes nothing from anybody.
+#[test]
+fn without_a_budget_one_does_not_queue_up() {
+    let mutex = Mutex::new(());
+    let context = &mut Context::from_waker(Waker::noop());
+    let mut spent = pin!(mutex.lock());
+    coop::budget(|| {
+        while coop::has_budget_remaining() {
+            spend(context);
+        }
+        assert!(spent.as_mut().poll(context).is_pending());
+    });
+    assert!(mutex.try_lock().is_ok());
+    let guard = pin!(mutex.lock()).poll(context);
+    assert!(guard.is_ready());
+    assert!(spent.as_mut().poll(context).is_pending());
+    drop(guard);
+    assert!(spent.poll(context).is_ready());
+}
+
+/// A wait that is over, but finds the budget spent, is over with the next poll.
+#[test]
+fn what_was_handed_over_is_there_with_the_next_budget() {
+    let semaphore = Semaphore::new(0);
+    let (wakings, waker) = Wakings::new();
+    let context = &mut Context::from_waker(&waker);
+    let mut permit = pin!(semaphore.acquire());
+    assert!(permit.as_mut().poll(context).is_pending());
+    semaphore.add_permits(1);
+    assert_eq!(wakings.count(), 1);
+    coop::budget(|| {
+        while coop::has_budget_remaining() {
+            spend(context);
+        }
+        assert!(permit.as_mut().poll(context).is_pending());
+    });
+    assert_eq!(wakings.count(), 2);
+    assert_eq!(semaphore.available_permits(), 0);
+    assert!(coop::budget(|| permit.poll(context)).is_ready());
+}
+
+/// A wait costs its unit when it ends, not when it begins.
+#[test]
+fn a_wait_costs_one_unit() {
+    let mutex = Mutex::new(());
+    let context = &mut Context::from_waker(Waker::noop());
+    let guard = mutex.try_lock().unwrap();
+    coop::budget(|| {
+        let mut waits = pin!(mutex.lock());
+        for _ in 0..10 {
+            assert!(waits.as_mut().poll(context).is_pending());
+        }
+        drop(guard);
+        assert!(waits.as_mut().poll(context).is_ready());
+        let left = std::iter::repeat_with(|| poll_once(pin!(mutex.lock()), Waker::noop()))
+            .take_while(Poll::is_ready)
+            .count();
+        assert_eq!(left, UNITS - 1);
+    });
+}
+
+fn spend(context: &mut Context<'_>) {
+    if let Poll::Ready(unit) = coop::poll_proceed(context) {
+        unit.made_progress();
+    }
+}
