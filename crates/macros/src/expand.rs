@@ -151,8 +151,8 @@ fn bind_test(body: &Ident, function: &Function) -> TokenStream {
     let output = output_type(&function.signature.output);
     quote! {
         let #body = async #code;
-        let #body: ::core::pin::Pin<&mut dyn ::core::future::Future<Output = #output>> =
-            ::core::pin::pin!(#body);
+        let #body = ::core::pin::pin!(#body);
+        let #body: ::core::pin::Pin<&mut dyn ::core::future::Future<Output = #output>> = #body;
     }
 }
 
@@ -190,8 +190,9 @@ fn run(body: &Ident, arguments: Arguments, function: &Function) -> TokenStream {
         };
         quote!(.unhandled_panic(#krate::runtime::UnhandledPanic::#policy))
     });
+    // The first token has to be one "of the user", or messages show the attribute.
     let runtime = quote_spanned! {first=>
-        #krate::runtime::Builder::#new
+        <#krate::runtime::Builder>::#new
             #worker_threads #start_paused #unhandled_panic #name
             .enable_all()
             .#build

@@ -287,7 +287,7 @@ fn arguments_reach_the_builder() {
     );
     assert!(
         main.contains(
-            "blitz_io::runtime::Builder::new_multi_thread().worker_threads(3usize).name(\"a\").enable_all().build()"
+            "<blitz_io::runtime::Builder>::new_multi_thread().worker_threads(3usize).name(\"a\").enable_all().build()"
         ),
         "{main}"
     );
@@ -298,7 +298,7 @@ fn arguments_reach_the_builder() {
     );
     assert!(
         test.contains(
-            "a::b::runtime::Builder::new_current_thread().start_paused(true).unhandled_panic(a::b::runtime::UnhandledPanic::ShutdownRuntime).enable_all().build()"
+            "<a::b::runtime::Builder>::new_current_thread().start_paused(true).unhandled_panic(a::b::runtime::UnhandledPanic::ShutdownRuntime).enable_all().build()"
         ),
         "{test}"
     );
