@@ -2,9 +2,10 @@
 //! for 0, 1, 1000 and any number of messages. Capacity 0 is a rendezvous:
 //! sender and receiver meet.
 //!
-//! We run what a user of ours would take: `mpsc` where there is one receiver,
-//! and `mpmc` where there are several or no room (`mpsc` has no rendezvous, as
-//! Tokio's has none). The titles say which.
+//! We run what a user of ours would take: `mpsc` where there is one receiver and
+//! room, and `mpmc` where there are several receivers or values go from hand to hand
+//! (room for one or none; `mpsc` has no rendezvous, as Tokio's has none). The titles
+//! say which.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -130,7 +131,12 @@ impl Shape {
                 ("std", through::<StdUnbounded>),
                 ("tokio", through::<TokioUnbounded>),
             ]),
-            (1, Some(1..)) => peers.extend([
+            (1, Some(1)) => peers.extend([
+                (OURS, through::<OursShared> as Body),
+                ("std", through::<StdBounded>),
+                ("tokio", through::<TokioBounded>),
+            ]),
+            (1, Some(2..)) => peers.extend([
                 (OURS, through::<OursBounded> as Body),
                 ("std", through::<StdBounded>),
                 ("tokio", through::<TokioBounded>),
@@ -155,7 +161,7 @@ impl Shape {
     /// Which of our channels takes part.
     fn ours(self) -> &'static str {
         match (self.consumers, self.capacity) {
-            (1, None | Some(1..)) => "mpsc",
+            (1, None | Some(2..)) => "mpsc",
             _ => "mpmc",
         }
     }
