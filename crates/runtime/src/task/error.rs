@@ -1,0 +1,130 @@
+//! Why a task gave no output.
+
+use std::any::Any;
+use std::fmt;
+use std::io;
+
+use super::id::Id;
+
+/// A task was cancelled, or it panicked.
+pub struct JoinError {
+    reason: Reason,
+    id: Id,
+}
+
+enum Reason {
+    Cancelled,
+    Panic(Payload),
+}
+
+/// What a task panicked with. No shared reference to it is ever given out.
+struct Payload(Box<dyn Any + Send>);
+
+// SAFETY: through a shared reference only text is read, of types that are `Sync`.
+unsafe impl Sync for Payload {}
+
+impl Payload {
+    /// The message, if it is text.
+    fn message(&self) -> Option<&str> {
+        let payload = &*self.0;
+        match payload.downcast_ref::<String>() {
+            Some(message) => Some(message),
+            None => payload.downcast_ref::<&'static str>().copied(),
+        }
+    }
+}
+
+impl JoinError {
+    pub(crate) fn cancelled(id: Id) -> Self {
+        Self {
+            reason: Reason::Cancelled,
+            id,
+        }
+    }
+
+    pub(crate) fn panic(id: Id, payload: Box<dyn Any + Send>) -> Self {
+        Self {
+            reason: Reason::Panic(Payload(payload)),
+            id,
+        }
+    }
+
+    /// Whether the task was cancelled.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self.reason, Reason::Cancelled)
+    }
+
+    /// Whether the task panicked.
+    #[must_use]
+    pub fn is_panic(&self) -> bool {
+        matches!(self.reason, Reason::Panic(_))
+    }
+
+    /// What the task panicked with.
+    ///
+    /// # Panics
+    ///
+    /// If it did not panic.
+    #[track_caller]
+    #[must_use]
+    pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
+        self.try_into_panic()
+            .expect("`JoinError` reason is not a panic.")
+    }
+
+    /// What the task panicked with.
+    ///
+    /// # Errors
+    ///
+    /// The error itself, if the task did not panic.
+    pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, JoinError> {
+        match self.reason {
+            Reason::Panic(payload) => Ok(payload.0),
+            Reason::Cancelled => Err(self),
+        }
+    }
+
+    /// Which task it was.
+    #[must_use]
+    pub fn id(&self) -> Id {
+        self.id
+    }
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = self.id;
+        match &self.reason {
+            Reason::Cancelled => write!(f, "task {id} was cancelled"),
+            Reason::Panic(payload) => match payload.message() {
+                Some(message) => write!(f, "task {id} panicked with message {message:?}"),
+                None => write!(f, "task {id} panicked"),
+            },
+        }
+    }
+}
+
+impl fmt::Debug for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = self.id;
+        match &self.reason {
+            Reason::Cancelled => write!(f, "JoinError::Cancelled({id:?})"),
+            Reason::Panic(payload) => match payload.message() {
+                Some(message) => write!(f, "JoinError::Panic({id:?}, {message:?}, ...)"),
+                None => write!(f, "JoinError::Panic({id:?}, ...)"),
+            },
+        }
+    }
+}
+
+impl std::error::Error for JoinError {}
+
+impl From<JoinError> for io::Error {
+    fn from(error: JoinError) -> Self {
+        io::Error::other(match error.reason {
+            Reason::Cancelled => "task was cancelled",
+            Reason::Panic(_) => "task panicked",
+        })
+    }
+}

@@ -1,0 +1,119 @@
+//! What is known of a task without its type.
+
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+use std::task::Waker;
+
+use super::id::Id;
+use super::raw::Vtable;
+use super::state::State;
+use super::watched::Watched;
+
+/// The first part of a task's memory, and what everybody has a pointer to.
+#[repr(C)]
+pub(crate) struct Header {
+    pub(super) state: State,
+    pub(super) vtable: &'static Vtable,
+    id: Id,
+    /// The next one in a queue. Belongs to whoever holds the token.
+    pub(super) queue_next: Watched<Option<NonNull<Header>>>,
+    /// The neighbours in the list of the runtime's tasks. Belongs to the list's lock.
+    pub(super) links: Watched<Links>,
+    /// Who waits for the task. There if the state says so.
+    pub(super) join_waker: Watched<MaybeUninit<Waker>>,
+    /// What is in the task's memory. Belongs to whoever has what is there.
+    pub(super) stage: Watched<Stage>,
+    /// Whether the task is in its list. Belongs to the list's lock.
+    pub(super) is_listed: Watched<bool>,
+    /// In which of the lists the task is or was.
+    pub(super) shard: u32,
+}
+
+/// The place of a task in a list.
+#[derive(Clone, Copy)]
+pub(super) struct Links {
+    pub(super) previous: Option<NonNull<Header>>,
+    pub(super) next: Option<NonNull<Header>>,
+}
+
+/// What is in a task's memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Stage {
+    /// The future.
+    Future,
+    /// Its output.
+    Value,
+    /// What it panicked with.
+    Panic,
+    /// Nothing: the future was dropped before it had an output.
+    Cancelled,
+    /// Nothing any more: the output was taken or dropped.
+    Empty,
+}
+
+// SAFETY: who may use which field when is said by the state and the lists' locks.
+unsafe impl Send for Header {}
+// SAFETY: as above.
+unsafe impl Sync for Header {}
+
+impl Header {
+    pub(super) fn new(vtable: &'static Vtable, id: Id, shard: u32) -> Self {
+        Self {
+            state: State::new(),
+            vtable,
+            id,
+            queue_next: Watched::new(None),
+            links: Watched::new(Links {
+                previous: None,
+                next: None,
+            }),
+            join_waker: Watched::new(MaybeUninit::uninit()),
+            stage: Watched::new(Stage::Future),
+            is_listed: Watched::new(false),
+            shard,
+        }
+    }
+
+    /// The task's number.
+    #[inline]
+    pub(crate) fn id(&self) -> Id {
+        self.id
+    }
+
+    /// Takes the join handle's waker.
+    ///
+    /// # Safety
+    ///
+    /// It is there, and the caller's.
+    #[inline]
+    pub(super) unsafe fn take_join_waker(&self) -> Waker {
+        // Only read, since the join handle may be comparing it with another.
+        // SAFETY: the waker is there and the caller's.
+        self.join_waker
+            .with(|waker| unsafe { (*waker).assume_init_read() })
+    }
+
+    /// The next task in an intrusive queue.
+    ///
+    /// # Safety
+    ///
+    /// The queue holds this task's token, and nobody changes the queue meanwhile.
+    #[inline]
+    #[allow(dead_code, reason = "for intrusive queues")]
+    pub(crate) unsafe fn queue_next(&self) -> Option<NonNull<Header>> {
+        // SAFETY: the caller holds the token.
+        self.queue_next.with(|next| unsafe { *next })
+    }
+
+    /// Sets the next task in an intrusive queue.
+    ///
+    /// # Safety
+    ///
+    /// The queue holds this task's token, and nobody else looks at the queue meanwhile.
+    #[inline]
+    #[allow(dead_code, reason = "for intrusive queues")]
+    pub(crate) unsafe fn set_queue_next(&self, next: Option<NonNull<Header>>) {
+        // SAFETY: the caller holds the token.
+        self.queue_next.with_mut(|place| unsafe { *place = next });
+    }
+}

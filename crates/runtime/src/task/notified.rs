@@ -1,0 +1,85 @@
+//! A token: the right and the duty to run a task once.
+
+use std::mem;
+use std::ptr::NonNull;
+
+use super::header::Header;
+use super::id::Id;
+
+/// The right and the duty to run a task once. There is at most one for a task. It needs
+/// no reference, since a task does not end before its token has been run.
+#[must_use = "a task whose token is lost stays forever"]
+pub(crate) struct Notified(NonNull<Header>);
+
+/// What came of a token that was run.
+#[must_use]
+pub(crate) enum Ran {
+    /// The task has ended.
+    Done,
+    /// The task waits for a wake-up.
+    Idle,
+    /// The task was woken while it was polled.
+    Again(Notified),
+    /// The task asks for a place at the end of the queue.
+    Yielded(Notified),
+}
+
+// SAFETY: the token may be run on another thread, since the future of a task may be
+// polled on any thread if it has a scheduler that moves it.
+unsafe impl Send for Notified {}
+
+impl Notified {
+    /// Polls the task's future once, or drops it if the task was cancelled.
+    #[inline]
+    pub(crate) fn run(self) -> Ran {
+        let task = self.into_raw();
+        // SAFETY: a task with a token is not complete, and so has its own reference.
+        unsafe { (task.as_ref().vtable.run)(task) }
+    }
+
+    /// Drops the task's future instead of polling it.
+    #[allow(dead_code, reason = "for the queue of blocking tasks")]
+    pub(crate) fn cancel(self) {
+        // There is a token: this one.
+        let gives_another = self.header().state.cancel();
+        debug_assert!(!gives_another);
+        let ran = self.run();
+        debug_assert!(matches!(ran, Ran::Done));
+    }
+
+    /// The token as a pointer.
+    #[inline]
+    pub(crate) fn into_raw(self) -> NonNull<Header> {
+        let task = self.0;
+        mem::forget(self);
+        task
+    }
+
+    /// The token that was made a pointer.
+    ///
+    /// # Safety
+    ///
+    /// The pointer comes from [`into_raw`](Self::into_raw), and this is done once.
+    #[inline]
+    pub(crate) unsafe fn from_raw(task: NonNull<Header>) -> Self {
+        Self(task)
+    }
+
+    #[inline]
+    fn header(&self) -> &Header {
+        // SAFETY: a task with a token is not complete, and so has its own reference.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// The task's number.
+    #[allow(dead_code, reason = "for hooks")]
+    pub(crate) fn id(&self) -> Id {
+        self.header().id()
+    }
+}
+
+impl Drop for Notified {
+    fn drop(&mut self) {
+        debug_assert!(std::thread::panicking(), "a token was lost");
+    }
+}
