@@ -1,12 +1,44 @@
 //! A work-stealing runtime for tasks, under Tokio's names.
 
+#[cfg(loom)]
+mod blocking;
+mod cancellation_token;
 mod context;
+#[cfg(loom)]
+mod driver;
 #[cfg(all(feature = "macros", not(loom)))]
 mod macros;
 mod random;
+#[cfg(loom)]
+mod scheduler;
 pub mod task;
 #[cfg(not(loom))]
 mod task_local;
 
 #[cfg(all(feature = "macros", not(loom)))]
 pub use macros::{join, main, pin, select, test, try_join};
+
+/// What tasks tell each other, beside what `blitz_sync` has.
+pub mod sync {
+    pub use crate::cancellation_token::{
+        CancellationToken, DropGuard, DropGuardRef, WaitForCancellationFuture,
+        WaitForCancellationFutureOwned,
+    };
+}
+
+/// For the models of this crate: not part of the public interface.
+#[cfg(loom)]
+#[doc(hidden)]
+#[allow(missing_docs)]
+pub mod model {
+    pub mod cancellation_token {
+        pub use crate::cancellation_token::mutant;
+    }
+    pub mod blocking {
+        pub use crate::blocking::{desk, mutant};
+    }
+    pub mod scheduler {
+        pub use crate::driver::Driver;
+        pub use crate::scheduler::multi_thread::{idle, inject, mutant, queue};
+    }
+}

@@ -1,0 +1,97 @@
+//! The two kinds of schedulers behind one handle.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use super::{current_thread, multi_thread};
+use crate::common::Common;
+use crate::task::{Id, JoinHandle};
+
+/// A runtime's scheduler. It lives on, without running anything, after the runtime
+/// has been shut down.
+#[derive(Clone)]
+pub(crate) enum Handle {
+    CurrentThread(Arc<current_thread::Shared>),
+    MultiThread(Arc<multi_thread::Shared>),
+}
+
+impl Handle {
+    /// What both flavours have.
+    #[inline]
+    pub(crate) fn common(&self) -> &Common {
+        match self {
+            Self::CurrentThread(shared) => shared.common(),
+            Self::MultiThread(shared) => shared.common(),
+        }
+    }
+
+    /// Starts a task. If the runtime has been shut down, the future is dropped at once
+    /// and the handle says "cancelled".
+    #[inline]
+    #[track_caller]
+    pub(crate) fn spawn<F>(&self, future: F, id: Id) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        match self {
+            Self::CurrentThread(shared) => shared.spawn(future, id),
+            Self::MultiThread(shared) => shared.spawn(future, id),
+        }
+    }
+
+    /// Begins the end: no task can be spawned any more, and those that there are get
+    /// cancelled. Does not wait for it.
+    pub(crate) fn close(&self) {
+        match self {
+            Self::CurrentThread(shared) => shared.close(),
+            Self::MultiThread(shared) => shared.close(),
+        }
+    }
+
+    /// Wakes the worker at `index`, if it sleeps, so that it looks at its timers.
+    pub(crate) fn unpark(&self, index: usize) {
+        match self {
+            Self::CurrentThread(shared) => shared.unpark(),
+            Self::MultiThread(shared) => shared.unpark(index),
+        }
+    }
+
+    /// How many workers there are.
+    pub(crate) fn workers(&self) -> usize {
+        match self {
+            Self::CurrentThread(_) => 1,
+            Self::MultiThread(shared) => shared.workers(),
+        }
+    }
+
+    /// How many tasks have not ended yet.
+    pub(crate) fn alive_tasks(&self) -> usize {
+        match self {
+            Self::CurrentThread(shared) => shared.alive_tasks(),
+            Self::MultiThread(shared) => shared.alive_tasks(),
+        }
+    }
+
+    /// How many tasks wait in the queue that no worker owns.
+    pub(crate) fn injected(&self) -> usize {
+        match self {
+            Self::CurrentThread(shared) => shared.injected(),
+            Self::MultiThread(shared) => shared.injected(),
+        }
+    }
+
+    /// The address of the shared part, by which schedulers are told apart.
+    #[inline]
+    pub(crate) fn address(&self) -> *const () {
+        match self {
+            Self::CurrentThread(shared) => Arc::as_ptr(shared).cast(),
+            Self::MultiThread(shared) => Arc::as_ptr(shared).cast(),
+        }
+    }
+
+    /// Whether both are the same scheduler.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.address() == other.address()
+    }
+}

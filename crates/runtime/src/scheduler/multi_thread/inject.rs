@@ -1,0 +1,127 @@
+//! The queue that belongs to no worker.
+//!
+//! It takes what comes from threads that are no workers, and what does not fit into a
+//! worker's own queue. A list under a lock, and beside it the length, which is looked at
+//! without the lock: a worker that finds 0 goes on with its own work.
+//!
+//! The length is written last, under the lock, with a sequentially consistent
+//! read-modify-write, as it is also what a pusher publishes before it looks whether
+//! anybody has to be woken (`idle.rs`).
+
+use std::cell::UnsafeCell;
+use std::collections::VecDeque;
+use std::ptr::NonNull;
+
+use blitz_futex::atomic::{AtomicUsize, Ordering};
+use blitz_sync::internals::ListLock;
+
+/// A list that has held more than this gives its memory back when it is empty.
+const KEEP: usize = 4096;
+
+/// See the head of this file.
+#[repr(align(128))]
+pub struct Inject<T> {
+    length: AtomicUsize,
+    /// How many have been taken, ever. Written under the lock.
+    taken: AtomicUsize,
+    lock: ListLock,
+    /// Belongs to who holds the lock.
+    list: UnsafeCell<VecDeque<NonNull<T>>>,
+}
+
+// SAFETY: the list is touched only under the lock; the pointers in it are what the users
+// hand from thread to thread, and whoever puts one in or takes one out answers for that.
+unsafe impl<T> Send for Inject<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Inject<T> {}
+
+impl<T> Default for Inject<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Inject<T> {
+    /// An empty queue.
+    pub fn new() -> Self {
+        Self {
+            length: AtomicUsize::new(0),
+            taken: AtomicUsize::new(0),
+            lock: ListLock::new(),
+            list: UnsafeCell::new(VecDeque::new()),
+        }
+    }
+
+    /// How many wait.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.length.load(Ordering::SeqCst)
+    }
+
+    /// Whether none waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many have been taken so far: it changes as long as somebody takes.
+    pub fn taken(&self) -> usize {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    fn locked<R>(&self, with: impl FnOnce(&mut VecDeque<NonNull<T>>) -> R) -> R {
+        self.lock.locked(|| {
+            // SAFETY: we hold the lock, and the reference ends before it is let go.
+            with(unsafe { &mut *self.list.get() })
+        })
+    }
+
+    /// Puts one at the end.
+    pub fn push(&self, item: NonNull<T>) {
+        self.locked(|list| {
+            list.push_back(item);
+            self.length.fetch_add(1, Ordering::SeqCst);
+        });
+    }
+
+    /// Puts all of `items` at the end.
+    pub fn push_all(&self, items: &[NonNull<T>]) {
+        self.locked(|list| {
+            list.extend(items);
+            self.length.fetch_add(items.len(), Ordering::SeqCst);
+        });
+    }
+
+    /// Takes the first.
+    #[inline]
+    pub fn pop(&self) -> Option<NonNull<T>> {
+        match self.is_empty() {
+            true => None,
+            false => self.pop_share(1, 0, drop),
+        }
+    }
+
+    /// Takes a share: as many as there are for each of `sharers`, one at least, and
+    /// `most` besides the first at most. The first is returned; each other is handed
+    /// to `rest`, in order, which must not panic.
+    pub fn pop_share(
+        &self,
+        sharers: usize,
+        most: usize,
+        mut rest: impl FnMut(NonNull<T>),
+    ) -> Option<NonNull<T>> {
+        self.locked(|list| {
+            let first = list.pop_front()?;
+            let more = (list.len() / sharers).min(most);
+            list.drain(..more).for_each(&mut rest);
+            if list.is_empty() && list.capacity() > KEEP {
+                *list = VecDeque::new();
+            }
+            let taken = self.taken.load(Ordering::Relaxed);
+            self.taken
+                .store(taken.wrapping_add(more + 1), Ordering::Relaxed);
+            self.length.fetch_sub(more + 1, Ordering::SeqCst);
+            Some(first)
+        })
+    }
+}

@@ -1,0 +1,274 @@
+//! A worker's run queue: a ring from whose head others may steal, and one slot before
+//! it.
+//!
+//! # The ring
+//!
+//! `head` and `tail` only count up; a position's place in the ring is its remainder.
+//! What waits are the positions from `head` to before `tail`. Four moves there are:
+//!
+//! * **Push** (the owner): writes the place at `tail`, then publishes `tail + 1`. It
+//!   refuses when `N` wait already. No read-modify-write.
+//! * **Pop** (the owner): reads the place at `head`, then moves `head` on by one with a
+//!   compare-and-swap.
+//! * **Steal** (anybody): reads `head`, then `tail`, copies the first half of what
+//!   waits into its own ring, where nobody sees it yet, and moves `head` on by as many
+//!   with a compare-and-swap. When that fails, the copies mean nothing: it tries again.
+//!   When it succeeds, it publishes them by its own `tail`.
+//! * **Spill** (the owner, when the ring is full): takes the first half in the same way,
+//!   for the inject queue.
+//!
+//! # Nothing is lost, nothing is taken twice
+//!
+//! `head` never goes back, so a compare-and-swap from `h` to `h + n` succeeds only if
+//! `head` was `h` all the time since it was read. As long as it is, the owner finds
+//! that the places from `h` on are in use, up to `h + N`, and does not write them: the
+//! copies were what the positions held. Each position lies in the span of exactly one
+//! successful compare-and-swap, and belongs to who made it.
+//!
+//! The places are atomics that are read and written relaxed: a thief may read a place
+//! while the owner, a lap later, writes it, and then its compare-and-swap fails. What
+//! the pointer points to is published by `tail` (release and acquire). A thief's reads
+//! come before its compare-and-swap (release), the owner's look at `head` (acquire)
+//! before it writes the place again. A thief that reads an old `head` and a new `tail`
+//! may see more than `N` waiting; it begins again.
+//!
+//! The shape is that of the run queues in Go's scheduler (`runtime/proc.go`).
+//!
+//! # The slot
+//!
+//! What was made ready last is likely to find its data in the processor's cache, so it
+//! runs next, before the ring. Only the owner fills the slot. Others leave it alone
+//! unless the owner stands still (`idle.rs`); then they may empty it. So an empty slot
+//! stays empty until the owner fills it, with a plain store.
+
+use std::ptr::{self, NonNull};
+
+use blitz_futex::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+use super::mutant::{Mutant, active};
+
+/// How many tasks wait in a worker's own queue at most.
+pub const CAPACITY: usize = 256;
+
+/// A ring of pointers. See the head of this file.
+///
+/// Its owner is one thread at a time, and only that one may call what is marked
+/// unsafe. `N` is a power of two, and two at least.
+#[repr(align(128))]
+pub struct Ring<T, const N: usize = CAPACITY> {
+    head: AtomicUsize,
+    tail: AtomicUsize,
+    places: [AtomicPtr<T>; N],
+}
+
+impl<T, const N: usize> Default for Ring<T, N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T, const N: usize> Ring<T, N> {
+    /// An empty ring.
+    pub fn new() -> Self {
+        const { assert!(N.is_power_of_two() && N >= 2) };
+        Self {
+            head: AtomicUsize::new(0),
+            tail: AtomicUsize::new(0),
+            places: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
+        }
+    }
+
+    #[inline]
+    fn place(&self, position: usize) -> &AtomicPtr<T> {
+        &self.places[position % N]
+    }
+
+    /// How many wait. Another thread may know better by now.
+    #[inline]
+    pub fn len(&self) -> usize {
+        let head = self.head.load(Ordering::Acquire);
+        let tail = self.tail.load(Ordering::Acquire);
+        tail.wrapping_sub(head).min(N)
+    }
+
+    /// Whether none waits. Exact for the owner in so far as it says yes.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head.load(Ordering::Acquire) == self.tail.load(Ordering::Acquire)
+    }
+
+    /// Puts one at the end, or gives it back when the ring is full.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the ring's owner.
+    #[inline]
+    pub unsafe fn push(&self, item: NonNull<T>) -> Result<(), NonNull<T>> {
+        let tail = self.tail.load(Ordering::Relaxed);
+        let head = self.head.load(look());
+        let full = match active(Mutant::PushesIntoFullRing) {
+            true => N + 1,
+            false => N,
+        };
+        if tail.wrapping_sub(head) >= full {
+            return Err(item);
+        }
+        self.place(tail).store(item.as_ptr(), Ordering::Relaxed);
+        let publish = match active(Mutant::PushesQuietly) {
+            true => Ordering::Relaxed,
+            false => Ordering::Release,
+        };
+        self.tail.store(tail.wrapping_add(1), publish);
+        Ok(())
+    }
+
+    /// Takes the first.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the ring's owner.
+    #[inline]
+    pub unsafe fn pop(&self) -> Option<NonNull<T>> {
+        let tail = self.tail.load(Ordering::Relaxed);
+        let mut head = self.head.load(Ordering::Relaxed);
+        while head != tail {
+            let item = self.place(head).load(Ordering::Relaxed);
+            match self.advance(head, 1) {
+                Ok(()) => return NonNull::new(item),
+                Err(now) => head = now,
+            }
+        }
+        None
+    }
+
+    /// Moves the head on by `count`, if it is still at `head`.
+    #[inline]
+    fn advance(&self, head: usize, count: usize) -> Result<(), usize> {
+        let next = head.wrapping_add(count);
+        if active(Mutant::TakesWithoutComparing) {
+            self.head.store(next, Ordering::Release);
+            return Ok(());
+        }
+        self.head
+            .compare_exchange(head, next, Ordering::AcqRel, Ordering::Acquire)
+            .map(drop)
+    }
+
+    /// Takes the first half of what waits, and hands each to `to`. How many it were.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the ring's owner.
+    pub unsafe fn spill(&self, mut to: impl FnMut(NonNull<T>)) -> usize {
+        let tail = self.tail.load(Ordering::Relaxed);
+        let mut head = self.head.load(Ordering::Relaxed);
+        loop {
+            let count = tail.wrapping_sub(head) / 2;
+            match self.advance(head, count) {
+                Ok(()) => {
+                    let taken = (0..count).map(|i| self.place(head.wrapping_add(i)));
+                    taken
+                        .filter_map(|place| NonNull::new(place.load(Ordering::Relaxed)))
+                        .for_each(&mut to);
+                    return count;
+                }
+                Err(now) => head = now,
+            }
+        }
+    }
+
+    /// Takes half of what waits, and one at least if any does. The first is returned,
+    /// with the number of those taken; the others are put into `into`.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner of `into`, which is empty, and not this ring.
+    pub unsafe fn steal_into(&self, into: &Self) -> Option<(NonNull<T>, usize)> {
+        let end = into.tail.load(Ordering::Relaxed);
+        // Whoever stole from `into` has read what we are about to write over.
+        let begin = into.head.load(Ordering::Acquire);
+        debug_assert_eq!(begin, end, "stealing with a full hand");
+        loop {
+            let head = self.head.load(Ordering::Acquire);
+            let tail = self.tail.load(Ordering::Acquire);
+            let waiting = tail.wrapping_sub(head);
+            if waiting == 0 {
+                return None;
+            }
+            if waiting > N {
+                continue;
+            }
+            let count = waiting - waiting / 2;
+            let first = self.place(head).load(Ordering::Relaxed);
+            for i in 1..count {
+                let item = self.place(head.wrapping_add(i)).load(Ordering::Relaxed);
+                into.place(end.wrapping_add(i - 1))
+                    .store(item, Ordering::Relaxed);
+            }
+            if self.advance(head, count).is_ok() {
+                let end = end.wrapping_add(count - 1);
+                into.tail.store(end, Ordering::Release);
+                return NonNull::new(first).map(|first| (first, count));
+            }
+        }
+    }
+}
+
+/// How the owner looks at the head before it writes a place again.
+#[inline(always)]
+fn look() -> Ordering {
+    match active(Mutant::ReusesUnseen) {
+        true => Ordering::Relaxed,
+        false => Ordering::Acquire,
+    }
+}
+
+/// The place before the ring. See the head of this file.
+pub struct Slot<T>(AtomicPtr<T>);
+
+impl<T> Default for Slot<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Slot<T> {
+    /// An empty slot.
+    pub fn new() -> Self {
+        Self(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    /// Whether it is empty.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.load(Ordering::Relaxed).is_null()
+    }
+
+    /// Puts one in, and gives back the one that was there.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the slot's owner.
+    #[inline]
+    pub unsafe fn put(&self, item: NonNull<T>) -> Option<NonNull<T>> {
+        if self.is_empty() {
+            self.0.store(item.as_ptr(), Ordering::Release);
+            return None;
+        }
+        if active(Mutant::DisplacesWithoutSwap) {
+            let old = self.0.load(Ordering::Acquire);
+            self.0.store(item.as_ptr(), Ordering::Release);
+            return NonNull::new(old);
+        }
+        NonNull::new(self.0.swap(item.as_ptr(), Ordering::AcqRel))
+    }
+
+    /// Takes what is there. Anybody may.
+    #[inline]
+    pub fn take(&self) -> Option<NonNull<T>> {
+        if self.is_empty() {
+            return None;
+        }
+        NonNull::new(self.0.swap(ptr::null_mut(), Ordering::Acquire))
+    }
+}

@@ -1,0 +1,246 @@
+//! Models of a worker's queue: nothing is lost, nothing is taken twice.
+#![cfg(loom)]
+
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+
+use blitz_runtime::model::scheduler::mutant::{self, Mutant};
+use blitz_runtime::model::scheduler::queue::{Ring, Slot};
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::thread;
+
+fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    let bound = builder.preemption_bound.unwrap_or(preemptions);
+    builder.preemption_bound = Some(bound.min(preemptions));
+    builder.check(test);
+}
+
+/// What goes through the queues: loom sees when one is touched without having been
+/// published, or by two at once.
+struct Item(UnsafeCell<u32>);
+
+/// Puts a new item into the world.
+fn item() -> NonNull<Item> {
+    NonNull::from(Box::leak(Box::new(Item(UnsafeCell::new(0)))))
+}
+
+/// Takes an item out of the world; a second time is noticed.
+fn finish(item: NonNull<Item>) -> usize {
+    // SAFETY: the items live until `free`.
+    unsafe { item.as_ref() }.0.with_mut(|times| {
+        // SAFETY: loom sees to it that nobody else touches it.
+        unsafe {
+            *times += 1;
+            assert_eq!(*times, 1, "taken twice");
+        }
+    });
+    1
+}
+
+/// Gives the memory back, when everybody has ended.
+fn free(items: &[NonNull<Item>]) {
+    for item in items {
+        // SAFETY: they came from `item`, and nobody has them any more.
+        drop(unsafe { Box::from_raw(item.as_ptr()) });
+    }
+}
+
+type Two = Ring<Item, 2>;
+type Four = Ring<Item, 4>;
+
+/// Takes all that the owner's ring has.
+fn drain<const N: usize>(ring: &Ring<Item, N>) -> usize {
+    // SAFETY: called by the owner.
+    std::iter::from_fn(|| unsafe { ring.pop() })
+        .map(finish)
+        .sum()
+}
+
+/// A thief, with a ring of its own.
+fn thief<const N: usize>(victim: &Ring<Item, N>) -> usize {
+    // loom can not drop it after it has found a mistake.
+    let own = ManuallyDrop::new(Ring::<Item, N>::new());
+    // SAFETY: it is our own ring.
+    let Some((first, count)) = (unsafe { victim.steal_into(&own) }) else {
+        return 0;
+    };
+    let taken = finish(first) + drain(&own);
+    assert_eq!(taken, count);
+    drop(ManuallyDrop::into_inner(own));
+    taken
+}
+
+/// One thief, while the owner pushes and pops more than the ring holds.
+fn laps() {
+    model(3, || {
+        let ring = Arc::new(Two::new());
+        let items = [(); 4].map(|()| item());
+        let other = {
+            let ring = ring.clone();
+            thread::spawn(move || thief(&ring))
+        };
+        let mut taken = 0;
+        for item in items {
+            // SAFETY: this thread is the owner.
+            while unsafe { ring.push(item) }.is_err() {
+                // SAFETY: as above.
+                taken += unsafe { ring.pop() }.map_or(0, finish);
+            }
+        }
+        taken += drain(&ring);
+        taken += other.join().unwrap();
+        assert_eq!(taken, items.len(), "lost");
+        free(&items);
+    });
+}
+
+/// Two thieves steal from the owner.
+fn two_thieves() {
+    model(2, || {
+        let ring = Arc::new(Four::new());
+        let items = [(); 3].map(|()| item());
+        for item in items {
+            // SAFETY: this thread is the owner.
+            assert!(unsafe { ring.push(item) }.is_ok());
+        }
+        let others = [(); 2].map(|()| {
+            let ring = ring.clone();
+            thread::spawn(move || thief(&ring))
+        });
+        let mut taken = drain(&ring);
+        for other in others {
+            taken += other.join().unwrap();
+        }
+        assert_eq!(taken, items.len(), "lost");
+        free(&items);
+    });
+}
+
+/// A thief is stolen from while it steals.
+fn chain() {
+    model(2, || {
+        let (first, second) = (Arc::new(Four::new()), Arc::new(Four::new()));
+        let items = [(); 4].map(|()| item());
+        for item in items {
+            // SAFETY: no other thread has the ring yet.
+            assert!(unsafe { first.push(item) }.is_ok());
+        }
+        let middle = {
+            let (first, second) = (first.clone(), second.clone());
+            thread::spawn(move || {
+                // SAFETY: this thread owns the second ring.
+                let stolen = unsafe { first.steal_into(&second) };
+                stolen.map_or(0, |(item, _)| finish(item)) + drain(&second)
+            })
+        };
+        let mut taken = thief(&second);
+        taken += drain(&first);
+        taken += middle.join().unwrap();
+        assert_eq!(taken, items.len(), "lost");
+        free(&items);
+    });
+}
+
+/// The owner's ring is full and spills while somebody steals.
+fn spills() {
+    model(3, || {
+        let ring = Arc::new(Four::new());
+        let items = [(); 4].map(|()| item());
+        for item in items {
+            // SAFETY: this thread is the owner.
+            assert!(unsafe { ring.push(item) }.is_ok());
+        }
+        let other = {
+            let ring = ring.clone();
+            thread::spawn(move || thief(&ring))
+        };
+        let mut taken = 0;
+        // SAFETY: this thread is the owner.
+        let spilt = unsafe { ring.spill(|item| taken += finish(item)) };
+        assert_eq!(taken, spilt);
+        taken += drain(&ring);
+        taken += other.join().unwrap();
+        assert_eq!(taken, items.len(), "lost");
+        free(&items);
+    });
+}
+
+/// The slot is displaced and taken while somebody robs it.
+fn slot() {
+    model(3, || {
+        let slot = Arc::new(Slot::new());
+        let items = [(); 3].map(|()| item());
+        let robber = {
+            let slot = slot.clone();
+            thread::spawn(move || slot.take().map_or(0, finish))
+        };
+        let mut taken = 0;
+        for item in items {
+            // SAFETY: this thread is the owner.
+            taken += unsafe { slot.put(item) }.map_or(0, finish);
+        }
+        taken += slot.take().map_or(0, finish);
+        taken += robber.join().unwrap();
+        assert_eq!(taken, items.len(), "lost");
+        free(&items);
+    });
+}
+
+#[test]
+fn nothing_is_lost_when_the_ring_goes_round() {
+    laps();
+}
+
+#[test]
+fn two_thieves_and_the_owner_share() {
+    two_thieves();
+}
+
+#[test]
+fn what_was_stolen_can_be_stolen_again() {
+    chain();
+}
+
+#[test]
+fn a_full_ring_spills_what_nobody_stole() {
+    spills();
+}
+
+#[test]
+fn the_slot_can_be_robbed() {
+    slot();
+}
+
+// The checks are checked.
+
+#[test]
+#[should_panic]
+fn a_full_ring_must_refuse() {
+    mutant::with(Mutant::PushesIntoFullRing, laps);
+}
+
+#[test]
+#[should_panic]
+fn the_end_must_be_published() {
+    mutant::with(Mutant::PushesQuietly, laps);
+}
+
+#[test]
+#[should_panic]
+fn who_takes_must_compare() {
+    mutant::with(Mutant::TakesWithoutComparing, two_thieves);
+}
+
+#[test]
+#[should_panic]
+fn a_place_must_have_been_read_before_it_is_written_again() {
+    mutant::with(Mutant::ReusesUnseen, laps);
+}
+
+#[test]
+#[should_panic]
+fn the_slot_must_be_displaced_in_one_step() {
+    mutant::with(Mutant::DisplacesWithoutSwap, slot);
+}
