@@ -14,6 +14,7 @@ mod scheduler;
 pub mod task;
 #[cfg(not(loom))]
 mod task_local;
+mod task_tracker;
 
 #[cfg(all(feature = "macros", not(loom)))]
 pub use macros::{join, main, pin, select, test, try_join};

@@ -1,0 +1,295 @@
+//! `CancellationToken`: one says "stop", many hear it.
+//!
+//! How the tokens hang together, and why nobody is forgotten, is told in `tree.rs`.
+
+mod guard;
+#[cfg(not(loom))]
+mod mutant;
+#[cfg(loom)]
+pub mod mutant;
+mod run_until;
+mod tree;
+mod wait;
+
+use std::fmt;
+use std::future::Future;
+use std::hash::{Hash, Hasher};
+use std::panic::{RefUnwindSafe, UnwindSafe};
+
+use run_until::RunUntilCancelled;
+use tree::{Handle, Node};
+
+pub use guard::{DropGuard, DropGuardRef};
+pub use wait::{WaitForCancellationFuture, WaitForCancellationFutureOwned};
+
+/// Tells tasks, and threads, to stop.
+///
+/// Clones are one token: if one is cancelled, all are. A
+/// [child](CancellationToken::child_token) is cancelled with its parent, but can also
+/// be cancelled alone. A token that is dropped cancels nothing; see
+/// [`drop_guard`](CancellationToken::drop_guard) for that.
+///
+/// The names and the behaviour are those of tokio-util's. It works with any
+/// runtime, and without one. To ask whether a token is cancelled is one load of
+/// one word; waiting allocates nothing; a token is one allocation, and the first
+/// child of a token without parent makes one more.
+///
+/// ```
+/// use blitz_runtime::sync::CancellationToken;
+///
+/// # pollster::block_on(async {
+/// let service = CancellationToken::new();
+/// let request = service.child_token();
+/// let clone = service.clone();
+/// std::thread::spawn(move || clone.cancel());
+/// request.cancelled().await;
+/// assert!(service.is_cancelled());
+/// # });
+/// ```
+pub struct CancellationToken {
+    handle: Handle,
+}
+
+// A panic cannot leave it half done: wakers are called without a lock.
+impl UnwindSafe for CancellationToken {}
+impl RefUnwindSafe for CancellationToken {}
+
+impl CancellationToken {
+    /// A token that is not cancelled.
+    ///
+    /// ```
+    /// use blitz_runtime::sync::CancellationToken;
+    ///
+    /// assert!(!CancellationToken::new().is_cancelled());
+    /// ```
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            handle: Handle::root(),
+        }
+    }
+
+    #[inline]
+    fn node(&self) -> &Node {
+        self.handle.node()
+    }
+
+    /// A token that is cancelled when this one is, or alone. A child of a cancelled
+    /// token is cancelled from the beginning.
+    ///
+    /// It hears from those above also when this token is gone.
+    ///
+    /// ```
+    /// use blitz_runtime::sync::CancellationToken;
+    ///
+    /// let parent = CancellationToken::new();
+    /// let [one, other] = [parent.child_token(), parent.child_token()];
+    /// one.cancel();
+    /// assert!(!parent.is_cancelled() && !other.is_cancelled());
+    /// parent.cancel();
+    /// assert!(other.is_cancelled());
+    /// ```
+    #[must_use]
+    pub fn child_token(&self) -> Self {
+        Self {
+            handle: self.handle.child(),
+        }
+    }
+
+    /// Cancels this token and all below it, and wakes all who wait for that.
+    /// Nothing happens if it has been cancelled before.
+    ///
+    /// # Panics
+    ///
+    /// If a waker does; all others have been woken then.
+    ///
+    /// ```
+    /// use blitz_runtime::sync::CancellationToken;
+    ///
+    /// let token = CancellationToken::new();
+    /// token.cancel();
+    /// assert!(token.is_cancelled());
+    /// ```
+    pub fn cancel(&self) {
+        self.handle.cancel();
+    }
+
+    /// Whether it, or one above it, has been cancelled. Sees what was done before
+    /// that.
+    ///
+    /// ```
+    /// use blitz_runtime::sync::CancellationToken;
+    ///
+    /// let token = CancellationToken::new();
+    /// let worker = std::thread::spawn({
+    ///     let token = token.clone();
+    ///     move || while !token.is_cancelled() { /* a piece of work */ }
+    /// });
+    /// token.cancel();
+    /// worker.join().unwrap();
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.node().is_cancelled()
+    }
+
+    /// Waits until it is cancelled.
+    ///
+    /// # Cancel safety
+    ///
+    /// Who drops the future is not woken, and that is all.
+    ///
+    /// ```
+    /// use blitz_runtime::sync::CancellationToken;
+    ///
+    /// # pollster::block_on(async {
+    /// let token = CancellationToken::new();
+    /// token.cancel();
+    /// token.cancelled().await;
+    /// # });
+    /// ```
+    pub fn cancelled(&self) -> WaitForCancellationFuture<'_> {
+        WaitForCancellationFuture::new(self)
+    }
+
+    /// [`cancelled`](CancellationToken::cancelled) with a future that owns the token.
+    ///
+    /// # Cancel safety
+    ///
+    /// Who drops the future is not woken, and that is all.
+    ///
+    /// ```
+    /// use blitz_runtime::sync::CancellationToken;
+    ///
+    /// # pollster::block_on(async {
+    /// let token = CancellationToken::new();
+    /// let cancelled = token.clone().cancelled_owned();
+    /// token.cancel();
+    /// cancelled.await;
+    /// # });
+    /// ```
+    pub fn cancelled_owned(self) -> WaitForCancellationFutureOwned {
+        WaitForCancellationFutureOwned::new(self)
+    }
+
+    /// A guard that cancels the token when it is dropped, also in a panic.
+    ///
+    /// ```
+    /// use blitz_runtime::sync::CancellationToken;
+    ///
+    /// let token = CancellationToken::new();
+    /// drop(token.clone().drop_guard());
+    /// assert!(token.is_cancelled());
+    /// ```
+    pub fn drop_guard(self) -> DropGuard {
+        DropGuard { inner: Some(self) }
+    }
+
+    /// [`drop_guard`](CancellationToken::drop_guard) with a guard that borrows the
+    /// token.
+    ///
+    /// ```
+    /// use blitz_runtime::sync::CancellationToken;
+    ///
+    /// let token = CancellationToken::new();
+    /// drop(token.drop_guard_ref());
+    /// assert!(token.is_cancelled());
+    /// ```
+    pub fn drop_guard_ref(&self) -> DropGuardRef<'_> {
+        DropGuardRef { inner: Some(self) }
+    }
+
+    /// Awaits a future unless the token is cancelled meanwhile: `None`, and the
+    /// future is dropped. If both happen at once, the future counts; but if the
+    /// token is cancelled from the beginning, the future is never polled.
+    ///
+    /// # Cancel safety
+    ///
+    /// As the future's own.
+    ///
+    /// ```
+    /// use blitz_runtime::sync::CancellationToken;
+    /// use std::future::pending;
+    ///
+    /// # pollster::block_on(async {
+    /// let token = CancellationToken::new();
+    /// assert_eq!(token.run_until_cancelled(async { 1 }).await, Some(1));
+    /// token.cancel();
+    /// assert_eq!(token.run_until_cancelled(pending::<()>()).await, None);
+    /// # });
+    /// ```
+    pub async fn run_until_cancelled<F>(&self, fut: F) -> Option<F::Output>
+    where
+        F: Future,
+    {
+        if self.is_cancelled() {
+            return None;
+        }
+        RunUntilCancelled::new(self.cancelled(), fut).await
+    }
+
+    /// [`run_until_cancelled`](CancellationToken::run_until_cancelled) with a future
+    /// that owns the token.
+    ///
+    /// # Cancel safety
+    ///
+    /// As the future's own.
+    ///
+    /// ```
+    /// use blitz_runtime::sync::CancellationToken;
+    ///
+    /// # pollster::block_on(async {
+    /// let token = CancellationToken::new();
+    /// let run = token.clone().run_until_cancelled_owned(std::future::pending::<()>());
+    /// token.cancel();
+    /// assert_eq!(run.await, None);
+    /// # });
+    /// ```
+    pub async fn run_until_cancelled_owned<F>(self, fut: F) -> Option<F::Output>
+    where
+        F: Future,
+    {
+        self.run_until_cancelled(fut).await
+    }
+}
+
+impl Default for CancellationToken {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clone for CancellationToken {
+    /// Another handle of the same token.
+    #[inline]
+    fn clone(&self) -> Self {
+        Self {
+            handle: self.handle.clone(),
+        }
+    }
+}
+
+impl PartialEq for CancellationToken {
+    /// Whether both are the same token.
+    fn eq(&self, other: &Self) -> bool {
+        self.handle.as_ptr() == other.handle.as_ptr()
+    }
+}
+
+impl Eq for CancellationToken {}
+
+impl Hash for CancellationToken {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.handle.as_ptr().hash(state);
+    }
+}
+
+impl fmt::Debug for CancellationToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CancellationToken")
+            .field("is_cancelled", &self.is_cancelled())
+            .finish()
+    }
+}

@@ -1,0 +1,507 @@
+//! The tree of tokens.
+//!
+//! # A node
+//!
+//! All clones of a token share a [`Node`]. It counts them, and lives as long as
+//! there is one, so it takes one allocation and needs no second counter. Its
+//! `state` has three flags, none of which is ever taken back:
+//!
+//! * [`CANCELLED`];
+//! * [`WAITING`]: somebody has waited in the node's queue;
+//! * [`IN_FAMILY`]: the node has, or has had, a parent or a child.
+//!
+//! # A family
+//!
+//! All nodes that descend from one root are a *family* and share a lock, which
+//! guards the links between them: to the parent, to the first child, and to the
+//! siblings. There is one lock for all of them, so there is no order in which locks
+//! have to be taken, and nothing that could stand still. It is held for a few
+//! instructions when a token gets a child or goes away, and for some more for each
+//! descendant when one is cancelled. No waker is called under it. A root makes its
+//! family with its first child; before that it needs no lock.
+//!
+//! Links do not keep nodes alive. A node whose last token is dropped leaves the
+//! family under the lock, before it is freed; its parent adopts its children, so
+//! that they are still cancelled with everything above. If there is no parent,
+//! they become roots, each with what is below it. A chain of tokens, each the child of the one before, of
+//! which only the latest is kept, therefore does not grow.
+//!
+//! # Cancelling
+//!
+//! Who sets `CANCELLED` of a node wakes those who wait there. [`cancel`] sets it in
+//! the node that was named; then, if the node is in a family, it takes the node out
+//! of the tree, under the lock, and sets it in everything below. That takes no
+//! recursion: the children are put into one list, linked by what were the links
+//! between siblings, and whenever one is taken from its front, its own children
+//! are put there instead. Those in which somebody waits are kept in another list
+//! of that kind, with a token of ours for each, until the lock is free. A node
+//! whose last token is just being dropped has nobody who waits, and is not kept.
+//!
+//! # Nobody is forgotten
+//!
+//! *A child* looks at its parent's `CANCELLED` under the lock before it is linked.
+//! Say that it is not set. Then whoever sets it, in the parent or above, has yet to
+//! come to the lock, and will find the child. The one exception is a root whom
+//! nobody has seen with a child: who cancels it takes no lock. It learns about
+//! that from the same word, with the step that sets `CANCELLED`: either it sees
+//! `IN_FAMILY`, or the one who sets that flag afterwards sees `CANCELLED`, and
+//! has a child that is born cancelled.
+//!
+//! *One who waits* sets `WAITING` and looks at `CANCELLED` with one step, under
+//! the lock of the node's queue, and joins the queue if it is not set. Who sets
+//! `CANCELLED` sees `WAITING` then, and chooses all who are in the queue, under
+//! the same lock. If that comes before the join, `CANCELLED` was set before it too.
+//!
+//! [`cancel`]: Handle::cancel
+
+use std::cell::UnsafeCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::process::abort;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use blitz_futex::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering, fence};
+use blitz_sync::internals::{ListLock, WaitQueue};
+
+use super::mutant::{Mutant, active};
+
+/// It, or one above it, has been cancelled.
+const CANCELLED: u32 = 1;
+/// Somebody has waited here.
+const WAITING: u32 = 2;
+/// It has, or has had, a parent or a child.
+const IN_FAMILY: u32 = 4;
+
+/// What the clones of a token share.
+pub(super) struct Node {
+    /// How many tokens there are.
+    handles: AtomicUsize,
+    state: AtomicU32,
+    /// Those who wait until it is cancelled.
+    pub(super) waiters: WaitQueue,
+    /// An `Arc`'s pointer, or null. Set before [`IN_FAMILY`], and for good.
+    family: AtomicPtr<Family>,
+    links: Links,
+}
+
+/// What all nodes of a family share.
+struct Family {
+    lock: ListLock,
+}
+
+/// A node's place in the tree. Used under the family's lock, or by the one who
+/// has taken the node out of the tree.
+#[derive(Default)]
+struct Links {
+    place: UnsafeCell<Place>,
+    /// Lets the model checker watch that one thread at a time uses the links.
+    #[cfg(loom)]
+    user: loom::cell::UnsafeCell<()>,
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    parent: *const Node,
+    first_child: *const Node,
+    previous: *const Node,
+    next: *const Node,
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self {
+            parent: ptr::null(),
+            first_child: ptr::null(),
+            previous: ptr::null(),
+            next: ptr::null(),
+        }
+    }
+}
+
+/// One token: a counted pointer to a node.
+pub(super) struct Handle(NonNull<Node>);
+
+// SAFETY: what is shared is atomic or guarded by a lock; see the head of this file.
+unsafe impl Send for Handle {}
+// SAFETY: as above.
+unsafe impl Sync for Handle {}
+
+impl Handle {
+    pub(super) fn root() -> Self {
+        Self::of(0, ptr::null_mut())
+    }
+
+    fn of(state: u32, family: *mut Family) -> Self {
+        let node = Box::new(Node {
+            handles: AtomicUsize::new(1),
+            state: AtomicU32::new(state),
+            waiters: WaitQueue::new(),
+            family: AtomicPtr::new(family),
+            links: Links::default(),
+        });
+        Self(NonNull::from(Box::leak(node)))
+    }
+
+    #[inline]
+    pub(super) fn node(&self) -> &Node {
+        // SAFETY: a node lives as long as one of its handles.
+        unsafe { self.0.as_ref() }
+    }
+
+    pub(super) fn as_ptr(&self) -> *const () {
+        self.0.as_ptr().cast()
+    }
+
+    /// A new node that is cancelled with this one.
+    pub(super) fn child(&self) -> Self {
+        let parent = self.node();
+        let state = parent.state.load(Ordering::Acquire);
+        if state & CANCELLED != 0 || (state & IN_FAMILY == 0 && parent.found_family()) {
+            return Self::of(CANCELLED, ptr::null_mut());
+        }
+        let shared = parent.family.load(Ordering::Acquire);
+        // SAFETY: the parent's state says that it is there; the parent keeps it.
+        let family = unsafe {
+            Arc::increment_strong_count(shared);
+            &*shared
+        };
+        let child = Self::of(IN_FAMILY, shared);
+        let linked = family.lock.locked(|| {
+            let cancelled = parent.is_cancelled() && !active(Mutant::LinksBlindly);
+            if !cancelled {
+                // SAFETY: we hold the lock; both are alive; the child is new.
+                unsafe { parent.adopt(child.0.as_ptr(), child.0.as_ptr()) };
+            }
+            !cancelled
+        });
+        if !linked {
+            child.node().state.fetch_or(CANCELLED, Ordering::Relaxed);
+        }
+        child
+    }
+
+    /// Cancels the node and everything below it.
+    pub(super) fn cancel(&self) {
+        let node = self.node();
+        if node.is_cancelled() {
+            return;
+        }
+        let seen = node.state.load(Ordering::Relaxed);
+        let mut before = node.state.fetch_or(CANCELLED, Ordering::AcqRel);
+        if before & CANCELLED != 0 {
+            return;
+        }
+        if active(Mutant::LooksForFamilyFirst) {
+            before = before & !IN_FAMILY | seen & IN_FAMILY;
+        }
+        let mut below = ToWake::default();
+        if before & IN_FAMILY != 0 {
+            // SAFETY: the state says that it is there.
+            let family = unsafe { &*node.family.load(Ordering::Acquire) };
+            // SAFETY: we hold the lock.
+            family
+                .lock
+                .locked(|| unsafe { node.cancel_below(&mut below) });
+        }
+        let mut panic = None;
+        if before & WAITING != 0 {
+            panic = node.wake_all().err();
+        }
+        for node in below {
+            panic = panic.or(node.node().wake_all().err());
+        }
+        if let Some(panic) = panic {
+            resume_unwind(panic);
+        }
+    }
+}
+
+impl Clone for Handle {
+    #[inline]
+    fn clone(&self) -> Self {
+        let before = self.node().handles.fetch_add(1, Ordering::Relaxed);
+        if before > usize::MAX / 2 {
+            // Only who forgets tokens without end can get here.
+            abort();
+        }
+        Self(self.0)
+    }
+}
+
+impl Drop for Handle {
+    #[inline]
+    fn drop(&mut self) {
+        if self.node().handles.fetch_sub(1, Ordering::Release) == 1 {
+            fence(Ordering::Acquire);
+            // SAFETY: it was the last.
+            unsafe { Node::free(self.0) };
+        }
+    }
+}
+
+impl Node {
+    #[inline]
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.state.load(Ordering::Acquire) & CANCELLED != 0
+    }
+
+    /// Says that somebody waits. `false` if that is over already. Under the lock of
+    /// the queue.
+    pub(super) fn announce_waiter(&self) -> bool {
+        let mut state = self.state.load(Ordering::Acquire);
+        if state & WAITING == 0 && !active(Mutant::WaitsSilently) {
+            state = self.state.fetch_or(WAITING, Ordering::AcqRel);
+        }
+        state & CANCELLED == 0 || active(Mutant::WaitsBlindly)
+    }
+
+    fn wake_all(&self) -> std::thread::Result<usize> {
+        catch_unwind(AssertUnwindSafe(|| self.waiters.notify_all()))
+    }
+
+    /// A root's first child makes the family. Whether the root is cancelled.
+    #[cold]
+    fn found_family(&self) -> bool {
+        let family = Arc::into_raw(Arc::new(Family {
+            lock: ListLock::new(),
+        }));
+        let order = (Ordering::AcqRel, Ordering::Acquire);
+        let set =
+            (self.family).compare_exchange(ptr::null_mut(), family.cast_mut(), order.0, order.1);
+        if set.is_err() {
+            // SAFETY: another one has been faster; this one is ours.
+            drop(unsafe { Arc::from_raw(family) });
+        }
+        self.state.fetch_or(IN_FAMILY, Ordering::AcqRel) & CANCELLED != 0
+    }
+
+    /// The node's place in the tree.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the family's lock, or has taken the node out of the tree,
+    /// and uses no other reference to the place meanwhile.
+    #[allow(clippy::mut_from_ref, reason = "the lock is what makes it exclusive")]
+    unsafe fn place(&self) -> &mut Place {
+        #[cfg(loom)]
+        self.links.user.with_mut(|_| ());
+        // SAFETY: see above.
+        unsafe { &mut *self.links.place.get() }
+    }
+
+    /// Puts nodes before the children of this one, as its children. They are linked
+    /// from `first` to `last`.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the family's lock; all the nodes are alive and in no list
+    /// but the one between them.
+    unsafe fn adopt(&self, first: *const Node, last: *const Node) {
+        // SAFETY: see above; each place is used for itself.
+        unsafe {
+            let others = self.place().first_child;
+            let mut child = first;
+            loop {
+                (*child).place().parent = self;
+                if ptr::eq(child, last) {
+                    break;
+                }
+                child = (*child).place().next;
+            }
+            (*last).place().next = others;
+            if !others.is_null() {
+                (*others).place().previous = last;
+            }
+            self.place().first_child = first;
+        }
+    }
+
+    /// Takes the node, with all that is below, out of the list of its parent's
+    /// children.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the family's lock.
+    unsafe fn detach(&self) {
+        // SAFETY: see above; who is linked is alive; each place is used for itself.
+        unsafe {
+            let place = *self.place();
+            if place.parent.is_null() {
+                return;
+            }
+            match place.previous.is_null() {
+                true => (*place.parent).place().first_child = place.next,
+                false => (*place.previous).place().next = place.next,
+            }
+            if !place.next.is_null() {
+                (*place.next).place().previous = place.previous;
+            }
+            *self.place() = Place {
+                first_child: place.first_child,
+                ..Place::default()
+            };
+        }
+    }
+
+    /// Leaves the tree; the parent gets the children.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the family's lock.
+    unsafe fn leave(&self) {
+        // SAFETY: see above; who is linked is alive; each place is used for itself.
+        unsafe {
+            let mut parent = self.place().parent;
+            if active(Mutant::LeavesChildrenBehind) {
+                parent = ptr::null();
+            }
+            self.detach();
+            let first = std::mem::replace(&mut self.place().first_child, ptr::null());
+            let mut last = ptr::null();
+            let mut child = first;
+            while !child.is_null() {
+                let next = (*child).place().next;
+                if parent.is_null() {
+                    // It is a root now, with what is below it.
+                    let first_child = (*child).place().first_child;
+                    *(*child).place() = Place {
+                        first_child,
+                        ..Place::default()
+                    };
+                }
+                last = child;
+                child = next;
+            }
+            if !parent.is_null() && !first.is_null() {
+                (*parent).adopt(first, last);
+            }
+        }
+    }
+
+    /// Cancels everything below this node, and takes it apart. Where somebody
+    /// waits, that is left to do.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the family's lock.
+    unsafe fn cancel_below(&self, to_wake: &mut ToWake) {
+        // SAFETY: see above; who is linked is alive; each place is used for itself.
+        unsafe {
+            self.detach();
+            let mut rest = std::mem::replace(&mut self.place().first_child, ptr::null());
+            while let Some(node) = rest.as_ref() {
+                let place = std::mem::take(node.place());
+                rest = prepend(place.first_child, place.next);
+                let before = node.state.fetch_or(CANCELLED, Ordering::AcqRel);
+                if before & (CANCELLED | WAITING) == WAITING {
+                    to_wake.push(node);
+                }
+            }
+        }
+    }
+
+    /// One more handle, unless the last is just being dropped.
+    fn keep(&self) -> bool {
+        let mut handles = self.handles.load(Ordering::Relaxed);
+        while handles != 0 {
+            let more = handles + 1;
+            let order = Ordering::Relaxed;
+            match (self.handles).compare_exchange_weak(handles, more, order, order) {
+                Ok(_) => return true,
+                Err(now) => handles = now,
+            }
+        }
+        false
+    }
+
+    /// Takes the node out of the tree and frees it.
+    ///
+    /// # Safety
+    ///
+    /// There is no handle left.
+    unsafe fn free(node: NonNull<Self>) {
+        // SAFETY: it is freed only here.
+        let this = unsafe { node.as_ref() };
+        let family = this.family.load(Ordering::Acquire);
+        // SAFETY: it is kept by this node.
+        if let Some(family) = unsafe { family.as_ref() } {
+            // Also if it has no links: it may be in the middle of being cancelled.
+            // SAFETY: we hold the lock.
+            family.lock.locked(|| unsafe { this.leave() });
+        }
+        // SAFETY: nobody has a handle, and nobody links to it.
+        drop(unsafe { Box::from_raw(node.as_ptr()) });
+        if !family.is_null() {
+            // SAFETY: the node's share. Its lock has been left.
+            drop(unsafe { Arc::from_raw(family) });
+        }
+    }
+}
+
+/// Two lists of siblings in one.
+///
+/// # Safety
+///
+/// The caller holds the family's lock.
+unsafe fn prepend(first: *const Node, rest: *const Node) -> *const Node {
+    if first.is_null() {
+        return rest;
+    }
+    // SAFETY: see above; who is linked is alive.
+    unsafe {
+        let mut last = first;
+        while !(*last).place().next.is_null() {
+            last = (*last).place().next;
+        }
+        (*last).place().next = rest;
+    }
+    first
+}
+
+/// Nodes that have been taken out of the tree, with somebody to wake in each, and
+/// a handle for each. Linked by what were the links between siblings.
+struct ToWake {
+    first: *const Node,
+    last: *const Node,
+}
+
+impl Default for ToWake {
+    fn default() -> Self {
+        Self {
+            first: ptr::null(),
+            last: ptr::null(),
+        }
+    }
+}
+
+impl ToWake {
+    /// Adds a node, if it is to stay alive.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the family's lock, and the node has been taken out of the
+    /// tree.
+    unsafe fn push(&mut self, node: &Node) {
+        if !node.keep() {
+            return;
+        }
+        // SAFETY: the nodes in this list are ours, and alive.
+        match unsafe { self.last.as_ref() } {
+            // SAFETY: as above.
+            Some(last) => unsafe { last.place() }.next = node,
+            None => self.first = node,
+        }
+        self.last = node;
+    }
+}
+
+impl Iterator for ToWake {
+    type Item = Handle;
+
+    fn next(&mut self) -> Option<Handle> {
+        let first = NonNull::new(self.first.cast_mut())?;
+        // SAFETY: it has been taken out of the tree, and we have a handle.
+        self.first = std::mem::replace(unsafe { &mut first.as_ref().place().next }, ptr::null());
+        Some(Handle(first))
+    }
+}

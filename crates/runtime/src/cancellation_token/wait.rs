@@ -1,0 +1,155 @@
+//! Waiting until a token is cancelled.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use blitz_sync::internals;
+
+use super::CancellationToken;
+use super::tree::Node;
+
+/// One who waits, with its place in the queue of the token's node.
+struct Waiter {
+    /// It has been put into the queue. It may have been chosen since.
+    waits: bool,
+    node: internals::Node,
+}
+
+impl Waiter {
+    fn new() -> Self {
+        Self {
+            waits: false,
+            node: internals::Node::new(()),
+        }
+    }
+
+    /// # Safety
+    ///
+    /// It stays where it is until [`leave`](Waiter::leave) has been called, with
+    /// the same token.
+    #[inline]
+    unsafe fn poll(&mut self, token: &Node, waker: &Waker) -> Poll<()> {
+        if token.is_cancelled() {
+            return Poll::Ready(());
+        }
+        // SAFETY: the caller says so.
+        unsafe { self.wait(token, waker) }
+    }
+
+    /// # Safety
+    ///
+    /// As [`poll`](Waiter::poll).
+    unsafe fn wait(&mut self, token: &Node, waker: &Waker) -> Poll<()> {
+        let waits = match self.waits {
+            true => token.waiters.still_waits(&self.node, waker),
+            false => {
+                // SAFETY: it is not linked.
+                unsafe { self.node.arm(waker) };
+                token.waiters.locked(|list| {
+                    let joins = token.announce_waiter();
+                    if joins {
+                        // SAFETY: it stays where it is.
+                        unsafe { list.push(&self.node) };
+                    }
+                    joins
+                })
+            }
+        };
+        self.waits = waits;
+        match waits {
+            true => Poll::Pending,
+            false => Poll::Ready(()),
+        }
+    }
+
+    #[inline]
+    fn leave(&self, token: &Node) {
+        if self.waits {
+            token.waiters.leave(&self.node);
+        }
+    }
+}
+
+/// The future of [`CancellationToken::cancelled`].
+#[must_use = "futures do nothing unless polled"]
+pub struct WaitForCancellationFuture<'a> {
+    token: &'a CancellationToken,
+    waiter: Waiter,
+}
+
+/// The future of [`CancellationToken::cancelled_owned`].
+#[must_use = "futures do nothing unless polled"]
+pub struct WaitForCancellationFutureOwned {
+    token: CancellationToken,
+    waiter: Waiter,
+}
+
+impl<'a> WaitForCancellationFuture<'a> {
+    pub(super) fn new(token: &'a CancellationToken) -> Self {
+        Self {
+            token,
+            waiter: Waiter::new(),
+        }
+    }
+}
+
+impl WaitForCancellationFutureOwned {
+    pub(super) fn new(token: CancellationToken) -> Self {
+        Self {
+            token,
+            waiter: Waiter::new(),
+        }
+    }
+}
+
+impl Future for WaitForCancellationFuture<'_> {
+    type Output = ();
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        // SAFETY: nothing is moved out of it.
+        let this = unsafe { self.get_unchecked_mut() };
+        // SAFETY: it is pinned, and `drop` leaves the queue.
+        unsafe { this.waiter.poll(this.token.node(), context.waker()) }
+    }
+}
+
+impl Future for WaitForCancellationFutureOwned {
+    type Output = ();
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        // SAFETY: nothing is moved out of it.
+        let this = unsafe { self.get_unchecked_mut() };
+        // SAFETY: it is pinned, and `drop` leaves the queue.
+        unsafe { this.waiter.poll(this.token.node(), context.waker()) }
+    }
+}
+
+impl Drop for WaitForCancellationFuture<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.waiter.leave(self.token.node());
+    }
+}
+
+impl Drop for WaitForCancellationFutureOwned {
+    #[inline]
+    fn drop(&mut self) {
+        self.waiter.leave(self.token.node());
+    }
+}
+
+impl fmt::Debug for WaitForCancellationFuture<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WaitForCancellationFuture").finish()
+    }
+}
+
+impl fmt::Debug for WaitForCancellationFutureOwned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WaitForCancellationFutureOwned").finish()
+    }
+}

@@ -1,0 +1,346 @@
+//! `TaskTracker`: wait until all of a number of tasks have ended.
+//!
+//! One word counts the tasks and has a flag that says whether the tracker is closed.
+//! Who makes it "closed, and no task" wakes all who wait. The word may change again
+//! after that; who waits has been told all the same. A wait that begins before
+//! that moment sees either it or the wake: `Notify` counts its calls, and a wait
+//! knows the number from when it was made.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use blitz_futex::atomic::{AtomicUsize, Ordering};
+use blitz_sync::task::{Notified, Notify};
+use pin_project_lite::pin_project;
+
+/// The tracker is closed.
+const CLOSED: usize = 1;
+/// One task.
+const TASK: usize = 2;
+
+/// Counts tasks, to wait until there are none any more: for a graceful shutdown.
+///
+/// A wait ends when the tracker is [closed](TaskTracker::close) and there is no
+/// task. To close it does not keep anybody from adding tasks; it says that the
+/// waits shall end. In contrast to a `JoinSet`, it keeps nothing of tasks that have
+/// ended, and a task may be tracked by several.
+///
+/// The names and the behaviour are those of tokio-util's. Tokens and tracked
+/// futures also work without a runtime, or with another one.
+///
+/// ```
+/// use blitz_runtime::task::TaskTracker;
+///
+/// # pollster::block_on(async {
+/// let tracker = TaskTracker::new();
+/// for _ in 0..4 {
+///     let token = tracker.token();
+///     std::thread::spawn(move || drop(token));
+/// }
+/// tracker.close();
+/// tracker.wait().await;
+/// assert!(tracker.is_empty());
+/// # });
+/// ```
+pub struct TaskTracker {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    /// [`CLOSED`], and a [`TASK`] for each.
+    state: AtomicUsize,
+    ended: Notify,
+}
+
+/// Counts as a task until it is dropped: see [`TaskTracker::token`].
+#[must_use]
+#[derive(Debug)]
+pub struct TaskTrackerToken {
+    task_tracker: TaskTracker,
+}
+
+pin_project! {
+    /// A future that counts as a task until it is dropped: see
+    /// [`TaskTracker::track_future`].
+    #[must_use = "futures do nothing unless polled"]
+    pub struct TrackedFuture<F> {
+        #[pin]
+        future: F,
+        token: TaskTrackerToken,
+    }
+}
+
+pin_project! {
+    /// The future of [`TaskTracker::wait`].
+    #[must_use = "futures do nothing unless polled"]
+    pub struct TaskTrackerWaitFuture<'a> {
+        #[pin]
+        future: Notified<'a>,
+        inner: Option<&'a Inner>,
+    }
+}
+
+impl Inner {
+    #[inline]
+    fn is_done(&self) -> bool {
+        self.state.load(Ordering::Acquire) == CLOSED
+    }
+
+    #[inline]
+    fn end_task(&self) {
+        if self.state.fetch_sub(TASK, Ordering::Release) == TASK | CLOSED {
+            self.notify();
+        }
+    }
+
+    #[cold]
+    fn notify(&self) {
+        // What was done before the other tasks ended happened before this, and so
+        // before what those do who are woken.
+        self.state.load(Ordering::Acquire);
+        self.ended.notify_waiters();
+    }
+}
+
+impl TaskTracker {
+    /// A tracker that is open, and has no tasks.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                state: AtomicUsize::new(0),
+                ended: Notify::new(),
+            }),
+        }
+    }
+
+    /// Waits until the tracker is closed and there are no tasks. It is enough that
+    /// this has been so at one moment since this call.
+    ///
+    /// # Cancel safety
+    ///
+    /// Who drops the future is not woken, and that is all.
+    ///
+    /// ```
+    /// use blitz_runtime::task::TaskTracker;
+    ///
+    /// # pollster::block_on(async {
+    /// let tracker = TaskTracker::new();
+    /// let wait = tracker.wait();
+    /// tracker.close();
+    /// tracker.reopen();
+    /// wait.await;
+    /// # });
+    /// ```
+    #[inline]
+    pub fn wait(&self) -> TaskTrackerWaitFuture<'_> {
+        TaskTrackerWaitFuture {
+            future: self.inner.ended.notified(),
+            inner: (!self.inner.is_done()).then_some(&*self.inner),
+        }
+    }
+
+    /// Lets waits end when there are no tasks. Whether it was open.
+    ///
+    /// ```
+    /// use blitz_runtime::task::TaskTracker;
+    ///
+    /// let tracker = TaskTracker::new();
+    /// assert!(tracker.close());
+    /// assert!(!tracker.close());
+    /// ```
+    #[inline]
+    pub fn close(&self) -> bool {
+        let before = self.inner.state.fetch_or(CLOSED, Ordering::AcqRel);
+        if before == 0 {
+            self.inner.notify();
+        }
+        before & CLOSED == 0
+    }
+
+    /// Takes [`close`](TaskTracker::close) back. Whether it was closed.
+    #[inline]
+    pub fn reopen(&self) -> bool {
+        self.inner.state.fetch_and(!CLOSED, Ordering::AcqRel) & CLOSED != 0
+    }
+
+    /// Whether it is closed.
+    #[inline]
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.inner.state.load(Ordering::Acquire) & CLOSED != 0
+    }
+
+    /// How many tasks there are.
+    ///
+    /// ```
+    /// use blitz_runtime::task::TaskTracker;
+    ///
+    /// let tracker = TaskTracker::new();
+    /// let _token = tracker.token();
+    /// let _future = tracker.track_future(async {});
+    /// assert_eq!(tracker.len(), 2);
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.inner.state.load(Ordering::Acquire) / TASK
+    }
+
+    /// Whether there are no tasks.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Counts a future as a task until it is dropped. That it ends is not enough: a
+    /// runtime drops it then.
+    ///
+    /// ```
+    /// use blitz_runtime::task::TaskTracker;
+    ///
+    /// # pollster::block_on(async {
+    /// let tracker = TaskTracker::new();
+    /// assert_eq!(tracker.track_future(async { 1 }).await, 1);
+    /// assert!(tracker.is_empty());
+    /// # });
+    /// ```
+    #[inline]
+    pub fn track_future<F: Future>(&self, future: F) -> TrackedFuture<F> {
+        TrackedFuture {
+            future,
+            token: self.token(),
+        }
+    }
+
+    /// Something that counts as a task until it is dropped.
+    #[inline]
+    pub fn token(&self) -> TaskTrackerToken {
+        self.inner.state.fetch_add(TASK, Ordering::Relaxed);
+        TaskTrackerToken {
+            task_tracker: self.clone(),
+        }
+    }
+
+    /// Whether both are the same tracker.
+    ///
+    /// ```
+    /// use blitz_runtime::task::TaskTracker;
+    ///
+    /// let tracker = TaskTracker::new();
+    /// assert!(TaskTracker::ptr_eq(&tracker, &tracker.clone()));
+    /// assert!(!TaskTracker::ptr_eq(&tracker, &TaskTracker::new()));
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn ptr_eq(left: &Self, right: &Self) -> bool {
+        Arc::ptr_eq(&left.inner, &right.inner)
+    }
+}
+
+impl Default for TaskTracker {
+    #[inline]
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clone for TaskTracker {
+    /// Another handle of the same tracker.
+    #[inline]
+    fn clone(&self) -> Self {
+        Self {
+            inner: self.inner.clone(),
+        }
+    }
+}
+
+impl TaskTrackerToken {
+    /// The tracker that it counts for.
+    #[inline]
+    #[must_use]
+    pub fn task_tracker(&self) -> &TaskTracker {
+        &self.task_tracker
+    }
+}
+
+impl Clone for TaskTrackerToken {
+    /// Counts as one more task.
+    #[inline]
+    fn clone(&self) -> Self {
+        self.task_tracker.token()
+    }
+}
+
+impl Drop for TaskTrackerToken {
+    #[inline]
+    fn drop(&mut self) {
+        self.task_tracker.inner.end_task();
+    }
+}
+
+impl<F: Future> Future for TrackedFuture<F> {
+    type Output = F::Output;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        self.project().future.poll(context)
+    }
+}
+
+impl Future for TaskTrackerWaitFuture<'_> {
+    type Output = ();
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = self.project();
+        let Some(inner) = *this.inner else {
+            return Poll::Ready(());
+        };
+        if !inner.is_done() && this.future.poll(context).is_pending() {
+            return Poll::Pending;
+        }
+        *this.inner = None;
+        Poll::Ready(())
+    }
+}
+
+impl fmt::Debug for Inner {
+    /// As a tracker.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state.load(Ordering::Acquire);
+        f.debug_struct("TaskTracker")
+            .field("len", &(state / TASK))
+            .field("is_closed", &(state & CLOSED != 0))
+            .field("inner", &(&raw const *self))
+            .finish()
+    }
+}
+
+impl fmt::Debug for TaskTracker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+impl<F: fmt::Debug> fmt::Debug for TrackedFuture<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TrackedFuture")
+            .field("future", &self.future)
+            .field("task_tracker", self.token.task_tracker())
+            .finish()
+    }
+}
+
+impl fmt::Debug for TaskTrackerWaitFuture<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskTrackerWaitFuture")
+            .field("future", &self.future)
+            .field("task_tracker", &self.inner)
+            .finish()
+    }
+}

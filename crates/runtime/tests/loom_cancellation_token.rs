@@ -1,0 +1,187 @@
+//! Models of the tree of tokens.
+#![cfg(loom)]
+
+#[path = "../../sync/tests/model/mod.rs"]
+mod model;
+
+use std::mem::ManuallyDrop;
+
+use blitz_runtime::model::cancellation_token::mutant::{self, Mutant};
+use blitz_runtime::sync::CancellationToken;
+use loom::thread;
+use model::{block_on, model_in_order};
+
+fn model(test: impl Fn() + Sync + Send + 'static) {
+    model_in_order(3, test);
+}
+
+/// Awaits a token that somebody else cancels. When the model fails, the token is
+/// not dropped, as the run is over then.
+fn await_cancelled(token: &CancellationToken) {
+    block_on(ManuallyDrop::new(token.clone()).cancelled());
+}
+
+fn one_waits() {
+    model(|| {
+        let token = CancellationToken::new();
+        let other = thread::spawn({
+            let token = token.clone();
+            move || token.cancel()
+        });
+        await_cancelled(&token);
+        assert!(token.is_cancelled());
+        other.join().unwrap();
+    });
+}
+
+fn one_waits_for_the_parent() {
+    model(|| {
+        let token = CancellationToken::new();
+        let child = token.child_token();
+        let other = thread::spawn(move || token.cancel());
+        await_cancelled(&child);
+        other.join().unwrap();
+    });
+}
+
+/// The first child of a root, while the root is cancelled.
+fn the_first_child() {
+    model(|| {
+        let token = CancellationToken::new();
+        let other = thread::spawn({
+            let token = token.clone();
+            move || token.cancel()
+        });
+        let child = token.child_token();
+        other.join().unwrap();
+        assert!(child.is_cancelled());
+    });
+}
+
+/// A second child, while the root is cancelled.
+fn another_child() {
+    model(|| {
+        let token = CancellationToken::new();
+        let _first = token.child_token();
+        let other = thread::spawn({
+            let token = token.clone();
+            move || token.cancel()
+        });
+        let child = token.child_token();
+        other.join().unwrap();
+        assert!(child.is_cancelled());
+    });
+}
+
+/// Two make the first child of the same root.
+fn two_first_children() {
+    model(|| {
+        let token = CancellationToken::new();
+        let other = thread::spawn({
+            let token = token.clone();
+            move || token.child_token()
+        });
+        let child = token.child_token();
+        let other = other.join().unwrap();
+        assert!(!child.is_cancelled() && !other.is_cancelled());
+        token.cancel();
+        assert!(child.is_cancelled() && other.is_cancelled());
+    });
+}
+
+/// The one in the middle goes away, while the root is cancelled.
+fn an_orphan() {
+    model(|| {
+        let token = CancellationToken::new();
+        let middle = token.child_token();
+        let child = middle.child_token();
+        let other = thread::spawn(move || drop(middle));
+        token.cancel();
+        assert!(child.is_cancelled());
+        other.join().unwrap();
+    });
+}
+
+/// A token with somebody who waits goes away, while the root is cancelled.
+fn one_leaves() {
+    model(|| {
+        let token = CancellationToken::new();
+        let child = token.child_token();
+        let other = thread::spawn(move || {
+            let mut wait = Box::pin(child.cancelled_owned());
+            let _ = model::poll(wait.as_mut(), std::task::Waker::noop());
+        });
+        token.cancel();
+        other.join().unwrap();
+    });
+}
+
+/// The root goes away, and so does a child.
+fn a_family_breaks_up() {
+    model(|| {
+        let token = CancellationToken::new();
+        let child = token.child_token();
+        let grandchild = child.child_token();
+        let one = thread::spawn(move || drop(token));
+        let another = thread::spawn({
+            let child = child.clone();
+            move || child.cancel()
+        });
+        drop(child);
+        one.join().unwrap();
+        another.join().unwrap();
+        assert!(grandchild.is_cancelled());
+    });
+}
+
+/// Two cancel, one of them further down.
+fn two_cancel() {
+    model(|| {
+        let token = CancellationToken::new();
+        let middle = token.child_token();
+        let child = middle.child_token();
+        let other = thread::spawn(move || middle.cancel());
+        token.cancel();
+        assert!(child.is_cancelled());
+        await_cancelled(&child);
+        other.join().unwrap();
+    });
+}
+
+macro_rules! models {
+    ($($model:ident)*) => { $(
+        mod $model {
+            #[test]
+            fn holds() {
+                super::$model();
+            }
+        }
+    )* };
+}
+
+models! {
+    one_waits one_waits_for_the_parent the_first_child another_child
+    two_first_children an_orphan one_leaves a_family_breaks_up two_cancel
+}
+
+macro_rules! mistakes {
+    ($($name:ident: $mutant:ident in $model:ident;)*) => { $(
+        #[test]
+        #[should_panic]
+        fn $name() {
+            mutant::with(Mutant::$mutant, super::$model);
+        }
+    )* };
+}
+
+mod mistakes {
+    use super::*;
+
+    mistakes! {
+        a_child_is_linked_blindly: LinksBlindly in another_child;
+        a_family_is_looked_for_too_early: LooksForFamilyFirst in the_first_child;
+        nobody_adopts_an_orphan: LeavesChildrenBehind in an_orphan;
+        one_waits_silently: WaitsSilently in one_waits;
+        one_joins_blindly: WaitsBlindly in one_waits;
+    }
+}
