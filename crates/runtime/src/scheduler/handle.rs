@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{current_thread, multi_thread};
 use crate::common::Common;
+use crate::runtime::metrics::Counters;
 use crate::task::{Id, JoinHandle};
 
 /// A runtime's scheduler. It lives on, without running anything, after the runtime
@@ -78,6 +79,24 @@ impl Handle {
         match self {
             Self::CurrentThread(shared) => shared.injected(),
             Self::MultiThread(shared) => shared.injected(),
+        }
+    }
+
+    /// How many tasks wait in a worker's own queue.
+    #[track_caller]
+    pub(crate) fn queued(&self, worker: usize) -> usize {
+        match self {
+            Self::CurrentThread(shared) => shared.queued(worker),
+            Self::MultiThread(shared) => shared.queued(worker),
+        }
+    }
+
+    /// What a worker counts.
+    #[track_caller]
+    pub(crate) fn counters(&self, worker: usize) -> &Counters {
+        match self {
+            Self::CurrentThread(shared) => shared.counters(worker),
+            Self::MultiThread(shared) => shared.counters(worker),
         }
     }
 

@@ -1,0 +1,488 @@
+//! `Builder`: settings of a runtime, and its making.
+
+use std::fmt;
+use std::io;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::hooks::{Hooks, TaskMeta};
+use super::metrics::HistogramConfiguration;
+use super::seed::RngSeed;
+use super::{Runtime, launch};
+use crate::common::Config;
+
+/// After how many polls a worker looks at timers and the driver.
+const EVENT_INTERVAL: u32 = 61;
+const MAX_BLOCKING_THREADS: usize = 512;
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+const WORKER_THREADS_VARIABLE: &str = "TOKIO_WORKER_THREADS";
+
+/// Makes a [`Runtime`] with settings.
+///
+/// ```
+/// use blitz_runtime::runtime::Builder;
+///
+/// let runtime = Builder::new_multi_thread()
+///     .worker_threads(2)
+///     .thread_name("my-workers")
+///     .enable_all()
+///     .build()?;
+/// assert_eq!(runtime.block_on(async { 2 * 3 }), 6);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct Builder {
+    pub(super) kind: Kind,
+    pub(super) config: Config,
+    pub(super) hooks: Hooks,
+    pub(super) seed: Option<RngSeed>,
+    worker_threads: Option<usize>,
+    histogram: HistogramConfiguration,
+    eager_driver_handoff: bool,
+}
+
+/// Which kind of runtime is made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    CurrentThread,
+    MultiThread,
+}
+
+/// What a current-thread runtime does when a task panics and the panic is not looked
+/// for.
+///
+/// For [`Builder::unhandled_panic`].
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum UnhandledPanic {
+    /// The panic goes into the task's `JoinHandle`, and nothing else happens.
+    Ignore,
+    /// All tasks are cancelled, and `block_on` panics.
+    ShutdownRuntime,
+}
+
+impl Builder {
+    /// For a runtime whose tasks run on the thread that calls
+    /// [`Runtime::block_on`].
+    #[must_use]
+    pub fn new_current_thread() -> Self {
+        Self::new(Kind::CurrentThread)
+    }
+
+    /// For a runtime with workers that steal tasks from each other.
+    #[must_use]
+    pub fn new_multi_thread() -> Self {
+        Self::new(Kind::MultiThread)
+    }
+
+    fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            config: Config {
+                name: None,
+                worker_threads: 1,
+                thread_name: Arc::new(|| "tokio-rt-worker".into()),
+                thread_stack_size: None,
+                max_blocking_threads: MAX_BLOCKING_THREADS,
+                thread_keep_alive: KEEP_ALIVE,
+                event_interval: EVENT_INTERVAL,
+                global_queue_interval: None,
+                disable_lifo_slot: false,
+                unhandled_panic: UnhandledPanic::Ignore,
+                poll_time_histogram: None,
+                enable_time: false,
+                start_paused: false,
+            },
+            hooks: Hooks::default(),
+            seed: None,
+            worker_threads: None,
+            histogram: HistogramConfiguration::default(),
+            eager_driver_handoff: false,
+        }
+    }
+
+    /// Enables what there is to enable: timers.
+    pub fn enable_all(&mut self) -> &mut Self {
+        self.enable_io().enable_time()
+    }
+
+    /// Enables timers. Without it, the first timer panics.
+    pub fn enable_time(&mut self) -> &mut Self {
+        self.config.enable_time = true;
+        self
+    }
+
+    /// Accepted, and without effect: there is no I/O in this runtime yet.
+    pub fn enable_io(&mut self) -> &mut Self {
+        self
+    }
+
+    /// Accepted, and without effect: there is no I/O in this runtime yet.
+    ///
+    /// # Panics
+    ///
+    /// When `capacity` is 0.
+    #[track_caller]
+    pub fn max_io_events_per_tick(&mut self, capacity: usize) -> &mut Self {
+        assert!(capacity > 0, "max_io_events_per_tick must be non-zero");
+        self
+    }
+
+    /// Accepted, and without effect: there is no I/O in this runtime yet.
+    ///
+    /// # Panics
+    ///
+    /// When `capacity` is 0.
+    #[track_caller]
+    pub fn max_io_events_per_busy_tick(&mut self, capacity: usize) -> &mut Self {
+        assert!(capacity > 0, "max_io_events_per_busy_tick must be non-zero");
+        self
+    }
+
+    /// Accepted, and without effect: here a worker that leaves its driver wakes another
+    /// one when there is work for it.
+    pub fn enable_eager_driver_handoff(&mut self) -> &mut Self {
+        self.eager_driver_handoff = true;
+        self
+    }
+
+    /// How many workers a multi-thread runtime has. By default as many as there are
+    /// processors, or what the environment variable `TOKIO_WORKER_THREADS` says. A
+    /// current-thread runtime ignores it.
+    ///
+    /// # Panics
+    ///
+    /// When `val` is 0.
+    #[track_caller]
+    pub fn worker_threads(&mut self, val: usize) -> &mut Self {
+        assert!(val > 0, "Worker threads cannot be set to 0");
+        self.worker_threads = Some(val);
+        self
+    }
+
+    /// How many threads there may be for blocking work, beside the workers. By default
+    /// 512.
+    ///
+    /// # Panics
+    ///
+    /// When `val` is 0.
+    #[track_caller]
+    pub fn max_blocking_threads(&mut self, val: usize) -> &mut Self {
+        assert!(val > 0, "Max blocking threads cannot be set to 0");
+        self.config.max_blocking_threads = val;
+        self
+    }
+
+    /// How long a thread for blocking work stays when there is none. By default 10
+    /// seconds.
+    pub fn thread_keep_alive(&mut self, duration: Duration) -> &mut Self {
+        self.config.thread_keep_alive = duration;
+        self
+    }
+
+    /// The name of the runtime's threads. By default "tokio-rt-worker".
+    pub fn thread_name(&mut self, val: impl Into<String>) -> &mut Self {
+        let name = val.into();
+        self.thread_name_fn(move || name.clone())
+    }
+
+    /// A function that names the runtime's threads.
+    pub fn thread_name_fn<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn() -> String + Send + Sync + 'static,
+    {
+        self.config.thread_name = Arc::new(f);
+        self
+    }
+
+    /// The name of the runtime: see [`Handle::name`](super::Handle::name).
+    ///
+    /// # Panics
+    ///
+    /// When there is nothing in it but spaces.
+    #[track_caller]
+    pub fn name(&mut self, val: impl Into<String>) -> &mut Self {
+        let name = val.into();
+        assert!(!name.trim().is_empty(), "runtime name shouldn't be empty");
+        self.config.name = Some(name);
+        self
+    }
+
+    /// The size of the threads' stacks in bytes. By default that of
+    /// [`std::thread`](mod@std::thread).
+    pub fn thread_stack_size(&mut self, val: usize) -> &mut Self {
+        self.config.thread_stack_size = Some(val);
+        self
+    }
+
+    /// Called on each thread of the runtime when it begins.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_multi_thread()
+    ///     .on_thread_start(|| println!("a thread begins"))
+    ///     .build()?;
+    /// # drop(runtime);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn on_thread_start<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        self.hooks.on_thread_start = Some(Arc::new(f));
+        self
+    }
+
+    /// Called on each thread of the runtime when it is about to end.
+    pub fn on_thread_stop<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        self.hooks.on_thread_stop = Some(Arc::new(f));
+        self
+    }
+
+    /// Called on a worker that has nothing to do, before it sleeps. It may spawn tasks.
+    pub fn on_thread_park<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        self.hooks.on_thread_park = Some(Arc::new(f));
+        self
+    }
+
+    /// Called on a worker that has slept, before it goes on.
+    pub fn on_thread_unpark<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        self.hooks.on_thread_unpark = Some(Arc::new(f));
+        self
+    }
+
+    /// Called for each task that is spawned, on the thread that does it. It must not
+    /// panic, and should be fast.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Builder;
+    /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
+    ///
+    /// let spawned = Arc::new(AtomicUsize::new(0));
+    /// let count = spawned.clone();
+    /// let runtime = Builder::new_current_thread()
+    ///     .on_task_spawn(move |_task| {
+    ///         count.fetch_add(1, Ordering::Relaxed);
+    ///     })
+    ///     .build()?;
+    /// let task = runtime.spawn(async {});
+    /// runtime.block_on(task).unwrap();
+    /// assert_eq!(spawned.load(Ordering::Relaxed), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn on_task_spawn<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
+    {
+        self.hooks.on_task_spawn = Some(Arc::new(f));
+        self
+    }
+
+    /// Called for each task that has ended, in whichever way. It must not panic, and
+    /// should be fast.
+    pub fn on_task_terminate<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
+    {
+        self.hooks.on_task_terminate = Some(Arc::new(f));
+        self
+    }
+
+    /// Called before each poll of a task. It must not panic, and should be very fast.
+    pub fn on_before_task_poll<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
+    {
+        self.hooks.before_task_poll = Some(Arc::new(f));
+        self
+    }
+
+    /// Called after each poll of a task. It must not panic, and should be very fast.
+    pub fn on_after_task_poll<F>(&mut self, f: F) -> &mut Self
+    where
+        F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
+    {
+        self.hooks.after_task_poll = Some(Arc::new(f));
+        self
+    }
+
+    /// After how many polls a worker looks at the queue that is no worker's first,
+    /// instead of its own. By default the flavour's own choice.
+    ///
+    /// # Panics
+    ///
+    /// When `val` is 0.
+    #[track_caller]
+    pub fn global_queue_interval(&mut self, val: u32) -> &mut Self {
+        assert!(val > 0, "global_queue_interval must be greater than 0");
+        self.config.global_queue_interval = Some(val);
+        self
+    }
+
+    /// After how many polls a worker looks at timers and the driver. By default 61.
+    ///
+    /// # Panics
+    ///
+    /// When `val` is 0.
+    #[track_caller]
+    pub fn event_interval(&mut self, val: u32) -> &mut Self {
+        assert!(val > 0, "event_interval must be greater than 0");
+        self.config.event_interval = val;
+        self
+    }
+
+    /// What a task's panic does to a current-thread runtime.
+    ///
+    /// # Panics
+    ///
+    /// When a multi-thread runtime is to be shut down by it: that is not supported.
+    ///
+    /// ```should_panic
+    /// use blitz_runtime::{runtime::{Builder, UnhandledPanic}, task};
+    ///
+    /// let runtime = Builder::new_current_thread()
+    ///     .unhandled_panic(UnhandledPanic::ShutdownRuntime)
+    ///     .build()
+    ///     .unwrap();
+    /// runtime.block_on(async {
+    ///     task::spawn(async { panic!("boom") });
+    ///     std::future::pending::<()>().await;
+    /// });
+    /// ```
+    pub fn unhandled_panic(&mut self, behavior: UnhandledPanic) -> &mut Self {
+        let shuts_down = matches!(behavior, UnhandledPanic::ShutdownRuntime);
+        if shuts_down && self.kind != Kind::CurrentThread {
+            panic!("UnhandledPanic::ShutdownRuntime is only supported in current thread runtime");
+        }
+        self.config.unhandled_panic = behavior;
+        self
+    }
+
+    /// No task gets ahead of its worker's queue because it was woken last.
+    ///
+    /// That slot makes it cheap for two tasks to talk to each other. It cannot be
+    /// stolen from, so a task that wakes another one and then blocks its thread holds
+    /// that one up; without the slot it does not.
+    pub fn disable_lifo_slot(&mut self) -> &mut Self {
+        self.config.disable_lifo_slot = true;
+        self
+    }
+
+    /// The seed of the runtime's random decisions.
+    pub fn rng_seed(&mut self, seed: RngSeed) -> &mut Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// The clock stands still at first: see [`time::pause`](crate::time::pause). Only
+    /// for current-thread runtimes.
+    pub fn start_paused(&mut self, start_paused: bool) -> &mut Self {
+        self.config.start_paused = start_paused;
+        self
+    }
+
+    /// Counts polls by the time that they took, which costs two looks at the clock for
+    /// each.
+    ///
+    /// See
+    /// [`RuntimeMetrics::poll_time_histogram_bucket_count`](super::RuntimeMetrics::poll_time_histogram_bucket_count).
+    pub fn enable_metrics_poll_time_histogram(&mut self) -> &mut Self {
+        self.config.poll_time_histogram = Some(self.histogram.clone());
+        self
+    }
+
+    /// The ranges of the histogram that
+    /// [`enable_metrics_poll_time_histogram`](Self::enable_metrics_poll_time_histogram)
+    /// enables. By default ten of 100 µs.
+    pub fn metrics_poll_time_histogram_configuration(
+        &mut self,
+        configuration: HistogramConfiguration,
+    ) -> &mut Self {
+        if self.config.poll_time_histogram.is_some() {
+            self.config.poll_time_histogram = Some(configuration.clone());
+        }
+        self.histogram = configuration;
+        self
+    }
+
+    /// Makes the runtime.
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses a thread.
+    ///
+    /// # Panics
+    ///
+    /// When `TOKIO_WORKER_THREADS` is needed and is not a number above 0.
+    pub fn build(&mut self) -> io::Result<Runtime> {
+        self.config.worker_threads = match self.kind {
+            Kind::CurrentThread => 1,
+            Kind::MultiThread => self.worker_threads.unwrap_or_else(default_workers),
+        };
+        launch::launch(self)
+    }
+}
+
+fn default_workers() -> usize {
+    match std::env::var(WORKER_THREADS_VARIABLE) {
+        Ok(text) => workers_from(&text),
+        Err(std::env::VarError::NotPresent) => {
+            std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
+        }
+        Err(std::env::VarError::NotUnicode(text)) => {
+            panic!("\"{WORKER_THREADS_VARIABLE}\" must be valid unicode, error: {text:?}")
+        }
+    }
+}
+
+fn workers_from(text: &str) -> usize {
+    let workers = text.parse().unwrap_or_else(|error| {
+        panic!("\"{WORKER_THREADS_VARIABLE}\" must be usize, error: {error}, value: {text}")
+    });
+    assert!(
+        workers > 0,
+        "\"{WORKER_THREADS_VARIABLE}\" cannot be set to 0"
+    );
+    workers
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn is_set<T>(hook: &Option<T>) -> Option<&'static str> {
+            hook.as_ref().map(|_| "...")
+        }
+
+        let mut debug = f.debug_struct("Builder");
+        if let Some(name) = &self.config.name {
+            debug.field("name", name);
+        }
+        debug
+            .field("worker_threads", &self.worker_threads)
+            .field("max_blocking_threads", &self.config.max_blocking_threads)
+            .field(
+                "thread_name",
+                &"<dyn Fn() -> String + Send + Sync + 'static>",
+            )
+            .field("thread_stack_size", &self.config.thread_stack_size)
+            .field("after_start", &is_set(&self.hooks.on_thread_start))
+            .field("before_stop", &is_set(&self.hooks.on_thread_stop))
+            .field("before_park", &is_set(&self.hooks.on_thread_park))
+            .field("after_unpark", &is_set(&self.hooks.on_thread_unpark))
+            .field("enable_eager_driver_handoff", &self.eager_driver_handoff);
+        if self.config.name.is_none() {
+            debug.finish_non_exhaustive()
+        } else {
+            debug.finish()
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! `Handle`: what one has of a runtime without owning it.
+
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+
+use super::enter::{self, SetCurrent};
+use super::errors::{CONTEXT_DESTROYED, NO_CONTEXT};
+use super::{Id, RuntimeFlavor, RuntimeMetrics};
+use crate::scheduler;
+use crate::task::{self, JoinHandle};
+
+/// A reference to a runtime: starts tasks on it from anywhere.
+///
+/// It can be cloned and sent to other threads. It does not keep the runtime going: when
+/// the [`Runtime`](super::Runtime) has been dropped, what is spawned is cancelled.
+///
+/// ```
+/// use blitz_runtime::runtime::{Handle, Runtime};
+///
+/// let runtime = Runtime::new()?;
+/// let handle: Handle = runtime.handle().clone();
+/// let sum = std::thread::spawn(move || handle.block_on(async { 1 + 1 }));
+/// assert_eq!(sum.join().unwrap(), 2);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Handle {
+    pub(crate) inner: scheduler::Handle,
+}
+
+/// Makes a runtime the current one of a thread until it is dropped.
+///
+/// From [`Handle::enter`] and [`Runtime::enter`](super::Runtime::enter).
+#[must_use = "Creating and dropping a guard does nothing"]
+pub struct EnterGuard<'a> {
+    _guard: SetCurrent,
+    _handle: PhantomData<&'a Handle>,
+}
+
+impl Handle {
+    /// Makes this runtime the current one of this thread until the guard is dropped:
+    /// [`spawn`](crate::task::spawn), timers and the like then use it.
+    ///
+    /// Guards must be dropped in the reverse order of their making.
+    ///
+    /// # Panics
+    ///
+    /// The drop of a guard panics when one that was made later is still there.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, task};
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let _guard = runtime.handle().enter();
+    /// let task = task::spawn(async { 7 });
+    /// assert_eq!(runtime.block_on(task).unwrap(), 7);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn enter(&self) -> EnterGuard<'_> {
+        EnterGuard {
+            _guard: enter::set_current(&self.inner),
+            _handle: PhantomData,
+        }
+    }
+
+    /// The current runtime of this thread: the one that drives it or that it has
+    /// [entered](Self::enter).
+    ///
+    /// # Panics
+    ///
+    /// When there is none. [`try_current`](Self::try_current) does not.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::{Handle, Runtime};
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let task = runtime.block_on(async { Handle::current().spawn(async { 3 }) });
+    /// assert_eq!(runtime.block_on(task).unwrap(), 3);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    #[must_use]
+    pub fn current() -> Self {
+        match Self::try_current() {
+            Ok(handle) => handle,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// The current runtime of this thread.
+    ///
+    /// # Errors
+    ///
+    /// When there is none.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Handle;
+    ///
+    /// assert!(Handle::try_current().unwrap_err().is_missing_context());
+    /// ```
+    pub fn try_current() -> Result<Self, TryCurrentError> {
+        enter::with_current(|inner| Self {
+            inner: inner.clone(),
+        })
+    }
+
+    /// Starts a task. It runs also if nobody awaits the handle.
+    ///
+    /// On a current-thread runtime it runs when somebody is in
+    /// [`Runtime::block_on`](super::Runtime::block_on).
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Runtime;
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let task = runtime.handle().spawn(async { "done" });
+    /// assert_eq!(runtime.block_on(task).unwrap(), "done");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        task::spawn_on(&self.inner, future)
+    }
+
+    /// Runs `func` on a thread where it may block.
+    ///
+    /// See [`task::spawn_blocking`](crate::task::spawn_blocking).
+    #[track_caller]
+    pub fn spawn_blocking<F, R>(&self, func: F) -> JoinHandle<R>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        self.inner
+            .common()
+            .blocking
+            .spawn_blocking(&self.inner, func)
+    }
+
+    /// Blocks the thread until `future` is ready, with this runtime as the current one.
+    ///
+    /// On a current-thread runtime this does **not** drive the runtime's tasks and
+    /// timers: somebody has to be in
+    /// [`Runtime::block_on`](super::Runtime::block_on) meanwhile.
+    ///
+    /// # Panics
+    ///
+    /// When called from a task or within another `block_on`. When `future` panics.
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        enter::enter_runtime(&self.inner, true, |may_block| may_block.block_on(future))
+    }
+
+    /// Which kind of runtime it is.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::{Builder, RuntimeFlavor};
+    ///
+    /// let runtime = Builder::new_current_thread().build()?;
+    /// assert_eq!(runtime.handle().runtime_flavor(), RuntimeFlavor::CurrentThread);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn runtime_flavor(&self) -> RuntimeFlavor {
+        match self.inner {
+            scheduler::Handle::CurrentThread(_) => RuntimeFlavor::CurrentThread,
+            scheduler::Handle::MultiThread(_) => RuntimeFlavor::MultiThread,
+        }
+    }
+
+    /// A number that no other runtime of the process has.
+    #[must_use]
+    pub fn id(&self) -> Id {
+        self.inner.common().id
+    }
+
+    /// The name that [`Builder::name`](super::Builder::name) was given.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.inner.common().config.name.as_deref()
+    }
+
+    /// What the runtime counts of its work.
+    #[must_use]
+    pub fn metrics(&self) -> RuntimeMetrics {
+        RuntimeMetrics::new(self.clone())
+    }
+}
+
+impl UnwindSafe for Handle {}
+
+impl RefUnwindSafe for Handle {}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle")
+            .field("inner", &InnerDebug(&self.inner))
+            .finish()
+    }
+}
+
+/// A scheduler's handle as Tokio shows it.
+pub(super) struct InnerDebug<'a>(pub(super) &'a scheduler::Handle);
+
+impl fmt::Debug for InnerDebug<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (flavor, shared) = match self.0 {
+            scheduler::Handle::CurrentThread(_) => (
+                "CurrentThread",
+                format_args!("current_thread::Handle {{ ... }}").to_string(),
+            ),
+            scheduler::Handle::MultiThread(_) => (
+                "MultiThread",
+                format_args!("multi_thread::Handle {{ ... }}").to_string(),
+            ),
+        };
+        f.debug_tuple(flavor)
+            .field(&format_args!("{shared}"))
+            .finish()
+    }
+}
+
+impl fmt::Debug for EnterGuard<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EnterGuard").finish_non_exhaustive()
+    }
+}
+
+/// There is no current runtime: see [`Handle::try_current`].
+#[derive(Debug)]
+pub struct TryCurrentError {
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    NoContext,
+    /// Tokio has it; our context works until the thread is gone.
+    #[allow(dead_code)]
+    ThreadLocalDestroyed,
+}
+
+impl TryCurrentError {
+    pub(crate) fn no_context() -> Self {
+        Self {
+            kind: Kind::NoContext,
+        }
+    }
+
+    /// The thread is in no runtime.
+    #[must_use]
+    pub fn is_missing_context(&self) -> bool {
+        matches!(self.kind, Kind::NoContext)
+    }
+
+    /// The thread is about to end, so that it cannot be known. It never happens here: it
+    /// is for programs that ask.
+    #[must_use]
+    pub fn is_thread_local_destroyed(&self) -> bool {
+        matches!(self.kind, Kind::ThreadLocalDestroyed)
+    }
+}
+
+impl fmt::Display for TryCurrentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.kind {
+            Kind::NoContext => NO_CONTEXT,
+            Kind::ThreadLocalDestroyed => CONTEXT_DESTROYED,
+        })
+    }
+}
+
+impl Error for TryCurrentError {}

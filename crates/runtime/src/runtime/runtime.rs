@@ -1,0 +1,201 @@
+//! `Runtime`: the owner of a scheduler, of its threads and of its timers.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::time::Duration;
+
+use super::handle::{EnterGuard, Handle};
+use super::metrics::RuntimeMetrics;
+use super::{Builder, enter};
+use crate::scheduler::current_thread::CurrentThread;
+use crate::task::JoinHandle;
+
+/// A scheduler for tasks with timers and a pool of threads for blocking work.
+///
+/// # Its end
+///
+/// When a runtime is dropped, each of its tasks is dropped at the latest when it next
+/// yields, the futures on the thread that drops the runtime (current-thread) or on a
+/// worker. Their handles say that they were cancelled. Then the drop waits for the
+/// workers and for blocking work that has begun;
+/// [`shutdown_timeout`](Self::shutdown_timeout) and
+/// [`shutdown_background`](Self::shutdown_background) do not wait as long.
+///
+/// # Panics
+///
+/// The drop panics within a task or a future that a thread blocks for, since it would
+/// block there.
+///
+/// ```
+/// use blitz_runtime::runtime::Runtime;
+///
+/// let runtime = Runtime::new()?;
+/// let answer = runtime.block_on(async {
+///     let task = blitz_runtime::task::spawn(async { 42 });
+///     task.await.unwrap()
+/// });
+/// assert_eq!(answer, 42);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct Runtime {
+    scheduler: Scheduler,
+    handle: Handle,
+}
+
+/// What of the scheduler is the runtime's own.
+pub(super) enum Scheduler {
+    CurrentThread(CurrentThread),
+    MultiThread,
+}
+
+/// Which kind of runtime it is.
+///
+/// From [`Handle::runtime_flavor`].
+#[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RuntimeFlavor {
+    /// The thread in [`Runtime::block_on`] runs the tasks.
+    CurrentThread,
+    /// Workers run them.
+    MultiThread,
+}
+
+impl Runtime {
+    pub(super) fn from_parts(scheduler: Scheduler, handle: Handle) -> Self {
+        Self { scheduler, handle }
+    }
+
+    /// A multi-thread runtime with a worker for each processor, and with timers.
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses a thread.
+    pub fn new() -> io::Result<Self> {
+        Builder::new_multi_thread().enable_all().build()
+    }
+
+    /// What one can clone and send to other threads.
+    #[must_use]
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Starts a task: see [`Handle::spawn`].
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.handle.spawn(future)
+    }
+
+    /// Runs `func` on a thread where it may block: see [`Handle::spawn_blocking`].
+    #[track_caller]
+    pub fn spawn_blocking<F, R>(&self, func: F) -> JoinHandle<R>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        self.handle.spawn_blocking(func)
+    }
+
+    /// Blocks the thread until `future` is ready. Tasks, timers and the like that it
+    /// starts are this runtime's.
+    ///
+    /// A current-thread runtime runs its tasks on this thread meanwhile. If several
+    /// threads are here at once, one of them does, and another one goes on when that
+    /// one's future is ready.
+    ///
+    /// # Panics
+    ///
+    /// When called within a task or another `block_on`. When `future` panics.
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        // The future is dropped with the runtime still the current one.
+        enter::with_entered(&self.handle.inner, || match &self.scheduler {
+            Scheduler::CurrentThread(scheduler) => scheduler.block_on(&self.handle.inner, future),
+            Scheduler::MultiThread => self.handle.block_on(future),
+        })
+    }
+
+    /// Makes this runtime the current one of this thread until the guard is dropped:
+    /// see [`Handle::enter`].
+    pub fn enter(&self) -> EnterGuard<'_> {
+        self.handle.enter()
+    }
+
+    /// Ends the runtime, and waits at most `duration` for its threads. Those that are
+    /// still busy then go on, and end when they come back from what they do.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Runtime;
+    /// use std::{thread, time::Duration};
+    ///
+    /// let runtime = Runtime::new()?;
+    /// runtime.spawn_blocking(|| thread::sleep(Duration::from_secs(10)));
+    /// runtime.shutdown_timeout(Duration::from_millis(10));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn shutdown_timeout(self, duration: Duration) {
+        let inner = &self.handle.inner;
+        inner.close();
+        inner.common().blocking.shutdown(inner, Some(duration));
+    }
+
+    /// Ends the runtime without waiting for its threads. This may be done within a task.
+    ///
+    /// Blocking work that has begun goes on: its threads live as long as it takes.
+    pub fn shutdown_background(self) {
+        self.shutdown_timeout(Duration::ZERO);
+    }
+
+    /// What the runtime counts of its work.
+    #[must_use]
+    pub fn metrics(&self) -> RuntimeMetrics {
+        self.handle.metrics()
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        let inner = &self.handle.inner;
+        match &mut self.scheduler {
+            Scheduler::CurrentThread(scheduler) => {
+                enter::with_entered(inner, || scheduler.shut_down());
+            }
+            Scheduler::MultiThread => inner.close(),
+        }
+        inner.common().blocking.shutdown(inner, None);
+    }
+}
+
+impl UnwindSafe for Runtime {}
+
+impl RefUnwindSafe for Runtime {}
+
+impl fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runtime")
+            .field("scheduler", &self.scheduler)
+            .field("handle", &self.handle)
+            .field("blocking_pool", &format_args!("BlockingPool"))
+            .finish()
+    }
+}
+
+impl fmt::Debug for Scheduler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CurrentThread(scheduler) => {
+                f.debug_tuple("CurrentThread").field(scheduler).finish()
+            }
+            Self::MultiThread => f
+                .debug_tuple("MultiThread")
+                .field(&format_args!("MultiThread"))
+                .finish(),
+        }
+    }
+}

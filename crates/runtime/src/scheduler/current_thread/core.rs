@@ -1,0 +1,285 @@
+//! What belongs to the thread that runs the tasks: their queue, and the loop.
+//!
+//! The queue is first in, first out. Each `event_interval` polls, timers and the future
+//! of `block_on` get their turn; each `global_queue_interval` polls, what other threads
+//! have made ready joins the queue. When the queue is empty all of them are looked at,
+//! and if there is nothing the thread sleeps until the next timer or an unpark.
+
+use std::cell::{Cell, UnsafeCell};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use blitz_futex::atomic::Ordering;
+use blitz_sync::internals::{Spin, coop};
+
+use super::main_waker;
+use super::shared::Shared;
+use crate::runtime::UnhandledPanic;
+use crate::runtime::metrics::Stopwatch;
+use crate::task::{Header, Notified, Ran};
+
+/// How many polls lie between two looks at the remote queue, if the user has not said.
+const GLOBAL_QUEUE_INTERVAL: u32 = 31;
+
+const INITIAL_CAPACITY: usize = 64;
+
+/// See the head of this file. Only the thread that has its turn uses it, and other
+/// threads get it only as a whole, so that it needs no atomics.
+pub(super) struct Core {
+    queue: UnsafeCell<VecDeque<NonNull<Header>>>,
+    /// This thread has woken the future of `block_on`.
+    main_woken: Cell<bool>,
+    /// How many polls there were.
+    tick: Cell<u32>,
+    event_interval: u32,
+    global_queue_interval: u32,
+    /// A task has panicked, and the runtime ends for it.
+    doomed: Cell<bool>,
+}
+
+// SAFETY: tokens may be sent.
+unsafe impl Send for Core {}
+
+/// A task panicked, and the runtime is to end for it.
+pub(super) struct Doomed;
+
+impl Core {
+    pub(super) fn new(shared: &Shared) -> Self {
+        let config = &shared.common().config;
+        Self {
+            queue: UnsafeCell::new(VecDeque::with_capacity(INITIAL_CAPACITY)),
+            main_woken: Cell::new(false),
+            tick: Cell::new(0),
+            event_interval: config.event_interval,
+            global_queue_interval: config
+                .global_queue_interval
+                .unwrap_or(GLOBAL_QUEUE_INTERVAL),
+            doomed: Cell::new(false),
+        }
+    }
+
+    /// Puts a task at the end of the queue.
+    #[inline]
+    pub(super) fn push(&self, task: Notified) {
+        self.with_queue(|queue| queue.push_back(task.into_raw()));
+    }
+
+    /// Wakes the future of `block_on`.
+    #[inline]
+    pub(super) fn wake_main(&self) {
+        self.main_woken.set(true);
+    }
+
+    #[inline]
+    fn with_queue<R>(&self, with: impl FnOnce(&mut VecDeque<NonNull<Header>>) -> R) -> R {
+        // SAFETY: only this thread has the core, and the closures of this file call
+        // nothing that could come here again.
+        with(unsafe { &mut *self.queue.get() })
+    }
+
+    #[inline]
+    fn pop(&self) -> Option<Notified> {
+        let task = self.with_queue(VecDeque::pop_front)?;
+        // SAFETY: `push` and `drain_into` put tokens in, and each is taken out once.
+        Some(unsafe { Notified::from_raw(task) })
+    }
+
+    /// Lets what other threads have made ready join the queue.
+    #[inline]
+    fn look_at_remote(&self, shared: &Shared) {
+        if shared.remote.len() != 0 {
+            self.with_queue(|queue| shared.remote.drain_into(queue));
+        }
+    }
+
+    /// The next task, if there is one.
+    #[inline]
+    fn next(&self, shared: &Shared) -> Option<Notified> {
+        let tick = self.tick.get().wrapping_add(1);
+        self.tick.set(tick);
+        if tick % self.global_queue_interval == 0 {
+            self.look_at_remote(shared);
+        }
+        self.pop().or_else(|| {
+            self.look_at_remote(shared);
+            self.pop()
+        })
+    }
+
+    /// Runs tasks until `future` is ready.
+    pub(super) fn block_on<F: Future>(
+        &self,
+        shared: &Arc<Shared>,
+        mut future: Pin<&mut F>,
+    ) -> Result<F::Output, Doomed> {
+        let waker = main_waker::borrowed(shared);
+        let mut context = Context::from_waker(&waker);
+        let mut busy = Stopwatch::start();
+        self.main_woken.set(true);
+        loop {
+            if self.take_main_woken(shared) {
+                let poll = coop::budget(|| future.as_mut().poll(&mut context));
+                if let Poll::Ready(output) = poll {
+                    shared.counters.busy(&busy);
+                    return Ok(output);
+                }
+            }
+            if self.run_some(shared)? {
+                self.turn_timers(shared);
+            } else if self.has_work(shared) {
+                self.idle_turn(shared);
+            } else {
+                shared.counters.busy(&busy);
+                self.sleep(shared);
+                busy = Stopwatch::start();
+            }
+        }
+    }
+
+    /// Whether the future of `block_on` has been woken since the last time.
+    #[inline]
+    fn take_main_woken(&self, shared: &Shared) -> bool {
+        let here = self.main_woken.replace(false);
+        let elsewhere = shared.main_woken.load(Ordering::Relaxed)
+            // A read-modify-write, to see all that the last waker has done.
+            && shared.main_woken.swap(false, Ordering::AcqRel);
+        here | elsewhere
+    }
+
+    /// Runs tasks until it is time for other things. `false` when there are none left.
+    fn run_some(&self, shared: &Shared) -> Result<bool, Doomed> {
+        for _ in 0..self.event_interval {
+            if self.doomed.get() {
+                return Err(Doomed);
+            }
+            match self.next(shared) {
+                Some(task) => self.run(shared, task),
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    #[inline]
+    fn run(&self, shared: &Shared, task: Notified) {
+        let ran = if shared.counters.watches_polls() || shared.common().hooks.polls() {
+            self.run_watched(shared, task)
+        } else {
+            coop::budget(|| task.run())
+        };
+        shared.counters.polled();
+        match ran {
+            Ran::Done | Ran::Idle => {}
+            Ran::Again(task) | Ran::Yielded(task) => self.push(task),
+        }
+    }
+
+    #[cold]
+    fn run_watched(&self, shared: &Shared, task: Notified) -> Ran {
+        let id = task.id();
+        let began = shared.counters.watches_polls().then(Instant::now);
+        let hooks = &shared.common().hooks;
+        hooks.before_poll(id);
+        let ran = coop::budget(|| task.run());
+        hooks.after_poll(id);
+        if let Some(began) = began {
+            shared.counters.poll_took(began.elapsed());
+        }
+        ran
+    }
+
+    /// Whether there is something to do before the thread may sleep.
+    fn has_work(&self, shared: &Shared) -> bool {
+        self.main_woken.get()
+            || shared.main_woken.load(Ordering::Acquire)
+            || self.with_queue(|queue| !queue.is_empty())
+            || shared.remote.len() != 0
+    }
+
+    /// The future of `block_on` is ready again, and there is no other task. Timers get
+    /// their turn now and then.
+    #[inline]
+    fn idle_turn(&self, shared: &Shared) {
+        if self.tick.get() % self.event_interval == 0 {
+            self.turn_timers(shared);
+        }
+    }
+
+    /// Wakes those whose time has come.
+    #[inline]
+    fn turn_timers(&self, shared: &Shared) {
+        shared.driver.poll();
+        if let Some(wheels) = &shared.common().time {
+            wheels.turn_if_due(0);
+        }
+    }
+
+    /// Sleeps until the next timer or until there is something to do.
+    #[cold]
+    fn sleep(&self, shared: &Shared) {
+        let hooks = &shared.common().hooks;
+        hooks.thread_park();
+        // The hook may have made something ready.
+        if self.has_work(shared) {
+            self.turn_timers(shared);
+        } else {
+            self.park(shared);
+        }
+        hooks.thread_unpark();
+    }
+
+    fn park(&self, shared: &Shared) {
+        shared.counters.about_to_park();
+        let wheels = shared.common().time.as_ref();
+        let deadline = wheels.and_then(|wheels| wheels.next_deadline(0));
+        let mut spin = Spin::new();
+        while spin.turn() {
+            if self.has_work(shared) || is_past(deadline) {
+                break;
+            }
+        }
+        if !self.has_work(shared) && !is_past(deadline) {
+            shared.driver.park(deadline);
+        }
+        self.turn_timers(shared);
+        shared.counters.unparked();
+    }
+
+    /// A task panicked. If the runtime is to end for it, so it does.
+    #[cold]
+    pub(super) fn unhandled_panic(&self, shared: &Shared) {
+        match shared.common().config.unhandled_panic {
+            UnhandledPanic::Ignore => {}
+            UnhandledPanic::ShutdownRuntime => {
+                self.doomed.set(true);
+                shared.owned.close_and_cancel_all();
+            }
+        }
+    }
+
+    /// Ends all tasks.
+    pub(super) fn shut_down(&self, shared: &Shared) {
+        shared.owned.close_and_cancel_all();
+        loop {
+            while let Some(task) = self.next(shared) {
+                // Each is cancelled, so none comes back.
+                let ran = task.run();
+                debug_assert!(matches!(ran, Ran::Done));
+            }
+            if shared.owned.is_empty() {
+                return;
+            }
+            // Another thread has a token of ours, and is about to bring it.
+            shared.driver.park(None);
+        }
+    }
+}
+
+fn is_past(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| deadline <= Instant::now())
+}

@@ -1,0 +1,20 @@
+//! One thread at a time runs all tasks: the one that is in `Runtime::block_on`.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `shared.rs` | what all threads know of the scheduler: they spawn and wake through it |
+//! | `reference.rs` | how a task refers to it |
+//! | `remote.rs` | the queue for what comes from other threads |
+//! | `core.rs` | what belongs to the thread that runs the tasks: the queue, the loop |
+//! | `main_waker.rs` | the waker of the future that `block_on` was given |
+//! | `turns.rs` | several threads in `block_on` take turns; the end of the runtime |
+
+mod core;
+mod main_waker;
+mod reference;
+mod remote;
+mod shared;
+mod turns;
+
+pub(crate) use shared::Shared;
+pub(crate) use turns::CurrentThread;

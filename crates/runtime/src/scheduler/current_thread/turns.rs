@@ -1,0 +1,149 @@
+//! Several threads may be in `block_on`, and take turns at running the tasks.
+//!
+//! Who has the core runs them. The others wait for their own futures, which the tasks
+//! make ready, and for the core: when one puts it back, it hands a permit of a `Notify`
+//! to one who waits, or leaves it there for the next who comes.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::task::Poll;
+
+use blitz_futex::atomic::{AtomicPtr, Ordering};
+use blitz_sync::task::Notify;
+
+use super::core::Core;
+use super::shared::Shared;
+use crate::common::Common;
+use crate::context;
+use crate::runtime::enter::{self, MayBlock};
+use crate::runtime::errors::UNHANDLED_PANIC;
+use crate::scheduler;
+
+/// The runtime's part of a current-thread scheduler: who has it may run the tasks.
+pub(crate) struct CurrentThread {
+    shared: Arc<Shared>,
+    /// Null while a thread has it.
+    core: AtomicPtr<Core>,
+    turn: Notify,
+}
+
+impl CurrentThread {
+    pub(crate) fn new(common: Common) -> (Self, Arc<Shared>) {
+        let shared = Arc::new(Shared::new(common));
+        let core = Box::new(Core::new(&shared));
+        let this = Self {
+            shared: shared.clone(),
+            core: AtomicPtr::new(Box::into_raw(core)),
+            turn: Notify::new(),
+        };
+        (this, shared)
+    }
+
+    /// Blocks until `future` is ready, and runs tasks meanwhile, if no other thread does.
+    #[track_caller]
+    pub(crate) fn block_on<F: Future>(&self, handle: &scheduler::Handle, future: F) -> F::Output {
+        let mut future = pin!(future);
+        enter::enter_runtime(handle, false, |may_block| {
+            loop {
+                if let Some(turn) = self.take_turn() {
+                    return turn.block_on(future);
+                }
+                if let Some(output) = self.wait(may_block, future.as_mut()) {
+                    return output;
+                }
+            }
+        })
+    }
+
+    /// Waits for the core, or until `future` is ready.
+    #[cold]
+    fn wait<F: Future>(
+        &self,
+        may_block: &mut MayBlock,
+        mut future: Pin<&mut F>,
+    ) -> Option<F::Output> {
+        let mut notified = pin!(self.turn.notified());
+        may_block.block_on(poll_fn(|context| {
+            if notified.as_mut().poll(context).is_ready() {
+                return Poll::Ready(None);
+            }
+            future.as_mut().poll(context).map(Some)
+        }))
+    }
+
+    fn take_turn(&self) -> Option<Turn<'_>> {
+        let core = NonNull::new(self.core.swap(ptr::null_mut(), Ordering::Acquire))?;
+        let address = Arc::as_ptr(&self.shared).cast();
+        let worker = core.as_ptr().cast_const().cast();
+        Some(Turn {
+            scheduler: self,
+            worker: Some(context::with(|context| context.set_worker(address, worker))),
+            core,
+        })
+    }
+
+    /// Ends all tasks, and the timers.
+    pub(crate) fn shut_down(&mut self) {
+        let Some(turn) = self.take_turn() else {
+            unreachable!("nobody can be in `block_on` any more");
+        };
+        turn.core().shut_down(&self.shared);
+        if let Some(wheels) = &self.shared.common().time {
+            wheels.shutdown();
+        }
+    }
+}
+
+impl Drop for CurrentThread {
+    fn drop(&mut self) {
+        let core = *self.core.get_mut();
+        if !core.is_null() {
+            // SAFETY: the pointer is a box's, and nobody else has it.
+            drop(unsafe { Box::from_raw(core) });
+        }
+    }
+}
+
+/// A thread's turn at running the tasks, until it is dropped.
+struct Turn<'a> {
+    scheduler: &'a CurrentThread,
+    /// Takes the core out of the context. Before the core is put back.
+    worker: Option<context::WorkerGuard>,
+    core: NonNull<Core>,
+}
+
+impl Turn<'_> {
+    fn core(&self) -> &Core {
+        // SAFETY: whoever has the turn has the core, and only shared references are
+        // made of it.
+        unsafe { self.core.as_ref() }
+    }
+
+    #[track_caller]
+    fn block_on<F: Future>(&self, future: Pin<&mut F>) -> F::Output {
+        let shared = &self.scheduler.shared;
+        shared.counters.is_run_by(std::thread::current().id());
+        match self.core().block_on(shared, future) {
+            Ok(output) => output,
+            Err(_) => panic!("{UNHANDLED_PANIC}"),
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        drop(self.worker.take());
+        let core = self.core.as_ptr();
+        self.scheduler.core.store(core, Ordering::Release);
+        self.scheduler.turn.notify_one();
+    }
+}
+
+impl fmt::Debug for CurrentThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CurrentThread").finish()
+    }
+}

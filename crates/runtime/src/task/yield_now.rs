@@ -1,0 +1,61 @@
+//! `yield_now`: a place at the end of the queue.
+//!
+//! A task that yields is about to be polled again, and everybody could see that from its
+//! word. So it tells only its thread: a flag in the thread's context, which the poll's
+//! caller looks at, and puts the task at the end of the queue without touching the word.
+//! That works if the waker is the very task's that the thread polls. Within something
+//! that has wakers of its own (as `FuturesUnordered` has) that waker has to be woken.
+
+use std::future::poll_fn;
+use std::task::{Poll, Waker};
+
+use super::task_of;
+use crate::context;
+
+/// Lets the others that are ready run first.
+///
+/// The task goes to the end of the queue. It may be polled again without anything else
+/// in between, if nothing else is ready.
+///
+/// ```
+/// use blitz_runtime::{runtime::Builder, task};
+///
+/// let runtime = Builder::new_current_thread().build()?;
+/// runtime.block_on(async {
+///     let other = task::spawn(async { "has run" });
+///     task::yield_now().await;
+///     assert!(other.is_finished());
+/// });
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub async fn yield_now() {
+    let mut yielded = false;
+    poll_fn(|context| {
+        if yielded {
+            return Poll::Ready(());
+        }
+        yielded = true;
+        step_back(context.waker());
+        Poll::Pending
+    })
+    .await
+}
+
+/// Makes sure that the task of `waker` is polled again, behind the others.
+#[inline]
+fn step_back(waker: &Waker) {
+    let is_polled_here = |context: &context::Context| {
+        let polled = context.task.get();
+        task_of(waker).is_some_and(|task| task.as_ptr().cast_const().cast() == polled)
+    };
+    let told = context::with(|context| {
+        let here = is_polled_here(context);
+        if here {
+            context.yielded.set(true);
+        }
+        here
+    });
+    if !told {
+        waker.wake_by_ref();
+    }
+}
