@@ -38,6 +38,7 @@ pub mod model {
     pub mod blocking {
         pub use crate::blocking::{desk, mutant};
     }
+    pub use crate::task::model as task;
     pub mod scheduler {
         pub use crate::driver::Driver;
         pub use crate::scheduler::multi_thread::{idle, inject, mutant, queue};

@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use super::cell::Cell;
 use super::error::JoinError;
 use super::header::Header;
+use super::mutant::{Mutant, active};
 use super::notified::{Notified, Ran};
 use super::owned::Schedule;
 use super::state::{Complete, End, Start, WakeByValue};
@@ -157,8 +158,11 @@ unsafe fn complete<F: Future, S: Schedule>(task: NonNull<Header>) {
     }
     // Before the join handle hears of it, so that whoever waits for a task finds it gone
     // from the runtime.
-    cell.scheduler.release(header);
+    if !active(Mutant::LeavesListLate) {
+        cell.scheduler.release(header);
+    }
     match header.state.complete() {
+        Complete::Nothing if active(Mutant::LeavesListLate) => cell.scheduler.release(header),
         Complete::Nothing => {}
         // SAFETY: `complete` gave us the waker, and left us the task's own reference.
         Complete::Wake => unsafe { wake_join(task) },
@@ -236,7 +240,14 @@ pub(super) unsafe fn wake_by_value<F: Future, S: Schedule>(task: NonNull<Header>
         WakeByValue::Nothing => {}
         WakeByValue::Schedule => {
             // SAFETY: `wake_by_value` made a token, which is for this call.
-            scheduler.schedule(unsafe { Notified::from_raw(task) });
+            let token = unsafe { Notified::from_raw(task) };
+            if active(Mutant::WakesAfterRelease) {
+                cell.header.state.load();
+            }
+            scheduler.schedule(token);
+            if active(Mutant::WakesAfterRelease) {
+                cell.header.state.load();
+            }
         }
         WakeByValue::ScheduleAndRelease => {
             // SAFETY: as above; the reference is still ours.

@@ -11,7 +11,7 @@ use super::watched::Watched;
 
 /// The first part of a task's memory, and what everybody has a pointer to.
 #[repr(C)]
-pub(crate) struct Header {
+pub struct Header {
     pub(super) state: State,
     pub(super) vtable: &'static Vtable,
     id: Id,
@@ -76,7 +76,7 @@ impl Header {
 
     /// The task's number.
     #[inline]
-    pub(crate) fn id(&self) -> Id {
+    pub fn id(&self) -> Id {
         self.id
     }
 

@@ -2,23 +2,53 @@
 
 mod abort;
 mod cell;
+#[cfg(not(loom))]
+pub mod coop;
 mod current;
 mod error;
 mod harness;
 mod header;
 mod id;
 mod join_handle;
+#[cfg(not(loom))]
+mod mutant;
+#[cfg(loom)]
+pub mod mutant;
 mod notified;
 mod owned;
 mod raw;
 mod state;
+#[cfg(all(test, not(loom)))]
+mod tests;
 mod waker;
 mod watched;
 
 pub use abort::AbortHandle;
+#[cfg(not(loom))]
+pub use coop::{consume_budget, unconstrained};
 pub use error::JoinError;
 pub use id::{Id, id, try_id};
 pub use join_handle::JoinHandle;
+
+/// For the models.
+#[cfg(loom)]
+pub mod model {
+    pub use super::header::Header;
+    pub use super::notified::{Notified, Ran};
+    pub use super::owned::{OwnedTasks, Schedule, unowned};
+
+    pub use super::mutant;
+    /// A number for a task.
+    pub fn id() -> super::Id {
+        super::Id::next()
+    }
+
+    /// What a task does before it returns `Pending`, to be polled again after the others.
+    pub fn yield_now(context: &std::task::Context<'_>) {
+        assert!(super::task_of(context.waker()).is_some());
+        crate::context::with(|context| context.yielded.set(true));
+    }
+}
 
 pub(crate) use header::Header;
 pub(crate) use notified::{Notified, Ran};
@@ -33,6 +63,9 @@ pub use crate::task_local::LocalKey;
 #[cfg(not(loom))]
 #[doc(hidden)]
 pub use crate::task_local::Place;
+pub use crate::task_tracker::{
+    TaskTracker, TaskTrackerToken, TaskTrackerWaitFuture, TrackedFuture,
+};
 
 /// The futures of this module's types, by name.
 #[cfg(not(loom))]

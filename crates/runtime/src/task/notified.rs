@@ -9,11 +9,11 @@ use super::id::Id;
 /// The right and the duty to run a task once. There is at most one for a task. It needs
 /// no reference, since a task does not end before its token has been run.
 #[must_use = "a task whose token is lost stays forever"]
-pub(crate) struct Notified(NonNull<Header>);
+pub struct Notified(NonNull<Header>);
 
 /// What came of a token that was run.
 #[must_use]
-pub(crate) enum Ran {
+pub enum Ran {
     /// The task has ended.
     Done,
     /// The task waits for a wake-up.
@@ -31,7 +31,7 @@ unsafe impl Send for Notified {}
 impl Notified {
     /// Polls the task's future once, or drops it if the task was cancelled.
     #[inline]
-    pub(crate) fn run(self) -> Ran {
+    pub fn run(self) -> Ran {
         let task = self.into_raw();
         // SAFETY: a task with a token is not complete, and so has its own reference.
         unsafe { (task.as_ref().vtable.run)(task) }
@@ -39,7 +39,7 @@ impl Notified {
 
     /// Drops the task's future instead of polling it.
     #[allow(dead_code, reason = "for the queue of blocking tasks")]
-    pub(crate) fn cancel(self) {
+    pub fn cancel(self) {
         // There is a token: this one.
         let gives_another = self.header().state.cancel();
         debug_assert!(!gives_another);
@@ -49,7 +49,7 @@ impl Notified {
 
     /// The token as a pointer.
     #[inline]
-    pub(crate) fn into_raw(self) -> NonNull<Header> {
+    pub fn into_raw(self) -> NonNull<Header> {
         let task = self.0;
         mem::forget(self);
         task
@@ -61,7 +61,7 @@ impl Notified {
     ///
     /// The pointer comes from [`into_raw`](Self::into_raw), and this is done once.
     #[inline]
-    pub(crate) unsafe fn from_raw(task: NonNull<Header>) -> Self {
+    pub unsafe fn from_raw(task: NonNull<Header>) -> Self {
         Self(task)
     }
 
@@ -73,7 +73,7 @@ impl Notified {
 
     /// The task's number.
     #[allow(dead_code, reason = "for hooks")]
-    pub(crate) fn id(&self) -> Id {
+    pub fn id(&self) -> Id {
         self.header().id()
     }
 }

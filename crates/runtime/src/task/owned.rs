@@ -14,7 +14,7 @@ use super::notified::Notified;
 use super::watched::Watched;
 
 /// What a task needs of its scheduler. Each task has a copy.
-pub(crate) trait Schedule: Clone + Send + Sync + 'static {
+pub trait Schedule: Clone + Send + Sync + 'static {
     /// A task is to be run. Called on any thread, by a wake-up or an abort.
     fn schedule(&self, task: Notified);
 
@@ -40,7 +40,7 @@ pub(crate) trait Schedule: Clone + Send + Sync + 'static {
 
 /// The tasks of a runtime which have not ended, in several lists, so that those who add
 /// and remove seldom meet.
-pub(crate) struct OwnedTasks {
+pub struct OwnedTasks {
     shards: Box<[Shard]>,
 }
 
@@ -163,7 +163,7 @@ impl List {
 
 impl OwnedTasks {
     /// No tasks, in as many lists.
-    pub(crate) fn new(shards: usize) -> Self {
+    pub fn new(shards: usize) -> Self {
         Self {
             shards: (0..shards.max(1)).map(|_| Shard::new()).collect(),
         }
@@ -171,7 +171,7 @@ impl OwnedTasks {
 
     /// Makes a task. Without a token, the runtime has ended, and the task is cancelled.
     #[inline]
-    pub(crate) fn bind<F, S>(
+    pub fn bind<F, S>(
         &self,
         shard: usize,
         future: F,
@@ -193,7 +193,7 @@ impl OwnedTasks {
     /// The token is run, and the tasks are closed, on this thread only. If the future is
     /// not `'static`, it is dropped before what it refers to goes away.
     #[inline]
-    pub(crate) unsafe fn bind_local<F, S>(
+    pub unsafe fn bind_local<F, S>(
         &self,
         shard: usize,
         future: F,
@@ -220,7 +220,7 @@ impl OwnedTasks {
 
     /// Takes a task out, if it is still there.
     #[inline]
-    pub(crate) fn remove(&self, task: &Header) {
+    pub fn remove(&self, task: &Header) {
         let shard = &self.shards[task.shard as usize];
         shard.locked(|list| {
             // SAFETY: the task is alive, and this is its list.
@@ -234,7 +234,7 @@ impl OwnedTasks {
     /// thread; those that are queued or running, when their tokens are run or their polls
     /// end. So whoever calls this runs tokens until [`is_empty`](Self::is_empty); a token
     /// may be on its way in another thread.
-    pub(crate) fn close_and_cancel_all(&self) {
+    pub fn close_and_cancel_all(&self) {
         for shard in &self.shards {
             let mut waiting = shard.locked(|list| {
                 list.is_closed = true;
@@ -255,13 +255,13 @@ impl OwnedTasks {
 
     /// Whether [`close_and_cancel_all`](Self::close_and_cancel_all) has been called.
     #[allow(dead_code, reason = "for schedulers")]
-    pub(crate) fn is_closed(&self) -> bool {
+    pub fn is_closed(&self) -> bool {
         self.shards[0].locked(|list| list.is_closed)
     }
 
     /// How many tasks there are.
     #[allow(dead_code, reason = "for metrics")]
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.shards
             .iter()
             .map(|shard| shard.len.load(Ordering::Acquire))
@@ -269,7 +269,7 @@ impl OwnedTasks {
     }
 
     /// Whether there are no tasks.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.shards
             .iter()
             .all(|shard| shard.len.load(Ordering::Acquire) == 0)
@@ -306,7 +306,7 @@ impl List {
 
 /// Makes a task that is in no list.
 #[allow(dead_code, reason = "for blocking tasks")]
-pub(crate) fn unowned<F, S>(future: F, scheduler: S, id: Id) -> (JoinHandle<F::Output>, Notified)
+pub fn unowned<F, S>(future: F, scheduler: S, id: Id) -> (JoinHandle<F::Output>, Notified)
 where
     F: Future<Output: Send + 'static> + Send + 'static,
     S: Schedule,

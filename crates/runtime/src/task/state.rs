@@ -1,6 +1,86 @@
 //! The state of a task: one word, which all who know the task change.
+//!
+//! # The states
+//!
+//! ```text
+//!                 a waker, an abort
+//!        ┌──────── set NOTIFIED ─────────┐
+//!        │                               ▼
+//!      idle ◄─────── end ──────────── notified ◄── a new task
+//!        │             │                 │  ▲
+//!        │             │         start: one step from
+//!        │             │        NOTIFIED to RUNNING
+//!    shut-down:        │                 ▼  │ end, if NOTIFIED was
+//!   sets RUNNING       └──────────── running ┘ set meanwhile
+//!        │                            │  │ ▲
+//!        └────────────► running ◄─────┘  └─┘ yield: RUNNING stays, and the
+//!                       (cancelled)  │       task is queued with it
+//!                           │        │
+//!                           └► complete ◄┘
+//! ```
+//!
+//! `NOTIFIED` without `RUNNING` means: a **token** exists, which somebody will run.
+//! `NOTIFIED` with `RUNNING` means: who runs the task will have a token when the poll
+//! has ended. Who sets `RUNNING` has the **contents**, the future or what came of it,
+//! until it resets `RUNNING`; from `COMPLETE` on, the join handle has them if it
+//! exists, and the completer otherwise.
+//!
+//! `CANCELLED` is a wish. It is only set together with `NOTIFIED` or `RUNNING`, so
+//! somebody will look at it: who starts the next poll, or who ends this one. The future
+//! is dropped there, never by who aborts. Only a shut-down drops the futures of idle
+//! tasks itself, after it has made them running ones.
+//!
+//! # No wake-up is lost
+//!
+//! A waker sets `NOTIFIED` in one step, which also says what the word was before. If
+//! the task was idle, exactly one waker sees that, and makes the token. If it was
+//! notified, there is a token whose poll has not begun: `start` comes later in the
+//! order of the word's changes, acquires what the waker released, and so the poll
+//! sees what the waker's thread did before. That is why a waker writes also where
+//! `NOTIFIED` is set already. If it was running, `end` comes later, finds `NOTIFIED`,
+//! and makes the token; if instead the task yielded, then the token exists, and its
+//! start finds `NOTIFIED`, or `end` after it. If it was complete, nobody waits.
+//!
+//! # One token
+//!
+//! A token is made by a step from idle to notified, by `end` where `NOTIFIED` was set
+//! while `RUNNING` was, by a yield, and at birth. In each case there was none before,
+//! as the one that was there had been used up by `start`. So queues hold a task at most
+//! once, and may link it with a field in the task.
+//!
+//! # Everything is dropped once
+//!
+//! A task has one reference of its own until it is complete; wakers and handles have
+//! one each. A token needs none, because only running it can lead to completion (the
+//! exception, a shut-down, takes idle tasks only, which have no token). This is what
+//! makes tasks cheaper than where each token counts: to wake, to start and to end a
+//! poll does not touch the count.
+//!
+//! The future is dropped by who has the contents, before `COMPLETE` is set. The output
+//! is there from then on. `complete` sets the bit in the same step in which it sees
+//! `JOIN_INTEREST`: if that was set, the output is the join handle's, who takes it or
+//! drops it with its own reference; else it is the completer's. `drop_join` resets
+//! `JOIN_INTEREST` only in a step that sees `COMPLETE` unset. So exactly one of them
+//! has the output.
+//!
+//! The join handle's waker likewise: the place is the join handle's while `JOIN_WAKER`
+//! is unset, and nobody's to change while it is set. The handle takes it back by
+//! resetting the bit, if the same step sees `COMPLETE` unset; who completes takes it if
+//! that step sees the bit set.
+//!
+//! The count reaches zero once. Who has the only reference may as well not count at
+//! all: nobody else can make another one of it, and the acquire that found it out comes
+//! after all the others' releases.
+//!
+//! # Where it comes from
+//!
+//! One word with flags and a count is how Tokio and async-task do it. That tokens and
+//! lists have no references of their own, and that a yield leaves the task running, is
+//! ours.
 
 use blitz_futex::atomic::{AtomicUsize, Ordering};
+
+use super::mutant::{Mutant, active};
 
 /// A token is queued, or will be when the poll that runs now has ended.
 const NOTIFIED: usize = 1;
@@ -96,6 +176,16 @@ pub(super) enum DropJoin {
     Waker,
 }
 
+/// An order of memory, unless the mistake is to have none.
+#[inline(always)]
+fn unless(mutant: Mutant, order: Ordering) -> Ordering {
+    if active(mutant) {
+        Ordering::Relaxed
+    } else {
+        order
+    }
+}
+
 impl State {
     /// The state of a new task, with a token.
     pub(super) fn new() -> Self {
@@ -124,7 +214,8 @@ impl State {
     pub(super) fn start(&self) -> Start {
         // With a token there is nobody else who begins or ends a poll.
         let before = if self.word().load(Ordering::Relaxed) & RUNNING == 0 {
-            self.word().fetch_add(RUNNING - NOTIFIED, Ordering::Acquire)
+            let order = unless(Mutant::StartRelaxed, Ordering::Acquire);
+            self.word().fetch_add(RUNNING - NOTIFIED, order)
         } else {
             self.start_again()
         };
@@ -149,9 +240,9 @@ impl State {
     /// A poll has ended without an output.
     #[inline]
     pub(super) fn end(&self) -> End {
-        let before = self.word().fetch_sub(RUNNING, Ordering::AcqRel);
-        if before & NOTIFIED == 0 {
-            debug_assert!(before & CANCELLED == 0);
+        let order = unless(Mutant::EndRelaxed, Ordering::AcqRel);
+        let before = self.word().fetch_sub(RUNNING, order);
+        if before & NOTIFIED == 0 || active(Mutant::EndForgetsNotified) {
             return End::Idle;
         }
         if before & CANCELLED == 0 {
@@ -172,7 +263,15 @@ impl State {
     pub(super) fn wake(&self) -> bool {
         // Also if it is notified already: the poll that follows is to see what the
         // waking thread did before.
-        self.word().fetch_or(NOTIFIED, Ordering::AcqRel) & BUSY == 0
+        if active(Mutant::LazyWake) && self.word().load(Ordering::Relaxed) & NOTIFIED != 0 {
+            return false;
+        }
+        let busy = if active(Mutant::WakeQueuesRunning) {
+            BUSY - RUNNING
+        } else {
+            BUSY
+        };
+        self.word().fetch_or(NOTIFIED, Ordering::AcqRel) & busy == 0
     }
 
     /// Wakes the task and gives up a reference; with a token only if the caller needs
@@ -208,8 +307,12 @@ impl State {
         if self.load().is_complete() {
             return false;
         }
-        let before = self.word().fetch_or(NOTIFIED | CANCELLED, Ordering::AcqRel);
-        before & BUSY == 0
+        let bits = if active(Mutant::CancelWithoutToken) {
+            CANCELLED
+        } else {
+            NOTIFIED | CANCELLED
+        };
+        self.word().fetch_or(bits, Ordering::AcqRel) & BUSY == 0
     }
 
     /// The same, but a task that waits is the caller's to drop; says whether it is.
@@ -219,7 +322,8 @@ impl State {
             if word & COMPLETE != 0 {
                 return false;
             }
-            let idle = word & BUSY == 0;
+            let idle =
+                word & BUSY == 0 || active(Mutant::ShutDownTakesQueued) && word & BUSY == NOTIFIED;
             let bit = if idle { RUNNING } else { NOTIFIED };
             match self.exchange(word, word | CANCELLED | bit) {
                 Ok(()) => return idle,
@@ -240,6 +344,16 @@ impl State {
                 0 => return Complete::Detached,
                 _ => (complete, Complete::Wake),
             };
+            if active(Mutant::CompleteBlindly) {
+                self.word()
+                    .fetch_add(new.wrapping_sub(word), Ordering::AcqRel);
+                return result;
+            }
+            if active(Mutant::CompleteRelaxed) {
+                self.word()
+                    .fetch_add(new.wrapping_sub(word), Ordering::Relaxed);
+                return result;
+            }
             match self.exchange(word, new) {
                 Ok(()) => return result,
                 Err(now) => word = now,
@@ -268,7 +382,8 @@ impl State {
     /// Whether the caller's reference is the only one.
     #[inline]
     fn is_unique(&self) -> bool {
-        self.word().load(Ordering::Acquire) < 2 * REF_ONE
+        let order = unless(Mutant::UniqueRelaxed, Ordering::Acquire);
+        self.word().load(order) < 2 * REF_ONE
     }
 
     /// One more reference.
@@ -283,7 +398,8 @@ impl State {
     /// One reference less. Says whether the caller must free the task.
     #[inline]
     pub(super) fn release(&self) -> bool {
-        self.word().fetch_sub(REF_ONE, Ordering::AcqRel) < 2 * REF_ONE
+        let order = unless(Mutant::ReleaseRelaxed, Ordering::AcqRel);
+        self.word().fetch_sub(REF_ONE, order) < 2 * REF_ONE
     }
 
     /// The same where the reference is probably the last one.
@@ -296,12 +412,16 @@ impl State {
     /// then the waker is still the join handle's.
     #[inline]
     pub(super) fn give_join_waker(&self) -> bool {
-        self.word().fetch_add(JOIN_WAKER, Ordering::AcqRel) & COMPLETE != 0
+        let before = self.word().fetch_add(JOIN_WAKER, Ordering::AcqRel);
+        before & COMPLETE != 0 && !active(Mutant::GivesWakerBlindly)
     }
 
     /// The join handle takes its waker back. Says whether the task is complete: then the
     /// waker is not its own.
     pub(super) fn take_join_waker(&self) -> bool {
+        if active(Mutant::ChangesWakerInPlace) {
+            return false;
+        }
         self.word().fetch_sub(JOIN_WAKER, Ordering::AcqRel) & COMPLETE != 0
     }
 
@@ -310,7 +430,7 @@ impl State {
     pub(super) fn drop_join(&self) -> DropJoin {
         let mut word = self.word().load(Ordering::Acquire);
         loop {
-            if word & COMPLETE != 0 {
+            if word & COMPLETE != 0 && !active(Mutant::DropsJoinBlindly) {
                 return DropJoin::Output;
             }
             let alone = word & !(JOIN_INTEREST | JOIN_WAKER);
