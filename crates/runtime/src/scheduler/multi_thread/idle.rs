@@ -383,6 +383,11 @@ impl Idle {
         called.into_iter().for_each(&mut unpark);
     }
 
+    /// Whether more workers are awake than there are processors.
+    pub fn is_crowded(&self) -> bool {
+        self.count().awake() > self.processors
+    }
+
     /// How many are awake.
     pub fn awake(&self) -> usize {
         self.count().awake()

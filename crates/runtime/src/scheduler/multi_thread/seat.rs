@@ -1,0 +1,100 @@
+//! A worker's place: what belongs to the thread that has taken it, and what others see
+//! of it.
+//!
+//! A thread takes the seat by setting [`taken`](Seat::taken), and gives it back when a
+//! task is about to block the thread (`hand_over.rs`); then another one takes it, with
+//! all that is queued there. Setting and clearing publish the seat from one thread to
+//! the next.
+
+use std::cell::{Cell, RefCell};
+use std::ptr::NonNull;
+
+use blitz_futex::atomic::{AtomicBool, Ordering};
+
+use super::queue::{Ring, Slot};
+use super::watch::Seen;
+use crate::common::Common;
+use crate::driver::Driver;
+use crate::runtime::metrics::Counters;
+use crate::task::Header;
+
+/// How many polls lie between two looks at the inject queue, if the user has not said.
+const GLOBAL_QUEUE_INTERVAL: u32 = 61;
+
+/// See the head of this file.
+#[repr(align(128))]
+pub(super) struct Seat {
+    pub(super) own: Own,
+    pub(super) slot: Slot<Header>,
+    taken: AtomicBool,
+    pub(super) ring: Ring<Header>,
+    pub(super) counters: Counters,
+    pub(super) driver: Driver,
+}
+
+/// What only the thread that has taken the seat may use.
+pub(super) struct Own {
+    /// A task that asked for the end of the queue while the queue was empty.
+    pub(super) again: Cell<Option<NonNull<Header>>>,
+    /// How many polls are left until the next upkeep.
+    pub(super) until_upkeep: Cell<u32>,
+    /// How many polls are left until the inject queue goes first.
+    pub(super) until_inject: Cell<u32>,
+    pub(super) event_interval: u32,
+    pub(super) global_queue_interval: u32,
+    pub(super) searching: Cell<bool>,
+    /// Whether what is woken goes into the slot.
+    pub(super) uses_slot: Cell<bool>,
+    /// When it last searched it was because others stood still, so it may rob them.
+    pub(super) robs: Cell<bool>,
+    pub(super) seen: RefCell<Seen>,
+}
+
+// SAFETY: `own` is used only by the thread that has taken the seat, and `take` and
+// `give_back` order those threads. What is in it may be sent.
+unsafe impl Send for Seat {}
+// SAFETY: as above. The rest may be shared anyway.
+unsafe impl Sync for Seat {}
+
+impl Seat {
+    pub(super) fn new(common: &Common) -> Self {
+        let config = &common.config;
+        let global_queue_interval = config
+            .global_queue_interval
+            .unwrap_or(GLOBAL_QUEUE_INTERVAL);
+        Self {
+            own: Own {
+                again: Cell::new(None),
+                until_upkeep: Cell::new(config.event_interval),
+                until_inject: Cell::new(global_queue_interval),
+                event_interval: config.event_interval,
+                global_queue_interval,
+                searching: Cell::new(false),
+                uses_slot: Cell::new(!config.disable_lifo_slot),
+                robs: Cell::new(false),
+                seen: RefCell::new(Seen::new(config.worker_threads)),
+            },
+            slot: Slot::new(),
+            taken: AtomicBool::new(false),
+            ring: Ring::new(),
+            counters: Counters::new(config),
+            driver: Driver::new(),
+        }
+    }
+
+    /// Makes the seat this thread's, unless it is another's.
+    pub(super) fn take(&self) -> bool {
+        !self.taken.swap(true, Ordering::AcqRel)
+    }
+
+    /// Lets another thread take the seat.
+    pub(super) fn give_back(&self) {
+        self.taken.store(false, Ordering::Release);
+    }
+
+    /// Whether there is a task that others may take, even from a worker that stands
+    /// still.
+    pub(super) fn has_tasks(&self) -> bool {
+        !self.slot.is_empty() || !self.ring.is_empty()
+    }
+}

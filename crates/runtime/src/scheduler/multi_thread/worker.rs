@@ -1,0 +1,393 @@
+//! A worker: a thread that has taken a seat and runs tasks.
+//!
+//! # What runs next
+//!
+//! What was woken last, from the slot, then the ring, then the inject queue, then what
+//! others have. So that nobody starves:
+//!
+//! * the slot goes first three times in a row at most, and what runs from it shares the
+//!   budget of the task before it. Then what is woken goes to the end of the ring, until
+//!   a task has run from there.
+//! * every `global_queue_interval` polls the inject queue goes first.
+//! * every `event_interval` polls the timers and the driver get their turn.
+//!
+//! A task that yields, or was woken while it was polled, goes to the end of the ring. If
+//! there is nobody before it, it does not go through the ring at all, and is polled
+//! again at once: no other worker has to know, and no read-modify-write is needed.
+
+use std::cell::Cell;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::time::Instant;
+
+use blitz_sync::internals::coop;
+
+use super::hand_over;
+use super::queue::CAPACITY;
+use super::seat::{Own, Seat};
+use super::shared::Shared;
+use crate::context;
+use crate::runtime::enter;
+use crate::runtime::metrics::Stopwatch;
+use crate::scheduler;
+use crate::task::{Header, Notified, Ran};
+
+/// How often in a row the slot goes before the ring.
+const MOST_FROM_SLOT: u32 = 3;
+
+/// See the head of this file.
+pub(crate) struct Worker {
+    pub(super) shared: Arc<Shared>,
+    index: usize,
+    /// Whether the seat is this thread's. It is not any more when a task has given it
+    /// away to block the thread.
+    pub(super) seated: Cell<bool>,
+    /// Somebody wants to know of each poll.
+    watches_polls: bool,
+    /// How often tasks of this thread had been made to yield when that was counted last.
+    forced_yields: Cell<u64>,
+}
+
+/// Has a thread of the pool take the seat at `index`.
+pub(super) fn start(shared: &Arc<Shared>, handle: &scheduler::Handle, index: usize) {
+    let own = shared.clone();
+    // Mandatory, as it is the workers who end the tasks when the runtime ends.
+    let pool = &shared.common().blocking;
+    let started = pool.spawn_mandatory(handle, move || run(own, index));
+    assert!(started.is_some(), "OS can't spawn worker thread");
+}
+
+/// What a worker's thread does.
+pub(super) fn run(shared: Arc<Shared>, index: usize) {
+    if enter::is_entered() {
+        // The pool was closed before a thread took this job, and the closing thread does
+        // it; but this one drives tasks itself.
+        std::thread::spawn(move || run(shared, index));
+        return;
+    }
+    let _abort = AbortOnPanic;
+    if !shared.seats[index].take() {
+        return;
+    }
+    let handle = scheduler::Handle::MultiThread(shared.clone());
+    let address = Arc::as_ptr(&shared).cast();
+    let hooks = &shared.common().hooks;
+    let worker = Worker {
+        watches_polls: hooks.polls() || shared.seats[index].counters.watches_polls(),
+        shared: shared.clone(),
+        index,
+        seated: Cell::new(true),
+        forced_yields: Cell::new(coop::forced_yields()),
+    };
+    enter::enter_runtime(&handle, true, |_| {
+        let place = std::ptr::from_ref(&worker).cast();
+        let _guard = context::with(|context| context.set_worker(address, place));
+        let counters = &worker.seat().counters;
+        counters.is_run_by(std::thread::current().id());
+        hand_over::with_worker(&worker, || worker.run());
+    });
+}
+
+/// A worker that panics leaves tasks behind that nobody will run. Tasks' panics are
+/// caught; this is for hooks, and for mistakes of ours.
+struct AbortOnPanic;
+
+impl Drop for AbortOnPanic {
+    fn drop(&mut self) {
+        if cfg!(debug_assertions) && std::thread::panicking() {
+            eprintln!("worker thread panicking; aborting process");
+            std::process::abort();
+        }
+    }
+}
+
+impl Worker {
+    #[inline]
+    pub(super) fn index(&self) -> usize {
+        self.index
+    }
+
+    #[inline]
+    pub(super) fn seat(&self) -> &Seat {
+        &self.shared.seats[self.index]
+    }
+
+    #[inline]
+    pub(super) fn own(&self) -> &Own {
+        &self.seat().own
+    }
+
+    fn run(&self) {
+        let mut busy = Stopwatch::start();
+        loop {
+            while let Some(task) = self.next() {
+                self.run_task(task);
+                if !self.seated.get() {
+                    return;
+                }
+            }
+            if self.shared.is_closed() {
+                break;
+            }
+            if let Some(task) = self.find_task(&mut busy) {
+                self.run_task(task);
+                if !self.seated.get() {
+                    return;
+                }
+            }
+        }
+        self.leave();
+    }
+
+    /// The next task of those that need no search. `None` also when the runtime is about
+    /// to end.
+    #[inline]
+    fn next(&self) -> Option<Notified> {
+        let seat = self.seat();
+        let own = &seat.own;
+        let left = own.until_upkeep.get() - 1;
+        own.until_upkeep.set(left);
+        if left == 0 && !self.keep_up() {
+            return None;
+        }
+        let left = own.until_inject.get() - 1;
+        own.until_inject.set(left);
+        if left == 0 {
+            own.until_inject.set(own.global_queue_interval);
+            if let Some(task) = self.shared.next_injected() {
+                // It may block the thread, and others have to see what waits.
+                self.queue_again();
+                return Some(task);
+            }
+        }
+        if let Some(task) = own.again.take() {
+            // SAFETY: it was put there as a token, and is taken out once.
+            return Some(unsafe { Notified::from_raw(task) });
+        }
+        self.next_of_own(seat).or_else(|| self.next_share(seat))
+    }
+
+    /// The next task of this worker's queue.
+    #[inline]
+    pub(super) fn next_of_own(&self, seat: &Seat) -> Option<Notified> {
+        let task = match seat.slot.take() {
+            Some(task) => task,
+            // SAFETY: the seat is ours, and with it the ring.
+            None => unsafe { seat.ring.pop() }?,
+        };
+        // SAFETY: tokens are put in, and each is taken out once.
+        Some(unsafe { Notified::from_raw(task) })
+    }
+
+    /// This worker's share of the inject queue, whose first task is returned.
+    #[inline]
+    fn next_share(&self, seat: &Seat) -> Option<Notified> {
+        if self.shared.inject.is_empty() {
+            return None;
+        }
+        let first = self
+            .shared
+            .inject
+            .pop_share(self.shared.workers(), CAPACITY / 2, |task| {
+                // SAFETY: the seat is ours, and with it the ring. It is empty.
+                let pushed = unsafe { seat.ring.push(task) };
+                debug_assert!(pushed.is_ok());
+            })?;
+        if !seat.ring.is_empty() && !seat.own.searching.get() {
+            self.shared.call(self.shared.idle.pushed(true));
+        }
+        // SAFETY: as above.
+        Some(unsafe { Notified::from_raw(first) })
+    }
+
+    /// What has to be done now and then. `false` when the runtime is about to end.
+    #[cold]
+    fn keep_up(&self) -> bool {
+        let own = self.own();
+        own.until_upkeep.set(own.event_interval);
+        self.turn_timers();
+        self.count_forced_yields();
+        if !self.seat().ring.is_empty() {
+            // Whoever a push has overlooked.
+            self.shared.call(self.shared.idle.pushed(true));
+        }
+        !self.shared.is_closed()
+    }
+
+    /// Wakes those whose time has come.
+    #[inline]
+    pub(super) fn turn_timers(&self) {
+        self.seat().driver.poll();
+        if let Some(wheels) = &self.shared.common().time {
+            wheels.turn_if_due(self.index);
+        }
+    }
+
+    /// Adds up how often this thread has made tasks yield.
+    pub(super) fn count_forced_yields(&self) {
+        let now = coop::forced_yields();
+        let more = now - self.forced_yields.replace(now);
+        self.seat().counters.forced_yields.add(more);
+    }
+
+    /// Runs a task, and those from the slot that may come right after it.
+    #[inline]
+    pub(super) fn run_task(&self, task: Notified) {
+        if self.own().searching.get() {
+            self.stop_searching();
+        }
+        coop::budget(|| {
+            self.poll(task);
+            let mut from_slot = 0;
+            while self.seated.get() {
+                let Some(task) = self.take_slot() else {
+                    break;
+                };
+                let seat = self.seat();
+                if !coop::has_budget_remaining() {
+                    self.push_back(seat, task);
+                    break;
+                }
+                from_slot += 1;
+                if from_slot == MOST_FROM_SLOT {
+                    seat.own.uses_slot.set(false);
+                }
+                self.poll(task);
+            }
+            if from_slot >= MOST_FROM_SLOT && self.seated.get() {
+                let uses_slot = !self.shared.common().config.disable_lifo_slot;
+                self.own().uses_slot.set(uses_slot);
+            }
+        });
+    }
+
+    #[inline]
+    pub(super) fn take_slot(&self) -> Option<Notified> {
+        let task = self.seat().slot.take()?;
+        // SAFETY: tokens are put in, and each is taken out once.
+        Some(unsafe { Notified::from_raw(task) })
+    }
+
+    #[inline]
+    fn poll(&self, task: Notified) {
+        let ran = match self.watches_polls {
+            true => self.run_watched(task),
+            false => task.run(),
+        };
+        if !self.seated.get() {
+            return self.reschedule_unseated(ran);
+        }
+        let seat = self.seat();
+        seat.counters.polled();
+        match ran {
+            Ran::Done | Ran::Idle => {}
+            Ran::Again(task) | Ran::Yielded(task) => self.reschedule(seat, task),
+        }
+    }
+
+    #[cold]
+    fn run_watched(&self, task: Notified) -> Ran {
+        let id = task.id();
+        let seat = self.seat();
+        let began = seat.counters.watches_polls().then(Instant::now);
+        let hooks = &self.shared.common().hooks;
+        hooks.before_poll(id);
+        let ran = task.run();
+        hooks.after_poll(id);
+        if let (Some(began), true) = (began, self.seated.get()) {
+            seat.counters.poll_took(began.elapsed());
+        }
+        ran
+    }
+
+    /// A task that was polled wants to be polled again, behind the others.
+    #[inline]
+    fn reschedule(&self, seat: &Seat, task: Notified) {
+        if seat.ring.is_empty() && seat.slot.is_empty() && seat.own.again.get().is_none() {
+            seat.own.again.set(Some(task.into_raw()));
+            return;
+        }
+        self.push_back(seat, task);
+        self.shared.call(self.shared.idle.pushed(true));
+    }
+
+    #[cold]
+    fn reschedule_unseated(&self, ran: Ran) {
+        match ran {
+            Ran::Done | Ran::Idle => {}
+            Ran::Again(task) | Ran::Yielded(task) => self.shared.schedule_remotely(task),
+        }
+    }
+
+    /// A task was woken on this thread.
+    #[inline]
+    pub(super) fn woken(&self, task: Notified) {
+        if !self.seated.get() {
+            return self.shared.schedule_remotely(task);
+        }
+        let seat = self.seat();
+        seat.counters.scheduled_here.add(1);
+        if !seat.own.uses_slot.get() {
+            self.push_back(seat, task);
+            return self.shared.call(self.shared.idle.pushed(true));
+        }
+        // SAFETY: the seat is ours, and with it the slot.
+        let displaced = unsafe { seat.slot.put(task.into_raw()) };
+        if let Some(displaced) = displaced {
+            // SAFETY: tokens are put in, and each is taken out once.
+            self.push_back(seat, unsafe { Notified::from_raw(displaced) });
+        }
+        let stealable = displaced.is_some();
+        self.shared.call(self.shared.idle.pushed(stealable));
+    }
+
+    /// A task was spawned on this thread; there is no token if the runtime has ended.
+    #[inline]
+    pub(super) fn spawned(&self, task: Option<Notified>) {
+        if self.seated.get() {
+            self.seat().counters.spawned.add(1);
+        } else {
+            self.shared.common().totals.task_spawned();
+        }
+        if let Some(task) = task {
+            self.woken(task);
+        }
+    }
+
+    /// Puts a task at the end of the ring.
+    #[inline]
+    pub(super) fn push_back(&self, seat: &Seat, task: Notified) {
+        // SAFETY: the seat is ours, and with it the ring.
+        if let Err(task) = unsafe { seat.ring.push(task.into_raw()) } {
+            self.overflow(seat, task);
+        }
+    }
+
+    /// The ring is full: half of it goes to the inject queue, with the task.
+    #[cold]
+    fn overflow(&self, seat: &Seat, task: NonNull<Header>) {
+        let mut spilt = [task; CAPACITY / 2 + 1];
+        let mut count = 0;
+        // SAFETY: the seat is ours, and with it the ring.
+        unsafe {
+            seat.ring.spill(|task| {
+                spilt[count] = task;
+                count += 1;
+            });
+        }
+        spilt[count] = task;
+        self.shared.inject.push_all(&spilt[..=count]);
+        seat.counters.overflows.add(1);
+        self.shared.call(self.shared.idle.injected());
+    }
+
+    /// The task that asked for the end of the queue when nobody was before it goes to
+    /// the ring after all.
+    pub(super) fn queue_again(&self) {
+        let seat = self.seat();
+        if let Some(task) = seat.own.again.take() {
+            // SAFETY: it was put there as a token, and is taken out once.
+            self.push_back(seat, unsafe { Notified::from_raw(task) });
+        }
+    }
+}
