@@ -1,0 +1,44 @@
+//! `task::spawn_blocking`.
+
+use crate::runtime::enter;
+use crate::scheduler::Handle;
+use crate::task::JoinHandle;
+use crate::trace::SpawnMeta;
+
+/// Runs a closure on a thread where it may block.
+///
+/// A future must not block its thread: the others that the thread runs would wait. A
+/// closure that blocks, or computes for long, goes to a pool of threads of its own.
+/// Threads are started when they are needed, up to
+/// [`max_blocking_threads`](crate::runtime::Builder::max_blocking_threads); then
+/// closures wait in a queue. An idle thread ends after
+/// [`thread_keep_alive`](crate::runtime::Builder::thread_keep_alive).
+///
+/// A closure that runs can not be aborted. [`abort`](JoinHandle::abort) only helps
+/// before it has started. The end of the runtime waits for closures that run, unless
+/// it is told how long ([`shutdown_timeout`](crate::runtime::Runtime::shutdown_timeout)).
+///
+/// # Panics
+///
+/// Outside of a runtime, or if the system has no thread for us.
+///
+/// ```
+/// # let runtime = blitz_runtime::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let sum = blitz_runtime::task::spawn_blocking(|| (1..=100).sum::<u32>());
+/// assert_eq!(sum.await.unwrap(), 5050);
+/// # });
+/// ```
+#[track_caller]
+pub fn spawn_blocking<F, R>(f: F) -> JoinHandle<R>
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
+    let meta = SpawnMeta::unnamed(size_of::<F>());
+    let spawn = |handle: &Handle| handle.common().blocking.spawn_named(handle, f, meta);
+    match enter::with_current(spawn) {
+        Ok(join) => join,
+        Err(error) => panic!("{error}"),
+    }
+}

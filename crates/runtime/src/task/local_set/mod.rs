@@ -1,0 +1,336 @@
+//! `LocalSet`: tasks that stay on one thread, so that their futures need not be `Send`.
+//!
+//! A set is a future, or a part of one (`run_until`), that some task or thread polls:
+//! the *host*. Its tasks wait in two queues. The first belongs to the set's thread and
+//! has no lock; the second is for wake-ups from other threads (`queues.rs`). A poll of
+//! the set runs up to [`TASKS_PER_POLL`] tasks from them, and then wakes its own host
+//! if there are more, so that the host's other work has its turn.
+//!
+//! # No wake-up is lost
+//!
+//! A wake-up from another thread puts the task into the second queue and takes the
+//! host's waker, both under the same lock; then it wakes the host. A poll puts its waker
+//! there, under that lock, before it looks at the queues. So a task that is put there
+//! is either seen by this poll, or finds the waker. The poll spares the lock if its
+//! waker is there already by the word beside the lock. That word may be out of date: a
+//! waker that was there has been taken meanwhile. Then it is woken after this poll
+//! began, or else the poll would have seen the word change, for a waker's call happens
+//! before the poll that it causes; so another poll follows.
+//!
+//! A wake-up from the set's own thread needs no waker while the set is being polled;
+//! otherwise it wakes the host as one from outside does.
+
+mod current;
+mod queues;
+mod spawn_local;
+
+use std::cell::Cell;
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::thread;
+
+use blitz_sync::internals::coop;
+use pin_project_lite::pin_project;
+
+use self::current::Enter;
+use self::queues::Shared;
+use super::{Id, JoinHandle, Ran};
+use crate::runtime::{self, Runtime, enter};
+use crate::trace::{self, SpawnMeta};
+
+pub use self::current::LocalEnterGuard;
+pub use self::spawn_local::spawn_local;
+
+/// How many tasks one poll of the set runs.
+const TASKS_PER_POLL: usize = 61;
+/// One of so many looks begins with the queue of the other threads.
+const REMOTE_FIRST: u8 = 31;
+
+/// What a set and its guards share.
+struct Local {
+    shared: Arc<Shared>,
+    /// Counts the looks at the queues.
+    looks: Cell<u8>,
+}
+
+/// Tasks that stay on this thread.
+///
+/// [`spawn_local`] adds one whose future need not be `Send`. They make progress while
+/// somebody polls the set: [`run_until`](Self::run_until), [`block_on`](Self::block_on),
+/// or an `.await` on the set itself, which ends when all tasks have. Dropping the set
+/// drops what has not ended.
+///
+/// ```
+/// use std::rc::Rc;
+/// use blitz_runtime::{runtime::Builder, task};
+///
+/// let runtime = Builder::new_current_thread().build().unwrap();
+/// let set = task::LocalSet::new();
+/// let word = set.block_on(&runtime, async {
+///     let word = Rc::new(String::from("not Send"));
+///     task::spawn_local(async move { word.to_string() }).await.unwrap()
+/// });
+/// assert_eq!(word, "not Send");
+/// ```
+///
+/// Inside a set, [`spawn`](super::spawn) still makes tasks of the runtime, and
+/// [`block_in_place`](super::block_in_place) panics.
+pub struct LocalSet {
+    local: Rc<Local>,
+    _not_send: PhantomData<*const ()>,
+}
+
+pin_project! {
+    /// Polls a future, and the tasks of a set besides.
+    struct RunUntil<'a, F> {
+        set: &'a LocalSet,
+        #[pin]
+        future: F,
+    }
+}
+
+impl LocalSet {
+    /// A set without tasks.
+    ///
+    /// ```
+    /// let set = blitz_runtime::task::LocalSet::new();
+    /// # drop(set);
+    /// ```
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            local: Rc::new(Local {
+                shared: Arc::new(Shared::new()),
+                looks: Cell::new(0),
+            }),
+            _not_send: PhantomData,
+        }
+    }
+
+    /// Makes this the set that [`spawn_local`] adds to, until the guard is dropped.
+    ///
+    /// The tasks do not run before somebody polls the set.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Builder, task};
+    ///
+    /// let runtime = Builder::new_current_thread().build().unwrap();
+    /// let set = task::LocalSet::new();
+    /// let guard = set.enter();
+    /// let task = task::spawn_local(async { 4 });
+    /// drop(guard);
+    /// assert_eq!(set.block_on(&runtime, task).unwrap(), 4);
+    /// ```
+    pub fn enter(&self) -> LocalEnterGuard {
+        LocalEnterGuard::new(self.local.clone())
+    }
+
+    /// Adds a task, also from outside of the set.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Builder, task::LocalSet};
+    ///
+    /// let runtime = Builder::new_current_thread().build().unwrap();
+    /// let set = LocalSet::new();
+    /// let task = set.spawn_local(async { 5 });
+    /// runtime.block_on(set);
+    /// assert_eq!(runtime.block_on(task).unwrap(), 5);
+    /// ```
+    #[track_caller]
+    pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        let meta = SpawnMeta::unnamed(size_of::<F>());
+        let join = self.local.spawn(future, meta);
+        self.local.shared.wake_host();
+        join
+    }
+
+    /// Blocks the thread until `future` is ready, and runs the set's tasks meanwhile.
+    ///
+    /// # Panics
+    ///
+    /// As [`Runtime::block_on`] does.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Builder, task};
+    ///
+    /// let runtime = Builder::new_current_thread().build().unwrap();
+    /// let set = task::LocalSet::new();
+    /// let seven = set.block_on(&runtime, async {
+    ///     task::spawn_local(async { 7 }).await.unwrap()
+    /// });
+    /// assert_eq!(seven, 7);
+    /// ```
+    #[track_caller]
+    pub fn block_on<F>(&self, rt: &Runtime, future: F) -> F::Output
+    where
+        F: Future,
+    {
+        rt.block_on(self.run_until(future))
+    }
+
+    /// Runs `future` to its end, and the set's tasks meanwhile.
+    ///
+    /// Tasks that have not ended then go on with the next poll of the set.
+    ///
+    /// # Cancel safety
+    ///
+    /// As cancel safe as `future`; the set's tasks stay where they are.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Builder, task};
+    ///
+    /// let runtime = Builder::new_current_thread().build().unwrap();
+    /// runtime.block_on(async {
+    ///     let set = task::LocalSet::new();
+    ///     set.run_until(async {
+    ///         task::spawn_local(async {}).await.unwrap();
+    ///     })
+    ///     .await;
+    /// });
+    /// ```
+    pub async fn run_until<F>(&self, future: F) -> F::Output
+    where
+        F: Future,
+    {
+        RunUntil { set: self, future }.await
+    }
+
+    /// A number that no other runtime or set of the program has at the same time.
+    ///
+    /// ```
+    /// use blitz_runtime::task::LocalSet;
+    ///
+    /// assert_ne!(LocalSet::new().id(), LocalSet::new().id());
+    /// ```
+    #[must_use]
+    pub fn id(&self) -> runtime::Id {
+        self.local.shared.id()
+    }
+}
+
+impl Local {
+    /// Makes a task and queues it.
+    #[track_caller]
+    fn spawn<F>(&self, future: F, meta: SpawnMeta<'_>) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        let id = Id::next();
+        let future = trace::task(future, "local", meta, id);
+        // SAFETY: a `Local` does not leave its thread, and the future is `'static`. The
+        // queue gives tokens to this thread only: to `run_tasks`, and to the set's drop.
+        let (join, task) = unsafe { self.shared.bind(future, id) };
+        if let Some(task) = task {
+            // SAFETY: this is the set's thread.
+            unsafe { self.shared.push(task) };
+        }
+        join
+    }
+
+    /// Runs tasks. Says whether it stopped although there are more.
+    fn run_tasks(&self) -> bool {
+        for _ in 0..TASKS_PER_POLL {
+            let looks = self.looks.get();
+            self.looks.set(looks.wrapping_add(1));
+            // SAFETY: this is the set's thread.
+            let task = unsafe { self.shared.pop(looks % REMOTE_FIRST == 0) };
+            let Some(task) = task else { return false };
+            let ran = coop::budget(|| self.shared.run(task));
+            if let Ran::Again(task) | Ran::Yielded(task) = ran {
+                // SAFETY: as above.
+                unsafe { self.shared.push(task) };
+            }
+        }
+        true
+    }
+
+    /// Takes in no more tasks, and ends all there are, but those that this thread is
+    /// polling: they end when their polls do.
+    fn close(&self) {
+        self.shared.close();
+        loop {
+            // SAFETY: this is the set's thread.
+            while let Some(task) = unsafe { self.shared.pop(false) } {
+                // It is cancelled, so it ends.
+                let ran = self.shared.run(task);
+                debug_assert!(matches!(ran, Ran::Done));
+            }
+            if self.shared.is_drained() {
+                return;
+            }
+            // Another thread has woken a task, and is about to put it into the queue.
+            thread::yield_now();
+        }
+    }
+}
+
+impl Future for LocalSet {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let local = &self.local;
+        let _no_blocking = enter::disallow_block_in_place();
+        local.shared.register(cx.waker());
+        let _entered = Enter::new(local);
+        let _polled = local.shared.polled();
+        if local.run_tasks() {
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        } else if local.shared.tasks() == 0 {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+}
+
+impl<F: Future> Future for RunUntil<'_, F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let local = &this.set.local;
+        let _entered = Enter::new(local);
+        let _polled = local.shared.polled();
+        local.shared.register(cx.waker());
+        let _no_blocking = enter::disallow_block_in_place();
+        if let Poll::Ready(output) = this.future.poll(cx) {
+            return Poll::Ready(output);
+        }
+        if local.run_tasks() {
+            cx.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+}
+
+impl Default for LocalSet {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for LocalSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalSet").finish()
+    }
+}
+
+impl Drop for LocalSet {
+    fn drop(&mut self) {
+        let _entered = Enter::new(&self.local);
+        let _polled = self.local.shared.polled();
+        let _no_blocking = enter::disallow_block_in_place();
+        self.local.close();
+    }
+}

@@ -1,0 +1,274 @@
+//! The queues of a set of local tasks, and the waker of its host. See `mod.rs`.
+
+use std::cell::{Cell, UnsafeCell};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::Waker;
+
+use blitz_sync::internals::ListLock;
+
+use crate::context;
+use crate::runtime;
+use crate::task::{Header, Id, JoinHandle, Notified, OwnedTasks, Ran, Schedule};
+
+/// The part of a set that other threads see.
+pub(super) struct Shared {
+    /// The set's thread.
+    thread: usize,
+    id: runtime::Id,
+    owned: OwnedTasks,
+    /// Belongs to the set's thread.
+    local: UnsafeCell<VecDeque<Notified>>,
+    /// Which waker is in `remote`, if none has been taken. Belongs to the set's thread,
+    /// as the next two do.
+    registered: Cell<Option<WakerId>>,
+    /// How many polls of the set the thread is in.
+    polls: Cell<usize>,
+    /// How many of the set's tasks the thread is running and has not released.
+    running: Cell<usize>,
+    lock: ListLock,
+    /// Belongs to who has the lock.
+    remote: UnsafeCell<Remote>,
+    /// How many tasks there are in `remote`. Written under the lock.
+    remote_len: AtomicUsize,
+    /// Whether there is a waker in `remote`. Written under the lock.
+    has_waker: AtomicBool,
+}
+
+/// What is for other threads.
+struct Remote {
+    queue: VecDeque<Notified>,
+    waker: Option<Waker>,
+}
+
+/// What a waker is told by, as long as it exists.
+type WakerId = (*const (), *const ());
+
+// SAFETY: `remote` is used under the lock; `local` and the cells on the set's thread
+// only: by functions that demand it of their callers, and by such as a `LocalSet` calls,
+// which does not leave its thread.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
+/// A number for each thread that there is at the same time.
+fn this_thread() -> usize {
+    context::with(|context| std::ptr::from_ref(context).addr())
+}
+
+impl Shared {
+    /// The queues of a set of this thread.
+    pub(super) fn new() -> Self {
+        Self {
+            thread: this_thread(),
+            id: runtime::Id::next(),
+            owned: OwnedTasks::new(1),
+            local: UnsafeCell::new(VecDeque::new()),
+            registered: Cell::new(None),
+            polls: Cell::new(0),
+            running: Cell::new(0),
+            lock: ListLock::new(),
+            remote: UnsafeCell::new(Remote {
+                queue: VecDeque::new(),
+                waker: None,
+            }),
+            remote_len: AtomicUsize::new(0),
+            has_waker: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn id(&self) -> runtime::Id {
+        self.id
+    }
+
+    /// How many tasks have not ended.
+    pub(super) fn tasks(&self) -> usize {
+        self.owned.len()
+    }
+
+    /// The set is being polled, on its thread, as long as the guard lives.
+    #[inline]
+    pub(super) fn polled(&self) -> Counted<'_> {
+        Counted::new(&self.polls)
+    }
+
+    /// Runs a task, on the set's thread.
+    #[inline]
+    pub(super) fn run(&self, task: Notified) -> Ran {
+        let _running = Counted::new(&self.running);
+        task.run()
+    }
+
+    /// Whether there are no tasks but those that the set's thread, which asks, is in the
+    /// middle of.
+    pub(super) fn is_drained(&self) -> bool {
+        self.owned.len() <= self.running.get()
+    }
+
+    /// Makes a task.
+    ///
+    /// # Safety
+    ///
+    /// On the set's thread only. So are the pops, and the close.
+    pub(super) unsafe fn bind<F>(
+        self: &Arc<Self>,
+        future: F,
+        id: Id,
+    ) -> (JoinHandle<F::Output>, Option<Notified>)
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        // SAFETY: the tokens go to the queues, from which this thread takes them.
+        unsafe { self.owned.bind_local(0, future, self.clone(), id) }
+    }
+
+    /// Queues a task.
+    ///
+    /// # Safety
+    ///
+    /// On the set's thread only.
+    #[inline]
+    pub(super) unsafe fn push(&self, task: Notified) {
+        debug_assert_eq!(self.thread, this_thread());
+        // SAFETY: the queue belongs to this thread, and the reference ends here.
+        unsafe { &mut *self.local.get() }.push_back(task);
+    }
+
+    /// The next task, from the queue for other threads first if `remote_first`.
+    ///
+    /// # Safety
+    ///
+    /// On the set's thread only.
+    #[inline]
+    pub(super) unsafe fn pop(&self, remote_first: bool) -> Option<Notified> {
+        debug_assert_eq!(self.thread, this_thread());
+        let local = || {
+            // SAFETY: the queue belongs to this thread, and the reference ends here.
+            unsafe { &mut *self.local.get() }.pop_front()
+        };
+        if remote_first {
+            self.pop_remote().or_else(local)
+        } else {
+            local().or_else(|| self.pop_remote())
+        }
+    }
+
+    #[inline]
+    fn pop_remote(&self) -> Option<Notified> {
+        // What is put there after this poll's waker finds that waker.
+        if self.remote_len.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        self.locked(|remote| {
+            let task = remote.queue.pop_front();
+            self.remote_len.store(remote.queue.len(), Ordering::Relaxed);
+            task
+        })
+    }
+
+    fn locked<R>(&self, with: impl FnOnce(&mut Remote) -> R) -> R {
+        self.lock.locked(|| {
+            // SAFETY: the lock is held, so there is no other reference.
+            with(unsafe { &mut *self.remote.get() })
+        })
+    }
+
+    /// Leaves the host's waker for those who wake tasks. On the set's thread, at the
+    /// beginning of a poll.
+    #[inline]
+    pub(super) fn register(&self, waker: &Waker) {
+        let id: WakerId = (waker.data(), std::ptr::from_ref(waker.vtable()).cast());
+        if self.registered.get() != Some(id) || !self.has_waker.load(Ordering::Relaxed) {
+            self.register_slow(waker, id);
+        }
+    }
+
+    #[cold]
+    fn register_slow(&self, waker: &Waker, id: WakerId) {
+        let waker = waker.clone();
+        let old = self.locked(|remote| {
+            self.has_waker.store(true, Ordering::Relaxed);
+            remote.waker.replace(waker)
+        });
+        self.registered.set(Some(id));
+        drop(old);
+    }
+
+    /// Wakes the host, if it waits.
+    pub(super) fn wake_host(&self) {
+        let waker = self.locked(|remote| self.take_waker(remote));
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    fn take_waker(&self, remote: &mut Remote) -> Option<Waker> {
+        self.has_waker.store(false, Ordering::Relaxed);
+        remote.waker.take()
+    }
+
+    #[cold]
+    fn schedule_from_elsewhere(&self, task: Notified) {
+        let waker = self.locked(|remote| {
+            remote.queue.push_back(task);
+            self.remote_len.store(remote.queue.len(), Ordering::Relaxed);
+            self.take_waker(remote)
+        });
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Takes in no more tasks, and cancels all: those that wait at once, the others when
+    /// their tokens are run. On the set's thread.
+    pub(super) fn close(&self) {
+        // Those that wait are released without having run.
+        let running = self.running.get();
+        self.owned.close_and_cancel_all();
+        self.running.set(running);
+    }
+}
+
+impl Schedule for Arc<Shared> {
+    #[inline]
+    fn schedule(&self, task: Notified) {
+        if self.thread != this_thread() {
+            return self.schedule_from_elsewhere(task);
+        }
+        // SAFETY: this is the set's thread.
+        unsafe { self.push(task) };
+        if self.polls.get() == 0 {
+            self.wake_host();
+        }
+    }
+
+    fn release(&self, task: &Header) {
+        self.owned.remove(task);
+        self.running.set(self.running.get().saturating_sub(1));
+    }
+}
+
+/// A number that is one higher until this is dropped; then it is what it was before.
+pub(super) struct Counted<'a> {
+    count: &'a Cell<usize>,
+    before: usize,
+}
+
+impl<'a> Counted<'a> {
+    #[inline]
+    fn new(count: &'a Cell<usize>) -> Self {
+        let before = count.get();
+        count.set(before + 1);
+        Self { count, before }
+    }
+}
+
+impl Drop for Counted<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.count.set(self.before);
+    }
+}

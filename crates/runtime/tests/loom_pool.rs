@@ -1,0 +1,295 @@
+//! Models of the desk of the pool for blocking work.
+#![cfg(loom)]
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use blitz_runtime::model::blocking::desk::{Closed, Desk, Next, Seat, Submitted};
+use blitz_runtime::model::blocking::mutant::{self, Mutant};
+use loom::sync::atomic::{AtomicU32, Ordering};
+use loom::thread;
+
+fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    let bound = builder.preemption_bound.unwrap_or(preemptions);
+    builder.preemption_bound = Some(bound.min(preemptions));
+    builder.check(test);
+}
+
+const KEEP_ALIVE: Duration = Duration::from_secs(3600);
+
+/// A pool that counts what its threads do.
+struct Pool {
+    desk: Desk<Job>,
+    ran: AtomicU32,
+    cancelled: AtomicU32,
+    left: AtomicU32,
+    threads: Mutex<Vec<thread::JoinHandle<()>>>,
+}
+
+/// What a job does.
+#[derive(Debug)]
+enum Job {
+    Count,
+    /// Wait until so many jobs have run.
+    Await(u32),
+}
+
+impl Pool {
+    fn new(limit: usize) -> Arc<Self> {
+        Arc::new(Self {
+            desk: Desk::new(limit),
+            ran: AtomicU32::new(0),
+            cancelled: AtomicU32::new(0),
+            left: AtomicU32::new(0),
+            threads: Mutex::default(),
+        })
+    }
+
+    /// Hands in a job, and starts a thread if one is wanted.
+    fn submit(self: &Arc<Self>, job: Job) -> Result<(), Closed<Job>> {
+        if self.desk.submit(job)? == Submitted::StartThread {
+            let pool = self.clone();
+            let thread = thread::spawn(move || pool.work());
+            self.threads.lock().unwrap().push(thread);
+        }
+        Ok(())
+    }
+
+    fn work(&self) {
+        let mut seat = Seat::new();
+        loop {
+            match self.desk.next(&mut seat, KEEP_ALIVE) {
+                Next::Run(Job::Count) => self.count(),
+                Next::Run(Job::Await(others)) => {
+                    self.await_jobs(others);
+                    self.count();
+                }
+                Next::Cancel(_) => drop(self.cancelled.fetch_add(1, Ordering::Relaxed)),
+                Next::Leave => break,
+            }
+        }
+        self.left.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn count(&self) {
+        self.ran.fetch_add(1, Ordering::AcqRel);
+        blitz_futex::wake_all(&raw const self.ran);
+    }
+
+    /// Sleeps until so many jobs have run: for ever, if one is left behind.
+    fn await_jobs(&self, jobs: u32) {
+        loop {
+            let ran = self.ran.load(Ordering::Acquire);
+            if ran >= jobs {
+                return;
+            }
+            blitz_futex::wait(&self.ran, ran);
+        }
+    }
+
+    fn close(&self) {
+        let left = self.desk.close().unwrap();
+        self.cancelled
+            .fetch_add(left.len() as u32, Ordering::Relaxed);
+        assert!(self.desk.wait_until_empty(None));
+    }
+
+    /// Waits for the threads to be really gone, which a model has to.
+    fn join(&self) {
+        let threads = std::mem::take(&mut *self.threads.lock().unwrap());
+        threads
+            .into_iter()
+            .for_each(|thread| thread.join().unwrap());
+    }
+
+    /// So many jobs have been taken, one way or the other, and no thread is left.
+    fn check(&self, jobs: u32) {
+        self.join();
+        let taken = self.ran.load(Ordering::Acquire) + self.cancelled.load(Ordering::Acquire);
+        assert_eq!(taken, jobs);
+        let numbers = self.desk.numbers();
+        assert_eq!((numbers.threads, numbers.queued, numbers.idle), (0, 0, 0));
+    }
+}
+
+/// One job after the other: the thread searches, sleeps, and is woken.
+fn jobs_in_turn() {
+    model(3, || {
+        let pool = Pool::new(1);
+        for job in 1..=3 {
+            pool.submit(Job::Count).unwrap();
+            pool.await_jobs(job);
+        }
+        pool.close();
+        pool.check(3);
+    });
+}
+
+/// A thread that is about to sleep, and two jobs which need a thread each.
+fn jobs_that_need_each_other() {
+    model(2, || {
+        let pool = Pool::new(2);
+        pool.submit(Job::Count).unwrap();
+        pool.await_jobs(1);
+        pool.submit(Job::Await(2)).unwrap();
+        pool.submit(Job::Count).unwrap();
+        pool.await_jobs(3);
+        pool.close();
+        pool.check(3);
+    });
+}
+
+/// Two submit at the same time.
+fn two_submit() {
+    model(2, || {
+        let pool = Pool::new(1);
+        let other = {
+            let pool = pool.clone();
+            thread::spawn(move || pool.submit(Job::Count).unwrap())
+        };
+        pool.submit(Job::Count).unwrap();
+        other.join().unwrap();
+        pool.await_jobs(2);
+        pool.close();
+        pool.check(2);
+    });
+}
+
+/// The thread's time is up while a job comes.
+fn keep_alive_ends() {
+    model(3, || {
+        let pool = Pool::new(1);
+        pool.submit(Job::Count).unwrap();
+        pool.await_jobs(1);
+        let time = thread::spawn(blitz_futex::model::expire);
+        pool.submit(Job::Count).unwrap();
+        pool.await_jobs(2);
+        time.join().unwrap();
+        pool.close();
+        pool.check(2);
+    });
+}
+
+/// The pool is closed while a job comes: it is run or cancelled, or refused.
+fn closing() {
+    model(3, || {
+        let pool = Pool::new(1);
+        pool.submit(Job::Count).unwrap();
+        let other = {
+            let pool = pool.clone();
+            thread::spawn(move || u32::from(pool.submit(Job::Count).is_ok()))
+        };
+        pool.close();
+        let accepted = other.join().unwrap();
+        pool.check(1 + accepted);
+    });
+}
+
+/// The pool is closed while its thread searches, sleeps, or works.
+fn closing_at_rest() {
+    model(3, || {
+        let pool = Pool::new(1);
+        pool.submit(Job::Count).unwrap();
+        pool.close();
+        pool.check(1);
+        assert_eq!(pool.left.load(Ordering::Relaxed), 1);
+    });
+}
+
+/// A thread can not be started, and a job has counted on it, for which another thread
+/// must be woken that has gone to sleep meanwhile.
+fn a_start_fails() {
+    model(2, || {
+        let pool = Pool::new(2);
+        pool.submit(Job::Count).unwrap();
+        let failing = pool.desk.submit(Job::Count).unwrap();
+        pool.submit(Job::Count).unwrap();
+        if failing == Submitted::StartThread {
+            let remains = pool.desk.lost();
+            assert_eq!(remains.threads, 1);
+            assert!(remains.jobs.is_empty());
+        }
+        pool.await_jobs(3);
+        pool.close();
+        pool.check(3);
+    });
+}
+
+/// The only thread can not be started, and the pool is closed meanwhile.
+fn the_only_start_fails() {
+    model(3, || {
+        let pool = Pool::new(1);
+        assert_eq!(
+            pool.desk.submit(Job::Count).unwrap(),
+            Submitted::StartThread
+        );
+        let closer = {
+            let pool = pool.clone();
+            thread::spawn(move || pool.close())
+        };
+        let remains = pool.desk.lost();
+        pool.cancelled
+            .fetch_add(remains.jobs.len() as u32, Ordering::Relaxed);
+        closer.join().unwrap();
+        pool.check(1);
+    });
+}
+
+macro_rules! models {
+    ($($name:ident)*) => { $(
+        mod $name {
+            #[test]
+            fn holds() {
+                super::$name();
+            }
+        }
+    )* };
+}
+
+models! {
+    jobs_in_turn
+    jobs_that_need_each_other
+    two_submit
+    keep_alive_ends
+    closing
+    closing_at_rest
+    a_start_fails
+    the_only_start_fails
+}
+
+#[test]
+#[should_panic = "deadlock"]
+fn finds_a_thread_that_leaves_although_chosen() {
+    mutant::with(Mutant::ExpiredLeavesBlindly, keep_alive_ends);
+}
+
+#[test]
+#[should_panic = "deadlock"]
+fn finds_a_thread_that_does_not_look_again() {
+    mutant::with(Mutant::SleepsWithoutLook, jobs_in_turn);
+}
+
+#[test]
+#[should_panic = "deadlock"]
+fn finds_two_jobs_for_one_searcher() {
+    mutant::with(Mutant::CountsOnSearcherTwice, jobs_that_need_each_other);
+}
+
+#[test]
+#[should_panic = "deadlock"]
+fn finds_a_silent_close() {
+    mutant::with(Mutant::ClosesSilently, closing_at_rest);
+}
+
+#[test]
+#[should_panic = "deadlock"]
+fn finds_a_silent_departure() {
+    mutant::with(Mutant::LeavesSilently, closing_at_rest);
+}
+
+#[test]
+#[should_panic = "deadlock"]
+fn finds_a_forgotten_job_of_a_thread_that_failed() {
+    mutant::with(Mutant::ForgetsFailedStart, a_start_fails);
+}
