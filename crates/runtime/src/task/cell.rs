@@ -88,6 +88,8 @@ impl<F: Future, S: Schedule> Cell<F, S> {
     /// The caller has the contents, and they are the future.
     pub(super) unsafe fn poll(&self, context: &mut Context<'_>) -> Poll<F::Output> {
         debug_assert!(self.stage() == Stage::Future);
+        #[cfg(loom)]
+        assert_eq!(self.stage(), Stage::Future);
         self.contents.with_mut(|contents| {
             // SAFETY: the future is there, as the caller promises, and stays at its place
             // until it is dropped.

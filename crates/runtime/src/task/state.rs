@@ -176,6 +176,15 @@ pub(super) enum DropJoin {
     Waker,
 }
 
+/// What is always so. The checker is told of it also in a release build.
+#[inline(always)]
+fn invariant(holds: bool) {
+    if cfg!(loom) {
+        assert!(holds, "two run the same task");
+    }
+    debug_assert!(holds, "two run the same task");
+}
+
 /// An order of memory, unless the mistake is to have none.
 #[inline(always)]
 fn unless(mutant: Mutant, order: Ordering) -> Ordering {
@@ -215,7 +224,9 @@ impl State {
         // With a token there is nobody else who begins or ends a poll.
         let before = if self.word().load(Ordering::Relaxed) & RUNNING == 0 {
             let order = unless(Mutant::StartRelaxed, Ordering::Acquire);
-            self.word().fetch_add(RUNNING - NOTIFIED, order)
+            let before = self.word().fetch_add(RUNNING - NOTIFIED, order);
+            invariant(before & BUSY == NOTIFIED);
+            before
         } else {
             self.start_again()
         };
@@ -307,11 +318,13 @@ impl State {
         if self.load().is_complete() {
             return false;
         }
-        let bits = if active(Mutant::CancelWithoutToken) {
-            CANCELLED
-        } else {
-            NOTIFIED | CANCELLED
-        };
+        if active(Mutant::CancelWithoutToken) {
+            let word = self.word().load(Ordering::Acquire);
+            if word & RUNNING != 0 && self.exchange(word, word | CANCELLED).is_ok() {
+                return false;
+            }
+        }
+        let bits = NOTIFIED | CANCELLED;
         self.word().fetch_or(bits, Ordering::AcqRel) & BUSY == 0
     }
 
@@ -337,14 +350,14 @@ impl State {
     pub(super) fn complete(&self) -> Complete {
         let mut word = self.word().load(Ordering::Acquire);
         loop {
-            debug_assert!(word & (RUNNING | COMPLETE) == RUNNING);
+            invariant(word & (RUNNING | COMPLETE) == RUNNING);
             let complete = word + (COMPLETE - RUNNING);
             let (new, result) = match word & (JOIN_INTEREST | JOIN_WAKER) {
                 JOIN_INTEREST => (complete - REF_ONE, Complete::Nothing),
                 0 => return Complete::Detached,
                 _ => (complete, Complete::Wake),
             };
-            if active(Mutant::CompleteBlindly) {
+            if active(Mutant::CompleteBlindly) && result == Complete::Nothing {
                 self.word()
                     .fetch_add(new.wrapping_sub(word), Ordering::AcqRel);
                 return result;
