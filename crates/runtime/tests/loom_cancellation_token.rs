@@ -5,25 +5,57 @@
 mod model;
 
 use std::mem::ManuallyDrop;
+use std::ops::Deref;
 
 use blitz_runtime::model::cancellation_token::mutant::{self, Mutant};
 use blitz_runtime::sync::CancellationToken;
 use loom::thread;
 use model::{block_on, model_in_order};
 
+/// A token that is not dropped when the model has failed: that would be a step in a
+/// run that is over.
+#[derive(Clone)]
+struct Token(ManuallyDrop<CancellationToken>);
+
+impl Token {
+    fn new() -> Self {
+        Self(ManuallyDrop::new(CancellationToken::new()))
+    }
+
+    fn child_token(&self) -> Self {
+        Self(ManuallyDrop::new(self.0.child_token()))
+    }
+}
+
+impl Deref for Token {
+    type Target = CancellationToken;
+
+    fn deref(&self) -> &CancellationToken {
+        &self.0
+    }
+}
+
+impl Drop for Token {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: this is the only place, and the last.
+            unsafe { ManuallyDrop::drop(&mut self.0) };
+        }
+    }
+}
+
 fn model(test: impl Fn() + Sync + Send + 'static) {
     model_in_order(3, test);
 }
 
-/// Awaits a token that somebody else cancels. When the model fails, the token is
-/// not dropped, as the run is over then.
-fn await_cancelled(token: &CancellationToken) {
-    block_on(ManuallyDrop::new(token.clone()).cancelled());
+/// Awaits a token that somebody else cancels.
+fn await_cancelled(token: &Token) {
+    block_on(token.cancelled());
 }
 
 fn one_waits() {
     model(|| {
-        let token = CancellationToken::new();
+        let token = Token::new();
         let other = thread::spawn({
             let token = token.clone();
             move || token.cancel()
@@ -36,7 +68,7 @@ fn one_waits() {
 
 fn one_waits_for_the_parent() {
     model(|| {
-        let token = CancellationToken::new();
+        let token = Token::new();
         let child = token.child_token();
         let other = thread::spawn(move || token.cancel());
         await_cancelled(&child);
@@ -47,7 +79,7 @@ fn one_waits_for_the_parent() {
 /// The first child of a root, while the root is cancelled.
 fn the_first_child() {
     model(|| {
-        let token = CancellationToken::new();
+        let token = Token::new();
         let other = thread::spawn({
             let token = token.clone();
             move || token.cancel()
@@ -61,7 +93,7 @@ fn the_first_child() {
 /// A second child, while the root is cancelled.
 fn another_child() {
     model(|| {
-        let token = CancellationToken::new();
+        let token = Token::new();
         let _first = token.child_token();
         let other = thread::spawn({
             let token = token.clone();
@@ -76,7 +108,7 @@ fn another_child() {
 /// Two make the first child of the same root.
 fn two_first_children() {
     model(|| {
-        let token = CancellationToken::new();
+        let token = Token::new();
         let other = thread::spawn({
             let token = token.clone();
             move || token.child_token()
@@ -92,7 +124,7 @@ fn two_first_children() {
 /// The one in the middle goes away, while the root is cancelled.
 fn an_orphan() {
     model(|| {
-        let token = CancellationToken::new();
+        let token = Token::new();
         let middle = token.child_token();
         let child = middle.child_token();
         let other = thread::spawn(move || drop(middle));
@@ -105,10 +137,10 @@ fn an_orphan() {
 /// A token with somebody who waits goes away, while the root is cancelled.
 fn one_leaves() {
     model(|| {
-        let token = CancellationToken::new();
+        let token = Token::new();
         let child = token.child_token();
         let other = thread::spawn(move || {
-            let mut wait = Box::pin(child.cancelled_owned());
+            let mut wait = Box::pin(child.cancelled());
             let _ = model::poll(wait.as_mut(), std::task::Waker::noop());
         });
         token.cancel();
@@ -119,7 +151,7 @@ fn one_leaves() {
 /// The root goes away, and so does a child.
 fn a_family_breaks_up() {
     model(|| {
-        let token = CancellationToken::new();
+        let token = Token::new();
         let child = token.child_token();
         let grandchild = child.child_token();
         let one = thread::spawn(move || drop(token));
@@ -137,7 +169,7 @@ fn a_family_breaks_up() {
 /// Two cancel, one of them further down.
 fn two_cancel() {
     model(|| {
-        let token = CancellationToken::new();
+        let token = Token::new();
         let middle = token.child_token();
         let child = middle.child_token();
         let other = thread::spawn(move || middle.cancel());
