@@ -103,7 +103,7 @@ impl Worker {
             }
             if let Some(wheels) = &shared.common().time {
                 // Who they wake is ready here.
-                wheels.turn_if_due(index);
+                _ = wheels.turn_if_due(index);
             }
         }
         found || self.seat().has_tasks()

@@ -82,6 +82,7 @@ pub(super) fn run(shared: Arc<Shared>, index: usize) {
     enter::enter_runtime(&handle, true, |_| {
         let place = std::ptr::from_ref(&worker).cast();
         let _guard = context::with(|context| context.set_worker(address, place));
+        let _timers = (shared.common().time.as_ref()).map(|wheels| wheels.attach(index));
         let counters = &worker.seat().counters;
         counters.is_run_by(std::thread::current().id());
         hand_over::with_worker(&worker, || worker.run());
@@ -219,7 +220,7 @@ impl Worker {
     pub(super) fn turn_timers(&self) {
         self.seat().driver.poll();
         if let Some(wheels) = &self.shared.common().time {
-            wheels.turn_if_due(self.index);
+            _ = wheels.turn_if_due(self.index);
         }
     }
 

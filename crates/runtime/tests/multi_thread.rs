@@ -1,0 +1,315 @@
+//! The multi-thread scheduler: who runs, who starves, who sleeps.
+#![cfg(not(loom))]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use blitz_runtime::runtime::{Builder, Runtime};
+use blitz_runtime::task;
+use blitz_sync::task::Notify;
+
+/// Long enough for anything that is not stuck.
+const LONG: Duration = Duration::from_secs(20);
+
+fn runtime(workers: usize) -> Runtime {
+    Builder::new_multi_thread()
+        .worker_threads(workers)
+        .build()
+        .unwrap()
+}
+
+/// Waits for something that other threads bring about.
+fn wait_for(what: &str, is_so: impl Fn() -> bool) {
+    let end = Instant::now() + LONG;
+    while !is_so() {
+        assert!(Instant::now() < end, "{what} takes too long");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_spawned_task_gives_its_output() {
+    for workers in [1, 2, 4, 16] {
+        let runtime = runtime(workers);
+        let sum = runtime.block_on(async {
+            let tasks = (0..100_u64).map(|i| task::spawn(async move { i * i }));
+            let mut sum = 0;
+            for task in tasks.collect::<Vec<_>>() {
+                sum += task.await.unwrap();
+            }
+            sum
+        });
+        assert_eq!(sum, (0..100).map(|i| i * i).sum());
+    }
+}
+
+#[test]
+fn more_tasks_than_a_queue_holds() {
+    for workers in [1, 3] {
+        let runtime = runtime(workers);
+        let sum = runtime.block_on(runtime.spawn(async {
+            let tasks: Vec<_> = (0..10_000_u64)
+                .map(|i| task::spawn(async move { i }))
+                .collect();
+            let mut sum = 0;
+            for task in tasks {
+                sum += task.await.unwrap();
+            }
+            sum
+        }));
+        assert_eq!(sum.unwrap(), (0..10_000).sum());
+        let overflows: u64 = (0..workers)
+            .map(|worker| runtime.metrics().worker_overflow_count(worker))
+            .sum();
+        assert!(overflows > 0);
+    }
+}
+
+#[test]
+fn two_tasks_that_wake_each_other_do_not_starve_a_third() {
+    let runtime = runtime(1);
+    let (sent, received) = mpsc::channel();
+    let end = Arc::new(AtomicBool::new(false));
+    let bells = Arc::new([Notify::new(), Notify::new()]);
+    for i in 0..2 {
+        let (bells, end) = (bells.clone(), end.clone());
+        runtime.spawn(async move {
+            while !end.load(Ordering::Relaxed) {
+                bells[1 - i].notify_one();
+                bells[i].notified().await;
+            }
+            bells[1 - i].notify_one();
+        });
+    }
+    runtime.spawn(async move {
+        for _ in 0..100 {
+            task::yield_now().await;
+        }
+        sent.send(()).unwrap();
+    });
+    received.recv_timeout(LONG).unwrap();
+    end.store(true, Ordering::Relaxed);
+}
+
+#[test]
+fn tasks_that_spawn_on_and_on_do_not_starve_what_comes_from_outside() {
+    fn again(count: Arc<AtomicU64>, end: Arc<AtomicBool>) {
+        if !end.load(Ordering::Relaxed) {
+            count.fetch_add(1, Ordering::Relaxed);
+            task::spawn(async move { again(count, end) });
+        }
+    }
+    let runtime = runtime(1);
+    let (count, end) = (
+        Arc::new(AtomicU64::new(0)),
+        Arc::new(AtomicBool::new(false)),
+    );
+    for _ in 0..3 {
+        let (count, end) = (count.clone(), end.clone());
+        runtime.spawn(async move { again(count, end) });
+    }
+    for _ in 0..100 {
+        let (sent, received) = mpsc::channel();
+        runtime.spawn(async move { sent.send(()).unwrap() });
+        received.recv_timeout(LONG).unwrap();
+    }
+    end.store(true, Ordering::Relaxed);
+    assert!(count.load(Ordering::Relaxed) > 0);
+}
+
+#[test]
+fn a_task_that_yields_lets_those_from_outside_run() {
+    let runtime = runtime(1);
+    let flag = Arc::new(AtomicBool::new(false));
+    let waits = {
+        let flag = flag.clone();
+        runtime.spawn(async move {
+            while !flag.load(Ordering::Relaxed) {
+                task::yield_now().await;
+            }
+        })
+    };
+    std::thread::sleep(Duration::from_millis(5));
+    runtime.spawn(async move { flag.store(true, Ordering::Relaxed) });
+    runtime.block_on(waits).unwrap();
+}
+
+#[test]
+fn a_worker_that_blocks_strands_nobody() {
+    for workers in [2, 4] {
+        let runtime = runtime(workers);
+        for _ in 0..3 {
+            let (sent, received) = mpsc::channel();
+            // Nothing but the worker's own queues has the three tasks, one of them in the
+            // slot, and their maker does not let go of the thread before they have run.
+            let maker = runtime.spawn(async move {
+                for i in 0..3 {
+                    let sent = sent.clone();
+                    task::spawn(async move { sent.send(i).unwrap() });
+                }
+                let mut got: Vec<i32> = (0..3)
+                    .map(|_| received.recv_timeout(LONG).unwrap())
+                    .collect();
+                got.sort_unstable();
+                got
+            });
+            assert_eq!(runtime.block_on(maker).unwrap(), [0, 1, 2]);
+        }
+    }
+}
+
+#[test]
+fn blocked_workers_leave_the_rest_to_the_last() {
+    const WORKERS: usize = 4;
+    let runtime = runtime(WORKERS);
+    let (blocked, go_on) = (
+        Arc::new(AtomicUsize::new(0)),
+        Arc::new(AtomicBool::new(false)),
+    );
+    let blockers: Vec<_> = (0..WORKERS - 1)
+        .map(|_| {
+            let (blocked, go_on) = (blocked.clone(), go_on.clone());
+            runtime.spawn(async move {
+                blocked.fetch_add(1, Ordering::SeqCst);
+                wait_for("the end", || go_on.load(Ordering::SeqCst));
+            })
+        })
+        .collect();
+    wait_for("blocking", || blocked.load(Ordering::SeqCst) == WORKERS - 1);
+    for _ in 0..100 {
+        let (sent, received) = mpsc::channel();
+        runtime.spawn(async move { sent.send(()).unwrap() });
+        received.recv_timeout(LONG).unwrap();
+    }
+    go_on.store(true, Ordering::SeqCst);
+    for blocker in blockers {
+        runtime.block_on(blocker).unwrap();
+    }
+}
+
+/// What the threads of this process have done: how often one gave its processor up of its
+/// own will.
+#[cfg(target_os = "linux")]
+fn voluntary_switches(thread: &str) -> u64 {
+    let mut sum = 0;
+    for entry in std::fs::read_dir("/proc/self/task").unwrap() {
+        let path = entry.unwrap().path();
+        let status = std::fs::read_to_string(path.join("status")).unwrap_or_default();
+        let field = |name: &str| {
+            let line = status.lines().find(|line| line.starts_with(name));
+            line.and_then(|line| line.split_ascii_whitespace().nth(1))
+                .map(str::to_owned)
+        };
+        if field("Name:").as_deref() == Some(thread) {
+            sum += field("voluntary_ctxt_switches:")
+                .unwrap()
+                .parse::<u64>()
+                .unwrap();
+        }
+    }
+    sum
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn yielding_never_enters_the_system() {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_name("blitz-yields")
+        .enable_all()
+        .build()
+        .unwrap();
+    let switches = runtime.block_on(runtime.spawn(async {
+        let before = voluntary_switches("blitz-yields");
+        for _ in 0..1_000_000 {
+            task::yield_now().await;
+        }
+        voluntary_switches("blitz-yields") - before
+    }));
+    // `read_dir` and its like may wait for a lock of the system's.
+    assert!(switches.unwrap() <= 3, "{switches:?} switches");
+}
+
+#[test]
+fn workers_sleep_when_there_is_nothing_to_do() {
+    let runtime = runtime(4);
+    runtime.block_on(runtime.spawn(async {})).unwrap();
+    let metrics = runtime.metrics();
+    let parks = || -> Vec<u64> {
+        (0..4)
+            .map(|worker| metrics.worker_park_unpark_count(worker))
+            .collect()
+    };
+    // The watchman has one more look, and then everybody sleeps for good.
+    wait_for("sleep", || parks().iter().all(|parks| parks % 2 == 1));
+    std::thread::sleep(Duration::from_millis(50));
+    let before = parks();
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(before, parks());
+}
+
+#[test]
+fn many_threads_spawn_and_wake_with_more_workers_than_processors() {
+    const THREADS: u64 = 4;
+    const TASKS: u64 = 500;
+    let runtime = runtime(8);
+    let sum = Arc::new(AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (runtime, sum) = (&runtime, sum.clone());
+            scope.spawn(move || {
+                let tasks: Vec<_> = (0..TASKS)
+                    .map(|i| {
+                        let sum = sum.clone();
+                        runtime.spawn(async move {
+                            let inner = task::spawn(async move {
+                                task::yield_now().await;
+                                thread * TASKS + i
+                            });
+                            task::yield_now().await;
+                            sum.fetch_add(inner.await.unwrap(), Ordering::Relaxed);
+                        })
+                    })
+                    .collect();
+                for task in tasks {
+                    runtime.block_on(task).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(sum.load(Ordering::Relaxed), (0..THREADS * TASKS).sum());
+}
+
+#[test]
+fn rings_of_tasks_pass_a_token_round() {
+    const RINGS: usize = 8;
+    const LENGTH: usize = 16;
+    const ROUNDS: usize = 200;
+    let runtime = runtime(4);
+    let passes = Arc::new(AtomicUsize::new(0));
+    let tasks: Vec<_> = (0..RINGS)
+        .flat_map(|_| {
+            let bells: Arc<Vec<Notify>> = Arc::new((0..LENGTH).map(|_| Notify::new()).collect());
+            bells[0].notify_one();
+            (0..LENGTH).map(move |i| (bells.clone(), i))
+        })
+        .map(|(bells, i)| {
+            let passes = passes.clone();
+            runtime.spawn(async move {
+                for _ in 0..ROUNDS {
+                    bells[i].notified().await;
+                    passes.fetch_add(1, Ordering::Relaxed);
+                    bells[(i + 1) % LENGTH].notify_one();
+                }
+            })
+        })
+        .collect();
+    runtime.block_on(async {
+        for task in tasks {
+            task.await.unwrap();
+        }
+    });
+    assert_eq!(passes.load(Ordering::Relaxed), RINGS * LENGTH * ROUNDS);
+}
