@@ -229,7 +229,8 @@ fn yielding_never_enters_the_system() {
         voluntary_switches("blitz-yields") - before
     }));
     // `read_dir` and its like may wait for a lock of the system's.
-    assert!(switches.unwrap() <= 3, "{switches:?} switches");
+    let switches = switches.unwrap();
+    assert!(switches <= 3, "{switches} switches");
 }
 
 #[test]
