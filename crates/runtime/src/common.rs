@@ -20,6 +20,8 @@ pub(crate) struct Common {
     pub(crate) id: Id,
     /// Gets blocking work done.
     pub(crate) blocking: blocking::Spawner,
+    /// What `time::Instant` shows.
+    pub(crate) clock: Arc<time::Clock>,
     /// The timers; `None` if they have not been enabled.
     pub(crate) time: Option<time::Wheels>,
     pub(crate) hooks: Hooks,

@@ -45,6 +45,8 @@ pub(crate) struct Context {
     pub(crate) worker_of: Cell<*const ()>,
     /// The worker that this thread is at the moment, if it is one.
     pub(crate) worker: Cell<*const ()>,
+    /// The timers of that worker, if there are any.
+    pub(crate) wheel: Cell<Option<&'static crate::time::wheel::Wheel>>,
     /// The set of local tasks (`LocalSet`) that is being polled.
     pub(crate) local_set: Cell<*const ()>,
     /// The header of the task that is being polled or whose parts are being dropped.
@@ -100,6 +102,7 @@ impl Context {
             entered: Cell::new(Entered::No),
             worker_of: Cell::new(ptr::null()),
             worker: Cell::new(ptr::null()),
+            wheel: Cell::new(None),
             local_set: Cell::new(ptr::null()),
             task: Cell::new(ptr::null()),
             yielded: Cell::new(false),

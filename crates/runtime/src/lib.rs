@@ -1,20 +1,24 @@
 //! A work-stealing runtime for tasks, under Tokio's names.
 
-#[cfg(loom)]
 mod blocking;
 mod cancellation_token;
+#[cfg(not(loom))]
+mod common;
 mod context;
-#[cfg(loom)]
 mod driver;
 #[cfg(all(feature = "macros", not(loom)))]
 mod macros;
 mod random;
-#[cfg(loom)]
+#[cfg(not(loom))]
+pub mod runtime;
 mod scheduler;
 pub mod task;
 #[cfg(not(loom))]
 mod task_local;
 mod task_tracker;
+pub mod time;
+#[cfg(not(loom))]
+mod trace;
 
 #[cfg(all(feature = "macros", not(loom)))]
 pub use macros::{join, main, pin, select, test, try_join};
@@ -39,6 +43,9 @@ pub mod model {
         pub use crate::blocking::{desk, mutant};
     }
     pub use crate::task::model as task;
+    pub mod time {
+        pub use crate::time::wheel::{Timer, Wheel, mutant};
+    }
     pub mod scheduler {
         pub use crate::driver::Driver;
         pub use crate::scheduler::multi_thread::{idle, inject, mutant, queue};

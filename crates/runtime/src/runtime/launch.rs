@@ -1,6 +1,7 @@
 //! From a builder's settings to a running runtime.
 
 use std::io;
+use std::sync::Arc;
 
 use super::builder::{Builder, Kind};
 use super::handle::Handle;
@@ -30,6 +31,9 @@ pub(super) fn launch(builder: &Builder) -> io::Result<Runtime> {
             )
         }
     };
+    if let Some(wheels) = &inner.common().time {
+        wheels.set_unpark(inner.unparker());
+    }
     Ok(Runtime::from_parts(scheduler, Handle { inner }))
 }
 
@@ -41,7 +45,8 @@ fn common(builder: &Builder) -> Common {
         Kind::MultiThread => config.worker_threads,
     };
     let may_pause = builder.kind == Kind::CurrentThread;
-    let wheels = || time::Wheels::new(config.worker_threads, may_pause, config.start_paused);
+    let clock = Arc::new(time::Clock::new(may_pause, config.start_paused));
+    let wheels = || time::Wheels::new(config.worker_threads, &clock);
     Common {
         id: Id::next(),
         blocking: blocking::Spawner::new(
@@ -50,6 +55,7 @@ fn common(builder: &Builder) -> Common {
             config.thread_keep_alive,
         ),
         time: config.enable_time.then(wheels),
+        clock,
         hooks: builder.hooks.clone(),
         seeds: seed::Seeds::new(builder.seed.as_ref()),
         totals: Totals::default(),

@@ -58,6 +58,28 @@ impl Handle {
         }
     }
 
+    /// [`unpark`](Self::unpark) as a function, which does not keep the runtime alive.
+    pub(crate) fn unparker(&self) -> Arc<dyn Fn(usize) + Send + Sync> {
+        match self {
+            Self::CurrentThread(shared) => {
+                let shared = Arc::downgrade(shared);
+                Arc::new(move |_| {
+                    if let Some(shared) = shared.upgrade() {
+                        shared.unpark();
+                    }
+                })
+            }
+            Self::MultiThread(shared) => {
+                let shared = Arc::downgrade(shared);
+                Arc::new(move |index| {
+                    if let Some(shared) = shared.upgrade() {
+                        shared.unpark(index);
+                    }
+                })
+            }
+        }
+    }
+
     /// How many workers there are.
     pub(crate) fn workers(&self) -> usize {
         match self {

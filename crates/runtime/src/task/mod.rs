@@ -17,11 +17,15 @@ pub mod mutant;
 mod notified;
 mod owned;
 mod raw;
+#[cfg(not(loom))]
+mod spawn;
 mod state;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod waker;
 mod watched;
+#[cfg(not(loom))]
+mod yield_now;
 
 pub use abort::AbortHandle;
 #[cfg(not(loom))]
@@ -29,6 +33,12 @@ pub use coop::{consume_budget, unconstrained};
 pub use error::JoinError;
 pub use id::{Id, id, try_id};
 pub use join_handle::JoinHandle;
+#[cfg(not(loom))]
+pub use spawn::spawn;
+#[cfg(not(loom))]
+pub(crate) use spawn::spawn_on;
+#[cfg(not(loom))]
+pub use yield_now::yield_now;
 
 /// For the models.
 #[cfg(loom)]
@@ -58,6 +68,8 @@ pub(crate) use owned::{OwnedTasks, Schedule};
 #[allow(unused_imports, reason = "for yield_now")]
 pub(crate) use waker::task_of;
 
+#[cfg(not(loom))]
+pub use crate::blocking::{block_in_place, spawn_blocking};
 #[cfg(not(loom))]
 pub use crate::task_local::LocalKey;
 #[cfg(not(loom))]

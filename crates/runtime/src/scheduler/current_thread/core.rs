@@ -1,13 +1,17 @@
 //! What belongs to the thread that runs the tasks: their queue, and the loop.
 //!
-//! The queue is first in, first out. Each `event_interval` polls, timers and the future
-//! of `block_on` get their turn; each `global_queue_interval` polls, what other threads
-//! have made ready joins the queue. When the queue is empty all of them are looked at,
-//! and if there is nothing the thread sleeps until the next timer or an unpark.
+//! The queue is first in, first out. When it is empty, a round is over: the future of
+//! `block_on` gets its turn, and then those that yielded in this round make up the next
+//! one. If there is nothing at all, the thread sleeps until the next timer or an unpark.
+//!
+//! So that long rounds keep nobody waiting, the future of `block_on` gets its turn, and
+//! so do timers, after `event_interval` polls at the latest; and what other threads have
+//! made ready joins the queue after `global_queue_interval` polls.
 
 use std::cell::{Cell, UnsafeCell};
 use std::collections::VecDeque;
 use std::future::Future;
+use std::mem;
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -28,14 +32,20 @@ const GLOBAL_QUEUE_INTERVAL: u32 = 31;
 
 const INITIAL_CAPACITY: usize = 64;
 
+type Queue = VecDeque<NonNull<Header>>;
+
 /// See the head of this file. Only the thread that has its turn uses it, and other
 /// threads get it only as a whole, so that it needs no atomics.
 pub(super) struct Core {
-    queue: UnsafeCell<VecDeque<NonNull<Header>>>,
+    queue: UnsafeCell<Queue>,
+    /// Those that have yielded, for the next round.
+    yielded: UnsafeCell<Queue>,
     /// This thread has woken the future of `block_on`.
     main_woken: Cell<bool>,
-    /// How many polls there were.
+    /// How many polls there were, and looks for something to poll.
     tick: Cell<u32>,
+    /// `tick` when timers had their turn.
+    timers_at: Cell<u32>,
     event_interval: u32,
     global_queue_interval: u32,
     /// A task has panicked, and the runtime ends for it.
@@ -53,8 +63,10 @@ impl Core {
         let config = &shared.common().config;
         Self {
             queue: UnsafeCell::new(VecDeque::with_capacity(INITIAL_CAPACITY)),
+            yielded: UnsafeCell::new(VecDeque::new()),
             main_woken: Cell::new(false),
             tick: Cell::new(0),
+            timers_at: Cell::new(0),
             event_interval: config.event_interval,
             global_queue_interval: config
                 .global_queue_interval
@@ -76,10 +88,22 @@ impl Core {
     }
 
     #[inline]
-    fn with_queue<R>(&self, with: impl FnOnce(&mut VecDeque<NonNull<Header>>) -> R) -> R {
+    fn with_queue<R>(&self, with: impl FnOnce(&mut Queue) -> R) -> R {
         // SAFETY: only this thread has the core, and the closures of this file call
         // nothing that could come here again.
         with(unsafe { &mut *self.queue.get() })
+    }
+
+    /// Puts a task at the end of the next round.
+    #[inline]
+    fn put_off(&self, task: Notified) {
+        self.with_yielded(|yielded| yielded.push_back(task.into_raw()));
+    }
+
+    #[inline]
+    fn with_yielded<R>(&self, with: impl FnOnce(&mut Queue) -> R) -> R {
+        // SAFETY: as in `with_queue`.
+        with(unsafe { &mut *self.yielded.get() })
     }
 
     #[inline]
@@ -132,7 +156,7 @@ impl Core {
             if self.run_some(shared)? {
                 self.turn_timers(shared);
             } else if self.has_work(shared) {
-                self.idle_turn(shared);
+                self.begin_round(shared);
             } else {
                 shared.counters.busy(&busy);
                 self.sleep(shared);
@@ -175,7 +199,8 @@ impl Core {
         shared.counters.polled();
         match ran {
             Ran::Done | Ran::Idle => {}
-            Ran::Again(task) | Ran::Yielded(task) => self.push(task),
+            Ran::Again(task) => self.push(task),
+            Ran::Yielded(task) => self.put_off(task),
         }
     }
 
@@ -198,21 +223,28 @@ impl Core {
         self.main_woken.get()
             || shared.main_woken.load(Ordering::Acquire)
             || self.with_queue(|queue| !queue.is_empty())
+            || self.with_yielded(|yielded| !yielded.is_empty())
             || shared.remote.len() != 0
     }
 
-    /// The future of `block_on` is ready again, and there is no other task. Timers get
-    /// their turn now and then.
+    /// Those that have yielded make up the queue.
     #[inline]
-    fn idle_turn(&self, shared: &Shared) {
-        if self.tick.get() % self.event_interval == 0 {
+    fn begin_round(&self, shared: &Shared) {
+        self.resume();
+        if self.tick.get().wrapping_sub(self.timers_at.get()) >= self.event_interval {
             self.turn_timers(shared);
         }
+    }
+
+    #[inline]
+    fn resume(&self) {
+        self.with_queue(|queue| self.with_yielded(|yielded| append(queue, yielded)));
     }
 
     /// Wakes those whose time has come.
     #[inline]
     fn turn_timers(&self, shared: &Shared) {
+        self.timers_at.set(self.tick.get());
         shared.driver.poll();
         if let Some(wheels) = &shared.common().time {
             wheels.turn_if_due(0);
@@ -235,19 +267,32 @@ impl Core {
 
     fn park(&self, shared: &Shared) {
         shared.counters.about_to_park();
-        let wheels = shared.common().time.as_ref();
-        let deadline = wheels.and_then(|wheels| wheels.next_deadline(0));
-        let mut spin = Spin::new();
-        while spin.turn() {
-            if self.has_work(shared) || is_past(deadline) {
-                break;
-            }
-        }
-        if !self.has_work(shared) && !is_past(deadline) {
-            shared.driver.park(deadline);
+        if !self.jump_to_next_timer(shared) {
+            self.wait(shared);
         }
         self.turn_timers(shared);
         shared.counters.unparked();
+    }
+
+    /// Where the clock stands still, no time passes by sleeping: it is moved to the next
+    /// timer, if there is one.
+    fn jump_to_next_timer(&self, shared: &Shared) -> bool {
+        let common = shared.common();
+        let wheels = common.time.as_ref();
+        wheels.is_some_and(|wheels| common.clock.moves_when_idle() && wheels.auto_advance(0))
+    }
+
+    fn wait(&self, shared: &Shared) {
+        let mut spin = Spin::new();
+        while spin.turn() {
+            if self.has_work(shared) {
+                return;
+            }
+        }
+        let wheels = shared.common().time.as_ref();
+        let deadline = wheels.and_then(|wheels| wheels.next_deadline(0));
+        // Whoever made something ready since the last look has left a token here.
+        shared.driver.park(deadline);
     }
 
     /// A task panicked. If the runtime is to end for it, so it does.
@@ -266,6 +311,7 @@ impl Core {
     pub(super) fn shut_down(&self, shared: &Shared) {
         shared.owned.close_and_cancel_all();
         loop {
+            self.resume();
             while let Some(task) = self.next(shared) {
                 // Each is cancelled, so none comes back.
                 let ran = task.run();
@@ -280,6 +326,12 @@ impl Core {
     }
 }
 
-fn is_past(deadline: Option<Instant>) -> bool {
-    deadline.is_some_and(|deadline| deadline <= Instant::now())
+/// Moves all of `from` to the end of `to`.
+#[inline]
+fn append(to: &mut Queue, from: &mut Queue) {
+    if to.is_empty() {
+        mem::swap(to, from);
+    } else {
+        to.append(from);
+    }
 }

@@ -21,6 +21,8 @@ use crate::context;
 use crate::runtime::enter::{self, MayBlock};
 use crate::runtime::errors::UNHANDLED_PANIC;
 use crate::scheduler;
+use crate::time::Attached;
+use crate::time;
 
 /// The runtime's part of a current-thread scheduler: who has it may run the tasks.
 pub(crate) struct CurrentThread {
@@ -78,9 +80,12 @@ impl CurrentThread {
         let core = NonNull::new(self.core.swap(ptr::null_mut(), Ordering::Acquire))?;
         let address = Arc::as_ptr(&self.shared).cast();
         let worker = core.as_ptr().cast_const().cast();
+        let wheels = self.shared.common().time.as_ref();
         Some(Turn {
             scheduler: self,
+            _timers: wheels.map(|wheels| wheels.attach(0)),
             worker: Some(context::with(|context| context.set_worker(address, worker))),
+            timers: (self.shared.common().time.as_ref()).map(|wheels| wheels.attach(0)),
             core,
         })
     }
@@ -112,7 +117,10 @@ struct Turn<'a> {
     scheduler: &'a CurrentThread,
     /// Takes the core out of the context. Before the core is put back.
     worker: Option<context::WorkerGuard>,
+    /// The same for the timers.
+    timers: Option<time::Attached>,
     core: NonNull<Core>,
+    _timers: Option<Attached>,
 }
 
 impl Turn<'_> {
@@ -135,6 +143,7 @@ impl Turn<'_> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
+        drop(self.timers.take());
         drop(self.worker.take());
         let core = self.core.as_ptr();
         self.scheduler.core.store(core, Ordering::Release);

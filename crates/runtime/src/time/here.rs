@@ -1,0 +1,72 @@
+//! What timers ask about the thread that they are on.
+
+use std::ptr;
+
+use super::Clock;
+use super::wheel::Wheel;
+use crate::context;
+use crate::runtime::enter;
+use crate::runtime::errors::NO_CONTEXT;
+
+const DISABLED: &str = "A Tokio 1.x context was found, but timers are disabled. Call \
+     `enable_time` on the runtime builder to enable timers.";
+
+/// The wheel of the worker that this thread is.
+#[inline]
+pub(super) fn own_wheel() -> Option<&'static Wheel> {
+    context::with(|context| {
+        let is_worker = !context.worker.get().is_null();
+        is_worker.then(|| context.wheel.get()).flatten()
+    })
+}
+
+/// A wheel of the current runtime.
+///
+/// # Panics
+///
+/// If there is no current runtime, or it has no timers.
+#[inline]
+#[track_caller]
+pub(super) fn wheel() -> &'static Wheel {
+    let own = context::with(|context| {
+        let is_current = ptr::eq(context.worker_of.get(), context.current.get().shared);
+        let is_worker = is_current && !context.worker.get().is_null();
+        is_worker.then(|| context.wheel.get()).flatten()
+    });
+    match own {
+        Some(wheel) => wheel,
+        None => wheel_elsewhere(),
+    }
+}
+
+#[cold]
+#[track_caller]
+fn wheel_elsewhere() -> &'static Wheel {
+    let wheel =
+        enter::with_current(|current| current.common().time.as_ref().map(|t| t.some_wheel()));
+    match wheel {
+        Ok(Some(wheel)) => wheel,
+        Ok(None) => panic!("{DISABLED}"),
+        Err(_) => panic!("{NO_CONTEXT}"),
+    }
+}
+
+/// Gives the clock of the current runtime to `with`, if there is one.
+pub(super) fn with_clock<R>(with: impl FnOnce(Option<&Clock>) -> R) -> R {
+    let mut with = Some(with);
+    let result = enter::with_current(|current| {
+        let with = with.take()?;
+        Some(with(Some(&current.common().clock)))
+    });
+    match (result, with) {
+        (Ok(Some(result)), _) => result,
+        (_, Some(with)) => with(None),
+        (_, None) => unreachable!("what was called has given a result"),
+    }
+}
+
+/// A number that tells threads apart.
+pub(super) fn thread_number() -> usize {
+    // The context is at another address in each thread.
+    context::with(|context| ptr::from_ref(context).addr() / 128)
+}

@@ -1,0 +1,148 @@
+//! A moment on a clock that tests can stop.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub, SubAssign};
+use std::time::Duration;
+
+use super::clock;
+
+/// A moment on a clock that never goes backwards.
+///
+/// It is [`std::time::Instant`], except that [`now`](Self::now) stands still while
+/// the runtime's clock is [paused](super::pause).
+///
+/// # Examples
+///
+/// ```
+/// use blitz_runtime::time::{Duration, Instant};
+///
+/// let start = Instant::now();
+/// assert!(start + Duration::from_secs(1) > start);
+/// ```
+#[derive(Clone, Copy, Eq, PartialEq, PartialOrd, Ord, Hash)]
+pub struct Instant {
+    std: std::time::Instant,
+}
+
+impl Instant {
+    /// The present moment.
+    #[inline]
+    #[must_use]
+    pub fn now() -> Self {
+        clock::now()
+    }
+
+    /// The same moment of the system's clock.
+    #[inline]
+    #[must_use]
+    pub fn from_std(std: std::time::Instant) -> Self {
+        Self { std }
+    }
+
+    /// The same moment, for the standard library.
+    #[inline]
+    #[must_use]
+    pub fn into_std(self) -> std::time::Instant {
+        self.std
+    }
+
+    /// The time from `earlier` until this moment; zero if `earlier` is later.
+    #[must_use]
+    pub fn duration_since(&self, earlier: Self) -> Duration {
+        self.std.saturating_duration_since(earlier.std)
+    }
+
+    /// The time from `earlier` until this moment; `None` if `earlier` is later.
+    ///
+    /// ```
+    /// use blitz_runtime::time::{Duration, Instant};
+    ///
+    /// let start = Instant::now();
+    /// let end = start + Duration::from_secs(1);
+    /// assert_eq!(end.checked_duration_since(start), Some(Duration::from_secs(1)));
+    /// assert_eq!(start.checked_duration_since(end), None);
+    /// ```
+    #[must_use]
+    pub fn checked_duration_since(&self, earlier: Self) -> Option<Duration> {
+        self.std.checked_duration_since(earlier.std)
+    }
+
+    /// The time from `earlier` until this moment; zero if `earlier` is later.
+    #[must_use]
+    pub fn saturating_duration_since(&self, earlier: Self) -> Duration {
+        self.std.saturating_duration_since(earlier.std)
+    }
+
+    /// The time since this moment; zero if it is still to come.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        Self::now().saturating_duration_since(*self)
+    }
+
+    /// This moment and `duration`; `None` if that can not be represented.
+    #[must_use]
+    pub fn checked_add(&self, duration: Duration) -> Option<Self> {
+        self.std.checked_add(duration).map(Self::from_std)
+    }
+
+    /// `duration` before this moment; `None` if that can not be represented.
+    #[must_use]
+    pub fn checked_sub(&self, duration: Duration) -> Option<Self> {
+        self.std.checked_sub(duration).map(Self::from_std)
+    }
+}
+
+impl From<std::time::Instant> for Instant {
+    fn from(time: std::time::Instant) -> Self {
+        Self::from_std(time)
+    }
+}
+
+impl From<Instant> for std::time::Instant {
+    fn from(time: Instant) -> Self {
+        time.into_std()
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Self;
+
+    #[inline]
+    fn add(self, duration: Duration) -> Self {
+        Self::from_std(self.std + duration)
+    }
+}
+
+impl AddAssign<Duration> for Instant {
+    fn add_assign(&mut self, duration: Duration) {
+        *self = *self + duration;
+    }
+}
+
+impl Sub for Instant {
+    type Output = Duration;
+
+    fn sub(self, earlier: Self) -> Duration {
+        self.std.saturating_duration_since(earlier.std)
+    }
+}
+
+impl Sub<Duration> for Instant {
+    type Output = Self;
+
+    fn sub(self, duration: Duration) -> Self {
+        Self::from_std(self.std - duration)
+    }
+}
+
+impl SubAssign<Duration> for Instant {
+    fn sub_assign(&mut self, duration: Duration) {
+        *self = *self - duration;
+    }
+}
+
+impl fmt::Debug for Instant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.std.fmt(f)
+    }
+}

@@ -1,0 +1,210 @@
+//! Ticks at regular intervals.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use super::{Instant, MissedTickBehavior, Sleep, safe_delay, sleep_until};
+
+/// A tick this late has been missed.
+const MISSED: Duration = Duration::from_millis(5);
+
+/// Ticks now, and then once each `period`.
+///
+/// The same as `interval_at(Instant::now(), period)`: see [`interval_at`].
+///
+/// # Panics
+///
+/// If `period` is zero, there is no current runtime, or its timers are not enabled.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_runtime::{runtime::Runtime, time::{interval, Duration, Instant}};
+///
+/// Runtime::new().unwrap().block_on(async {
+///     let start = Instant::now();
+///     let mut interval = interval(Duration::from_millis(2));
+///     for _ in 0..3 {
+///         interval.tick().await;
+///     }
+///     assert!(start.elapsed() >= Duration::from_millis(4));
+/// });
+/// ```
+#[track_caller]
+pub fn interval(period: Duration) -> Interval {
+    assert!(!period.is_zero(), "`period` must be non-zero.");
+    Interval::new(Instant::now(), period)
+}
+
+/// Ticks at `start`, and then once each `period`.
+///
+/// Unlike a loop that sleeps, an interval counts the time that passes between the
+/// calls of [`tick`](Interval::tick). [`MissedTickBehavior`] says what happens when that
+/// is more than the period.
+///
+/// # Panics
+///
+/// If `period` is zero, there is no current runtime, or its timers are not enabled.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_runtime::{runtime::Runtime, time::{interval_at, Duration, Instant}};
+///
+/// Runtime::new().unwrap().block_on(async {
+///     let start = Instant::now() + Duration::from_millis(3);
+///     let mut interval = interval_at(start, Duration::from_millis(2));
+///     assert_eq!(interval.tick().await, start);
+///     assert_eq!(interval.tick().await, start + Duration::from_millis(2));
+/// });
+/// ```
+#[track_caller]
+pub fn interval_at(start: Instant, period: Duration) -> Interval {
+    assert!(!period.is_zero(), "`period` must be non-zero.");
+    Interval::new(start, period)
+}
+
+/// Ticks at regular intervals: see [`interval`] and [`interval_at`].
+#[derive(Debug)]
+pub struct Interval {
+    delay: Pin<Box<Sleep>>,
+    period: Duration,
+    missed_tick_behavior: MissedTickBehavior,
+}
+
+impl Interval {
+    #[track_caller]
+    fn new(start: Instant, period: Duration) -> Self {
+        Self {
+            delay: Box::pin(sleep_until(start)),
+            period: safe_delay(period),
+            missed_tick_behavior: MissedTickBehavior::default(),
+        }
+    }
+
+    /// Waits for the next tick. The result is the moment at which it was due.
+    ///
+    /// # Cancel safety
+    ///
+    /// If the future is dropped before it is ready, no tick is lost.
+    ///
+    /// # Panics
+    ///
+    /// If the runtime has ended.
+    pub async fn tick(&mut self) -> Instant {
+        poll_fn(|cx| self.poll_tick(cx)).await
+    }
+
+    /// [`tick`](Self::tick) by hand. If it is `Pending`, the last waker is woken when the
+    /// tick comes.
+    ///
+    /// # Panics
+    ///
+    /// If the runtime has ended.
+    pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
+        ready!(self.delay.as_mut().poll(cx));
+        let due = self.delay.deadline();
+        let now = Instant::now();
+        let next = if now > due + MISSED {
+            self.missed_tick_behavior.next(due, now, self.period)
+        } else {
+            due + self.period
+        };
+        self.delay.as_mut().disarm(next);
+        Poll::Ready(due)
+    }
+
+    /// The next tick comes one period from now.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, time::{interval, Duration, Instant}};
+    ///
+    /// Runtime::new().unwrap().block_on(async {
+    ///     let mut interval = interval(Duration::from_millis(3));
+    ///     let start = Instant::now();
+    ///     interval.reset();
+    ///     interval.tick().await;
+    ///     assert!(start.elapsed() >= Duration::from_millis(3));
+    /// });
+    /// ```
+    pub fn reset(&mut self) {
+        self.reset_at(Instant::now() + self.period);
+    }
+
+    /// The next tick comes now.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, time::{interval, Duration}};
+    ///
+    /// Runtime::new().unwrap().block_on(async {
+    ///     let mut interval = interval(Duration::from_secs(3600));
+    ///     interval.tick().await;
+    ///     interval.reset_immediately();
+    ///     interval.tick().await;
+    /// });
+    /// ```
+    pub fn reset_immediately(&mut self) {
+        self.reset_at(Instant::now());
+    }
+
+    /// The next tick comes after this time.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, time::{interval, Duration}};
+    ///
+    /// Runtime::new().unwrap().block_on(async {
+    ///     let mut interval = interval(Duration::from_secs(3600));
+    ///     interval.reset_after(Duration::from_millis(1));
+    ///     interval.tick().await;
+    /// });
+    /// ```
+    pub fn reset_after(&mut self, after: Duration) {
+        self.reset_at(Instant::now() + safe_delay(after));
+    }
+
+    /// The next tick comes at this moment. If that has passed, what follows is as after a
+    /// missed tick; ticks that had been missed before are forgotten.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, time::{interval, Duration, Instant}};
+    ///
+    /// Runtime::new().unwrap().block_on(async {
+    ///     let mut interval = interval(Duration::from_secs(3600));
+    ///     let next = Instant::now() + Duration::from_millis(1);
+    ///     interval.reset_at(next);
+    ///     assert_eq!(interval.tick().await, next);
+    /// });
+    /// ```
+    pub fn reset_at(&mut self, deadline: Instant) {
+        self.delay.as_mut().reset(deadline);
+    }
+
+    /// What happens when ticks are missed.
+    #[must_use]
+    pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
+        self.missed_tick_behavior
+    }
+
+    /// Says what happens when ticks are missed.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, time::{interval, Duration, MissedTickBehavior}};
+    ///
+    /// Runtime::new().unwrap().block_on(async {
+    ///     let mut interval = interval(Duration::from_millis(1));
+    ///     interval.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    ///     assert_eq!(interval.missed_tick_behavior(), MissedTickBehavior::Skip);
+    /// });
+    /// ```
+    pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
+        self.missed_tick_behavior = behavior;
+    }
+
+    /// The time between two ticks.
+    #[must_use]
+    pub fn period(&self) -> Duration {
+        self.period
+    }
+}

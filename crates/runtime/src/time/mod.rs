@@ -1,0 +1,71 @@
+//! Timers: wait until a moment, for a time, at intervals, or not for too long.
+//!
+//! * [`sleep`] and [`sleep_until`] wait.
+//! * [`timeout`] and [`timeout_at`] limit the time of a future.
+//! * [`interval`] and [`interval_at`] tick.
+//! * [`pause`], [`advance`] and [`resume`] are for tests: the clock of a current-thread
+//!   runtime stands still and jumps from timer to timer.
+//!
+//! They need a runtime whose timers are enabled (`Builder::enable_time`). The resolution
+//! is one millisecond. A timer is part of the future that waits, so none allocates
+//! (an interval does, once); starting and cancelling one takes two compare-and-swaps.
+//! Each worker has its own timers, so workers do not wait for each other here.
+//!
+//! # Examples
+//!
+//! ```
+//! use blitz_runtime::{runtime::Runtime, time};
+//! use std::time::Duration;
+//!
+//! Runtime::new().unwrap().block_on(async {
+//!     time::sleep(Duration::from_millis(5)).await;
+//!     let answer = time::timeout(Duration::from_secs(1), async { 42 }).await;
+//!     assert_eq!(answer, Ok(42));
+//! });
+//! ```
+
+#[cfg(not(loom))]
+mod clock;
+#[cfg(not(loom))]
+pub mod error;
+#[cfg(not(loom))]
+mod here;
+#[cfg(not(loom))]
+mod instant;
+#[cfg(not(loom))]
+mod interval;
+#[cfg(not(loom))]
+mod missed_tick;
+#[cfg(not(loom))]
+mod sleep;
+#[cfg(not(loom))]
+mod ticks;
+#[cfg(not(loom))]
+mod timeout;
+pub(crate) mod wheel;
+#[cfg(not(loom))]
+mod wheels;
+
+#[doc(no_inline)]
+pub use std::time::Duration;
+
+#[cfg(not(loom))]
+pub(crate) use self::{
+    clock::Clock,
+    wheels::{Attached, Wheels},
+};
+#[cfg(not(loom))]
+pub use self::{
+    clock::{advance, pause, resume},
+    instant::Instant,
+    interval::{Interval, interval, interval_at},
+    missed_tick::MissedTickBehavior,
+    sleep::{Sleep, sleep, sleep_until},
+    timeout::{Timeout, timeout, timeout_at},
+};
+
+/// What can be added to any moment on any system: about 30 years at most.
+#[cfg(not(loom))]
+fn safe_delay(duration: Duration) -> Duration {
+    duration.min(Duration::from_secs(86_400 * 365 * 30))
+}

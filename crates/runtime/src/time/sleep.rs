@@ -1,0 +1,217 @@
+//! Waiting for a moment.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use blitz_sync::internals::coop;
+use pin_project_lite::pin_project;
+
+use super::wheel::Timer;
+use super::{Instant, here, safe_delay, ticks};
+use crate::runtime::errors::SHUTTING_DOWN;
+
+/// Waits until `deadline`.
+///
+/// The resolution is one millisecond: it may become up to that much later, but it never
+/// is too early. A deadline that has passed is ready at once.
+///
+/// # Cancel safety
+///
+/// Dropping the future cancels the timer.
+///
+/// # Panics
+///
+/// If there is no current runtime, or its timers are not enabled
+/// (`Builder::enable_time`). Polling panics when the runtime has ended.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_runtime::{runtime::Runtime, time::{sleep_until, Duration, Instant}};
+///
+/// Runtime::new().unwrap().block_on(async {
+///     let deadline = Instant::now() + Duration::from_millis(5);
+///     sleep_until(deadline).await;
+///     assert!(Instant::now() >= deadline);
+/// });
+/// ```
+#[track_caller]
+pub fn sleep_until(deadline: Instant) -> Sleep {
+    Sleep::new(deadline, true)
+}
+
+/// Waits until `duration` has passed.
+///
+/// The same as `sleep_until(Instant::now() + duration)`: see [`sleep_until`].
+///
+/// # Panics
+///
+/// As [`sleep_until`].
+///
+/// # Examples
+///
+/// ```
+/// use blitz_runtime::{runtime::Runtime, time::{sleep, Duration, Instant}};
+///
+/// Runtime::new().unwrap().block_on(async {
+///     let start = Instant::now();
+///     sleep(Duration::from_millis(5)).await;
+///     assert!(start.elapsed() >= Duration::from_millis(5));
+/// });
+/// ```
+#[track_caller]
+#[inline]
+pub fn sleep(duration: Duration) -> Sleep {
+    let deadline = Instant::now() + safe_delay(duration);
+    Sleep::new(deadline, duration.is_zero())
+}
+
+pin_project! {
+    /// The future of [`sleep`] and [`sleep_until`].
+    ///
+    /// It registers when it is polled for the first time, and must not move from then on: to
+    /// poll it more than once, pin it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use blitz_runtime::{pin, runtime::Runtime, time::{self, Duration, Instant}};
+    ///
+    /// Runtime::new().unwrap().block_on(async {
+    ///     let start = Instant::now();
+    ///     let mut sleep = std::pin::pin!(time::sleep(Duration::from_millis(2)));
+    ///     sleep.as_mut().await;
+    ///     sleep.as_mut().reset(start + Duration::from_millis(4));
+    ///     sleep.await;
+    ///     assert!(start.elapsed() >= Duration::from_millis(4));
+    /// });
+    /// ```
+    #[project(!Unpin)]
+    #[must_use = "futures do nothing unless you `.await` or poll them"]
+    pub struct Sleep {
+        deadline: Instant,
+        #[pin]
+        timer: Timer,
+    }
+}
+
+impl Sleep {
+    /// `may_be_past`: whether the deadline may have passed already.
+    #[track_caller]
+    #[inline]
+    pub(super) fn new(deadline: Instant, may_be_past: bool) -> Self {
+        let wheel = here::wheel();
+        let when = ticks::of_deadline(deadline.into_std(), wheel.origin());
+        Self {
+            deadline,
+            timer: Timer::new(when, wheel, may_be_past),
+        }
+    }
+
+    /// When it will be ready.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, time::{sleep_until, Duration, Instant}};
+    ///
+    /// Runtime::new().unwrap().block_on(async {
+    ///     let deadline = Instant::now() + Duration::from_secs(1);
+    ///     assert_eq!(sleep_until(deadline).deadline(), deadline);
+    /// });
+    /// ```
+    #[must_use]
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Whether the deadline has passed and the runtime has noticed. `false` for one that
+    /// has never been polled or reset.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, time::{sleep, Duration}};
+    ///
+    /// Runtime::new().unwrap().block_on(async {
+    ///     let mut sleep = std::pin::pin!(sleep(Duration::from_millis(1)));
+    ///     sleep.as_mut().await;
+    ///     assert!(sleep.is_elapsed());
+    /// });
+    /// ```
+    #[must_use]
+    pub fn is_elapsed(&self) -> bool {
+        self.timer.is_elapsed() || self.timer.is_overtaken() && Instant::now() >= self.deadline
+    }
+
+    /// Changes the deadline, whether it has passed or not.
+    ///
+    /// To put it off while it waits costs next to nothing.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, time::{sleep, Duration, Instant}};
+    ///
+    /// Runtime::new().unwrap().block_on(async {
+    ///     let mut sleep = std::pin::pin!(sleep(Duration::from_secs(3600)));
+    ///     sleep.as_mut().reset(Instant::now() + Duration::from_millis(1));
+    ///     sleep.await;
+    /// });
+    /// ```
+    pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
+        let this = self.project();
+        *this.deadline = deadline;
+        let when = ticks::of_deadline(deadline.into_std(), this.timer.wheel().origin());
+        this.timer.reset(when, here::own_wheel);
+    }
+
+    /// The same, but does not register before it is polled.
+    pub(super) fn disarm(self: Pin<&mut Self>, deadline: Instant) {
+        let this = self.project();
+        *this.deadline = deadline;
+        let when = ticks::of_deadline(deadline.into_std(), this.timer.wheel().origin());
+        this.timer.disarm(when);
+    }
+
+    /// Marks it as elapsed if the deadline has passed.
+    #[cold]
+    fn ask_clock(self: Pin<&mut Self>) {
+        let this = self.project();
+        if Instant::now() >= *this.deadline {
+            this.timer.elapse();
+        }
+    }
+
+    #[inline]
+    fn poll_timer(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.as_mut().project().timer.may_be_past() {
+            self.as_mut().ask_clock();
+        }
+        let timer = self.project().timer;
+        timer.poll(cx.waker(), here::own_wheel).map(|result| {
+            if result.is_err() {
+                shutting_down();
+            }
+        })
+    }
+}
+
+#[cold]
+fn shutting_down() -> ! {
+    panic!("{SHUTTING_DOWN}");
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        coop::poll_with(cx, |cx| self.poll_timer(cx))
+    }
+}
+
+impl fmt::Debug for Sleep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sleep")
+            .field("deadline", &self.deadline)
+            .finish_non_exhaustive()
+    }
+}

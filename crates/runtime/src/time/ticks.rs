@@ -1,0 +1,55 @@
+//! From moments to ticks and back.
+//!
+//! A tick is a millisecond since the runtime began. Moments are first expressed in
+//! nanoseconds since some moment of the process, so that a wheel's beginning is one
+//! number, which a timer can read without a lock.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+const NANOS_PER_TICK: u64 = 1_000_000;
+
+static ANCHOR: OnceLock<Instant> = OnceLock::new();
+
+#[inline]
+fn anchor() -> Instant {
+    match ANCHOR.get() {
+        Some(anchor) => *anchor,
+        None => first_anchor(),
+    }
+}
+
+#[cold]
+fn first_anchor() -> Instant {
+    // Somewhat before any runtime can begin.
+    let now = Instant::now();
+    *ANCHOR.get_or_init(|| now.checked_sub(Duration::from_secs(1)).unwrap_or(now))
+}
+
+/// Nanoseconds since the anchor. What is before it, or centuries after it, is as near as
+/// it can be expressed.
+#[inline]
+pub(super) fn nanos(time: Instant) -> u64 {
+    let since = time.saturating_duration_since(anchor());
+    (since.as_secs())
+        .saturating_mul(1_000_000_000)
+        .saturating_add(since.subsec_nanos().into())
+}
+
+/// The first tick that is not before a deadline.
+#[inline]
+pub(super) fn of_deadline(deadline: Instant, origin: u64) -> u64 {
+    (nanos(deadline).saturating_sub(origin)).div_ceil(NANOS_PER_TICK)
+}
+
+/// The tick that has come at a moment.
+#[inline]
+pub(super) fn at(now: Instant, origin: u64) -> u64 {
+    nanos(now).saturating_sub(origin) / NANOS_PER_TICK
+}
+
+/// The moment at which a tick begins; `None` if it is too far away.
+pub(super) fn begin(tick: u64, origin: u64) -> Option<Instant> {
+    let nanos = tick.checked_mul(NANOS_PER_TICK)?.checked_add(origin)?;
+    anchor().checked_add(Duration::from_nanos(nanos))
+}

@@ -1,0 +1,151 @@
+//! A future that has only so much time.
+
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use blitz_sync::internals::coop;
+use pin_project_lite::pin_project;
+
+use super::error::Elapsed;
+use super::{Instant, Sleep};
+
+/// Gives a future `duration` to become ready.
+///
+/// The future is polled first: if it is ready, the result is `Ok`, whatever the time. It
+/// is dropped, and so cancelled, together with the `Timeout`.
+///
+/// # Errors
+///
+/// [`Elapsed`] if the time is up.
+///
+/// # Cancel safety
+///
+/// That of the future. [`Timeout::into_inner`] gives it back.
+///
+/// # Panics
+///
+/// If there is no current runtime, or its timers are not enabled.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_runtime::{runtime::Runtime, time::{timeout, Duration}};
+///
+/// Runtime::new().unwrap().block_on(async {
+///     assert_eq!(timeout(Duration::from_secs(1), async { 7 }).await, Ok(7));
+///     let never = std::future::pending::<()>();
+///     assert!(timeout(Duration::from_millis(1), never).await.is_err());
+/// });
+/// ```
+#[track_caller]
+pub fn timeout<F>(duration: Duration, future: F) -> Timeout<F::IntoFuture>
+where
+    F: IntoFuture,
+{
+    let value = future.into_future();
+    // A closure would not pass the caller's place on.
+    let delay = match Instant::now().checked_add(duration) {
+        Some(deadline) => Some(Sleep::new(deadline, duration.is_zero())),
+        None => None,
+    };
+    Timeout { value, delay }
+}
+
+/// Gives a future until `deadline` to become ready: see [`timeout`].
+///
+/// # Errors
+///
+/// [`Elapsed`] if the time is up.
+///
+/// # Panics
+///
+/// If there is no current runtime, or its timers are not enabled.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_runtime::{runtime::Runtime, time::{timeout_at, Duration, Instant}};
+///
+/// Runtime::new().unwrap().block_on(async {
+///     let deadline = Instant::now() + Duration::from_secs(1);
+///     assert_eq!(timeout_at(deadline, async { 7 }).await, Ok(7));
+/// });
+/// ```
+#[track_caller]
+pub fn timeout_at<F>(deadline: Instant, future: F) -> Timeout<F::IntoFuture>
+where
+    F: IntoFuture,
+{
+    Timeout {
+        value: future.into_future(),
+        delay: Some(Sleep::new(deadline, true)),
+    }
+}
+
+pin_project! {
+    /// The future of [`timeout`] and [`timeout_at`].
+    #[must_use = "futures do nothing unless you `.await` or poll them"]
+    #[derive(Debug)]
+    pub struct Timeout<T> {
+        #[pin]
+        value: T,
+        // None: it would be up after the end of time.
+        #[pin]
+        delay: Option<Sleep>,
+    }
+}
+
+impl<T> Timeout<T> {
+    /// The future.
+    pub fn get_ref(&self) -> &T {
+        &self.value
+    }
+
+    /// The future.
+    pub fn get_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+
+    /// The future, without a limit to its time.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, time::{timeout, Duration}};
+    ///
+    /// Runtime::new().unwrap().block_on(async {
+    ///     let timeout = timeout(Duration::from_millis(1), async { 7 });
+    ///     assert_eq!(timeout.into_inner().await, 7);
+    /// });
+    /// ```
+    pub fn into_inner(self) -> T {
+        self.value
+    }
+}
+
+impl<T: Future> Future for Timeout<T> {
+    type Output = Result<T::Output, Elapsed>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let had_budget = coop::has_budget_remaining();
+        if let Poll::Ready(value) = this.value.poll(cx) {
+            return Poll::Ready(Ok(value));
+        }
+        match this.delay.as_pin_mut() {
+            Some(delay) => poll_delay(had_budget, delay, cx).map(Err),
+            None => Poll::Pending,
+        }
+    }
+}
+
+/// A future that always uses up the budget could never be timed out; so in that case the
+/// delay needs none.
+fn poll_delay(had_budget: bool, delay: Pin<&mut Sleep>, cx: &mut Context<'_>) -> Poll<Elapsed> {
+    let poll = || delay.poll(cx).map(|()| Elapsed::new());
+    if had_budget && !coop::has_budget_remaining() {
+        coop::unconstrained(poll)
+    } else {
+        poll()
+    }
+}

@@ -1,0 +1,209 @@
+//! What a wheel knows of a timer. See the head of `mod.rs` for its states.
+
+use std::cell::{Cell, UnsafeCell};
+use std::marker::PhantomPinned;
+use std::mem::ManuallyDrop;
+use std::ptr;
+use std::task::Waker;
+
+use blitz_futex::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use super::mutant::{Mutant, active};
+use super::slots::Links;
+
+/// In no wheel, and nothing has happened.
+pub(super) const IDLE: u32 = 0;
+/// In a wheel.
+pub(super) const LINKED: u32 = 1;
+/// In no wheel any more: its tick has come.
+pub(super) const FIRED: u32 = 2;
+/// In no wheel any more: the runtime has ended.
+pub(super) const ENDED: u32 = 3;
+
+/// One timer, as the wheel sees it.
+#[repr(C)]
+pub(super) struct Entry {
+    /// First, so that a pointer to them is one to the entry.
+    links: Links,
+    /// The tick at which it is due. The owner writes it; while it is linked, only to put
+    /// it off, unless he holds the lock.
+    when: AtomicU64,
+    /// The tick for which it was last put into a slot, or at which it fired.
+    placed: Cell<u64>,
+    state: AtomicU32,
+    /// Whether the deadline may have passed before the entry was ever linked. The owner's.
+    may_be_past: Cell<bool>,
+    /// Whom to wake. Written by the owner: under the lock while it is linked. Who fires
+    /// takes it by reading, and writes nothing.
+    waker: UnsafeCell<ManuallyDrop<Option<Waker>>>,
+    /// Lets the model checker watch that one thread at a time uses the entry.
+    #[cfg(loom)]
+    user: loom::cell::UnsafeCell<()>,
+    /// Others hold pointers to a linked entry, even while its future is borrowed
+    /// exclusively.
+    _pinned: PhantomPinned,
+}
+
+impl Entry {
+    #[inline]
+    pub(super) fn new(when: u64, may_be_past: bool) -> Self {
+        Self {
+            links: Links::new(),
+            when: AtomicU64::new(when),
+            placed: Cell::new(0),
+            state: AtomicU32::new(IDLE),
+            may_be_past: Cell::new(may_be_past),
+            waker: UnsafeCell::new(ManuallyDrop::new(None)),
+            #[cfg(loom)]
+            user: loom::cell::UnsafeCell::new(()),
+            _pinned: PhantomPinned,
+        }
+    }
+
+    /// Called by whoever uses more of an entry than its state and its tick.
+    #[inline(always)]
+    fn touch(&self) {
+        #[cfg(loom)]
+        self.user.with_mut(|_| ());
+    }
+
+    /// The state. Whoever sees that it has fired or ended sees all that was done to it,
+    /// and nobody else uses it any more.
+    #[inline]
+    pub(super) fn state(&self) -> u32 {
+        self.state.load(Ordering::Acquire)
+    }
+
+    /// Says that it is in a wheel, or in none any more. For its owner, who holds the lock
+    /// or is alone with it.
+    #[inline]
+    pub(super) fn set_state(&self, state: u32) {
+        self.state.store(state, Ordering::Relaxed);
+    }
+
+    /// Whether the clock is to be asked before the entry is linked. For its owner.
+    #[inline]
+    pub(super) fn may_be_past(&self) -> &Cell<bool> {
+        &self.may_be_past
+    }
+
+    /// The tick at which it is due, for the holder of the lock.
+    #[inline]
+    pub(super) fn when(&self) -> u64 {
+        if active(Mutant::FiresPutOff) {
+            return self.placed.get();
+        }
+        self.when.load(Ordering::Relaxed)
+    }
+
+    /// The tick at which its owner wants it to be due.
+    #[inline]
+    pub(super) fn wanted(&self) -> u64 {
+        self.when.load(Ordering::Relaxed)
+    }
+
+    /// Changes the tick at which it is due. For its owner.
+    #[inline]
+    pub(super) fn set_wanted(&self, when: u64) {
+        self.when.store(when, Ordering::Relaxed);
+    }
+
+    /// The tick for which it was last put into a slot, or at which it fired. For the
+    /// holder of the lock, and the owner when it has fired.
+    #[inline]
+    pub(super) fn placed(&self) -> u64 {
+        self.touch();
+        self.placed.get()
+    }
+
+    /// Says for which tick it is put into a slot. For the holder of the lock.
+    #[inline]
+    pub(super) fn placed_at(&self, tick: u64) {
+        self.touch();
+        self.placed.set(tick);
+    }
+
+    #[inline]
+    pub(super) fn links(&self) -> &Links {
+        self.touch();
+        &self.links
+    }
+
+    /// Marks it as fired or ended without having been linked. For its owner, who is alone
+    /// with it.
+    #[inline]
+    pub(super) fn finish_at_once(&self, state: u32) {
+        self.placed_at(self.wanted());
+        self.set_state(state);
+    }
+
+    /// Takes a linked entry out of its wheel, for good, and marks it as `state`. Whom to
+    /// wake for it, without the lock.
+    ///
+    /// # Safety
+    ///
+    /// It is alive and linked, and the caller holds the lock of its wheel. It may be
+    /// gone when this returns.
+    pub(super) unsafe fn finish(entry: *const Self, state: u32) -> Option<Waker> {
+        // SAFETY: it is alive until the state says so, and stays where it is.
+        let this = unsafe { &*entry };
+        if active(Mutant::FiresFirst) {
+            this.state.store(state, Ordering::Release);
+        }
+        // SAFETY: it is linked, and the caller holds the lock.
+        unsafe { this.links().unlink() };
+        // SAFETY: who changes it holds the lock. It is read here once for each time that it
+        // was written: the owner writes over it, without dropping what was here, once
+        // the state says that it has been taken.
+        let waker = unsafe { ptr::read(this.waker.get()) };
+        let order = match active(Mutant::RelaxedFire) {
+            false => Ordering::Release,
+            true => Ordering::Relaxed,
+        };
+        // The last use. The owner need not take the lock after he has seen it.
+        this.state.store(state, order);
+        ManuallyDrop::into_inner(waker)
+    }
+
+    /// Whether this waker is the one that is to be woken, or was.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    #[inline]
+    pub(super) unsafe fn will_wake(&self, waker: &Waker) -> bool {
+        // SAFETY: only the owner writes it. Who fires may have taken and dropped the waker, but
+        // all that is done with it here is to compare its two words, which are still there.
+        match unsafe { &**self.waker.get() } {
+            Some(mine) => mine.will_wake(waker),
+            None => false,
+        }
+    }
+
+    /// Changes the waker, and gives back the former one.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner. Either he holds the lock and has seen that the entry is
+    /// linked, or it is in no wheel and its waker has not been taken.
+    #[inline]
+    pub(super) unsafe fn replace_waker(&self, waker: Option<Waker>) -> Option<Waker> {
+        self.touch();
+        // SAFETY: nobody else uses it meanwhile.
+        let slot = unsafe { &mut *self.waker.get() };
+        ManuallyDrop::into_inner(std::mem::replace(slot, ManuallyDrop::new(waker)))
+    }
+
+    /// Stores the waker of an entry that is in no wheel. What was there is forgotten: it was
+    /// taken when the entry fired, or is none.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner, and the entry is in no wheel.
+    #[inline]
+    pub(super) unsafe fn set_waker(&self, waker: Option<Waker>) {
+        self.touch();
+        // SAFETY: nobody else uses it.
+        unsafe { self.waker.get().write(ManuallyDrop::new(waker)) };
+    }
+}

@@ -1,0 +1,318 @@
+//! A wheel: the timers of one worker, under a lock of its own.
+//!
+//! # The entry of a timer
+//!
+//! Each timer has an entry, which is part of the future that waits and does not move
+//! once it has been polled. Two sides use it: its **owner**, who has the future, and
+//! whoever **holds the lock** of the wheel that the entry is in. Its state:
+//!
+//! ```text
+//!           link (lock)                 fire (lock)
+//!   IDLE ----------------->  LINKED  ----------------->  FIRED
+//!    ^                       |  |  ^                       |
+//!    +-----------------------+  |  +-----------------------+
+//!           cancel (lock)       |          link (lock)
+//!                               +--------------------->  ENDED
+//!                                 end of the runtime (lock)
+//! ```
+//!
+//! * `IDLE`, `FIRED`, `ENDED`: the entry is in no wheel, and only its owner uses it.
+//! * `LINKED`: the entry is in a ring of its wheel. Links and `placed` belong to
+//!   the holder of the lock.
+//!
+//! The owner links and cancels, under the lock. Who turns the wheel fires, under the
+//! lock: unlinks the entry, takes the waker out, and last of all stores `FIRED` with
+//! release. The waker is woken when the lock has been let go, in batches. An owner who
+//! sees `FIRED` or `ENDED` (with acquire) needs no lock any more: nobody else will use
+//! the entry. An owner who sees `LINKED` and wants to cancel takes the lock and asks
+//! again. To link an entry takes one compare-and-swap and a plain store (see
+//! `ListLock`), to cancel it the same, and to drop one that has fired takes neither.
+//!
+//! # Without the lock
+//!
+//! Two things the owner does to a linked entry without the lock:
+//!
+//! * **He polls it with the waker that it has.** The waker is written by the owner only;
+//!   who fires reads it out and writes nothing. So it can be compared (its words, not
+//!   what they point to). If the entry fires at the same time, that same waker is woken
+//!   after this poll has begun, so the task is polled again.
+//! * **He puts it off** to a later tick, with a plain store to `when`. The entry stays
+//!   where it is; when its slot comes up, it is put where it belongs. If it fires at
+//!   the same time, for the earlier tick, the store may come too late. This is why who
+//!   fires leaves the tick that he fired for in `placed`: an owner who finds it before
+//!   the tick he wants has been *overtaken*. It does not count as elapsed; the task has
+//!   been woken for nothing, polls, and links the entry again. So no timer is early.
+//!
+//! Anything else takes the lock and looks at the state again: to change the waker, or to
+//! bring the tick forward. A tick is brought forward without moving the entry, too, if
+//! that would not come up too late.
+//!
+//! # No timer is lost
+//!
+//! A linked entry is in the ring for a tick that is not after `when`: it is put there
+//! by `when`, `when` only grows without the lock, and when it is brought forward the
+//! entry moves if need be. A slot that comes up is emptied. So it is enough that
+//! somebody turns the wheel at the tick at which the first entry comes up.
+//!
+//! A worker asks for that tick before it sleeps ([`Wheel::next_tick`]). Under the same
+//! lock the answer is noted in `promised`. Who links an entry from another thread
+//! compares with `promised` under the lock, and unparks the worker if the entry is
+//! earlier. If he comes before the worker's question, the answer has his entry in it; if
+//! he comes after, he sees what was promised, and as unparking leaves a token, it does
+//! not matter whether the worker sleeps yet. A worker that links an entry in its own
+//! wheel will ask before it sleeps.
+//!
+//! `earliest` is the same tick for those who only want to know whether to turn the
+//! wheel: a worker between two tasks, or one who looks after workers that are stuck. It
+//! is written under the lock and read without. It may be too early, if timers have been
+//! cancelled. It is never too late, for those who have linked or been told of the entry.
+//!
+//! # The end of a runtime
+//!
+//! Timers outlive their runtimes; so wheels are never freed. A wheel that is not needed
+//! any more waits for the next runtime (`pool.rs`), and each runtime gives its wheels a
+//! number that was never used before, the `epoch`. A timer knows its wheel and its
+//! epoch. At the end of the runtime, under the lock, the epoch is taken back, and all
+//! entries are unlinked and marked as `ENDED`. So an entry of an old epoch is never
+//! linked, and who links looks at the epoch under the lock and finds that his runtime
+//! has ended. For this a timer needs no reference count.
+//!
+//! A timer that moves to another thread stays in its wheel as long as it is linked. When
+//! it is linked the next time, it goes to the wheel of the worker that it is on, if
+//! that is one of the same runtime (of the same epoch).
+
+mod entry;
+pub mod mutant;
+#[cfg(not(loom))]
+mod pool;
+mod slots;
+#[cfg(all(test, not(loom)))]
+mod tests;
+mod timer;
+
+use std::cell::{Cell, UnsafeCell};
+use std::sync::Arc;
+
+use blitz_futex::atomic::{AtomicU64, Ordering};
+use blitz_sync::internals::{ListLock, Wake, Wakes};
+
+use self::entry::{ENDED, Entry, FIRED};
+use self::mutant::{Mutant, active};
+#[cfg(not(loom))]
+pub(super) use self::pool::Pooled;
+use self::slots::Slots;
+pub use self::timer::Timer;
+
+/// Wakes the worker with this number, so that it asks for its next tick again.
+pub type Unpark = Arc<dyn Fn(usize) + Send + Sync>;
+
+/// The epoch of a wheel that belongs to no runtime.
+const CLOSED: u64 = 0;
+
+/// See the head of this file.
+#[repr(align(128))]
+pub struct Wheel {
+    lock: ListLock,
+    /// The runtime that it belongs to.
+    epoch: AtomicU64,
+    /// When that began, in nanoseconds (see `ticks.rs`).
+    origin: AtomicU64,
+    /// The tick before which nothing is due.
+    earliest: AtomicU64,
+    /// The tick at which the worker will look by itself.
+    promised: Cell<u64>,
+    /// Whose wheel it is, and how to wake that worker.
+    unpark: UnsafeCell<Option<(Unpark, usize)>>,
+    slots: Slots,
+}
+
+// SAFETY: what is not atomic is used under the lock only.
+unsafe impl Send for Wheel {}
+// SAFETY: as above.
+unsafe impl Sync for Wheel {}
+
+impl Wheel {
+    /// A wheel that never moves or goes away, and belongs to no runtime yet.
+    #[must_use]
+    pub fn leak() -> &'static Self {
+        let wheel: &'static Self = Box::leak(Box::new(Self {
+            lock: ListLock::new(),
+            epoch: AtomicU64::new(CLOSED),
+            origin: AtomicU64::new(0),
+            earliest: AtomicU64::new(u64::MAX),
+            promised: Cell::new(0),
+            unpark: UnsafeCell::new(None),
+            slots: Slots::new(),
+        }));
+        wheel.slots.close();
+        wheel
+    }
+
+    /// Gives it to a runtime that began at `origin`. It belongs to none.
+    pub fn open(&self, epoch: u64, origin: u64) {
+        self.lock.locked(|| {
+            self.slots.close();
+            self.promised.set(0);
+            self.earliest.store(u64::MAX, Ordering::Relaxed);
+            self.origin.store(origin, Ordering::Relaxed);
+            self.epoch.store(epoch, Ordering::Relaxed);
+        });
+    }
+
+    /// Says how to wake the worker that turns it, which is the one with this number.
+    pub fn set_unpark(&self, unpark: Unpark, worker: usize) {
+        let new = Some((unpark, worker));
+        // SAFETY: under the lock.
+        let set = || unsafe { (*self.unpark.get()).take() };
+        let old = self.lock.locked(|| {
+            let old = set();
+            // SAFETY: as above.
+            unsafe { *self.unpark.get() = new };
+            old
+        });
+        drop(old);
+    }
+
+    /// The runtime that it belongs to.
+    #[inline]
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Relaxed)
+    }
+
+    /// When that began.
+    #[inline]
+    #[must_use]
+    pub fn origin(&self) -> u64 {
+        self.origin.load(Ordering::Relaxed)
+    }
+
+    /// The tick before which nothing is due, as far as this thread knows; `u64::MAX` if
+    /// there is no timer.
+    #[inline]
+    #[must_use]
+    pub fn earliest(&self) -> u64 {
+        self.earliest.load(Ordering::Relaxed)
+    }
+
+    /// Until which tick the worker may sleep. Who adds an earlier timer will unpark it.
+    pub fn next_tick(&self) -> Option<u64> {
+        let next = self.lock.locked(|| {
+            let next = self.find_next();
+            if !active(Mutant::PromisesLate) {
+                self.promised.set(next);
+            }
+            next
+        });
+        if active(Mutant::PromisesLate) {
+            self.lock.locked(|| self.promised.set(next));
+        }
+        (next != u64::MAX).then_some(next)
+    }
+
+    /// Under the lock.
+    fn find_next(&self) -> u64 {
+        let next = self.slots.next_tick().unwrap_or(u64::MAX);
+        self.earliest.store(next, Ordering::Relaxed);
+        next
+    }
+
+    /// Fires what is due at tick `now`. How many timers that were.
+    #[inline]
+    pub fn turn(&self, now: u64) -> usize {
+        if self.earliest() > now {
+            return 0;
+        }
+        self.turn_due(now)
+    }
+
+    #[cold]
+    fn turn_due(&self, now: u64) -> usize {
+        let mut fired = 0;
+        loop {
+            let mut wakes = Wakes::new();
+            let all = (self.lock).locked(|| self.take_due(now, &mut wakes, &mut fired));
+            wakes.wake();
+            if all {
+                return fired;
+            }
+        }
+    }
+
+    /// Under the lock. Whether that was all.
+    fn take_due(&self, now: u64, wakes: &mut Wakes, fired: &mut usize) -> bool {
+        while !wakes.is_full() {
+            let entry = self.slots.due(now);
+            if entry.is_null() {
+                self.find_next();
+                return true;
+            }
+            *fired += 1;
+            // SAFETY: it is linked, and we hold the lock.
+            if let Some(waker) = unsafe { Entry::finish(entry, FIRED) } {
+                wakes.push(Wake::Task(waker));
+            }
+        }
+        false
+    }
+
+    /// Under the lock. Puts an entry, which is in no ring, where it comes up at tick `when`,
+    /// and says so to those who wait for the first one. `is_own`: on the worker's thread.
+    /// Whom to unpark.
+    ///
+    /// # Safety
+    ///
+    /// The entry is alive and stays where it is until it is unlinked.
+    #[inline]
+    unsafe fn add(&self, entry: &Entry, when: u64, is_own: bool) -> Option<(Unpark, usize)> {
+        // SAFETY: as the caller promises.
+        unsafe { self.slots.place(entry, when) };
+        if when < self.earliest() {
+            self.earliest.store(when, Ordering::Relaxed);
+        }
+        if is_own || when >= self.promised.get() || active(Mutant::ForgetsUnpark) {
+            return None;
+        }
+        // It is unparked once, and asks again before it sleeps.
+        self.promised.set(when);
+        // SAFETY: under the lock.
+        unsafe { (*self.unpark.get()).clone() }
+    }
+
+    /// Takes it away from its runtime. Timers that are still there end; their tasks are
+    /// woken, and find out.
+    pub fn shut(&self) {
+        loop {
+            let mut wakes = Wakes::new();
+            let (all, unpark) = self.lock.locked(|| {
+                if !active(Mutant::LeavesWheelOpen) {
+                    self.epoch.store(CLOSED, Ordering::Relaxed);
+                }
+                let all = self.end_some(&mut wakes);
+                // SAFETY: under the lock.
+                (all, unsafe { (*self.unpark.get()).take() })
+            });
+            drop(unpark);
+            wakes.wake();
+            if all {
+                return;
+            }
+        }
+    }
+
+    /// Under the lock. Whether there are no more.
+    fn end_some(&self, wakes: &mut Wakes) -> bool {
+        while !wakes.is_full() {
+            let entry = self.slots.any();
+            if entry.is_null() {
+                self.earliest.store(u64::MAX, Ordering::Relaxed);
+                return true;
+            }
+            // SAFETY: it is linked, and we hold the lock.
+            if let Some(waker) = unsafe { Entry::finish(entry, ENDED) } {
+                wakes.push(Wake::Task(waker));
+            }
+        }
+        false
+    }
+}

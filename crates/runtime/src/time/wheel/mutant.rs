@@ -1,0 +1,22 @@
+//! Deliberate mistakes for the models of timers: see `blitz_sync`'s `mutant.rs`.
+
+blitz_sync::mutants! {
+    /// An entry is marked as fired before it is out of the wheel.
+    FiresFirst,
+    /// The mark of an entry that has fired does not publish what was done to it.
+    RelaxedFire,
+    /// An owner that finds its entry linked takes it out without the lock.
+    CancelsBlindly,
+    /// An entry that was put off while it fired counts as elapsed.
+    IgnoresOvertaking,
+    /// A new waker is stored without asking again whether the entry has fired.
+    ChangesWakerBlindly,
+    /// Who links an entry from elsewhere does not look until when the worker sleeps.
+    ForgetsUnpark,
+    /// A worker says until when it sleeps after it has let go of the lock.
+    PromisesLate,
+    /// The end of a runtime leaves its wheels open.
+    LeavesWheelOpen,
+    /// An entry fires at the tick that it was first linked for.
+    FiresPutOff,
+}

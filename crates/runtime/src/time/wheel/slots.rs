@@ -1,0 +1,310 @@
+//! The slots of a wheel: six levels of 64, and one list for what lies beyond.
+//!
+//! A tick is a millisecond since the runtime began. Level 0 has a slot for each of
+//! the 64 ticks of the present round, level 1 a slot for each of its 64 rounds, and
+//! so on; level 5 reaches two years. A tick is written as digits of six bits; the
+//! level of an entry is the highest digit in which its tick differs from the present
+//! one, the slot is that digit. So the slots ahead always have a greater number than
+//! the present digit of their level, no slot is ever shared by two rounds, and what
+//! is on a lower level comes before all that is on a higher one. What differs in a
+//! digit that has no level is kept in the list `far`, until the present reaches the
+//! end of what the levels can hold.
+//!
+//! This is the hierarchical wheel of Varghese and Lauck, "Hashed and hierarchical
+//! timing wheels" (1987), with the sizes that Tokio has.
+//!
+//! A slot is a ring of links through the entries, with one link of its own. So an
+//! entry leaves it without knowing which slot it is in. It also leaves the bit behind
+//! that says that the slot holds something: such a bit is cleared by the next one who
+//! looks for it.
+
+use std::cell::Cell;
+use std::ptr;
+
+use super::entry::Entry;
+
+const LEVELS: usize = 6;
+const BITS: usize = 6;
+const SLOTS: usize = 1 << BITS;
+/// How many of a slot's entries are looked at to find the first of them.
+const LOOKED_AT: usize = 16;
+
+/// The links of an entry or a slot.
+#[repr(C)]
+pub(super) struct Links {
+    previous: Cell<*const Links>,
+    next: Cell<*const Links>,
+}
+
+impl Links {
+    pub(super) const fn new() -> Self {
+        Self {
+            previous: Cell::new(ptr::null()),
+            next: Cell::new(ptr::null()),
+        }
+    }
+
+    /// Makes it a ring without entries. It must not move from now on.
+    fn close(&self) {
+        self.previous.set(self);
+        self.next.set(self);
+    }
+
+    fn is_empty(&self) -> bool {
+        ptr::eq(self.next.get(), self)
+    }
+
+    /// The first entry of a ring, or null.
+    fn first(&self) -> *const Entry {
+        if self.is_empty() {
+            return ptr::null();
+        }
+        // The links are the first field of an entry.
+        self.next.get().cast()
+    }
+
+    /// Puts an entry behind the others of a ring.
+    ///
+    /// # Safety
+    ///
+    /// All links of the ring are alive, the entry stays where it is until it is
+    /// unlinked, and it is in no ring.
+    unsafe fn push(&self, entry: *const Entry) {
+        let links: *const Self = entry.cast();
+        let last = self.previous.get();
+        // SAFETY: see above. The pointer is the entry's own, so it may be used for
+        // all of it later on.
+        unsafe {
+            (*links).previous.set(last);
+            (*links).next.set(self);
+            (*last).next.set(links);
+        }
+        self.previous.set(links);
+    }
+
+    /// Takes an entry out of its ring.
+    ///
+    /// # Safety
+    ///
+    /// It is in one, and the caller holds the lock of the wheel that it belongs to.
+    #[inline]
+    pub(super) unsafe fn unlink(&self) {
+        let (previous, next) = (self.previous.get(), self.next.get());
+        // SAFETY: what is linked is alive.
+        unsafe {
+            (*previous).next.set(next);
+            (*next).previous.set(previous);
+        }
+    }
+
+    /// Moves all entries of `other`, in order, to this ring, which has none.
+    ///
+    /// # Safety
+    ///
+    /// As for [`unlink`](Self::unlink), for all of them. The ring does not move before
+    /// they have left it.
+    unsafe fn take_all(&self, other: &Self) {
+        self.close();
+        if other.is_empty() {
+            return;
+        }
+        let (first, last) = (other.next.get(), other.previous.get());
+        self.next.set(first);
+        self.previous.set(last);
+        // SAFETY: what is linked is alive.
+        unsafe {
+            (*first).previous.set(self);
+            (*last).next.set(self);
+        }
+        other.close();
+    }
+}
+
+/// What comes up next.
+struct Next {
+    level: usize,
+    slot: usize,
+    /// When it comes up: the first tick that its slot stands for.
+    at: u64,
+}
+
+/// See the head of this file. All of it belongs to the holder of the wheel's lock.
+pub(super) struct Slots {
+    /// The present, as far as it has been looked at.
+    elapsed: Cell<u64>,
+    /// Which slots of each level may hold something.
+    occupied: [Cell<u64>; LEVELS],
+    rings: [[Links; SLOTS]; LEVELS],
+    /// What is beyond the levels.
+    far: Links,
+}
+
+impl Slots {
+    /// Slots at tick zero. [`close`](Self::close) is still to be called.
+    pub(super) const fn new() -> Self {
+        Self {
+            elapsed: Cell::new(0),
+            occupied: [const { Cell::new(0) }; LEVELS],
+            rings: [const { [const { Links::new() }; SLOTS] }; LEVELS],
+            far: Links::new(),
+        }
+    }
+
+    /// Makes them usable, without entries, at tick zero. They must not move from now
+    /// on, and must not hold anything.
+    pub(super) fn close(&self) {
+        self.elapsed.set(0);
+        self.occupied.iter().for_each(|bits| bits.set(0));
+        self.rings.iter().flatten().for_each(Links::close);
+        self.far.close();
+    }
+
+    /// The tick up to which everything has been given out.
+    #[inline]
+    pub(super) fn elapsed(&self) -> u64 {
+        self.elapsed.get()
+    }
+
+    /// Puts an entry where it comes up at tick `when`, which is not before
+    /// [`elapsed`](Self::elapsed).
+    ///
+    /// # Safety
+    ///
+    /// The entry is alive, stays where it is until it is unlinked, and is in no ring.
+    #[inline]
+    pub(super) unsafe fn place(&self, entry: *const Entry, when: u64) {
+        debug_assert!(when >= self.elapsed.get());
+        let differs = self.elapsed.get() ^ when;
+        // SAFETY: the entry is alive, and ours as long as we hold the lock.
+        unsafe { (*entry).placed_at(when) };
+        let level = (differs | 1).ilog2() as usize / BITS;
+        let Some(rings) = self.rings.get(level) else {
+            // SAFETY: as the caller promises.
+            return unsafe { self.far.push(entry) };
+        };
+        let slot = (when >> (level * BITS)) as usize % SLOTS;
+        self.occupied[level].set(self.occupied[level].get() | 1 << slot);
+        // SAFETY: as the caller promises.
+        unsafe { rings[slot].push(entry) };
+    }
+
+    /// What comes up next, if anything.
+    fn next(&self) -> Option<Next> {
+        for level in 0..LEVELS {
+            let mut bits = self.occupied[level].get();
+            if bits == 0 {
+                continue;
+            }
+            while bits != 0 && self.rings[level][bits.trailing_zeros() as usize].is_empty() {
+                bits &= bits - 1;
+            }
+            self.occupied[level].set(bits);
+            if bits != 0 {
+                let slot = bits.trailing_zeros() as usize;
+                let round = self.elapsed.get() >> (BITS * (level + 1)) << (BITS * (level + 1));
+                let at = round | (slot as u64) << (BITS * level);
+                return Some(Next { level, slot, at });
+            }
+        }
+        let round = (self.elapsed.get() >> (BITS * LEVELS)) + 1;
+        (!self.far.is_empty()).then_some(Next {
+            level: LEVELS,
+            slot: 0,
+            at: round << (BITS * LEVELS),
+        })
+    }
+
+    fn ring(&self, next: &Next) -> &Links {
+        match self.rings.get(next.level) {
+            Some(rings) => &rings[next.slot],
+            None => &self.far,
+        }
+    }
+
+    /// The tick before which nothing has to be done. It may be too early, never too
+    /// late. `None` if there is nothing.
+    pub(super) fn next_tick(&self) -> Option<u64> {
+        let next = self.next()?;
+        if next.level == 0 {
+            return Some(next.at);
+        }
+        // The slot comes up before its first entry does. There is no need to wake up
+        // for it if the first entry can be found easily.
+        let ring = self.ring(&next);
+        let (mut first, mut links) = (u64::MAX, ring.next.get());
+        for _ in 0..LOOKED_AT {
+            // SAFETY: a link that is not the ring's is an entry's, and that is alive.
+            first = first.min(unsafe { (*links.cast::<Entry>()).placed() });
+            // SAFETY: as above.
+            links = unsafe { (*links).next.get() };
+            if ptr::eq(links, ring) {
+                return Some(first);
+            }
+        }
+        Some(next.at)
+    }
+
+    /// An entry that is due at tick `now`, the earliest one, and among those of one tick
+    /// the one that came first; or null. It is still linked.
+    ///
+    /// The present moves on to the tick of that entry, or to `now`.
+    pub(super) fn due(&self, now: u64) -> *const Entry {
+        while let Some(next) = self.next() {
+            if next.at > now {
+                break;
+            }
+            self.elapsed.set(next.at);
+            let ring = self.ring(&next);
+            if next.level > 0 {
+                // SAFETY: we hold the lock.
+                unsafe { self.cascade(ring) };
+                continue;
+            }
+            let entry = ring.first();
+            // SAFETY: what is linked is alive.
+            let when = unsafe { (*entry).when() };
+            if when <= next.at {
+                return entry;
+            }
+            // It was put off while it was here.
+            // SAFETY: as above, and we hold the lock.
+            unsafe { (*entry).links().unlink() };
+            // SAFETY: it has just left its ring.
+            unsafe { self.place(entry, when) };
+        }
+        self.elapsed.set(self.elapsed.get().max(now));
+        ptr::null()
+    }
+
+    /// Puts the entries of a slot that has come up to where they belong now: to a lower
+    /// level, or, if they were put off, anywhere.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the lock.
+    unsafe fn cascade(&self, ring: &Links) {
+        let taken = Links::new();
+        // SAFETY: we hold the lock, and stay here until `taken` is empty.
+        unsafe { taken.take_all(ring) };
+        loop {
+            let entry = taken.first();
+            if entry.is_null() {
+                return;
+            }
+            // SAFETY: what is linked is alive.
+            let when = unsafe { (*entry).when() };
+            // SAFETY: as above, and we hold the lock.
+            unsafe { (*entry).links().unlink() };
+            // SAFETY: it has just left its ring.
+            unsafe { self.place(entry, when.max(self.elapsed.get())) };
+        }
+    }
+
+    /// Any entry at all, or null. For the end of the runtime.
+    pub(super) fn any(&self) -> *const Entry {
+        match self.next() {
+            Some(next) => self.ring(&next).first(),
+            None => ptr::null(),
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! A timer, as its owner sees it. See the head of `mod.rs`.
+
+use std::cell::Cell;
+use std::pin::Pin;
+use std::ptr;
+use std::task::{Poll, Waker};
+
+use super::entry::{ENDED, Entry, FIRED, IDLE, LINKED};
+use super::mutant::{Mutant, active};
+use super::{CLOSED, Unpark, Wheel};
+
+/// The runtime that a timer belongs to has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended;
+
+/// A timer. It registers when it is polled or reset for the first time.
+///
+/// An idle timer never has a waker. Where a wheel is asked for, a function gives the one
+/// of the worker that this thread is.
+pub struct Timer {
+    entry: Entry,
+    /// The wheel that it is in, or was, or will be if there is none that is nearer.
+    wheel: Cell<&'static Wheel>,
+    /// The runtime that it belongs to.
+    epoch: u64,
+}
+
+// SAFETY: what is not atomic is used by the owner, who has the timer exclusively, or by
+// the holder of the lock. `&Timer` gives only the state away, and what belongs to the
+// owner in that state. See the head of `mod.rs`.
+unsafe impl Send for Timer {}
+// SAFETY: as above.
+unsafe impl Sync for Timer {}
+
+/// What became of an entry that was to be linked.
+enum Linked {
+    /// It is linked, and this worker is to be woken.
+    Yes(Option<(Unpark, usize)>),
+    /// It is due.
+    Due,
+    /// The runtime has ended.
+    Ended,
+    /// It has fired while its tick was to be brought forward.
+    Raced,
+    /// It was linked, and is due now; somebody is to be woken for it.
+    Fired(Option<Waker>),
+}
+
+impl Timer {
+    /// A timer for tick `when`, in no wheel yet; `wheel` is one of its runtime's.
+    /// `may_be_past`: see [`may_be_past`](Self::may_be_past).
+    #[inline]
+    pub fn new(when: u64, wheel: &'static Wheel, may_be_past: bool) -> Self {
+        Self {
+            entry: Entry::new(when, may_be_past),
+            wheel: Cell::new(wheel),
+            epoch: wheel.epoch(),
+        }
+    }
+
+    /// The wheel that it is in, or was last.
+    #[inline]
+    pub fn wheel(&self) -> &'static Wheel {
+        self.wheel.get()
+    }
+
+    /// Whether its owner should look at the clock before he polls it, because it may be due
+    /// before it has ever been in a wheel. Says so once.
+    #[inline]
+    pub fn may_be_past(self: Pin<&mut Self>) -> bool {
+        self.entry.may_be_past().get() && self.entry.may_be_past().replace(false)
+    }
+
+    /// Whether its tick has come, or its runtime has ended.
+    #[inline]
+    pub fn is_elapsed(&self) -> bool {
+        match self.entry.state() {
+            FIRED => !self.is_overtaken(),
+            state => state == ENDED,
+        }
+    }
+
+    /// Whether it fired for an earlier tick while it was put off.
+    #[inline]
+    pub fn is_overtaken(&self) -> bool {
+        self.entry.state() == FIRED
+            && self.entry.placed() < self.entry.wanted()
+            && !active(Mutant::IgnoresOvertaking)
+    }
+
+    /// Whether its runtime has ended.
+    #[inline]
+    fn has_ended(&self) -> bool {
+        self.epoch == CLOSED || self.wheel.get().epoch() != self.epoch
+    }
+
+    /// Whether its tick has come. If not, the waker will be woken then.
+    ///
+    /// # Errors
+    ///
+    /// If its runtime has ended.
+    #[inline]
+    pub fn poll(
+        self: Pin<&mut Self>,
+        waker: &Waker,
+        own: impl FnOnce() -> Option<&'static Wheel>,
+    ) -> Poll<Result<(), Ended>> {
+        let this = self.into_ref().get_ref();
+        match this.entry.state() {
+            // SAFETY: we are the owner.
+            LINKED if unsafe { this.entry.will_wake(waker) } => Poll::Pending,
+            LINKED => this.change_waker(waker, own),
+            IDLE => this.link(Some(waker.clone()), own),
+            _ => this.poll_finished(waker, own),
+        }
+    }
+
+    #[inline]
+    fn poll_finished(
+        &self,
+        waker: &Waker,
+        own: impl FnOnce() -> Option<&'static Wheel>,
+    ) -> Poll<Result<(), Ended>> {
+        if self.is_overtaken() {
+            return self.link(Some(waker.clone()), own);
+        }
+        if self.entry.state() == ENDED || self.has_ended() {
+            return Poll::Ready(Err(Ended));
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Changes whom to wake.
+    #[cold]
+    fn change_waker(
+        &self,
+        waker: &Waker,
+        own: impl FnOnce() -> Option<&'static Wheel>,
+    ) -> Poll<Result<(), Ended>> {
+        // Others' code is called without the lock.
+        let mut new = Some(waker.clone());
+        let mut old = None;
+        let is_linked = self.wheel.get().lock.locked(|| {
+            let is_linked = self.entry.state() == LINKED || active(Mutant::ChangesWakerBlindly);
+            if is_linked {
+                // SAFETY: we are the owner and hold the lock, and it is linked.
+                old = unsafe { self.entry.replace_waker(new.take()) };
+            }
+            is_linked
+        });
+        drop(old);
+        if is_linked {
+            return Poll::Pending;
+        }
+        self.poll_finished(waker, own)
+    }
+
+    /// Chooses the wheel to link in. Whether it is that of this thread's worker.
+    #[inline]
+    fn choose_wheel(&self, own: impl FnOnce() -> Option<&'static Wheel>) -> bool {
+        match own() {
+            Some(own) if own.epoch() == self.epoch => {
+                self.wheel.set(own);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Links the entry, which is in no wheel.
+    #[inline]
+    fn link(
+        &self,
+        waker: Option<Waker>,
+        own: impl FnOnce() -> Option<&'static Wheel>,
+    ) -> Poll<Result<(), Ended>> {
+        // SAFETY: we are the owner, and it is in no wheel.
+        unsafe { self.entry.set_waker(waker) };
+        let is_own = self.choose_wheel(own);
+        let wheel = self.wheel.get();
+        let when = self.entry.wanted();
+        let linked = wheel.lock.locked(|| {
+            if self.has_ended() {
+                return Linked::Ended;
+            }
+            if when <= wheel.slots.elapsed() {
+                return Linked::Due;
+            }
+            self.entry.set_state(LINKED);
+            // SAFETY: it is pinned, and unlinked before it is dropped.
+            Linked::Yes(unsafe { wheel.add(&self.entry, when, is_own) })
+        });
+        match linked {
+            Linked::Yes(None) => Poll::Pending,
+            other => self.after_link(other),
+        }
+    }
+
+    #[cold]
+    fn after_link(&self, linked: Linked) -> Poll<Result<(), Ended>> {
+        let (state, result) = match linked {
+            Linked::Yes(unpark) => {
+                call(unpark);
+                return Poll::Pending;
+            }
+            Linked::Due => (FIRED, Ok(())),
+            _ => (ENDED, Err(Ended)),
+        };
+        // SAFETY: we are the owner, it is in no wheel, and nobody took the waker.
+        let waker = unsafe { self.entry.replace_waker(None) };
+        self.entry.finish_at_once(state);
+        drop(waker);
+        Poll::Ready(result)
+    }
+
+    /// Marks it as elapsed, without asking the wheel. It must not be in one.
+    #[inline]
+    pub fn elapse(self: Pin<&mut Self>) {
+        debug_assert_eq!(self.entry.state(), IDLE);
+        self.entry.finish_at_once(FIRED);
+    }
+
+    /// Changes the tick, and registers the timer.
+    #[inline]
+    pub fn reset(self: Pin<&mut Self>, when: u64, own: impl FnOnce() -> Option<&'static Wheel>) {
+        let this = self.into_ref().get_ref();
+        match this.entry.state() {
+            LINKED if when >= this.entry.wanted() => this.entry.set_wanted(when),
+            LINKED => this.bring_forward(when, own),
+            ENDED => this.entry.set_wanted(when),
+            _ => {
+                this.entry.may_be_past().set(false);
+                this.entry.set_wanted(when);
+                _ = this.link(None, own);
+            }
+        }
+    }
+
+    #[cold]
+    fn bring_forward(&self, when: u64, own: impl FnOnce() -> Option<&'static Wheel>) {
+        let wheel = self.wheel.get();
+        let own = own();
+        let is_own = own.is_some_and(|own| ptr::eq(own, wheel));
+        let linked = wheel.lock.locked(|| {
+            self.entry.set_wanted(when);
+            if self.entry.state() != LINKED {
+                return Linked::Raced;
+            }
+            if when >= self.entry.placed() {
+                return Linked::Yes(None);
+            }
+            if when <= wheel.slots.elapsed() {
+                self.entry.placed_at(when);
+                // SAFETY: it is linked, and we hold the lock.
+                return Linked::Fired(unsafe { Entry::finish(&self.entry, FIRED) });
+            }
+            // SAFETY: as above.
+            unsafe { self.entry.links().unlink() };
+            // SAFETY: it is pinned, and unlinked before it is dropped.
+            Linked::Yes(unsafe { wheel.add(&self.entry, when, is_own) })
+        });
+        match linked {
+            Linked::Yes(unpark) => call(unpark),
+            Linked::Fired(Some(waker)) => waker.wake(),
+            Linked::Raced if self.entry.state() == FIRED => _ = self.link(None, || own),
+            _ => {}
+        }
+    }
+
+    /// Takes it out of its wheel, and gives it another tick. It does not register before it
+    /// is polled.
+    #[inline]
+    pub fn disarm(self: Pin<&mut Self>, when: u64) {
+        let this = self.into_ref().get_ref();
+        this.cancel();
+        if this.entry.state() != ENDED {
+            this.entry.set_state(IDLE);
+        }
+        this.entry.set_wanted(when);
+        this.entry.may_be_past().set(true);
+    }
+
+    #[inline]
+    fn cancel(&self) {
+        if self.entry.state() == LINKED {
+            self.cancel_linked();
+        }
+    }
+
+    #[inline]
+    fn cancel_linked(&self) {
+        let waker = if active(Mutant::CancelsBlindly) {
+            self.take_out()
+        } else {
+            self.wheel.get().lock.locked(|| self.take_out())
+        };
+        drop(waker);
+    }
+
+    /// Under the lock. Makes a linked entry idle, and gives its waker back.
+    #[inline]
+    fn take_out(&self) -> Option<Waker> {
+        if self.entry.state() != LINKED {
+            return None;
+        }
+        self.entry.set_state(IDLE);
+        // SAFETY: it is linked, we hold the lock, and we are the owner.
+        unsafe {
+            self.entry.links().unlink();
+            self.entry.replace_waker(None)
+        }
+    }
+}
+
+impl Drop for Timer {
+    #[inline]
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
+
+/// Unparks a worker, without the lock.
+fn call(unpark: Option<(Unpark, usize)>) {
+    if let Some((unpark, worker)) = unpark {
+        unpark(worker);
+    }
+}
