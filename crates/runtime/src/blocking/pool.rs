@@ -121,7 +121,7 @@ impl Spawner {
             Ok(Submitted::Served) => Ok(true),
             Ok(Submitted::StartThread) => self.start_thread(handle).map(|()| true),
             Err(Closed(job)) => {
-                enter::with_entered(handle, || job.task.cancel());
+                job.task.cancel();
                 Ok(false)
             }
         }

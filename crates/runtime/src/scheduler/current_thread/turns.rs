@@ -21,8 +21,8 @@ use crate::context;
 use crate::runtime::enter::{self, MayBlock};
 use crate::runtime::errors::UNHANDLED_PANIC;
 use crate::scheduler;
-use crate::time::Attached;
 use crate::time;
+use crate::time::Attached;
 
 /// The runtime's part of a current-thread scheduler: who has it may run the tasks.
 pub(crate) struct CurrentThread {
