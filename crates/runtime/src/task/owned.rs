@@ -78,6 +78,9 @@ impl Shard {
     /// Runs `with` under the lock.
     #[inline]
     fn locked<R>(&self, with: impl FnOnce(&mut List) -> R) -> R {
+        // To take the lock is one read-modify-write, to release it is none.
+        #[cfg(all(test, not(loom)))]
+        super::tests::changes::count();
         self.lock
             // SAFETY: the list is used under its lock only.
             .locked(|| self.list.with_mut(|list| with(unsafe { &mut *list })))

@@ -212,6 +212,14 @@ impl State {
         &self.word
     }
 
+    /// The word, for one read-modify-write. Tests count them.
+    #[inline(always)]
+    fn change(&self) -> &AtomicUsize {
+        #[cfg(all(test, not(loom)))]
+        super::tests::changes::count();
+        self.word()
+    }
+
     /// What it is now.
     #[inline]
     pub(super) fn load(&self) -> Snapshot {
@@ -224,7 +232,7 @@ impl State {
         // With a token there is nobody else who begins or ends a poll.
         let before = if self.word().load(Ordering::Relaxed) & RUNNING == 0 {
             let order = unless(Mutant::StartRelaxed, Ordering::Acquire);
-            let before = self.word().fetch_add(RUNNING - NOTIFIED, order);
+            let before = self.change().fetch_add(RUNNING - NOTIFIED, order);
             invariant(before & BUSY == NOTIFIED);
             before
         } else {
@@ -245,14 +253,14 @@ impl State {
             return word;
         }
         // The poll that follows is what the wake-up asked for.
-        self.word().fetch_sub(NOTIFIED, Ordering::Acquire)
+        self.change().fetch_sub(NOTIFIED, Ordering::Acquire)
     }
 
     /// A poll has ended without an output.
     #[inline]
     pub(super) fn end(&self) -> End {
         let order = unless(Mutant::EndRelaxed, Ordering::AcqRel);
-        let before = self.word().fetch_sub(RUNNING, order);
+        let before = self.change().fetch_sub(RUNNING, order);
         if before & NOTIFIED == 0 || active(Mutant::EndForgetsNotified) {
             return End::Idle;
         }
@@ -282,7 +290,7 @@ impl State {
         } else {
             BUSY
         };
-        self.word().fetch_or(NOTIFIED, Ordering::AcqRel) & busy == 0
+        self.change().fetch_or(NOTIFIED, Ordering::AcqRel) & busy == 0
     }
 
     /// Wakes the task and gives up a reference; with a token only if the caller needs
@@ -325,7 +333,7 @@ impl State {
             }
         }
         let bits = NOTIFIED | CANCELLED;
-        self.word().fetch_or(bits, Ordering::AcqRel) & BUSY == 0
+        self.change().fetch_or(bits, Ordering::AcqRel) & BUSY == 0
     }
 
     /// The same, but a task that waits is the caller's to drop; says whether it is.
@@ -358,12 +366,12 @@ impl State {
                 _ => (complete, Complete::Wake),
             };
             if active(Mutant::CompleteBlindly) && result == Complete::Nothing {
-                self.word()
+                self.change()
                     .fetch_add(new.wrapping_sub(word), Ordering::AcqRel);
                 return result;
             }
             if active(Mutant::CompleteRelaxed) {
-                self.word()
+                self.change()
                     .fetch_add(new.wrapping_sub(word), Ordering::Relaxed);
                 return result;
             }
@@ -382,7 +390,7 @@ impl State {
             return true;
         }
         let delta = REF_ONE - (COMPLETE - RUNNING);
-        self.word().fetch_sub(delta, Ordering::AcqRel) < 2 * REF_ONE
+        self.change().fetch_sub(delta, Ordering::AcqRel) < 2 * REF_ONE
     }
 
     /// The task never was given to a scheduler: it is complete with an error. Only
@@ -402,7 +410,7 @@ impl State {
     /// One more reference.
     #[inline]
     pub(super) fn acquire(&self) {
-        let before = self.word().fetch_add(REF_ONE, Ordering::Relaxed);
+        let before = self.change().fetch_add(REF_ONE, Ordering::Relaxed);
         if before > usize::MAX / 2 {
             std::process::abort();
         }
@@ -412,7 +420,7 @@ impl State {
     #[inline]
     pub(super) fn release(&self) -> bool {
         let order = unless(Mutant::ReleaseRelaxed, Ordering::AcqRel);
-        self.word().fetch_sub(REF_ONE, order) < 2 * REF_ONE
+        self.change().fetch_sub(REF_ONE, order) < 2 * REF_ONE
     }
 
     /// The same where the reference is probably the last one.
@@ -425,7 +433,7 @@ impl State {
     /// then the waker is still the join handle's.
     #[inline]
     pub(super) fn give_join_waker(&self) -> bool {
-        let before = self.word().fetch_add(JOIN_WAKER, Ordering::AcqRel);
+        let before = self.change().fetch_add(JOIN_WAKER, Ordering::AcqRel);
         before & COMPLETE != 0 && !active(Mutant::GivesWakerBlindly)
     }
 
@@ -435,7 +443,7 @@ impl State {
         if active(Mutant::ChangesWakerInPlace) {
             return false;
         }
-        self.word().fetch_sub(JOIN_WAKER, Ordering::AcqRel) & COMPLETE != 0
+        self.change().fetch_sub(JOIN_WAKER, Ordering::AcqRel) & COMPLETE != 0
     }
 
     /// The join handle is dropped.
@@ -461,7 +469,7 @@ impl State {
 
     #[inline(always)]
     fn exchange(&self, word: usize, new: usize) -> Result<(), usize> {
-        self.word()
+        self.change()
             .compare_exchange_weak(word, new, Ordering::AcqRel, Ordering::Acquire)
             .map(|_| ())
     }

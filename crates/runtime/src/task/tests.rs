@@ -14,6 +14,26 @@ use blitz_testing::{Counted, Drops, Wakings, poll_once, shouting_waker};
 use super::{Header, Id, JoinHandle, Notified, OwnedTasks, Ran, Schedule, task_of, unowned};
 use crate::context;
 
+/// Counts read-modify-writes, the currency in which tasks are paid.
+pub(super) mod changes {
+    use std::cell::Cell;
+
+    thread_local! {
+        static CHANGES: Cell<usize> = const { Cell::new(0) };
+    }
+
+    pub(in crate::task) fn count() {
+        CHANGES.set(CHANGES.get() + 1);
+    }
+
+    /// How many are made meanwhile.
+    pub(super) fn during<R>(run: impl FnOnce() -> R) -> (usize, R) {
+        let before = CHANGES.get();
+        let result = run();
+        (CHANGES.get() - before, result)
+    }
+}
+
 /// A scheduler that runs tokens when the test says so.
 #[derive(Clone)]
 struct Line(Arc<Shared>);
@@ -687,4 +707,67 @@ fn tasks_are_small() {
     // What each idle task needs beside its future, and the scheduler's pointer.
     #[cfg(target_pointer_width = "64")]
     assert_eq!(std::mem::size_of::<Header>(), 72);
+}
+
+#[test]
+fn what_a_task_costs() {
+    let line = Line::new();
+    // Warm up: ids come in batches.
+    drop(line.spawn(ready(())));
+    line.run();
+
+    // A task that nobody waits for: added, detached, started, removed.
+    let detached = changes::during(|| {
+        drop(line.spawn(ready(())));
+        line.run();
+    });
+    assert_eq!(detached.0, 4);
+
+    // A task that ends before anybody asks: added, started, removed, completed.
+    let early = changes::during(|| {
+        let mut join = line.spawn(ready(()));
+        line.run();
+        assert!(poll(&mut join).is_ready());
+    });
+    assert_eq!(early.0, 4);
+
+    // A task that another one waits for: as before, and the waker given, the completer's
+    // reference released; the waiting task's waker made and woken.
+    let place = line.clone();
+    drop(line.spawn(async move {
+        let join = place.spawn(ready(()));
+        join.await.unwrap();
+    }));
+    line.turn();
+    let (child, _) = changes::during(|| line.turn());
+    // Started, removed, completed, released, and the parent woken.
+    assert_eq!(child, 5);
+    let (parent, _) = changes::during(|| line.turn());
+    // Started, removed; detached and the last to know it.
+    assert_eq!(parent, 2);
+
+    // A turn of a task that waits: woken, started, ended.
+    let (future, waker) = stuck(Drops::new().counted(()));
+    let join = line.spawn(future);
+    line.run();
+    let waker = waker.lock().unwrap().take().unwrap();
+    let turn = changes::during(|| {
+        waker.wake_by_ref();
+        line.run();
+    });
+    // And the waker that `stuck` makes of its context.
+    assert_eq!(turn.0, 4);
+    drop(waker);
+
+    // A turn of a task that yields.
+    drop(line.spawn(async {
+        for _ in 0..3 {
+            yield_once().await;
+        }
+    }));
+    line.turn();
+    assert_eq!(changes::during(|| line.turn()), (0, Some("yielded")));
+    line.run();
+    line.close();
+    drop(join);
 }
