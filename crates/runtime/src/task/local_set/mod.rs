@@ -232,7 +232,7 @@ impl Local {
         let (join, task) = unsafe { self.shared.bind(future, id) };
         if let Some(task) = task {
             // SAFETY: this is the set's thread.
-            unsafe { self.shared.push(task) };
+            unsafe { self.shared.push_and_wake(task) };
         }
         join
     }

@@ -137,6 +137,20 @@ impl Shared {
         unsafe { &mut *self.local.get() }.push_back(task);
     }
 
+    /// Queues a task, and wakes the host unless it polls the set at the moment.
+    ///
+    /// # Safety
+    ///
+    /// On the set's thread only.
+    #[inline]
+    pub(super) unsafe fn push_and_wake(&self, task: Notified) {
+        // SAFETY: as the caller promises.
+        unsafe { self.push(task) };
+        if self.polls.get() == 0 {
+            self.wake_host();
+        }
+    }
+
     /// The next task, from the queue for other threads first if `remote_first`.
     ///
     /// # Safety
@@ -239,10 +253,7 @@ impl Schedule for Arc<Shared> {
             return self.schedule_from_elsewhere(task);
         }
         // SAFETY: this is the set's thread.
-        unsafe { self.push(task) };
-        if self.polls.get() == 0 {
-            self.wake_host();
-        }
+        unsafe { self.push_and_wake(task) };
     }
 
     fn release(&self, task: &Header) {
