@@ -48,6 +48,6 @@ pub mod model {
     }
     pub mod scheduler {
         pub use crate::driver::Driver;
-        pub use crate::scheduler::multi_thread::{idle, inject, mutant, queue};
+        pub use crate::scheduler::multi_thread::{idle, inject, mutant, queue, sleep};
     }
 }

@@ -66,9 +66,11 @@ impl Worker {
         }
         self.count_forced_yields();
         self.seated.set(false);
+        // Timers that start here from now on are another worker's.
+        context::with(|context| context.wheel.set(None));
         seat.give_back();
         let handle = scheduler::Handle::MultiThread(self.shared.clone());
-        let (shared, index) = (self.shared.clone(), self.index());
+        let (shared, index) = (self.shared.clone(), self.number());
         let pool = &self.shared.common().blocking;
         drop(pool.spawn_blocking(&handle, move || worker::run(shared, index)));
     }
@@ -80,6 +82,9 @@ impl Drop for HandedOver {
         let worker = unsafe { &*self.0 };
         if worker.seat().take() {
             worker.seated.set(true);
+            if let Some(wheels) = &worker.shared.common().time {
+                wheels.attach_again(worker.index());
+            }
             let counters = &worker.seat().counters;
             counters.is_run_by(std::thread::current().id());
         }

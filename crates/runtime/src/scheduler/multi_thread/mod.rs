@@ -5,6 +5,7 @@
 //! | `queue.rs` | a worker's own queue: a ring with stealing, and a slot before it |
 //! | `inject.rs` | the queue that belongs to no worker |
 //! | `idle.rs` | who sleeps, who searches, who is woken |
+//! | `sleep.rs` | the steps of going to sleep and getting up |
 //! | `shared.rs` | what all threads know of the scheduler |
 //! | `reference.rs` | how a task refers to it |
 //! | `seat.rs` | a worker's place, which a thread takes |
@@ -30,6 +31,7 @@ mod search;
 mod seat;
 #[cfg(not(loom))]
 mod shared;
+pub mod sleep;
 #[cfg(not(loom))]
 mod watch;
 #[cfg(not(loom))]

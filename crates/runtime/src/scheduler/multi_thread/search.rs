@@ -1,10 +1,9 @@
 //! What a worker does that has run out of tasks: it searches, and then it sleeps.
 
-use std::time::Instant;
-
 use blitz_sync::internals::Spin;
 
-use super::idle::Asleep;
+use super::idle::Calls;
+use super::sleep::Sleeper;
 use super::worker::Worker;
 use crate::context;
 use crate::runtime::metrics::Stopwatch;
@@ -38,19 +37,13 @@ impl Worker {
         searching.get()
     }
 
-    /// Found something. The last one who searched calls the next if there is more.
+    /// Found something.
     #[cold]
     pub(super) fn stop_searching(&self) {
         let own = self.own();
         own.searching.set(false);
         own.robs.set(false);
-        if self.shared.idle.found() {
-            if !self.seat().ring.is_empty() {
-                self.shared.call(self.shared.idle.pushed(true));
-            } else if !self.shared.inject.is_empty() {
-                self.shared.call(self.shared.idle.injected());
-            }
-        }
+        self.shared.idle.found_work(self);
     }
 
     /// Takes half of what another worker has.
@@ -59,7 +52,7 @@ impl Worker {
         let first = context::random(workers as u32) as usize;
         (first..first + workers)
             .map(|other| other % workers)
-            .filter(|&other| other != self.index())
+            .filter(|&other| other != self.number())
             .find_map(|other| self.steal_from(other))
     }
 
@@ -87,21 +80,11 @@ impl Worker {
         }
         let mut spin = Spin::new();
         while spin.turn() {
-            if self.sees_work() || self.shared.is_closed() {
+            if self.sees_any() || self.shared.is_closed() {
                 return true;
             }
         }
         false
-    }
-
-    /// Whether the inject queue or another worker's ring has something.
-    fn sees_work(&self) -> bool {
-        !self.shared.inject.is_empty() || self.shared.seats.iter().any(|seat| !seat.ring.is_empty())
-    }
-
-    /// Whether this worker has something in its own queues.
-    fn has_tasks(&self) -> bool {
-        self.seat().has_tasks() || self.own().again.get().is_some()
     }
 
     /// Sleeps until it is called, a timer fires, or it sees as the watchman that
@@ -111,57 +94,54 @@ impl Worker {
         hooks.thread_park();
         // The hook may have made something ready.
         if !self.has_tasks() {
-            self.sleep_soundly();
+            self.begin_watch();
+            let searching = &self.own().searching;
+            searching.set(self.shared.idle.sleep(self, searching.get()));
         }
         hooks.thread_unpark();
     }
+}
 
-    fn sleep_soundly(&self) {
-        let (idle, index) = (&self.shared.idle, self.index());
-        let searching = self.own().searching.replace(false);
-        let has_work = match idle.go_to_sleep(index, searching) {
-            Asleep::LookAtInject => !self.shared.inject.is_empty(),
-            Asleep::LookAtAll => self.sees_work(),
-        };
-        if has_work || self.shared.is_closed() {
-            return self.get_up(true);
-        }
-        self.begin_watch();
-        while !idle.was_called(index) {
-            self.park();
-            if self.has_tasks() {
-                // A timer has fired.
-                return self.get_up(false);
-            }
-            if self.stands_still() || self.shared.is_closed() {
-                return self.get_up(true);
-            }
-        }
-        self.own().searching.set(true);
+impl Sleeper for Worker {
+    #[inline]
+    fn index(&self) -> usize {
+        self.number()
     }
 
-    /// Gets up without having been called.
-    fn get_up(&self, searching: bool) {
-        let calls = self.shared.idle.get_up(self.index(), searching);
-        self.own().searching.set(searching || calls.is_err());
-        if let Ok(calls) = calls {
-            self.shared.call(calls);
-        }
+    fn sees_injected(&self) -> bool {
+        !self.shared.inject.is_empty()
     }
 
-    /// Parks the thread until something happens or the next timer is due, and wakes
-    /// those whose time has come.
+    fn sees_any(&self) -> bool {
+        self.sees_injected() || self.shared.seats.iter().any(|seat| !seat.ring.is_empty())
+    }
+
+    fn has_tasks(&self) -> bool {
+        self.seat().has_tasks() || self.own().again.get().is_some()
+    }
+
+    fn is_closed(&self) -> bool {
+        self.shared.is_closed()
+    }
+
+    /// Also wakes those whose time has come.
     fn park(&self) {
         let seat = self.seat();
         let wheels = self.shared.common().time.as_ref();
-        let timer = wheels.and_then(|wheels| wheels.next_deadline(self.index()));
-        let watch = self.next_look();
-        let deadline = [timer, watch].into_iter().flatten().min();
+        let timer = wheels.and_then(|wheels| wheels.next_deadline(self.number()));
+        let look = self.next_look();
+        let deadline = [timer, look].into_iter().flatten().min();
         seat.counters.about_to_park();
-        if deadline.is_none_or(|deadline| deadline > Instant::now()) {
-            seat.driver.park(deadline);
-        }
+        seat.driver.park(deadline);
         seat.counters.unparked();
         self.turn_timers();
+    }
+
+    fn stands_still(&self) -> bool {
+        self.is_time_to_look() && self.look()
+    }
+
+    fn call(&self, calls: Calls) {
+        self.shared.call(calls);
     }
 }

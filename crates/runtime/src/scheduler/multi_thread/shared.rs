@@ -72,7 +72,7 @@ impl Shared {
         let reference = Reference::new(self);
         let worker = reference.worker_here();
         let shard = match worker {
-            Some(worker) => worker.index(),
+            Some(worker) => worker.number(),
             None => id_shard(id),
         };
         let (join, task) = self.owned.bind(shard, future, reference, id);

@@ -45,7 +45,7 @@ impl Worker {
 
     /// When this worker has to look next, if it is the watchman.
     pub(super) fn next_look(&self) -> Option<Instant> {
-        if !self.shared.idle.watches(self.index()) {
+        if !self.shared.idle.watches(self.number()) {
             self.own().seen.borrow_mut().next = None;
             return None;
         }
@@ -70,10 +70,10 @@ impl Worker {
         seen.taken = self.shared.inject.taken();
     }
 
-    /// Whether it is time to look, and something stands still that this worker can do.
-    pub(super) fn stands_still(&self) -> bool {
-        let next = self.own().seen.borrow().next;
-        let Some((next, pause)) = next else {
+    /// Whether it is time to look. The time of the next look is set.
+    pub(super) fn is_time_to_look(&self) -> bool {
+        let mut seen = self.own().seen.borrow_mut();
+        let Some((next, pause)) = seen.next else {
             return false;
         };
         let now = Instant::now();
@@ -81,20 +81,19 @@ impl Worker {
             return false;
         }
         let pause = (pause * 2).min(LAST);
-        self.own().seen.borrow_mut().next = Some((now + pause, pause));
-        let found = self.look();
-        self.remember();
-        found
+        seen.next = Some((now + pause, pause));
+        true
     }
 
-    /// Looks at all queues, and at the timers of those who stand still.
-    fn look(&self) -> bool {
+    /// Looks at all queues, and at the timers of those who stand still. Whether there is
+    /// something that this worker can do.
+    pub(super) fn look(&self) -> bool {
         let shared = &self.shared;
         let taken = self.own().seen.borrow().taken;
         let mut found = !shared.inject.is_empty() && shared.inject.taken() == taken;
         for (index, seat) in shared.seats.iter().enumerate() {
             let polls = self.own().seen.borrow().polls[index];
-            if index == self.index() || seat.counters.polls.get() != polls {
+            if index == self.number() || seat.counters.polls.get() != polls {
                 continue;
             }
             if seat.has_tasks() {
@@ -106,6 +105,7 @@ impl Worker {
                 _ = wheels.turn_if_due(index);
             }
         }
+        self.remember();
         found || self.seat().has_tasks()
     }
 }

@@ -104,7 +104,7 @@ impl Drop for AbortOnPanic {
 
 impl Worker {
     #[inline]
-    pub(super) fn index(&self) -> usize {
+    pub(super) fn number(&self) -> usize {
         self.index
     }
 
