@@ -26,15 +26,30 @@ struct Job {
 impl Job {
     fn run(self) {
         let _ = self.task.run();
+        release_clock();
     }
 
     fn cancel(self) {
         if self.mandatory {
             self.run();
         } else {
-            self.task.cancel();
+            self.cancel_now();
         }
     }
+
+    fn cancel_now(self) {
+        self.task.cancel();
+        release_clock();
+    }
+}
+
+/// A job is done, and all have been told: a clock that stands still may jump again.
+fn release_clock() {
+    let _ = enter::with_current(|handle| {
+        if handle.common().clock.release() {
+            handle.unpark(0);
+        }
+    });
 }
 
 /// The runtime's pool of threads, which are started when they are needed.
@@ -81,6 +96,8 @@ impl Spawner {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
+        // A clock that stands still does not jump while blocking work goes on.
+        handle.common().clock.hold();
         let (task, join) = prepare(closure, meta);
         let job = Job {
             task,
@@ -102,6 +119,7 @@ impl Spawner {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
+        handle.common().clock.hold();
         let (task, join) = prepare(closure, SpawnMeta::unnamed(size_of::<F>()));
         let job = Job {
             task,
@@ -121,7 +139,7 @@ impl Spawner {
             Ok(Submitted::Served) => Ok(true),
             Ok(Submitted::StartThread) => self.start_thread(handle).map(|()| true),
             Err(Closed(job)) => {
-                job.task.cancel();
+                enter::with_entered(handle, || job.cancel_now());
                 Ok(false)
             }
         }

@@ -141,12 +141,19 @@ impl Clock {
     /// Keeps it where it is while it stands and something goes on that it should wait
     /// for, such as blocking work. To be taken back by [`release`](Self::release).
     pub(crate) fn hold(&self) {
-        self.state.lock().holds += 1;
+        if self.may_pause {
+            self.state.lock().holds += 1;
+        }
     }
 
-    /// Takes back one [`hold`](Self::hold).
-    pub(crate) fn release(&self) {
-        self.state.lock().holds -= 1;
+    /// Takes back one [`hold`](Self::hold). Whether the clock may be moved on for it.
+    pub(crate) fn release(&self) -> bool {
+        if !self.may_pause {
+            return false;
+        }
+        let mut state = self.state.lock();
+        state.holds -= 1;
+        state.holds == 0 && state.runs_since.is_none()
     }
 
     /// Whether it stands, and is to be moved on when nothing else is left to do.

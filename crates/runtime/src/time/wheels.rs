@@ -70,6 +70,11 @@ impl Wheels {
         Attached(context::with(|context| context.wheel.replace(wheel)))
     }
 
+    /// The same on a thread that has a guard already, and was no worker for a while.
+    pub(crate) fn attach_again(&self, worker: usize) {
+        context::with(|context| context.wheel.set(Some(self.wheel(worker))));
+    }
+
     /// Until when a worker may sleep, by the system's clock; `None`: until it is woken.
     pub(crate) fn next_deadline(&self, worker: usize) -> Option<Instant> {
         let tick = self.wheel(worker).next_tick()?;

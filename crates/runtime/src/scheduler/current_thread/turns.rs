@@ -21,7 +21,6 @@ use crate::context;
 use crate::runtime::enter::{self, MayBlock};
 use crate::runtime::errors::UNHANDLED_PANIC;
 use crate::scheduler;
-use crate::time;
 use crate::time::Attached;
 
 /// The runtime's part of a current-thread scheduler: who has it may run the tasks.
@@ -83,9 +82,8 @@ impl CurrentThread {
         let wheels = self.shared.common().time.as_ref();
         Some(Turn {
             scheduler: self,
-            _timers: wheels.map(|wheels| wheels.attach(0)),
             worker: Some(context::with(|context| context.set_worker(address, worker))),
-            timers: (self.shared.common().time.as_ref()).map(|wheels| wheels.attach(0)),
+            timers: wheels.map(|wheels| wheels.attach(0)),
             core,
         })
     }
@@ -118,9 +116,8 @@ struct Turn<'a> {
     /// Takes the core out of the context. Before the core is put back.
     worker: Option<context::WorkerGuard>,
     /// The same for the timers.
-    timers: Option<time::Attached>,
+    timers: Option<Attached>,
     core: NonNull<Core>,
-    _timers: Option<Attached>,
 }
 
 impl Turn<'_> {

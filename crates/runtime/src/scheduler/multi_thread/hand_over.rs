@@ -83,7 +83,7 @@ impl Drop for HandedOver {
         if worker.seat().take() {
             worker.seated.set(true);
             if let Some(wheels) = &worker.shared.common().time {
-                wheels.attach_again(worker.index());
+                wheels.attach_again(worker.number());
             }
             let counters = &worker.seat().counters;
             counters.is_run_by(std::thread::current().id());
