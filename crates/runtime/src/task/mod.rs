@@ -11,6 +11,8 @@ mod header;
 mod id;
 mod join_handle;
 #[cfg(not(loom))]
+mod local_set;
+#[cfg(not(loom))]
 mod mutant;
 #[cfg(loom)]
 pub mod mutant;
@@ -33,6 +35,8 @@ pub use coop::{consume_budget, unconstrained};
 pub use error::JoinError;
 pub use id::{Id, id, try_id};
 pub use join_handle::JoinHandle;
+#[cfg(not(loom))]
+pub use local_set::{LocalEnterGuard, LocalSet, spawn_local};
 #[cfg(not(loom))]
 pub use spawn::spawn;
 #[cfg(not(loom))]
