@@ -14,6 +14,9 @@ pub use blitz_sync::task::*;
 
 pub use blitz_channel::{broadcast, mpmc, mpsc, oneshot, watch};
 
+#[cfg(feature = "rt")]
+pub use blitz_runtime::sync::*;
+
 /// Futures that have a name.
 pub mod futures {
     pub use blitz_sync::task::{Notified, OwnedNotified};
