@@ -82,7 +82,8 @@ pub(super) unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
     Ran::Done
 }
 
-/// Drops the future and stores the output.
+/// Drops the future and stores the output. If the drop panics, that is what came of the
+/// task.
 ///
 /// # Safety
 ///
@@ -92,20 +93,24 @@ unsafe fn finish<F: Future, S: Schedule>(task: NonNull<Header>, value: F::Output
     // SAFETY: the task has its own reference, which is the caller's.
     let cell = unsafe { cell::<F, S>(task) };
     // SAFETY: the contents are the caller's.
-    let dropped = catch(|| unsafe { cell.drop_contents() });
-    // SAFETY: as above; the future is gone, also if its drop panicked.
-    unsafe { cell.put_value(value) };
-    if let Err(panic) = dropped {
-        forget_panic(panic);
-        cell.scheduler.unhandled_panic();
+    match catch(|| unsafe { cell.drop_contents() }) {
+        // SAFETY: as above; the future is gone.
+        Ok(()) => unsafe { cell.put_value(value) },
+        Err(panic) => {
+            if let Err(another) = catch(|| drop(value)) {
+                forget_panic(another);
+            }
+            // SAFETY: as above.
+            unsafe { fail::<F, S>(task, panic) };
+        }
     }
 }
 
-/// Drops a future that has panicked.
+/// Drops a future that has panicked, if it is still there.
 ///
 /// # Safety
 ///
-/// As for [`finish`].
+/// The caller has the contents, which are the future or nothing.
 #[cold]
 unsafe fn fail<F: Future, S: Schedule>(task: NonNull<Header>, panic: Box<dyn Any + Send>) {
     // SAFETY: the task has its own reference, which is the caller's.
