@@ -7,8 +7,6 @@ blitz_sync::mutants! {
     PushesQuietly,
     /// Who takes from the ring does not look whether somebody was faster.
     TakesWithoutComparing,
-    /// The owner writes a place again without having seen that it was read.
-    ReusesUnseen,
     /// The slot's owner takes out what was there in two steps.
     DisplacesWithoutSwap,
     /// A worker looks at the inject queue before it says that it sleeps.

@@ -105,7 +105,8 @@ impl<T, const N: usize> Ring<T, N> {
     #[inline]
     pub unsafe fn push(&self, item: NonNull<T>) -> Result<(), NonNull<T>> {
         let tail = self.tail.load(Ordering::Relaxed);
-        let head = self.head.load(look());
+        // Whoever moved the head has read the places before it.
+        let head = self.head.load(Ordering::Acquire);
         let full = match active(Mutant::PushesIntoFullRing) {
             true => N + 1,
             false => N,
@@ -211,15 +212,6 @@ impl<T, const N: usize> Ring<T, N> {
                 return NonNull::new(first).map(|first| (first, count));
             }
         }
-    }
-}
-
-/// How the owner looks at the head before it writes a place again.
-#[inline(always)]
-fn look() -> Ordering {
-    match active(Mutant::ReusesUnseen) {
-        true => Ordering::Relaxed,
-        false => Ordering::Acquire,
     }
 }
 

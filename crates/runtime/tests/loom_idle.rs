@@ -1,0 +1,447 @@
+//! Models of how workers sleep and are woken.
+//!
+//! The workers here are the smallest that there can be; how they go to sleep, get up and
+//! call each other is the code that ships.
+#![cfg(loom)]
+
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use blitz_futex::model::expire;
+use blitz_runtime::model::scheduler::Driver;
+use blitz_runtime::model::scheduler::idle::{Calls, Idle};
+use blitz_runtime::model::scheduler::inject::Inject;
+use blitz_runtime::model::scheduler::mutant::{self, Mutant};
+use blitz_runtime::model::scheduler::queue::Ring;
+use blitz_runtime::model::scheduler::sleep::Sleeper;
+use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use loom::thread;
+
+fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    let bound = builder.preemption_bound.unwrap_or(preemptions);
+    builder.preemption_bound = Some(bound.min(preemptions));
+    builder.max_branches = 10_000;
+    builder.check(test);
+}
+
+/// A task is a bit, in the place of a pointer.
+type Task = usize;
+
+fn pointer(task: Task) -> NonNull<Task> {
+    NonNull::new(std::ptr::without_provenance_mut(task)).unwrap()
+}
+
+struct World {
+    idle: Idle,
+    inject: Inject<Task>,
+    rings: Vec<Ring<Task, 4>>,
+    drivers: Vec<Driver>,
+    closed: AtomicBool,
+    /// The sum of the tasks that have run.
+    done: AtomicUsize,
+    /// Who waits with its thread for a task, by the task.
+    waiting: Vec<Driver>,
+    /// How many were called to work.
+    calls: AtomicUsize,
+    /// The sum of the tasks after which the workers leave.
+    all: Task,
+}
+
+impl World {
+    /// loom can not drop it after it has found a mistake, so only a model that ends well
+    /// does.
+    fn new(workers: usize, processors: usize, all: Task) -> Arc<ManuallyDrop<Self>> {
+        Arc::new(ManuallyDrop::new(Self {
+            idle: Idle::new(workers, processors),
+            inject: Inject::new(),
+            rings: (0..workers).map(|_| Ring::new()).collect(),
+            drivers: (0..workers).map(|_| Driver::new()).collect(),
+            closed: AtomicBool::new(false),
+            done: AtomicUsize::new(0),
+            waiting: (0..=all).map(|_| Driver::new()).collect(),
+            calls: AtomicUsize::new(0),
+            all,
+        }))
+    }
+
+    fn call(&self, calls: Calls) {
+        if calls.to_work.is_some() {
+            self.calls.fetch_add(1, Ordering::Relaxed);
+        }
+        calls.each().for_each(|index| self.drivers[index].unpark());
+    }
+
+    /// A task comes from outside.
+    fn inject(&self, task: Task) {
+        if mutant::active(Mutant::NotifiesFirst) {
+            let calls = self.idle.injected();
+            self.inject.push(pointer(task));
+            return self.call(calls);
+        }
+        self.inject.push(pointer(task));
+        self.call(self.idle.injected());
+    }
+
+    fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+        self.idle.wake_all(|index| self.drivers[index].unpark());
+    }
+
+    /// Notes that a task has run. After the last one, everybody leaves.
+    fn finish(&self, task: Task) {
+        let before = self.done.fetch_add(task, Ordering::AcqRel);
+        self.waiting[task].unpark();
+        if before + task == self.all {
+            self.close();
+        }
+    }
+
+    /// Blocks the thread until a task has run.
+    fn wait_for(&self, task: Task) {
+        self.waiting[task].park(None);
+        assert!(self.done.load(Ordering::Acquire) & task != 0);
+    }
+}
+
+struct Worker<'a> {
+    world: &'a World,
+    index: usize,
+}
+
+impl Worker<'_> {
+    /// Runs tasks until the world is closed.
+    fn run(&self, mut searching: bool, run: impl Fn(&Self, Task)) {
+        let world = self.world;
+        loop {
+            if let Some(task) = self.next() {
+                if std::mem::replace(&mut searching, false) {
+                    world.idle.found_work(self);
+                }
+                run(self, task);
+                continue;
+            }
+            if self.is_closed() {
+                return;
+            }
+            searching = searching || world.idle.start_searching();
+            if searching {
+                if let Some(task) = self.steal() {
+                    searching = false;
+                    world.idle.found_work(self);
+                    run(self, task);
+                    continue;
+                }
+            }
+            searching = world.idle.sleep(self, searching);
+        }
+    }
+
+    fn next(&self) -> Option<Task> {
+        let ring = &self.world.rings[self.index];
+        // SAFETY: the ring with this number is this worker's.
+        let task = unsafe { ring.pop() }.or_else(|| self.world.inject.pop())?;
+        Some(task.addr().get())
+    }
+
+    fn steal(&self) -> Option<Task> {
+        let own = &self.world.rings[self.index];
+        let others = self.world.rings.iter().enumerate();
+        others
+            .filter(|&(index, _)| index != self.index)
+            // SAFETY: the ring with this number is this worker's, and empty.
+            .find_map(|(_, ring)| unsafe { ring.steal_into(own) })
+            .map(|(task, _)| task.addr().get())
+    }
+
+    /// Makes a task, which others may steal.
+    fn push(&self, task: Task) {
+        let world = self.world;
+        // SAFETY: the ring with this number is this worker's.
+        assert!(unsafe { world.rings[self.index].push(pointer(task)) }.is_ok());
+        world.call(world.idle.pushed(true));
+    }
+}
+
+impl Sleeper for Worker<'_> {
+    fn index(&self) -> usize {
+        self.index
+    }
+
+    fn sees_injected(&self) -> bool {
+        !self.world.inject.is_empty()
+    }
+
+    fn sees_any(&self) -> bool {
+        self.sees_injected() || self.world.rings.iter().any(|ring| !ring.is_empty())
+    }
+
+    fn has_tasks(&self) -> bool {
+        !self.world.rings[self.index].is_empty()
+    }
+
+    fn is_closed(&self) -> bool {
+        self.world.closed.load(Ordering::Acquire)
+    }
+
+    fn park(&self) {
+        let watches = self.world.idle.watches(self.index);
+        // The clock of the model has run out if it ever does.
+        let deadline = watches.then(std::time::Instant::now);
+        if !self.world.drivers[self.index].park(deadline) {
+            thread::yield_now();
+        }
+    }
+
+    /// Whoever has a task that waits stands still in these models.
+    fn stands_still(&self) -> bool {
+        self.world.idle.watches(self.index) && self.sees_any()
+    }
+
+    fn call(&self, calls: Calls) {
+        self.world.call(calls);
+    }
+}
+
+/// Starts a worker that is awake.
+fn start(
+    world: &Arc<ManuallyDrop<World>>,
+    index: usize,
+    run: impl Fn(&Worker<'_>, Task) + 'static,
+) -> thread::JoinHandle<()> {
+    let world = world.clone();
+    thread::spawn(move || {
+        let worker = Worker {
+            world: &world,
+            index,
+        };
+        worker.run(false, run);
+    })
+}
+
+fn finish(worker: &Worker<'_>, task: Task) {
+    worker.world.finish(task);
+}
+
+/// Drops the world.
+fn end(world: Arc<ManuallyDrop<World>>) {
+    assert_eq!(world.done.load(Ordering::Acquire), world.all);
+    if let Ok(world) = Arc::try_unwrap(world) {
+        drop(ManuallyDrop::into_inner(world));
+    }
+}
+
+/// Tasks come from outside while the only worker goes to sleep.
+fn from_outside() {
+    model(3, || {
+        let world = World::new(1, 2, 3);
+        let worker = start(&world, 0, finish);
+        world.inject(1);
+        world.inject(2);
+        worker.join().unwrap();
+        end(world);
+    });
+}
+
+/// The same with two workers.
+fn from_outside_for_two() {
+    model(2, || {
+        let world = World::new(2, 2, 3);
+        let workers = [0, 1].map(|index| start(&world, index, finish));
+        world.inject(1);
+        world.inject(2);
+        workers
+            .into_iter()
+            .for_each(|worker| worker.join().unwrap());
+        end(world);
+    });
+}
+
+/// Two pushers at once, while two workers sleep: one is called.
+fn burst() {
+    model(3, || {
+        let world = World::new(2, 2, 0);
+        let _ = world.idle.go_to_sleep(0, false);
+        let _ = world.idle.go_to_sleep(1, false);
+        let other = {
+            let world = world.clone();
+            thread::spawn(move || world.inject(1))
+        };
+        world.inject(2);
+        other.join().unwrap();
+        assert_eq!(world.calls.load(Ordering::Relaxed), 1);
+        assert_eq!(world.idle.searching(), 1);
+        assert_eq!(world.idle.awake(), 1);
+        end(world);
+    });
+}
+
+/// The first task waits, with its thread, until the second has run: so the one that was
+/// called for both has to call another one.
+fn chain() {
+    model(2, || {
+        let world = World::new(2, 2, 3);
+        let wait_for_other = |worker: &Worker<'_>, task: Task| {
+            worker.world.finish(task);
+            if task == 1 {
+                worker.world.wait_for(2);
+            }
+        };
+        let workers = [0, 1].map(|index| start(&world, index, wait_for_other));
+        world.inject(1);
+        world.inject(2);
+        workers
+            .into_iter()
+            .for_each(|worker| worker.join().unwrap());
+        end(world);
+    });
+}
+
+/// A task makes another one and waits for it with its thread. There is one processor, so
+/// that nobody is called to work for it; but there is a watchman.
+fn blocked() {
+    model(2, || {
+        let world = World::new(2, 1, 3);
+        expire();
+        let run = |worker: &Worker<'_>, task: Task| {
+            if task == 1 {
+                worker.push(2);
+                worker.world.wait_for(2);
+            }
+            worker.world.finish(task);
+        };
+        world.inject.push(pointer(1));
+        let workers = [0, 1].map(|index| start(&world, index, run));
+        workers
+            .into_iter()
+            .for_each(|worker| worker.join().unwrap());
+        end(world);
+    });
+}
+
+/// A task makes two and waits for both, and the first of them waits for the second. So
+/// the watchman blocks in the one it takes, and somebody else has to take the watch.
+fn blocked_twice() {
+    // Three workers and a clock that has run out: more preemptions do not end.
+    model(0, || {
+        let world = World::new(3, 1, 7);
+        expire();
+        let run = |worker: &Worker<'_>, task: Task| {
+            match task {
+                1 => {
+                    worker.push(2);
+                    worker.push(4);
+                    worker.world.wait_for(2);
+                }
+                2 => worker.world.wait_for(4),
+                _ => {}
+            }
+            worker.world.finish(task);
+        };
+        world.inject.push(pointer(1));
+        let workers = [0, 1, 2].map(|index| start(&world, index, run));
+        workers
+            .into_iter()
+            .for_each(|worker| worker.join().unwrap());
+        end(world);
+    });
+}
+
+/// The end comes while workers go to sleep.
+fn closes() {
+    model(2, || {
+        let world = World::new(2, 2, 0);
+        let workers = [0, 1].map(|index| start(&world, index, finish));
+        world.close();
+        workers
+            .into_iter()
+            .for_each(|worker| worker.join().unwrap());
+        end(world);
+    });
+}
+
+#[test]
+fn no_task_waits_while_the_only_worker_sleeps() {
+    from_outside();
+}
+
+#[test]
+fn no_task_waits_while_all_workers_sleep() {
+    from_outside_for_two();
+}
+
+#[test]
+fn a_burst_calls_one() {
+    burst();
+}
+
+#[test]
+fn who_finds_work_calls_the_next() {
+    chain();
+}
+
+#[test]
+fn the_watchman_takes_what_a_blocked_worker_has() {
+    blocked();
+}
+
+#[test]
+fn the_watch_is_handed_on() {
+    blocked_twice();
+}
+
+#[test]
+fn the_end_wakes_everybody() {
+    closes();
+}
+
+// The checks are checked.
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_worker_must_look_after_it_has_announced_its_sleep() {
+    mutant::with(Mutant::LooksFirst, from_outside);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_pusher_must_look_after_it_has_pushed() {
+    mutant::with(Mutant::NotifiesFirst, from_outside);
+}
+
+#[test]
+#[should_panic(expected = "left == right")]
+fn who_searches_must_be_respected() {
+    mutant::with(Mutant::WakesACrowd, burst);
+}
+
+#[test]
+#[should_panic(expected = "left == right")]
+fn who_is_called_must_count_as_searching() {
+    mutant::with(Mutant::GetsUpUncounted, burst);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn the_last_searcher_must_look_for_more() {
+    mutant::with(Mutant::SearchesForItself, chain);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn somebody_must_watch() {
+    mutant::with(Mutant::NobodyWatches, blocked);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn the_watch_must_be_handed_on() {
+    mutant::with(Mutant::LeavesTheWatch, blocked_twice);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn the_end_must_wake_all() {
+    mutant::with(Mutant::ClosesForOne, closes);
+}
