@@ -240,7 +240,7 @@ fn arguments_have_impl_trait(arguments: &PathArguments) -> bool {
             _ => false,
         }),
         PathArguments::Parenthesized(list) => {
-            list.inputs.iter().any(has_impl_trait)
+            list.inputs.iter().any(|input| has_impl_trait(&input.ty))
                 || matches!(&list.output, ReturnType::Type(_, output) if has_impl_trait(output))
         }
     }
