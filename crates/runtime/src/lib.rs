@@ -6,6 +6,8 @@ mod cancellation_token;
 mod common;
 mod context;
 mod driver;
+#[cfg(all(feature = "hyper", not(loom)))]
+pub mod hyper;
 #[cfg(all(feature = "macros", not(loom)))]
 mod macros;
 mod random;
