@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::ptr::NonNull;
@@ -87,10 +88,42 @@ impl<T> JoinHandle<T> {
 
     /// Sets the waker that is woken when the task is complete, or wakes it now if the task
     /// is.
-    #[allow(dead_code, reason = "for sets of tasks")]
     pub(crate) fn set_join_waker(&mut self, waker: &Waker) {
         if self.register(waker) {
             waker.wake_by_ref();
+        }
+    }
+
+    /// Takes the waker back that [`set_join_waker`](Self::set_join_waker) left. Says
+    /// whether it is certain that it will not be woken any more, or has never been:
+    /// otherwise the task is complete.
+    #[cfg(not(loom))]
+    pub(super) fn take_back_waker(&mut self) -> bool {
+        let header = self.header();
+        let state = header.state.load();
+        debug_assert!(state.is_complete() || state.has_join_waker());
+        if state.is_complete() || header.state.take_join_waker() {
+            return false;
+        }
+        // SAFETY: we took it back in time.
+        drop(unsafe { header.take_join_waker() });
+        true
+    }
+
+    /// The output of a task that is complete.
+    #[cfg(not(loom))]
+    #[inline]
+    pub(super) fn into_output(self) -> Result<T, JoinError> {
+        assert!(self.is_finished());
+        let mut output = Poll::Pending;
+        // SAFETY: the task is complete, and its output is a `T`.
+        unsafe { (self.header().vtable.take)(self.task, (&raw mut output).cast()) };
+        let task = ManuallyDrop::new(self).task;
+        // SAFETY: this is the handle's reference; there is no output left to drop.
+        unsafe { raw::release_last(task) };
+        match output {
+            Poll::Ready(output) => output,
+            Poll::Pending => unreachable!("the task is complete"),
         }
     }
 

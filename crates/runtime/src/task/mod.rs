@@ -11,6 +11,10 @@ mod header;
 mod id;
 mod join_handle;
 #[cfg(not(loom))]
+mod join_set;
+#[cfg(loom)]
+pub mod join_set;
+#[cfg(not(loom))]
 mod local_set;
 #[cfg(not(loom))]
 mod mutant;
@@ -35,6 +39,8 @@ pub use coop::{consume_budget, unconstrained};
 pub use error::JoinError;
 pub use id::{Id, id, try_id};
 pub use join_handle::JoinHandle;
+#[cfg(not(loom))]
+pub use join_set::JoinSet;
 #[cfg(not(loom))]
 pub use local_set::{LocalEnterGuard, LocalSet, spawn_local};
 #[cfg(not(loom))]
@@ -82,6 +88,12 @@ pub use crate::task_local::Place;
 pub use crate::task_tracker::{
     TaskTracker, TaskTrackerToken, TaskTrackerWaitFuture, TrackedFuture,
 };
+/// [`TaskTracker`] and what belongs to it.
+pub mod task_tracker {
+    pub use crate::task_tracker::{
+        TaskTracker, TaskTrackerToken, TaskTrackerWaitFuture, TrackedFuture,
+    };
+}
 
 /// The futures of this module's types, by name.
 #[cfg(not(loom))]

@@ -6,6 +6,11 @@
 //! that moment sees either it or the wake: `Notify` counts its calls, and a wait
 //! knows the number from when it was made.
 
+#[cfg(not(loom))]
+mod local;
+#[cfg(not(loom))]
+mod spawn;
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;

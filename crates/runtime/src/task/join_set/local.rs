@@ -1,0 +1,32 @@
+//! Members of a set that stay on their thread.
+
+use std::future::Future;
+
+use super::super::{AbortHandle, LocalSet};
+use super::JoinSet;
+
+impl<T: 'static> JoinSet<T> {
+    /// Starts a task on the current `LocalSet`.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a `LocalSet`.
+    #[track_caller]
+    pub fn spawn_local<F>(&mut self, task: F) -> AbortHandle
+    where
+        F: Future<Output = T>,
+        F: 'static,
+    {
+        self.insert(crate::task::spawn_local(task))
+    }
+
+    /// Starts a task on that `LocalSet`, which need not be running.
+    #[track_caller]
+    pub fn spawn_local_on<F>(&mut self, task: F, local_set: &LocalSet) -> AbortHandle
+    where
+        F: Future<Output = T>,
+        F: 'static,
+    {
+        self.insert(local_set.spawn_local(task))
+    }
+}

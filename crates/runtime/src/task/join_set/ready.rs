@@ -1,0 +1,310 @@
+//! The things that are ready: any thread adds to them, one takes them.
+//!
+//! # States
+//!
+//! `head` is one of
+//!
+//! * [`EMPTY`]: nothing is ready, and nobody waits;
+//! * *waiting*: nothing is ready, and the owner's waker is to be woken. The rest
+//!   of the word is the number of the wait, so that no two waits look the same;
+//! * the latest of a stack of [`Link`]s;
+//! * [`CLOSED`]: the owner has gone.
+//!
+//! # Moves
+//!
+//! *Pushing* makes a link the head, in front of what was there. Who finds *waiting*
+//! there takes the waker along and wakes it; there is one wake for all that come
+//! until the owner waits again. *Taking* swaps the whole stack for `EMPTY`; it is
+//! turned round, so that who came first is first.
+//!
+//! *The waker* is two words, which are written before the head says *waiting*, and
+//! read by a pusher that has seen that. Its exchange succeeds only if the same wait
+//! is still going on. Then the words it has read are of that wait: they were written
+//! before the state that it saw, and nothing is written there before the wait has
+//! ended, which is by this exchange. If the exchange fails, what was read means
+//! nothing. So who pushes does not touch the list any more afterwards, and its
+//! owner may go away as soon as all is in that will be pushed.
+//!
+//! # No wake-up is lost
+//!
+//! The owner waits by an exchange of `EMPTY`. If a link comes before that, the
+//! exchange fails, and the owner takes the link. If it comes after, its pusher finds
+//! *waiting*, and wakes.
+//!
+//! # Sources
+//!
+//! Treiber's stack, which one only ever takes as a whole, so there is no ABA.
+
+use std::cell::Cell;
+use std::ptr;
+use std::task::{RawWakerVTable, Waker};
+
+use blitz_futex::atomic::{AtomicPtr, Ordering};
+
+use super::mutant::{Mutant, active};
+
+/// Nothing is ready, and nobody waits.
+const EMPTY: *mut Link = ptr::null_mut();
+/// The bit of *waiting*; the bits above are the number of the wait.
+const WAITING: usize = 1;
+/// The owner has gone.
+const CLOSED: usize = 2;
+/// One wait.
+const WAIT: usize = 4;
+
+/// What links a thing that is ready to the one that was ready before it.
+#[derive(Debug)]
+#[repr(align(8))]
+pub struct Link {
+    next: Cell<*const Link>,
+    /// Lets the model checker watch that one thread at a time uses the link.
+    #[cfg(loom)]
+    user: loom::cell::UnsafeCell<()>,
+}
+
+// SAFETY: the link is used by who pushes it, then by who takes it.
+unsafe impl Send for Link {}
+// SAFETY: as above.
+unsafe impl Sync for Link {}
+
+/// See the head of this file.
+pub struct Ready {
+    head: AtomicPtr<Link>,
+    waker_data: AtomicPtr<()>,
+    waker_vtable: AtomicPtr<()>,
+    /// How many waits there have been. The owner's.
+    waits: Cell<usize>,
+}
+
+// SAFETY: `waits` is used by the owner alone, as the safety of its methods says.
+unsafe impl Sync for Ready {}
+
+/// What a push has led to.
+#[must_use]
+pub enum Pushed {
+    /// It is in the list.
+    Done,
+    /// So it is, and this is to be woken.
+    Wake(Waker),
+    /// The owner has gone; the link was not used.
+    Closed,
+}
+
+impl Default for Link {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Link {
+    /// A link that is in no list.
+    pub fn new() -> Self {
+        Self {
+            next: Cell::new(ptr::null()),
+            #[cfg(loom)]
+            user: loom::cell::UnsafeCell::new(()),
+        }
+    }
+
+    /// The one behind this.
+    ///
+    /// # Safety
+    ///
+    /// The link is the caller's, in a list it has taken or made, or in none.
+    #[inline]
+    pub unsafe fn next(&self) -> *const Self {
+        #[cfg(loom)]
+        self.user.with_mut(|_| ());
+        self.next.get()
+    }
+
+    /// Puts another one behind it.
+    ///
+    /// # Safety
+    ///
+    /// As [`next`](Link::next).
+    #[inline]
+    pub unsafe fn set_next(&self, next: *const Self) {
+        #[cfg(loom)]
+        self.user.with_mut(|_| ());
+        self.next.set(next);
+    }
+}
+
+impl Default for Ready {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Ready {
+    /// Nothing is ready.
+    pub fn new() -> Self {
+        Self {
+            head: AtomicPtr::new(EMPTY),
+            waker_data: AtomicPtr::new(ptr::null_mut()),
+            waker_vtable: AtomicPtr::new(ptr::null_mut()),
+            waits: Cell::new(0),
+        }
+    }
+
+    /// Adds a link.
+    ///
+    /// # Safety
+    ///
+    /// The link is in no list, the caller's alone, and stays alive until it is taken.
+    /// The list stays alive until the link is in it, or it says `Closed`.
+    #[inline]
+    pub unsafe fn push(&self, link: *const Link) -> Pushed {
+        let mut head = self.head.load(Ordering::Acquire);
+        loop {
+            let (next, waker) = match head.addr() {
+                CLOSED => return Pushed::Closed,
+                waiting if waiting & WAITING != 0 => (EMPTY, Some(self.waker_words())),
+                _ => (head, None),
+            };
+            // SAFETY: the caller says so.
+            unsafe { (*link).set_next(next) };
+            let order = match active(Mutant::PushesRelaxed) {
+                false => Ordering::AcqRel,
+                true => Ordering::Relaxed,
+            };
+            let pushed = self.exchange(head, link.cast_mut(), order);
+            match (pushed, waker) {
+                (Err(now), _) => head = now,
+                (Ok(()), Some(_)) if active(Mutant::PushesSilently) => return Pushed::Done,
+                // SAFETY: it is of the wait that has been ended by the exchange, and
+                // so it is the caller's.
+                (Ok(()), Some(words)) => return Pushed::Wake(unsafe { waker_of(words) }),
+                (Ok(()), None) => return Pushed::Done,
+            }
+        }
+    }
+
+    /// Takes all that is ready, the first in front.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    #[inline]
+    pub unsafe fn take(&self) -> *const Link {
+        let head = self.head.load(Ordering::Relaxed);
+        if head.is_null() || head.addr() & (WAITING | CLOSED) != 0 {
+            return ptr::null();
+        }
+        // While there is something, others only add to it.
+        let stack = self.head.swap(EMPTY, Ordering::Acquire);
+        // SAFETY: the stack is the caller's.
+        unsafe { reversed(stack) }
+    }
+
+    /// Lets this waker be woken when something is ready. `false` if something is
+    /// now; then it will not be.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    pub unsafe fn wait(&self, waker: &Waker) -> bool {
+        let head = self.head.load(Ordering::Acquire);
+        if head.addr() & WAITING != 0 {
+            let (data, vtable) = self.waker_words();
+            // Only compared: it may be somebody else's by now.
+            let same = data.cast_const() == waker.data()
+                && ptr::eq(vtable, ptr::from_ref(waker.vtable()).cast());
+            if same {
+                return true;
+            }
+            if self.exchange(head, EMPTY, Ordering::Acquire).is_err() {
+                return false;
+            }
+            // SAFETY: nobody has taken it.
+            drop(unsafe { waker_of((data, vtable)) });
+        } else if !head.is_null() {
+            return false;
+        }
+        self.begin_wait(waker.clone())
+    }
+
+    fn begin_wait(&self, waker: Waker) -> bool {
+        let waits = self.waits.get().wrapping_add(WAIT);
+        self.waits.set(waits);
+        let words = (waker.data().cast_mut(), ptr::from_ref(waker.vtable()));
+        self.waker_data.store(words.0, Ordering::Relaxed);
+        self.waker_vtable
+            .store(words.1.cast::<()>().cast_mut(), Ordering::Relaxed);
+        let waiting = match active(Mutant::WaitsLookTheSame) {
+            false => waits | WAITING,
+            true => WAITING,
+        };
+        let waiting = ptr::without_provenance_mut(waiting);
+        if active(Mutant::WaitsBlindly) {
+            self.head.store(waiting, Ordering::Release);
+            std::mem::forget(waker);
+            return true;
+        }
+        let waits = self.exchange(EMPTY, waiting, Ordering::AcqRel).is_ok();
+        if waits {
+            // It is in the words now.
+            std::mem::forget(waker);
+        }
+        waits
+    }
+
+    /// Nobody will take anything any more. What was ready.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    pub unsafe fn close(&self) -> *const Link {
+        let closed = ptr::without_provenance_mut(CLOSED);
+        let head = self.head.swap(closed, Ordering::AcqRel);
+        if head.addr() & WAITING != 0 {
+            // SAFETY: nobody has taken it.
+            drop(unsafe { waker_of(self.waker_words()) });
+            return ptr::null();
+        }
+        // SAFETY: the stack is the caller's.
+        unsafe { reversed(head) }
+    }
+
+    #[inline]
+    fn waker_words(&self) -> (*mut (), *mut ()) {
+        (
+            self.waker_data.load(Ordering::Relaxed),
+            self.waker_vtable.load(Ordering::Relaxed),
+        )
+    }
+
+    #[inline]
+    fn exchange(&self, from: *mut Link, to: *mut Link, order: Ordering) -> Result<(), *mut Link> {
+        self.head
+            .compare_exchange(from, to, order, Ordering::Acquire)
+            .map(|_| ())
+    }
+}
+
+/// # Safety
+///
+/// The words are those of a waker, which is the caller's.
+unsafe fn waker_of((data, vtable): (*mut (), *mut ())) -> Waker {
+    // SAFETY: it came from a `&'static`.
+    let vtable: &'static RawWakerVTable = unsafe { &*vtable.cast_const().cast() };
+    // SAFETY: they belong together.
+    unsafe { Waker::new(data, vtable) }
+}
+
+/// # Safety
+///
+/// The links are the caller's.
+unsafe fn reversed(stack: *mut Link) -> *const Link {
+    let (mut done, mut rest) = (ptr::null::<Link>(), stack.cast_const());
+    while !rest.is_null() {
+        // SAFETY: the caller says so.
+        unsafe {
+            let next = (*rest).next();
+            (*rest).set_next(done);
+            (done, rest) = (rest, next);
+        }
+    }
+    done
+}

@@ -1,0 +1,344 @@
+//! The set, as its users see it.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
+use std::task::{Context, Poll};
+
+use blitz_sync::internals::coop;
+
+use super::super::{AbortHandle, Id, JoinError, JoinHandle};
+use super::slots::Slots;
+use crate::runtime::Handle;
+
+/// Tasks with outputs of one type, awaited in the order in which they end.
+///
+/// When the set is dropped, all its tasks are aborted. Their outputs are kept until
+/// they are asked for. The names and the behaviour are Tokio's.
+///
+/// To add a task allocates nothing beside the task itself, as a rule: the set keeps
+/// its handles in chunks that grow with it.
+///
+/// ```
+/// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+///
+/// let mut outputs = Runtime::new()?.block_on(async {
+///     let mut set = JoinSet::new();
+///     for i in 0..10 {
+///         set.spawn(async move { i * i });
+///     }
+///     let mut outputs = Vec::new();
+///     while let Some(output) = set.join_next().await {
+///         outputs.push(output.unwrap());
+///     }
+///     outputs
+/// });
+/// outputs.sort();
+/// assert_eq!(outputs, [0, 1, 4, 9, 16, 25, 36, 49, 64, 81]);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct JoinSet<T> {
+    slots: Slots<T>,
+}
+
+// A panic cannot leave the set half done.
+impl<T> UnwindSafe for JoinSet<T> {}
+impl<T> RefUnwindSafe for JoinSet<T> {}
+impl<T> Unpin for JoinSet<T> {}
+
+impl<T> JoinSet<T> {
+    /// A set without tasks.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            slots: Slots::new(),
+        }
+    }
+
+    /// How many tasks there are, those included that have ended and have not been
+    /// asked for.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<T: 'static> JoinSet<T> {
+    /// Starts a task on the current runtime, as a member of the set. It runs also if
+    /// nobody awaits the set.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime.
+    #[track_caller]
+    pub fn spawn<F>(&mut self, task: F) -> AbortHandle
+    where
+        F: Future<Output = T>,
+        F: Send + 'static,
+        T: Send,
+    {
+        self.insert(crate::task::spawn(task))
+    }
+
+    /// Starts a task on that runtime.
+    #[track_caller]
+    pub fn spawn_on<F>(&mut self, task: F, handle: &Handle) -> AbortHandle
+    where
+        F: Future<Output = T>,
+        F: Send + 'static,
+        T: Send,
+    {
+        self.insert(handle.spawn(task))
+    }
+
+    /// Runs a function that may block, on the blocking pool. One that has begun cannot
+    /// be aborted.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    ///
+    /// Runtime::new()?.block_on(async {
+    ///     let mut set = JoinSet::new();
+    ///     for i in 0..3 {
+    ///         set.spawn_blocking(move || i);
+    ///     }
+    ///     let mut outputs = set.join_all().await;
+    ///     outputs.sort();
+    ///     assert_eq!(outputs, [0, 1, 2]);
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn_blocking<F>(&mut self, f: F) -> AbortHandle
+    where
+        F: FnOnce() -> T,
+        F: Send + 'static,
+        T: Send,
+    {
+        self.insert(crate::task::spawn_blocking(f))
+    }
+
+    /// Runs a function that may block, on the blocking pool of that runtime.
+    #[track_caller]
+    pub fn spawn_blocking_on<F>(&mut self, f: F, handle: &Handle) -> AbortHandle
+    where
+        F: FnOnce() -> T,
+        F: Send + 'static,
+        T: Send,
+    {
+        self.insert(handle.spawn_blocking(f))
+    }
+
+    #[inline]
+    pub(super) fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
+        let abort = handle.abort_handle();
+        self.slots.insert(handle);
+        abort
+    }
+
+    /// Waits until a task has ended, and takes it out of the set. `None` if the set is
+    /// empty.
+    ///
+    /// # Errors
+    ///
+    /// If the task panicked or was aborted.
+    ///
+    /// # Cancel safety
+    ///
+    /// Who drops the future takes no task out.
+    pub async fn join_next(&mut self) -> Option<Result<T, JoinError>> {
+        poll_fn(|context| self.poll_join_next(context)).await
+    }
+
+    /// [`join_next`](JoinSet::join_next) with the number of the task, which an error
+    /// has anyway.
+    ///
+    /// # Errors
+    ///
+    /// If the task panicked or was aborted.
+    ///
+    /// # Cancel safety
+    ///
+    /// Who drops the future takes no task out.
+    pub async fn join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
+        poll_fn(|context| self.poll_join_next_with_id(context)).await
+    }
+
+    /// Takes a task out that has ended, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// If the task panicked or was aborted.
+    pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
+        self.slots.pop().map(JoinHandle::into_output)
+    }
+
+    /// [`try_join_next`](JoinSet::try_join_next) with the number of the task.
+    ///
+    /// # Errors
+    ///
+    /// If the task panicked or was aborted.
+    pub fn try_join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
+        self.slots.pop().map(output_with_id)
+    }
+
+    /// Aborts all tasks, and waits until they have ended. Their outputs are dropped.
+    ///
+    /// # Cancel safety
+    ///
+    /// Who drops the future has aborted the tasks all the same.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    /// use std::future::pending;
+    ///
+    /// Runtime::new()?.block_on(async {
+    ///     let mut set = JoinSet::new();
+    ///     set.spawn(pending::<()>());
+    ///     set.shutdown().await;
+    ///     assert!(set.is_empty());
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub async fn shutdown(&mut self) {
+        self.abort_all();
+        while self.join_next().await.is_some() {}
+    }
+
+    /// Waits for all tasks. Their outputs, in the order in which the tasks ended.
+    ///
+    /// # Panics
+    ///
+    /// If a task panicked, with what it panicked with; or if one was aborted. The
+    /// others are aborted then.
+    ///
+    /// # Cancel safety
+    ///
+    /// Who drops the future drops the set, and aborts its tasks.
+    pub async fn join_all(mut self) -> Vec<T> {
+        let mut outputs = Vec::with_capacity(self.len());
+        while let Some(result) = self.join_next().await {
+            match result {
+                Ok(output) => outputs.push(output),
+                Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
+                Err(error) => panic!("{error}"),
+            }
+        }
+        outputs
+    }
+
+    /// Aborts all tasks. They stay in the set until they are asked for.
+    pub fn abort_all(&mut self) {
+        self.slots.for_each(JoinHandle::abort);
+    }
+
+    /// Takes all tasks out of the set, and lets them go on.
+    pub fn detach_all(&mut self) {
+        self.slots.detach();
+    }
+
+    /// Polls for a task that has ended: `Ready(None)` if the set is empty. If it says
+    /// `Pending`, the waker of the latest call is woken when a task ends, or when the
+    /// task that polls has a budget again.
+    ///
+    /// # Errors
+    ///
+    /// If the task panicked or was aborted.
+    pub fn poll_join_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
+        self.poll_pop(cx)
+            .map(|handle| handle.map(JoinHandle::into_output))
+    }
+
+    /// [`poll_join_next`](JoinSet::poll_join_next) with the number of the task.
+    ///
+    /// # Errors
+    ///
+    /// If the task panicked or was aborted.
+    pub fn poll_join_next_with_id(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<(Id, T), JoinError>>> {
+        self.poll_pop(cx).map(|handle| handle.map(output_with_id))
+    }
+
+    #[inline]
+    fn poll_pop(&mut self, context: &mut Context<'_>) -> Poll<Option<JoinHandle<T>>> {
+        if self.is_empty() {
+            return Poll::Ready(None);
+        }
+        coop::poll_with(context, |context| {
+            loop {
+                if let Some(handle) = self.slots.pop() {
+                    return Poll::Ready(Some(handle));
+                }
+                if self.slots.wait(context.waker()) {
+                    return Poll::Pending;
+                }
+            }
+        })
+    }
+}
+
+fn output_with_id<T>(handle: JoinHandle<T>) -> Result<(Id, T), JoinError> {
+    let id = handle.id();
+    handle.into_output().map(|output| (id, output))
+}
+
+impl<T> Drop for JoinSet<T> {
+    fn drop(&mut self) {
+        self.slots.for_each(JoinHandle::abort);
+    }
+}
+
+impl<T> fmt::Debug for JoinSet<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinSet").field("len", &self.len()).finish()
+    }
+}
+
+impl<T> Default for JoinSet<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The tasks are started on the current runtime.
+impl<T, F> FromIterator<F> for JoinSet<T>
+where
+    F: Future<Output = T>,
+    F: Send + 'static,
+    T: Send + 'static,
+{
+    fn from_iter<I: IntoIterator<Item = F>>(iter: I) -> Self {
+        let mut set = Self::new();
+        set.extend(iter);
+        set
+    }
+}
+
+/// The tasks are started on the current runtime.
+impl<T, F> Extend<F> for JoinSet<T>
+where
+    F: Future<Output = T>,
+    F: Send + 'static,
+    T: Send + 'static,
+{
+    fn extend<I>(&mut self, iter: I)
+    where
+        I: IntoIterator<Item = F>,
+    {
+        for task in iter {
+            self.spawn(task);
+        }
+    }
+}

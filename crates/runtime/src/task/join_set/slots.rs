@@ -1,0 +1,279 @@
+//! Where a set keeps the handles of its tasks.
+//!
+//! A task that is complete wakes the waker that its join handle has left. For a
+//! member of a set that is a pointer to its [`Slot`]; to wake it puts the slot into
+//! the list of what is ready. So an entry needs no allocation of its own, and no
+//! counter: slots come from chunks, each as large as all before it.
+//!
+//! A slot is free, or it has a handle, or it is *left behind*: the handle was given
+//! up when its task was complete already, or about to be, and the task's waker may
+//! still be used. Such a slot is free when it has been seen in the list of the ready.
+//!
+//! # The end
+//!
+//! Chunks must not go before the last task has used its waker. A set that is
+//! dropped gives up all handles, and takes back the wakers that the tasks have not
+//! yet taken for waking. Then it counts: the slots that were left behind, and
+//! itself. It writes that number down, closes the list, and subtracts itself and the
+//! slots that were in the list. Who finds the list closed subtracts one. Who comes
+//! to zero frees the chunks. Nobody counts before the end.
+
+use std::cell::UnsafeCell;
+use std::ptr::{self, NonNull};
+use std::task::{RawWaker, RawWakerVTable, Waker};
+
+use blitz_futex::atomic::{AtomicUsize, Ordering};
+
+use super::super::JoinHandle;
+use super::ready::{Link, Pushed, Ready};
+
+/// How many slots the first chunk has, and at most the largest.
+const FIRST: usize = 4;
+const LARGEST: usize = 1024;
+
+/// The place of one task.
+#[repr(C)]
+pub(super) struct Slot<T> {
+    /// To the next that is ready, or free.
+    link: Link,
+    shared: *const Shared<T>,
+    /// Used by the set alone.
+    handle: UnsafeCell<Option<JoinHandle<T>>>,
+}
+
+/// What the tasks refer to.
+struct Shared<T> {
+    ready: Ready,
+    /// How many still use this, when the set has gone.
+    late: AtomicUsize,
+    /// Used by the set alone; and by the last one, to free them.
+    chunks: UnsafeCell<Vec<Box<[Slot<T>]>>>,
+}
+
+/// See the head of this file.
+pub(super) struct Slots<T> {
+    shared: NonNull<Shared<T>>,
+    /// Those that are free.
+    free: *const Link,
+    /// Those that were taken from the list of the ready, and not yet given out.
+    taken: *const Link,
+    /// How many have handles.
+    len: usize,
+    /// How many were left behind, and have not been seen since.
+    left_behind: usize,
+}
+
+// SAFETY: a set is its handles, as far as others can see; the rest is made for
+// being used by several threads.
+unsafe impl<T: Send> Send for Slots<T> {}
+// SAFETY: through a shared reference one can only see how many there are.
+unsafe impl<T: Send> Sync for Slots<T> {}
+
+impl<T> Slots<T> {
+    pub(super) fn new() -> Self {
+        let shared = Box::new(Shared {
+            ready: Ready::new(),
+            late: AtomicUsize::new(0),
+            chunks: UnsafeCell::new(Vec::new()),
+        });
+        Self {
+            shared: NonNull::from(Box::leak(shared)),
+            free: ptr::null(),
+            taken: ptr::null(),
+            len: 0,
+            left_behind: 0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    fn shared(&self) -> &Shared<T> {
+        // SAFETY: it is freed at the end of the set or later.
+        unsafe { self.shared.as_ref() }
+    }
+
+    /// Keeps a handle, whose task may be complete already.
+    pub(super) fn insert(&mut self, handle: JoinHandle<T>) {
+        if self.free.is_null() {
+            self.add_chunk();
+        }
+        let slot = self.free.cast::<Slot<T>>();
+        // SAFETY: free slots are the set's.
+        unsafe {
+            self.free = (*slot).link.next();
+            let handle = (*(*slot).handle.get()).insert(handle);
+            self.len += 1;
+            handle.set_join_waker(&waker(slot));
+        }
+    }
+
+    #[cold]
+    fn add_chunk(&mut self) {
+        // SAFETY: the chunks are the set's; what is in them stays where it is.
+        let chunks = unsafe { &mut *self.shared().chunks.get() };
+        let slots: usize = chunks.iter().map(|chunk| chunk.len()).sum();
+        let new = (0..slots.clamp(FIRST, LARGEST)).map(|_| Slot {
+            link: Link::new(),
+            shared: self.shared.as_ptr(),
+            handle: UnsafeCell::new(None),
+        });
+        chunks.push(new.collect());
+        for slot in chunks.last().into_iter().flatten().rev() {
+            // SAFETY: the slot is new.
+            unsafe { slot.link.set_next(self.free) };
+            self.free = ptr::from_ref(slot).cast();
+        }
+    }
+
+    /// Takes out the handle of a task that is complete.
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<JoinHandle<T>> {
+        loop {
+            if self.taken.is_null() {
+                // SAFETY: the set is the owner.
+                self.taken = unsafe { self.shared().ready.take() };
+            }
+            match self.pop_taken()? {
+                Some(handle) => return Some(handle),
+                None => self.left_behind -= 1,
+            }
+        }
+    }
+
+    /// Frees the first of the slots that were taken. Its handle; none if it was left
+    /// behind.
+    #[inline]
+    fn pop_taken(&mut self) -> Option<Option<JoinHandle<T>>> {
+        // SAFETY: what was taken is the set's, and its waker has been used.
+        let slot = unsafe { self.taken.cast::<Slot<T>>().as_ref()? };
+        // SAFETY: as above.
+        unsafe {
+            self.taken = slot.link.next();
+            slot.link.set_next(self.free);
+        }
+        self.free = ptr::from_ref(slot).cast();
+        // SAFETY: as above.
+        let handle = unsafe { (*slot.handle.get()).take() };
+        self.len -= usize::from(handle.is_some());
+        Some(handle)
+    }
+
+    /// Lets this waker be woken when a task is complete. `false` if one is now.
+    #[inline]
+    pub(super) fn wait(&mut self, waker: &Waker) -> bool {
+        // SAFETY: the set is the owner.
+        self.taken.is_null() && unsafe { self.shared().ready.wait(waker) }
+    }
+
+    /// Gives all handles to `with`.
+    pub(super) fn for_each(&mut self, mut with: impl FnMut(&JoinHandle<T>)) {
+        // SAFETY: the chunks and the handles are the set's.
+        let chunks = unsafe { &*self.shared().chunks.get() };
+        for slot in chunks.iter().flatten() {
+            // SAFETY: as above.
+            if let Some(handle) = unsafe { &*slot.handle.get() } {
+                with(handle);
+            }
+        }
+    }
+
+    /// Drops all handles.
+    pub(super) fn detach(&mut self) {
+        while let Some(handle) = self.pop_taken() {
+            self.left_behind -= usize::from(handle.is_none());
+        }
+        // SAFETY: the chunks are the set's, and stay as they are.
+        let chunks = unsafe { &*self.shared.as_ref().chunks.get() };
+        for slot in chunks.iter().flatten() {
+            // SAFETY: the handles are the set's.
+            let Some(mut handle) = (unsafe { (*slot.handle.get()).take() }) else {
+                continue;
+            };
+            self.len -= 1;
+            if handle.take_back_waker() {
+                // SAFETY: nobody refers to it any more.
+                unsafe { slot.link.set_next(self.free) };
+                self.free = ptr::from_ref(slot).cast();
+            } else {
+                self.left_behind += 1;
+            }
+        }
+    }
+}
+
+impl<T> Drop for Slots<T> {
+    fn drop(&mut self) {
+        self.detach();
+        let shared = self.shared();
+        shared.late.store(self.left_behind + 1, Ordering::Relaxed);
+        // SAFETY: the set is the owner.
+        let mut ready = unsafe { shared.ready.close() };
+        let mut came = 1;
+        while !ready.is_null() {
+            came += 1;
+            // SAFETY: what is taken is the set's.
+            ready = unsafe { (*ready).next() };
+        }
+        // SAFETY: these are counted, and will not use it any more.
+        unsafe { Shared::leave(self.shared.as_ptr(), came) };
+    }
+}
+
+impl<T> Shared<T> {
+    /// So many do not use it any more. The last frees it.
+    ///
+    /// # Safety
+    ///
+    /// They were counted, and the set has gone.
+    unsafe fn leave(shared: *const Self, count: usize) {
+        // SAFETY: it is there until all have left.
+        if unsafe { (*shared).late.fetch_sub(count, Ordering::AcqRel) } == count {
+            // SAFETY: nobody refers to it any more.
+            drop(unsafe { Box::from_raw(shared.cast_mut()) });
+        }
+    }
+}
+
+/// The waker of a slot. It is given to one task, who wakes it once, or gives it
+/// back; nobody else gets to see it.
+fn waker<T>(slot: *const Slot<T>) -> Waker {
+    // SAFETY: the slot is there until the waker has been woken or taken back; the
+    // functions are made for that. It does nothing on the thread that calls it but
+    // what any thread may.
+    unsafe { Waker::from_raw(raw_waker_of::<T>(slot.cast())) }
+}
+
+/// # Safety
+///
+/// None is needed to make it.
+unsafe fn raw_waker_of<T>(slot: *const ()) -> RawWaker {
+    RawWaker::new(
+        slot,
+        const { &RawWakerVTable::new(raw_waker_of::<T>, wake::<T>, wake::<T>, drop_nothing) },
+    )
+}
+
+unsafe fn drop_nothing(_: *const ()) {}
+
+/// The slot's task is complete.
+///
+/// # Safety
+///
+/// As the waker's: it is called once.
+unsafe fn wake<T>(slot: *const ()) {
+    let slot = slot.cast::<Slot<T>>();
+    // SAFETY: the slot is there until it is seen in the list, or its owner has been
+    // told that it will not be.
+    unsafe {
+        let shared = (*slot).shared;
+        match (*shared).ready.push(slot.cast()) {
+            Pushed::Done => {}
+            Pushed::Wake(waker) => waker.wake(),
+            Pushed::Closed => Shared::leave(shared, 1),
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Models of the list of what is ready, on which `JoinSet` rests.
+#![cfg(loom)]
+
+#[path = "../../channel/tests/model/mod.rs"]
+mod model;
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+use blitz_runtime::task::join_set::mutant::{self, Mutant};
+use blitz_runtime::task::join_set::ready::{Link, Pushed, Ready};
+use loom::cell::UnsafeCell;
+use loom::thread;
+use model::{block_on_parking as block_on, model_in_order};
+
+fn model(test: impl Fn() + Sync + Send + 'static) {
+    model_in_order(3, test);
+}
+
+/// A link, and something that its pusher has written.
+#[repr(C)]
+struct Entry {
+    link: Link,
+    value: UnsafeCell<u32>,
+}
+
+/// A list with its entries. They are never freed, as the model keeps it.
+struct List {
+    ready: Ready,
+    entries: [Entry; 2],
+}
+
+// SAFETY: the models are about whether that is so.
+unsafe impl Sync for List {}
+// SAFETY: as above.
+unsafe impl Send for List {}
+
+impl List {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            ready: Ready::new(),
+            entries: [(); 2].map(|()| Entry {
+                link: Link::new(),
+                value: UnsafeCell::new(0),
+            }),
+        })
+    }
+
+    /// Writes an entry's value, and pushes it. Whether the list was open.
+    fn push(&self, i: usize) -> bool {
+        let entry = &self.entries[i];
+        // SAFETY: the model checker finds out whether it is.
+        entry.value.with_mut(|value| unsafe { *value = 1 });
+        let link = std::ptr::from_ref(entry).cast();
+        // SAFETY: the entry has not been pushed, and stays.
+        match unsafe { self.ready.push(link) } {
+            Pushed::Done => true,
+            Pushed::Wake(waker) => {
+                waker.wake();
+                true
+            }
+            Pushed::Closed => false,
+        }
+    }
+
+    /// How many entries are in a list that was taken. Their values are there.
+    fn count(&self, mut link: *const Link) -> usize {
+        let mut count = 0;
+        while !link.is_null() {
+            let entry = link.cast::<Entry>();
+            // SAFETY: it is one of ours, and was taken.
+            unsafe {
+                assert_eq!((*entry).value.with(|value| *value), 1);
+                link = (*link).next();
+            }
+            count += 1;
+        }
+        count
+    }
+
+    fn take(&self) -> usize {
+        // SAFETY: only one thread takes.
+        self.count(unsafe { self.ready.take() })
+    }
+
+    fn wait(&self, waker: &Waker) -> bool {
+        // SAFETY: only one thread waits.
+        unsafe { self.ready.wait(waker) }
+    }
+
+    /// Takes until so many have come.
+    fn take_all(&self, wanted: usize) {
+        let mut count = 0;
+        block_on(poll_fn(|context| {
+            loop {
+                count += self.take();
+                if count == wanted {
+                    return Poll::Ready(());
+                }
+                if self.wait(context.waker()) {
+                    return Poll::Pending;
+                }
+            }
+        }));
+    }
+}
+
+fn spawn_push(list: &Arc<List>, i: usize) -> thread::JoinHandle<bool> {
+    let list = list.clone();
+    thread::spawn(move || list.push(i))
+}
+
+fn one_comes() {
+    model(|| {
+        let list = List::new();
+        let other = spawn_push(&list, 0);
+        list.take_all(1);
+        assert!(other.join().unwrap());
+    });
+}
+
+fn two_come() {
+    model(|| {
+        let list = List::new();
+        let others = [0, 1].map(|i| spawn_push(&list, i));
+        list.take_all(2);
+        for other in others {
+            assert!(other.join().unwrap());
+        }
+    });
+}
+
+/// A poll with another waker, while something comes: the later waker is woken, or
+/// what came is seen.
+fn another_waker() {
+    model(|| {
+        let list = List::new();
+        assert!(list.wait(Waker::noop()));
+        let other = spawn_push(&list, 0);
+        list.take_all(1);
+        assert!(other.join().unwrap());
+    });
+}
+
+/// The same when the first wait is ended by what came, and waited for again.
+fn another_wait() {
+    model(|| {
+        let list = List::new();
+        assert!(list.wait(Waker::noop()));
+        let others = [0, 1].map(|i| spawn_push(&list, i));
+        list.take_all(2);
+        for other in others {
+            assert!(other.join().unwrap());
+        }
+    });
+}
+
+/// What comes to a closed list knows that, and what came before is found.
+fn the_end() {
+    model(|| {
+        let list = List::new();
+        let _ = list.wait(Waker::noop());
+        let others = [0, 1].map(|i| spawn_push(&list, i));
+        // SAFETY: only this thread does.
+        let came = list.count(unsafe { list.ready.close() });
+        let told = others.map(|other| usize::from(other.join().unwrap()));
+        assert_eq!(told.iter().sum::<usize>(), came);
+    });
+}
+
+macro_rules! models {
+    ($($model:ident)*) => { $(
+        mod $model {
+            #[test]
+            fn holds() {
+                super::$model();
+            }
+        }
+    )* };
+}
+
+models! { one_comes two_come another_waker another_wait the_end }
+
+macro_rules! mistakes {
+    ($($name:ident: $mutant:ident in $model:ident;)*) => { $(
+        #[test]
+        #[should_panic]
+        fn $name() {
+            mutant::with(Mutant::$mutant, super::$model);
+        }
+    )* };
+}
+
+mod mistakes {
+    use super::*;
+
+    mistakes! {
+        a_push_is_not_published: PushesRelaxed in one_comes;
+        nobody_is_woken: PushesSilently in one_comes;
+        one_waits_whatever_has_come: WaitsBlindly in one_comes;
+    }
+}
+
+/// A pusher that has read the words of one wait must not end another with them. The
+/// words would be those of a waker that is gone; here they are only counted.
+mod waits_are_told_apart {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    use super::*;
+
+    struct Numbered(&'static AtomicUsize);
+
+    impl Wake for Numbered {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// The second waker is the one that is woken when the first was replaced before
+    /// anything came.
+    fn only_the_latest_is_woken() {
+        model(|| {
+            // Wakers are leaked, so that a mistake uses nothing that is gone.
+            let counts: [&'static AtomicUsize; 2] =
+                [(); 2].map(|()| &*Box::leak(Box::new(AtomicUsize::new(0))));
+            let wakers = counts.map(|count| Waker::from(Arc::new(Numbered(count))));
+            std::mem::forget(wakers.clone());
+            std::mem::forget(wakers.clone());
+            let list = List::new();
+            assert!(list.wait(&wakers[0]));
+            let other = spawn_push(&list, 0);
+            let waits = list.wait(&wakers[1]);
+            assert!(other.join().unwrap());
+            let woken = counts.map(|count| count.load(Ordering::SeqCst));
+            // Whoever was woken, it was the one who waited at that time; nobody, if it came
+            // between the two.
+            match waits {
+                true => assert_eq!(woken, [0, 1]),
+                false => assert_eq!(woken[1], 0),
+            }
+            assert_eq!(list.take(), 1);
+        });
+    }
+
+    #[test]
+    fn holds() {
+        only_the_latest_is_woken();
+    }
+
+    #[test]
+    #[should_panic]
+    fn unless_they_look_the_same() {
+        mutant::with(Mutant::WaitsLookTheSame, only_the_latest_is_woken);
+    }
+}

@@ -1,0 +1,38 @@
+//! `JoinSet`, `TaskTracker`, `CancellationToken` and budgets do what those of Tokio
+//! and tokio-util do: the same scenarios are compiled with both.
+#![cfg(not(loom))]
+
+mod of_tokio {
+    use tokio::{runtime, task};
+    use tokio_util::sync as token;
+    use tokio_util::task::task_tracker as tracker;
+
+    include!("parity/tasks_together.rs");
+}
+
+mod ours {
+    use blitz_runtime::sync as token;
+    use blitz_runtime::task::task_tracker as tracker;
+    use blitz_runtime::{runtime, task};
+
+    include!("parity/tasks_together.rs");
+}
+
+blitz_testing::the_same! {
+    traits
+    debug_texts
+    a_set_joins_in_order
+    a_set_tells_numbers
+    a_set_of_panics
+    a_set_is_aborted_detached_and_dropped
+    a_set_wakes
+    a_set_and_a_budget
+    budgets
+    a_tracker
+    a_tracker_of_tasks
+    a_token
+}
+
+blitz_testing::the_same_whatever_happens! {
+    random_tree
+}
