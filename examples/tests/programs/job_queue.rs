@@ -1,0 +1,165 @@
+use std::io::Write;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::{program, ran, run};
+
+#[test]
+fn each_line_is_a_job() {
+    let mut command = program("job_queue");
+    command.args(["--rate", "1000", "--", "echo", "<{}>", "and", "{}"]);
+    let ran = run(command, "one\ntwo words\n\nthree\n");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let mut out: Vec<_> = ran.out.lines().collect();
+    out.sort_unstable();
+    assert_eq!(
+        out,
+        [
+            "<one> and one",
+            "<three> and three",
+            "<two words> and two words"
+        ]
+    );
+    assert!(
+        ran.err
+            .starts_with("job_queue: 3 begun, 3 done, 0 failed, 0 killed, 0 left")
+    );
+}
+
+#[test]
+fn one_at_a_time_keeps_the_order() {
+    let mut command = program("job_queue");
+    command.args(["--rate", "1000", "--workers", "1", "--", "echo"]);
+    let ran = run(command, "1\n2\n3\n4\n");
+    assert_eq!((ran.code, ran.out.as_str()), (0, "1\n2\n3\n4\n"));
+}
+
+#[test]
+fn no_more_than_so_many_a_second() {
+    let mut command = program("job_queue");
+    command.args(["--rate", "20", "--", "true"]);
+    let start = Instant::now();
+    let ran = run(command, &"x\n".repeat(9));
+    // The first begins at once, the others 50 ms apart.
+    assert!(start.elapsed() >= Duration::from_millis(400));
+    assert_eq!(ran.code, 0, "{}", ran.err);
+}
+
+#[test]
+fn failures_are_said() {
+    let mut command = program("job_queue");
+    command.args(["--rate", "1000", "--", "sh", "-c", "exit {}"]);
+    let result = run(command, "0\n3\n");
+    assert_eq!(result.code, 1);
+    assert!(
+        result.err.contains("job_queue: 3: exit status: 3\n"),
+        "{}",
+        result.err
+    );
+    assert!(
+        result.err.contains("2 begun, 1 done, 1 failed"),
+        "{}",
+        result.err
+    );
+
+    let mut command = program("job_queue");
+    command.args(["--", "no-such-program"]);
+    let result = run(command, "x\n");
+    assert_eq!(result.code, 1);
+    assert!(
+        result.err.contains("x: cannot run no-such-program: "),
+        "{}",
+        result.err
+    );
+}
+
+/// At the deadline no job is begun any more; what runs may end within the time of grace.
+#[test]
+fn a_deadline_lets_running_jobs_end() {
+    let mut command = program("job_queue");
+    command.args([
+        "--rate",
+        "1000",
+        "--workers",
+        "2",
+        "--deadline",
+        "1",
+        "--grace",
+        "60",
+    ]);
+    command.args(["--", "sh", "-c", "sleep 2; echo {}"]);
+    let result = run(command, "1\n2\n3\n4\n5\n");
+    assert_eq!(result.code, 3, "{}", result.err);
+    assert!(
+        result.err.contains("the deadline has passed"),
+        "{}",
+        result.err
+    );
+    let end = "2 begun, 2 done, 0 failed, 0 killed, 3 left in the queue";
+    assert!(result.err.contains(end), "{}", result.err);
+    assert_eq!(result.out.lines().count(), 2);
+}
+
+#[test]
+fn what_outlives_its_grace_is_killed() {
+    let mut command = program("job_queue");
+    command.args([
+        "--rate",
+        "1000",
+        "--deadline",
+        "1",
+        "--grace",
+        "0.2",
+        "--",
+        "sleep",
+    ]);
+    let start = Instant::now();
+    let result = run(command, "600\n700\n");
+    assert!(start.elapsed() < Duration::from_secs(60));
+    assert_eq!(result.code, 3);
+    assert!(result.err.contains("600: killed\n"), "{}", result.err);
+    assert!(
+        result.err.contains("2 begun, 0 done, 0 failed, 2 killed"),
+        "{}",
+        result.err
+    );
+}
+
+/// The input is open, and stays so: a signal ends the program all the same.
+#[test]
+fn an_interrupt_ends_it() {
+    let mut command = program("job_queue");
+    command.args(["--rate", "1000", "--", "sh", "-c", "echo {}; sleep 0.1"]);
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = piped.stderr(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    writeln!(input, "first").unwrap();
+    // When a job has said something, the program listens to signals.
+    let mut out = child.stdout.take().unwrap();
+    let mut said = [0; 6];
+    std::io::Read::read_exact(&mut out, &mut said).unwrap();
+    assert_eq!(&said, b"first\n");
+    let interrupt = format!("kill -INT {}", child.id());
+    let sent = std::process::Command::new("sh")
+        .args(["-c", &interrupt])
+        .status();
+    assert!(sent.unwrap().success());
+    let result = ran(child.wait_with_output().unwrap());
+    drop(input);
+    assert_eq!(result.code, 3, "{}", result.err);
+    assert!(result.err.contains("interrupted"), "{}", result.err);
+    assert!(result.err.contains("1 begun, 1 done"), "{}", result.err);
+}
+
+#[test]
+fn wrong_options_are_refused() {
+    for arguments in [
+        &["--rate", "0", "--", "true"][..],
+        &["--rate", "x", "--", "true"],
+        &[],
+    ] {
+        let mut command = program("job_queue");
+        command.args(arguments);
+        assert_eq!(run(command, "").code, 2);
+    }
+}

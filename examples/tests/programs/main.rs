@@ -1,0 +1,59 @@
+//! Runs each example as a user would, on real input, and looks at what it prints and at
+//! its exit code.
+//!
+//! `cargo test` builds the examples before it runs this.
+
+mod chat;
+#[cfg(unix)]
+mod job_queue;
+mod third_party;
+mod word_count;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// The program's path: examples are built in the folder beside that of the tests.
+fn program(name: &str) -> Command {
+    let mut path = std::env::current_exe().unwrap();
+    assert!(path.pop() && path.pop());
+    path.extend(["examples", name]);
+    path.set_extension(std::env::consts::EXE_EXTENSION);
+    assert!(path.exists(), "build the examples first: cargo test does");
+    Command::new(path)
+}
+
+/// What came of a program.
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+/// Runs it to its end with this input.
+fn run(mut command: Command, input: &str) -> Ran {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // An error means that the program does not want to know.
+    _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    ran(child.wait_with_output().unwrap())
+}
+
+fn ran(output: Output) -> Ran {
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// The folder of the repository.
+fn repository() -> PathBuf {
+    let mut path = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    path.pop();
+    path
+}
