@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use blitz_runtime::runtime::{Builder, Runtime};
-use blitz_runtime::task;
+use blitz_runtime::{task, time};
 use blitz_sync::task::Notify;
 
 /// Long enough for anything that is not stuck.
@@ -186,6 +186,30 @@ fn blocked_workers_leave_the_rest_to_the_last() {
     go_on.store(true, Ordering::SeqCst);
     for blocker in blockers {
         runtime.block_on(blocker).unwrap();
+    }
+}
+
+#[test]
+fn timers_of_a_blocked_worker_fire() {
+    for workers in [2, 4] {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(workers)
+            .enable_all()
+            .build()
+            .unwrap();
+        let (sent, received) = mpsc::channel();
+        let blocks = runtime.spawn(async move {
+            for _ in 0..8 {
+                let sent = sent.clone();
+                task::spawn(async move {
+                    time::sleep(Duration::from_millis(20)).await;
+                    sent.send(()).unwrap();
+                });
+            }
+            task::yield_now().await;
+            (0..8).for_each(|_| received.recv_timeout(LONG).unwrap());
+        });
+        runtime.block_on(blocks).unwrap();
     }
 }
 

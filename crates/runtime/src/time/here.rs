@@ -7,17 +7,22 @@ use super::wheel::Wheel;
 use crate::context;
 use crate::runtime::enter;
 use crate::runtime::errors::NO_CONTEXT;
+use crate::scheduler::multi_thread;
 
 const DISABLED: &str = "A Tokio 1.x context was found, but timers are disabled. Call \
      `enable_time` on the runtime builder to enable timers.";
 
-/// The wheel of the worker that this thread is.
+/// The wheel of the worker that this thread is, for a timer that is started in it.
 #[inline]
 pub(super) fn own_wheel() -> Option<&'static Wheel> {
-    context::with(|context| {
+    let wheel = context::with(|context| {
         let is_worker = !context.worker.get().is_null();
         is_worker.then(|| context.wheel.get()).flatten()
-    })
+    });
+    if wheel.is_some() {
+        multi_thread::timer_starts();
+    }
+    wheel
 }
 
 /// A wheel of the current runtime.

@@ -34,6 +34,16 @@ pub(crate) fn hand_over() -> Option<HandedOver> {
     })
 }
 
+/// A timer is started by this thread's worker, if it is one. When a task blocks the
+/// thread later, somebody else has to see that the timer's time has come.
+#[inline]
+pub(crate) fn timer_starts() {
+    // SAFETY: as in `hand_over`.
+    if let Some(worker) = unsafe { HERE.get().as_ref() } {
+        worker.shared.call(worker.shared.idle.pushed(false));
+    }
+}
+
 thread_local! {
     /// The multi-thread scheduler's worker that this thread is.
     static HERE: Cell<*const Worker> = const { Cell::new(ptr::null()) };

@@ -38,6 +38,6 @@ mod watch;
 mod worker;
 
 #[cfg(not(loom))]
-pub(crate) use hand_over::hand_over;
+pub(crate) use hand_over::{hand_over, timer_starts};
 #[cfg(not(loom))]
 pub(crate) use shared::{Shared, launch};

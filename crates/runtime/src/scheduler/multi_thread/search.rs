@@ -99,6 +99,11 @@ impl Worker {
             searching.set(self.shared.idle.sleep(self, searching.get()));
         }
         hooks.thread_unpark();
+        let wheels = self.shared.common().time.as_ref();
+        if wheels.is_some_and(|wheels| wheels.has_timers(self.number())) {
+            // A task may block this thread before their time comes.
+            self.shared.call(self.shared.idle.pushed(false));
+        }
     }
 }
 

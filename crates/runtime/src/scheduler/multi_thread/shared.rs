@@ -108,7 +108,7 @@ impl Shared {
 
     #[cold]
     fn unpark_all(&self, calls: Calls) {
-        calls.each().for_each(|index| self.unpark(index));
+        calls.each().for_each(|index| self.wake(index));
     }
 
     /// Takes the next task of the inject queue.
@@ -127,13 +127,21 @@ impl Shared {
     /// Begins the end: the workers cancel all tasks and leave.
     pub(crate) fn close(&self) {
         if !self.closed.swap(true, Ordering::SeqCst) {
-            self.idle.wake_all(|index| self.unpark(index));
+            self.idle.wake_all(|index| self.wake(index));
         }
     }
 
-    /// Wakes a worker, if it sleeps.
-    pub(crate) fn unpark(&self, index: usize) {
+    fn wake(&self, index: usize) {
         self.seats[index].driver.unpark();
+    }
+
+    /// A worker has to look at its timers: wakes it, if it sleeps.
+    pub(crate) fn unpark(&self, index: usize) {
+        self.wake(index);
+        if self.idle.was_called(index) {
+            // It is awake, and may stand still.
+            self.call(self.idle.pushed(false));
+        }
     }
 
     /// How many workers there are.
