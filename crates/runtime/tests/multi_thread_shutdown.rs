@@ -1,0 +1,257 @@
+//! The end of a multi-thread runtime, with tasks in every state.
+#![cfg(not(loom))]
+
+use std::future::{Future, pending};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use blitz_runtime::runtime::{Builder, Runtime};
+use blitz_runtime::{task, time};
+use blitz_sync::thread::Mutex;
+
+fn runtime(workers: usize) -> Runtime {
+    Builder::new_multi_thread()
+        .worker_threads(workers)
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
+/// Counts how many there are.
+struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let before = self.0.fetch_sub(1, Ordering::SeqCst);
+        assert_ne!(before, 0, "dropped twice");
+    }
+}
+
+/// Wakes itself whenever it is polled.
+struct Restless;
+
+impl Future for Restless {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+/// Starts tasks in every state that there is, thousands of them.
+fn start_all(runtime: &Runtime, count: &Arc<AtomicUsize>) {
+    for i in 0..5_000 {
+        let counted = Counted::new(count);
+        match i % 8 {
+            0 => drop(runtime.spawn(async move {
+                let _counted = counted;
+                pending::<()>().await;
+            })),
+            1 => drop(runtime.spawn(async move {
+                let _counted = counted;
+                Restless.await;
+            })),
+            2 => drop(runtime.spawn(async move {
+                let _counted = counted;
+                loop {
+                    task::yield_now().await;
+                }
+            })),
+            3 => drop(runtime.spawn(async move {
+                let _counted = counted;
+                time::sleep(Duration::from_secs(3600)).await;
+            })),
+            // The output is dropped by the task, or kept by a join handle.
+            4 => drop(runtime.spawn(async move { counted })),
+            5 => std::mem::forget(runtime.spawn(async move {
+                drop(counted);
+            })),
+            6 => {
+                let other = runtime.spawn(pending::<()>());
+                drop(runtime.spawn(async move {
+                    let _counted = counted;
+                    let _never = other.await;
+                }));
+            }
+            _ => drop(runtime.spawn(async move {
+                let spawned = task::spawn(async move {
+                    let _counted = counted;
+                    pending::<()>().await;
+                });
+                let _never = spawned.await;
+            })),
+        }
+    }
+}
+
+#[test]
+fn every_task_is_dropped_once() {
+    for workers in [1, 2, 8] {
+        for pause in [0, 1, 20] {
+            let count = Arc::new(AtomicUsize::new(0));
+            let runtime = runtime(workers);
+            start_all(&runtime, &count);
+            std::thread::sleep(Duration::from_millis(pause));
+            drop(runtime);
+            assert_eq!(count.load(Ordering::SeqCst), 0, "{workers} workers");
+        }
+    }
+}
+
+#[test]
+fn a_runtime_that_ends_at_once_drops_its_tasks() {
+    for round in 0..200 {
+        let count = Arc::new(AtomicUsize::new(0));
+        let runtime = runtime(1 + round % 4);
+        for _ in 0..round % 5 {
+            let counted = Counted::new(&count);
+            runtime.spawn(async move {
+                let _counted = counted;
+                pending::<()>().await;
+            });
+        }
+        drop(runtime);
+        assert_eq!(count.load(Ordering::SeqCst), 0);
+    }
+}
+
+#[test]
+fn tasks_are_woken_aborted_and_spawned_while_the_runtime_ends() {
+    for _ in 0..20 {
+        let count = Arc::new(AtomicUsize::new(0));
+        let wakers = Arc::new(Mutex::new(Vec::<Waker>::new()));
+        let runtime = runtime(2);
+        let handle = runtime.handle().clone();
+        let mut aborts = Vec::new();
+        for _ in 0..500 {
+            let (counted, wakers) = (Counted::new(&count), wakers.clone());
+            let mut stored = false;
+            let task = runtime.spawn(std::future::poll_fn(move |context| {
+                let _counted = &counted;
+                if !stored {
+                    stored = true;
+                    wakers.lock().push(context.waker().clone());
+                }
+                Poll::<()>::Pending
+            }));
+            aborts.push(task.abort_handle());
+        }
+        let end = Arc::new(AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !end.load(Ordering::SeqCst) {
+                    let all = wakers.lock().clone();
+                    all.iter().for_each(Waker::wake_by_ref);
+                }
+            });
+            scope.spawn(|| aborts.iter().for_each(|task| task.abort()));
+            scope.spawn(|| {
+                for _ in 0..500 {
+                    let counted = Counted::new(&count);
+                    handle.spawn(async move {
+                        let _counted = counted;
+                        pending::<()>().await;
+                    });
+                }
+            });
+            drop(runtime);
+            end.store(true, Ordering::SeqCst);
+        });
+        assert_eq!(count.load(Ordering::SeqCst), 0);
+        // What outlives the runtime does nothing.
+        wakers.lock().drain(..).for_each(Waker::wake);
+        assert!(aborts.iter().all(|task| task.is_finished()));
+    }
+}
+
+#[test]
+fn a_drop_that_spawns_and_wakes_is_heard_out() {
+    struct Spawns(Arc<AtomicUsize>);
+    impl Drop for Spawns {
+        fn drop(&mut self) {
+            let counted = Counted::new(&self.0);
+            let task = task::spawn(async move {
+                let _counted = counted;
+                pending::<()>().await;
+            });
+            assert!(task.is_finished(), "the runtime takes tasks while it ends");
+        }
+    }
+    let count = Arc::new(AtomicUsize::new(0));
+    let runtime = runtime(2);
+    let started = Arc::new(AtomicUsize::new(0));
+    for _ in 0..100 {
+        let (spawns, started) = (Spawns(count.clone()), started.clone());
+        runtime.spawn(async move {
+            let _spawns = spawns;
+            started.fetch_add(1, Ordering::SeqCst);
+            pending::<()>().await;
+        });
+    }
+    while started.load(Ordering::SeqCst) < 100 {
+        std::thread::yield_now();
+    }
+    drop(runtime);
+    assert_eq!(count.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn a_blocked_worker_holds_nobody_else_up() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let go_on = Arc::new(AtomicBool::new(false));
+    let (blocked, is_blocked) = std::sync::mpsc::channel();
+    let runtime = runtime(2);
+    let counted = Counted::new(&count);
+    let go = go_on.clone();
+    runtime.spawn(async move {
+        let _counted = counted;
+        blocked.send(()).unwrap();
+        while !go.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        pending::<()>().await;
+    });
+    is_blocked.recv().unwrap();
+    let began = Instant::now();
+    runtime.shutdown_timeout(Duration::from_millis(50));
+    assert!(began.elapsed() < Duration::from_secs(5));
+    assert_eq!(count.load(Ordering::SeqCst), 1);
+    go_on.store(true, Ordering::SeqCst);
+    let end = Instant::now() + Duration::from_secs(20);
+    while count.load(Ordering::SeqCst) != 0 {
+        assert!(Instant::now() < end, "the blocked task is never dropped");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_runtime_can_be_dropped_by_its_own_task() {
+    let inner = runtime(2);
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Counted::new(&count);
+    let handle = inner.handle().clone();
+    let task = handle.spawn(async move {
+        let _counted = counted;
+        inner.shutdown_background();
+        pending::<()>().await;
+    });
+    let outer = runtime(1);
+    let error = outer.block_on(task).unwrap_err();
+    assert!(error.is_cancelled());
+    let end = Instant::now() + Duration::from_secs(20);
+    while count.load(Ordering::SeqCst) != 0 {
+        assert!(Instant::now() < end, "the task is never dropped");
+        std::thread::yield_now();
+    }
+}
