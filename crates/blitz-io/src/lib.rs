@@ -82,7 +82,7 @@
 //! With the features `rt` and `macros`, a program needs nothing of Tokio for its tasks:
 //!
 #![cfg_attr(all(feature = "rt", feature = "macros"), doc = "```")]
-#![cfg_attr(not(all(feature = "rt", feature = "macros")), doc = "```ignore")]
+#![cfg_attr(not(all(feature = "rt", feature = "macros")), doc = "```text")]
 //! use blitz_io::sync::{CancellationToken, mpsc};
 //! use blitz_io::task::JoinSet;
 //! use blitz_io::time::{Duration, sleep, timeout};
@@ -97,7 +97,9 @@
 //!         searches.spawn(async move {
 //!             blitz_io::select! {
 //!                 () = stop.cancelled() => {}
-//!                 () = sleep(Duration::from_millis(number)) => _ = found.send(number).await,
+//!                 () = sleep(Duration::from_millis(number)) => {
+//!                     found.send(number).await.unwrap();
+//!                 }
 //!             }
 //!         });
 //!     }
@@ -178,6 +180,8 @@ pub mod task;
 pub mod time;
 
 pub use blitz_futex as futex;
+#[cfg(feature = "hyper")]
+pub use blitz_runtime::hyper;
 #[cfg(feature = "rt")]
 pub use blitz_runtime::{task::spawn, task_local};
 pub use blitz_sync::thread;
