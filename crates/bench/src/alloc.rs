@@ -1,9 +1,10 @@
 //! A global allocator that can count.
 //!
-//! Counting is off while time is measured: then an allocation costs one
-//! relaxed load more than the system's own. The runner switches counting on
-//! for the last warm-up iteration of a scenario and takes bytes and
-//! allocations per operation from there.
+//! Counting is off while time is measured: then an allocation, and giving it
+//! back, cost one relaxed load more than the system's own. The runner switches
+//! counting on for the last warm-up iteration of a scenario and takes bytes and
+//! allocations per operation from there. (A scenario about memory, whose time
+//! does not matter, counts in every iteration.)
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ops::Sub;
@@ -12,6 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 static COUNTING: AtomicBool = AtomicBool::new(false);
 static BYTES: AtomicU64 = AtomicU64::new(0);
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+static FREED: AtomicU64 = AtomicU64::new(0);
 
 /// The system's allocator, with counters of bytes and allocations.
 ///
@@ -27,21 +29,29 @@ static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CountingAllocator;
 
-/// What was asked of the allocator: requests are counted, frees are not.
+/// What was asked of the allocator, and what it got back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     /// Bytes asked for.
     pub bytes: u64,
     /// How many requests there were.
     pub allocations: u64,
+    /// Bytes given back.
+    pub freed: u64,
 }
 
 impl Memory {
+    /// Bytes that were asked for and not given back.
+    pub fn kept(&self) -> u64 {
+        self.bytes.saturating_sub(self.freed)
+    }
+
     /// The counters as they stand.
     pub(crate) fn counted() -> Memory {
         Memory {
             bytes: BYTES.load(Relaxed),
             allocations: ALLOCATIONS.load(Relaxed),
+            freed: FREED.load(Relaxed),
         }
     }
 
@@ -58,6 +68,7 @@ impl Sub for Memory {
         Memory {
             bytes: self.bytes.saturating_sub(earlier.bytes),
             allocations: self.allocations.saturating_sub(earlier.allocations),
+            freed: self.freed.saturating_sub(earlier.freed),
         }
     }
 }
@@ -75,6 +86,18 @@ fn note_slow(bytes: usize) {
     ALLOCATIONS.fetch_add(1, Relaxed);
 }
 
+#[inline]
+fn note_free(bytes: usize) {
+    if COUNTING.load(Relaxed) {
+        note_free_slow(bytes);
+    }
+}
+
+#[cold]
+fn note_free_slow(bytes: usize) {
+    FREED.fetch_add(bytes as u64, Relaxed);
+}
+
 // SAFETY: every call is handed to `System` unchanged, so its guarantees hold
 // here too; the counters beside it are plain atomics and never allocate.
 unsafe impl GlobalAlloc for CountingAllocator {
@@ -85,6 +108,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        note_free(layout.size());
         // SAFETY: the block came from `System` with this layout, because all
         // four functions here pass straight through.
         unsafe { System.dealloc(pointer, layout) }
@@ -97,6 +121,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        note_free(layout.size());
         note(size);
         // SAFETY: the block came from `System` with this layout, and the
         // caller vouches for `size`.

@@ -1,11 +1,13 @@
 //! Tasks that start together on a runtime, and the clock around them.
 //!
-//! The runtime is Tokio's, with as many workers as the settings say, for
-//! everybody: who is measured is the primitive, not the scheduler. It is
-//! started once and kept, so no iteration pays for its threads.
+//! Of a [`crew`], the runtime is Tokio's, with as many workers as the settings
+//! say, for everybody: who is measured is the primitive, not the scheduler. Rows
+//! that say so have their crew on the contender's own. Runtimes are started once and kept,
+//! so no iteration pays for their threads.
 //!
 //! The tasks of a crew are spawned before the clock starts. The first of them,
-//! one for each worker, meet at a gate and hold their workers until all have
+//! one for each worker (on a contender's own runtime no more than there are
+//! processors: how many of its workers it wakes beyond that is its affair), meet at a gate and hold their workers until all have
 //! come and two of them run on two processors at the same moment. Without the
 //! first, a single worker may take all tasks and run them one after the other;
 //! without the second, the system may keep all workers on one processor for as
@@ -13,16 +15,17 @@
 //! no contention. Time runs from the first task behind the gate to the last
 //! task at its end: neither spawning nor joining is measured.
 
-use std::panic::resume_unwind;
+use std::marker::PhantomData;
+use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use tokio::runtime::{Builder, Runtime};
-
+use crate::runtimes::{Runtime, Tokio};
 use crate::team::{Mark, Span, together};
 
-/// Runs `tasks` tasks that start together on a runtime of `workers` threads.
+/// Runs `tasks` tasks that start together on Tokio with `workers` threads.
 /// `member(i)` makes the body of task `i`, before the clock starts.
 ///
 /// Returns the values of all tasks, in the order of `i`.
@@ -40,15 +43,68 @@ where
     T: Send + 'static,
     B: Future<Output = T> + Send + 'static,
 {
+    muster(Tokio::with_workers(workers), workers, tasks, member)
+}
+
+/// Where a crew works.
+pub(crate) trait Ground {
+    /// Runs `tasks` tasks that start together with `workers` threads below
+    /// them, as [`crew`] does.
+    fn crew<T, B>(workers: usize, tasks: usize, member: impl Fn(usize) -> B) -> (Span, Vec<T>)
+    where
+        T: Send + 'static,
+        B: Future<Output = T> + Send + 'static;
+}
+
+/// On the runtime that everybody shares, so that the primitive alone makes the
+/// difference.
+pub(crate) struct Shared;
+
+impl Ground for Shared {
+    fn crew<T, B>(workers: usize, tasks: usize, member: impl Fn(usize) -> B) -> (Span, Vec<T>)
+    where
+        T: Send + 'static,
+        B: Future<Output = T> + Send + 'static,
+    {
+        crew(workers, tasks, member)
+    }
+}
+
+/// On a runtime of the contender's own.
+pub(crate) struct Own<R>(PhantomData<R>);
+
+impl<R: Runtime> Ground for Own<R> {
+    fn crew<T, B>(workers: usize, tasks: usize, member: impl Fn(usize) -> B) -> (Span, Vec<T>)
+    where
+        T: Send + 'static,
+        B: Future<Output = T> + Send + 'static,
+    {
+        let processors = available_parallelism().map_or(1, NonZero::get);
+        let awaited = workers.min(processors);
+        muster(R::with_workers(workers), awaited, tasks, member)
+    }
+}
+
+/// Runs the tasks, the first `awaited` of which start together.
+fn muster<R, T, B>(
+    runtime: R,
+    awaited: usize,
+    tasks: usize,
+    member: impl Fn(usize) -> B,
+) -> (Span, Vec<T>)
+where
+    R: Runtime,
+    T: Send + 'static,
+    B: Future<Output = T> + Send + 'static,
+{
     // Two crews on one runtime would hold the workers that each other waits for.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let runtime = runtime(workers);
-    let gate = Arc::new(Gate::new(tasks.min(workers)));
+    let gate = Arc::new(Gate::new(tasks.min(awaited)));
     let members: Vec<_> = (0..tasks)
         .map(|i| {
             let (gate, body) = (gate.clone(), member(i));
-            runtime.spawn(async move {
+            runtime.spawn_from_outside(async move {
                 gate.pass();
                 let start = Mark::now();
                 let value = body.await;
@@ -63,10 +119,7 @@ where
         }
         ended
     });
-    let ended = ended
-        .into_iter()
-        .map(|end| end.unwrap_or_else(|error| resume_unwind(error.into_panic())));
-    together(ended)
+    together(ended.into_iter())
 }
 
 /// Where the workers meet before the clock starts.
@@ -125,24 +178,6 @@ impl Gate {
     }
 }
 
-/// The runtime with so many workers: the one of last time, if it had as many.
-fn runtime(workers: usize) -> Arc<Runtime> {
-    static KEPT: Mutex<Option<(usize, Arc<Runtime>)>> = Mutex::new(None);
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    match &*kept {
-        Some((size, runtime)) if *size == workers => runtime.clone(),
-        _ => {
-            let runtime = Builder::new_multi_thread()
-                .worker_threads(workers)
-                .build()
-                .map(Arc::new)
-                .expect("the system has threads for a runtime");
-            *kept = Some((workers, runtime.clone()));
-            runtime
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,13 +201,6 @@ mod tests {
             }
         });
         assert!(span.elapsed >= slow, "{:?}", span.elapsed);
-    }
-
-    #[test]
-    fn the_runtime_is_kept() {
-        // Other tests may ask for another size in between, so ask often.
-        let kept = (0..100).any(|_| Arc::ptr_eq(&runtime(4), &runtime(4)));
-        assert!(kept);
     }
 
     #[test]

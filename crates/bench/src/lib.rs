@@ -26,12 +26,19 @@ mod machine;
 mod poll;
 pub mod report;
 pub mod runner;
+pub mod runtimes;
 pub mod scenario;
 pub mod scenarios;
 mod settings;
+mod signal;
 pub mod stats;
 pub mod team;
 mod work;
+
+// A scenario about memory is a failure without it.
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 pub use alloc::{CountingAllocator, Memory};
 pub use latency::{Latency, Waits};

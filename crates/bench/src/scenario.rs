@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::alloc::Memory;
 use crate::latency::Waits;
+use crate::report::figure;
 use crate::settings::Settings;
 use crate::team::Span;
 use crate::work::Work;
@@ -53,6 +54,31 @@ pub enum Compares {
     /// throughput of the same scenario. (The peer with the best percentile
     /// may have bought it with throughput.)
     P99Ns,
+    /// The median of the wait, where a few long ones say more about the system
+    /// than about whom it runs. Against the peer with the best mean.
+    P50Ns,
+    /// Bytes that stay taken for each operation, against the peer with the
+    /// fewest.
+    BytesPerOp,
+}
+
+impl Compares {
+    /// A figure of this kind with its unit, and what it is if that is not plain.
+    ///
+    /// ```
+    /// use blitz_bench::scenario::Compares;
+    /// assert_eq!(Compares::P99Ns.text(84.61), "p99 84.6 ns");
+    /// assert_eq!(Compares::BytesPerOp.text(128.0), "128 B");
+    /// ```
+    pub fn text(self, value: f64) -> String {
+        let value = figure(value);
+        match self {
+            Compares::NsPerOp => format!("{value} ns"),
+            Compares::P99Ns => format!("p99 {value} ns"),
+            Compares::P50Ns => format!("p50 {value} ns"),
+            Compares::BytesPerOp => format!("{value} B"),
+        }
+    }
 }
 
 /// The body of a scenario for one contender.
@@ -121,6 +147,12 @@ impl Sample {
         self.span.elapsed.as_nanos() as f64 / self.ops as f64
     }
 
+    /// Bytes that were taken while the clock ran and not given back, for each
+    /// operation.
+    pub fn kept_bytes_per_op(&self) -> f64 {
+        self.span.memory.kept() as f64 / self.ops as f64
+    }
+
     /// What was allocated while the clock ran.
     pub fn memory(&self) -> Memory {
         self.span.memory
@@ -181,6 +213,22 @@ impl Scenario {
     pub fn decided_by_p99(self) -> Scenario {
         Scenario {
             compares: Compares::P99Ns,
+            ..self
+        }
+    }
+
+    /// Lets the median of the wait decide.
+    pub fn decided_by_p50(self) -> Scenario {
+        Scenario {
+            compares: Compares::P50Ns,
+            ..self
+        }
+    }
+
+    /// Lets the bytes that stay taken decide.
+    pub fn decided_by_bytes(self) -> Scenario {
+        Scenario {
+            compares: Compares::BytesPerOp,
             ..self
         }
     }

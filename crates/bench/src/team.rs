@@ -107,7 +107,7 @@ impl Mark {
         }
     }
 
-    fn since(self, start: Mark) -> Span {
+    pub(crate) fn since(self, start: Mark) -> Span {
         Span {
             elapsed: self.at.saturating_duration_since(start.at),
             memory: self.memory - start.memory,

@@ -78,7 +78,7 @@ fn the_registry_runs_tier_by_tier_and_its_names_can_be_typed() {
         assert!(scenario.id.chars().all(typed), "{}", scenario.id);
         assert!(TIERS.get(usize::from(scenario.tier) - 1).is_some());
     }
-    for tier in 1..=4 {
+    for tier in 1..=5 {
         assert!(scenarios.iter().any(|s| s.tier == tier), "tier {tier}");
     }
 }
@@ -89,6 +89,28 @@ fn tokio_takes_part_in_every_row_of_the_first_three_tiers() {
     for scenario in scenarios::registry() {
         let tokio = scenario.peers().any(|peer| peer == "tokio");
         assert!(tokio || scenario.tier > 3, "{}", scenario.id);
+    }
+}
+
+#[test]
+fn runtimes_are_measured_with_one_two_and_four_workers() {
+    let scenarios = scenarios::registry();
+    let rows: Vec<_> = scenarios.iter().filter(|s| s.tier == 5).collect();
+    for family in [
+        "spawn_await",
+        "spawn_many",
+        "yield_now",
+        "spawn_chain",
+        "timer_cancel",
+    ] {
+        for workers in [1, 2, 4] {
+            let id = format!("{family}_{workers}");
+            let row = rows.iter().find(|row| row.id == id).expect(&id);
+            assert_eq!(row.threads_under(&SHORT), workers, "{id}");
+        }
+    }
+    for row in rows {
+        assert!(row.peers().any(|peer| peer == "tokio"), "{}", row.id);
     }
 }
 

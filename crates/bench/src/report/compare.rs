@@ -9,7 +9,8 @@ use comfy_table::Cell;
 
 use super::document::{Document, Figures, Row};
 use super::table::{Style, empty, header, right};
-use super::{figure, range, times};
+use super::{range, times};
+use crate::scenario::Compares;
 use crate::stats::{Verdict, unpaired_ratio};
 
 /// One row of a comparison.
@@ -17,10 +18,12 @@ use crate::stats::{Verdict, unpaired_ratio};
 pub struct Change {
     /// The scenario.
     pub id: String,
-    /// Our figure in the older run, in nanoseconds.
-    pub then_ns: f64,
-    /// Our figure in this run, in nanoseconds.
-    pub now_ns: f64,
+    /// What the figures are.
+    pub compares: Compares,
+    /// Our figure in the older run.
+    pub then: f64,
+    /// Our figure in this run.
+    pub now: f64,
     /// `now / then`: below 1, we got faster.
     pub change: f64,
     /// The 95 % interval of `change`, where the older run kept its samples.
@@ -65,8 +68,9 @@ impl Change {
         let mean = peers.iter().sum::<f64>() / peers.len() as f64;
         Change {
             id: id.to_owned(),
-            then_ns: then.ours.compared(compares),
-            now_ns: now.ours.compared(compares),
+            compares,
+            then: then.ours.compared(compares),
+            now: now.ours.compared(compares),
             change: ratio(&now.ours, &then.ours),
             interval: interval(then, now),
             peers: (!peers.is_empty()).then(|| mean.exp()),
@@ -146,8 +150,8 @@ impl Comparison {
         for change in &self.changes {
             table.add_row(vec![
                 Cell::new(&change.id),
-                right(format!("{} ns", figure(change.then_ns))),
-                right(format!("{} ns", figure(change.now_ns))),
+                right(change.compares.text(change.then)),
+                right(change.compares.text(change.now)),
                 right(times(change.change)),
                 Cell::new(change.interval.map_or_else(String::new, range)),
                 Cell::new(change.judgement().word()),
@@ -216,7 +220,7 @@ mod tests {
 
         let change = Comparison::new(&then, &faster).changes.remove(0);
         assert_eq!(change.judgement(), Judgement::Faster);
-        assert_eq!((change.then_ns, change.now_ns), (21.0, 10.0));
+        assert_eq!((change.then, change.now), (21.0, 10.0));
         assert!((change.peers.unwrap() - 1.0).abs() < 1e-9);
 
         let change = Comparison::new(&faster, &then).changes.remove(0);

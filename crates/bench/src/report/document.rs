@@ -103,6 +103,10 @@ pub struct Figures {
     pub allocs_per_op: f64,
     /// Every iteration's work was checked and complete.
     pub verified: bool,
+    /// Bytes that stay taken per operation: the median over the iterations,
+    /// where that is what the scenario is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_bytes_per_op: Option<f64>,
     /// Waits of single operations: medians over the iterations, and the
     /// longest of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -203,12 +207,17 @@ impl Row {
     /// Finds the best peer and compares it with us.
     ///
     /// The best peer is the one with the best throughput, also where the
-    /// comparison itself is about the wait.
+    /// comparison itself is about the wait. Where it is about memory, it is the
+    /// one that takes least.
     fn judge(&mut self) {
-        let by_time = |a: &(&String, &Figures), b: &(&String, &Figures)| {
-            a.1.ns_per_op.total_cmp(&b.1.ns_per_op)
+        let measure = |figures: &Figures| match figures.kept_bytes_per_op {
+            Some(bytes) => bytes,
+            None => figures.ns_per_op,
         };
-        let Some((name, best)) = self.peers.iter().min_by(by_time) else {
+        let by_measure = |a: &(&String, &Figures), b: &(&String, &Figures)| {
+            measure(a.1).total_cmp(&measure(b.1))
+        };
+        let Some((name, best)) = self.peers.iter().min_by(by_measure) else {
             return;
         };
         let interval = paired_ratio(&best.samples, &self.ours.samples);
@@ -244,8 +253,11 @@ impl Figures {
         let latency = overall_latency(&samples.samples);
         let compared = match compares {
             Compares::NsPerOp => times.clone(),
-            Compares::P99Ns => samples.samples.iter().map(p99).collect(),
+            Compares::P99Ns => waits(samples, |wait| wait.p99_ns),
+            Compares::P50Ns => waits(samples, |wait| wait.p50_ns),
+            Compares::BytesPerOp => kept_bytes(samples),
         };
+        let kept_bytes_per_op = (compares == Compares::BytesPerOp).then(|| median(&compared));
         let memory_ops = samples.memory_ops as f64;
         Figures {
             ns_per_op,
@@ -256,26 +268,38 @@ impl Figures {
             bytes_per_op: samples.memory.bytes as f64 / memory_ops,
             allocs_per_op: samples.memory.allocations as f64 / memory_ops,
             verified: true,
+            kept_bytes_per_op,
             latency,
             samples: compared,
         }
     }
 
-    /// The figure that decides a row of this kind, in nanoseconds.
+    /// The figure that decides a row of this kind, in nanoseconds or bytes.
     pub fn compared(&self, compares: Compares) -> f64 {
-        match (compares, &self.latency) {
-            (Compares::P99Ns, Some(latency)) => latency.p99_ns,
-            _ => self.ns_per_op,
-        }
+        let figure = match compares {
+            Compares::NsPerOp => None,
+            Compares::P99Ns => self.latency.map(|latency| latency.p99_ns),
+            Compares::P50Ns => self.latency.map(|latency| latency.p50_ns),
+            Compares::BytesPerOp => self.kept_bytes_per_op,
+        };
+        figure.unwrap_or(self.ns_per_op)
     }
 }
 
-fn p99(sample: &Sample) -> f64 {
-    let waits = sample.waits.as_ref();
-    waits
-        .expect("a scenario decided by waits records them")
-        .latency()
-        .p99_ns
+/// One percentile of each iteration.
+fn waits(samples: &Samples, percentile: fn(&Latency) -> f64) -> Vec<f64> {
+    let of = |sample: &Sample| {
+        let waits = sample.waits.as_ref();
+        let waits = waits.expect("a scenario decided by waits records them");
+        percentile(&waits.latency())
+    };
+    samples.samples.iter().map(of).collect()
+}
+
+/// The bytes that stayed taken in each iteration.
+fn kept_bytes(samples: &Samples) -> Vec<f64> {
+    let samples = samples.samples.iter();
+    samples.map(Sample::kept_bytes_per_op).collect()
 }
 
 fn overall_latency(samples: &[Sample]) -> Option<Latency> {
@@ -332,6 +356,7 @@ pub(crate) mod tests {
             memory: Memory {
                 bytes: 64_000,
                 allocations: 500,
+                freed: 0,
             },
             memory_ops: 1000,
         }
@@ -394,6 +419,47 @@ pub(crate) mod tests {
         assert_eq!(row.ratio, Some(2.0));
         assert_eq!(row.winner.as_deref(), Some(OURS));
         assert_eq!(row.ours.latency.unwrap().max_ns, 500.0);
+    }
+
+    #[test]
+    fn bytes_are_compared_with_the_peer_that_takes_least() {
+        let with = |name, ns, bytes: u64| {
+            let mut samples = samples(name, &[ns, ns, ns], None);
+            for sample in &mut samples.samples {
+                sample.span.memory.bytes = 5000 + bytes * sample.ops;
+                sample.span.memory.freed = 5000;
+            }
+            samples
+        };
+        let scenario = Scenario::new(5, "task", "Task", 1000).decided_by_bytes();
+        let document = run(
+            &scenario,
+            vec![
+                with(OURS, 30, 100),
+                with("fast", 10, 400),
+                with("lean", 20, 150),
+            ],
+        );
+        let row = &document.benchmarks["task"];
+        assert_eq!(row.best_peer.as_deref(), Some("lean"));
+        assert_eq!(row.ratio, Some(1.5));
+        assert_eq!(row.ours.kept_bytes_per_op, Some(100.0));
+        assert_eq!(Document::parse(&document.to_json()).unwrap(), document);
+    }
+
+    #[test]
+    fn the_median_of_the_wait_can_decide() {
+        let scenario = Scenario::new(5, "wake", "Wake", 1000).decided_by_p50();
+        let document = run(
+            &scenario,
+            vec![
+                samples(OURS, &[50, 50, 50], Some(100)),
+                samples("peer", &[40, 40, 40], Some(300)),
+            ],
+        );
+        let row = &document.benchmarks["wake"];
+        assert_eq!(row.ratio, Some(3.0));
+        assert_eq!(row.ours.compared(row.compares), 100.0);
     }
 
     #[test]

@@ -107,11 +107,7 @@ fn tier_table(rows: &[(&str, &Row)], style: Style) -> Table {
 }
 
 fn compared(figures: &Figures, compares: Compares) -> String {
-    let value = figure(figures.compared(compares));
-    match compares {
-        Compares::NsPerOp => format!("{value} ns"),
-        Compares::P99Ns => format!("p99 {value} ns"),
-    }
+    compares.text(figures.compared(compares))
 }
 
 fn winner(row: &Row, style: Style) -> Cell {

@@ -9,6 +9,7 @@ mod barrier;
 mod channel;
 mod mutex;
 mod parker;
+mod runtime;
 mod rwlock;
 mod semaphore;
 mod task;
@@ -30,6 +31,7 @@ pub fn registry() -> Vec<Scenario> {
     scenarios.extend(barrier::scenarios());
     scenarios.extend(parker::scenarios());
     scenarios.extend(channel::scenarios());
+    scenarios.extend(runtime::scenarios());
     // Stable: within a tier the families stay in the order from above.
     scenarios.sort_by_key(|scenario| scenario.tier);
     scenarios

@@ -7,6 +7,9 @@ use serde::Serialize;
 use crate::exit::Exit;
 use crate::output;
 
+/// The tier in which threads are a runtime's workers.
+const RUNTIME: u8 = 5;
+
 #[derive(Serialize)]
 struct Entry<'a> {
     id: &'a str,
@@ -49,9 +52,11 @@ fn text(entries: &[Entry<'_>]) -> String {
             text.push_str(&format!("Tier {tier}: {title}\n"));
         }
         let (id, title, threads) = (entry.id, entry.title, entry.threads);
-        let threads = match threads {
-            1 => "1 thread ".to_owned(),
-            n => format!("{n} threads"),
+        let threads = match (entry.tier, threads) {
+            (RUNTIME, 1) => "1 worker ".to_owned(),
+            (RUNTIME, n) => format!("{n} workers"),
+            (_, 1) => "1 thread ".to_owned(),
+            (_, n) => format!("{n} threads"),
         };
         let peers = entry.peers.join(", ");
         text.push_str(&format!(

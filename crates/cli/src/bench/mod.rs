@@ -21,9 +21,9 @@ use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
-  blitz bench --quick                      a look, in a minute and a half
+  blitz bench --quick                      a look, in three minutes
   blitz bench --filter '^mutex_contended'  some scenarios
-  blitz bench --tier 4 --peers std         one tier, against one peer
+  blitz bench --tier 5 --peers tokio       one tier, against one peer
   blitz bench --json > before.json         keep a run …
   blitz bench --compare before.json        … and compare with it
   blitz bench --html report.html           a page with charts
@@ -55,7 +55,7 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["html", "compare"])]
     list: bool,
 
-    /// Run this tier only. May be given several times.
+    /// Run this tier only: 1 and 2 are fast paths, 3 tasks, 4 threads, 5 the runtime. May be given several times.
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u8>::new().range(1..=8))]
     tier: Vec<u8>,
 
@@ -75,7 +75,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=10_000))]
     iterations: Option<usize>,
 
-    /// Worker threads of the scenarios that run on a runtime.
+    /// Worker threads of the runtime in tier 3. (Tier 5 has rows for 1, 2 and 4.)
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = RangedU64ValueParser::<usize>::new().range(1..=1024))]
     workers: usize,
 }

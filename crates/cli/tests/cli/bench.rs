@@ -96,6 +96,44 @@ fn fast_paths_and_tasks_have_their_heap_bytes_summed_up() {
 }
 
 #[test]
+fn runtimes_are_measured_with_one_two_and_four_workers() {
+    let rows = "^(yield_now_[124]|mutex_tasks_own)$";
+    let some = ["bench", "--quick", "--iterations=1", "--filter", rows];
+    let document = expect(0, &[some.as_slice(), &["--json"]].concat()).json();
+    let rows = document["benchmarks"].as_object().unwrap();
+    assert_eq!(rows.len(), 4);
+    for workers in [1, 2, 4] {
+        let row = &rows[&format!("yield_now_{workers}")];
+        assert_eq!(
+            (&row["tier"], &row["threads"]),
+            (&5.into(), &workers.into())
+        );
+        for peer in ["tokio", "smol"] {
+            assert_eq!(row["peers"][peer]["verified"], true, "{row}");
+        }
+    }
+    assert_eq!(rows["mutex_tasks_own"]["tier"], 3);
+}
+
+#[test]
+fn a_row_about_waits_and_a_row_about_bytes_say_so() {
+    let rows = "^(wake_idle_1|idle_task_bytes)$";
+    let some = ["bench", "--quick", "--iterations=1", "--filter", rows];
+    let ran = expect(0, &some);
+    for word in ["p50 ", " B tokio", "longest"] {
+        assert!(ran.out.contains(word), "{word} is missing in\n{}", ran.out);
+    }
+    let document = expect(0, &[some.as_slice(), &["--json"]].concat()).json();
+    let wake = &document["benchmarks"]["wake_idle_1"];
+    assert_eq!(wake["compares"], "p50_ns");
+    assert!(wake["latency"]["p99_9_ns"].as_f64().unwrap() > 0.0);
+    let task = &document["benchmarks"]["idle_task_bytes"];
+    assert_eq!(task["compares"], "bytes_per_op");
+    let bytes = task["kept_bytes_per_op"].as_f64().unwrap();
+    assert!((16.0..4096.0).contains(&bytes), "{bytes}");
+}
+
+#[test]
 fn the_page_is_written_and_needs_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("report.html");
@@ -198,6 +236,7 @@ fn the_list_follows_the_filters() {
             "Tier 2: Channel fast paths",
             "Tier 3: Async contention",
             "Tier 4: Threads",
+            "Tier 5: Runtime",
         ]
     );
     assert!(all.contains("(ours: mpsc)") && all.contains("(ours: mpmc)"));

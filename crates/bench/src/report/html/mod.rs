@@ -173,6 +173,8 @@ fn write_card(page: &mut String, id: &str, row: &Row) -> fmt::Result {
         match row.compares {
             Compares::NsPerOp => "time per operation",
             Compares::P99Ns => "99th percentile of the wait",
+            Compares::P50Ns => "median of the wait",
+            Compares::BytesPerOp => "bytes that stay taken per operation",
         },
     )?;
     write_bars(page, row)?;
@@ -209,7 +211,10 @@ fn write_bars(page: &mut String, row: &Row) -> fmt::Result {
             if name == OURS { " class=\"ours\"" } else { "" },
             Escaped(name),
             value / longest * 100.0,
-            duration(value),
+            match row.compares {
+                Compares::BytesPerOp => row.compares.text(value),
+                _ => duration(value),
+            },
         )?;
     }
     page.push_str("</ul>\n");
@@ -307,10 +312,16 @@ fn write_footer(page: &mut String, document: &Document) -> fmt::Result {
     Ok(())
 }
 
+/// The tier in which threads are workers.
+const RUNTIME: u8 = 5;
+
 fn full_title(row: &Row) -> String {
-    match row.threads {
-        0 | 1 => row.title.clone(),
-        n => format!("{}, {n} threads", row.title),
+    // A runtime with one worker is not a single thread.
+    match (row.tier, row.threads) {
+        (RUNTIME, 1) => format!("{}, 1 worker", row.title),
+        (RUNTIME, n) => format!("{}, {n} workers", row.title),
+        (_, 0 | 1) => row.title.clone(),
+        (_, n) => format!("{}, {n} threads", row.title),
     }
 }
 

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use super::Arrived;
-use crate::crew::crew;
+use crate::crew::{Ground, Own, Shared};
+use crate::runtimes;
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario};
 use crate::settings::ASYNC_OPS;
 
@@ -120,24 +121,34 @@ impl Channel for Kanal {
 type Body = fn(&Context) -> Measured;
 
 const PEERS: [(&str, Body); 5] = [
-    (OURS, four_to_four::<Ours>),
-    ("tokio", four_to_four::<Tokio>),
-    ("async-channel", four_to_four::<AsyncChannel>),
-    ("flume", four_to_four::<Flume>),
-    ("kanal", four_to_four::<Kanal>),
+    (OURS, four_to_four::<Ours, Shared>),
+    ("tokio", four_to_four::<Tokio, Shared>),
+    ("async-channel", four_to_four::<AsyncChannel, Shared>),
+    ("flume", four_to_four::<Flume, Shared>),
+    ("kanal", four_to_four::<Kanal, Shared>),
+];
+
+/// The same work, everybody on a runtime of their own.
+const OWN: [(&str, Body); 3] = [
+    (OURS, four_to_four::<Ours, Own<runtimes::Blitz>>),
+    ("tokio", four_to_four::<Tokio, Own<runtimes::Tokio>>),
+    ("smol", four_to_four::<AsyncChannel, Own<runtimes::Smol>>),
 ];
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let title = "MPMC, 4 producers and 4 consumers, capacity 1000";
     let scenario = Scenario::new(3, "mpmc_tasks", title, ASYNC_OPS).on_runtime();
+    let title = "MPMC, 4 producers and 4 consumers, capacity 1000, own runtime";
+    let own = Scenario::new(3, "mpmc_tasks_own", title, ASYNC_OPS).on_runtime();
     vec![
         PEERS
             .iter()
             .fold(scenario, |s, &(name, body)| s.with(name, body)),
+        OWN.iter().fold(own, |s, &(name, body)| s.with(name, body)),
     ]
 }
 
-fn four_to_four<C: Channel>(cx: &Context) -> Measured {
+fn four_to_four<C: Channel, G: Ground>(cx: &Context) -> Measured {
     let share = cx.share(PRODUCERS);
     let (sender, receiver) = C::bounded(CAPACITY);
     let mut senders = vec![sender; PRODUCERS];
@@ -150,7 +161,7 @@ fn four_to_four<C: Channel>(cx: &Context) -> Measured {
         roles.push(Role::<C>::Consumes(receiver));
     }
     let roles = std::cell::RefCell::new(roles.into_iter());
-    let (span, arrived) = crew(cx.workers, PRODUCERS + CONSUMERS, |_| {
+    let (span, arrived) = G::crew(cx.workers, PRODUCERS + CONSUMERS, |_| {
         let role = roles.borrow_mut().next();
         role.expect("as many roles as tasks").play()
     });
@@ -215,7 +226,7 @@ mod tests {
 
     #[test]
     fn doubled_messages_are_caught() {
-        let failure = four_to_four::<Stutters>(&context())
+        let failure = four_to_four::<Stutters, Shared>(&context())
             .unwrap_err()
             .to_string();
         assert_eq!(failure, "messages that arrived: expected 2000, found 2020");

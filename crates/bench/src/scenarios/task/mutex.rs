@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
-use crate::crew::crew;
+use crate::crew::{Ground, Own, Shared};
+use crate::runtimes::{Blitz, Smol, Tokio};
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::settings::{ASYNC_OPS, SYNC_OPS};
 use crate::team::solo;
@@ -76,7 +77,7 @@ impl Peer {
         Peer {
             name,
             tried: tried::<L>,
-            contended: contended::<L>,
+            contended: contended::<L, Shared>,
         }
     }
 }
@@ -87,11 +88,20 @@ const PEERS: [Peer; 3] = [
     Peer::of::<async_lock::Mutex<u64>>("async-lock"),
 ];
 
+/// The same work, everybody on a runtime of their own.
+const OWN: [(&str, fn(&Context) -> Measured); 3] = [
+    (OURS, contended::<blitz_sync::task::Mutex<u64>, Own<Blitz>>),
+    ("tokio", contended::<tokio::sync::Mutex<u64>, Own<Tokio>>),
+    ("smol", contended::<async_lock::Mutex<u64>, Own<Smol>>),
+];
+
 const TASKS: usize = 4;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let tried = Scenario::new(1, "mutex", "Mutex try_lock/unlock", SYNC_OPS);
     let contended = Scenario::new(3, "mutex_tasks", "Mutex, 4 tasks", ASYNC_OPS).on_runtime();
+    let title = "Mutex, 4 tasks, own runtime";
+    let own = Scenario::new(3, "mutex_tasks_own", title, ASYNC_OPS).on_runtime();
     vec![
         PEERS
             .iter()
@@ -99,6 +109,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         PEERS
             .iter()
             .fold(contended, |s, peer| s.with(peer.name, peer.contended)),
+        OWN.iter().fold(own, |s, &(name, body)| s.with(name, body)),
     ]
 }
 
@@ -118,10 +129,10 @@ fn tried<L: Lock>(cx: &Context) -> Measured {
     Ok(Sample::new(span, cx.ops))
 }
 
-fn contended<L: Lock>(cx: &Context) -> Measured {
+fn contended<L: Lock, G: Ground>(cx: &Context) -> Measured {
     let lock = Arc::new(CachePadded::new(L::new()));
     let share = cx.share(TASKS);
-    let (span, done) = crew(cx.workers, TASKS, |_| {
+    let (span, done) = G::crew(cx.workers, TASKS, |_| {
         let lock = lock.clone();
         async move {
             let mut done = 0u64;
@@ -173,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_forgetful_lock_is_caught() {
-        for body in [tried::<Forgetful>, contended::<Forgetful>] {
+        for body in [tried::<Forgetful>, contended::<Forgetful, Shared>] {
             let failure = body(&context()).unwrap_err().to_string();
             assert!(failure.starts_with("the counter"), "{failure}");
         }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
-use crate::crew::crew;
+use crate::crew::{Ground, Own, Shared};
+use crate::runtimes::{Blitz, Smol, Tokio};
 use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
 use crate::scenarios::rwlock::Twins;
 use crate::settings::{ASYNC_OPS, SYNC_OPS};
@@ -108,7 +109,7 @@ impl Peer {
             name,
             tried_reads: tried_reads::<L>,
             tried_writes: tried_writes::<L>,
-            contended: contended::<L>,
+            contended: contended::<L, Shared>,
         }
     }
 }
@@ -117,6 +118,16 @@ const PEERS: [Peer; 3] = [
     Peer::of::<blitz_sync::task::RwLock<Twins>>(OURS),
     Peer::of::<tokio::sync::RwLock<Twins>>("tokio"),
     Peer::of::<async_lock::RwLock<Twins>>("async-lock"),
+];
+
+/// The same work, everybody on a runtime of their own.
+const OWN: [(&str, fn(&Context) -> Measured); 3] = [
+    (
+        OURS,
+        contended::<blitz_sync::task::RwLock<Twins>, Own<Blitz>>,
+    ),
+    ("tokio", contended::<tokio::sync::RwLock<Twins>, Own<Tokio>>),
+    ("smol", contended::<async_lock::RwLock<Twins>, Own<Smol>>),
 ];
 
 const READERS: usize = 4;
@@ -132,6 +143,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         ASYNC_OPS,
     )
     .on_runtime();
+    let title = "RwLock, 4 readers and 2 writers, own runtime";
+    let own = Scenario::new(3, "rwlock_tasks_own", title, ASYNC_OPS).on_runtime();
     vec![
         PEERS
             .iter()
@@ -142,6 +155,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         PEERS
             .iter()
             .fold(contended, |s, peer| s.with(peer.name, peer.contended)),
+        OWN.iter().fold(own, |s, &(name, body)| s.with(name, body)),
     ]
 }
 
@@ -177,10 +191,10 @@ fn tried_writes<L: Lock>(cx: &Context) -> Measured {
     Ok(Sample::new(span, cx.ops))
 }
 
-fn contended<L: Lock>(cx: &Context) -> Measured {
+fn contended<L: Lock, G: Ground>(cx: &Context) -> Measured {
     let lock = Arc::new(CachePadded::new(L::new()));
     let share = cx.share(READERS + WRITERS);
-    let (span, good) = crew(cx.workers, READERS + WRITERS, |member| {
+    let (span, good) = G::crew(cx.workers, READERS + WRITERS, |member| {
         let lock = lock.clone();
         // Every third task writes, so that the writers do not come last.
         let writes = member % 3 == 1;
@@ -246,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_forgetful_lock_is_caught() {
-        for body in [tried_writes::<Forgetful>, contended::<Forgetful>] {
+        for body in [tried_writes::<Forgetful>, contended::<Forgetful, Shared>] {
             let failure = body(&context()).unwrap_err().to_string();
             assert!(failure.starts_with("the first twin"), "{failure}");
         }

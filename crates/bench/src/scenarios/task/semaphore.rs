@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
-use crate::crew::crew;
+use crate::crew::{Ground, Own, Shared};
+use crate::runtimes::{Blitz, Smol, Tokio};
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::scenarios::semaphore::Inside;
 use crate::settings::{ASYNC_OPS, SYNC_OPS};
@@ -80,7 +81,7 @@ impl Peer {
         Peer {
             name,
             tried: tried::<P>,
-            contended: contended::<P>,
+            contended: contended::<P, Shared>,
         }
     }
 }
@@ -89,6 +90,13 @@ const PEERS: [Peer; 3] = [
     Peer::of::<blitz_sync::task::Semaphore>(OURS),
     Peer::of::<tokio::sync::Semaphore>("tokio"),
     Peer::of::<async_lock::Semaphore>("async-lock"),
+];
+
+/// The same work, everybody on a runtime of their own.
+const OWN: [(&str, fn(&Context) -> Measured); 3] = [
+    (OURS, contended::<blitz_sync::task::Semaphore, Own<Blitz>>),
+    ("tokio", contended::<tokio::sync::Semaphore, Own<Tokio>>),
+    ("smol", contended::<async_lock::Semaphore, Own<Smol>>),
 ];
 
 const TASKS: usize = 8;
@@ -103,6 +111,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         ASYNC_OPS,
     )
     .on_runtime();
+    let title = "Semaphore, 8 tasks, 2 permits, own runtime";
+    let own = Scenario::new(3, "semaphore_tasks_own", title, ASYNC_OPS).on_runtime();
     vec![
         PEERS
             .iter()
@@ -110,6 +120,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         PEERS
             .iter()
             .fold(contended, |s, peer| s.with(peer.name, peer.contended)),
+        OWN.iter().fold(own, |s, &(name, body)| s.with(name, body)),
     ]
 }
 
@@ -132,11 +143,11 @@ fn tried<P: Permits>(cx: &Context) -> Measured {
     Ok(Sample::new(span, cx.ops))
 }
 
-fn contended<P: Permits>(cx: &Context) -> Measured {
+fn contended<P: Permits, G: Ground>(cx: &Context) -> Measured {
     let semaphore = Arc::new(CachePadded::new(P::new(PERMITS)));
     let inside = Arc::new(CachePadded::new(Inside::default()));
     let share = cx.share(TASKS);
-    let (span, with_room) = crew(cx.workers, TASKS, |_| {
+    let (span, with_room) = G::crew(cx.workers, TASKS, |_| {
         let (semaphore, inside) = (semaphore.clone(), inside.clone());
         async move {
             let mut with_room = 0u64;
@@ -191,7 +202,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "never there")]
     fn a_panic_in_a_task_is_not_swallowed() {
-        let _ = contended::<Lazy>(&context());
+        let _ = contended::<Lazy, Shared>(&context());
     }
 
     #[test]

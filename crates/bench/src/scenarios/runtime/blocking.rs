@@ -1,0 +1,31 @@
+//! A task that gives a job to a thread that may block, and awaits it.
+
+use super::{WORKERS, for_each, on_task, sum_below};
+use crate::runtimes::{Blitz, Runtime, Smol, Tokio};
+use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    for_each(
+        &WORKERS,
+        ("spawn_blocking", "spawn_blocking, round trip", 2_000),
+        &[
+            (OURS, round_trips::<Blitz>),
+            ("tokio", round_trips::<Tokio>),
+            ("smol", round_trips::<Smol>),
+        ],
+    )
+}
+
+fn round_trips<R: Runtime>(cx: &Context, workers: usize) -> Measured {
+    let runtime = R::with_workers(workers);
+    let ops = cx.ops;
+    let (span, sum) = on_task(runtime, async move {
+        let mut sum = 0u64;
+        for number in 0..ops {
+            sum += R::spawn_blocking(move || number).await;
+        }
+        sum
+    });
+    verify("the sum of what the jobs returned", sum_below(ops), sum)?;
+    Ok(Sample::new(span, ops))
+}

@@ -1,0 +1,73 @@
+//! What a task costs that only exists.
+
+use std::future::pending;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::on_task;
+use crate::alloc::Memory;
+use crate::runtimes::{Blitz, Runtime, Smol, Tokio};
+use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
+
+const TASKS: u64 = 1_000_000;
+/// The number of workers changes nothing here.
+const WORKERS: usize = 2;
+/// After so many tasks, those that were spawned get a turn.
+const BATCH: u64 = 1_000;
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let scenario = Scenario::new(5, "idle_task_bytes", "Memory of an idle task", TASKS)
+        .threads(WORKERS)
+        .decided_by_bytes()
+        .with(OURS, idle::<Blitz>)
+        .with("tokio", idle::<Tokio>)
+        .with("smol", idle::<Smol>);
+    vec![scenario]
+}
+
+/// Spawns tasks that wait for ever, and counts the bytes that are taken when
+/// all of them have been polled once.
+///
+/// The tasks hold nothing of their own. The handles, with which they are
+/// cancelled in the end, are in memory that was there before.
+pub(super) fn idle<R: Runtime>(cx: &Context) -> Measured {
+    /// Tasks that wait, in all iterations so far. Tests count at the same time.
+    static WAITING: AtomicU64 = AtomicU64::new(0);
+
+    let runtime = R::with_workers(WORKERS);
+    let ops = cx.ops;
+    let mut tasks = Vec::with_capacity(ops as usize);
+    let before = WAITING.load(Relaxed);
+    Memory::count(true);
+    let (span, tasks) = on_task(runtime, async move {
+        for number in 0..ops {
+            tasks.push(runtime.spawn(async {
+                WAITING.fetch_add(1, Relaxed);
+                pending::<()>().await;
+            }));
+            if number % BATCH == BATCH - 1 {
+                R::yield_now().await;
+            }
+        }
+        while WAITING.load(Relaxed) - before < ops {
+            R::yield_now().await;
+        }
+        tasks
+    });
+    let cancelled = on_task(runtime, async move {
+        let mut cancelled = 0u64;
+        for task in tasks {
+            cancelled += u64::from(R::cancel(task).await);
+        }
+        cancelled
+    });
+    verify(
+        "tasks that waited until they were cancelled",
+        ops,
+        cancelled.1,
+    )?;
+    if span.memory.bytes == 0 {
+        let reason = "no byte was counted; is the counting allocator installed?";
+        return Err(Failure(reason.into()));
+    }
+    Ok(Sample::new(span, ops))
+}

@@ -1,0 +1,111 @@
+//! Runtimes: what it costs to spawn, to yield, to wait and to be woken (tier 5),
+//! with 1, 2 and 4 workers.
+//!
+//! Everybody runs on a runtime of their own, which is started once and kept.
+//! Where nothing else is said, the clock runs inside a task of the runtime, so
+//! neither waking the first worker nor telling the thread that waits for the
+//! result is measured.
+
+mod blocking;
+mod memory;
+mod ping_pong;
+mod spawn;
+mod timers;
+mod wake;
+mod yields;
+
+use std::thread;
+use std::time::Duration;
+
+use crate::runtimes::Runtime;
+use crate::scenario::{Context, Measured, Scenario};
+use crate::team::{Mark, Span};
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let mut scenarios = Vec::new();
+    scenarios.extend(spawn::scenarios());
+    scenarios.extend(yields::scenarios());
+    scenarios.extend(ping_pong::scenarios());
+    scenarios.extend(timers::scenarios());
+    scenarios.extend(blocking::scenarios());
+    scenarios.extend(wake::scenarios());
+    scenarios.extend(memory::scenarios());
+    scenarios
+}
+
+/// The numbers of workers that are measured.
+const WORKERS: [usize; 3] = [1, 2, 4];
+
+/// One contender's body, which is told how many workers its runtime has.
+type Body = fn(&Context, usize) -> Measured;
+
+/// One scenario for each of these numbers of workers. A body belongs to
+/// whoever has the same place in `names`.
+fn for_each(
+    workers: &[usize],
+    (id, title, ops): (&str, &str, u64),
+    bodies: &[(&'static str, Body)],
+) -> Vec<Scenario> {
+    let with = |&workers: &usize| {
+        let scenario = Scenario::new(5, format!("{id}_{workers}"), title, ops).threads(workers);
+        bodies.iter().fold(scenario, |scenario, &(name, body)| {
+            scenario.with(name, move |cx| body(cx, workers))
+        })
+    };
+    workers.iter().map(with).collect()
+}
+
+/// Runs `work` as a task of the runtime, and measures it from inside.
+fn on_task<R, F>(runtime: R, work: F) -> (Span, F::Output)
+where
+    R: Runtime,
+    F: Future<Output: Send> + Send + 'static,
+{
+    settle();
+    let task = runtime.spawn_from_outside(async move {
+        let start = Mark::now();
+        let value = work.await;
+        (Mark::now().since(start), value)
+    });
+    runtime.block_on(task)
+}
+
+/// Lets the workers of the runtime that ran before fall asleep.
+fn settle() {
+    thread::sleep(Duration::from_millis(1));
+}
+
+/// The sum of the numbers from 0 to `count - 1`.
+fn sum_below(count: u64) -> u64 {
+    count * count.saturating_sub(1) / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtimes::Liar;
+    use crate::scenarios::tests::context;
+
+    /// What the verification said to a runtime that does half the work.
+    fn caught(body: Body) -> String {
+        body(&context(), 2).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn half_the_work_is_caught() {
+        for (body, what) in [
+            (
+                timers::cancelled::<Liar> as Body,
+                "timers that were started",
+            ),
+            (timers::fired::<Liar>, "a sleep that ended too early"),
+            (ping_pong::OVER_ONESHOTS_OF_A_LIAR, "strokes of both sides"),
+            (ping_pong::OVER_CHANNELS_OF_A_LIAR, "strokes of both sides"),
+        ] {
+            let failure = caught(body);
+            assert!(failure.starts_with(what), "{what}: {failure}");
+        }
+        let failure = memory::idle::<Liar>(&context()).unwrap_err().to_string();
+        assert!(failure.starts_with("tasks that waited"), "{failure}");
+    }
+}

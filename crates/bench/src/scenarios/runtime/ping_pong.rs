@@ -1,0 +1,230 @@
+//! Two tasks that answer each other, over oneshot channels (a new one for each
+//! stroke) and over a pair of bounded channels with room for one message.
+//!
+//! With one worker both are on the same one. With several, the runtime decides:
+//! `ping_pong_…` starts them from one task, `ping_pong_…_across` on two workers
+//! at the same time, and both leave them where the runtime puts them then,
+//! which may be on one worker again. In `ping_pong_…_runtimes`, each task is on
+//! a runtime of its own with one worker, so every stroke goes from thread to
+//! thread.
+
+use std::cell::RefCell;
+
+use super::{Body, for_each, on_task, settle};
+use crate::crew::{Ground, Own};
+use crate::runtimes::{Blitz, Channels, Oneshots, Runtime, Smol, Tokio};
+use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::team::{Mark, Span, together};
+
+/// Which channels are played over. Every side's future returns its strokes.
+trait Game<R: Runtime> {
+    /// A game of so many rounds: who serves, and who returns.
+    fn new(
+        rounds: u64,
+    ) -> (
+        impl Future<Output = u64> + Send + 'static,
+        impl Future<Output = u64> + Send + 'static,
+    );
+}
+
+struct OverOneshots;
+
+/// A stroke, and where to send the next one.
+struct Ball<R: Oneshots> {
+    stroke: u64,
+    back: R::Sender<Ball<R>>,
+}
+
+impl<R: Oneshots> Game<R> for OverOneshots {
+    fn new(
+        rounds: u64,
+    ) -> (
+        impl Future<Output = u64> + Send + 'static,
+        impl Future<Output = u64> + Send + 'static,
+    ) {
+        let (mut to, mut from) = R::oneshot::<Ball<R>>();
+        let serves = async move {
+            let mut stroke = 0u64;
+            for _ in 0..rounds {
+                let (back, answer) = R::oneshot();
+                R::send_once(to, Ball::<R> { stroke, back });
+                let Some(ball) = answer.await else { break };
+                stroke = ball.stroke + 1;
+                to = ball.back;
+            }
+            stroke
+        };
+        let returns = async move {
+            let mut strokes = 0u64;
+            while let Some(ball) = from.await {
+                strokes += 1;
+                let (back, next) = R::oneshot();
+                let stroke = ball.stroke + 1;
+                R::send_once(ball.back, Ball::<R> { stroke, back });
+                from = next;
+            }
+            strokes
+        };
+        (serves, returns)
+    }
+}
+
+struct OverChannels;
+
+impl<R: Channels> Game<R> for OverChannels {
+    fn new(
+        rounds: u64,
+    ) -> (
+        impl Future<Output = u64> + Send + 'static,
+        impl Future<Output = u64> + Send + 'static,
+    ) {
+        let (to, mut arrives) = R::channel(1);
+        let (back, mut from) = R::channel(1);
+        let serves = async move {
+            let mut stroke = 0u64;
+            for _ in 0..rounds {
+                R::send(&to, stroke).await;
+                let Some(answer) = R::recv(&mut from).await else {
+                    break;
+                };
+                stroke = answer + 1;
+            }
+            stroke
+        };
+        let returns = async move {
+            let mut strokes = 0u64;
+            while let Some(stroke) = R::recv(&mut arrives).await {
+                strokes += 1;
+                R::send(&back, stroke + 1).await;
+            }
+            strokes
+        };
+        (serves, returns)
+    }
+}
+
+/// One contender's bodies for one kind of channel.
+struct Peer {
+    name: &'static str,
+    together: Body,
+    across: Body,
+    runtimes: Body,
+}
+
+impl Peer {
+    const fn of<R: Runtime, G: Game<R>>(name: &'static str) -> Peer {
+        Peer {
+            name,
+            together: from_one_task::<R, G>,
+            across: across::<R, G>,
+            runtimes: runtimes::<R, G>,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) const OVER_ONESHOTS_OF_A_LIAR: Body =
+    from_one_task::<crate::runtimes::Liar, OverOneshots>;
+#[cfg(test)]
+pub(super) const OVER_CHANNELS_OF_A_LIAR: Body =
+    from_one_task::<crate::runtimes::Liar, OverChannels>;
+
+/// smol has no oneshot channel.
+const ONESHOT: [Peer; 2] = [
+    Peer::of::<Blitz, OverOneshots>(OURS),
+    Peer::of::<Tokio, OverOneshots>("tokio"),
+];
+
+const MPSC: [Peer; 3] = [
+    Peer::of::<Blitz, OverChannels>(OURS),
+    Peer::of::<Tokio, OverChannels>("tokio"),
+    Peer::of::<Smol, OverChannels>("smol"),
+];
+
+/// Round trips of an iteration.
+const OPS: u64 = 10_000;
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let mut scenarios = games("ping_pong_oneshot", "Ping-pong over oneshot", &ONESHOT);
+    scenarios.extend(games("ping_pong_mpsc", "Ping-pong over mpsc", &MPSC));
+    scenarios
+}
+
+fn games(id: &str, title: &str, peers: &[Peer]) -> Vec<Scenario> {
+    let bodies = |body: fn(&Peer) -> Body| -> Vec<_> {
+        peers.iter().map(|peer| (peer.name, body(peer))).collect()
+    };
+    let same = format!("{title}, same worker");
+    let near = format!("{title}, started by one task");
+    let across = format!("{title}, started on 2 workers");
+    let runtimes = format!("{title}, between 2 runtimes of 1 worker");
+    let together = bodies(|peer| peer.together);
+    let mut scenarios = for_each(&[1], (id, &same, OPS), &together);
+    scenarios.extend(for_each(&[2, 4], (id, &near, OPS), &together));
+    let what = (&*format!("{id}_across"), &*across, OPS);
+    scenarios.extend(for_each(&[2, 4], what, &bodies(|peer| peer.across)));
+    // Two threads in all.
+    let what = (&*format!("{id}_runtimes"), &*runtimes, OPS / 2);
+    scenarios.extend(for_each(&[2], what, &bodies(|peer| peer.runtimes)));
+    scenarios
+}
+
+/// Whose future it is.
+enum Side<S, T> {
+    Serves(S),
+    Returns(T),
+}
+
+impl<S: Future<Output = u64>, T: Future<Output = u64>> Side<S, T> {
+    async fn play(self) -> u64 {
+        match self {
+            Side::Serves(side) => side.await,
+            Side::Returns(side) => side.await,
+        }
+    }
+}
+
+fn from_one_task<R: Runtime, G: Game<R>>(cx: &Context, workers: usize) -> Measured {
+    let runtime = R::with_workers(workers);
+    let (serves, returns) = G::new(cx.ops);
+    let played = on_task(runtime, async move {
+        let returns = runtime.spawn(returns);
+        let serves = runtime.spawn(serves);
+        vec![serves.await, returns.await]
+    });
+    judge(cx, played)
+}
+
+fn across<R: Runtime, G: Game<R>>(cx: &Context, workers: usize) -> Measured {
+    settle();
+    let (serves, returns) = G::new(cx.ops);
+    let sides = RefCell::new([Side::Serves(serves), Side::Returns(returns)].into_iter());
+    let played = Own::<R>::crew(workers, 2, |_| {
+        let side = sides.borrow_mut().next();
+        side.expect("as many sides as tasks").play()
+    });
+    judge(cx, played)
+}
+
+fn runtimes<R: Runtime, G: Game<R>>(cx: &Context, _workers: usize) -> Measured {
+    settle();
+    let [here, there] = R::pair(1);
+    let (serves, returns) = G::new(cx.ops);
+    let returns = there.spawn_from_outside(timed(returns));
+    let serves = here.spawn_from_outside(timed(serves));
+    let ended = [here.block_on(serves), there.block_on(returns)];
+    judge(cx, together(ended.into_iter()))
+}
+
+async fn timed(side: impl Future<Output = u64>) -> (Mark, Mark, u64) {
+    let start = Mark::now();
+    let strokes = side.await;
+    (start, Mark::now(), strokes)
+}
+
+/// The server's last stroke is the sum of both sides' strokes.
+fn judge(cx: &Context, (span, strokes): (Span, Vec<u64>)) -> Measured {
+    verify("strokes of both sides", cx.ops * 2, strokes[0])?;
+    verify("strokes that were returned", cx.ops, strokes[1])?;
+    Ok(Sample::new(span, cx.ops))
+}

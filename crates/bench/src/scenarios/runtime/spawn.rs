@@ -1,0 +1,219 @@
+//! Spawning: one task at a time, many at once, each from the one before, and
+//! from a thread outside.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Body, WORKERS, for_each, on_task, settle, sum_below};
+use crate::latency::Waits;
+use crate::runtimes::{Blitz, Runtime, Smol, Tokio};
+use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::signal::Signal;
+use crate::team::{Mark, Span, solo};
+
+/// One contender's bodies.
+struct Peer {
+    name: &'static str,
+    awaited: Body,
+    many: Body,
+    chained: Body,
+    outside_idle: Body,
+    outside_busy: Body,
+}
+
+impl Peer {
+    const fn of<R: Runtime>(name: &'static str) -> Peer {
+        Peer {
+            name,
+            awaited: awaited::<R>,
+            many: many::<R>,
+            chained: chained::<R>,
+            outside_idle: outside_idle::<R>,
+            outside_busy: outside_busy::<R>,
+        }
+    }
+}
+
+const PEERS: [Peer; 3] = [
+    Peer::of::<Blitz>(OURS),
+    Peer::of::<Tokio>("tokio"),
+    Peer::of::<Smol>("smol"),
+];
+
+/// Tasks that are spawned before the first is awaited.
+const MANY: u64 = 10_000;
+/// How often a task spawns the next.
+const DEPTH: u64 = 1_000;
+/// After so long without work, every worker sleeps.
+const IDLE: Duration = Duration::from_micros(500);
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let all = |what: (&str, &str, u64), body: fn(&Peer) -> Body| {
+        for_each(&WORKERS, what, &PEERS.each_ref().map(|p| (p.name, body(p))))
+    };
+    let mut scenarios = all(("spawn_await", "Spawn and await", 20_000), |p| p.awaited);
+    let title = "Spawn 10,000, then join";
+    scenarios.extend(all(("spawn_many", title, 50_000), |p| p.many));
+    let title = "Chained spawn, depth 1,000";
+    scenarios.extend(all(("spawn_chain", title, 50_000), |p| p.chained));
+    let title = "Spawn from outside and await, runtime idle";
+    let idle = all(("spawn_outside_idle", title, 200), |p| p.outside_idle);
+    scenarios.extend(idle.into_iter().map(Scenario::decided_by_p50));
+    let title = "Spawn from outside, then join, runtime busy";
+    scenarios.extend(all(("spawn_outside_busy", title, 2_000), |p| {
+        p.outside_busy
+    }));
+    scenarios
+}
+
+/// A task spawns another and awaits it, over and over.
+fn awaited<R: Runtime>(cx: &Context, workers: usize) -> Measured {
+    let runtime = R::with_workers(workers);
+    let ops = cx.ops;
+    let (span, sum) = on_task(runtime, async move {
+        let mut sum = 0u64;
+        for number in 0..ops {
+            sum += runtime.spawn(async move { number }).await;
+        }
+        sum
+    });
+    verify("the sum of what the tasks returned", sum_below(ops), sum)?;
+    Ok(Sample::new(span, ops))
+}
+
+/// A task spawns many others and then awaits them all.
+fn many<R: Runtime>(cx: &Context, workers: usize) -> Measured {
+    let runtime = R::with_workers(workers);
+    let rounds = (cx.ops / MANY).max(1);
+    let mut tasks = Vec::with_capacity(MANY as usize);
+    let (span, sum) = on_task(runtime, async move {
+        let mut sum = 0u64;
+        for round in 0..rounds {
+            let numbers = round * MANY..(round + 1) * MANY;
+            tasks.extend(numbers.map(|number| runtime.spawn(async move { number })));
+            for task in tasks.drain(..) {
+                sum += task.await;
+            }
+        }
+        sum
+    });
+    let ops = rounds * MANY;
+    verify("the sum of what the tasks returned", sum_below(ops), sum)?;
+    Ok(Sample::new(span, ops))
+}
+
+/// A task spawns a task that spawns a task, and the last one says so.
+fn chained<R: Runtime>(cx: &Context, workers: usize) -> Measured {
+    let runtime = R::with_workers(workers);
+    let rounds = (cx.ops / DEPTH).max(1);
+    let chain = Arc::new(Chain {
+        links: AtomicU64::new(0),
+        end: Signal::new(),
+    });
+    let forged = chain.clone();
+    let (span, ()) = on_task(runtime, async move {
+        for round in 0..rounds {
+            forge(runtime, forged.clone(), DEPTH);
+            forged.end.reached(round + 1).await;
+        }
+    });
+    let ops = rounds * DEPTH;
+    let links = chain.links.load(Ordering::Relaxed);
+    verify("tasks that ran", ops, links)?;
+    Ok(Sample::new(span, ops))
+}
+
+struct Chain {
+    links: AtomicU64,
+    end: Signal,
+}
+
+/// Spawns the next task of the chain.
+fn forge<R: Runtime>(runtime: R, chain: Arc<Chain>, left: u64) {
+    runtime.spawn_detached(async move {
+        // One task runs at a time, and spawning puts them in order.
+        let links = chain.links.load(Ordering::Relaxed);
+        chain.links.store(links + 1, Ordering::Relaxed);
+        match left {
+            1 => chain.end.raise(),
+            left => forge(runtime, chain, left - 1),
+        }
+    });
+}
+
+/// A thread outside spawns a task and waits for it, while all workers sleep.
+fn outside_idle<R: Runtime>(cx: &Context, workers: usize) -> Measured {
+    let runtime = R::with_workers(workers);
+    let mut waits = Waits::new();
+    let mut sum = 0u64;
+    let mut elapsed = Duration::ZERO;
+    let before = Mark::now();
+    for number in 0..cx.ops {
+        thread::sleep(IDLE);
+        let start = Instant::now();
+        sum += runtime.block_on(runtime.spawn_from_outside(async move { number }));
+        let took = start.elapsed();
+        waits.record(took);
+        elapsed += took;
+    }
+    let memory = Mark::now().since(before).memory;
+    verify("the sum of what the tasks returned", sum_below(cx.ops), sum)?;
+    Ok(Sample::new(Span { elapsed, memory }, cx.ops).with_waits(waits))
+}
+
+/// A thread outside spawns many tasks and waits for them all, while as many
+/// tasks as there are workers work and yield by turns.
+fn outside_busy<R: Runtime>(cx: &Context, workers: usize) -> Measured {
+    let runtime = R::with_workers(workers);
+    settle();
+    let traffic = Arc::new(Traffic::default());
+    let work = cx.microsecond;
+    let busy: Vec<_> = (0..workers)
+        .map(|_| {
+            let traffic = traffic.clone();
+            runtime.spawn_from_outside(async move {
+                let mut turns = 0u64;
+                while !traffic.ends.load(Ordering::Relaxed) {
+                    work.run();
+                    R::yield_now().await;
+                    turns += 1;
+                    if turns == 1 {
+                        traffic.flowing.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+                turns
+            })
+        })
+        .collect();
+    while traffic.flowing.load(Ordering::Relaxed) < workers as u64 {
+        thread::sleep(Duration::from_micros(50));
+    }
+    let mut tasks = Vec::with_capacity(cx.ops as usize);
+    let (span, sum) = solo(|| {
+        tasks.extend((0..cx.ops).map(|n| runtime.spawn_from_outside(async move { n })));
+        runtime.block_on(async {
+            let mut sum = 0u64;
+            for task in tasks.drain(..) {
+                sum += task.await;
+            }
+            sum
+        })
+    });
+    traffic.ends.store(true, Ordering::Relaxed);
+    for task in busy {
+        let turns = runtime.block_on(task);
+        verify("that everybody else had a turn", true, turns > 0)?;
+    }
+    verify("the sum of what the tasks returned", sum_below(cx.ops), sum)?;
+    Ok(Sample::new(span, cx.ops))
+}
+
+/// What keeps the workers busy.
+#[derive(Default)]
+struct Traffic {
+    /// Tasks that had their first turn.
+    flowing: AtomicU64,
+    ends: AtomicBool,
+}

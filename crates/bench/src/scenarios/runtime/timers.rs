@@ -1,0 +1,171 @@
+//! Timers: very many that never go off, and many that do.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use super::{Body, WORKERS, for_each, on_task, settle};
+use crate::latency::Waits;
+use crate::runtimes::{Blitz, Runtime, Smol, Tokio};
+use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
+use crate::team::Span;
+
+/// One contender's bodies.
+struct Peer {
+    name: &'static str,
+    cancelled: Body,
+    fired: Body,
+}
+
+impl Peer {
+    const fn of<R: Runtime>(name: &'static str) -> Peer {
+        Peer {
+            name,
+            cancelled: cancelled::<R>,
+            fired: fired::<R>,
+        }
+    }
+}
+
+const PEERS: [Peer; 3] = [
+    Peer::of::<Blitz>(OURS),
+    Peer::of::<Tokio>("tokio"),
+    Peer::of::<Smol>("smol"),
+];
+
+/// Timers that are started before the first is cancelled.
+const STARTED: u64 = 100_000;
+/// Tasks that sleep at the same time.
+const SLEEPERS: u64 = 10_000;
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let title = "Timer started and cancelled, 100,000 at a time";
+    let cancelled = PEERS.each_ref().map(|peer| (peer.name, peer.cancelled));
+    let mut scenarios = for_each(&WORKERS, ("timer_cancel", title, STARTED), &cancelled);
+    let title = "Error of 10,000 sleeps";
+    let fired = PEERS.each_ref().map(|peer| (peer.name, peer.fired));
+    let sleeps = for_each(&WORKERS, ("sleep_error", title, SLEEPERS), &fired);
+    scenarios.extend(sleeps.into_iter().map(Scenario::decided_by_p99));
+    scenarios
+}
+
+/// A place in which a timer is started and cancelled.
+type Place<R> = Pin<Box<Option<<R as Runtime>::Sleep>>>;
+
+/// As many tasks as there are workers start their share of the timers, and
+/// then cancel them. The memory they are in is there before.
+pub(super) fn cancelled<R: Runtime>(_cx: &Context, workers: usize) -> Measured {
+    let runtime = R::with_workers(workers);
+    let share = STARTED / workers as u64;
+    let shares: Vec<Vec<Place<R>>> = (0..workers)
+        .map(|_| (0..share).map(|_| Box::pin(None)).collect())
+        .collect();
+    let (span, ends) = on_task(runtime, async move {
+        let starts = shares.into_iter().map(|places| {
+            runtime.spawn(R::unconstrained(async move {
+                let mut places = places;
+                let pending = start_all::<R>(&mut places).await;
+                cancel_all::<R>(&mut places);
+                (pending, places)
+            }))
+        });
+        let tasks: Vec<_> = starts.collect();
+        let mut ends = Vec::with_capacity(workers);
+        for task in tasks {
+            ends.push(task.await);
+        }
+        ends
+    });
+    let pending: u64 = ends.iter().map(|(pending, _)| pending).sum();
+    let ops = share * workers as u64;
+    verify("timers that were started", ops, pending)?;
+    Ok(Sample::new(span, ops))
+}
+
+/// Starts a timer in each place, and says how many are pending.
+async fn start_all<R: Runtime>(places: &mut [Place<R>]) -> u64 {
+    poll_fn(|cx| {
+        let mut pending = 0u64;
+        for (number, place) in (0u64..).zip(places.iter_mut()) {
+            place.set(Some(R::sleep(far_away(number))));
+            let timer = place.as_mut().as_pin_mut().expect("it was just put there");
+            pending += u64::from(timer.poll(cx).is_pending());
+        }
+        Poll::Ready(pending)
+    })
+    .await
+}
+
+/// Between a second and a minute from now, in no order.
+fn far_away(number: u64) -> Duration {
+    Duration::from_millis(1_000 + number * 7_919 % 60_000)
+}
+
+fn cancel_all<R: Runtime>(places: &mut [Place<R>]) {
+    for place in places {
+        place.set(None);
+    }
+}
+
+/// Many tasks sleep for up to 50 ms. What is recorded, and what an operation
+/// "took", is how much later than asked for a task ran.
+pub(super) fn fired<R: Runtime>(_cx: &Context, workers: usize) -> Measured {
+    let runtime = R::with_workers(workers);
+    settle();
+    let (span, errors) = on_task(runtime, async move {
+        let sleeps = (0..SLEEPERS).map(|number| runtime.spawn(oversleep::<R>(soon(number))));
+        let tasks: Vec<_> = sleeps.collect();
+        let mut errors = Vec::with_capacity(SLEEPERS as usize);
+        for task in tasks {
+            errors.push(task.await);
+        }
+        errors
+    });
+    let mut waits = Waits::new();
+    let mut elapsed = Duration::ZERO;
+    for error in errors {
+        let error = error.ok_or_else(|| Failure("a sleep that ended too early".into()))?;
+        waits.record(error);
+        elapsed += error;
+    }
+    let memory = span.memory;
+    verify("sleeps that ended", SLEEPERS, waits.count())?;
+    Ok(Sample::new(Span { elapsed, memory }, SLEEPERS).with_waits(waits))
+}
+
+/// Between 1 and 51 ms from now, in no order.
+fn soon(number: u64) -> Duration {
+    Duration::from_micros(1_000 + number * 7_919 % 5_000 * 10)
+}
+
+/// How much later than asked for this task ran; `None` if it ran earlier.
+async fn oversleep<R: Runtime>(duration: Duration) -> Option<Duration> {
+    let deadline = Instant::now() + duration;
+    R::sleep(duration).await;
+    Instant::now().checked_duration_since(deadline)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_deadlines_are_spread() {
+        let spread = |deadline: fn(u64) -> Duration, count: u64| {
+            let mut deadlines: Vec<Duration> = (0..count).map(deadline).collect();
+            deadlines.sort_unstable();
+            deadlines.dedup();
+            (
+                deadlines.len() as u64,
+                deadlines[0],
+                deadlines[deadlines.len() - 1],
+            )
+        };
+        let millis = Duration::from_millis;
+        let far = spread(far_away, 60_000);
+        assert_eq!(far, (60_000, millis(1_000), millis(60_999)));
+        let near = spread(soon, 5_000);
+        assert_eq!(near, (5_000, millis(1), Duration::from_micros(50_990)));
+    }
+}

@@ -1,0 +1,82 @@
+//! How long it takes until a task runs that a thread outside has woken, while
+//! all workers sleep.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{WORKERS, for_each};
+use crate::latency::Waits;
+use crate::runtimes::{Blitz, Runtime, Smol, Tokio};
+use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::signal::Signal;
+use crate::team::{Mark, Span};
+
+/// After so long without work, every worker sleeps.
+const IDLE: Duration = Duration::from_micros(500);
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let title = "Wake a task from outside, runtime idle";
+    let scenarios = for_each(
+        &WORKERS,
+        ("wake_idle", title, 200),
+        &[
+            (OURS, woken::<Blitz>),
+            ("tokio", woken::<Tokio>),
+            ("smol", woken::<Smol>),
+        ],
+    );
+    let scenarios = scenarios.into_iter().map(Scenario::decided_by_p50);
+    scenarios.collect()
+}
+
+/// What the thread and the task share.
+struct Bell {
+    signal: Signal,
+    /// When it was rung last, in nanoseconds after `since`.
+    rung_at: AtomicU64,
+    /// How often the task has heard it.
+    heard: AtomicU64,
+    since: Instant,
+}
+
+fn woken<R: Runtime>(cx: &Context, workers: usize) -> Measured {
+    let runtime = R::with_workers(workers);
+    let bell = Arc::new(Bell {
+        signal: Signal::new(),
+        rung_at: AtomicU64::new(0),
+        heard: AtomicU64::new(0),
+        since: Instant::now(),
+    });
+    let before = Mark::now();
+    let task = runtime.spawn_from_outside(listen(bell.clone(), cx.ops, Waits::new()));
+    for ring in 0..cx.ops {
+        while bell.heard.load(Ordering::Acquire) < ring {
+            thread::sleep(IDLE / 10);
+        }
+        thread::sleep(IDLE);
+        let now = bell.since.elapsed().as_nanos() as u64;
+        bell.rung_at.store(now, Ordering::Relaxed);
+        bell.signal.raise();
+    }
+    let (waits, nanos) = runtime.block_on(task);
+    let memory = Mark::now().since(before).memory;
+    verify("rings that were heard", cx.ops, waits.count())?;
+    let elapsed = Duration::from_nanos(nanos);
+    Ok(Sample::new(Span { elapsed, memory }, cx.ops).with_waits(waits))
+}
+
+/// Records how long each ring took to get here. Returns that, and the sum.
+async fn listen(bell: Arc<Bell>, rings: u64, mut waits: Waits) -> (Waits, u64) {
+    let mut sum = 0u64;
+    for ring in 0..rings {
+        bell.signal.reached(ring + 1).await;
+        let now = bell.since.elapsed().as_nanos() as u64;
+        let wait = now.saturating_sub(bell.rung_at.load(Ordering::Relaxed));
+        waits.record(Duration::from_nanos(wait));
+        sum += wait;
+        bell.heard.store(ring + 1, Ordering::Release);
+    }
+    (waits, sum)
+}

@@ -1,0 +1,69 @@
+//! Yielding: one task alone, and 200 tasks among each other.
+
+use super::{Body, WORKERS, for_each, on_task};
+use crate::runtimes::{Blitz, Runtime, Smol, Tokio};
+use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+
+/// One contender's bodies.
+struct Peer {
+    name: &'static str,
+    alone: Body,
+    crowd: Body,
+}
+
+impl Peer {
+    const fn of<R: Runtime>(name: &'static str) -> Peer {
+        Peer {
+            name,
+            alone: yields::<R, 1>,
+            crowd: yields::<R, 200>,
+        }
+    }
+}
+
+const PEERS: [Peer; 3] = [
+    Peer::of::<Blitz>(OURS),
+    Peer::of::<Tokio>("tokio"),
+    Peer::of::<Smol>("smol"),
+];
+
+/// Yields of an iteration, of all tasks together.
+const OPS: u64 = 50_000;
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let alone = PEERS.each_ref().map(|peer| (peer.name, peer.alone));
+    let crowd = PEERS.each_ref().map(|peer| (peer.name, peer.crowd));
+    let mut scenarios = for_each(&WORKERS, ("yield_now", "yield_now, 1 task", OPS), &alone);
+    let title = "yield_now, 200 tasks";
+    scenarios.extend(for_each(&WORKERS, ("yield_now_200", title, OPS), &crowd));
+    scenarios
+}
+
+fn yields<R: Runtime, const TASKS: usize>(cx: &Context, workers: usize) -> Measured {
+    let runtime = R::with_workers(workers);
+    let share = cx.share(TASKS);
+    let mut tasks = Vec::with_capacity(TASKS);
+    let (span, yields) = on_task(runtime, async move {
+        if TASKS == 1 {
+            return yield_often::<R>(share).await;
+        }
+        tasks.extend((0..TASKS).map(|_| runtime.spawn(yield_often::<R>(share))));
+        let mut yields = 0u64;
+        for task in tasks {
+            yields += task.await;
+        }
+        yields
+    });
+    let total = share * TASKS as u64;
+    verify("yields that returned", total, yields)?;
+    Ok(Sample::new(span, total))
+}
+
+async fn yield_often<R: Runtime>(times: u64) -> u64 {
+    let mut yields = 0u64;
+    for _ in 0..times {
+        R::yield_now().await;
+        yields += 1;
+    }
+    yields
+}
