@@ -9,7 +9,7 @@ use std::task::Waker;
 use blitz_futex::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::mutant::{Mutant, active};
-use super::slots::Links;
+use super::slots::{Links, Slots};
 
 /// In no wheel, and nothing has happened.
 pub(super) const IDLE: u32 = 0;
@@ -62,7 +62,7 @@ impl Entry {
 
     /// Called by whoever uses more of an entry than its state and its tick.
     #[inline(always)]
-    fn touch(&self) {
+    pub(super) fn touch(&self) {
         #[cfg(loom)]
         self.user.with_mut(|_| ());
     }
@@ -144,14 +144,14 @@ impl Entry {
     ///
     /// It is alive and linked, and the caller holds the lock of its wheel. It may be
     /// gone when this returns.
-    pub(super) unsafe fn finish(entry: *const Self, state: u32) -> Option<Waker> {
+    pub(super) unsafe fn finish(slots: &Slots, entry: *const Self, state: u32) -> Option<Waker> {
         // SAFETY: it is alive until the state says so, and stays where it is.
         let this = unsafe { &*entry };
         if active(Mutant::FiresFirst) {
             this.state.store(state, Ordering::Release);
         }
         // SAFETY: it is linked, and the caller holds the lock.
-        unsafe { this.links().unlink() };
+        unsafe { slots.remove(this) };
         // SAFETY: who changes it holds the lock. It is read here once for each time that it
         // was written: the owner writes over it, without dropping what was here, once
         // the state says that it has been taken.

@@ -249,7 +249,7 @@ impl Wheel {
             }
             *fired += 1;
             // SAFETY: it is linked, and we hold the lock.
-            if let Some(waker) = unsafe { Entry::finish(entry, FIRED) } {
+            if let Some(waker) = unsafe { Entry::finish(&self.slots, entry, FIRED) } {
                 wakes.push(Wake::Task(waker));
             }
         }
@@ -309,7 +309,7 @@ impl Wheel {
                 return true;
             }
             // SAFETY: it is linked, and we hold the lock.
-            if let Some(waker) = unsafe { Entry::finish(entry, ENDED) } {
+            if let Some(waker) = unsafe { Entry::finish(&self.slots, entry, ENDED) } {
                 wakes.push(Wake::Task(waker));
             }
         }

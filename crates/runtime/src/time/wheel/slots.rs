@@ -88,7 +88,7 @@ impl Links {
     ///
     /// It is in one, and the caller holds the lock of the wheel that it belongs to.
     #[inline]
-    pub(super) unsafe fn unlink(&self) {
+    unsafe fn unlink(&self) {
         let (previous, next) = (self.previous.get(), self.next.get());
         // SAFETY: what is linked is alive.
         unsafe {
@@ -137,17 +137,29 @@ pub(super) struct Slots {
     rings: [[Links; SLOTS]; LEVELS],
     /// What is beyond the levels.
     far: Links,
+    /// Lets the model checker watch that one thread at a time uses them.
+    #[cfg(loom)]
+    user: loom::cell::UnsafeCell<()>,
 }
 
 impl Slots {
     /// Slots at tick zero. [`close`](Self::close) is still to be called.
-    pub(super) const fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             elapsed: Cell::new(0),
             occupied: [const { Cell::new(0) }; LEVELS],
             rings: [const { [const { Links::new() }; SLOTS] }; LEVELS],
             far: Links::new(),
+            #[cfg(loom)]
+            user: loom::cell::UnsafeCell::new(()),
         }
+    }
+
+    /// Called by whoever uses more than a link of a slot.
+    #[inline(always)]
+    fn touch(&self) {
+        #[cfg(loom)]
+        self.user.with_mut(|_| ());
     }
 
     /// Makes them usable, without entries, at tick zero. They must not move from now
@@ -173,6 +185,7 @@ impl Slots {
     /// The entry is alive, stays where it is until it is unlinked, and is in no ring.
     #[inline]
     pub(super) unsafe fn place(&self, entry: *const Entry, when: u64) {
+        self.touch();
         debug_assert!(when >= self.elapsed.get());
         let differs = self.elapsed.get() ^ when;
         // SAFETY: the entry is alive, and ours as long as we hold the lock.
@@ -190,6 +203,7 @@ impl Slots {
 
     /// What comes up next, if anything.
     fn next(&self) -> Option<Next> {
+        self.touch();
         for level in 0..LEVELS {
             let mut bits = self.occupied[level].get();
             if bits == 0 {
@@ -268,12 +282,24 @@ impl Slots {
             }
             // It was put off while it was here.
             // SAFETY: as above, and we hold the lock.
-            unsafe { (*entry).links().unlink() };
+            unsafe { self.remove(&*entry) };
             // SAFETY: it has just left its ring.
             unsafe { self.place(entry, when) };
         }
         self.elapsed.set(self.elapsed.get().max(now));
         ptr::null()
+    }
+
+    /// Takes an entry out of its ring.
+    ///
+    /// # Safety
+    ///
+    /// It is in one of these, and the caller holds the lock.
+    #[inline]
+    pub(super) unsafe fn remove(&self, entry: &Entry) {
+        self.touch();
+        // SAFETY: as the caller promises.
+        unsafe { entry.links().unlink() };
     }
 
     /// Puts the entries of a slot that has come up to where they belong now: to a lower
@@ -294,7 +320,7 @@ impl Slots {
             // SAFETY: what is linked is alive.
             let when = unsafe { (*entry).when() };
             // SAFETY: as above, and we hold the lock.
-            unsafe { (*entry).links().unlink() };
+            unsafe { self.remove(&*entry) };
             // SAFETY: it has just left its ring.
             unsafe { self.place(entry, when.max(self.elapsed.get())) };
         }

@@ -252,10 +252,11 @@ impl Timer {
             if when <= wheel.slots.elapsed() {
                 self.entry.placed_at(when);
                 // SAFETY: it is linked, and we hold the lock.
-                return Linked::Fired(unsafe { Entry::finish(&self.entry, FIRED) });
+                let waker = unsafe { Entry::finish(&wheel.slots, &self.entry, FIRED) };
+                return Linked::Fired(waker);
             }
             // SAFETY: as above.
-            unsafe { self.entry.links().unlink() };
+            unsafe { wheel.slots.remove(&self.entry) };
             // SAFETY: it is pinned, and unlinked before it is dropped.
             Linked::Yes(unsafe { wheel.add(&self.entry, when, is_own) })
         });
@@ -306,7 +307,7 @@ impl Timer {
         self.entry.set_state(IDLE);
         // SAFETY: it is linked, we hold the lock, and we are the owner.
         unsafe {
-            self.entry.links().unlink();
+            self.wheel.get().slots.remove(&self.entry);
             self.entry.replace_waker(None)
         }
     }
@@ -316,6 +317,8 @@ impl Drop for Timer {
     #[inline]
     fn drop(&mut self) {
         self.cancel();
+        // From here on the memory may be used for something else.
+        self.entry.touch();
     }
 }
 
