@@ -3,10 +3,10 @@
 //! this compiles to nothing.
 
 #[cfg(feature = "tracing")]
-pub(crate) use spans::{SpawnMeta, blocking, task};
+pub(crate) use spans::{SpawnMeta, block_on, blocking, task};
 
 #[cfg(not(feature = "tracing"))]
-pub(crate) use nothing::{SpawnMeta, blocking, task};
+pub(crate) use nothing::{SpawnMeta, block_on, blocking, task};
 
 #[cfg(feature = "tracing")]
 mod spans {
@@ -60,6 +60,13 @@ mod spans {
         future.instrument(task_span(kind, meta, id, size_of::<F>()))
     }
 
+    /// The same for a future that a thread blocks for.
+    #[track_caller]
+    pub(crate) fn block_on<F>(future: F) -> Instrumented<F> {
+        let meta = SpawnMeta::unnamed(size_of::<F>());
+        task(future, "block_on", meta, Id::next())
+    }
+
     fn task_span(kind: &'static str, meta: SpawnMeta<'_>, id: Id, size: usize) -> Span {
         trace_span!(
             target: "tokio::task",
@@ -106,17 +113,16 @@ mod nothing {
     #[derive(Clone, Copy)]
     pub(crate) struct SpawnMeta<'a>(PhantomData<&'a ()>);
 
-    impl<'a> SpawnMeta<'a> {
+    impl SpawnMeta<'_> {
         #[inline(always)]
         pub(crate) fn unnamed(_: usize) -> Self {
             Self(PhantomData)
         }
+    }
 
-        #[inline(always)]
-        #[allow(dead_code, reason = "who gives names needs the feature")]
-        pub(crate) fn new(_: Option<&'a str>, _: usize) -> Self {
-            Self(PhantomData)
-        }
+    #[inline(always)]
+    pub(crate) fn block_on<F>(future: F) -> F {
+        future
     }
 
     #[inline(always)]

@@ -1,6 +1,7 @@
 //! The pool of threads for blocking work. How jobs and threads find each other is told
 //! in `desk.rs`; here are the threads, and what happens at the runtime's end.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::thread;
@@ -12,8 +13,9 @@ use super::desk::{Closed, Desk, Next, Seat, Submitted};
 use super::roster::Roster;
 use super::task::{BlockingTask, Once};
 use crate::runtime::enter;
+use crate::runtime::errors::DROPPED_IN_ASYNC;
 use crate::scheduler::Handle;
-use crate::task::{self, Id, JoinHandle, Notified};
+use crate::task::{self, BOX_ABOVE, Id, JoinHandle, Notified};
 use crate::trace::{self, SpawnMeta};
 
 /// A job of the pool.
@@ -24,32 +26,36 @@ struct Job {
 }
 
 impl Job {
-    fn run(self) {
+    fn run(self, handle: &Handle) {
         let _ = self.task.run();
-        release_clock();
+        release_clock(handle);
     }
 
-    fn cancel(self) {
+    /// What becomes of a job that is left when the pool has been closed.
+    fn end(self, handle: &Handle) {
         if self.mandatory {
-            self.run();
+            self.run(handle);
         } else {
-            self.cancel_now();
+            self.cancel(handle);
         }
     }
 
-    fn cancel_now(self) {
+    fn cancel(self, handle: &Handle) {
         self.task.cancel();
-        release_clock();
+        release_clock(handle);
     }
 }
 
 /// A job is done, and all have been told: a clock that stands still may jump again.
-fn release_clock() {
-    let _ = enter::with_current(|handle| {
-        if handle.common().clock.release() {
-            handle.unpark(0);
-        }
-    });
+fn release_clock(handle: &Handle) {
+    if handle.common().clock.release() {
+        handle.unpark(0);
+    }
+}
+
+/// The jobs that are left when there are no threads any more.
+fn end_all(jobs: VecDeque<Job>, handle: &Handle) {
+    enter::with_entered(handle, || jobs.into_iter().for_each(|job| job.end(handle)));
 }
 
 /// The runtime's pool of threads, which are started when they are needed.
@@ -96,38 +102,49 @@ impl Spawner {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        // A clock that stands still does not jump while blocking work goes on.
-        handle.common().clock.hold();
-        let (task, join) = prepare(closure, meta);
-        let job = Job {
-            task,
-            mandatory: false,
-        };
-        match self.submit(handle, job) {
+        match self.try_spawn(handle, closure, meta, false) {
             // A closed pool has cancelled the task: the join handle says so.
-            Ok(_) => {}
-            Err(error) => panic!("OS can't spawn worker thread: {error}"),
+            (join, Ok(_)) => join,
+            (_, Err(error)) => panic!("OS can't spawn worker thread: {error}"),
         }
-        join
     }
 
-    /// The same for a closure that is run even if the pool is closed before a thread
-    /// gets to it. `None` if the pool is closed already, or there is no thread.
+    /// The same. Says whether the pool has taken the closure: if it is closed, the task
+    /// has been cancelled. A `mandatory` one is run even if the pool is closed before a
+    /// thread gets to it.
+    pub(crate) fn try_spawn<F, R>(
+        &self,
+        handle: &Handle,
+        closure: F,
+        meta: SpawnMeta<'_>,
+        mandatory: bool,
+    ) -> (JoinHandle<R>, io::Result<bool>)
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        // A clock that stands still does not jump while blocking work goes on.
+        handle.common().clock.hold();
+        let (task, join) = if size_of::<F>() > BOX_ABOVE {
+            prepare(handle, Box::new(closure), meta)
+        } else {
+            prepare(handle, closure, meta)
+        };
+        (join, self.submit(handle, Job { task, mandatory }))
+    }
+
+    /// The same for a mandatory closure. `None` if the pool is closed already, or there is
+    /// no thread.
     #[track_caller]
     pub(crate) fn spawn_mandatory<F, R>(&self, handle: &Handle, closure: F) -> Option<JoinHandle<R>>
     where
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        handle.common().clock.hold();
-        let (task, join) = prepare(closure, SpawnMeta::unnamed(size_of::<F>()));
-        let job = Job {
-            task,
-            mandatory: true,
-        };
-        match self.submit(handle, job) {
-            Ok(true) => Some(join),
-            Ok(false) | Err(_) => None,
+        let meta = SpawnMeta::unnamed(size_of::<F>());
+        match self.try_spawn(handle, closure, meta, true) {
+            (join, Ok(true)) => Some(join),
+            (_, Ok(false) | Err(_)) => None,
         }
     }
 
@@ -139,7 +156,7 @@ impl Spawner {
             Ok(Submitted::Served) => Ok(true),
             Ok(Submitted::StartThread) => self.start_thread(handle).map(|()| true),
             Err(Closed(job)) => {
-                enter::with_entered(handle, || job.cancel_now());
+                job.cancel(handle);
                 Ok(false)
             }
         }
@@ -160,7 +177,7 @@ impl Spawner {
             return Ok(());
         };
         let remains = self.desk.lost();
-        enter::with_entered(handle, || remains.jobs.into_iter().for_each(Job::cancel));
+        end_all(remains.jobs, handle);
         // The system may have more threads later; meanwhile the others see to the job.
         if error.kind() == io::ErrorKind::WouldBlock && remains.threads > self.workers {
             return Ok(());
@@ -178,18 +195,14 @@ impl Spawner {
         let Some(jobs) = self.desk.close() else {
             return;
         };
-        enter::with_entered(handle, || jobs.into_iter().for_each(Job::cancel));
+        end_all(jobs, handle);
         let threads = self.roster.close();
         if timeout == Some(Duration::ZERO) {
             return;
         }
         if enter::try_enter_blocking_region().is_none() {
             // No panic within a panic.
-            assert!(
-                thread::panicking(),
-                "Cannot drop a runtime in a context where blocking is not allowed. \
-                 This happens when a runtime is dropped from within an asynchronous context."
-            );
+            assert!(thread::panicking(), "{DROPPED_IN_ASYNC}");
             return;
         }
         if self
@@ -226,15 +239,15 @@ impl fmt::Debug for Spawner {
 }
 
 #[inline]
-#[track_caller]
-fn prepare<F, R>(closure: F, meta: SpawnMeta<'_>) -> (Notified, JoinHandle<R>)
+fn prepare<F, R>(handle: &Handle, closure: F, meta: SpawnMeta<'_>) -> (Notified, JoinHandle<R>)
 where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
     let id = Id::next();
     let future = trace::blocking::<F, _>(BlockingTask::new(closure), meta, id);
-    let (join, task) = task::unowned(future, Once, id);
+    let on_terminate = handle.common().hooks.on_task_terminate.clone();
+    let (join, task) = task::unowned(future, Once { on_terminate }, id);
     (task, join)
 }
 
@@ -248,7 +261,7 @@ fn work(handle: &Handle, number: u64) {
     common.hooks.thread_start();
     std::mem::forget(missing);
 
-    pool.work();
+    pool.work(handle);
     common.hooks.thread_stop();
     if let Some(thread) = pool.roster.go(number) {
         let _ = thread.join();
@@ -260,18 +273,17 @@ struct Missing<'a>(&'a Spawner, &'a Handle);
 
 impl Drop for Missing<'_> {
     fn drop(&mut self) {
-        let jobs = self.0.desk.lost().jobs;
-        enter::with_entered(self.1, || jobs.into_iter().for_each(Job::cancel));
+        end_all(self.0.desk.lost().jobs, self.1);
     }
 }
 
 impl Spawner {
-    fn work(&self) {
+    fn work(&self, handle: &Handle) {
         let mut seat = Seat::new();
         loop {
             match self.desk.next(&mut seat, self.keep_alive) {
-                Next::Run(job) => job.run(),
-                Next::Cancel(job) => job.cancel(),
+                Next::Run(job) => job.run(handle),
+                Next::Cancel(job) => job.end(handle),
                 Next::Leave => return,
             }
         }

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::runtime::enter;
+use crate::runtime::hooks::{self, TaskCallback};
 use crate::task::{Header, Id, Notified, Schedule};
 
 /// A future that runs a closure in its only poll.
@@ -29,10 +29,11 @@ impl<F: FnOnce() -> R, R> Future for BlockingTask<F> {
 }
 
 /// The scheduler of blocking tasks. They are queued once and never wait, so there is
-/// nothing to it. The runtime's hooks are found through the thread: whoever runs or
-/// cancels the task does so with the runtime as the current one.
-#[derive(Clone, Copy)]
-pub(super) struct Once;
+/// nothing to it but the hook for their end.
+#[derive(Clone)]
+pub(super) struct Once {
+    pub(super) on_terminate: Option<TaskCallback>,
+}
 
 impl Schedule for Once {
     fn schedule(&self, _: Notified) {
@@ -42,6 +43,6 @@ impl Schedule for Once {
     fn release(&self, _: &Header) {}
 
     fn terminated(&self, id: Id) {
-        let _ = enter::with_current(|handle| handle.common().hooks.task_terminate(id));
+        hooks::tell(self.on_terminate.as_ref(), id);
     }
 }

@@ -11,6 +11,7 @@ use super::errors::{CONTEXT_DESTROYED, NO_CONTEXT};
 use super::{Id, RuntimeFlavor, RuntimeMetrics};
 use crate::scheduler;
 use crate::task::{self, JoinHandle};
+use crate::trace;
 
 /// A reference to a runtime: starts tasks on it from anywhere.
 ///
@@ -155,6 +156,12 @@ impl Handle {
     /// When called from a task or within another `block_on`. When `future` panics.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.block_on_traced(trace::block_on(future))
+    }
+
+    /// The same for a future that has its span.
+    #[track_caller]
+    pub(super) fn block_on_traced<F: Future>(&self, future: F) -> F::Output {
         enter::enter_runtime(&self.inner, true, |may_block| may_block.block_on(future))
     }
 

@@ -108,7 +108,7 @@ fn call(hook: Option<&Callback>) {
 }
 
 #[inline]
-fn tell(hook: Option<&TaskCallback>, id: Id) {
+pub(crate) fn tell(hook: Option<&TaskCallback>, id: Id) {
     if let Some(hook) = hook {
         let meta = TaskMeta {
             id,

@@ -11,6 +11,7 @@ use super::metrics::RuntimeMetrics;
 use super::{Builder, enter};
 use crate::scheduler::current_thread::CurrentThread;
 use crate::task::JoinHandle;
+use crate::trace;
 
 /// A scheduler for tasks with timers and a pool of threads for blocking work.
 ///
@@ -114,10 +115,11 @@ impl Runtime {
     /// When called within a task or another `block_on`. When `future` panics.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let future = trace::block_on(future);
         // The future is dropped with the runtime still the current one.
         enter::with_entered(&self.handle.inner, || match &self.scheduler {
             Scheduler::CurrentThread(scheduler) => scheduler.block_on(&self.handle.inner, future),
-            Scheduler::MultiThread => self.handle.block_on(future),
+            Scheduler::MultiThread => self.handle.block_on_traced(future),
         })
     }
 

@@ -1,6 +1,8 @@
 //! Tasks: what a runtime runs.
 
 mod abort;
+#[cfg(all(feature = "tracing", not(loom)))]
+mod builder;
 mod cell;
 #[cfg(not(loom))]
 pub mod coop;
@@ -24,6 +26,8 @@ mod notified;
 mod owned;
 mod raw;
 #[cfg(not(loom))]
+mod scope;
+#[cfg(not(loom))]
 mod spawn;
 mod state;
 #[cfg(all(test, not(loom)))]
@@ -34,6 +38,8 @@ mod watched;
 mod yield_now;
 
 pub use abort::AbortHandle;
+#[cfg(all(feature = "tracing", not(loom)))]
+pub use builder::Builder;
 #[cfg(not(loom))]
 pub use coop::{consume_budget, unconstrained};
 pub use error::JoinError;
@@ -42,11 +48,13 @@ pub use join_handle::JoinHandle;
 #[cfg(not(loom))]
 pub use join_set::JoinSet;
 #[cfg(not(loom))]
+pub use scope::{BlockingScope, Scope, ScopedJoinHandle, scope, scope_blocking};
+#[cfg(not(loom))]
 pub use local_set::{LocalEnterGuard, LocalSet, spawn_local};
 #[cfg(not(loom))]
 pub use spawn::spawn;
 #[cfg(not(loom))]
-pub(crate) use spawn::spawn_on;
+pub(crate) use spawn::{BOX_ABOVE, spawn_on};
 #[cfg(not(loom))]
 pub use yield_now::yield_now;
 

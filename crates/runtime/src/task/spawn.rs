@@ -10,7 +10,7 @@ use crate::trace::{self, SpawnMeta};
 /// Futures above this size go into a box of their own before they become tasks: they
 /// are passed by value through some functions, which costs stack, most where the
 /// compiler does not optimise.
-const BOX_ABOVE: usize = if cfg!(debug_assertions) { 2048 } else { 16384 };
+pub(crate) const BOX_ABOVE: usize = if cfg!(debug_assertions) { 2048 } else { 16384 };
 
 /// Starts a task on the current runtime. It runs also if nobody awaits the handle.
 ///

@@ -39,12 +39,14 @@ use pin_project_lite::pin_project;
 
 use self::current::Enter;
 use self::queues::Shared;
-use super::{Id, JoinHandle, Ran};
+use super::{BOX_ABOVE, Id, JoinHandle, Ran};
 use crate::runtime::{self, Runtime, enter};
 use crate::trace::{self, SpawnMeta};
 
 pub use self::current::LocalEnterGuard;
 pub use self::spawn_local::spawn_local;
+#[cfg(feature = "tracing")]
+pub(super) use self::spawn_local::spawn_local_named;
 
 /// How many tasks one poll of the set runs.
 const TASKS_PER_POLL: usize = 61;
@@ -147,7 +149,19 @@ impl LocalSet {
         F: Future + 'static,
         F::Output: 'static,
     {
-        let meta = SpawnMeta::unnamed(size_of::<F>());
+        self.spawn_named(future, SpawnMeta::unnamed(size_of::<F>()))
+    }
+
+    /// The same, with what is known of the task.
+    pub(in crate::task) fn spawn_named<F>(
+        &self,
+        future: F,
+        meta: SpawnMeta<'_>,
+    ) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
         let join = self.local.spawn(future, meta);
         self.local.shared.wake_host();
         join
@@ -219,8 +233,19 @@ impl LocalSet {
 
 impl Local {
     /// Makes a task and queues it.
-    #[track_caller]
     fn spawn<F>(&self, future: F, meta: SpawnMeta<'_>) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        if size_of::<F>() > BOX_ABOVE {
+            self.spawn_sized(Box::pin(future), meta)
+        } else {
+            self.spawn_sized(future, meta)
+        }
+    }
+
+    fn spawn_sized<F>(&self, future: F, meta: SpawnMeta<'_>) -> JoinHandle<F::Output>
     where
         F: Future + 'static,
         F::Output: 'static,

@@ -32,7 +32,16 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let meta = SpawnMeta::unnamed(size_of::<F>());
+    spawn_local_named(future, SpawnMeta::unnamed(size_of::<F>()))
+}
+
+/// The same, with what is known of the task.
+#[track_caller]
+pub(in crate::task) fn spawn_local_named<F>(future: F, meta: SpawnMeta<'_>) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
     match current() {
         Some(local) => local.spawn(future, meta),
         None => panic!(

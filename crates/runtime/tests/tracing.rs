@@ -1,0 +1,274 @@
+//! A span for every task.
+#![cfg(all(feature = "tracing", not(loom)))]
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::pending;
+use std::sync::{Arc, Mutex};
+
+use blitz_runtime::runtime::{Builder, Runtime};
+use blitz_runtime::task::{self, LocalSet};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::{DefaultGuard, set_default};
+use tracing::{Event, Metadata, Subscriber};
+
+/// What happened to a span.
+#[derive(Clone, Default, Debug)]
+struct Span {
+    target: String,
+    name: String,
+    has_parent: bool,
+    fields: BTreeMap<&'static str, String>,
+    /// `>` for each time it was entered, `<` for each time it was left, `.` for its end.
+    moves: String,
+}
+
+impl Span {
+    fn field(&self, name: &str) -> &str {
+        self.fields.get(name).map_or("", String::as_str)
+    }
+}
+
+impl Visit for Span {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.fields.insert(field.name(), format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.fields.insert(field.name(), value.into());
+    }
+}
+
+#[derive(Clone, Default)]
+struct Spans(Arc<Mutex<Vec<Span>>>);
+
+impl Spans {
+    /// Collects the spans of this thread until the guard is dropped.
+    fn collect() -> (Self, DefaultGuard) {
+        let spans = Self::default();
+        let guard = set_default(spans.clone());
+        (spans, guard)
+    }
+
+    fn of_kind(&self, kind: &str) -> Vec<Span> {
+        let spans = self.0.lock().unwrap();
+        let is_of_kind = |span: &&Span| span.field("kind") == kind;
+        spans.iter().filter(is_of_kind).cloned().collect()
+    }
+
+    fn the_one(&self, kind: &str) -> Span {
+        let mut spans = self.of_kind(kind);
+        assert_eq!(spans.len(), 1, "{kind}");
+        spans.remove(0)
+    }
+
+    fn add(&self, id: &Id, what: char) {
+        let index = id.into_u64() as usize - 1;
+        self.0.lock().unwrap()[index].moves.push(what);
+    }
+}
+
+impl Subscriber for Spans {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_span()
+    }
+
+    fn new_span(&self, attributes: &Attributes<'_>) -> Id {
+        let mut span = Span {
+            target: attributes.metadata().target().into(),
+            name: attributes.metadata().name().into(),
+            has_parent: attributes.parent().is_some() || attributes.is_contextual(),
+            ..Span::default()
+        };
+        attributes.record(&mut span);
+        let mut spans = self.0.lock().unwrap();
+        spans.push(span);
+        Id::from_u64(spans.len() as u64)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, _: &Event<'_>) {}
+
+    fn enter(&self, id: &Id) {
+        self.add(id, '>');
+    }
+
+    fn exit(&self, id: &Id) {
+        self.add(id, '<');
+    }
+
+    fn try_close(&self, id: Id) -> bool {
+        self.add(&id, '.');
+        true
+    }
+}
+
+fn runtime() -> Runtime {
+    Builder::new_current_thread().build().unwrap()
+}
+
+#[test]
+fn a_task_has_a_span() {
+    let (spans, _guard) = Spans::collect();
+    let (id, line) = runtime().block_on(async {
+        let task = task::spawn(async { task::yield_now().await });
+        let line = line!() - 1;
+        let id = task.id();
+        task.await.unwrap();
+        (id, line)
+    });
+    let span = spans.the_one("task");
+    assert_eq!(
+        (span.target.as_str(), span.name.as_str()),
+        ("tokio::task", "runtime.spawn")
+    );
+    assert!(!span.has_parent);
+    // Two polls, the drop, the end.
+    assert_eq!(span.moves, "><><><.");
+    assert_eq!(span.field("task.id"), id.to_string());
+    assert_eq!(span.field("task.name"), "");
+    assert_eq!(span.field("loc.file"), file!());
+    assert_eq!(span.field("loc.line"), line.to_string());
+    assert_ne!(span.field("loc.col"), "");
+    assert_ne!(span.field("size.bytes"), "");
+    assert_eq!(span.field("original_size.bytes"), "");
+}
+
+#[test]
+fn a_handle_and_a_runtime_know_the_place_too() {
+    let (spans, _guard) = Spans::collect();
+    let runtime = runtime();
+    let (one, two) = (runtime.spawn(async {}), runtime.handle().spawn(async {}));
+    let line = line!() - 1;
+    runtime.block_on(async { (one.await.unwrap(), two.await.unwrap()) });
+    for span in spans.of_kind("task") {
+        assert_eq!(span.field("loc.line"), line.to_string());
+        assert_eq!(span.field("loc.file"), file!());
+    }
+}
+
+#[test]
+fn a_large_future_is_boxed_and_its_size_is_told() {
+    let (spans, _guard) = Spans::collect();
+    let large = [0_u8; 100_000];
+    let future = async move { large.len() };
+    let size = size_of_val(&future);
+    let length = runtime().block_on(async { task::spawn(future).await.unwrap() });
+    assert_eq!(length, 100_000);
+    let span = spans.the_one("task");
+    assert_eq!(span.field("original_size.bytes"), size.to_string());
+    assert_eq!(span.field("size.bytes"), size_of::<usize>().to_string());
+}
+
+#[test]
+fn what_a_thread_blocks_for_has_a_span() {
+    for runtime in [
+        runtime(),
+        Builder::new_multi_thread()
+            .worker_threads(1)
+            .build()
+            .unwrap(),
+    ] {
+        let (spans, _guard) = Spans::collect();
+        runtime.block_on(async {});
+        runtime.handle().block_on(async {});
+        let spans = spans.of_kind("block_on");
+        assert_eq!(spans.len(), 2);
+        for span in spans {
+            assert_eq!(span.moves, "><><.");
+            assert_eq!(span.field("loc.file"), file!());
+        }
+    }
+}
+
+#[test]
+fn a_local_task_has_a_span() {
+    let (spans, _guard) = Spans::collect();
+    let set = LocalSet::new();
+    let inside = set.block_on(&runtime(), async {
+        let task = task::spawn_local(async {});
+        let line = line!() - 1;
+        task.await.unwrap();
+        line
+    });
+    let outside = line!() + 1;
+    let task = set.spawn_local(async {});
+    set.block_on(&runtime(), task).unwrap();
+    let lines = [inside.to_string(), outside.to_string()];
+    let told = spans.of_kind("local");
+    assert_eq!(told.len(), 2);
+    for (span, line) in told.iter().zip(lines) {
+        assert_eq!(
+            (span.field("loc.file"), span.field("loc.line")),
+            (file!(), line.as_str())
+        );
+        assert_eq!(span.moves, "><><.");
+    }
+}
+
+#[test]
+fn blocking_work_has_a_span() {
+    let (spans, guard) = Spans::collect();
+    let runtime = runtime();
+    let task = runtime.spawn_blocking(|| 7);
+    let line = line!() - 1;
+    let id = task.id();
+    drop(guard);
+    assert_eq!(runtime.block_on(task).unwrap(), 7);
+    drop(runtime);
+    let span = spans.the_one("blocking");
+    assert_eq!(
+        (span.target.as_str(), span.name.as_str()),
+        ("tokio::task::blocking", "runtime.spawn")
+    );
+    assert_eq!(span.field("task.id"), id.to_string());
+    assert!(span.field("fn").contains("blocking_work_has_a_span"));
+    assert_eq!(span.field("loc.file"), file!());
+    assert_eq!(span.field("loc.line"), line.to_string());
+    assert_eq!(span.moves, "><><.");
+}
+
+#[test]
+fn tasks_may_have_names() {
+    let (spans, _guard) = Spans::collect();
+    let runtime = runtime();
+    let set = LocalSet::new();
+    let named = |name: &'static str| task::Builder::new().name(name);
+    set.block_on(&runtime, async {
+        named("one").spawn(async {}).unwrap().await.unwrap();
+        let handle = blitz_runtime::runtime::Handle::current();
+        named("two").spawn_on(async {}, &handle).unwrap();
+        named("three").spawn_local(async {}).unwrap();
+        named("four").spawn_local_on(async {}, &set).unwrap();
+        let job = named("five").spawn_blocking(|| 5).unwrap();
+        assert_eq!(job.await.unwrap(), 5);
+        let job = named("six").spawn_blocking_on(|| 6, &handle).unwrap();
+        assert_eq!(job.await.unwrap(), 6);
+    });
+    let names = |kind| {
+        let spans = spans.of_kind(kind);
+        let names = spans.iter().map(|span| span.field("task.name").to_owned());
+        names.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(names("task"), "one two");
+    assert_eq!(names("local"), "three four");
+    assert_eq!(names("blocking"), "five six");
+    assert_eq!(format!("{:?}", named("a")), "Builder { name: Some(\"a\") }");
+    let handle = runtime.handle().clone();
+    drop(runtime);
+    let late = named("late").spawn_blocking_on(|| (), &handle);
+    assert_eq!(late.unwrap_err().to_string(), "blocking pool shutting down");
+}
+
+#[test]
+fn a_task_is_dropped_within_its_span() {
+    let (spans, _guard) = Spans::collect();
+    let runtime = runtime();
+    drop(runtime.spawn(pending::<()>()));
+    drop(runtime);
+    assert_eq!(spans.the_one("task").moves, "><.");
+}
