@@ -9,7 +9,7 @@ mod driver;
 #[cfg(all(feature = "hyper", not(loom)))]
 pub mod hyper;
 #[cfg(all(feature = "macros", not(loom)))]
-mod macros;
+pub mod macros;
 mod random;
 #[cfg(not(loom))]
 pub mod runtime;
@@ -23,7 +23,7 @@ pub mod time;
 mod trace;
 
 #[cfg(all(feature = "macros", not(loom)))]
-pub use macros::{join, main, pin, select, test, try_join};
+pub use macros::{join, main, pin, test, try_join};
 
 /// What tasks tell each other, beside what `blitz_sync` has.
 pub mod sync {

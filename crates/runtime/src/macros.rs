@@ -5,11 +5,52 @@
 //! futures, and need no runtime of Tokio's. A program that moves here keeps every corner
 //! of their syntax (`biased;`, `else`, preconditions), and a library that uses
 //! `tokio::select!` need not be changed.
+//!
+//! `select!` has something of ours before it. A task that has used up its
+//! [budget](crate::task::coop) is told "nothing there" by whatever it asks; `select!` would
+//! then take another branch, though the first one has something. Tokio's macro looks at the
+//! budget before it looks at the branches, but at that of Tokio's runtime. So ours looks at
+//! ours, and lets other tasks run first if nothing is left.
+//!
+//! ```
+//! use blitz_runtime::{join, pin, try_join};
+//!
+//! # pollster::block_on(async {
+//! let (sum, product) = join!(async { 3 + 4 }, async { 3 * 4 });
+//! assert_eq!((sum, product), (7, 12));
+//!
+//! let both = try_join!(async { "3".parse::<u8>() }, async { "x".parse::<u8>() });
+//! assert!(both.is_err());
+//!
+//! pin! { let answer = async { 42 }; }
+//! assert_eq!((&mut answer).await, 42);
+//! # });
+//! ```
+
+pub use blitz_macros::{main, test};
+#[doc(inline)]
+pub use tokio::{join, pin, try_join};
+
+pub use crate::select;
 
 /// Waits for the first of several futures, and drops the others.
 ///
-/// The macro is [Tokio's](https://docs.rs/tokio/latest/tokio/macro.select.html), whose text
-/// follows. It works in every task of ours, and needs no runtime of Tokio's.
+/// The macro has [Tokio's](https://docs.rs/tokio/latest/tokio/macro.select.html) syntax and
+/// semantics, all of them: each branch is `pattern = future, if precondition => handler`; a
+/// branch whose precondition is false or whose pattern does not match is out; `else` is for
+/// when all are; `biased;` polls them in the order in which they are written, and not in a
+/// random one.
+///
+/// # Panics
+///
+/// When all branches are out and there is no `else`.
+///
+/// # Cancel safety
+///
+/// The futures of the branches that were not taken are dropped where they stand. Use futures
+/// in it that lose nothing thereby, or borrow one that goes on (`&mut future`).
+///
+/// # Examples
 ///
 /// ```
 /// use blitz_runtime::{pin, select};
@@ -30,49 +71,39 @@
 /// }
 /// # });
 /// ```
-#[doc(inline)]
-pub use tokio::select;
+#[macro_export]
+macro_rules! select {
+    ($($branches:tt)*) => {{
+        $crate::macros::support::budget().await;
+        $crate::macros::support::select! { $($branches)* }
+    }};
+}
 
-/// Waits for all of several futures at the same time, in one task.
-///
-/// The macro is [Tokio's](https://docs.rs/tokio/latest/tokio/macro.join.html), whose text
-/// follows.
-///
-/// ```
-/// # pollster::block_on(async {
-/// let (sum, product) = blitz_runtime::join!(async { 3 + 4 }, async { 3 * 4 });
-/// assert_eq!((sum, product), (7, 12));
-/// # });
-/// ```
-#[doc(inline)]
-pub use tokio::join;
+/// What the macros call.
+#[doc(hidden)]
+pub mod support {
+    use std::future::poll_fn;
+    use std::task::{Poll, ready};
 
-/// Waits until all of several futures have succeeded, or one of them has failed.
-///
-/// The macro is [Tokio's](https://docs.rs/tokio/latest/tokio/macro.try_join.html), whose
-/// text follows.
-///
-/// ```
-/// # pollster::block_on(async {
-/// let both = blitz_runtime::try_join!(async { "3".parse::<u8>() }, async { "x".parse::<u8>() });
-/// assert!(both.is_err());
-/// # });
-/// ```
-#[doc(inline)]
-pub use tokio::try_join;
+    use crate::task::coop;
 
-/// Pins futures to the place where they are.
-///
-/// The macro is [Tokio's](https://docs.rs/tokio/latest/tokio/macro.pin.html), whose text
-/// follows.
-///
-/// ```
-/// # pollster::block_on(async {
-/// blitz_runtime::pin! { let answer = async { 42 }; }
-/// assert_eq!((&mut answer).await, 42);
-/// # });
-/// ```
-#[doc(inline)]
-pub use tokio::pin;
+    pub use tokio::select;
 
-pub use blitz_macros::{main, test};
+    /// Waits until the task has something left of its budget, and takes nothing.
+    #[inline]
+    pub async fn budget() {
+        if !coop::has_budget_remaining() {
+            others_first().await;
+        }
+    }
+
+    #[cold]
+    async fn others_first() {
+        poll_fn(|context| {
+            let unit = ready!(coop::poll_proceed(context));
+            drop(unit);
+            Poll::Ready(())
+        })
+        .await;
+    }
+}

@@ -244,6 +244,23 @@ async fn select_lets_others_have_their_turn() {
     assert!(before < 1_000, "{before}");
 }
 
+/// A task that has used up its budget is told "nothing there" by what it asks. Only
+/// `select!` can know better, and does: it lets others run first, and takes no other branch.
+#[lib::test]
+async fn select_takes_no_branch_for_lack_of_budget() {
+    let (send, mut receive) = mpsc::unbounded_channel();
+    (0..1000).for_each(|number| send.send(number).unwrap());
+    let mut taken = 0;
+    loop {
+        lib::select! {
+            biased;
+            Some(_) = receive.recv() => taken += 1,
+            () = std::future::ready(()) => break,
+        }
+    }
+    assert_eq!(taken, 1000);
+}
+
 // tokio-util.
 
 #[lib::test(flavor = "multi_thread", worker_threads = 2)]
