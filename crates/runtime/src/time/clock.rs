@@ -167,10 +167,16 @@ impl Clock {
     }
 }
 
+/// Whether any clock of the process may differ from the system's.
+#[inline]
+pub(super) fn any_altered() -> bool {
+    ANY_ALTERED.load(Ordering::Acquire)
+}
+
 /// See [`Instant::now`].
 #[inline]
 pub(super) fn now() -> Instant {
-    if ANY_ALTERED.load(Ordering::Acquire) {
+    if any_altered() {
         return altered_now();
     }
     Instant::from_std(StdInstant::now())
@@ -246,7 +252,7 @@ pub fn resume() {
 /// other tasks run.
 ///
 /// All timers that are due then fire together; their tasks may not have run yet when
-/// this returns. To let them run one after the other, `sleep` instead.
+/// the future is ready. To let them run one after the other, `sleep` instead.
 ///
 /// # Panics
 ///
@@ -267,5 +273,6 @@ pub fn resume() {
 /// ```
 pub async fn advance(duration: Duration) {
     alter(|clock| clock.advance(duration));
+    here::turn_all();
     crate::task::yield_now().await;
 }

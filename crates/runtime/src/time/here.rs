@@ -2,8 +2,8 @@
 
 use std::ptr;
 
-use super::Clock;
 use super::wheel::Wheel;
+use super::{Clock, Wheels};
 use crate::context;
 use crate::runtime::enter;
 use crate::runtime::errors::NO_CONTEXT;
@@ -68,6 +68,12 @@ pub(super) fn with_clock<R>(with: impl FnOnce(Option<&Clock>) -> R) -> R {
         (_, Some(with)) => with(None),
         (_, None) => unreachable!("what was called has given a result"),
     }
+}
+
+/// Fires what is due in the current runtime, whose clock has been moved.
+pub(super) fn turn_all() {
+    let turn = |wheels: &Wheels| wheels.turn_all();
+    _ = enter::with_current(|current| current.common().time.as_ref().map(turn));
 }
 
 /// A number that tells threads apart.

@@ -10,7 +10,7 @@ use blitz_sync::internals::coop;
 use pin_project_lite::pin_project;
 
 use super::wheel::Timer;
-use super::{Instant, here, safe_delay, ticks};
+use super::{Instant, clock, here, safe_delay, ticks};
 use crate::runtime::errors::SHUTTING_DOWN;
 
 /// Waits until `deadline`.
@@ -171,11 +171,20 @@ impl Sleep {
         this.timer.disarm(when);
     }
 
-    /// Marks it as elapsed if the deadline has passed.
+    /// Marks it as elapsed if the deadline has passed. With a clock that tests move, the
+    /// tick has to have come, too, so that what they see is the same as with Tokio.
     #[cold]
     fn ask_clock(self: Pin<&mut Self>) {
         let this = self.project();
-        if Instant::now() >= *this.deadline {
+        let now = Instant::now();
+        let origin = this.timer.wheel().origin();
+        let is_past = if clock::any_altered() {
+            let when = ticks::of_deadline(this.deadline.into_std(), origin);
+            when <= ticks::at(now.into_std(), origin)
+        } else {
+            *this.deadline <= now
+        };
+        if is_past {
             this.timer.elapse();
         }
     }

@@ -108,6 +108,15 @@ impl Wheels {
         self.turn(worker, Instant::now())
     }
 
+    /// Turns all wheels, whether anything is due or not, so that what starts from now on
+    /// compares with the present.
+    pub(super) fn turn_all(&self) {
+        let now = ticks::at(self.clock.now(), self.origin);
+        self.wheels.wheels().iter().for_each(|wheel| {
+            wheel.turn_to(now);
+        });
+    }
+
     /// Moves a clock that stands still to the next timer of a worker. `false` if there is
     /// none.
     pub(crate) fn auto_advance(&self, worker: usize) -> bool {

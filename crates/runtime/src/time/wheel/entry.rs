@@ -17,8 +17,10 @@ pub(super) const IDLE: u32 = 0;
 pub(super) const LINKED: u32 = 1;
 /// In no wheel any more: its tick has come.
 pub(super) const FIRED: u32 = 2;
+/// Its tick has come, and its owner has been told; it has a waker again.
+pub(super) const SEEN: u32 = 3;
 /// In no wheel any more: the runtime has ended.
-pub(super) const ENDED: u32 = 3;
+pub(super) const ENDED: u32 = 4;
 
 /// One timer, as the wheel sees it.
 #[repr(C)]
@@ -185,7 +187,7 @@ impl Entry {
     /// # Safety
     ///
     /// The caller is the owner. Either he holds the lock and has seen that the entry is
-    /// linked, or it is in no wheel and its waker has not been taken.
+    /// linked, or it is in no wheel and has a waker, or none, that nobody has taken.
     #[inline]
     pub(super) unsafe fn replace_waker(&self, waker: Option<Waker>) -> Option<Waker> {
         self.touch();
@@ -195,7 +197,7 @@ impl Entry {
     }
 
     /// Stores the waker of an entry that is in no wheel. What was there is forgotten: it was
-    /// taken when the entry fired, or is none.
+    /// taken when the entry fired, or there was none.
     ///
     /// # Safety
     ///

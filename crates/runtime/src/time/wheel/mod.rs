@@ -7,16 +7,18 @@
 //! whoever **holds the lock** of the wheel that the entry is in. Its state:
 //!
 //! ```text
-//!           link (lock)                 fire (lock)
-//!   IDLE ----------------->  LINKED  ----------------->  FIRED
-//!    ^                       |  |  ^                       |
-//!    +-----------------------+  |  +-----------------------+
+//!           link (lock)                 fire (lock)            poll
+//!   IDLE ----------------->  LINKED  ----------------->  FIRED ----> SEEN
+//!    ^                       |  |  ^                       |          |
+//!    +-----------------------+  |  +-----------------------+----------+
 //!           cancel (lock)       |          link (lock)
 //!                               +--------------------->  ENDED
 //!                                 end of the runtime (lock)
 //! ```
 //!
-//! * `IDLE`, `FIRED`, `ENDED`: the entry is in no wheel, and only its owner uses it.
+//! * `IDLE`, `FIRED`, `SEEN`, `ENDED`: the entry is in no wheel, and only its owner uses
+//!   it. In `SEEN` it has a waker again, which an owner may rely on who resets the timer
+//!   after it was ready and does not poll it once more: Tokio's timers allow that.
 //! * `LINKED`: the entry is in a ring of its wheel. Links and `placed` belong to
 //!   the holder of the lock.
 //!
@@ -223,11 +225,13 @@ impl Wheel {
         if self.earliest() > now {
             return 0;
         }
-        self.turn_due(now)
+        self.turn_to(now)
     }
 
+    /// The same, also if nothing is due. Timers that start from now on are due at once if
+    /// their tick is not after `now`.
     #[cold]
-    fn turn_due(&self, now: u64) -> usize {
+    pub fn turn_to(&self, now: u64) -> usize {
         let mut fired = 0;
         loop {
             let mut wakes = Wakes::new();

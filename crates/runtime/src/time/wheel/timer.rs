@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::ptr;
 use std::task::{Poll, Waker};
 
-use super::entry::{ENDED, Entry, FIRED, IDLE, LINKED};
+use super::entry::{ENDED, Entry, FIRED, IDLE, LINKED, SEEN};
 use super::mutant::{Mutant, active};
 use super::{CLOSED, Unpark, Wheel};
 
@@ -15,7 +15,7 @@ pub struct Ended;
 
 /// A timer. It registers when it is polled or reset for the first time.
 ///
-/// An idle timer never has a waker. Where a wheel is asked for, a function gives the one
+/// An idle timer has no waker to drop. Where a wheel is asked for, a function gives the one
 /// of the worker that this thread is.
 pub struct Timer {
     entry: Entry,
@@ -76,7 +76,7 @@ impl Timer {
     pub fn is_elapsed(&self) -> bool {
         match self.entry.state() {
             FIRED => !self.is_overtaken(),
-            state => state == ENDED,
+            state => matches!(state, SEEN | ENDED),
         }
     }
 
@@ -110,22 +110,42 @@ impl Timer {
             // SAFETY: we are the owner.
             LINKED if unsafe { this.entry.will_wake(waker) } => Poll::Pending,
             LINKED => this.change_waker(waker, own),
-            IDLE => this.link(Some(waker.clone()), own),
+            IDLE => this.link_for(waker, own),
             _ => this.poll_finished(waker, own),
         }
     }
 
+    /// Registers the timer, which is idle or has fired too early, for a waker.
     #[inline]
+    fn link_for(
+        &self,
+        waker: &Waker,
+        own: impl FnOnce() -> Option<&'static Wheel>,
+    ) -> Poll<Result<(), Ended>> {
+        // SAFETY: we are the owner, it is in no wheel, and what waker it had is taken.
+        unsafe { self.entry.set_waker(Some(waker.clone())) };
+        self.link(own).0
+    }
+
     fn poll_finished(
         &self,
         waker: &Waker,
         own: impl FnOnce() -> Option<&'static Wheel>,
     ) -> Poll<Result<(), Ended>> {
         if self.is_overtaken() {
-            return self.link(Some(waker.clone()), own);
+            return self.link_for(waker, own);
         }
         if self.entry.state() == ENDED || self.has_ended() {
             return Poll::Ready(Err(Ended));
+        }
+        if self.entry.state() == FIRED {
+            // SAFETY: we are the owner, it is in no wheel, and what waker it had is taken.
+            unsafe { self.entry.set_waker(Some(waker.clone())) };
+            self.entry.set_state(SEEN);
+        // SAFETY: we are the owner.
+        } else if !unsafe { self.entry.will_wake(waker) } {
+            // SAFETY: as above, and it is in no wheel.
+            drop(unsafe { self.entry.replace_waker(Some(waker.clone())) });
         }
         Poll::Ready(Ok(()))
     }
@@ -167,15 +187,13 @@ impl Timer {
         }
     }
 
-    /// Links the entry, which is in no wheel.
+    /// Links the entry, which is in no wheel, and has its waker. If it is due, that is given
+    /// back.
     #[inline]
     fn link(
         &self,
-        waker: Option<Waker>,
         own: impl FnOnce() -> Option<&'static Wheel>,
-    ) -> Poll<Result<(), Ended>> {
-        // SAFETY: we are the owner, and it is in no wheel.
-        unsafe { self.entry.set_waker(waker) };
+    ) -> (Poll<Result<(), Ended>>, Option<Waker>) {
         let is_own = self.choose_wheel(own);
         let wheel = self.wheel.get();
         let when = self.entry.wanted();
@@ -191,17 +209,17 @@ impl Timer {
             Linked::Yes(unsafe { wheel.add(&self.entry, when, is_own) })
         });
         match linked {
-            Linked::Yes(None) => Poll::Pending,
+            Linked::Yes(None) => (Poll::Pending, None),
             other => self.after_link(other),
         }
     }
 
     #[cold]
-    fn after_link(&self, linked: Linked) -> Poll<Result<(), Ended>> {
+    fn after_link(&self, linked: Linked) -> (Poll<Result<(), Ended>>, Option<Waker>) {
         let (state, result) = match linked {
             Linked::Yes(unpark) => {
                 call(unpark);
-                return Poll::Pending;
+                return (Poll::Pending, None);
             }
             Linked::Due => (FIRED, Ok(())),
             _ => (ENDED, Err(Ended)),
@@ -209,8 +227,7 @@ impl Timer {
         // SAFETY: we are the owner, it is in no wheel, and nobody took the waker.
         let waker = unsafe { self.entry.replace_waker(None) };
         self.entry.finish_at_once(state);
-        drop(waker);
-        Poll::Ready(result)
+        (Poll::Ready(result), waker)
     }
 
     /// Marks it as elapsed, without asking the wheel. It must not be in one.
@@ -231,8 +248,19 @@ impl Timer {
             _ => {
                 this.entry.may_be_past().set(false);
                 this.entry.set_wanted(when);
-                _ = this.link(None, own);
+                this.link_again(own);
             }
+        }
+    }
+
+    /// Registers the timer, which is in no wheel, with the waker that it has, if any.
+    fn link_again(&self, own: impl FnOnce() -> Option<&'static Wheel>) {
+        if self.entry.state() != SEEN {
+            // SAFETY: we are the owner, it is in no wheel, and what waker it had is taken.
+            unsafe { self.entry.set_waker(None) };
+        }
+        if let Some(waker) = self.link(own).1 {
+            waker.wake();
         }
     }
 
@@ -263,7 +291,7 @@ impl Timer {
         match linked {
             Linked::Yes(unpark) => call(unpark),
             Linked::Fired(Some(waker)) => waker.wake(),
-            Linked::Raced if self.entry.state() == FIRED => _ = self.link(None, || own),
+            Linked::Raced if self.entry.state() == FIRED => self.link_again(|| own),
             _ => {}
         }
     }
@@ -283,8 +311,11 @@ impl Timer {
 
     #[inline]
     fn cancel(&self) {
-        if self.entry.state() == LINKED {
-            self.cancel_linked();
+        match self.entry.state() {
+            LINKED => self.cancel_linked(),
+            // SAFETY: we are the owner, it is in no wheel, and has its waker.
+            SEEN => drop(unsafe { self.entry.replace_waker(None) }),
+            _ => {}
         }
     }
 

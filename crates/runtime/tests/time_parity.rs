@@ -1,0 +1,35 @@
+//! The same scenarios with Tokio's timers and with ours: texts, traits, panics, and when
+//! what fires while the clock stands still.
+
+mod of_tokio {
+    use tokio::{runtime, task, time};
+
+    include!("parity/time.rs");
+}
+
+mod ours {
+    use blitz_runtime::{runtime, task, time};
+
+    include!("parity/time.rs");
+}
+
+blitz_testing::the_same! {
+    traits
+    texts
+    panics
+    clock
+    sleeps
+    intervals
+    late_intervals
+    timeouts
+    budgets
+    the_end
+    far_away
+    order
+}
+
+blitz_testing::the_same_whatever_happens! {
+    one_task
+    many_tasks
+    ticks
+}
