@@ -26,6 +26,8 @@ mod notified;
 mod owned;
 mod raw;
 #[cfg(not(loom))]
+mod scope;
+#[cfg(not(loom))]
 mod spawn;
 mod state;
 #[cfg(all(test, not(loom)))]
@@ -45,6 +47,8 @@ pub use id::{Id, id, try_id};
 pub use join_handle::JoinHandle;
 #[cfg(not(loom))]
 pub use join_set::JoinSet;
+#[cfg(not(loom))]
+pub use scope::{BlockingScope, Scope, ScopedJoinHandle, scope, scope_blocking};
 #[cfg(not(loom))]
 pub use local_set::{LocalEnterGuard, LocalSet, spawn_local};
 #[cfg(not(loom))]

@@ -1,0 +1,252 @@
+//! The children of a scope: a small executor within one future.
+//!
+//! A child that is woken, or new, is put into the list of the ready (`ready.rs` of
+//! `JoinSet`), once until it is polled, and the future of the scope is woken, once
+//! until it waits again. That polls those in the list, and keeps all that have not
+//! ended. Others have wakers of a child: these share the child's memory, but only
+//! the scope's future touches what is in it.
+
+use std::cell::{Cell, UnsafeCell};
+use std::future::Future;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+
+use super::super::join_set::ready::{Link, Pushed, Ready};
+
+/// A child's future, without its lifetime.
+type Erased = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// What the children know of their scope.
+pub(super) struct Core {
+    ready: Ready,
+}
+
+/// One child.
+#[repr(C)]
+pub(super) struct Child {
+    link: Link,
+    core: Arc<Core>,
+    /// It is in the list of the ready, or about to be.
+    queued: AtomicBool,
+    aborted: AtomicBool,
+    /// `None` when it has ended. The scope's future alone uses it.
+    future: UnsafeCell<Option<Erased>>,
+    /// Where it is among the children; `NEW` if it has not been polled. Used as
+    /// `future`.
+    place: Cell<usize>,
+}
+
+/// It has not been polled.
+const NEW: usize = usize::MAX;
+
+// SAFETY: the future is `Send`; it and the place are used by the scope's future alone.
+unsafe impl Send for Child {}
+// SAFETY: as above. What others use is atomic, or made for that.
+unsafe impl Sync for Child {}
+
+/// All children, in the scope's future. It may be dropped as long as `'env` lasts:
+/// that it has a `drop` lets the compiler see to that.
+pub(super) struct Children<'env> {
+    core: Arc<Core>,
+    /// Those that have been polled, and have not ended.
+    all: Vec<Arc<Child>>,
+    // Neither shorter nor longer.
+    _env: PhantomData<&'env mut &'env ()>,
+}
+
+impl Core {
+    pub(super) fn new() -> Self {
+        Self {
+            ready: Ready::new(),
+        }
+    }
+}
+
+impl Child {
+    /// A new child, which is ready. If the scope has gone, it is dropped.
+    pub(super) fn spawn(core: &Arc<Core>, future: Erased) -> Arc<Self> {
+        let child = Arc::new(Self {
+            link: Link::new(),
+            core: core.clone(),
+            queued: AtomicBool::new(true),
+            aborted: AtomicBool::new(false),
+            future: UnsafeCell::new(Some(future)),
+            place: Cell::new(NEW),
+        });
+        if !child.push() {
+            // SAFETY: nobody else knows it.
+            drop(unsafe { child.take_future() });
+        }
+        child
+    }
+
+    /// Puts it into the list of the ready. `false` if the scope has gone.
+    fn push(self: &Arc<Self>) -> bool {
+        let link = Arc::into_raw(self.clone()).cast::<Link>();
+        // SAFETY: who sets `queued` has the link; the list is kept by the child, and
+        // the child by the caller.
+        match unsafe { self.core.ready.push(link) } {
+            Pushed::Done => true,
+            Pushed::Wake(waker) => {
+                waker.wake();
+                true
+            }
+            Pushed::Closed => {
+                // SAFETY: the list did not take it.
+                drop(unsafe { Arc::from_raw(link.cast::<Self>()) });
+                false
+            }
+        }
+    }
+
+    /// Lets the scope's future drop it instead of polling it.
+    pub(super) fn abort(self: &Arc<Self>) {
+        self.aborted.store(true, Ordering::Release);
+        self.wake_by_ref();
+    }
+
+    /// # Safety
+    ///
+    /// The caller is the scope's future, or nobody else knows the child.
+    #[allow(clippy::mut_from_ref, reason = "only one uses it")]
+    unsafe fn future(&self) -> &mut Option<Erased> {
+        // SAFETY: the caller says so.
+        unsafe { &mut *self.future.get() }
+    }
+
+    /// # Safety
+    ///
+    /// As [`future`](Child::future).
+    unsafe fn take_future(&self) -> Option<Erased> {
+        // SAFETY: the caller says so.
+        unsafe { self.future() }.take()
+    }
+}
+
+impl Wake for Child {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if !self.queued.swap(true, Ordering::AcqRel) {
+            self.push();
+        }
+    }
+}
+
+impl Children<'_> {
+    pub(super) fn new(core: Arc<Core>) -> Self {
+        Self {
+            core,
+            all: Vec::new(),
+            _env: PhantomData,
+        }
+    }
+
+    /// Polls those that are ready, each once. Ready if there is none left.
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        // SAFETY: this is the owner of the list.
+        let batch = Batch(unsafe { self.core.ready.take() });
+        for child in batch {
+            self.poll_child(&child);
+        }
+        // SAFETY: as above.
+        let waits = unsafe { self.core.ready.wait(context.waker()) };
+        if waits && self.all.is_empty() {
+            return Poll::Ready(());
+        }
+        if !waits {
+            // Others of the runtime's tasks come first.
+            context.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+
+    fn poll_child(&mut self, child: &Arc<Child>) {
+        // Before it is polled: a wake after this asks for another poll.
+        child.queued.swap(false, Ordering::AcqRel);
+        // SAFETY: this is in the scope's future.
+        let slot = unsafe { child.future() };
+        let Some(future) = slot else {
+            return;
+        };
+        if child.place.get() == NEW {
+            child.place.set(self.all.len());
+            self.all.push(child.clone());
+        }
+        let ended = child.aborted.load(Ordering::Acquire) || {
+            let waker = Waker::from(child.clone());
+            future
+                .as_mut()
+                .poll(&mut Context::from_waker(&waker))
+                .is_ready()
+        };
+        if ended {
+            self.remove(child);
+            *slot = None;
+        }
+    }
+
+    fn remove(&mut self, child: &Child) {
+        let place = child.place.get();
+        self.all.swap_remove(place);
+        if let Some(moved) = self.all.get(place) {
+            moved.place.set(place);
+        }
+    }
+}
+
+impl Drop for Children<'_> {
+    /// Drops all children. Who starts one meanwhile, in a `drop`, drops it too.
+    fn drop(&mut self) {
+        // SAFETY: this is the owner of the list.
+        let batch = Batch(unsafe { self.core.ready.close() });
+        let mut panic = None;
+        for child in batch.chain(self.all.drain(..)) {
+            // SAFETY: this is in the scope's future.
+            let drop_future = || drop(unsafe { child.take_future() });
+            panic = panic.or(catch_unwind(AssertUnwindSafe(drop_future)).err());
+        }
+        if let Some(panic) = panic {
+            if !thread::panicking() {
+                resume_unwind(panic);
+            }
+        }
+    }
+}
+
+/// Children that were taken from the list of the ready.
+struct Batch(*const Link);
+
+impl Iterator for Batch {
+    type Item = Arc<Child>;
+
+    fn next(&mut self) -> Option<Arc<Child>> {
+        if self.0.is_null() {
+            return None;
+        }
+        // SAFETY: the list was of children, each with a count of its own.
+        let child = unsafe { Arc::from_raw(self.0.cast::<Child>()) };
+        // SAFETY: it was taken from the list.
+        self.0 = unsafe { child.link.next() };
+        Some(child)
+    }
+}
+
+impl Drop for Batch {
+    /// After a panic: those that have not been polled go back.
+    fn drop(&mut self) {
+        for child in self {
+            child.push();
+        }
+    }
+}
+
+// SAFETY: it is a list of `Arc<Child>`.
+unsafe impl Send for Batch {}

@@ -1,0 +1,110 @@
+//! The right to a child's result.
+
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use blitz_sync::internals::coop;
+
+use super::super::{AbortHandle, Id, JoinError};
+use super::children::Child;
+use super::member::Packet;
+
+/// The right to the result of a child of a [`scope`](super::scope) or a
+/// [`scope_blocking`](super::scope_blocking). Dropping it leaves the child to itself.
+///
+/// # Errors
+///
+/// Awaiting it gives an error if the child panicked or was aborted.
+///
+/// # Panics
+///
+/// If it is polled after it was ready.
+///
+/// # Cancel safety
+///
+/// Awaiting `&mut handle` is cancel safe: the result stays until it is taken.
+pub struct ScopedJoinHandle<'scope, T> {
+    packet: Arc<Packet<T>>,
+    abort: Abort,
+    _scope: PhantomData<&'scope mut &'scope ()>,
+}
+
+enum Abort {
+    /// A child that the scope's future polls.
+    Child(Arc<Child>),
+    /// A task of the runtime.
+    Task(AbortHandle),
+}
+
+impl<T> ScopedJoinHandle<'_, T> {
+    pub(super) fn of_child(packet: Arc<Packet<T>>, child: Arc<Child>) -> Self {
+        Self {
+            packet,
+            abort: Abort::Child(child),
+            _scope: PhantomData,
+        }
+    }
+
+    pub(super) fn of_task(packet: Arc<Packet<T>>, task: AbortHandle) -> Self {
+        Self {
+            packet,
+            abort: Abort::Task(task),
+            _scope: PhantomData,
+        }
+    }
+
+    /// Asks for the child to be dropped. If it has not ended by then, its handle gives
+    /// an error for which [`JoinError::is_cancelled`] holds.
+    ///
+    /// ```
+    /// use blitz_runtime::task::scope;
+    /// use std::future::pending;
+    ///
+    /// # pollster::block_on(async {
+    /// scope(|s| async move {
+    ///     let child = s.spawn(pending::<()>());
+    ///     child.abort();
+    ///     assert!(child.await.unwrap_err().is_cancelled());
+    /// })
+    /// .await;
+    /// # });
+    /// ```
+    pub fn abort(&self) {
+        match &self.abort {
+            Abort::Child(child) => child.abort(),
+            Abort::Task(task) => task.abort(),
+        }
+    }
+
+    /// Whether the child has ended.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.packet.is_ended()
+    }
+
+    /// The child's number, which no task of any runtime has.
+    #[must_use]
+    pub fn id(&self) -> Id {
+        self.packet.id
+    }
+}
+
+impl<T> Future for ScopedJoinHandle<'_, T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        coop::poll_with(context, |context| self.packet.poll(context.waker()))
+    }
+}
+
+impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopedJoinHandle")
+            .field("id", &self.id())
+            .finish_non_exhaustive()
+    }
+}

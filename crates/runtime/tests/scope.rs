@@ -1,0 +1,569 @@
+//! Scopes: children that borrow.
+#![cfg(not(loom))]
+
+use std::future::{Future, pending, poll_fn};
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use blitz_channel::{mpsc, oneshot};
+use blitz_runtime::runtime::{Builder, Runtime};
+use blitz_runtime::sync::CancellationToken;
+use blitz_runtime::task::{self, Scope, ScopedJoinHandle, scope, scope_blocking};
+use blitz_testing::{Wakings, poll_once};
+
+fn workers(count: usize) -> Runtime {
+    Builder::new_multi_thread()
+        .worker_threads(count)
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
+fn message(panic: Box<dyn std::any::Any + Send>) -> String {
+    match panic.downcast::<String>() {
+        Ok(text) => *text,
+        Err(panic) => panic.downcast::<&str>().unwrap().to_string(),
+    }
+}
+
+/// Returns `Pending` once, and is polled again.
+async fn pause() {
+    let mut paused = false;
+    poll_fn(|context| {
+        if mem::replace(&mut paused, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// Counts how many of it are dropped.
+struct Counted<'a>(&'a AtomicUsize);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn children_borrow_and_are_waited_for() {
+    let mut numbers = [0; 100];
+    let done = AtomicUsize::new(0);
+    let (items, counter) = (&mut numbers, &done);
+    let output = pollster::block_on(scope(|s| async move {
+        for (i, number) in items.iter_mut().enumerate() {
+            let done = counter;
+            s.spawn(async move {
+                for _ in 0..i % 7 {
+                    pause().await;
+                }
+                *number = i;
+                done.fetch_add(1, Ordering::SeqCst);
+            });
+        }
+        "output"
+    }));
+    assert_eq!(output, "output");
+    assert_eq!(done.into_inner(), 100);
+    assert!(numbers.iter().enumerate().all(|(i, number)| i == *number));
+}
+
+#[test]
+fn children_take_turns() {
+    let order = Mutex::new(Vec::new());
+    let log = &order;
+    pollster::block_on(scope(|s| async move {
+        for name in ["a", "b", "c"] {
+            let order = log;
+            s.spawn(async move {
+                for i in 0..3 {
+                    order.lock().unwrap().push((i, name));
+                    pause().await;
+                }
+            });
+        }
+    }));
+    let order = order.into_inner().unwrap();
+    assert!(order.is_sorted_by_key(|(round, _)| *round), "{order:?}");
+    assert_eq!(order.len(), 9);
+}
+
+#[test]
+fn children_have_children_and_results() {
+    type Boxed<'env> = Pin<Box<dyn Future<Output = u64> + Send + 'env>>;
+
+    fn factorial(s: Scope<'_>, n: u64) -> Boxed<'_> {
+        Box::pin(async move {
+            match n {
+                0 => 1,
+                n => n * s.spawn(factorial(s.clone(), n - 1)).await.unwrap(),
+            }
+        })
+    }
+    assert_eq!(pollster::block_on(scope(|s| factorial(s, 10))), 3_628_800);
+}
+
+#[test]
+fn children_wait_for_each_other_and_for_others() {
+    let (tx, mut rx) = mpsc::channel(1);
+    let thread = std::thread::spawn(move || (0..100).for_each(|i| tx.blocking_send(i).unwrap()));
+    let sum = AtomicUsize::new(0);
+    let (rx, sum) = (&mut rx, &sum);
+    pollster::block_on(scope(|s| async move {
+        let (inner_tx, inner_rx) = oneshot::channel();
+        s.spawn(async move {
+            while let Some(i) = rx.recv().await {
+                sum.fetch_add(i, Ordering::SeqCst);
+            }
+            inner_tx.send(()).unwrap();
+        });
+        s.spawn(inner_rx).await.unwrap().unwrap();
+        assert_eq!(sum.load(Ordering::SeqCst), 4950);
+    }));
+    thread.join().unwrap();
+}
+
+#[test]
+fn a_dropped_scope_drops_its_children() {
+    let count = AtomicUsize::new(0);
+    let dropped = &count;
+    {
+        let mut future = pin!(scope(|s| async move {
+            for _ in 0..3 {
+                let counted = Counted(dropped);
+                s.spawn(async move {
+                    let _counted = counted;
+                    pending::<()>().await;
+                });
+            }
+            let _counted = Counted(dropped);
+            pending::<()>().await;
+        }));
+        assert!(poll_once(future.as_mut(), Waker::noop()).is_pending());
+        assert_eq!(dropped.load(Ordering::SeqCst), 0);
+    }
+    assert_eq!(dropped.load(Ordering::SeqCst), 4);
+    // Nothing begins that is not polled.
+    drop(scope(|s| async move {
+        let _counted = Counted(dropped);
+        s.spawn(async {});
+    }));
+    assert_eq!(count.into_inner(), 4);
+}
+
+/// A leaked scope leaks its children: nobody touches what they borrowed, whoever
+/// wakes them, on any thread.
+#[test]
+fn a_leaked_scope_never_runs_again() {
+    let mut wakers = Vec::new();
+    let kept = Mutex::new(&mut wakers);
+    let mut value = Box::new(1);
+    let (tx, rx) = oneshot::channel::<()>();
+    let dropped = AtomicUsize::new(0);
+    {
+        let (kept, value, dropped) = (&kept, &mut value, &dropped);
+        let mut future = Box::pin(scope(move |s| async move {
+            s.spawn(async move {
+                let _counted = Counted(dropped);
+                **value = 2;
+                poll_fn(|context| {
+                    kept.lock().unwrap().push(context.waker().clone());
+                    Poll::<()>::Pending
+                })
+                .await;
+                **value = 3;
+            });
+            s.spawn(async move {
+                let _counted = Counted(dropped);
+                let _ = rx.await;
+                unreachable!("nobody polls it");
+            });
+        }));
+        assert!(poll_once(future.as_mut(), Waker::noop()).is_pending());
+        mem::forget(future);
+    }
+    assert_eq!(*value, 2);
+    *value = 4;
+    drop(value);
+    let _ = tx.send(());
+    let wakers = mem::take(*kept.lock().unwrap());
+    assert_eq!(wakers.len(), 1);
+    let threads = wakers.map_threads();
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
+    assert_eq!(dropped.into_inner(), 0);
+}
+
+trait MapThreads {
+    fn map_threads(self) -> Vec<std::thread::JoinHandle<()>>;
+}
+
+impl MapThreads for Vec<Waker> {
+    /// Wakes each of them from several threads.
+    fn map_threads(self) -> Vec<std::thread::JoinHandle<()>> {
+        let wake = |waker: Waker| {
+            std::thread::spawn(move || {
+                waker.wake_by_ref();
+                drop(waker.clone());
+                waker.wake();
+            })
+        };
+        self.into_iter().cycle_clones(4).map(wake).collect()
+    }
+}
+
+trait CycleClones: Iterator<Item = Waker> + Sized {
+    fn cycle_clones(self, times: usize) -> impl Iterator<Item = Waker> {
+        self.flat_map(move |waker| std::iter::repeat_n(waker, times))
+    }
+}
+
+impl<I: Iterator<Item = Waker>> CycleClones for I {}
+
+/// A waker that outlives its scope has nothing left to wake.
+#[test]
+fn a_waker_may_outlive_the_scope() {
+    let kept = Mutex::new(None);
+    let text = String::from("borrowed");
+    let (keep, borrowed) = (&kept, &text);
+    let length = pollster::block_on(scope(|s| async move {
+        let child = s.spawn(async move {
+            poll_fn(|context| {
+                *keep.lock().unwrap() = Some(context.waker().clone());
+                Poll::Ready(borrowed.len())
+            })
+            .await
+        });
+        child.await.unwrap()
+    }));
+    drop(text);
+    assert_eq!(length, 8);
+    kept.into_inner().unwrap().unwrap().wake();
+}
+
+/// Who starts a child while all are dropped has it dropped at once.
+#[test]
+fn children_of_the_end() {
+    struct Late<'env>(Scope<'env>, &'env AtomicUsize);
+    impl Drop for Late<'_> {
+        fn drop(&mut self) {
+            let counted = Counted(self.1);
+            let child = self.0.spawn(async move {
+                let _counted = counted;
+            });
+            assert!(child.is_finished());
+        }
+    }
+    let count = AtomicUsize::new(0);
+    let dropped = &count;
+    {
+        let mut future = pin!(scope(|s| async move {
+            let late = Late(s.clone(), dropped);
+            s.spawn(async move {
+                let _late = late;
+                pending::<()>().await;
+            });
+            pending::<()>().await;
+        }));
+        assert!(poll_once(future.as_mut(), Waker::noop()).is_pending());
+    }
+    assert_eq!(count.into_inner(), 1);
+}
+
+/// A scope that got out drops what it is given when all has ended.
+#[test]
+fn a_scope_gets_out() {
+    let count = AtomicUsize::new(0);
+    let mut escaped = None;
+    let out = &mut escaped;
+    pollster::block_on(scope(|s| async move { *out = Some(s) }));
+    let counted = Counted(&count);
+    let child = escaped.unwrap().spawn(async move {
+        let _counted = counted;
+    });
+    assert_eq!(count.load(Ordering::SeqCst), 1);
+    assert!(pollster::block_on(child).unwrap_err().is_cancelled());
+}
+
+#[test]
+fn a_child_can_be_aborted() {
+    let dropped = &AtomicUsize::new(0);
+    pollster::block_on(scope(|s| async move {
+        let counted = Counted(dropped);
+        let child = s.spawn(async move {
+            let _counted = counted;
+            pending::<()>().await;
+        });
+        pause().await;
+        assert!(!child.is_finished());
+        child.abort();
+        pause().await;
+        assert!(child.is_finished());
+        assert_eq!(dropped.load(Ordering::SeqCst), 1);
+        assert!(child.await.unwrap_err().is_cancelled());
+        // After it has ended that changes nothing.
+        let child = s.spawn(async { 1 });
+        pause().await;
+        child.abort();
+        assert_eq!(child.await.unwrap(), 1);
+    }));
+}
+
+#[test]
+fn panics_of_children() {
+    // Somebody asks.
+    pollster::block_on(scope(|s| async move {
+        let child = s.spawn(async { panic!("asked for") });
+        let error = child.await.map(|(): ()| ()).unwrap_err();
+        assert_eq!(message(error.into_panic()), "asked for");
+    }));
+    // Nobody asks: the others end first.
+    let others = &AtomicUsize::new(0);
+    let scoped = scope(|s| async move {
+        s.spawn(async { panic!("not asked for") });
+        s.spawn(async {
+            pause().await;
+            others.fetch_add(1, Ordering::SeqCst);
+        });
+    });
+    let panic = catch_unwind(AssertUnwindSafe(|| pollster::block_on(scoped)));
+    assert_eq!(message(panic.unwrap_err()), "not asked for");
+    assert_eq!(others.load(Ordering::SeqCst), 1);
+    // The parent itself: the others are dropped.
+    let scoped = scope(|s| async move {
+        let counted = Counted(others);
+        s.spawn(async move {
+            let _counted = counted;
+            pending::<()>().await;
+        });
+        pause().await;
+        if true {
+            panic!("the parent");
+        }
+    });
+    let panic = catch_unwind(AssertUnwindSafe(|| pollster::block_on(scoped)));
+    assert_eq!(message(panic.unwrap_err()), "the parent");
+    assert_eq!(others.load(Ordering::SeqCst), 2);
+}
+
+/// The scope's task is woken once for all that are woken before it is polled.
+#[test]
+fn one_wake_for_many() {
+    let token = &CancellationToken::new();
+    let (wakings, waker) = Wakings::new();
+    let mut future = pin!(scope(|s| async move {
+        for _ in 0..10 {
+            s.spawn(token.cancelled());
+        }
+    }));
+    assert!(poll_once(future.as_mut(), &waker).is_pending());
+    assert_eq!(wakings.count(), 0);
+    token.cancel();
+    assert_eq!(wakings.count(), 1);
+    assert!(poll_once(future.as_mut(), &waker).is_ready());
+}
+
+/// A child that is always ready keeps neither its siblings nor other tasks waiting.
+#[test]
+fn a_busy_child_starves_nobody() {
+    let runtime = Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let (tx, rx) = oneshot::channel();
+        task::spawn(async move {
+            task::yield_now().await;
+            tx.send(()).unwrap();
+        });
+        let token = &CancellationToken::new();
+        scope(|s| async move {
+            s.spawn(async {
+                while !token.is_cancelled() {
+                    pause().await;
+                }
+            });
+            rx.await.unwrap();
+            token.cancel();
+        })
+        .await;
+    });
+}
+
+/// A scope's future can go to another thread.
+#[test]
+fn a_scope_in_a_task() {
+    let runtime = workers(2);
+    let task = runtime.spawn(async {
+        let numbers: Vec<u64> = (0..100).collect();
+        let sum = AtomicUsize::new(0);
+        let (items, total) = (&numbers, &sum);
+        scope(|s| async move {
+            for number in items {
+                let sum = total;
+                s.spawn(async move {
+                    task::yield_now().await;
+                    sum.fetch_add(*number as usize, Ordering::SeqCst);
+                });
+            }
+        })
+        .await;
+        sum.into_inner()
+    });
+    assert_eq!(runtime.block_on(task).unwrap(), 4950);
+}
+
+/// Children are woken by many threads while the scope is polled by a worker.
+#[test]
+fn many_children_many_wakers() {
+    let runtime = workers(2);
+    for _ in 0..20 {
+        let total = runtime.block_on(async {
+            let total = AtomicUsize::new(0);
+            let sum = &total;
+            scope(|s| async move {
+                for i in 0..50 {
+                    let total = sum;
+                    s.spawn(async move {
+                        for _ in 0..5 {
+                            total.fetch_add(
+                                task::spawn(async move { i }).await.unwrap(),
+                                Ordering::SeqCst,
+                            );
+                        }
+                    });
+                }
+            })
+            .await;
+            total.into_inner()
+        });
+        assert_eq!(total, 5 * 1225);
+    }
+}
+
+#[test]
+fn blocking_scopes_run_in_parallel() {
+    let runtime = workers(2);
+    let sum = runtime.block_on(runtime.spawn(async {
+        let numbers: Vec<usize> = (0..1000).collect();
+        let sum = AtomicUsize::new(0);
+        let met = std::sync::Barrier::new(2);
+        scope_blocking(|s| {
+            // Two that only end if they run at the same time.
+            for half in numbers.chunks(500) {
+                let (sum, met) = (&sum, &met);
+                s.spawn(async move {
+                    met.wait();
+                    sum.fetch_add(half.iter().sum::<usize>(), Ordering::SeqCst);
+                });
+            }
+        });
+        sum.into_inner()
+    }));
+    assert_eq!(sum.unwrap(), 499_500);
+}
+
+#[test]
+fn blocking_scopes_nest_and_have_results() {
+    let runtime = workers(2);
+    let output = runtime.block_on(runtime.spawn(async {
+        let base = 10;
+        scope_blocking(|s| {
+            let child = s.spawn(async {
+                let grandchild = s.spawn(async { base + 1 });
+                grandchild.await.unwrap() + 1
+            });
+            let aborted: ScopedJoinHandle<'_, ()> = s.spawn(pending());
+            aborted.abort();
+            assert!(s.block_on(aborted).unwrap_err().is_cancelled());
+            s.block_on(child).unwrap()
+        })
+    }));
+    assert_eq!(output.unwrap(), 12);
+}
+
+#[test]
+fn blocking_scopes_wait_also_when_they_panic() {
+    let runtime = workers(2);
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let counter = dropped.clone();
+    let task = runtime.spawn(async move {
+        let in_time = AtomicUsize::new(0);
+        let scoped = catch_unwind(AssertUnwindSafe(|| {
+            scope_blocking(|s| {
+                for _ in 0..4 {
+                    let counted = Counted(&in_time);
+                    s.spawn(async move {
+                        let _counted = counted;
+                        pending::<()>().await;
+                    });
+                }
+                panic!("the parent");
+            });
+        }));
+        counter.store(in_time.into_inner(), Ordering::SeqCst);
+        message(scoped.unwrap_err())
+    });
+    assert_eq!(runtime.block_on(task).unwrap(), "the parent");
+    assert_eq!(dropped.load(Ordering::SeqCst), 4);
+
+    let task = runtime.spawn(async {
+        let slow = AtomicUsize::new(0);
+        let scoped = catch_unwind(AssertUnwindSafe(|| {
+            scope_blocking(|s| {
+                s.spawn(async { panic!("a child") });
+                s.spawn(async {
+                    std::thread::sleep(Duration::from_millis(20));
+                    slow.fetch_add(1, Ordering::SeqCst);
+                });
+            });
+        }));
+        (message(scoped.unwrap_err()), slow.into_inner())
+    });
+    assert_eq!(runtime.block_on(task).unwrap(), ("a child".into(), 1));
+}
+
+#[test]
+fn blocking_scopes_refuse_to_block_the_only_thread() {
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let started = AtomicUsize::new(0);
+    let refused = catch_unwind(AssertUnwindSafe(|| {
+        runtime.block_on(async {
+            scope_blocking(|s| {
+                s.spawn(async { started.fetch_add(1, Ordering::SeqCst) });
+            });
+        });
+    }));
+    assert!(message(refused.unwrap_err()).contains("multi-threaded runtime"));
+    assert_eq!(started.into_inner(), 0);
+}
+
+/// When the runtime ends, the children are dropped, and the scope ends.
+#[test]
+fn a_blocking_scope_ends_with_its_runtime() {
+    let runtime = workers(1);
+    let handle = runtime.handle().clone();
+    let (ready, is_ready) = std::sync::mpsc::channel();
+    let outside = std::thread::spawn(move || {
+        let _entered = handle.enter();
+        let dropped = AtomicUsize::new(0);
+        scope_blocking(|s| {
+            let counted = Counted(&dropped);
+            s.spawn(async move {
+                let _counted = counted;
+                pending::<()>().await;
+            });
+            ready.send(()).unwrap();
+        });
+        dropped.into_inner()
+    });
+    is_ready.recv().unwrap();
+    drop(runtime);
+    assert_eq!(outside.join().unwrap(), 1);
+}
