@@ -101,6 +101,7 @@ fn runtimes_are_measured_with_one_two_and_four_workers() {
         "spawn_many",
         "yield_now",
         "spawn_chain",
+        "join_set",
         "timer_cancel",
     ] {
         for workers in [1, 2, 4] {

@@ -193,6 +193,7 @@ mod of_blitz {
     use super::*;
 
     under_tokios_names!("Ours.", Blitz, BlitzTask, BlitzReceiver);
+    join_set_under_tokios_name!(Blitz);
 }
 
 mod of_tokio {

@@ -7,6 +7,7 @@
 //! result is measured.
 
 mod blocking;
+mod join_set;
 mod memory;
 mod ping_pong;
 mod spawn;
@@ -26,6 +27,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     scenarios.extend(spawn::scenarios());
     scenarios.extend(yields::scenarios());
     scenarios.extend(ping_pong::scenarios());
+    scenarios.extend(join_set::scenarios());
     scenarios.extend(timers::scenarios());
     scenarios.extend(blocking::scenarios());
     scenarios.extend(wake::scenarios());
@@ -94,10 +96,8 @@ mod tests {
     #[test]
     fn half_the_work_is_caught() {
         for (body, what) in [
-            (
-                timers::cancelled::<Liar> as Body,
-                "timers that were started",
-            ),
+            (join_set::joined::<Liar> as Body, "tasks that were joined"),
+            (timers::cancelled::<Liar>, "timers that were started"),
             (timers::fired::<Liar>, "a sleep that ended too early"),
             (ping_pong::OVER_ONESHOTS_OF_A_LIAR, "strokes of both sides"),
             (ping_pong::OVER_CHANNELS_OF_A_LIAR, "strokes of both sides"),
