@@ -1,6 +1,6 @@
 //! A wheel beside a sorted map, with random steps.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
@@ -33,7 +33,7 @@ struct Beside {
     wheel: &'static Wheel,
     now: u64,
     timers: BTreeMap<u64, Pin<Box<Timer>>>,
-    /// When each timer is due, and whether it is linked with a waker.
+    /// When each timer is due, and whether it has a waker.
     due: BTreeMap<u64, (u64, bool)>,
     /// The timers that have woken somebody, in order.
     woken: Arc<Mutex<Vec<u64>>>,
@@ -67,8 +67,9 @@ impl Beside {
                 result.unwrap();
                 assert!(self.due[&id].0 <= self.now, "not too early");
             }
-            Poll::Pending => self.due.get_mut(&id).unwrap().1 = true,
+            Poll::Pending => {}
         }
+        self.due.get_mut(&id).unwrap().1 = true;
     }
 
     fn start(&mut self, when: u64) {
@@ -87,7 +88,7 @@ impl Beside {
     fn reset(&mut self, id: u64, when: u64) {
         let wheel = self.wheel;
         let timer = self.timers.get_mut(&id).unwrap();
-        let had_waker = self.due[&id].1 && !timer.is_elapsed();
+        let had_waker = self.due[&id].1;
         timer.as_mut().reset(when, || Some(wheel));
         self.due.insert(id, (when, had_waker));
         if self.timers[&id].is_elapsed() {
@@ -101,6 +102,9 @@ impl Beside {
     /// Lets time pass, and looks whether the right ones have fired, in order.
     fn turn(&mut self, now: u64) {
         self.now = now;
+        let timers = self.timers.iter();
+        let linked = timers.filter(|(_, timer)| !timer.is_elapsed());
+        let linked: BTreeSet<_> = linked.map(|(id, _)| *id).collect();
         self.wheel.turn(now);
         let woken = std::mem::take(&mut *self.woken.lock().unwrap());
         let mut expected = Vec::new();
@@ -110,7 +114,7 @@ impl Beside {
                 *when <= now,
                 "{when} at {now}"
             );
-            if *when <= now && *has_waker {
+            if *when <= now && *has_waker && linked.contains(&id) {
                 *has_waker = false;
                 expected.push((*when, id));
             }

@@ -124,7 +124,7 @@ impl Timer {
     ) -> Poll<Result<(), Ended>> {
         // SAFETY: we are the owner, it is in no wheel, and what waker it had is taken.
         unsafe { self.entry.set_waker(Some(waker.clone())) };
-        self.link(own).0
+        self.link(own)
     }
 
     fn poll_finished(
@@ -187,13 +187,10 @@ impl Timer {
         }
     }
 
-    /// Links the entry, which is in no wheel, and has its waker. If it is due, that is given
-    /// back.
+    /// Links the entry, which is in no wheel, and has its waker. If it is due, it still has
+    /// that.
     #[inline]
-    fn link(
-        &self,
-        own: impl FnOnce() -> Option<&'static Wheel>,
-    ) -> (Poll<Result<(), Ended>>, Option<Waker>) {
+    fn link(&self, own: impl FnOnce() -> Option<&'static Wheel>) -> Poll<Result<(), Ended>> {
         let is_own = self.choose_wheel(own);
         let wheel = self.wheel.get();
         let when = self.entry.wanted();
@@ -209,25 +206,35 @@ impl Timer {
             Linked::Yes(unsafe { wheel.add(&self.entry, when, is_own) })
         });
         match linked {
-            Linked::Yes(None) => (Poll::Pending, None),
+            Linked::Yes(None) => Poll::Pending,
             other => self.after_link(other),
         }
     }
 
     #[cold]
-    fn after_link(&self, linked: Linked) -> (Poll<Result<(), Ended>>, Option<Waker>) {
-        let (state, result) = match linked {
+    fn after_link(&self, linked: Linked) -> Poll<Result<(), Ended>> {
+        match linked {
             Linked::Yes(unpark) => {
                 call(unpark);
-                return (Poll::Pending, None);
+                Poll::Pending
             }
-            Linked::Due => (FIRED, Ok(())),
-            _ => (ENDED, Err(Ended)),
-        };
+            Linked::Due => {
+                self.entry.finish_at_once(SEEN);
+                Poll::Ready(Ok(()))
+            }
+            _ => {
+                let waker = self.take_waker();
+                self.entry.finish_at_once(ENDED);
+                drop(waker);
+                Poll::Ready(Err(Ended))
+            }
+        }
+    }
+
+    /// The waker of an entry that is in no wheel, and has one or none.
+    fn take_waker(&self) -> Option<Waker> {
         // SAFETY: we are the owner, it is in no wheel, and nobody took the waker.
-        let waker = unsafe { self.entry.replace_waker(None) };
-        self.entry.finish_at_once(state);
-        (Poll::Ready(result), waker)
+        unsafe { self.entry.replace_waker(None) }
     }
 
     /// Marks it as elapsed, without asking the wheel. It must not be in one.
@@ -259,8 +266,12 @@ impl Timer {
             // SAFETY: we are the owner, it is in no wheel, and what waker it had is taken.
             unsafe { self.entry.set_waker(None) };
         }
-        if let Some(waker) = self.link(own).1 {
-            waker.wake();
+        if self.link(own) == Poll::Ready(Ok(())) {
+            let waker = self.take_waker();
+            self.entry.set_state(FIRED);
+            if let Some(waker) = waker {
+                waker.wake();
+            }
         }
     }
 
@@ -313,8 +324,7 @@ impl Timer {
     fn cancel(&self) {
         match self.entry.state() {
             LINKED => self.cancel_linked(),
-            // SAFETY: we are the owner, it is in no wheel, and has its waker.
-            SEEN => drop(unsafe { self.entry.replace_waker(None) }),
+            SEEN => drop(self.take_waker()),
             _ => {}
         }
     }
