@@ -16,6 +16,9 @@
 
 use std::cell::Cell;
 use std::ptr;
+#[cfg(not(loom))]
+use std::thread;
+use std::thread::ThreadId;
 
 use crate::random::Random;
 
@@ -53,6 +56,8 @@ pub(crate) struct Context {
     pub(crate) task: Cell<*const ()>,
     /// The task that is being polled asked for its place at the end of the queue.
     pub(crate) yielded: Cell<bool>,
+    /// The thread's number. To ask the system's library for it counts references.
+    pub(crate) thread: Cell<Option<ThreadId>>,
     /// Random numbers for the order of stealing and the like.
     pub(crate) random: Cell<Random>,
 }
@@ -106,6 +111,7 @@ impl Context {
             local_set: Cell::new(ptr::null()),
             task: Cell::new(ptr::null()),
             yielded: Cell::new(false),
+            thread: Cell::new(None),
             random: Cell::new(Random::unseeded()),
         }
     }
@@ -166,4 +172,18 @@ pub(crate) fn with<R>(with: impl FnOnce(&Context) -> R) -> R {
 #[inline]
 pub(crate) fn random(below: u32) -> u32 {
     with(|context| context.random(below))
+}
+
+/// This thread's number.
+#[cfg(not(loom))]
+#[inline]
+pub(crate) fn thread_id() -> ThreadId {
+    with(|context| {
+        let known = context.thread.get();
+        known.unwrap_or_else(|| {
+            let id = thread::current().id();
+            context.thread.set(Some(id));
+            id
+        })
+    })
 }

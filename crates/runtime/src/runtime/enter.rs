@@ -245,10 +245,29 @@ pub(crate) fn enter_runtime<R>(
     allow_block_in_place: bool,
     run: impl FnOnce(&mut MayBlock) -> R,
 ) -> R {
-    assert!(!is_entered(), "{NESTED}");
+    assert_not_nested();
     let _scope = Scope::new(handle);
+    drive(handle, allow_block_in_place, run)
+}
+
+/// Runs `run` with the thread marked as one that drives tasks of `handle`, which is the
+/// current runtime already. Whoever calls it has seen to it that it is not
+/// [nested](assert_not_nested).
+#[inline]
+pub(crate) fn drive<R>(
+    handle: &scheduler::Handle,
+    allow_block_in_place: bool,
+    run: impl FnOnce(&mut MayBlock) -> R,
+) -> R {
+    debug_assert!(!is_entered());
     let _driving = context::with(|context| Driving::begin(context, handle, allow_block_in_place));
     run(&mut MayBlock { _here: PhantomData })
+}
+
+/// Panics, where the caller is, if the thread drives tasks or blocks for a future.
+#[track_caller]
+pub(super) fn assert_not_nested() {
+    assert!(!is_entered(), "{NESTED}");
 }
 
 /// Whether the thread drives tasks or blocks for a future.

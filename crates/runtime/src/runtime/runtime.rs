@@ -115,6 +115,8 @@ impl Runtime {
     /// When called within a task or another `block_on`. When `future` panics.
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        // Here, so that the panic tells the caller's place.
+        enter::assert_not_nested();
         let future = trace::block_on(future);
         // The future is dropped with the runtime still the current one.
         enter::with_entered(&self.handle.inner, || match &self.scheduler {

@@ -11,11 +11,11 @@
 use std::cell::{Cell, UnsafeCell};
 use std::collections::VecDeque;
 use std::future::Future;
-use std::mem;
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::thread::ThreadId;
 use std::time::Instant;
 
 use blitz_futex::atomic::Ordering;
@@ -37,15 +37,23 @@ type Queue = VecDeque<NonNull<Header>>;
 /// See the head of this file. Only the thread that has its turn uses it, and other
 /// threads get it only as a whole, so that it needs no atomics.
 pub(super) struct Core {
-    queue: UnsafeCell<Queue>,
-    /// Those that have yielded, for the next round.
-    yielded: UnsafeCell<Queue>,
+    /// One of them is the queue, and the other one has those that have yielded, for the
+    /// next round. Then they change places.
+    queues: [UnsafeCell<Queue>; 2],
+    /// Which one is the queue.
+    which: Cell<bool>,
     /// This thread has woken the future of `block_on`.
     main_woken: Cell<bool>,
     /// How many polls there were, and looks for something to poll.
     tick: Cell<u32>,
     /// `tick` when timers had their turn.
     timers_at: Cell<u32>,
+    /// `tick` when the remote queue is to be looked at next.
+    remote_at: Cell<u32>,
+    /// Somebody wants to know of each poll.
+    watches_polls: bool,
+    /// The thread that had the last turn.
+    thread: Cell<Option<ThreadId>>,
     event_interval: u32,
     global_queue_interval: u32,
     /// A task has panicked, and the runtime ends for it.
@@ -62,11 +70,14 @@ impl Core {
     pub(super) fn new(shared: &Shared) -> Self {
         let config = &shared.common().config;
         Self {
-            queue: UnsafeCell::new(VecDeque::with_capacity(INITIAL_CAPACITY)),
-            yielded: UnsafeCell::new(VecDeque::new()),
+            queues: [INITIAL_CAPACITY, 0].map(|n| UnsafeCell::new(VecDeque::with_capacity(n))),
+            which: Cell::new(false),
             main_woken: Cell::new(false),
             tick: Cell::new(0),
             timers_at: Cell::new(0),
+            remote_at: Cell::new(1),
+            watches_polls: shared.common().hooks.polls() || shared.counters.watches_polls(),
+            thread: Cell::new(None),
             event_interval: config.event_interval,
             global_queue_interval: config
                 .global_queue_interval
@@ -89,9 +100,10 @@ impl Core {
 
     #[inline]
     fn with_queue<R>(&self, with: impl FnOnce(&mut Queue) -> R) -> R {
+        let queue = &self.queues[usize::from(self.which.get())];
         // SAFETY: only this thread has the core, and the closures of this file call
-        // nothing that could come here again.
-        with(unsafe { &mut *self.queue.get() })
+        // nothing that could come here again for the same queue.
+        with(unsafe { &mut *queue.get() })
     }
 
     /// Puts a task at the end of the next round.
@@ -102,8 +114,9 @@ impl Core {
 
     #[inline]
     fn with_yielded<R>(&self, with: impl FnOnce(&mut Queue) -> R) -> R {
-        // SAFETY: as in `with_queue`.
-        with(unsafe { &mut *self.yielded.get() })
+        let yielded = &self.queues[usize::from(!self.which.get())];
+        // SAFETY: as in `with_queue`, and this is the other one.
+        with(unsafe { &mut *yielded.get() })
     }
 
     #[inline]
@@ -121,18 +134,36 @@ impl Core {
         }
     }
 
-    /// The next task, if there is one.
+    /// The next task, if there is one. Those that have yielded follow when the future of
+    /// `block_on` has had its turn, if it wants one.
     #[inline]
     fn next(&self, shared: &Shared) -> Option<Notified> {
         let tick = self.tick.get().wrapping_add(1);
         self.tick.set(tick);
-        if tick % self.global_queue_interval == 0 {
+        if tick == self.remote_at.get() {
             self.look_at_remote(shared);
+            self.remote_at
+                .set(tick.wrapping_add(self.global_queue_interval));
         }
-        self.pop().or_else(|| {
-            self.look_at_remote(shared);
-            self.pop()
-        })
+        match self.pop() {
+            Some(task) => Some(task),
+            None => self.next_but_queued(shared),
+        }
+    }
+
+    fn next_but_queued(&self, shared: &Shared) -> Option<Notified> {
+        self.look_at_remote(shared);
+        let queued = self.pop();
+        if queued.is_some() || self.main_is_woken(shared) {
+            return queued;
+        }
+        self.resume();
+        self.pop()
+    }
+
+    #[inline]
+    fn main_is_woken(&self, shared: &Shared) -> bool {
+        self.main_woken.get() || shared.main_woken.load(Ordering::Acquire)
     }
 
     /// Runs tasks until `future` is ready.
@@ -143,12 +174,17 @@ impl Core {
     ) -> Result<F::Output, Doomed> {
         let waker = main_waker::borrowed(shared);
         let mut context = Context::from_waker(&waker);
+        let mut poll = || coop::budget(|| future.as_mut().poll(&mut context));
+        if let Poll::Ready(output) = poll() {
+            // Nothing that is worth a look at the clock.
+            return Ok(output);
+        }
         let mut busy = Stopwatch::start();
-        self.main_woken.set(true);
+        // A future that yields at once lets those run that were ready before it.
+        self.run_some(shared)?;
         loop {
             if self.take_main_woken(shared) {
-                let poll = coop::budget(|| future.as_mut().poll(&mut context));
-                if let Poll::Ready(output) = poll {
+                if let Poll::Ready(output) = poll() {
                     shared.counters.busy(&busy);
                     return Ok(output);
                 }
@@ -191,7 +227,7 @@ impl Core {
 
     #[inline]
     fn run(&self, shared: &Shared, task: Notified) {
-        let ran = if shared.counters.watches_polls() || shared.common().hooks.polls() {
+        let ran = if self.watches_polls {
             self.run_watched(shared, task)
         } else {
             coop::budget(|| task.run())
@@ -220,8 +256,7 @@ impl Core {
 
     /// Whether there is something to do before the thread may sleep.
     fn has_work(&self, shared: &Shared) -> bool {
-        self.main_woken.get()
-            || shared.main_woken.load(Ordering::Acquire)
+        self.main_is_woken(shared)
             || self.with_queue(|queue| !queue.is_empty())
             || self.with_yielded(|yielded| !yielded.is_empty())
             || shared.remote.len() != 0
@@ -236,9 +271,21 @@ impl Core {
         }
     }
 
+    /// Those that have yielded make up the queue, or join it.
     #[inline]
     fn resume(&self) {
-        self.with_queue(|queue| self.with_yielded(|yielded| append(queue, yielded)));
+        if self.with_queue(|queue| queue.is_empty()) {
+            self.which.set(!self.which.get());
+        } else {
+            self.with_queue(|queue| self.with_yielded(|yielded| queue.append(yielded)));
+        }
+    }
+
+    /// The core is this thread's from now on.
+    pub(super) fn is_run_by(&self, thread: ThreadId, shared: &Shared) {
+        if self.thread.replace(Some(thread)) != Some(thread) {
+            shared.counters.is_run_by(thread);
+        }
     }
 
     /// Wakes those whose time has come.
@@ -323,15 +370,5 @@ impl Core {
             // Another thread has a token of ours, and is about to bring it.
             shared.driver.park(None);
         }
-    }
-}
-
-/// Moves all of `from` to the end of `to`.
-#[inline]
-fn append(to: &mut Queue, from: &mut Queue) {
-    if to.is_empty() {
-        mem::swap(to, from);
-    } else {
-        to.append(from);
     }
 }

@@ -1,8 +1,15 @@
 //! Several threads may be in `block_on`, and take turns at running the tasks.
 //!
 //! Who has the core runs them. The others wait for their own futures, which the tasks
-//! make ready, and for the core: when one puts it back, it hands a permit of a `Notify`
-//! to one who waits, or leaves it there for the next who comes.
+//! make ready, and for the core: who puts it back hands a permit of a `Notify` to one
+//! who waits, if somebody does.
+//!
+//! No one waits for a core that is in its place: who waits says so first (`waiting`), and
+//! then tries once more to take it; who puts it back looks after that whether somebody
+//! waits. All four are sequentially consistent, so one of the two sees the other. A
+//! permit that was meant for one who has got the core meanwhile, or whose future has
+//! become ready, stays with the `Notify`, or goes on to the next who waits; at worst
+//! somebody looks in vain.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -11,7 +18,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::task::Poll;
 
-use blitz_futex::atomic::{AtomicPtr, Ordering};
+use blitz_futex::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use blitz_sync::task::Notify;
 
 use super::core::Core;
@@ -29,6 +36,8 @@ pub(crate) struct CurrentThread {
     /// Null while a thread has it.
     core: AtomicPtr<Core>,
     turn: Notify,
+    /// How many threads wait for the core, or are about to.
+    waiting: AtomicUsize,
 }
 
 impl CurrentThread {
@@ -39,17 +48,24 @@ impl CurrentThread {
             shared: shared.clone(),
             core: AtomicPtr::new(Box::into_raw(core)),
             turn: Notify::new(),
+            waiting: AtomicUsize::new(0),
         };
         (this, shared)
     }
 
     /// Blocks until `future` is ready, and runs tasks meanwhile, if no other thread does.
+    /// The runtime is the current one already, and the thread does not drive tasks yet.
     #[track_caller]
     pub(crate) fn block_on<F: Future>(&self, handle: &scheduler::Handle, future: F) -> F::Output {
         let mut future = pin!(future);
-        enter::enter_runtime(handle, false, |may_block| {
+        enter::drive(handle, false, |may_block| {
+            if let Some(turn) = self.take_turn() {
+                return turn.block_on(future);
+            }
+            let waiting = Waiting::begin(&self.waiting);
             loop {
                 if let Some(turn) = self.take_turn() {
+                    drop(waiting);
                     return turn.block_on(future);
                 }
                 if let Some(output) = self.wait(may_block, future.as_mut()) {
@@ -76,7 +92,7 @@ impl CurrentThread {
     }
 
     fn take_turn(&self) -> Option<Turn<'_>> {
-        let core = NonNull::new(self.core.swap(ptr::null_mut(), Ordering::Acquire))?;
+        let core = NonNull::new(self.core.swap(ptr::null_mut(), Ordering::SeqCst))?;
         let address = Arc::as_ptr(&self.shared).cast();
         let worker = core.as_ptr().cast_const().cast();
         let wheels = self.shared.common().time.as_ref();
@@ -97,6 +113,23 @@ impl CurrentThread {
         if let Some(wheels) = &self.shared.common().time {
             wheels.shutdown();
         }
+    }
+}
+
+/// A thread that waits for the core, until it is dropped.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    #[cold]
+    fn begin(waiting: &'a AtomicUsize) -> Self {
+        waiting.fetch_add(1, Ordering::SeqCst);
+        Self(waiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -130,7 +163,7 @@ impl Turn<'_> {
     #[track_caller]
     fn block_on<F: Future>(&self, future: Pin<&mut F>) -> F::Output {
         let shared = &self.scheduler.shared;
-        shared.counters.is_run_by(std::thread::current().id());
+        self.core().is_run_by(context::thread_id(), shared);
         match self.core().block_on(shared, future) {
             Ok(output) => output,
             Err(_) => panic!("{UNHANDLED_PANIC}"),
@@ -143,8 +176,10 @@ impl Drop for Turn<'_> {
         drop(self.timers.take());
         drop(self.worker.take());
         let core = self.core.as_ptr();
-        self.scheduler.core.store(core, Ordering::Release);
-        self.scheduler.turn.notify_one();
+        self.scheduler.core.swap(core, Ordering::SeqCst);
+        if self.scheduler.waiting.load(Ordering::SeqCst) != 0 {
+            self.scheduler.turn.notify_one();
+        }
     }
 }
 
