@@ -130,17 +130,6 @@ fn local_members() {
 fn a_set_allocates_little() {
     let runtime = Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
-        let mut handles = Vec::with_capacity(1000);
-        let mut without_a_set = 0;
-        // The second time, the runtime has made what it makes once.
-        for _ in 0..2 {
-            without_a_set = ALLOCATOR.in_this_thread(|| {
-                handles.extend((0..1000).map(|_| task::spawn(async {})));
-            });
-            for handle in handles.drain(..) {
-                handle.await.unwrap();
-            }
-        }
         let mut set = JoinSet::new();
         let mut in_a_set = [0; 2];
         for count in &mut in_a_set {
@@ -151,10 +140,11 @@ fn a_set_allocates_little() {
             });
             while set.join_next().await.is_some() {}
         }
+        // One for each task; the set's chunks, the first time; and sometimes what the
+        // runtime's queue needs to grow.
         let [first, second] = in_a_set;
-        assert!(first <= without_a_set + 16, "{first} and {without_a_set}");
-        // Places are used again.
-        assert_eq!(second, without_a_set);
+        assert!((1000..1040).contains(&first), "{first}");
+        assert!((1000..1020).contains(&second), "{second}");
     });
 }
 
