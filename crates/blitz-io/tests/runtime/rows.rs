@@ -261,6 +261,58 @@ async fn select_takes_no_branch_for_lack_of_budget() {
     assert_eq!(taken, 1000);
 }
 
+// Who yields has his turn, however busy the others are.
+
+async fn yield_among_busy_tasks() {
+    let (stop, stopped) = watch::channel(false);
+    let mut busy = JoinSet::new();
+    for _ in 0..50 {
+        let (ping, mut pinged) = mpsc::unbounded_channel();
+        let (pong, mut ponged) = mpsc::unbounded_channel();
+        let stopped = stopped.clone();
+        busy.spawn(async move {
+            while !*stopped.borrow() {
+                ping.send(()).unwrap();
+                ponged.recv().await.unwrap();
+            }
+        });
+        busy.spawn(async move {
+            while pinged.recv().await.is_some() {
+                _ = pong.send(());
+            }
+        });
+    }
+    let yielding = lib::spawn(async {
+        for _ in 0..5 {
+            lib::task::yield_now().await;
+        }
+    });
+    let yielded = lib::time::timeout(Duration::from_secs(20), yielding).await;
+    stop.send(true).unwrap();
+    busy.join_all().await;
+    yielded.expect("it did not have its turn").unwrap();
+}
+
+#[lib::test]
+async fn a_task_that_yields_has_its_turn() {
+    yield_among_busy_tasks().await;
+}
+
+#[lib::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_task_that_yields_has_its_turn_among_workers() {
+    yield_among_busy_tasks().await;
+}
+
+/// Nor does the future of `block_on` overtake those that were ready before it.
+#[test]
+fn block_on_yields_too() {
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let (tell, mut told) = mpsc::unbounded_channel();
+    runtime.spawn(async move { tell.send("a task").unwrap() });
+    runtime.block_on(lib::task::yield_now());
+    assert_eq!(told.try_recv(), Ok("a task"));
+}
+
 // tokio-util.
 
 #[lib::test(flavor = "multi_thread", worker_threads = 2)]
