@@ -180,15 +180,7 @@ impl Core {
             return Ok(output);
         }
         let mut busy = Stopwatch::start();
-        // A future that yields at once lets those run that were ready before it.
-        self.run_some(shared)?;
         loop {
-            if self.take_main_woken(shared) {
-                if let Poll::Ready(output) = poll() {
-                    shared.counters.busy(&busy);
-                    return Ok(output);
-                }
-            }
             if self.run_some(shared)? {
                 self.turn_timers(shared);
             } else if self.has_work(shared) {
@@ -197,6 +189,12 @@ impl Core {
                 shared.counters.busy(&busy);
                 self.sleep(shared);
                 busy = Stopwatch::start();
+            }
+            if self.take_main_woken(shared) {
+                if let Poll::Ready(output) = poll() {
+                    shared.counters.busy(&busy);
+                    return Ok(output);
+                }
             }
         }
     }
