@@ -6,7 +6,9 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use blitz_runtime::model::scheduler::mutant::{self, Mutant};
-use blitz_runtime::model::scheduler::queue::{Ring, Slot};
+use blitz_runtime::model::scheduler::queue::Ring;
+use blitz_runtime::model::scheduler::slot::Slot;
+use blitz_sync::mutant::with_late_stores;
 use loom::cell::UnsafeCell;
 use loom::thread;
 
@@ -184,23 +186,50 @@ fn spills() {
     });
 }
 
-/// The slot is displaced and taken while somebody robs it.
+/// The slot is filled, displaced and emptied while somebody robs it.
 fn slot() {
     model(3, || {
         let slot = share(Slot::new());
         let items = [(); 3].map(|()| item());
         let robber = {
             let slot = slot.clone();
-            thread::spawn(move || slot.take().map_or(0, finish))
+            thread::spawn(move || slot.rob().map_or(0, finish))
         };
         let mut taken = 0;
         for item in items {
             // SAFETY: this thread is the owner.
             taken += unsafe { slot.put(item) }.map_or(0, finish);
         }
-        taken += slot.take().map_or(0, finish);
+        // SAFETY: as above.
+        taken += unsafe { slot.take() }.map_or(0, finish);
         taken += robber.join().unwrap();
+        // SAFETY: as above.
+        taken += unsafe { slot.take() }.map_or(0, finish);
         assert_eq!(taken, items.len(), "lost");
+        free(&items);
+        unshare(slot);
+    });
+}
+
+/// Two rob it at once.
+fn two_robbers() {
+    model(2, || {
+        let slot = share(Slot::new());
+        let items = [item()];
+        // SAFETY: this thread is the owner.
+        assert!(unsafe { slot.put(items[0]) }.is_none());
+        let robbers = [(); 2].map(|()| {
+            let slot = slot.clone();
+            thread::spawn(move || slot.rob().map_or(0, finish))
+        });
+        // SAFETY: as above.
+        let mut taken = unsafe { slot.take() }.map_or(0, finish);
+        for robber in robbers {
+            taken += robber.join().unwrap();
+        }
+        // SAFETY: as above.
+        taken += unsafe { slot.take() }.map_or(0, finish);
+        assert_eq!(taken, 1, "lost");
         free(&items);
         unshare(slot);
     });
@@ -229,6 +258,13 @@ fn a_full_ring_spills_what_nobody_stole() {
 #[test]
 fn the_slot_can_be_robbed() {
     slot();
+    with_late_stores(slot);
+}
+
+#[test]
+fn one_of_two_robbers_gets_it() {
+    two_robbers();
+    with_late_stores(two_robbers);
 }
 
 // The checks are checked.
@@ -253,6 +289,18 @@ fn who_takes_must_compare() {
 
 #[test]
 #[should_panic]
-fn the_slot_must_be_displaced_in_one_step() {
-    mutant::with(Mutant::DisplacesWithoutSwap, slot);
+fn a_robber_must_make_the_owner_pass_a_fence() {
+    mutant::with(Mutant::RobsWithoutFence, || with_late_stores(slot));
+}
+
+#[test]
+#[should_panic]
+fn a_robber_must_leave_a_busy_owner_alone() {
+    mutant::with(Mutant::RobsTheBusy, slot);
+}
+
+#[test]
+#[should_panic(expected = "lost")]
+fn a_robber_must_not_write_an_empty_slot() {
+    mutant::with(Mutant::RobsTheEmpty, slot);
 }

@@ -2,7 +2,8 @@
 //!
 //! | file | what it has |
 //! |---|---|
-//! | `queue.rs` | a worker's own queue: a ring with stealing, and a slot before it |
+//! | `queue.rs` | a worker's own queue: a ring with stealing |
+//! | `slot.rs` | the place before it |
 //! | `inject.rs` | the queue that belongs to no worker |
 //! | `idle.rs` | who sleeps, who searches, who is woken |
 //! | `sleep.rs` | the steps of going to sleep and getting up |
@@ -32,6 +33,7 @@ mod seat;
 #[cfg(not(loom))]
 mod shared;
 pub mod sleep;
+pub mod slot;
 #[cfg(not(loom))]
 mod watch;
 #[cfg(not(loom))]

@@ -7,8 +7,12 @@ blitz_sync::mutants! {
     PushesQuietly,
     /// Who takes from the ring does not look whether somebody was faster.
     TakesWithoutComparing,
-    /// The slot's owner takes out what was there in two steps.
-    DisplacesWithoutSwap,
+    /// Who robs a slot does not make the owner pass a fence.
+    RobsWithoutFence,
+    /// Who robs a slot does not look whether the owner is busy with it.
+    RobsTheBusy,
+    /// Who robs a slot empties it even though it is empty.
+    RobsTheEmpty,
     /// A worker looks at the inject queue before it says that it sleeps.
     LooksFirst,
     /// Who pushes looks at the sleepers without having published.

@@ -1,7 +1,6 @@
-//! A worker's run queue: a ring from whose head others may steal, and one slot before
-//! it.
+//! A worker's run queue: a ring from whose head others may steal.
 //!
-//! # The ring
+//! # Moves
 //!
 //! `head` and `tail` only count up; a position's place in the ring is its remainder.
 //! What waits are the positions from `head` to before `tail`. Four moves there are:
@@ -33,13 +32,6 @@
 //! may see more than `N` waiting; it begins again.
 //!
 //! The shape is that of the run queues in Go's scheduler (`runtime/proc.go`).
-//!
-//! # The slot
-//!
-//! What was made ready last is likely to find its data in the processor's cache, so it
-//! runs next, before the ring. Only the owner fills the slot. Others leave it alone
-//! unless the owner stands still (`idle.rs`); then they may empty it. So an empty slot
-//! stays empty until the owner fills it, with a plain store.
 
 use std::ptr::{self, NonNull};
 
@@ -212,55 +204,5 @@ impl<T, const N: usize> Ring<T, N> {
                 return NonNull::new(first).map(|first| (first, count));
             }
         }
-    }
-}
-
-/// The place before the ring. See the head of this file.
-pub struct Slot<T>(AtomicPtr<T>);
-
-impl<T> Default for Slot<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<T> Slot<T> {
-    /// An empty slot.
-    pub fn new() -> Self {
-        Self(AtomicPtr::new(ptr::null_mut()))
-    }
-
-    /// Whether it is empty.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.0.load(Ordering::Relaxed).is_null()
-    }
-
-    /// Puts one in, and gives back the one that was there.
-    ///
-    /// # Safety
-    ///
-    /// The caller is the slot's owner.
-    #[inline]
-    pub unsafe fn put(&self, item: NonNull<T>) -> Option<NonNull<T>> {
-        if self.is_empty() {
-            self.0.store(item.as_ptr(), Ordering::Release);
-            return None;
-        }
-        if active(Mutant::DisplacesWithoutSwap) {
-            let old = self.0.load(Ordering::Acquire);
-            self.0.store(item.as_ptr(), Ordering::Release);
-            return NonNull::new(old);
-        }
-        NonNull::new(self.0.swap(item.as_ptr(), Ordering::AcqRel))
-    }
-
-    /// Takes what is there. Anybody may.
-    #[inline]
-    pub fn take(&self) -> Option<NonNull<T>> {
-        if self.is_empty() {
-            return None;
-        }
-        NonNull::new(self.0.swap(ptr::null_mut(), Ordering::Acquire))
     }
 }

@@ -63,7 +63,7 @@ impl Worker {
         let stolen = unsafe { victim.ring.steal_into(&seat.ring) };
         let (task, count) = match stolen {
             Some(stolen) => stolen,
-            None if seat.own.robs.get() => (victim.slot.take()?, 1),
+            None if seat.own.robs.get() => (victim.slot.rob()?, 1),
             None => return None,
         };
         seat.counters.steals.add(1);

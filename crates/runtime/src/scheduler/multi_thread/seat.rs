@@ -11,7 +11,8 @@ use std::ptr::NonNull;
 
 use blitz_futex::atomic::{AtomicBool, Ordering};
 
-use super::queue::{Ring, Slot};
+use super::queue::Ring;
+use super::slot::Slot;
 use super::watch::Seen;
 use crate::common::Common;
 use crate::driver::Driver;
@@ -36,18 +37,40 @@ pub(super) struct Seat {
 pub(super) struct Own {
     /// A task that asked for the end of the queue while the queue was empty.
     pub(super) again: Cell<Option<NonNull<Header>>>,
-    /// How many polls are left until the next upkeep.
-    pub(super) until_upkeep: Cell<u32>,
-    /// How many polls are left until the inject queue goes first.
-    pub(super) until_inject: Cell<u32>,
-    pub(super) event_interval: u32,
-    pub(super) global_queue_interval: u32,
+    /// How many tasks are left until the next pause. Never 0 but for a moment.
+    pub(super) left: Cell<u32>,
+    /// What `left` was after the last pause.
+    span: Cell<u32>,
+    /// At how many tasks after the last pause upkeep is due.
+    until_upkeep: Cell<u32>,
+    /// At how many tasks after the last pause the inject queue goes first.
+    until_inject: Cell<u32>,
+    event_interval: u32,
+    global_queue_interval: u32,
     pub(super) searching: Cell<bool>,
     /// Whether what is woken goes into the slot.
     pub(super) uses_slot: Cell<bool>,
     /// When it last searched it was because others stood still, so it may rob them.
     pub(super) robs: Cell<bool>,
     pub(super) seen: RefCell<Seen>,
+}
+
+impl Own {
+    /// A pause has come. Whether upkeep is due, and whether the inject queue goes first.
+    pub(super) fn count_down(&self) -> (bool, bool) {
+        let span = self.span.get();
+        let is_due = |until: &Cell<u32>, interval: u32| {
+            let left = until.get() - span;
+            until.set(if left == 0 { interval } else { left });
+            left == 0
+        };
+        let upkeep = is_due(&self.until_upkeep, self.event_interval);
+        let inject = is_due(&self.until_inject, self.global_queue_interval);
+        let span = self.until_upkeep.get().min(self.until_inject.get());
+        self.span.set(span);
+        self.left.set(span);
+        (upkeep, inject)
+    }
 }
 
 // SAFETY: `own` is used only by the thread that has taken the seat, and `take` and
@@ -65,6 +88,8 @@ impl Seat {
         Self {
             own: Own {
                 again: Cell::new(None),
+                left: Cell::new(config.event_interval.min(global_queue_interval)),
+                span: Cell::new(config.event_interval.min(global_queue_interval)),
                 until_upkeep: Cell::new(config.event_interval),
                 until_inject: Cell::new(global_queue_interval),
                 event_interval: config.event_interval,

@@ -20,7 +20,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Instant;
 
-use blitz_sync::internals::coop;
+use blitz_sync::internals::coop::{self, Budget};
 
 use super::hand_over;
 use super::queue::CAPACITY;
@@ -39,6 +39,7 @@ const MOST_FROM_SLOT: u32 = 3;
 pub(crate) struct Worker {
     pub(super) shared: Arc<Shared>,
     index: usize,
+    seat: NonNull<Seat>,
     /// Whether the seat is this thread's. It is not any more when a task has given it
     /// away to block the thread.
     pub(super) seated: Cell<bool>,
@@ -46,6 +47,14 @@ pub(crate) struct Worker {
     watches_polls: bool,
     /// How often tasks of this thread had been made to yield when that was counted last.
     forced_yields: Cell<u64>,
+}
+
+/// What comes of a pause between two tasks.
+enum Pause {
+    GoOn,
+    /// This task goes first.
+    Injected(Notified),
+    Closed,
 }
 
 /// Has a thread of the pool take the seat at `index`.
@@ -74,6 +83,7 @@ pub(super) fn run(shared: Arc<Shared>, index: usize) {
     let hooks = &shared.common().hooks;
     let worker = Worker {
         watches_polls: hooks.polls() || shared.seats[index].counters.watches_polls(),
+        seat: NonNull::from(&shared.seats[index]),
         shared: shared.clone(),
         index,
         seated: Cell::new(true),
@@ -108,9 +118,10 @@ impl Worker {
         self.index
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn seat(&self) -> &Seat {
-        &self.shared.seats[self.index]
+        // SAFETY: it is one of `shared`'s, which we hold a reference to.
+        unsafe { self.seat.as_ref() }
     }
 
     #[inline]
@@ -121,23 +132,27 @@ impl Worker {
     fn run(&self) {
         let mut busy = Stopwatch::start();
         loop {
-            while let Some(task) = self.next() {
+            if let Some(task) = self.next() {
                 self.run_task(task);
                 if !self.seated.get() {
-                    return;
+                    break;
                 }
+                continue;
             }
+            // What is not a task's poll may do as much as it likes.
+            coop::set(Budget::UNCONSTRAINED);
             if self.shared.is_closed() {
+                self.leave();
                 break;
             }
             if let Some(task) = self.find_task(&mut busy) {
                 self.run_task(task);
                 if !self.seated.get() {
-                    return;
+                    break;
                 }
             }
         }
-        self.leave();
+        coop::set(Budget::UNCONSTRAINED);
     }
 
     /// The next task of those that need no search. `None` also when the runtime is about
@@ -146,19 +161,13 @@ impl Worker {
     fn next(&self) -> Option<Notified> {
         let seat = self.seat();
         let own = &seat.own;
-        let left = own.until_upkeep.get() - 1;
-        own.until_upkeep.set(left);
-        if left == 0 && !self.keep_up() {
-            return None;
-        }
-        let left = own.until_inject.get() - 1;
-        own.until_inject.set(left);
+        let left = own.left.get() - 1;
+        own.left.set(left);
         if left == 0 {
-            own.until_inject.set(own.global_queue_interval);
-            if let Some(task) = self.shared.next_injected() {
-                // It may block the thread, and others have to see what waits.
-                self.queue_again();
-                return Some(task);
+            match self.pause() {
+                Pause::GoOn => {}
+                Pause::Injected(task) => return Some(task),
+                Pause::Closed => return None,
             }
         }
         if let Some(task) = own.again.take() {
@@ -168,14 +177,35 @@ impl Worker {
         self.next_of_own(seat).or_else(|| self.next_share(seat))
     }
 
+    /// It is time for the upkeep, or for the inject queue, or both.
+    #[cold]
+    fn pause(&self) -> Pause {
+        coop::set(Budget::UNCONSTRAINED);
+        let (upkeep, inject) = self.own().count_down();
+        if upkeep {
+            self.keep_up();
+        }
+        if self.shared.is_closed() {
+            return Pause::Closed;
+        }
+        if !inject {
+            return Pause::GoOn;
+        }
+        match self.shared.next_injected() {
+            None => Pause::GoOn,
+            Some(task) => {
+                // It may block the thread, and others have to see what waits.
+                self.queue_again();
+                Pause::Injected(task)
+            }
+        }
+    }
+
     /// The next task of this worker's queue.
     #[inline]
     pub(super) fn next_of_own(&self, seat: &Seat) -> Option<Notified> {
-        let task = match seat.slot.take() {
-            Some(task) => task,
-            // SAFETY: the seat is ours, and with it the ring.
-            None => unsafe { seat.ring.pop() }?,
-        };
+        // SAFETY: the seat is ours, and with it the slot and the ring.
+        let task = unsafe { seat.slot.take().or_else(|| seat.ring.pop()) }?;
         // SAFETY: tokens are put in, and each is taken out once.
         Some(unsafe { Notified::from_raw(task) })
     }
@@ -201,18 +231,14 @@ impl Worker {
         Some(unsafe { Notified::from_raw(first) })
     }
 
-    /// What has to be done now and then. `false` when the runtime is about to end.
-    #[cold]
-    fn keep_up(&self) -> bool {
-        let own = self.own();
-        own.until_upkeep.set(own.event_interval);
+    /// What has to be done now and then.
+    fn keep_up(&self) {
         self.turn_timers();
         self.count_forced_yields();
         if !self.seat().ring.is_empty() {
             // Whoever a push has overlooked.
             self.shared.call(self.shared.idle.pushed(true));
         }
-        !self.shared.is_closed()
     }
 
     /// Wakes those whose time has come.
@@ -231,58 +257,78 @@ impl Worker {
         self.seat().counters.forced_yields.add(more);
     }
 
-    /// Runs a task, and those from the slot that may come right after it.
+    /// Runs a task, again if it asks for that and nobody else is ready, and those from the
+    /// slot that may come right after it.
     #[inline]
-    pub(super) fn run_task(&self, task: Notified) {
-        if self.own().searching.get() {
+    fn run_task(&self, mut task: Notified) {
+        let seat = self.seat();
+        if seat.own.searching.get() {
             self.stop_searching();
         }
-        coop::budget(|| {
-            self.poll(task);
-            let mut from_slot = 0;
-            while self.seated.get() {
-                let Some(task) = self.take_slot() else {
-                    break;
-                };
-                let seat = self.seat();
-                if !coop::has_budget_remaining() {
-                    self.push_back(seat, task);
-                    break;
-                }
-                from_slot += 1;
-                if from_slot == MOST_FROM_SLOT {
-                    seat.own.uses_slot.set(false);
-                }
-                self.poll(task);
+        loop {
+            coop::set(Budget::FULL);
+            let ran = self.poll(task);
+            if !self.seated.get() {
+                return self.reschedule_unseated(ran);
             }
-            if from_slot >= MOST_FROM_SLOT && self.seated.get() {
-                let uses_slot = !self.shared.common().config.disable_lifo_slot;
-                self.own().uses_slot.set(uses_slot);
+            seat.counters.polled();
+            task = match ran {
+                Ran::Done | Ran::Idle => break,
+                Ran::Again(task) | Ran::Yielded(task) => task,
+            };
+            let left = seat.own.left.get() - 1;
+            if left == 0 || !seat.ring.is_empty() || !seat.slot.is_empty() {
+                self.reschedule(seat, task);
+                break;
             }
-        });
+            seat.own.left.set(left);
+        }
+        if !seat.slot.is_empty() {
+            self.run_slot(seat);
+        }
+    }
+
+    /// Runs what comes from the slot, as often as it may come before the ring, within the
+    /// budget of the task before it.
+    fn run_slot(&self, seat: &Seat) {
+        let mut count = 0;
+        while let Some(task) = self.take_slot() {
+            if !coop::has_budget_remaining() {
+                self.push_back(seat, task);
+                break;
+            }
+            count += 1;
+            if count == MOST_FROM_SLOT {
+                seat.own.uses_slot.set(false);
+            }
+            let ran = self.poll(task);
+            if !self.seated.get() {
+                return self.reschedule_unseated(ran);
+            }
+            seat.counters.polled();
+            if let Ran::Again(task) | Ran::Yielded(task) = ran {
+                self.reschedule(seat, task);
+            }
+        }
+        if count >= MOST_FROM_SLOT {
+            let config = &self.shared.common().config;
+            seat.own.uses_slot.set(!config.disable_lifo_slot);
+        }
     }
 
     #[inline]
     pub(super) fn take_slot(&self) -> Option<Notified> {
-        let task = self.seat().slot.take()?;
+        // SAFETY: the seat is ours, and with it the slot.
+        let task = unsafe { self.seat().slot.take() }?;
         // SAFETY: tokens are put in, and each is taken out once.
         Some(unsafe { Notified::from_raw(task) })
     }
 
-    #[inline]
-    fn poll(&self, task: Notified) {
-        let ran = match self.watches_polls {
+    #[inline(always)]
+    fn poll(&self, task: Notified) -> Ran {
+        match self.watches_polls {
             true => self.run_watched(task),
             false => task.run(),
-        };
-        if !self.seated.get() {
-            return self.reschedule_unseated(ran);
-        }
-        let seat = self.seat();
-        seat.counters.polled();
-        match ran {
-            Ran::Done | Ran::Idle => {}
-            Ran::Again(task) | Ran::Yielded(task) => self.reschedule(seat, task),
         }
     }
 
