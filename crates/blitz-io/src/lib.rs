@@ -195,6 +195,6 @@ pub use macros::{join, main, pin, select, test, try_join};
 struct Readme;
 
 /// And those of the README of the whole.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "full"))]
 #[doc = include_str!("../../../README.md")]
 struct WorkspaceReadme;
