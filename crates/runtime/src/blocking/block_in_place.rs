@@ -6,6 +6,8 @@ use crate::context::{self, Entered};
 use crate::runtime::enter;
 use crate::scheduler::multi_thread;
 
+const REFUSED: &str = "can call blocking only when running on the multi-threaded runtime";
+
 /// Runs a closure that blocks, on this thread.
 ///
 /// Before that, the worker whose thread this is hands its place over to another thread,
@@ -44,9 +46,6 @@ where
     };
     // Taken back last, so that the thread drives tasks again by then.
     let handed_over = multi_thread::hand_over();
-    assert!(
-        handed_over.is_some() || allow_block_in_place,
-        "can call blocking only when running on the multi-threaded runtime"
-    );
+    assert!(handed_over.is_some() || allow_block_in_place, "{REFUSED}");
     coop::unconstrained(|| enter::exit_runtime(f))
 }

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
+use std::panic::panic_any;
 use std::thread;
 use std::time::Duration;
 
@@ -202,7 +203,9 @@ impl Spawner {
         }
         if enter::try_enter_blocking_region().is_none() {
             // No panic within a panic.
-            assert!(thread::panicking(), "{DROPPED_IN_ASYNC}");
+            if !thread::panicking() {
+                panic_any(DROPPED_IN_ASYNC);
+            }
             return;
         }
         if self

@@ -28,7 +28,10 @@ fn panic_of<R>(run: impl FnOnce() -> R) -> String {
     panic
         .downcast_ref::<String>()
         .cloned()
-        .or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()))
+        .or_else(|| {
+            let text = panic.downcast_ref::<&str>();
+            text.map(|text| format!("literally: {text}"))
+        })
         .unwrap_or_else(|| "something else".into())
 }
 
