@@ -167,16 +167,17 @@ impl Clock {
     }
 }
 
-/// Whether any clock of the process may differ from the system's.
+/// Whether the current runtime's clock is the system's.
 #[inline]
-pub(super) fn any_altered() -> bool {
-    ANY_ALTERED.load(Ordering::Acquire)
+pub(super) fn is_real() -> bool {
+    !ANY_ALTERED.load(Ordering::Acquire)
+        || here::with_clock(|clock| clock.is_none_or(Clock::is_real))
 }
 
 /// See [`Instant::now`].
 #[inline]
 pub(super) fn now() -> Instant {
-    if any_altered() {
+    if ANY_ALTERED.load(Ordering::Acquire) {
         return altered_now();
     }
     Instant::from_std(StdInstant::now())

@@ -178,11 +178,11 @@ impl Sleep {
         let this = self.project();
         let now = Instant::now();
         let origin = this.timer.wheel().origin();
-        let is_past = if clock::any_altered() {
+        let is_past = if clock::is_real() {
+            *this.deadline <= now
+        } else {
             let when = ticks::of_deadline(this.deadline.into_std(), origin);
             when <= ticks::at(now.into_std(), origin)
-        } else {
-            *this.deadline <= now
         };
         if is_past {
             this.timer.elapse();

@@ -45,7 +45,10 @@ where
     F: IntoFuture,
 {
     let value = future.into_future();
-    // A closure would not pass the caller's place on.
+    #[allow(
+        clippy::manual_map,
+        reason = "a closure would not pass the caller's place on"
+    )]
     let delay = match Instant::now().checked_add(duration) {
         Some(deadline) => Some(Sleep::new(deadline, duration.is_zero())),
         None => None,
