@@ -146,11 +146,6 @@ fn as_current(handle: &scheduler::Handle) -> Current {
     }
 }
 
-/// The current runtime's scheduler.
-pub(crate) fn current() -> Option<scheduler::Handle> {
-    with_current(scheduler::Handle::clone).ok()
-}
-
 /// Gives the current runtime's scheduler to `with`, without counting a reference.
 #[inline]
 pub(crate) fn with_current<R>(

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hasher};
 
 use blitz_futex::atomic::{AtomicU64, Ordering};
 
-use crate::random::{Random, entropy};
+use crate::random::Random;
 
 /// The seed of a runtime's random numbers.
 ///
@@ -64,10 +64,5 @@ impl Seeds {
     fn follow(&self, first: u64) -> Random {
         let nth = self.given.fetch_add(1, Ordering::Relaxed);
         Random::seeded(first.wrapping_add(nth))
-    }
-
-    /// A number for something that differs from runtime to runtime.
-    pub(crate) fn any(&self) -> u64 {
-        self.first.unwrap_or_else(entropy)
     }
 }

@@ -347,14 +347,20 @@ impl Core {
             UnhandledPanic::Ignore => {}
             UnhandledPanic::ShutdownRuntime => {
                 self.doomed.set(true);
-                shared.owned.close_and_cancel_all();
+                self.cancel_all(shared);
             }
         }
     }
 
+    fn cancel_all(&self, shared: &Shared) {
+        // SAFETY: this thread has the core, and with it the list.
+        unsafe { shared.owned.close_own(0) };
+        shared.owned.close_and_cancel_all();
+    }
+
     /// Ends all tasks.
     pub(super) fn shut_down(&self, shared: &Shared) {
-        shared.owned.close_and_cancel_all();
+        self.cancel_all(shared);
         loop {
             self.resume();
             while let Some(task) = self.next(shared) {

@@ -77,7 +77,12 @@ impl Schedule for Reference {
 
     #[inline]
     fn release(&self, task: &Header) {
-        self.shared().owned.remove(task);
+        let owned = &self.shared().owned;
+        match self.core_here() {
+            // SAFETY: this thread has the core, and with it the list.
+            Some(_) => unsafe { owned.remove_by_owner(task, 0) },
+            None => owned.remove(task),
+        }
     }
 
     #[inline]

@@ -50,7 +50,12 @@ impl Shared {
         F::Output: Send + 'static,
     {
         let reference = Reference::new(self);
-        let (join, task) = self.owned.bind(0, future, reference, id);
+        let (join, task) = match reference.core_here() {
+            // SAFETY: this thread has the core, and with it the list. The future may go to
+            // other threads.
+            Some(_) => unsafe { self.owned.bind_own(0, future, reference, id) },
+            None => self.owned.bind(0, future, reference, id),
+        };
         self.begin(id, task, reference);
         join
     }

@@ -21,7 +21,7 @@ use std::task::Poll;
 use blitz_futex::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use blitz_sync::task::Notify;
 
-use super::core::Core;
+use super::core::{Core, Doomed};
 use super::shared::Shared;
 use crate::common::Common;
 use crate::context;
@@ -166,7 +166,10 @@ impl Turn<'_> {
         self.core().is_run_by(context::thread_id(), shared);
         match self.core().block_on(shared, future) {
             Ok(output) => output,
-            Err(_) => panic!("{UNHANDLED_PANIC}"),
+            Err(Doomed) => {
+                self.core().shut_down(shared);
+                panic!("{UNHANDLED_PANIC}");
+            }
         }
     }
 }
