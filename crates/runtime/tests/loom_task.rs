@@ -29,7 +29,9 @@ struct Shared {
     owned: OwnedTasks,
     queue: Mutex<VecDeque<Notified>>,
     bell: Condvar,
+    /// The line is used by threads which keep it, and the thread of the test owns a list.
     outlives_calls: bool,
+    owner: thread::ThreadId,
 }
 
 impl Schedule for Line {
@@ -39,7 +41,12 @@ impl Schedule for Line {
     }
 
     fn release(&self, task: &Header) {
-        self.0.owned.remove(task);
+        if self.is_owner() {
+            // SAFETY: this is the owner.
+            unsafe { self.0.owned.remove_by_owner(task, 0) }
+        } else {
+            self.0.owned.remove(task);
+        }
     }
 
     fn outlives_call(&self) -> bool {
@@ -54,16 +61,42 @@ impl Line {
             queue: Mutex::new(VecDeque::new()),
             bell: Condvar::new(),
             outlives_calls,
+            owner: thread::current().id(),
         })))
+    }
+
+    fn is_owner(&self) -> bool {
+        self.0.outlives_calls && thread::current().id() == self.0.owner
+    }
+
+    fn close(&self) {
+        if self.is_owner() {
+            // SAFETY: this is the owner.
+            unsafe { self.0.owned.close_own(0) }
+        }
+        self.0.owned.close_and_cancel_all();
     }
 
     fn spawn<F>(&self, future: F) -> Calm<JoinHandle<F::Output>>
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        let (join, token) = self.0.owned.bind(0, future, self.clone(), id());
+        let owned = &self.0.owned;
+        let (join, token) = if self.is_owner() {
+            // SAFETY: this is the owner, and the future may go to other threads.
+            unsafe { owned.bind_own(0, future, self.clone(), id()) }
+        } else {
+            owned.bind(0, future, self.clone(), id())
+        };
         self.0.queue.lock().unwrap().extend(token);
         Calm::new(join)
+    }
+
+    /// Frees what has ended elsewhere, which would keep the line otherwise.
+    fn settle(&self) {
+        assert!(self.is_owner());
+        // SAFETY: this is the owner.
+        unsafe { self.0.owned.settle(0) }
     }
 
     fn owned(&self) -> &OwnedTasks {
@@ -354,6 +387,7 @@ fn polled_by_two_threads() {
         line.run_queued();
         assert!(line.owned().is_empty());
         assert_eq!(Witness::strong_count(&value), 1);
+        line.settle();
     });
 }
 
@@ -566,6 +600,7 @@ fn yields(abort: bool) {
             Err(error) => assert!(abort && error.is_cancelled()),
         }
         assert_eq!(Witness::strong_count(&value), 1);
+        line.settle();
     });
 }
 
@@ -738,7 +773,7 @@ fn a_use_after_the_release_is_found() {
 }
 
 /// The runtime ends while a task is woken, and another one is spawned.
-fn closed(spawns: bool) {
+fn closed(spawns: bool, own: bool) {
     model(2, move || {
         let Setting {
             line,
@@ -746,7 +781,7 @@ fn closed(spawns: bool) {
             value,
             waker,
             mut join,
-        } = waiting(true);
+        } = waiting(own);
         let (other, gives) = (line.clone(), value.clone());
         let thread = thread::spawn(move || {
             if spawns {
@@ -757,7 +792,7 @@ fn closed(spawns: bool) {
             flag.store(true, Ordering::Relaxed);
             Calm::into_inner(waker).wake();
         });
-        line.owned().close_and_cancel_all();
+        line.close();
         line.run_queued();
         thread.join().unwrap();
         while !line.owned().is_empty() {
@@ -774,26 +809,28 @@ fn closed(spawns: bool) {
 
 #[test]
 fn the_runtime_ends() {
-    closed(false);
-    closed(true);
+    for own in [false, true] {
+        closed(false, own);
+        closed(true, own);
+    }
 }
 
 #[test]
 #[should_panic]
 fn a_shut_down_that_takes_queued_tasks_is_found() {
-    mistaken(Mutant::ShutDownTakesQueued, || closed(false));
+    mistaken(Mutant::ShutDownTakesQueued, || closed(false, false));
 }
 
 /// The runtime ends while a task ends on another thread.
-fn closed_at_the_end() {
-    model(3, || {
+fn closed_at_the_end(own: bool) {
+    model(3, move || {
         let Setting {
             line,
             flag,
             value,
             waker,
             join,
-        } = waiting(true);
+        } = waiting(own);
         flag.store(true, Ordering::Relaxed);
         Calm::into_inner(waker).wake();
         let other = line.clone();
@@ -801,20 +838,58 @@ fn closed_at_the_end() {
             other.run_one_to_end();
         });
         drop(join);
-        line.owned().close_and_cancel_all();
+        line.close();
         thread.join().unwrap();
         assert!(line.owned().is_empty());
         assert_eq!(Witness::strong_count(&value), 1);
+        if own {
+            line.settle();
+        }
     });
 }
 
 #[test]
 fn the_runtime_ends_when_a_task_does() {
-    closed_at_the_end();
+    closed_at_the_end(false);
+    closed_at_the_end(true);
 }
 
 #[test]
 #[should_panic]
 fn a_task_that_leaves_its_list_late_is_found() {
-    mistaken(Mutant::LeavesListLate, closed_at_the_end);
+    mistaken(Mutant::LeavesListLate, || closed_at_the_end(false));
+}
+
+/// Tasks of the owner's list end on two threads, while it takes in another one.
+fn departed() {
+    model(3, || {
+        let line = Line::new(true);
+        let value = Witness::new(());
+        for _ in 0..2 {
+            let gives = value.clone();
+            drop(line.spawn(async move { gives }));
+        }
+        let (token, other) = (line.take().unwrap(), line.clone());
+        let thread = thread::spawn(move || other.run(token));
+        let gives = value.clone();
+        drop(line.spawn(async move { gives }));
+        line.run_one_to_end();
+        line.settle();
+        line.run_one_to_end();
+        assert!(thread.join().unwrap());
+        assert!(line.owned().is_empty());
+        assert_eq!(Witness::strong_count(&value), 1);
+        line.settle();
+    });
+}
+
+#[test]
+fn tasks_of_the_owner_end_elsewhere() {
+    departed();
+}
+
+#[test]
+#[should_panic]
+fn a_departure_without_a_reference_is_found() {
+    mistaken(Mutant::DepartsForNothing, departed);
 }

@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
 use super::error::JoinError;
-use super::header::{Header, Stage};
+use super::header::{Header, Home, Stage};
 use super::id::Id;
 use super::owned::Schedule;
 use super::raw;
@@ -35,9 +35,9 @@ union Contents<F: Future> {
 
 impl<F: Future, S: Schedule> Cell<F, S> {
     /// A new task with a token, as a pointer to its header.
-    pub(super) fn allocate(future: F, scheduler: S, id: Id, shard: u32) -> NonNull<Header> {
+    pub(super) fn allocate(future: F, scheduler: S, id: Id, home: Home) -> NonNull<Header> {
         let cell = Box::new(Self {
-            header: Header::new(raw::vtable::<F, S>(), id, shard),
+            header: Header::new(raw::vtable::<F, S>(), id, home),
             scheduler,
             contents: Watched::new(Contents {
                 future: ManuallyDrop::new(future),

@@ -17,16 +17,47 @@ pub struct Header {
     id: Id,
     /// The next one in a queue. Belongs to whoever holds the token.
     pub(super) queue_next: Watched<Option<NonNull<Header>>>,
-    /// The neighbours in the list of the runtime's tasks. Belongs to the list's lock.
+    /// The neighbours in the list of the runtime's tasks. Belongs to who has the list.
     pub(super) links: Watched<Links>,
     /// Who waits for the task. There if the state says so.
     pub(super) join_waker: Watched<MaybeUninit<Waker>>,
     /// What is in the task's memory. Belongs to whoever has what is there.
     pub(super) stage: Watched<Stage>,
-    /// Whether the task is in its list. Belongs to the list's lock.
+    /// Whether the task is in its list. Belongs to who has the list.
     pub(super) is_listed: Watched<bool>,
-    /// In which of the lists the task is or was.
-    pub(super) shard: u32,
+    /// In which list the task is or was.
+    pub(super) home: Home,
+}
+
+/// The list that a task was bound to: its shard, and which of its two.
+#[derive(Clone, Copy)]
+pub(super) struct Home(u32);
+
+impl Home {
+    const OWN: u32 = 1 << 31;
+
+    /// The list with a lock.
+    #[inline]
+    pub(super) fn shared(shard: usize) -> Self {
+        Self(shard as u32)
+    }
+
+    /// The owner's list.
+    #[inline]
+    pub(super) fn own(shard: usize) -> Self {
+        Self(shard as u32 | Self::OWN)
+    }
+
+    /// Whether it is the owner's.
+    #[inline]
+    pub(super) fn is_own(self) -> bool {
+        self.0 & Self::OWN != 0
+    }
+
+    #[inline]
+    pub(super) fn shard(self) -> usize {
+        (self.0 & !Self::OWN) as usize
+    }
 }
 
 /// The place of a task in a list.
@@ -57,7 +88,7 @@ unsafe impl Send for Header {}
 unsafe impl Sync for Header {}
 
 impl Header {
-    pub(super) fn new(vtable: &'static Vtable, id: Id, shard: u32) -> Self {
+    pub(super) fn new(vtable: &'static Vtable, id: Id, home: Home) -> Self {
         Self {
             state: State::new(),
             vtable,
@@ -70,7 +101,7 @@ impl Header {
             join_waker: Watched::new(MaybeUninit::uninit()),
             stage: Watched::new(Stage::Future),
             is_listed: Watched::new(false),
-            shard,
+            home,
         }
     }
 

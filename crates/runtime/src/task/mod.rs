@@ -12,6 +12,7 @@ mod harness;
 mod header;
 mod id;
 mod join_handle;
+mod list;
 #[cfg(not(loom))]
 mod join_set;
 #[cfg(loom)]

@@ -23,6 +23,8 @@ blitz_sync::mutants! {
     CompleteRelaxed,
     /// A task leaves its list after it has given up its own reference.
     LeavesListLate,
+    /// A task that ends elsewhere goes to its list's owner without a reference.
+    DepartsForNothing,
     /// The join handle leaves its waker without looking whether it is too late.
     GivesWakerBlindly,
     /// The join handle changes its waker without taking it back.

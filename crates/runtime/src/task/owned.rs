@@ -1,16 +1,38 @@
 //! The tasks of a runtime, so that it can end them.
+//!
+//! There is a shard for each worker, with two lists. The **shared** one has a lock, and
+//! everybody may add and remove. The **own** one is used only by the shard's owner, the
+//! thread that is this worker at the moment, and costs no lock: most tasks are spawned by
+//! a worker and end there. What about those that end elsewhere, because another worker
+//! has stolen them? They *depart*: they are pushed to a stack of the shard, with
+//! a reference that keeps the memory, since the list goes through it. The owner unlinks
+//! and releases them the next time it adds something, or in its maintenance.
+//!
+//! Why nothing is freed too early or left over: a task in an own list is alive as long
+//! as it has not ended, and then as long as it is in the stack; it gets there before its
+//! own reference is given up, and is taken out of the list before the stack's reference
+//! is. What is in the stacks at the end is released with the shards; a scheduler that its
+//! tasks keep alive must settle before.
+//!
+//! Numbers: who owns a shard counts in it what it adds and what it removes, also from
+//! others' lists, so a number may be negative; only the sum means something. When all
+//! lists are closed no number increases any more. So who finds the sum zero then, however
+//! it was read, may rely on it.
 
 use std::future::Future;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
-use blitz_futex::atomic::{AtomicUsize, Ordering};
+use blitz_futex::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use blitz_sync::internals::ListLock;
 
 use super::cell::Cell;
-use super::header::{Header, Links};
+use super::header::{Header, Home};
 use super::id::Id;
 use super::join_handle::JoinHandle;
+use super::list::List;
+use super::mutant::{Mutant, active};
 use super::notified::Notified;
+use super::raw;
 use super::watched::Watched;
 
 /// What a task needs of its scheduler. Each task has a copy.
@@ -38,40 +60,52 @@ pub trait Schedule: Clone + Send + Sync + 'static {
     }
 }
 
-/// The tasks of a runtime which have not ended, in several lists, so that those who add
-/// and remove seldom meet.
+/// The tasks of a runtime which have not ended.
 pub struct OwnedTasks {
     shards: Box<[Shard]>,
+    /// Minus how many own tasks of shards have ended where there is no owner.
+    elsewhere: AtomicUsize,
 }
 
-/// A list and its lock.
+/// Two lists of tasks: see the head of this file.
 #[repr(align(128))]
 struct Shard {
     lock: ListLock,
+    /// Under the lock.
     list: Watched<List>,
-    /// How many tasks are in the list. Written under the lock.
+    /// How many tasks are in that list. Written under the lock.
     len: AtomicUsize,
+    /// The owner's.
+    own: Watched<List>,
+    /// How many own tasks the owner has added, minus how many it has seen the end of, also
+    /// of other owners. Written by the owner.
+    own_len: AtomicUsize,
+    /// Tasks of the own list which have ended elsewhere, with a reference each.
+    departed: AtomicPtr<Header>,
 }
 
-struct List {
-    first: Option<NonNull<Header>>,
-    is_closed: bool,
-}
-
-// SAFETY: the lists are used under their locks, and tasks may be shared.
+// SAFETY: the lists are used under their locks or by their owners, and tasks may be
+// shared.
 unsafe impl Send for OwnedTasks {}
 // SAFETY: as above.
 unsafe impl Sync for OwnedTasks {}
+
+/// Adds to a number that nobody else writes now.
+#[inline]
+fn add(number: &AtomicUsize, change: isize) {
+    let value = number.load(Ordering::Relaxed);
+    number.store(value.wrapping_add_signed(change), Ordering::Release);
+}
 
 impl Shard {
     fn new() -> Self {
         Self {
             lock: ListLock::new(),
-            list: Watched::new(List {
-                first: None,
-                is_closed: false,
-            }),
+            list: Watched::new(List::new()),
             len: AtomicUsize::new(0),
+            own: Watched::new(List::new()),
+            own_len: AtomicUsize::new(0),
+            departed: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
@@ -95,80 +129,109 @@ impl Shard {
             }
             // SAFETY: the task is new, and in no list.
             unsafe { list.add(task) };
-            self.count(1);
+            add(&self.len, 1);
             true
         })
     }
 
-    /// The number has changed. Under the lock only.
+    /// Takes a task out, unless a shut-down has done that.
     #[inline]
-    fn count(&self, change: isize) {
-        let len = self.len.load(Ordering::Relaxed);
-        self.len
-            .store(len.wrapping_add_signed(change), Ordering::Release);
+    fn remove(&self, task: &Header) {
+        self.locked(|list| {
+            // SAFETY: the task is alive, and this is its list.
+            if unsafe { list.remove(task) } {
+                add(&self.len, -1);
+            }
+        });
+    }
+
+    /// [`add`](Self::add) with the owner's list.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    #[inline]
+    unsafe fn add_own(&self, task: NonNull<Header>) -> bool {
+        // SAFETY: the caller is the owner.
+        unsafe { self.settle() };
+        self.own.with_mut(|list| {
+            // SAFETY: as above; the task is new, and in no list.
+            let list = unsafe { &mut *list };
+            if list.is_closed {
+                return false;
+            }
+            // SAFETY: as above.
+            unsafe { list.add(task) };
+            add(&self.own_len, 1);
+            true
+        })
+    }
+
+    /// Leaves a task of the own list to the owner.
+    #[cold]
+    fn depart(&self, task: &Header) {
+        if !active(Mutant::DepartsForNothing) {
+            task.state.acquire();
+        }
+        let place = ptr::from_ref(task).cast_mut();
+        let mut first = self.departed.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: whoever ends the task has what was its token's.
+            unsafe { task.set_queue_next(NonNull::new(first)) };
+            let (succeeded, failed) = (Ordering::Release, Ordering::Relaxed);
+            let departed = &self.departed;
+            match departed.compare_exchange_weak(first, place, succeeded, failed) {
+                Ok(_) => return,
+                Err(now) => first = now,
+            }
+        }
+    }
+
+    /// Lets those go which have ended elsewhere.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    #[inline]
+    unsafe fn settle(&self) {
+        if !self.departed.load(Ordering::Relaxed).is_null() {
+            // SAFETY: as the caller promises.
+            unsafe { self.settle_all() }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    #[cold]
+    unsafe fn settle_all(&self) {
+        let first = self.departed.swap(ptr::null_mut(), Ordering::Acquire);
+        let mut next = NonNull::new(first);
+        while let Some(task) = next {
+            // SAFETY: the tasks of the chain have a reference each, which is ours now. They
+            // are or were in the own list, which is the caller's.
+            unsafe {
+                next = task.as_ref().queue_next();
+                self.own.with_mut(|list| (*list).remove(task.as_ref()));
+                raw::release_last(task);
+            }
+        }
     }
 }
 
-impl List {
-    /// # Safety
-    ///
-    /// The list is locked. The task is alive, and in no list.
-    #[inline]
-    unsafe fn add(&mut self, task: NonNull<Header>) {
-        let links = Links {
-            previous: None,
-            next: self.first,
-        };
-        // SAFETY: the caller has the lock, and the tasks of the list are alive.
-        unsafe {
-            task.as_ref().links.with_mut(|place| *place = links);
-            task.as_ref().is_listed.with_mut(|place| *place = true);
-            if let Some(first) = self.first {
-                first
-                    .as_ref()
-                    .links
-                    .with_mut(|links| (*links).previous = Some(task));
-            }
-        }
-        self.first = Some(task);
-    }
-
-    /// Takes a task out, if it is in the list.
-    ///
-    /// # Safety
-    ///
-    /// The list is locked. The task is alive, and in no other list.
-    #[inline]
-    unsafe fn remove(&mut self, task: &Header) -> bool {
-        // SAFETY: the caller has the lock, and the tasks of the list are alive.
-        unsafe {
-            if !task.is_listed.with(|listed| *listed) {
-                return false;
-            }
-            task.is_listed.with_mut(|listed| *listed = false);
-            let links = task.links.with(|links| *links);
-            match links.previous {
-                Some(previous) => previous
-                    .as_ref()
-                    .links
-                    .with_mut(|place| (*place).next = links.next),
-                None => self.first = links.next,
-            }
-            if let Some(next) = links.next {
-                next.as_ref()
-                    .links
-                    .with_mut(|place| (*place).previous = links.previous);
-            }
-        }
-        true
+impl Drop for Shard {
+    fn drop(&mut self) {
+        // SAFETY: nobody else uses the shard any more.
+        unsafe { self.settle() }
     }
 }
 
 impl OwnedTasks {
-    /// No tasks, in as many lists.
+    /// No tasks, in as many shards.
     pub fn new(shards: usize) -> Self {
         Self {
             shards: (0..shards.max(1)).map(|_| Shard::new()).collect(),
+            elsewhere: AtomicUsize::new(0),
         }
     }
 
@@ -208,10 +271,49 @@ impl OwnedTasks {
         S: Schedule,
     {
         let shard = shard % self.shards.len();
-        let task = Cell::allocate(future, scheduler, id, shard as u32);
+        let task = Cell::allocate(future, scheduler, id, Home::shared(shard));
+        let added = self.shards[shard].add(task);
+        // SAFETY: the task is new, of this type, and was added or not.
+        unsafe { Self::bound::<F, S>(task, added) }
+    }
+
+    /// The same, to the shard's own list.
+    ///
+    /// # Safety
+    ///
+    /// As for [`bind_local`](Self::bind_local), and the caller is the owner of the shard:
+    /// no other thread uses its own list meanwhile, and those who did before are ordered
+    /// before this.
+    #[inline]
+    pub unsafe fn bind_own<F, S>(
+        &self,
+        shard: usize,
+        future: F,
+        scheduler: S,
+        id: Id,
+    ) -> (JoinHandle<F::Output>, Option<Notified>)
+    where
+        F: Future,
+        S: Schedule,
+    {
+        let task = Cell::allocate(future, scheduler, id, Home::own(shard));
+        // SAFETY: the caller is the owner.
+        let added = unsafe { self.shards[shard].add_own(task) };
+        // SAFETY: the task is new, of this type, and was added or not.
+        unsafe { Self::bound::<F, S>(task, added) }
+    }
+
+    /// # Safety
+    ///
+    /// The task is new, of this type, and was added or is known to nobody but the caller.
+    #[inline]
+    unsafe fn bound<F: Future, S: Schedule>(
+        task: NonNull<Header>,
+        added: bool,
+    ) -> (JoinHandle<F::Output>, Option<Notified>) {
         // SAFETY: the task is new, and has an output of this type.
         let join = unsafe { JoinHandle::new(task) };
-        if self.shards[shard].add(task) {
+        if added {
             // SAFETY: a new task has a token.
             (join, Some(unsafe { Notified::from_raw(task) }))
         } else {
@@ -221,16 +323,67 @@ impl OwnedTasks {
         }
     }
 
-    /// Takes a task out, if it is still there.
+    /// Takes a task out that has ended, by somebody who is no owner.
     #[inline]
     pub fn remove(&self, task: &Header) {
-        let shard = &self.shards[task.shard as usize];
-        shard.locked(|list| {
-            // SAFETY: the task is alive, and this is its list.
-            if unsafe { list.remove(task) } {
-                shard.count(-1);
-            }
-        });
+        let shard = &self.shards[task.home.shard()];
+        if task.home.is_own() {
+            shard.depart(task);
+            self.elsewhere.fetch_sub(1, Ordering::AcqRel);
+        } else {
+            shard.remove(task);
+        }
+    }
+
+    /// The same by the owner of the shard `here`.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    #[inline]
+    pub unsafe fn remove_by_owner(&self, task: &Header, here: usize) {
+        if !task.home.is_own() {
+            return self.remove(task);
+        }
+        let shard = task.home.shard();
+        if shard == here {
+            let own = &self.shards[here].own;
+            // SAFETY: the caller is the owner, and the task is alive.
+            own.with_mut(|list| unsafe { (*list).remove(task) });
+        } else {
+            self.shards[shard].depart(task);
+        }
+        add(&self.shards[here].own_len, -1);
+    }
+
+    /// Frees what has ended elsewhere of the shard's own tasks. To be called now and then.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    #[inline]
+    pub unsafe fn settle(&self, shard: usize) {
+        // SAFETY: as the caller promises.
+        unsafe { self.shards[shard].settle() }
+    }
+
+    /// [`close_and_cancel_all`](Self::close_and_cancel_all) for the shard's own list.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    pub unsafe fn close_own(&self, shard: usize) {
+        let shard = &self.shards[shard];
+        // SAFETY: the caller is the owner, and the tasks of the list are alive.
+        let waiting = unsafe {
+            shard.settle();
+            shard.own.with_mut(|list| {
+                (*list).is_closed = true;
+                (*list).shut_down()
+            })
+        };
+        // They are counted when they are removed.
+        end_all(waiting.0);
     }
 
     /// Takes in no more tasks, and cancels all there are: those that wait now, by this
@@ -239,20 +392,14 @@ impl OwnedTasks {
     /// may be on its way in another thread.
     pub fn close_and_cancel_all(&self) {
         for shard in &self.shards {
-            let mut waiting = shard.locked(|list| {
+            let waiting = shard.locked(|list| {
                 list.is_closed = true;
-                // SAFETY: the list is locked.
+                // SAFETY: the tasks of the list are alive.
                 let (waiting, count) = unsafe { list.shut_down() };
-                shard.count(-count);
+                add(&shard.len, -count);
                 waiting
             });
-            while let Some(task) = waiting {
-                // SAFETY: we have shut this task down; nobody else ends it.
-                unsafe {
-                    waiting = task.as_ref().queue_next();
-                    (task.as_ref().vtable.shut_down)(task);
-                }
-            }
+            end_all(waiting);
         }
     }
 
@@ -262,48 +409,39 @@ impl OwnedTasks {
         self.shards[0].locked(|list| list.is_closed)
     }
 
-    /// How many tasks there are.
+    /// How many tasks there are. While tasks are added or end, it may be somewhat off.
     #[allow(dead_code, reason = "for metrics")]
     pub fn len(&self) -> usize {
-        self.shards
-            .iter()
-            .map(|shard| shard.len.load(Ordering::Acquire))
-            .sum()
+        let len = self.sum();
+        // A task that was added here and removed there may be seen in the wrong order.
+        if len > usize::MAX / 2 { 0 } else { len }
     }
 
-    /// Whether there are no tasks.
+    fn sum(&self) -> usize {
+        let mut sum = self.elsewhere.load(Ordering::Acquire);
+        for shard in &self.shards {
+            for part in [&shard.len, &shard.own_len] {
+                sum = sum.wrapping_add(part.load(Ordering::Acquire));
+            }
+        }
+        sum
+    }
+
+    /// Whether there are no tasks. To be relied on when all lists are closed: then
+    /// numbers only decrease.
     pub fn is_empty(&self) -> bool {
-        self.shards
-            .iter()
-            .all(|shard| shard.len.load(Ordering::Acquire) == 0)
+        self.sum() == 0
     }
 }
 
-impl List {
-    /// Cancels all tasks. Takes those out that wait, and gives them as a chain through
-    /// `queue_next`, and how many they are.
-    ///
-    /// # Safety
-    ///
-    /// The list is locked.
-    unsafe fn shut_down(&mut self) -> (Option<NonNull<Header>>, isize) {
-        let (mut chain, mut count) = (None, 0);
-        let mut next = self.first;
-        while let Some(task) = next {
-            // SAFETY: tasks of the list are alive; one that we have shut down is ours, and
-            // nobody has a token for it.
-            unsafe {
-                let header = task.as_ref();
-                next = header.links.with(|links| (*links).next);
-                if header.state.shut_down() {
-                    self.remove(header);
-                    header.set_queue_next(chain);
-                    chain = Some(task);
-                    count += 1;
-                }
-            }
+/// Ends tasks that were shut down.
+fn end_all(mut waiting: Option<NonNull<Header>>) {
+    while let Some(task) = waiting {
+        // SAFETY: this task was shut down by the caller; nobody else ends it.
+        unsafe {
+            waiting = task.as_ref().queue_next();
+            (task.as_ref().vtable.shut_down)(task);
         }
-        (chain, count)
     }
 }
 
@@ -314,7 +452,7 @@ where
     F: Future<Output: Send + 'static> + Send + 'static,
     S: Schedule,
 {
-    let task = Cell::allocate(future, scheduler, id, 0);
+    let task = Cell::allocate(future, scheduler, id, Home::shared(0));
     // SAFETY: the task is new, and has an output of this type and a token.
     unsafe { (JoinHandle::new(task), Notified::from_raw(task)) }
 }

@@ -21,6 +21,8 @@ impl Worker {
     /// Cancels the tasks. The thread does not come back to its seat.
     #[cold]
     pub(super) fn leave(&self) {
+        // SAFETY: this thread has the seat, and with it the list.
+        unsafe { self.shared.owned.close_own(self.number()) };
         self.shared.owned.close_and_cancel_all();
         self.empty(self.seat());
         self.count_forced_yields();

@@ -56,6 +56,12 @@ impl Reference {
         unsafe { worker.cast::<Worker>().as_ref() }
     }
 
+    /// The same if it has its seat, and so owns the seat's list of tasks.
+    #[inline]
+    pub(super) fn owner_here<'a>(self) -> Option<&'a Worker> {
+        self.worker_here().filter(|worker| worker.seated.get())
+    }
+
     /// Queues a task from another thread.
     #[cold]
     fn schedule_remotely(self, task: Notified) {
@@ -79,7 +85,12 @@ impl Schedule for Reference {
 
     #[inline]
     fn release(&self, task: &Header) {
-        self.shared().owned.remove(task);
+        let owned = &self.shared().owned;
+        match self.owner_here() {
+            // SAFETY: this thread has the seat, and with it the list.
+            Some(worker) => unsafe { owned.remove_by_owner(task, worker.number()) },
+            None => owned.remove(task),
+        }
     }
 
     #[inline]

@@ -71,11 +71,12 @@ impl Shared {
     {
         let reference = Reference::new(self);
         let worker = reference.worker_here();
-        let shard = match worker {
-            Some(worker) => worker.number(),
-            None => id_shard(id),
+        let (join, task) = match reference.owner_here() {
+            // SAFETY: this thread has the seat, and with it the list. The future may go to
+            // other threads.
+            Some(owner) => unsafe { self.owned.bind_own(owner.number(), future, reference, id) },
+            None => self.owned.bind(id_shard(id), future, reference, id),
         };
-        let (join, task) = self.owned.bind(shard, future, reference, id);
         self.common.hooks.task_spawn(id);
         match worker {
             Some(worker) => worker.spawned(task),

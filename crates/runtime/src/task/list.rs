@@ -1,0 +1,102 @@
+//! A list of tasks, linked through their headers. Whoever uses it has it alone.
+
+use std::ptr::NonNull;
+
+use super::header::{Header, Links};
+
+/// See the head of this file.
+pub(super) struct List {
+    first: Option<NonNull<Header>>,
+    /// No more tasks are taken in.
+    pub(super) is_closed: bool,
+}
+
+impl List {
+    pub(super) fn new() -> Self {
+        Self {
+            first: None,
+            is_closed: false,
+        }
+    }
+
+    /// Adds a task.
+    ///
+    /// # Safety
+    ///
+    /// The task is alive, and in no list.
+    #[inline]
+    pub(super) unsafe fn add(&mut self, task: NonNull<Header>) {
+        let links = Links {
+            previous: None,
+            next: self.first,
+        };
+        // SAFETY: the caller has the list, and the tasks in it are alive.
+        unsafe {
+            task.as_ref().links.with_mut(|place| *place = links);
+            task.as_ref().is_listed.with_mut(|place| *place = true);
+            if let Some(first) = self.first {
+                first
+                    .as_ref()
+                    .links
+                    .with_mut(|links| (*links).previous = Some(task));
+            }
+        }
+        self.first = Some(task);
+    }
+
+    /// Takes a task out, if it is in the list.
+    ///
+    /// # Safety
+    ///
+    /// The task is alive, and in no other list.
+    #[inline]
+    pub(super) unsafe fn remove(&mut self, task: &Header) -> bool {
+        // SAFETY: the caller has the list, and the tasks in it are alive.
+        unsafe {
+            if !task.is_listed.with(|listed| *listed) {
+                return false;
+            }
+            task.is_listed.with_mut(|listed| *listed = false);
+            let links = task.links.with(|links| *links);
+            match links.previous {
+                Some(previous) => previous
+                    .as_ref()
+                    .links
+                    .with_mut(|place| (*place).next = links.next),
+                None => self.first = links.next,
+            }
+            if let Some(next) = links.next {
+                next.as_ref()
+                    .links
+                    .with_mut(|place| (*place).previous = links.previous);
+            }
+        }
+        true
+    }
+
+    /// Cancels all tasks. Takes those out that wait, and gives them as a chain through
+    /// `queue_next`, and how many they are.
+    ///
+    /// # Safety
+    ///
+    /// The tasks of the list are alive.
+    pub(super) unsafe fn shut_down(&mut self) -> (Option<NonNull<Header>>, isize) {
+        let (mut chain, mut count) = (None, 0);
+        let mut next = self.first;
+        while let Some(task) = next {
+            // SAFETY: tasks of the list are alive; one that we have shut down is ours, and
+            // nobody has a token for it.
+            unsafe {
+                let header = task.as_ref();
+                next = header.links.with(|links| (*links).next);
+                if header.state.shut_down() {
+                    self.remove(header);
+                    header.set_queue_next(chain);
+                    chain = Some(task);
+                    count += 1;
+                }
+            }
+        }
+        (chain, count)
+    }
+}
