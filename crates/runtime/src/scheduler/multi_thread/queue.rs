@@ -89,6 +89,21 @@ impl<T, const N: usize> Ring<T, N> {
         self.head.load(Ordering::Acquire) == self.tail.load(Ordering::Acquire)
     }
 
+    /// Whether a thief had better take something. If there is only one, its owner is
+    /// about to run it, or has done so after a `pause`, unless it is busy.
+    pub fn is_worth_stealing_from(&self, pause: impl FnOnce()) -> bool {
+        let head = self.head.load(Ordering::Acquire);
+        let waiting = self.tail.load(Ordering::Acquire).wrapping_sub(head);
+        match waiting {
+            0 => false,
+            1 => {
+                pause();
+                self.head.load(Ordering::Acquire) == head
+            }
+            _ => true,
+        }
+    }
+
     /// Puts one at the end, or gives it back when the ring is full.
     ///
     /// # Safety

@@ -1,5 +1,7 @@
 //! What a worker does that has run out of tasks: it searches, and then it sleeps.
 
+use std::time::{Duration, Instant};
+
 use blitz_sync::internals::Spin;
 
 use super::idle::Calls;
@@ -9,6 +11,9 @@ use crate::context;
 use crate::runtime::metrics::Stopwatch;
 use crate::task::Notified;
 
+/// A sleep that was shorter than this would better not have been one.
+const BRIEF: Duration = Duration::from_micros(100);
+
 impl Worker {
     /// Looks for a task with the other workers, for a moment, and sleeps if there is
     /// none. `None` when it is worth while to look at one's own queues again.
@@ -16,17 +21,30 @@ impl Worker {
     pub(super) fn find_task(&self, busy: &mut Stopwatch) -> Option<Notified> {
         self.count_forced_yields();
         if self.may_search() {
-            if let Some(task) = self.steal() {
-                return Some(task);
-            }
-            if self.linger() {
-                return None;
+            let mut spin = self.may_linger().then(Spin::new);
+            loop {
+                if let Some(task) = self.steal() {
+                    return Some(task);
+                }
+                if self.sees_injected() || self.is_closed() {
+                    return None;
+                }
+                if !spin.as_mut().is_some_and(Spin::turn) {
+                    break;
+                }
             }
         }
         self.seat().counters.busy(busy);
         self.sleep();
         *busy = Stopwatch::start();
         None
+    }
+
+    /// Whether to go on searching for a moment before sleeping. To sleep and be woken
+    /// takes longer than many a pause between two tasks; but where pauses are long, it
+    /// would be in vain each time. So it depends on how long the last sleep was.
+    fn may_linger(&self) -> bool {
+        self.own().slept_briefly.get() && !self.shared.idle.is_crowded()
     }
 
     fn may_search(&self) -> bool {
@@ -58,6 +76,9 @@ impl Worker {
 
     fn steal_from(&self, other: usize) -> Option<Notified> {
         let (seat, victim) = (self.seat(), &self.shared.seats[other]);
+        if !victim.ring.is_worth_stealing_from(pause) && !seat.own.robs.get() {
+            return None;
+        }
         // SAFETY: the seat is ours, and with it the ring, which is empty: a worker
         // searches when it has run out of tasks, and only it puts some there.
         let stolen = unsafe { victim.ring.steal_into(&seat.ring) };
@@ -72,31 +93,20 @@ impl Worker {
         Some(unsafe { Notified::from_raw(task) })
     }
 
-    /// Waits for a moment for something to do, since to sleep and to be woken takes
-    /// longer than most pauses between two tasks. Whether there is something.
-    fn linger(&self) -> bool {
-        if self.shared.idle.is_crowded() {
-            return false;
-        }
-        let mut spin = Spin::new();
-        while spin.turn() {
-            if self.sees_any() || self.shared.is_closed() {
-                return true;
-            }
-        }
-        false
-    }
-
     /// Sleeps until it is called, a timer fires, or it sees as the watchman that
     /// something stands still.
     fn sleep(&self) {
+        self.free_tasks();
         let hooks = &self.shared.common().hooks;
         hooks.thread_park();
         // The hook may have made something ready.
         if !self.has_tasks() {
             self.begin_watch();
-            let searching = &self.own().searching;
-            searching.set(self.shared.idle.sleep(self, searching.get()));
+            let own = self.own();
+            let began = Instant::now();
+            own.searching
+                .set(self.shared.idle.sleep(self, own.searching.get()));
+            own.slept_briefly.set(began.elapsed() < BRIEF);
         }
         hooks.thread_unpark();
         let wheels = self.shared.common().time.as_ref();
@@ -149,4 +159,9 @@ impl Sleeper for Worker {
     fn call(&self, calls: Calls) {
         self.shared.call(calls);
     }
+}
+
+/// About as long as a short poll takes.
+fn pause() {
+    (0..16).for_each(|_| std::hint::spin_loop());
 }

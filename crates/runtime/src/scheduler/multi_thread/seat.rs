@@ -52,6 +52,8 @@ pub(super) struct Own {
     pub(super) uses_slot: Cell<bool>,
     /// When it last searched it was because others stood still, so it may rob them.
     pub(super) robs: Cell<bool>,
+    /// The last sleep was so short that it would have been better not to sleep.
+    pub(super) slept_briefly: Cell<bool>,
     pub(super) seen: RefCell<Seen>,
 }
 
@@ -97,6 +99,7 @@ impl Seat {
                 searching: Cell::new(false),
                 uses_slot: Cell::new(!config.disable_lifo_slot),
                 robs: Cell::new(false),
+                slept_briefly: Cell::new(true),
                 seen: RefCell::new(Seen::new(config.worker_threads)),
             },
             slot: Slot::new(),

@@ -45,6 +45,8 @@ pub(crate) struct Worker {
     pub(super) seated: Cell<bool>,
     /// Somebody wants to know of each poll.
     watches_polls: bool,
+    /// What is woken may go into the slot.
+    has_slot: bool,
     /// How often tasks of this thread had been made to yield when that was counted last.
     forced_yields: Cell<u64>,
 }
@@ -83,6 +85,7 @@ pub(super) fn run(shared: Arc<Shared>, index: usize) {
     let hooks = &shared.common().hooks;
     let worker = Worker {
         watches_polls: hooks.polls() || shared.seats[index].counters.watches_polls(),
+        has_slot: !shared.common().config.disable_lifo_slot,
         seat: NonNull::from(&shared.seats[index]),
         shared: shared.clone(),
         index,
@@ -234,10 +237,12 @@ impl Worker {
     /// What has to be done now and then.
     fn keep_up(&self) {
         self.turn_timers();
+        self.free_tasks();
         self.count_forced_yields();
-        if !self.seat().ring.is_empty() {
+        let seat = self.seat();
+        if !seat.ring.is_empty() {
             // Whoever a push has overlooked.
-            self.shared.call(self.shared.idle.pushed(true));
+            self.tell_of_ring(seat);
         }
     }
 
@@ -248,6 +253,13 @@ impl Worker {
         if let Some(wheels) = &self.shared.common().time {
             _ = wheels.turn_if_due(self.index);
         }
+    }
+
+    /// Frees tasks of this worker's list that have ended elsewhere.
+    #[inline]
+    pub(super) fn free_tasks(&self) {
+        // SAFETY: the seat is ours, and with it the list.
+        unsafe { self.shared.owned.settle(self.index) }
     }
 
     /// Adds up how often this thread has made tasks yield.
@@ -311,8 +323,7 @@ impl Worker {
             }
         }
         if count >= MOST_FROM_SLOT {
-            let config = &self.shared.common().config;
-            seat.own.uses_slot.set(!config.disable_lifo_slot);
+            seat.own.uses_slot.set(self.has_slot);
         }
     }
 
@@ -355,7 +366,17 @@ impl Worker {
             return;
         }
         self.push_back(seat, task);
-        self.shared.call(self.shared.idle.pushed(true));
+        self.tell_of_ring(seat);
+    }
+
+    /// A task is in the ring. This worker takes the next one itself, as soon as it is
+    /// done with the one it polls; if that is the only one, nobody is woken for it,
+    /// unless the user wants that.
+    #[inline]
+    fn tell_of_ring(&self, seat: &Seat) {
+        let many = seat.ring.len() > 1 || !seat.slot.is_empty();
+        let stealable = many || !self.has_slot;
+        self.shared.call(self.shared.idle.pushed(stealable));
     }
 
     #[cold]
@@ -376,7 +397,7 @@ impl Worker {
         seat.counters.scheduled_here.add(1);
         if !seat.own.uses_slot.get() {
             self.push_back(seat, task);
-            return self.shared.call(self.shared.idle.pushed(true));
+            return self.tell_of_ring(seat);
         }
         // SAFETY: the seat is ours, and with it the slot.
         let displaced = unsafe { seat.slot.put(task.into_raw()) };
