@@ -40,6 +40,8 @@ struct Line(Arc<Shared>);
 
 struct Shared {
     owned: OwnedTasks,
+    /// The thread of the test owns the first shard.
+    owns: bool,
     queue: Mutex<VecDeque<Notified>>,
     /// How often a wake-up or an abort has queued a token.
     scheduled: AtomicUsize,
@@ -54,7 +56,12 @@ impl Schedule for Line {
     }
 
     fn release(&self, task: &Header) {
-        self.0.owned.remove(task);
+        if self.0.owns {
+            // SAFETY: the test has one thread.
+            unsafe { self.0.owned.remove_by_owner(task, 0) }
+        } else {
+            self.0.owned.remove(task);
+        }
     }
 
     fn outlives_call(&self) -> bool {
@@ -73,8 +80,17 @@ impl Schedule for Line {
 
 impl Line {
     fn new() -> Self {
+        Self::with(false)
+    }
+
+    fn owning() -> Self {
+        Self::with(true)
+    }
+
+    fn with(owns: bool) -> Self {
         Self(Arc::new(Shared {
             owned: OwnedTasks::new(2),
+            owns,
             queue: Mutex::default(),
             scheduled: AtomicUsize::new(0),
             panics: AtomicUsize::new(0),
@@ -87,8 +103,13 @@ impl Line {
         F: Future<Output: Send + 'static> + Send + 'static,
     {
         let id = Id::next();
-        let shard = id.as_u64() as usize;
-        let (join, token) = self.0.owned.bind(shard, future, self.clone(), id);
+        let owned = &self.0.owned;
+        let (join, token) = if self.0.owns {
+            // SAFETY: the test has one thread.
+            unsafe { owned.bind_own(0, future, self.clone(), id) }
+        } else {
+            owned.bind(id.as_u64() as usize, future, self.clone(), id)
+        };
         self.0.queue.lock().unwrap().extend(token);
         join
     }
@@ -114,8 +135,16 @@ impl Line {
         while self.turn().is_some() {}
     }
 
-    fn close(&self) {
+    fn begin_close(&self) {
+        if self.0.owns {
+            // SAFETY: the test has one thread.
+            unsafe { self.0.owned.close_own(0) }
+        }
         self.0.owned.close_and_cancel_all();
+    }
+
+    fn close(&self) {
+        self.begin_close();
         self.run();
         assert!(self.0.owned.is_empty());
     }
@@ -564,7 +593,12 @@ fn a_waker_that_panics_harms_nobody() {
 
 #[test]
 fn closing_cancels_tasks_in_every_state() {
-    let (line, drops) = (Line::new(), Drops::new());
+    close_in_every_state(&Line::new());
+    close_in_every_state(&Line::owning());
+}
+
+fn close_in_every_state(line: &Line) {
+    let drops = Drops::new();
     let mut joins = Vec::new();
     // Waiting ones.
     for _ in 0..3 {
@@ -583,7 +617,7 @@ fn closing_cancels_tasks_in_every_state() {
     waker.lock().unwrap().take().unwrap().wake();
     joins.push(line.spawn(stuck(drops.counted(())).0));
     assert_eq!(line.0.owned.len(), 6);
-    line.0.owned.close_and_cancel_all();
+    line.begin_close();
     assert_eq!((line.0.owned.len(), drops.count()), (3, 3));
     line.run();
     assert!(line.0.owned.is_empty());
@@ -703,63 +737,57 @@ fn tasks_run_in_tasks() {
 }
 
 #[test]
-fn tasks_are_small() {
-    // What each idle task needs beside its future, and the scheduler's pointer.
-    #[cfg(target_pointer_width = "64")]
-    assert_eq!(std::mem::size_of::<Header>(), 72);
+fn what_a_task_costs() {
+    for (line, lists) in [(Line::new(), 2), (Line::owning(), 0)] {
+        // Warm up: ids come in batches.
+        drop(line.spawn(ready(())));
+        line.run();
+
+        // Detached, started.
+        let (detached, ()) = changes::during(|| {
+            drop(line.spawn(ready(())));
+            line.run();
+        });
+        assert_eq!(detached, 2 + lists);
+
+        // Started, completed.
+        let (early, ()) = changes::during(|| {
+            let mut join = line.spawn(ready(()));
+            line.run();
+            assert!(poll(&mut join).is_ready());
+        });
+        assert_eq!(early, 2 + lists);
+
+        // Awaited by a task: that one's waker is made and given; the task is started,
+        // completed and released, and wakes the other. For which one more turn is the
+        // price, as for any that waits: two steps.
+        let place = line.clone();
+        let (awaited, ()) = changes::during(|| {
+            drop(line.spawn(async move { place.spawn(ready(())).await.unwrap() }));
+            line.run();
+        });
+        let waits = detached + 2;
+        assert_eq!(awaited - waits, 6 + lists);
+    }
 }
 
 #[test]
-fn what_a_task_costs() {
+fn what_a_turn_costs() {
     let line = Line::new();
-    // Warm up: ids come in batches.
-    drop(line.spawn(ready(())));
-    line.run();
 
-    // A task that nobody waits for: added, detached, started, removed.
-    let detached = changes::during(|| {
-        drop(line.spawn(ready(())));
-        line.run();
-    });
-    assert_eq!(detached.0, 4);
-
-    // A task that ends before anybody asks: added, started, removed, completed.
-    let early = changes::during(|| {
-        let mut join = line.spawn(ready(()));
-        line.run();
-        assert!(poll(&mut join).is_ready());
-    });
-    assert_eq!(early.0, 4);
-
-    // A task that another one waits for: as before, and the waker given, the completer's
-    // reference released; the waiting task's waker made and woken.
-    let place = line.clone();
-    drop(line.spawn(async move {
-        let join = place.spawn(ready(()));
-        join.await.unwrap();
-    }));
-    line.turn();
-    let (child, _) = changes::during(|| line.turn());
-    // Started, removed, completed, released, and the parent woken.
-    assert_eq!(child, 5);
-    let (parent, _) = changes::during(|| line.turn());
-    // Started, removed; detached and the last to know it.
-    assert_eq!(parent, 2);
-
-    // A turn of a task that waits: woken, started, ended.
+    // Woken, started, ended; and the waker that `stuck` makes of its context.
     let (future, waker) = stuck(Drops::new().counted(()));
     let join = line.spawn(future);
     line.run();
     let waker = waker.lock().unwrap().take().unwrap();
-    let turn = changes::during(|| {
+    let (turn, ()) = changes::during(|| {
         waker.wake_by_ref();
         line.run();
     });
-    // And the waker that `stuck` makes of its context.
-    assert_eq!(turn.0, 4);
+    assert_eq!(turn, 3 + 1);
     drop(waker);
 
-    // A turn of a task that yields.
+    // A task that yields.
     drop(line.spawn(async {
         for _ in 0..3 {
             yield_once().await;
@@ -770,4 +798,47 @@ fn what_a_task_costs() {
     line.run();
     line.close();
     drop(join);
+}
+
+#[test]
+fn a_task_that_ends_elsewhere_is_freed_by_its_owner() {
+    let (line, drops) = (Line::owning(), Drops::new());
+    for settles in [false, true] {
+        let output = drops.counted(());
+        // SAFETY: the test has one thread.
+        let bound = unsafe {
+            let owned = &line.0.owned;
+            owned.bind_own(1, async move { output }, line.clone(), Id::next())
+        };
+        let (join, token) = bound;
+        drop(join);
+        // The first shard's owner ends it.
+        assert!(matches!(token.unwrap().run(), Ran::Done));
+        assert!(line.0.owned.is_empty());
+        assert_eq!(Arc::strong_count(&line.0), 2);
+        if settles {
+            // SAFETY: as above.
+            unsafe { line.0.owned.settle(1) };
+        } else {
+            // SAFETY: as above.
+            let (join, token) = unsafe {
+                line.0
+                    .owned
+                    .bind_own(1, ready(()), line.clone(), Id::next())
+            };
+            assert_eq!(Arc::strong_count(&line.0), 2);
+            drop((join, token.map(Notified::run)));
+            // SAFETY: as above.
+            unsafe { line.0.owned.settle(1) };
+        }
+        assert_eq!(Arc::strong_count(&line.0), 1);
+    }
+    assert_eq!(drops.count(), 2);
+}
+
+#[test]
+fn tasks_are_small() {
+    // What each idle task needs beside its future, and the scheduler's pointer.
+    #[cfg(target_pointer_width = "64")]
+    assert_eq!(std::mem::size_of::<Header>(), 72);
 }
