@@ -6,8 +6,8 @@
 //! That works if the waker is the very task's that the thread polls. Within something
 //! that has wakers of its own (as `FuturesUnordered` has) that waker has to be woken.
 
-use std::future::poll_fn;
-use std::task::{Poll, Waker};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 
 use super::task_of;
 use crate::context;
@@ -28,24 +28,35 @@ use crate::context;
 /// });
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub async fn yield_now() {
-    let mut yielded = false;
-    poll_fn(|context| {
-        if yielded {
+#[inline]
+pub fn yield_now() -> impl Future<Output = ()> {
+    YieldNow { yielded: false }
+}
+
+/// Written by hand, and of one byte: an `async fn` of this kind is built in memory byte
+/// by byte and read back as a whole, for which the processor has to wait.
+struct YieldNow {
+    yielded: bool,
+}
+
+impl Future for YieldNow {
+    type Output = ();
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.yielded {
             return Poll::Ready(());
         }
-        yielded = true;
+        self.yielded = true;
         step_back(context.waker());
         Poll::Pending
-    })
-    .await
+    }
 }
 
 /// Makes sure that the task of `waker` is polled again, behind the others.
-#[inline]
 fn step_back(waker: &Waker) {
-    let is_polled_here = |context: &context::Context| {
-        let polled = context.task.get();
+    let is_polled_here = |here: &context::Context| {
+        let polled = here.task.get();
         task_of(waker).is_some_and(|task| task.as_ptr().cast_const().cast() == polled)
     };
     let told = context::with(|context| {
