@@ -14,6 +14,7 @@ mod builder;
 pub(crate) mod enter;
 pub(crate) mod errors;
 mod handle;
+mod here;
 pub(crate) mod hooks;
 mod id;
 mod launch;
@@ -24,6 +25,7 @@ pub(crate) mod seed;
 
 pub use builder::{Builder, UnhandledPanic};
 pub use handle::{EnterGuard, Handle, TryCurrentError};
+pub use here::{is_rt_shutdown_err, worker_index};
 pub use hooks::TaskMeta;
 pub use id::Id;
 pub use metrics::{

@@ -44,6 +44,15 @@ pub(crate) fn timer_starts() {
     }
 }
 
+/// The number of the worker that this thread is, if it is one of the scheduler at
+/// `address`.
+pub(crate) fn number_here(address: *const ()) -> Option<usize> {
+    // SAFETY: as in `hand_over`.
+    let worker = unsafe { HERE.get().as_ref() }?;
+    let of: *const () = Arc::as_ptr(&worker.shared).cast();
+    (of == address).then(|| worker.number())
+}
+
 thread_local! {
     /// The multi-thread scheduler's worker that this thread is.
     static HERE: Cell<*const Worker> = const { Cell::new(ptr::null()) };

@@ -40,6 +40,6 @@ mod watch;
 mod worker;
 
 #[cfg(not(loom))]
-pub(crate) use hand_over::{hand_over, timer_starts};
+pub(crate) use hand_over::{hand_over, number_here, timer_starts};
 #[cfg(not(loom))]
 pub(crate) use shared::{Shared, launch};
