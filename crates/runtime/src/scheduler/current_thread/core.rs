@@ -183,6 +183,8 @@ impl Core {
         loop {
             if self.run_some(shared)? {
                 self.turn_timers(shared);
+                // The queue may never be empty: those that have yielded wait long enough.
+                self.resume();
             } else if self.has_work(shared) {
                 self.begin_round(shared);
             } else {
