@@ -78,6 +78,7 @@ pub(super) fn turn_all() {
 
 /// A number that tells threads apart.
 pub(super) fn thread_number() -> usize {
-    // The context is at another address in each thread.
-    context::with(|context| ptr::from_ref(context).addr() / 128)
+    // The context is at another address in each thread, but they differ in few bits.
+    let address = context::with(|context| ptr::from_ref(context).addr() as u64);
+    (address.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as usize
 }

@@ -67,6 +67,18 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 }
 
 /// Ticks at regular intervals: see [`interval`] and [`interval_at`].
+///
+/// # Examples
+///
+/// ```
+/// use blitz_runtime::{runtime::Runtime, time::{self, Duration}};
+///
+/// Runtime::new().unwrap().block_on(async {
+///     let mut interval = time::interval(Duration::from_millis(1));
+///     let first = interval.tick().await;
+///     assert_eq!(interval.tick().await - first, interval.period());
+/// });
+/// ```
 #[derive(Debug)]
 pub struct Interval {
     delay: Pin<Box<Sleep>>,
@@ -103,6 +115,17 @@ impl Interval {
     /// # Panics
     ///
     /// If the runtime has ended.
+    ///
+    /// ```
+    /// use std::future::poll_fn;
+    /// use blitz_runtime::{runtime::Runtime, time::{interval, Duration, Instant}};
+    ///
+    /// Runtime::new().unwrap().block_on(async {
+    ///     let mut interval = interval(Duration::from_millis(1));
+    ///     let due = poll_fn(|cx| interval.poll_tick(cx)).await;
+    ///     assert!(due <= Instant::now());
+    /// });
+    /// ```
     pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
         ready!(self.delay.as_mut().poll(cx));
         let due = self.delay.deadline();

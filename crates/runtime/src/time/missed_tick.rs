@@ -14,6 +14,22 @@ use super::Instant;
 /// | [`Burst`](Self::Burst) | 100 | 180 (for 150), 200, 250 |
 /// | [`Delay`](Self::Delay) | 100 | 230, 280, 330 |
 /// | [`Skip`](Self::Skip) | 100 | 200, 250, 300 |
+///
+/// ```
+/// use blitz_runtime::{runtime::Builder, time::{self, Duration, Instant, MissedTickBehavior}};
+///
+/// let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+/// runtime.block_on(async {
+///     let start = Instant::now();
+///     let mut interval = time::interval(Duration::from_millis(50));
+///     interval.set_missed_tick_behavior(MissedTickBehavior::Skip);
+///     interval.tick().await;
+///     interval.tick().await;
+///     time::advance(Duration::from_millis(130)).await;
+///     interval.tick().await;
+///     assert_eq!(interval.tick().await - start, Duration::from_millis(200));
+/// });
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MissedTickBehavior {
     /// The missed ticks come as fast as they are asked for.

@@ -78,7 +78,7 @@ pin_project! {
     /// # Examples
     ///
     /// ```
-    /// use blitz_runtime::{pin, runtime::Runtime, time::{self, Duration, Instant}};
+    /// use blitz_runtime::{runtime::Runtime, time::{self, Duration, Instant}};
     ///
     /// Runtime::new().unwrap().block_on(async {
     ///     let start = Instant::now();

@@ -290,7 +290,7 @@ fn a_worker_is_unparked_for_an_earlier_timer_from_elsewhere_only() {
         Arc::new(move |worker| noted.lock().unwrap().push(worker)),
         3,
     );
-    let mut start = |when, own| {
+    let start = |when, own| {
         let mut timer = timer(when, wheel);
         let own = if own { Some(wheel) } else { None };
         assert!(timer.as_mut().poll(&waker, || own).is_pending());
