@@ -9,6 +9,22 @@ use super::id::Id;
 use super::raw;
 
 /// The right to cancel a task, without that to wait for it. Dropping it cancels nothing.
+///
+/// # Examples
+///
+/// ```
+/// let runtime = blitz_runtime::runtime::Runtime::new()?;
+/// runtime.block_on(async {
+///     use blitz_runtime::task;
+///
+///     let handle = task::spawn(std::future::pending::<()>());
+///     let abort = handle.abort_handle();
+///     abort.abort();
+///     assert!(handle.await.unwrap_err().is_cancelled());
+///     assert!(abort.is_finished());
+/// });
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub struct AbortHandle {
     task: NonNull<Header>,
 }

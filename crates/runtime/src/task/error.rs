@@ -7,6 +7,20 @@ use std::io;
 use super::id::Id;
 
 /// A task was cancelled, or it panicked.
+///
+/// # Examples
+///
+/// ```
+/// let runtime = blitz_runtime::runtime::Runtime::new()?;
+/// runtime.block_on(async {
+///     use blitz_runtime::task;
+///
+///     let error = task::spawn(async { panic!("boom") }).await.unwrap_err();
+///     assert!(error.is_panic());
+///     assert_eq!(error.into_panic().downcast_ref(), Some(&"boom"));
+/// });
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub struct JoinError {
     reason: Reason,
     id: Id,

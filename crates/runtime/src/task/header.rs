@@ -111,6 +111,18 @@ impl Header {
         self.id
     }
 
+    /// Whether there is a future, an output or a panic in the task's memory.
+    ///
+    /// # Safety
+    ///
+    /// The caller has the contents.
+    #[inline]
+    pub(super) unsafe fn has_contents(&self) -> bool {
+        // SAFETY: as the caller promises.
+        let stage = self.stage.with(|stage| unsafe { *stage });
+        !matches!(stage, Stage::Cancelled | Stage::Empty)
+    }
+
     /// Takes the join handle's waker.
     ///
     /// # Safety

@@ -12,6 +12,19 @@ use super::current;
 /// spawned.
 ///
 /// See [`JoinHandle::id`](super::JoinHandle::id) and [`id`].
+///
+/// # Examples
+///
+/// ```
+/// let runtime = blitz_runtime::runtime::Runtime::new()?;
+/// runtime.block_on(async {
+///     use blitz_runtime::task;
+///
+///     let (one, two) = (task::spawn(async {}), task::spawn(async {}));
+///     assert_ne!(one.id(), two.id());
+/// });
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Hash, Eq, PartialEq, PartialOrd, Ord)]
 pub struct Id(NonZeroU64);
 
@@ -79,6 +92,20 @@ impl fmt::Display for Id {
 /// # Panics
 ///
 /// If there is none. The future of `block_on` is not a task.
+///
+/// # Examples
+///
+/// ```
+/// let runtime = blitz_runtime::runtime::Runtime::new()?;
+/// runtime.block_on(async {
+///     use blitz_runtime::task;
+///
+///     let handle = task::spawn(async { task::id() });
+///     let id = handle.id();
+///     assert_eq!(handle.await.unwrap(), id);
+/// });
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[track_caller]
 #[must_use]
 pub fn id() -> Id {
@@ -87,6 +114,12 @@ pub fn id() -> Id {
 
 /// The id of the task that runs on this thread, if there is one. The future of
 /// `block_on` is not a task.
+///
+/// # Examples
+///
+/// ```
+/// assert!(blitz_runtime::task::try_id().is_none());
+/// ```
 #[must_use]
 pub fn try_id() -> Option<Id> {
     current::id()

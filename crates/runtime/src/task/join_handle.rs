@@ -21,9 +21,29 @@ use super::state::DropJoin;
 /// The right to wait for a task and to get its output. Dropping it detaches the task,
 /// which goes on.
 ///
+/// Awaiting it gives the task's output, or a [`JoinError`] if the task panicked or was
+/// cancelled.
+///
+/// # Panics
+///
+/// When it is polled again after it has given the output.
+///
 /// # Cancel safety
 ///
 /// Awaiting `&mut handle` is cancel safe: the output stays until it is taken.
+///
+/// # Examples
+///
+/// ```
+/// let runtime = blitz_runtime::runtime::Runtime::new()?;
+/// runtime.block_on(async {
+///     use blitz_runtime::task;
+///
+///     let handle = task::spawn(async { 3 + 4 });
+///     assert_eq!(handle.await.unwrap(), 7);
+/// });
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub struct JoinHandle<T> {
     task: NonNull<Header>,
     _output: PhantomData<T>,
@@ -60,6 +80,20 @@ impl<T> JoinHandle<T> {
     /// [`JoinError::is_cancelled`] holds, unless it was complete before.
     ///
     /// A task of `spawn_blocking` that has begun can not be cancelled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     use blitz_runtime::task;
+    ///
+    ///     let handle = task::spawn(std::future::pending::<()>());
+    ///     handle.abort();
+    ///     assert!(handle.await.unwrap_err().is_cancelled());
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn abort(&self) {
         // SAFETY: the handle has a reference.
         unsafe { raw::abort(self.task) }
@@ -67,12 +101,42 @@ impl<T> JoinHandle<T> {
 
     /// Whether the task has ended. It may be `false` for a while after
     /// [`abort`](Self::abort).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     use blitz_runtime::task;
+    ///
+    ///     let handle = task::spawn(async {});
+    ///     while !handle.is_finished() {
+    ///         task::yield_now().await;
+    ///     }
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.header().state.load().is_complete()
     }
 
     /// A handle that can cancel the task.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     use blitz_runtime::task;
+    ///
+    ///     let handle = task::spawn(std::future::pending::<()>());
+    ///     let abort = handle.abort_handle();
+    ///     task::spawn(async move { abort.abort() });
+    ///     assert!(handle.await.unwrap_err().is_cancelled());
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use = "abort handles do nothing unless `.abort` is called"]
     pub fn abort_handle(&self) -> AbortHandle {
         self.header().state.acquire();
@@ -81,6 +145,20 @@ impl<T> JoinHandle<T> {
     }
 
     /// The task's number.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     use blitz_runtime::task;
+    ///
+    ///     let handle = task::spawn(async { task::id() });
+    ///     let id = handle.id();
+    ///     assert_eq!(handle.await.unwrap(), id);
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn id(&self) -> Id {
         self.header().id()
@@ -201,7 +279,11 @@ impl<T> Drop for JoinHandle<T> {
         match header.state.drop_join() {
             DropJoin::Nothing => return,
             // SAFETY: the task is complete, and the output is ours.
-            DropJoin::Output => unsafe { (header.vtable.drop_output)(self.task) },
+            DropJoin::Output => unsafe {
+                if header.has_contents() {
+                    (header.vtable.drop_output)(self.task);
+                }
+            },
             // SAFETY: `drop_join` took the waker back in time.
             DropJoin::Waker => drop(unsafe { header.take_join_waker() }),
         }
