@@ -10,6 +10,7 @@ use crate::runtime::hooks::Hooks;
 use crate::runtime::metrics::{HistogramConfiguration, Totals};
 use crate::runtime::seed::Seeds;
 use crate::runtime::{Id, UnhandledPanic};
+use crate::thread_id::ThreadId;
 use crate::time;
 
 /// Gives each thread its name.
@@ -17,6 +18,8 @@ pub(crate) type ThreadNameFn = Arc<dyn Fn() -> String + Send + Sync>;
 
 /// What a runtime's threads share apart from the scheduler.
 pub(crate) struct Common {
+    /// The thread that tasks of a `LocalRuntime` stay on, if it is one.
+    pub(crate) local_thread: Option<ThreadId>,
     pub(crate) id: Id,
     /// Gets blocking work done.
     pub(crate) blocking: blocking::Spawner,

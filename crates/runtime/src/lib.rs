@@ -18,6 +18,8 @@ pub mod task;
 #[cfg(not(loom))]
 mod task_local;
 mod task_tracker;
+#[cfg(not(loom))]
+mod thread_id;
 pub mod time;
 #[cfg(not(loom))]
 mod trace;

@@ -13,6 +13,10 @@ mod of_tokio {
         use super::{runtime, task};
         include!("parity/local_set.rs");
     }
+    pub mod local_runtime {
+        use super::{runtime, task};
+        include!("parity/local_runtime.rs");
+    }
     pub mod values {
         use super::{runtime, task, task_local};
         include!("parity/task_local.rs");
@@ -29,6 +33,10 @@ mod ours {
     pub mod local_set {
         use super::{runtime, task};
         include!("parity/local_set.rs");
+    }
+    pub mod local_runtime {
+        use super::{runtime, task};
+        include!("parity/local_runtime.rs");
     }
     pub mod values {
         use super::{runtime, task, task_local};
@@ -82,6 +90,17 @@ mod local_set {
         without_a_runtime
         in_place_refused
         sets_in_sets
+    }
+}
+
+mod local_runtime {
+    use super::{of_tokio::local_runtime as of_tokio, ours::local_runtime as ours};
+
+    blitz_testing::the_same! {
+        traits
+        tasks
+        refused
+        ends
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::hooks::{Hooks, TaskMeta};
 use super::metrics::HistogramConfiguration;
 use super::seed::RngSeed;
-use super::{Runtime, launch};
+use super::{LocalOptions, LocalRuntime, Runtime, launch};
 use crate::common::Config;
 
 /// After how many polls a worker looks at timers and the driver.
@@ -33,6 +33,8 @@ const WORKER_THREADS_VARIABLE: &str = "TOKIO_WORKER_THREADS";
 /// ```
 pub struct Builder {
     pub(super) kind: Kind,
+    /// The runtime stays on the thread that makes it.
+    pub(super) is_local: bool,
     pub(super) config: Config,
     pub(super) hooks: Hooks,
     pub(super) seed: Option<RngSeed>,
@@ -96,6 +98,7 @@ impl Builder {
             hooks: Hooks::default(),
             seed: None,
             worker_threads: None,
+            is_local: false,
             histogram: HistogramConfiguration::default(),
             eager_driver_handoff: false,
         }
@@ -413,6 +416,36 @@ impl Builder {
         }
         self.histogram = configuration;
         self
+    }
+
+    /// Makes a runtime that stays on this thread, and whose tasks need not be `Send`.
+    ///
+    /// # Errors
+    ///
+    /// None at present.
+    ///
+    /// # Panics
+    ///
+    /// When the builder is one for a multi-thread runtime.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::{Builder, LocalOptions};
+    ///
+    /// let runtime = Builder::new_current_thread().build_local(LocalOptions::default())?;
+    /// assert_eq!(runtime.block_on(runtime.spawn_local(async { 1 })).unwrap(), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[allow(clippy::needless_pass_by_value, reason = "as Tokio has it")]
+    pub fn build_local(&mut self, options: LocalOptions) -> io::Result<LocalRuntime> {
+        let _ = options;
+        assert!(
+            self.kind == Kind::CurrentThread,
+            "multi_thread is not supported for LocalRuntime"
+        );
+        self.is_local = true;
+        let runtime = self.build();
+        self.is_local = false;
+        runtime.map(LocalRuntime::from_runtime)
     }
 
     /// Makes the runtime.

@@ -12,6 +12,7 @@ use crate::blocking;
 use crate::common::Common;
 use crate::scheduler::current_thread::CurrentThread;
 use crate::scheduler::{self, multi_thread};
+use crate::thread_id::ThreadId;
 use crate::time;
 
 /// Makes the runtime that `builder` describes.
@@ -48,6 +49,7 @@ fn common(builder: &Builder) -> Common {
     let clock = Arc::new(time::Clock::new(may_pause, config.start_paused));
     let wheels = || time::Wheels::new(config.worker_threads, &clock);
     Common {
+        local_thread: builder.is_local.then(ThreadId::here),
         id: Id::next(),
         blocking: blocking::Spawner::new(
             config.max_blocking_threads,

@@ -18,6 +18,7 @@ mod here;
 pub(crate) mod hooks;
 mod id;
 mod launch;
+mod local;
 pub(crate) mod metrics;
 #[allow(clippy::module_inception)]
 mod runtime;
@@ -28,6 +29,7 @@ pub use handle::{EnterGuard, Handle, TryCurrentError};
 pub use here::{is_rt_shutdown_err, worker_index};
 pub use hooks::TaskMeta;
 pub use id::Id;
+pub use local::{LocalOptions, LocalRuntime};
 pub use metrics::{
     HistogramConfiguration, InvalidHistogramConfiguration, LogHistogram, LogHistogramBuilder,
     RuntimeMetrics,

@@ -156,6 +156,20 @@ impl Runtime {
         self.shutdown_timeout(Duration::ZERO);
     }
 
+    /// Shows what it consists of.
+    pub(super) fn debug_as<'a, 'b>(
+        &self,
+        f: &'a mut fmt::Formatter<'b>,
+        name: &str,
+    ) -> fmt::DebugStruct<'a, 'b> {
+        let mut shown = f.debug_struct(name);
+        shown
+            .field("scheduler", &self.scheduler)
+            .field("handle", &self.handle)
+            .field("blocking_pool", &format_args!("BlockingPool"));
+        shown
+    }
+
     /// What the runtime counts of its work.
     #[must_use]
     pub fn metrics(&self) -> RuntimeMetrics {
@@ -182,11 +196,7 @@ impl RefUnwindSafe for Runtime {}
 
 impl fmt::Debug for Runtime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Runtime")
-            .field("scheduler", &self.scheduler)
-            .field("handle", &self.handle)
-            .field("blocking_pool", &format_args!("BlockingPool"))
-            .finish()
+        self.debug_as(f, "Runtime").finish()
     }
 }
 

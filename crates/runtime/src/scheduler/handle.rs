@@ -41,6 +41,23 @@ impl Handle {
         }
     }
 
+    /// The same for a future that stays on this thread.
+    ///
+    /// # Safety
+    ///
+    /// This is a `LocalRuntime`'s scheduler, and the thread is its own.
+    pub(crate) unsafe fn spawn_local<F>(&self, future: F, id: Id) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        match self {
+            // SAFETY: as the caller promises.
+            Self::CurrentThread(shared) => unsafe { shared.spawn_local(future, id) },
+            Self::MultiThread(_) => unreachable!("a `LocalRuntime` has one thread"),
+        }
+    }
+
     /// Begins the end: no task can be spawned any more, and those that there are get
     /// cancelled. Does not wait for it.
     pub(crate) fn close(&self) {

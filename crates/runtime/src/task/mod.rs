@@ -51,6 +51,8 @@ pub use join_set::JoinSet;
 #[cfg(not(loom))]
 pub use scope::{BlockingScope, Scope, ScopedJoinHandle, scope, scope_blocking};
 #[cfg(not(loom))]
+pub(crate) use local_set::spawn_local_on;
+#[cfg(not(loom))]
 pub use local_set::{LocalEnterGuard, LocalSet, spawn_local};
 #[cfg(not(loom))]
 pub use spawn::spawn;

@@ -60,21 +60,53 @@ impl Shared {
         join
     }
 
+    /// The same for a future that stays on this thread.
+    ///
+    /// # Safety
+    ///
+    /// Only this thread ever runs the tasks and ends the runtime.
+    pub(crate) unsafe fn spawn_local<F>(
+        self: &Arc<Self>,
+        future: F,
+        id: Id,
+    ) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        let reference = Reference::new(self);
+        // SAFETY: as the caller promises.
+        let (join, task) = unsafe { self.owned.bind_local(0, future, reference, id) };
+        self.begin(id, task, reference);
+        join
+    }
+
     #[inline]
     fn begin(&self, id: Id, task: Option<Notified>, reference: Reference) {
         self.common.hooks.task_spawn(id);
         let core = reference.core_here();
-        match core {
-            Some(_) => self.counters.spawned.add(1),
-            None => self.common.totals.task_spawned(),
+        match (core, task) {
+            (Some(core), task) => {
+                self.counters.spawned.add(1);
+                task.into_iter().for_each(|task| core.push(task));
+            }
+            (None, task) => self.spawned_remotely(task),
         }
+    }
+
+    fn spawned_remotely(&self, task: Option<Notified>) {
+        self.common.totals.task_spawned();
         if let Some(task) = task {
-            reference.schedule(task);
+            self.queue_remotely(task);
         }
     }
 
     pub(super) fn schedule_remotely(&self, task: Notified) {
         self.common.totals.task_scheduled();
+        self.queue_remotely(task);
+    }
+
+    fn queue_remotely(&self, task: Notified) {
         self.remote.push(task);
         self.driver.unpark();
     }

@@ -47,6 +47,7 @@ pub use self::current::LocalEnterGuard;
 pub use self::spawn_local::spawn_local;
 #[cfg(feature = "tracing")]
 pub(super) use self::spawn_local::spawn_local_named;
+pub(crate) use self::spawn_local::spawn_local_on;
 
 /// How many tasks one poll of the set runs.
 const TASKS_PER_POLL: usize = 61;

@@ -9,14 +9,14 @@ use std::task::Waker;
 
 use blitz_sync::internals::ListLock;
 
-use crate::context;
 use crate::runtime;
 use crate::task::{Header, Id, JoinHandle, Notified, OwnedTasks, Ran, Schedule};
+use crate::thread_id::ThreadId;
 
 /// The part of a set that other threads see.
 pub(super) struct Shared {
     /// The set's thread.
-    thread: usize,
+    thread: ThreadId,
     id: runtime::Id,
     owned: OwnedTasks,
     /// Belongs to the set's thread.
@@ -53,16 +53,11 @@ unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
 
-/// A number for each thread that there is at the same time.
-fn this_thread() -> usize {
-    context::with(|context| std::ptr::from_ref(context).addr())
-}
-
 impl Shared {
     /// The queues of a set of this thread.
     pub(super) fn new() -> Self {
         Self {
-            thread: this_thread(),
+            thread: ThreadId::here(),
             id: runtime::Id::next(),
             owned: OwnedTasks::new(1),
             local: UnsafeCell::new(VecDeque::new()),
@@ -132,7 +127,7 @@ impl Shared {
     /// On the set's thread only.
     #[inline]
     pub(super) unsafe fn push(&self, task: Notified) {
-        debug_assert_eq!(self.thread, this_thread());
+        debug_assert_eq!(self.thread, ThreadId::here());
         // SAFETY: the queue belongs to this thread, and the reference ends here.
         unsafe { &mut *self.local.get() }.push_back(task);
     }
@@ -158,7 +153,7 @@ impl Shared {
     /// On the set's thread only.
     #[inline]
     pub(super) unsafe fn pop(&self, remote_first: bool) -> Option<Notified> {
-        debug_assert_eq!(self.thread, this_thread());
+        debug_assert_eq!(self.thread, ThreadId::here());
         let local = || {
             // SAFETY: the queue belongs to this thread, and the reference ends here.
             unsafe { &mut *self.local.get() }.pop_front()
@@ -249,7 +244,7 @@ impl Shared {
 impl Schedule for Arc<Shared> {
     #[inline]
     fn schedule(&self, task: Notified) {
-        if self.thread != this_thread() {
+        if self.thread != ThreadId::here() {
             return self.schedule_from_elsewhere(task);
         }
         // SAFETY: this is the set's thread.

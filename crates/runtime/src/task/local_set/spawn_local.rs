@@ -3,17 +3,21 @@
 use std::future::Future;
 
 use super::current::current;
-use crate::task::JoinHandle;
-use crate::trace::SpawnMeta;
+use crate::runtime::enter;
+use crate::scheduler;
+use crate::task::{BOX_ABOVE, Id, JoinHandle};
+use crate::thread_id::ThreadId;
+use crate::trace::{self, SpawnMeta};
 
 /// Starts a task on this thread, whose future need not be `Send`: in the current
-/// [`LocalSet`](super::LocalSet).
+/// [`LocalSet`](super::LocalSet), or on the current
+/// [`LocalRuntime`](crate::runtime::LocalRuntime).
 ///
 /// It runs when the set is polled next, also if nobody awaits the handle.
 ///
 /// # Panics
 ///
-/// Outside of a set.
+/// Outside of both, or on another thread than the `LocalRuntime`'s.
 ///
 /// ```
 /// use std::rc::Rc;
@@ -42,10 +46,52 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    match current() {
-        Some(local) => local.spawn(future, meta),
-        None => panic!(
+    let mut future = Some(future);
+    let spawned = enter::with_current(|handle| {
+        let thread = handle.common().local_thread?;
+        Some((thread == ThreadId::here()).then(|| {
+            let future = future.take().expect("it is used once");
+            // SAFETY: it is a `LocalRuntime`, and this is its thread.
+            unsafe { spawn_local_on(handle, future, meta) }
+        }))
+    });
+    match spawned {
+        Ok(Some(Some(join))) => return join,
+        Ok(Some(None)) => panic!(
+            "Local tasks can only be spawned on a LocalRuntime from the thread the runtime was created on"
+        ),
+        Ok(None) | Err(_) => {}
+    }
+    match (current(), future) {
+        (Some(local), Some(future)) => local.spawn(future, meta),
+        _ => panic!(
             "`spawn_local` called from outside of a `task::LocalSet` or `runtime::LocalRuntime`"
         ),
+    }
+}
+
+/// Starts a task on a `LocalRuntime`.
+///
+/// # Safety
+///
+/// `handle` is a `LocalRuntime`'s, and this is its thread.
+pub(crate) unsafe fn spawn_local_on<F>(
+    handle: &scheduler::Handle,
+    future: F,
+    meta: SpawnMeta<'_>,
+) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    let id = Id::next();
+    if size_of::<F>() > BOX_ABOVE {
+        let future = trace::task(Box::pin(future), "task", meta, id);
+        // SAFETY: as the caller promises.
+        unsafe { handle.spawn_local(future, id) }
+    } else {
+        let future = trace::task(future, "task", meta, id);
+        // SAFETY: as above.
+        unsafe { handle.spawn_local(future, id) }
     }
 }
