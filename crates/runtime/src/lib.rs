@@ -43,6 +43,9 @@ pub mod model {
     pub mod cancellation_token {
         pub use crate::cancellation_token::mutant;
     }
+    pub mod task_tracker {
+        pub use crate::task_tracker::mutant;
+    }
     pub mod blocking {
         pub use crate::blocking::{desk, mutant};
     }

@@ -42,7 +42,7 @@ pub use abort::AbortHandle;
 #[cfg(all(feature = "tracing", not(loom)))]
 pub use builder::Builder;
 #[cfg(not(loom))]
-pub use coop::{consume_budget, unconstrained};
+pub use coop::{Unconstrained, consume_budget, unconstrained};
 pub use error::JoinError;
 pub use id::{Id, id, try_id};
 pub use join_handle::JoinHandle;

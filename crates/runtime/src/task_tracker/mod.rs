@@ -9,6 +9,10 @@
 #[cfg(not(loom))]
 mod local;
 #[cfg(not(loom))]
+mod mutant;
+#[cfg(loom)]
+pub mod mutant;
+#[cfg(not(loom))]
 mod spawn;
 
 use std::fmt;
@@ -20,6 +24,8 @@ use std::task::{Context, Poll};
 use blitz_futex::atomic::{AtomicUsize, Ordering};
 use blitz_sync::task::{Notified, Notify};
 use pin_project_lite::pin_project;
+
+use mutant::{Mutant, active};
 
 /// The tracker is closed.
 const CLOSED: usize = 1;
@@ -96,7 +102,12 @@ impl Inner {
 
     #[inline]
     fn end_task(&self) {
-        if self.state.fetch_sub(TASK, Ordering::Release) == TASK | CLOSED {
+        let order = match active(Mutant::EndsRelaxed) {
+            false => Ordering::Release,
+            true => Ordering::Relaxed,
+        };
+        let last = self.state.fetch_sub(TASK, order) == TASK | CLOSED;
+        if last && !active(Mutant::EndsSilently) {
             self.notify();
         }
     }
@@ -160,7 +171,7 @@ impl TaskTracker {
     #[inline]
     pub fn close(&self) -> bool {
         let before = self.inner.state.fetch_or(CLOSED, Ordering::AcqRel);
-        if before == 0 {
+        if before == 0 && !active(Mutant::ClosesSilently) {
             self.inner.notify();
         }
         before & CLOSED == 0

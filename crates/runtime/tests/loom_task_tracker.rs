@@ -1,0 +1,117 @@
+//! Models of `TaskTracker`.
+#![cfg(loom)]
+
+#[path = "../../channel/tests/model/mod.rs"]
+mod model;
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Waker;
+
+use blitz_runtime::model::task_tracker::mutant::{self, Mutant};
+use blitz_runtime::task::TaskTracker;
+use loom::cell::UnsafeCell;
+use loom::thread;
+use model::{End, block_on_parking, model_in_order, poll};
+
+/// What the tasks write and the one who waits reads.
+struct Shared([UnsafeCell<u32>; 2]);
+
+// SAFETY: the models are about whether that is so.
+unsafe impl Sync for Shared {}
+// SAFETY: as above.
+unsafe impl Send for Shared {}
+
+fn model(test: impl Fn() + Sync + Send + 'static) {
+    model_in_order(2, test);
+}
+
+/// Two tasks end while somebody waits, who then sees what they did.
+fn two_tasks() {
+    model(|| {
+        let tracker = End::new(TaskTracker::new());
+        let shared = Arc::new(Shared([(); 2].map(|()| UnsafeCell::new(0))));
+        let tasks = [0, 1].map(|i| {
+            let token = End::new(tracker.token());
+            let shared = shared.clone();
+            thread::spawn(move || {
+                // SAFETY: the model checker finds out whether it is.
+                shared.0[i].with_mut(|value| unsafe { *value = 1 });
+                drop(token);
+            })
+        });
+        tracker.close();
+        block_on_parking(tracker.wait());
+        for value in &shared.0 {
+            // SAFETY: the model checker finds out whether it is.
+            assert_eq!(value.with(|value| unsafe { *value }), 1);
+        }
+        tasks.map(|task| task.join().unwrap());
+    });
+}
+
+/// A tracker without tasks is closed, and opened again, while somebody waits.
+fn closed_for_a_moment() {
+    model(|| {
+        let tracker = End::new(TaskTracker::new());
+        let wait = tracker.wait();
+        let other = thread::spawn({
+            let tracker = tracker.clone();
+            move || {
+                tracker.close();
+                tracker.reopen();
+            }
+        });
+        block_on_parking(wait);
+        other.join().unwrap();
+    });
+}
+
+/// The wait is given up while the last task ends.
+fn given_up() {
+    model(|| {
+        let tracker = End::new(TaskTracker::new());
+        let token = End::new(tracker.token());
+        tracker.close();
+        let task = thread::spawn(move || drop(token));
+        {
+            let mut wait = pin!(tracker.wait());
+            let _ = poll(wait.as_mut(), Waker::noop());
+        }
+        task.join().unwrap();
+        assert!(poll(pin!(tracker.wait()), Waker::noop()).is_ready());
+    });
+}
+
+#[test]
+fn two_tasks_hold() {
+    two_tasks();
+}
+
+#[test]
+fn closed_for_a_moment_holds() {
+    closed_for_a_moment();
+}
+
+#[test]
+fn given_up_holds() {
+    given_up();
+}
+
+#[test]
+#[should_panic]
+fn the_last_ends_silently() {
+    mutant::with(Mutant::EndsSilently, two_tasks);
+}
+
+#[test]
+#[should_panic]
+fn a_task_does_not_publish() {
+    mutant::with(Mutant::EndsRelaxed, two_tasks);
+}
+
+#[test]
+#[should_panic]
+fn closed_silently() {
+    mutant::with(Mutant::ClosesSilently, closed_for_a_moment);
+}
