@@ -42,6 +42,9 @@ use super::mutant::{Mutant, active};
 /// How many tasks wait in a worker's own queue at most.
 pub const CAPACITY: usize = 256;
 
+/// As many as this are worth a theft, whatever their owner does.
+const MANY: usize = 64;
+
 /// A ring of pointers. See the head of this file.
 ///
 /// Its owner is one thread at a time, and only that one may call what is marked
@@ -89,16 +92,16 @@ impl<T, const N: usize> Ring<T, N> {
         self.head.load(Ordering::Acquire) == self.tail.load(Ordering::Acquire)
     }
 
-    /// Whether a thief had better take something. If there is only one, its owner is
-    /// about to run it, or has done so after a `pause`, unless it is busy.
+    /// Whether a thief had better take something. If there are only a few, then after a
+    /// `pause` their owner has run the next one, or is busy; it may also have added some,
+    /// and a theft costs the same for many as for one.
     pub fn is_worth_stealing_from(&self, pause: impl FnOnce()) -> bool {
         let head = self.head.load(Ordering::Acquire);
-        let waiting = self.tail.load(Ordering::Acquire).wrapping_sub(head);
-        match waiting {
+        match self.tail.load(Ordering::Acquire).wrapping_sub(head) {
             0 => false,
-            1 => {
+            1..MANY => {
                 pause();
-                self.head.load(Ordering::Acquire) == head
+                self.head.load(Ordering::Acquire) == head || self.len() >= MANY
             }
             _ => true,
         }

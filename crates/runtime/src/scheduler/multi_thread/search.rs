@@ -161,7 +161,7 @@ impl Sleeper for Worker {
     }
 }
 
-/// About as long as a short poll takes.
+/// Longer than a short poll takes, and shorter than it takes to wake a thread.
 fn pause() {
-    (0..16).for_each(|_| std::hint::spin_loop());
+    (0..128).for_each(|_| std::hint::spin_loop());
 }

@@ -8,6 +8,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
+use std::time::{Duration, Instant};
 
 use blitz_futex::atomic::{AtomicBool, Ordering};
 
@@ -19,8 +20,11 @@ use crate::driver::Driver;
 use crate::runtime::metrics::Counters;
 use crate::task::Header;
 
-/// How many polls lie between two looks at the inject queue, if the user has not said.
+/// How many tasks lie between two looks at the inject queue at most, if the user has not
+/// said.
 const GLOBAL_QUEUE_INTERVAL: u32 = 61;
+/// How long the inject queue waits for such a look, about.
+const INJECT_WAITS: Duration = Duration::from_micros(200);
 
 /// See the head of this file.
 #[repr(align(128))]
@@ -46,7 +50,10 @@ pub(super) struct Own {
     /// At how many tasks after the last pause the inject queue goes first.
     until_inject: Cell<u32>,
     event_interval: u32,
+    /// The most if it is `tuned`.
     global_queue_interval: u32,
+    /// The time of the last pause, if the interval depends on how long tasks take.
+    tuned: Option<Cell<Instant>>,
     pub(super) searching: Cell<bool>,
     /// Whether what is woken goes into the slot.
     pub(super) uses_slot: Cell<bool>,
@@ -58,6 +65,20 @@ pub(super) struct Own {
 }
 
 impl Own {
+    /// After how many tasks to look at the inject queue, when the last `span` have just
+    /// run: fewer if they took long, or those from outside would wait for ever while a
+    /// worker is busy with its own.
+    fn inject_interval(&self, span: u32) -> u32 {
+        let most = self.global_queue_interval;
+        let Some(last) = &self.tuned else {
+            return most;
+        };
+        let now = Instant::now();
+        let took = (now - last.replace(now)).as_nanos() / u128::from(span);
+        let fit = INJECT_WAITS.as_nanos() / took.max(1);
+        fit.clamp(2, u128::from(most)) as u32
+    }
+
     /// A pause has come. Whether upkeep is due, and whether the inject queue goes first.
     pub(super) fn count_down(&self) -> (bool, bool) {
         let span = self.span.get();
@@ -67,7 +88,7 @@ impl Own {
             left == 0
         };
         let upkeep = is_due(&self.until_upkeep, self.event_interval);
-        let inject = is_due(&self.until_inject, self.global_queue_interval);
+        let inject = is_due(&self.until_inject, self.inject_interval(span));
         let span = self.until_upkeep.get().min(self.until_inject.get());
         self.span.set(span);
         self.left.set(span);
@@ -96,6 +117,10 @@ impl Seat {
                 until_inject: Cell::new(global_queue_interval),
                 event_interval: config.event_interval,
                 global_queue_interval,
+                tuned: match config.global_queue_interval {
+                    Some(_) => None,
+                    None => Some(Cell::new(Instant::now())),
+                },
                 searching: Cell::new(false),
                 uses_slot: Cell::new(!config.disable_lifo_slot),
                 robs: Cell::new(false),
