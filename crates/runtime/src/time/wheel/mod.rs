@@ -163,16 +163,13 @@ impl Wheel {
 
     /// Says how to wake the worker that turns it, which is the one with this number.
     pub fn set_unpark(&self, unpark: Unpark, worker: usize) {
-        let new = Some((unpark, worker));
-        // SAFETY: under the lock.
-        let set = || unsafe { (*self.unpark.get()).take() };
-        let old = self.lock.locked(|| {
-            let old = set();
-            // SAFETY: as above.
-            unsafe { *self.unpark.get() = new };
-            old
+        let mut other = Some((unpark, worker));
+        self.lock.locked(|| {
+            // SAFETY: under the lock.
+            std::mem::swap(unsafe { &mut *self.unpark.get() }, &mut other);
         });
-        drop(old);
+        // The former one is dropped without the lock.
+        drop(other);
     }
 
     /// The runtime that it belongs to.
@@ -262,25 +259,34 @@ impl Wheel {
 
     /// Under the lock. Puts an entry, which is in no ring, where it comes up at tick `when`,
     /// and says so to those who wait for the first one. `is_own`: on the worker's thread.
-    /// Whom to unpark.
+    /// Whether the worker is to be unparked.
     ///
     /// # Safety
     ///
     /// The entry is alive and stays where it is until it is unlinked.
     #[inline]
-    unsafe fn add(&self, entry: &Entry, when: u64, is_own: bool) -> Option<(Unpark, usize)> {
+    unsafe fn add(&self, entry: &Entry, when: u64, is_own: bool) -> bool {
         // SAFETY: as the caller promises.
         unsafe { self.slots.place(entry, when) };
         if when < self.earliest() {
             self.earliest.store(when, Ordering::Relaxed);
         }
         if is_own || when >= self.promised.get() || active(Mutant::ForgetsUnpark) {
-            return None;
+            return false;
         }
         // It is unparked once, and asks again before it sleeps.
         self.promised.set(when);
+        true
+    }
+
+    /// Unparks the worker. Without the lock.
+    #[cold]
+    fn call_worker(&self) {
         // SAFETY: under the lock.
-        unsafe { (*self.unpark.get()).clone() }
+        let unpark = (self.lock).locked(|| unsafe { (*self.unpark.get()).clone() });
+        if let Some((unpark, worker)) = unpark {
+            unpark(worker);
+        }
     }
 
     /// Takes it away from its runtime. Timers that are still there end; their tasks are

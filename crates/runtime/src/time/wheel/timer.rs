@@ -7,7 +7,7 @@ use std::task::{Poll, Waker};
 
 use super::entry::{ENDED, Entry, FIRED, IDLE, LINKED, SEEN};
 use super::mutant::{Mutant, active};
-use super::{CLOSED, Unpark, Wheel};
+use super::{CLOSED, Wheel};
 
 /// The runtime that a timer belongs to has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,17 +33,25 @@ unsafe impl Send for Timer {}
 unsafe impl Sync for Timer {}
 
 /// What became of an entry that was to be linked.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Linked {
-    /// It is linked, and this worker is to be woken.
-    Yes(Option<(Unpark, usize)>),
+    /// It is linked.
+    Yes,
+    /// It is linked, and the worker is to be unparked.
+    Unpark,
     /// It is due.
     Due,
     /// The runtime has ended.
     Ended,
     /// It has fired while its tick was to be brought forward.
     Raced,
-    /// It was linked, and is due now; somebody is to be woken for it.
-    Fired(Option<Waker>),
+}
+
+impl Linked {
+    #[inline]
+    fn or_unpark(unpark: bool) -> Self {
+        if unpark { Self::Unpark } else { Self::Yes }
+    }
 }
 
 impl Timer {
@@ -203,10 +211,10 @@ impl Timer {
             }
             self.entry.set_state(LINKED);
             // SAFETY: it is pinned, and unlinked before it is dropped.
-            Linked::Yes(unsafe { wheel.add(&self.entry, when, is_own) })
+            Linked::or_unpark(unsafe { wheel.add(&self.entry, when, is_own) })
         });
         match linked {
-            Linked::Yes(None) => Poll::Pending,
+            Linked::Yes => Poll::Pending,
             other => self.after_link(other),
         }
     }
@@ -214,8 +222,8 @@ impl Timer {
     #[cold]
     fn after_link(&self, linked: Linked) -> Poll<Result<(), Ended>> {
         match linked {
-            Linked::Yes(unpark) => {
-                call(unpark);
+            Linked::Yes | Linked::Unpark => {
+                self.wheel.get().call_worker();
                 Poll::Pending
             }
             Linked::Due => {
@@ -280,30 +288,33 @@ impl Timer {
         let wheel = self.wheel.get();
         let own = own();
         let is_own = own.is_some_and(|own| ptr::eq(own, wheel));
+        let mut waker = None;
         let linked = wheel.lock.locked(|| {
             self.entry.set_wanted(when);
             if self.entry.state() != LINKED {
                 return Linked::Raced;
             }
             if when >= self.entry.placed() {
-                return Linked::Yes(None);
+                return Linked::Yes;
             }
             if when <= wheel.slots.elapsed() {
                 self.entry.placed_at(when);
                 // SAFETY: it is linked, and we hold the lock.
-                let waker = unsafe { Entry::finish(&wheel.slots, &self.entry, FIRED) };
-                return Linked::Fired(waker);
+                waker = unsafe { Entry::finish(&wheel.slots, &self.entry, FIRED) };
+                return Linked::Due;
             }
             // SAFETY: as above.
             unsafe { wheel.slots.remove(&self.entry) };
             // SAFETY: it is pinned, and unlinked before it is dropped.
-            Linked::Yes(unsafe { wheel.add(&self.entry, when, is_own) })
+            Linked::or_unpark(unsafe { wheel.add(&self.entry, when, is_own) })
         });
         match linked {
-            Linked::Yes(unpark) => call(unpark),
-            Linked::Fired(Some(waker)) => waker.wake(),
+            Linked::Unpark => wheel.call_worker(),
             Linked::Raced if self.entry.state() == FIRED => self.link_again(|| own),
             _ => {}
+        }
+        if let Some(waker) = waker {
+            waker.wake();
         }
     }
 
@@ -360,12 +371,5 @@ impl Drop for Timer {
         self.cancel();
         // From here on the memory may be used for something else.
         self.entry.touch();
-    }
-}
-
-/// Unparks a worker, without the lock.
-fn call(unpark: Option<(Unpark, usize)>) {
-    if let Some((unpark, worker)) = unpark {
-        unpark(worker);
     }
 }
