@@ -171,6 +171,21 @@ fn a_future_that_yields_leaves_timers_their_turn() {
 }
 
 #[test]
+fn who_yields_has_its_turn_though_others_never_wait() {
+    let runtime = new();
+    runtime.spawn(poll_fn(|context| {
+        context.waker().wake_by_ref();
+        Poll::<()>::Pending
+    }));
+    let yields = runtime.spawn(async {
+        for _ in 0..20 {
+            task::yield_now().await;
+        }
+    });
+    runtime.block_on(yields).unwrap();
+}
+
+#[test]
 fn yields_within_other_wakers() {
     // These wake their own task through a waker of theirs.
     new().block_on(async {

@@ -37,4 +37,5 @@ blitz_testing::the_same! {
     several_threads_block
     blocking_on_a_handle
     while_a_thread_ends
+    worker_numbers
 }

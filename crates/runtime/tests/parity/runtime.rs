@@ -601,3 +601,30 @@ pub fn while_a_thread_ends() -> Log {
     }
     log
 }
+
+pub fn worker_numbers() -> Log {
+    let mut log = Log::new();
+    let note = || format!("{:?}", runtime::worker_index());
+    for runtime in [
+        current(),
+        Builder::new_multi_thread()
+            .worker_threads(1)
+            .build()
+            .unwrap(),
+    ] {
+        log.push(note());
+        log.push(runtime.block_on(async { note() }));
+        let task = runtime.spawn(async move { note() });
+        log.push(runtime.block_on(task).unwrap());
+        let task = runtime.spawn_blocking(note);
+        log.push(runtime.block_on(task).unwrap());
+        let _guard = runtime.enter();
+        log.push(note());
+    }
+    let outer = multi();
+    let task = outer.spawn(async move {
+        task::block_in_place(|| current().block_on(async { note() }))
+    });
+    log.push(outer.block_on(task).unwrap());
+    log
+}

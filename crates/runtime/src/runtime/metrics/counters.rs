@@ -141,12 +141,12 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    /// A task has been spawned.
+    /// A task has been spawned, and so made ready.
     pub(crate) fn task_spawned(&self) {
         self.spawned.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A task has been made ready.
+    /// A task has been made ready that was not spawned just now.
     pub(crate) fn task_scheduled(&self) {
         self.scheduled.fetch_add(1, Ordering::Relaxed);
     }
@@ -156,7 +156,7 @@ impl Totals {
     }
 
     pub(super) fn scheduled(&self) -> u64 {
-        self.scheduled.load(Ordering::Relaxed)
+        self.scheduled.load(Ordering::Relaxed) + self.spawned()
     }
 }
 

@@ -88,13 +88,17 @@ impl Shared {
     fn spawned(&self, task: Option<Notified>) {
         self.common.totals.task_spawned();
         if let Some(task) = task {
-            self.schedule_remotely(task);
+            self.queue_remotely(task);
         }
     }
 
     /// Queues a task from a thread that is no worker.
     pub(super) fn schedule_remotely(&self, task: Notified) {
         self.common.totals.task_scheduled();
+        self.queue_remotely(task);
+    }
+
+    fn queue_remotely(&self, task: Notified) {
         self.inject.push(task.into_raw());
         self.call(self.idle.injected());
     }
