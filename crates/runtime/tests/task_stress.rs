@@ -1,6 +1,8 @@
 //! Many tasks, many threads, everything at once: every future and every output is
 //! dropped once, and every wake-up arrives.
 
+#![allow(clippy::waker_clone_wake, reason = "waking by value is what is tested")]
+
 use std::future::{Future, pending, poll_fn};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};

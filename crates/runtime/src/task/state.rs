@@ -102,7 +102,7 @@ const REF_ONE: usize = 1 << 6;
 const BUSY: usize = NOTIFIED | RUNNING | COMPLETE;
 /// A new task: one reference is its own, as long as it is not complete; one is the
 /// join handle's. The first token exists.
-const NEW: usize = 2 * REF_ONE | JOIN_INTEREST | NOTIFIED;
+const NEW: usize = (2 * REF_ONE) | JOIN_INTEREST | NOTIFIED;
 
 /// See the head of this file.
 pub(super) struct State {
@@ -435,6 +435,17 @@ impl State {
     pub(super) fn give_join_waker(&self) -> bool {
         let before = self.change().fetch_add(JOIN_WAKER, Ordering::AcqRel);
         before & COMPLETE != 0 && !active(Mutant::GivesWakerBlindly)
+    }
+
+    /// The same, with one more reference.
+    #[cfg(not(loom))]
+    #[inline]
+    pub(super) fn give_join_waker_and_acquire(&self) -> bool {
+        let before = self.word().fetch_add(JOIN_WAKER + REF_ONE, Ordering::AcqRel);
+        if before > usize::MAX / 2 {
+            std::process::abort();
+        }
+        before & COMPLETE != 0
     }
 
     /// The join handle takes its waker back. Says whether the task is complete: then the
