@@ -147,9 +147,4 @@ impl Handle {
             Self::MultiThread(shared) => Arc::as_ptr(shared).cast(),
         }
     }
-
-    /// Whether both are the same scheduler.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        self.address() == other.address()
-    }
 }

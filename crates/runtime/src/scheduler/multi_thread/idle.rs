@@ -389,11 +389,13 @@ impl Idle {
     }
 
     /// How many are awake.
+    #[cfg(loom)]
     pub fn awake(&self) -> usize {
         self.count().awake()
     }
 
     /// How many search.
+    #[cfg(loom)]
     pub fn searching(&self) -> usize {
         self.count().searching()
     }
