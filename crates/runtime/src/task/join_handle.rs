@@ -165,11 +165,31 @@ impl<T> JoinHandle<T> {
     }
 
     /// Sets the waker that is woken when the task is complete, or wakes it now if the task
-    /// is.
-    pub(crate) fn set_join_waker(&mut self, waker: &Waker) {
-        if self.register(waker) {
+    /// is; and makes a handle that can cancel the task. Once only.
+    #[cfg(not(loom))]
+    #[inline]
+    pub(super) fn set_join_waker(&mut self, waker: &Waker) -> AbortHandle {
+        let header = self.header();
+        let mut complete = header.state.load().is_complete();
+        if complete {
+            header.state.acquire();
+        } else {
+            let waker = waker.clone();
+            header.join_waker.with_mut(|place| {
+                // SAFETY: without its bit, the place is empty and the join handle's.
+                unsafe { (*place).write(waker) };
+            });
+            complete = header.state.give_join_waker_and_acquire();
+            if complete {
+                // SAFETY: the completer did not see the bit, so the waker is still ours.
+                drop(unsafe { header.take_join_waker() });
+            }
+        }
+        if complete {
             waker.wake_by_ref();
         }
+        // SAFETY: the new handle gets the reference.
+        unsafe { AbortHandle::new(self.task) }
     }
 
     /// Takes the waker back that [`set_join_waker`](Self::set_join_waker) left. Says

@@ -11,6 +11,21 @@ impl<T: 'static> JoinSet<T> {
     /// # Panics
     ///
     /// Outside of a `LocalSet`.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, task::{JoinSet, LocalSet}};
+    /// use std::rc::Rc;
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let local = LocalSet::new();
+    /// let number = Rc::new(1);
+    /// local.block_on(&runtime, async {
+    ///     let mut set = JoinSet::new();
+    ///     set.spawn_local(async move { *number });
+    ///     assert_eq!(set.join_all().await, [1]);
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn_local<F>(&mut self, task: F) -> AbortHandle
     where

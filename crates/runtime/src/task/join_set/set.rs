@@ -76,6 +76,17 @@ impl<T: 'static> JoinSet<T> {
     /// # Panics
     ///
     /// Outside of a runtime.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    ///
+    /// Runtime::new()?.block_on(async {
+    ///     let mut set = JoinSet::new();
+    ///     let one = set.spawn(async { 1 });
+    ///     assert_eq!(set.join_next_with_id().await.unwrap().unwrap(), (one.id(), 1));
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn<F>(&mut self, task: F) -> AbortHandle
     where
@@ -87,6 +98,16 @@ impl<T: 'static> JoinSet<T> {
     }
 
     /// Starts a task on that runtime.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let mut set = JoinSet::new();
+    /// set.spawn_on(async { 1 }, runtime.handle());
+    /// assert_eq!(runtime.block_on(set.join_all()), [1]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn_on<F>(&mut self, task: F, handle: &Handle) -> AbortHandle
     where
@@ -129,6 +150,16 @@ impl<T: 'static> JoinSet<T> {
     }
 
     /// Runs a function that may block, on the blocking pool of that runtime.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let mut set = JoinSet::new();
+    /// set.spawn_blocking_on(|| 1, runtime.handle());
+    /// assert_eq!(runtime.block_on(set.join_all()), [1]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn_blocking_on<F>(&mut self, f: F, handle: &Handle) -> AbortHandle
     where
@@ -141,9 +172,7 @@ impl<T: 'static> JoinSet<T> {
 
     #[inline]
     pub(super) fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
-        let abort = handle.abort_handle();
-        self.slots.insert(handle);
-        abort
+        self.slots.insert(handle)
     }
 
     /// Waits until a task has ended, and takes it out of the set. `None` if the set is
@@ -156,6 +185,23 @@ impl<T: 'static> JoinSet<T> {
     /// # Cancel safety
     ///
     /// Who drops the future takes no task out.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    ///
+    /// Runtime::new()?.block_on(async {
+    ///     let mut set = JoinSet::new();
+    ///     set.spawn(async { 1 });
+    ///     set.spawn(async { panic!("on purpose") });
+    ///     while let Some(result) = set.join_next().await {
+    ///         match result {
+    ///             Ok(output) => assert_eq!(output, 1),
+    ///             Err(error) => assert!(error.is_panic()),
+    ///         }
+    ///     }
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub async fn join_next(&mut self) -> Option<Result<T, JoinError>> {
         poll_fn(|context| self.poll_join_next(context)).await
     }
@@ -179,6 +225,24 @@ impl<T: 'static> JoinSet<T> {
     /// # Errors
     ///
     /// If the task panicked or was aborted.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    ///
+    /// Runtime::new()?.block_on(async {
+    ///     let mut set = JoinSet::new();
+    ///     assert!(set.try_join_next().is_none());
+    ///     set.spawn(async { 1 });
+    ///     loop {
+    ///         match set.try_join_next() {
+    ///             Some(result) => break assert_eq!(result.unwrap(), 1),
+    ///             // Something else is done meanwhile.
+    ///             None => blitz_runtime::task::yield_now().await,
+    ///         }
+    ///     }
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
         self.slots.pop().map(JoinHandle::into_output)
     }
@@ -225,6 +289,18 @@ impl<T: 'static> JoinSet<T> {
     /// # Cancel safety
     ///
     /// Who drops the future drops the set, and aborts its tasks.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    ///
+    /// Runtime::new()?.block_on(async {
+    ///     let set: JoinSet<_> = [1, 2].map(|i| async move { i }).into_iter().collect();
+    ///     let mut outputs = set.join_all().await;
+    ///     outputs.sort();
+    ///     assert_eq!(outputs, [1, 2]);
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub async fn join_all(mut self) -> Vec<T> {
         let mut outputs = Vec::with_capacity(self.len());
         while let Some(result) = self.join_next().await {
@@ -238,11 +314,37 @@ impl<T: 'static> JoinSet<T> {
     }
 
     /// Aborts all tasks. They stay in the set until they are asked for.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    ///
+    /// Runtime::new()?.block_on(async {
+    ///     let mut set = JoinSet::new();
+    ///     set.spawn(std::future::pending::<()>());
+    ///     set.abort_all();
+    ///     assert!(set.join_next().await.unwrap().unwrap_err().is_cancelled());
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn abort_all(&mut self) {
         self.slots.for_each(JoinHandle::abort);
     }
 
     /// Takes all tasks out of the set, and lets them go on.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    ///
+    /// Runtime::new()?.block_on(async {
+    ///     let mut set = JoinSet::new();
+    ///     let (tx, rx) = blitz_channel::oneshot::channel();
+    ///     set.spawn(async move { tx.send("still running").unwrap() });
+    ///     set.detach_all();
+    ///     assert!(set.is_empty());
+    ///     assert_eq!(rx.await, Ok("still running"));
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn detach_all(&mut self) {
         self.slots.detach();
     }

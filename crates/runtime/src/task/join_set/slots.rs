@@ -24,7 +24,7 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 
 use blitz_futex::atomic::{AtomicUsize, Ordering};
 
-use super::super::JoinHandle;
+use super::super::{AbortHandle, JoinHandle};
 use super::ready::{Link, Pushed, Ready};
 
 /// How many slots the first chunk has, and at most the largest.
@@ -97,7 +97,8 @@ impl<T> Slots<T> {
     }
 
     /// Keeps a handle, whose task may be complete already.
-    pub(super) fn insert(&mut self, handle: JoinHandle<T>) {
+    #[inline]
+    pub(super) fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
         if self.free.is_null() {
             self.add_chunk();
         }
@@ -107,7 +108,7 @@ impl<T> Slots<T> {
             self.free = (*slot).link.next();
             let handle = (*(*slot).handle.get()).insert(handle);
             self.len += 1;
-            handle.set_join_waker(&waker(slot));
+            handle.set_join_waker(&waker(slot))
         }
     }
 

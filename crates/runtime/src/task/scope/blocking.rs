@@ -103,6 +103,21 @@ where
 
 impl<'scope> BlockingScope<'scope, '_> {
     /// Starts a child, as a task of the runtime.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, task::scope_blocking};
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let _entered = runtime.enter();
+    /// let mut numbers = [1, 2, 3, 4];
+    /// scope_blocking(|s| {
+    ///     for number in &mut numbers {
+    ///         s.spawn(async { *number *= 2 });
+    ///     }
+    /// });
+    /// assert_eq!(numbers, [2, 4, 6, 8]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn spawn<F>(&'scope self, future: F) -> ScopedJoinHandle<'scope, F::Output>
     where
         F: Future + Send + 'scope,

@@ -216,6 +216,21 @@ impl<'env> Scope<'env> {
     /// next, or goes on.
     ///
     /// If the scope has ended or is just being dropped, so is the child, at once.
+    ///
+    /// ```
+    /// use blitz_runtime::task::scope;
+    ///
+    /// # pollster::block_on(async {
+    /// let numbers = [1, 2, 3];
+    /// let numbers = &numbers;
+    /// let sum = scope(|s| async move {
+    ///     let child = s.spawn(async { numbers.iter().sum::<i32>() });
+    ///     child.await.unwrap()
+    /// })
+    /// .await;
+    /// assert_eq!(sum, 6);
+    /// # });
+    /// ```
     pub fn spawn<F>(&self, future: F) -> ScopedJoinHandle<'env, F::Output>
     where
         F: Future + Send + 'env,
