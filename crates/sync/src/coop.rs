@@ -248,6 +248,23 @@ pub fn stop() -> Budget {
     Budget(LEFT.replace(UNLIMITED))
 }
 
+/// What Tokio says, because people search for it.
+const MAY_NOT_BLOCK: &str = "Cannot block the current thread from within a runtime. This happens because a \
+     function attempted to block the current thread while the thread is being used to drive \
+     asynchronous tasks.";
+
+/// For what is about to block its thread. Where there is a limit, a scheduler polls a
+/// task, which must not block.
+///
+/// # Panics
+///
+/// In a task that a scheduler polls within [`budget`], and not in [`unconstrained`].
+#[inline]
+#[track_caller]
+pub fn assert_may_block() {
+    assert!(LEFT.get() > FULL, "{MAY_NOT_BLOCK}");
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;

@@ -26,8 +26,9 @@ pub mod internals {
     /// How much a task may do before it lets others run.
     pub mod coop {
         pub use crate::coop::{
-            Budget, Coop, RestoreOnPending, attempt, attempt_with, budget, cooperative,
-            forced_yields, has_budget_remaining, poll_proceed, poll_with, set, stop, unconstrained,
+            Budget, Coop, RestoreOnPending, assert_may_block, attempt, attempt_with, budget,
+            cooperative, forced_yields, has_budget_remaining, poll_proceed, poll_with, set, stop,
+            unconstrained,
         };
     }
     /// From a time-out to the moment at which it ends.

@@ -187,6 +187,10 @@ impl<T: Clone> Receiver<T> {
     ///
     /// As for [`recv`](Receiver::recv).
     ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
     /// ```
     /// use blitz_channel::broadcast;
     ///
@@ -195,7 +199,9 @@ impl<T: Clone> Receiver<T> {
     /// tx.send(7).unwrap();
     /// assert_eq!(thread.join().unwrap(), Ok(7));
     /// ```
+    #[track_caller]
     pub fn blocking_recv(&mut self) -> Result<T, RecvError> {
+        coop::assert_may_block();
         match self.recv_until(None) {
             Ok(value) => Ok(value),
             Err(TryRecvError::Lagged(missed)) => Err(RecvError::Lagged(missed)),

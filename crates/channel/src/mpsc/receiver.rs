@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use blitz_sync::internals::deadline;
+use blitz_sync::internals::{coop, deadline};
 
 use super::error::{RecvTimeoutError, TryRecvError};
 use super::rx::Rx;
@@ -99,6 +99,10 @@ macro_rules! receiver {
             /// For use outside of asynchronous code: it blocks the thread, and
             /// with it every task that would run there.
             ///
+            /// # Panics
+            ///
+            /// In a task, if the runtime is that of this project: it must not be blocked.
+            ///
             /// ```
             /// use blitz_channel::mpsc;
             ///
@@ -108,7 +112,9 @@ macro_rules! receiver {
             /// assert_eq!(rx.blocking_recv(), None);
             /// # sender.join().unwrap();
             /// ```
+            #[track_caller]
             pub fn blocking_recv(&mut self) -> Option<T> {
+                coop::assert_may_block();
                 self.rx.blocking(None).ok()
             }
 
@@ -138,6 +144,10 @@ macro_rules! receiver {
 
             /// As [`recv_many`](Self::recv_many), but blocks this thread.
             ///
+            /// # Panics
+            ///
+            /// In a task, if the runtime is that of this project: it must not be blocked.
+            ///
             /// ```
             /// use blitz_channel::mpsc;
             ///
@@ -147,7 +157,9 @@ macro_rules! receiver {
             /// assert_eq!(rx.blocking_recv_many(&mut numbers, 10), 3);
             /// assert_eq!(numbers, [1, 2, 3]);
             /// ```
+            #[track_caller]
             pub fn blocking_recv_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
+                coop::assert_may_block();
                 self.rx.blocking_many(buffer, limit)
             }
 

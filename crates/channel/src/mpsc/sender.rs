@@ -105,6 +105,10 @@ impl<T> Sender<T> {
     ///
     /// If the channel is closed.
     ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
     /// ```
     /// use blitz_channel::mpsc;
     ///
@@ -117,7 +121,9 @@ impl<T> Sender<T> {
     /// assert_eq!(sum, 6);
     /// sender.join().unwrap();
     /// ```
+    #[track_caller]
     pub fn blocking_send(&self, value: T) -> Result<(), SendError<T>> {
+        coop::assert_may_block();
         let value = match self.tx.chan().try_send(value) {
             Ok(()) => return Ok(()),
             Err((Refusal::Closed, value)) => return Err(SendError(value)),

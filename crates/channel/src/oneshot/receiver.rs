@@ -122,7 +122,8 @@ impl<T> Receiver<T> {
     ///
     /// # Panics
     ///
-    /// If the value has been taken.
+    /// If the value has been taken. In a task, if the runtime is that of this project: it
+    /// must not be blocked.
     ///
     /// ```
     /// use blitz_channel::oneshot;
@@ -134,6 +135,7 @@ impl<T> Receiver<T> {
     /// ```
     #[track_caller]
     pub fn blocking_recv(mut self) -> Result<T, RecvError> {
+        coop::assert_may_block();
         assert!(!self.is_terminated(), "called after complete");
         self.0.wait(None).map_err(|_| RecvError(()))
     }

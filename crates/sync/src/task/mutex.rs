@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::permits::{Permits, never_closed};
+use crate::coop;
 use crate::macros::const_unless_loom;
 
 mod error;
@@ -108,6 +109,10 @@ impl<T: ?Sized> Mutex<T> {
     /// Not to be called by a task: the thread it runs on would be blocked, perhaps
     /// together with the task that holds the lock.
     ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
     /// ```
     /// use blitz_sync::task::Mutex;
     ///
@@ -117,12 +122,17 @@ impl<T: ?Sized> Mutex<T> {
     /// ```
     #[track_caller]
     pub fn blocking_lock(&self) -> MutexGuard<'_, T> {
+        coop::assert_may_block();
         self.acquire_blocking();
         MutexGuard::new(self)
     }
 
     /// [`lock_owned`](Mutex::lock_owned) for a thread, which is blocked until
     /// then.
+    ///
+    /// # Panics
+    ///
+    /// As [`blocking_lock`](Mutex::blocking_lock).
     ///
     /// ```
     /// use std::sync::Arc;
@@ -133,6 +143,7 @@ impl<T: ?Sized> Mutex<T> {
     /// ```
     #[track_caller]
     pub fn blocking_lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
+        coop::assert_may_block();
         self.acquire_blocking();
         OwnedMutexGuard::new(self)
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::TryLockError;
 use super::permits::{All, One, Permits, Taken, never_closed};
+use crate::coop;
 use crate::macros::const_unless_loom;
 
 mod owned_read;
@@ -176,6 +177,10 @@ impl<T: ?Sized> RwLock<T> {
     /// Not to be called by a task: the thread it runs on would be blocked, perhaps
     /// together with the task that holds the lock.
     ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
     /// ```
     /// use blitz_sync::task::RwLock;
     ///
@@ -183,6 +188,7 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[track_caller]
     pub fn blocking_read(&self) -> RwLockReadGuard<'_, T> {
+        coop::assert_may_block();
         if self.permits.take(1) != Taken::Yes {
             never_closed(self.permits.wait_blocking(1));
         }
@@ -284,6 +290,10 @@ impl<T: ?Sized> RwLock<T> {
     /// Not to be called by a task: the thread it runs on would be blocked, perhaps
     /// together with the task that holds the lock.
     ///
+    /// # Panics
+    ///
+    /// In a task, if the runtime is that of this project: it must not be blocked.
+    ///
     /// ```
     /// use blitz_sync::task::RwLock;
     ///
@@ -293,6 +303,7 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[track_caller]
     pub fn blocking_write(&self) -> RwLockWriteGuard<'_, T> {
+        coop::assert_may_block();
         let all = self.max_readers as usize;
         if !self.permits.take_all(all) {
             never_closed(self.permits.wait_blocking(all));
