@@ -53,14 +53,21 @@ fn no_job_is_lost_while_threads_come_and_go() {
             let runtime = pool(threads, Duration::from_micros(50));
             let sum = Arc::new(AtomicUsize::new(0));
             thread::scope(|scope| {
-                for submitter in 0..4_u64 {
+                for submitter in 0..4 {
                     let (handle, sum) = (runtime.handle().clone(), sum.clone());
                     scope.spawn(move || {
-                        for job in 0..300 {
+                        let submit = |job| {
                             let sum = sum.clone();
-                            drop(handle.spawn_blocking(move || sum.fetch_add(1, SeqCst)));
-                            if job % 8 == submitter {
-                                thread::sleep(Duration::from_micros(60));
+                            let job = handle.spawn_blocking(move || sum.fetch_add(job, SeqCst));
+                            thread::sleep(Duration::from_micros(30));
+                            job
+                        };
+                        for burst in 0..60 {
+                            let jobs: Vec<_> = (0..1 + (burst + submitter) % 8)
+                                .map(|_| submit(1))
+                                .collect();
+                            for job in jobs {
+                                pollster::block_on(job).unwrap();
                             }
                         }
                     });
@@ -69,7 +76,9 @@ fn no_job_is_lost_while_threads_come_and_go() {
             drop(runtime);
             sum.load(SeqCst)
         });
-        assert_eq!(sum, 1200);
+        let bursts =
+            (0..4).flat_map(|submitter| (0..60).map(move |burst| 1 + (burst + submitter) % 8));
+        assert_eq!(sum, bursts.sum::<usize>());
     }
 }
 
@@ -157,7 +166,9 @@ fn the_numbers_are_right() {
         let gate = Arc::new(Barrier::new(3));
         let job = |_| {
             let gate = gate.clone();
-            runtime.spawn_blocking(move || drop(gate.wait()))
+            runtime.spawn_blocking(move || {
+                gate.wait();
+            })
         };
         let first: Vec<_> = (0..2).map(job).collect();
         let rest: Vec<_> = (0..4).map(|_| runtime.spawn_blocking(|| ())).collect();
@@ -258,7 +269,9 @@ fn a_set_is_dropped_while_others_wake_its_tasks() {
             let abort = tasks[0].abort_handle();
             let waker = thread::spawn(move || {
                 abort.abort();
-                senders.into_iter().for_each(|sender| drop(sender.send(())));
+                senders.into_iter().for_each(|sender| {
+                    let _ = sender.send(());
+                });
             });
             for _ in 0..round % 50 {
                 std::hint::spin_loop();

@@ -242,11 +242,11 @@ pub fn names_and_hooks() -> Log {
         .thread_stack_size(1 << 20)
         .on_thread_start(move || {
             // The runtime is there already.
-            Handle::current();
+            let _ = Handle::current();
             s.fetch_add(1, SeqCst);
         })
         .on_thread_stop(move || {
-            Handle::current();
+            let _ = Handle::current();
             e.fetch_add(1, SeqCst);
         })
         .build()
@@ -435,7 +435,7 @@ pub fn aborts() -> Log {
 pub fn ids() -> Log {
     let mut log = Log::new();
     let runtime = current();
-    let job = runtime.spawn_blocking(|| task::try_id());
+    let job = runtime.spawn_blocking(task::try_id);
     let id = job.id();
     log!(log, runtime.block_on(job).unwrap() == Some(id));
     let error = runtime.spawn_blocking(|| panic!("a"));
@@ -479,7 +479,9 @@ pub fn jobs_need_each_other() -> Log {
             let all: Vec<_> = (0..jobs)
                 .map(|_| {
                     let barrier = barrier.clone();
-                    runtime.spawn_blocking(move || drop(barrier.wait()))
+                    runtime.spawn_blocking(move || {
+                        barrier.wait();
+                    })
                 })
                 .collect();
             let ended = until(|| all.iter().all(JoinHandle::is_finished));
@@ -499,14 +501,18 @@ pub fn threads_end() -> Log {
     let stopped = stops.clone();
     let runtime = Builder::new_current_thread()
         .thread_keep_alive(Duration::from_millis(20))
-        .on_thread_stop(move || drop(stopped.fetch_add(1, SeqCst)))
+        .on_thread_stop(move || {
+            stopped.fetch_add(1, SeqCst);
+        })
         .build()
         .unwrap();
     let barrier = Arc::new(Barrier::new(3));
     let jobs: Vec<_> = (0..3)
         .map(|_| {
             let barrier = barrier.clone();
-            runtime.spawn_blocking(move || drop(barrier.wait()))
+            runtime.spawn_blocking(move || {
+                barrier.wait();
+            })
         })
         .collect();
     for job in jobs {

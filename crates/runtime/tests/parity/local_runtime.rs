@@ -136,10 +136,10 @@ pub fn ends() -> Log {
             pending::<()>().await;
         };
         let never_polled = runtime.spawn_local(waits(drops.counted(Rc::new(1))));
-        let waiting = runtime.block_on(async {
+        let [waiting] = runtime.block_on(async {
             let task = spawn_local(waits(drops.counted(Rc::new(2))));
             task::yield_now().await;
-            task
+            [task]
         });
         // Somebody has its waker, and wakes it while the runtime ends.
         let (sender, receiver) = tokio::sync::oneshot::channel();
@@ -153,7 +153,7 @@ pub fn ends() -> Log {
         });
         runtime.block_on(task::yield_now());
         begins.recv().unwrap();
-        let waker = thread::spawn(move || drop(sender.send(7)));
+        let waker = thread::spawn(move || sender.send(7).is_ok());
         match how {
             0 => drop(runtime),
             1 => runtime.shutdown_background(),

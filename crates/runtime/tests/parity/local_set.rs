@@ -296,11 +296,11 @@ pub fn dropped() -> Log {
             }
         };
         let never_polled = set.spawn_local(waits("never polled"));
-        let waiting = set.block_on(&runtime, async {
+        let [waiting] = set.block_on(&runtime, async {
             let task = spawn_local(waits("waiting"));
             task::yield_now().await;
             task::yield_now().await;
-            task
+            [task]
         });
         let woken = set.spawn_local(async {});
         let another = set.spawn_local(waits("another"));

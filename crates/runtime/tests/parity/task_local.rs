@@ -96,7 +96,7 @@ pub fn shown() -> Log {
     let error = NUMBER.try_get().unwrap_err();
     log!(log, error);
     log.push(format!("{error} {:>30}", error));
-    log!(log, error == error.clone());
+    log!(log, error == NUMBER.try_get().unwrap_err());
     let mut scope = Box::pin(WORD.scope("word".into(), ready(())));
     log!(log, &scope);
     log.push(format!("{:#?}", &scope));
@@ -274,7 +274,12 @@ pub fn panics() -> Log {
         log!(log, NUMBER.get());
     });
     log!(log, NUMBER.try_get().is_err());
-    log!(log, place_of_panic(|| drop(NUMBER.get())));
+    log!(
+        log,
+        place_of_panic(|| {
+            NUMBER.get();
+        })
+    );
     log!(log, place_of_panic(|| NUMBER.with(|_| ())));
     let nested = || NUMBER.with(|_| NUMBER.sync_scope(1, || ()));
     log!(log, NUMBER.sync_scope(1, || place_of_panic(nested)));
