@@ -142,7 +142,9 @@
 //!
 //! # What differs
 //!
-//! * Every wait has a form that blocks a thread, where Tokio's often has none.
+//! * Every wait has a form that blocks a thread, where Tokio's often has none. Those that
+//!   Tokio has panic in a task of this runtime, as Tokio's do in one of Tokio's. Under
+//!   another runtime they cannot notice it.
 //! * The last receiver of a [broadcast](sync::broadcast) value gets the value itself
 //!   and not a clone.
 //! * The locks of [`thread`] are fair to who has waited for two milliseconds; those

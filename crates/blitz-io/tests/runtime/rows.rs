@@ -87,6 +87,15 @@ async fn tasks_that_stay_on_their_thread() {
     assert_eq!(shared.get(), 7);
 }
 
+#[lib::test(flavor = "local")]
+async fn a_runtime_whose_tasks_stay() {
+    let shared = Rc::new(Cell::new(0));
+    let in_task = shared.clone();
+    let task = lib::task::spawn_local(async move { in_task.set(7) });
+    task.await.unwrap();
+    assert_eq!(shared.get(), 7);
+}
+
 lib::task_local! {
     static REQUEST: u32;
 }
@@ -184,6 +193,62 @@ async fn everything_in_sync() {
     let notify = Notify::new();
     notify.notify_one();
     notify.notified().await;
+}
+
+/// What blocks a thread is refused in a task, at once, and not where blocking is allowed.
+#[lib::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_task_must_not_block() {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    fn all() -> [fn(); 9] {
+        [
+            || drop(Mutex::new(()).blocking_lock()),
+            || drop(Arc::new(Mutex::new(())).blocking_lock_owned()),
+            || drop(RwLock::new(()).blocking_read()),
+            || drop(RwLock::new(()).blocking_write()),
+            || {
+                let (sender, _receiver) = mpsc::channel(1);
+                sender.blocking_send(()).unwrap();
+            },
+            || {
+                let (_, mut receiver) = mpsc::channel::<()>(1);
+                assert!(receiver.blocking_recv().is_none());
+            },
+            || {
+                let (_, mut receiver) = mpsc::unbounded_channel::<()>();
+                assert_eq!(receiver.blocking_recv_many(&mut Vec::new(), 1), 0);
+            },
+            || {
+                let (_, receiver) = oneshot::channel::<()>();
+                assert!(receiver.blocking_recv().is_err());
+            },
+            || {
+                let (_, mut receiver) = broadcast::channel::<()>(1);
+                assert!(receiver.blocking_recv().is_err());
+            },
+        ]
+    }
+
+    fn refused(operation: fn()) -> bool {
+        let panicked = catch_unwind(AssertUnwindSafe(operation)).unwrap_err();
+        let text = panicked.downcast_ref::<&str>().map(|text| text.to_string());
+        let text = text.or_else(|| panicked.downcast_ref::<String>().cloned());
+        text.unwrap()
+            .starts_with("Cannot block the current thread from within a runtime.")
+    }
+
+    // In the future of `block_on`, and in a task.
+    assert!(all().into_iter().all(refused));
+    let task = lib::spawn(async { all().into_iter().all(refused) });
+    assert!(task.await.unwrap());
+
+    let task = lib::task::spawn_blocking(|| all().into_iter().for_each(|operation| operation()));
+    task.await.unwrap();
+    let task = lib::spawn(async {
+        lib::task::block_in_place(|| all().into_iter().for_each(|operation| operation()));
+        refused(all()[0])
+    });
+    assert!(task.await.unwrap());
 }
 
 // select!, join!, try_join!, pin!.
