@@ -11,7 +11,7 @@ use crate::latency::Waits;
 use crate::runtimes::{Blitz, Runtime, Smol, Tokio};
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::signal::Signal;
-use crate::team::{Mark, Span, solo};
+use crate::team::{Mark, Span};
 
 /// One contender's bodies.
 struct Peer {
@@ -61,8 +61,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let title = "Spawn from outside and await, runtime idle";
     let idle = all(("spawn_outside_idle", title, 200), |p| p.outside_idle);
     scenarios.extend(idle.into_iter().map(Scenario::decided_by_p50));
-    let title = "Spawn from outside, then join, runtime busy";
-    scenarios.extend(all(("spawn_outside_busy", title, 2_000), |p| {
+    let title = "Spawn from outside until it has run, runtime busy";
+    scenarios.extend(all(("spawn_outside_busy", title, 8_000), |p| {
         p.outside_busy
     }));
     scenarios
@@ -163,51 +163,72 @@ fn outside_idle<R: Runtime>(cx: &Context, workers: usize) -> Measured {
     Ok(Sample::new(Span { elapsed, memory }, cx.ops).with_waits(waits))
 }
 
-/// A thread outside spawns many tasks and waits for them all, while as many
-/// tasks as there are workers work and yield by turns.
+/// A thread outside spawns many tasks, while as many tasks as there are workers
+/// work and yield by turns. The clock runs until the last of them has run; when
+/// the system lets the thread outside hear of that is not measured.
 fn outside_busy<R: Runtime>(cx: &Context, workers: usize) -> Measured {
     let runtime = R::with_workers(workers);
     settle();
     let traffic = Arc::new(Traffic::default());
-    let work = cx.microsecond;
-    let busy: Vec<_> = (0..workers)
-        .map(|_| {
-            let traffic = traffic.clone();
-            runtime.spawn_from_outside(async move {
-                let mut turns = 0u64;
-                while !traffic.ends.load(Ordering::Relaxed) {
-                    work.run();
-                    R::yield_now().await;
-                    turns += 1;
-                    if turns == 1 {
-                        traffic.flowing.fetch_add(1, Ordering::Relaxed);
-                    }
-                }
-                turns
-            })
+    let busy = start_traffic(runtime, cx, workers, &traffic);
+    let ops = cx.ops;
+    let mut tasks = Vec::with_capacity(ops as usize);
+    let start = Mark::now();
+    tasks.extend((0..ops).map(|number| {
+        let traffic = traffic.clone();
+        runtime.spawn_from_outside(async move {
+            let place = traffic.arrived.fetch_add(1, Ordering::Relaxed) + 1;
+            (number, (place == ops).then(Mark::now))
         })
-        .collect();
-    while traffic.flowing.load(Ordering::Relaxed) < workers as u64 {
-        thread::sleep(Duration::from_micros(50));
-    }
-    let mut tasks = Vec::with_capacity(cx.ops as usize);
-    let (span, sum) = solo(|| {
-        tasks.extend((0..cx.ops).map(|n| runtime.spawn_from_outside(async move { n })));
-        runtime.block_on(async {
-            let mut sum = 0u64;
-            for task in tasks.drain(..) {
-                sum += task.await;
-            }
-            sum
-        })
+    }));
+    let (sum, end) = runtime.block_on(async {
+        let (mut sum, mut end) = (0u64, None);
+        for task in tasks.drain(..) {
+            let (number, last) = task.await;
+            sum += number;
+            end = end.or(last);
+        }
+        (sum, end)
     });
     traffic.ends.store(true, Ordering::Relaxed);
     for task in busy {
         let turns = runtime.block_on(task);
         verify("that everybody else had a turn", true, turns > 0)?;
     }
-    verify("the sum of what the tasks returned", sum_below(cx.ops), sum)?;
-    Ok(Sample::new(span, cx.ops))
+    verify("the sum of what the tasks returned", sum_below(ops), sum)?;
+    let end = end.expect("one of them was the last");
+    Ok(Sample::new(end.since(start), ops))
+}
+
+/// Starts the tasks that keep the workers busy, and waits until each has had
+/// a turn.
+fn start_traffic<R: Runtime>(
+    runtime: R,
+    cx: &Context,
+    workers: usize,
+    traffic: &Arc<Traffic>,
+) -> Vec<R::Task<u64>> {
+    let work = cx.microsecond;
+    let busy = (0..workers).map(|_| {
+        let traffic = traffic.clone();
+        runtime.spawn_from_outside(async move {
+            let mut turns = 0u64;
+            while !traffic.ends.load(Ordering::Relaxed) {
+                work.run();
+                R::yield_now().await;
+                turns += 1;
+                if turns == 1 {
+                    traffic.flowing.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            turns
+        })
+    });
+    let busy = busy.collect();
+    while traffic.flowing.load(Ordering::Relaxed) < workers as u64 {
+        thread::sleep(Duration::from_micros(50));
+    }
+    busy
 }
 
 /// What keeps the workers busy.
@@ -215,5 +236,7 @@ fn outside_busy<R: Runtime>(cx: &Context, workers: usize) -> Measured {
 struct Traffic {
     /// Tasks that had their first turn.
     flowing: AtomicU64,
+    /// Tasks from outside that have run.
+    arrived: AtomicU64,
     ends: AtomicBool,
 }
