@@ -8,7 +8,8 @@
 //!
 //! They need a runtime whose timers are enabled (`Builder::enable_time`). The resolution
 //! is one millisecond. A timer is part of the future that waits, so none allocates
-//! (an interval does, once); starting and cancelling one takes two compare-and-swaps.
+//! (an interval does, once). Starting and cancelling one takes two compare-and-swaps,
+//! besides what its waker costs; to put one off takes none.
 //! Each worker has its own timers, so workers do not wait for each other here.
 //!
 //! # Examples
