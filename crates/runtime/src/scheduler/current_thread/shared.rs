@@ -11,7 +11,7 @@ use super::remote::Remote;
 use crate::common::Common;
 use crate::driver::Driver;
 use crate::runtime::metrics::Counters;
-use crate::task::{Id, JoinHandle, Notified, OwnedTasks, Schedule};
+use crate::task::{Id, JoinHandle, Notified, OwnedTasks};
 
 /// See the head of this file.
 pub(crate) struct Shared {
