@@ -76,9 +76,10 @@ pub(super) unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
             Err(panic) => unsafe { fail::<F, S>(task, panic) },
         }
     }
+    // From here on it may be freed.
+    drop(entered);
     // SAFETY: the contents are what came of the future.
     unsafe { complete::<F, S>(task) };
-    drop(entered);
     Ran::Done
 }
 
@@ -203,10 +204,12 @@ unsafe fn wake_join(task: NonNull<Header>) {
 unsafe fn complete_detached<F: Future, S: Schedule>(task: NonNull<Header>) {
     // SAFETY: the task has its own reference, which is the caller's.
     let cell = unsafe { cell::<F, S>(task) };
+    let entered = current::enter(task);
     // SAFETY: the contents are ours.
     if let Err(panic) = catch(|| unsafe { cell.drop_contents() }) {
         forget_panic(panic);
     }
+    drop(entered);
     if cell.header.state.complete_detached() {
         // SAFETY: it was the last reference.
         unsafe { raw::free(task) };
@@ -275,8 +278,9 @@ pub(super) unsafe fn shut_down<F: Future, S: Schedule>(task: NonNull<Header>) {
     // SAFETY: the task is not complete, and so has its own reference. The contents are
     // ours since the shut-down.
     unsafe {
-        let _entered = current::enter(task);
+        let entered = current::enter(task);
         cancel::<F, S>(task);
+        drop(entered);
         complete::<F, S>(task);
     }
 }

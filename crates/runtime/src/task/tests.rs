@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-use blitz_testing::{Counted, Drops, Wakings, poll_once, shouting_waker};
+use blitz_testing::{Counted, Drops, Wakings, poll_once, reentrant_waker, shouting_waker};
 
 use super::{Header, Id, JoinHandle, Notified, OwnedTasks, Ran, Schedule, task_of, unowned};
 use crate::context;
@@ -715,6 +715,25 @@ fn the_current_task_is_known_while_it_runs_and_is_dropped() {
     let message = caught.unwrap_err();
     let message = message.downcast_ref::<String>().map(String::as_str);
     assert_eq!(message, Some("Can't get a task id when not inside a task"));
+}
+
+#[test]
+fn who_hears_of_the_end_of_a_task_is_not_in_it() {
+    // Not even its memory is there any more.
+    let line = Line::new();
+    let mut join = line.spawn(ready(()));
+    let place = Arc::new(Mutex::new(None::<JoinHandle<()>>));
+    let seen = Arc::new(Mutex::new(None));
+    let (handle, tells) = (place.clone(), seen.clone());
+    let waker = reentrant_waker(move || {
+        drop(handle.lock().unwrap().take());
+        *tells.lock().unwrap() = Some(super::try_id());
+    });
+    assert!(poll_once(Pin::new(&mut join), &waker).is_pending());
+    *place.lock().unwrap() = Some(join);
+    line.run();
+    assert_eq!(*seen.lock().unwrap(), Some(None));
+    assert_eq!(Arc::strong_count(&line.0), 1);
 }
 
 #[test]
