@@ -85,7 +85,8 @@ impl Shared {
         join
     }
 
-    fn spawned(&self, task: Option<Notified>) {
+    /// A task was spawned by a thread that is no worker.
+    pub(super) fn spawned(&self, task: Option<Notified>) {
         self.common.totals.task_spawned();
         if let Some(task) = task {
             self.queue_remotely(task);

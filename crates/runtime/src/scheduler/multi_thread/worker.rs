@@ -412,11 +412,10 @@ impl Worker {
     /// A task was spawned on this thread; there is no token if the runtime has ended.
     #[inline]
     pub(super) fn spawned(&self, task: Option<Notified>) {
-        if self.seated.get() {
-            self.seat().counters.spawned.add(1);
-        } else {
-            self.shared.common().totals.task_spawned();
+        if !self.seated.get() {
+            return self.shared.spawned(task);
         }
+        self.seat().counters.spawned.add(1);
         if let Some(task) = task {
             self.woken(task);
         }
