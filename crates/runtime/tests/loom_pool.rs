@@ -158,7 +158,7 @@ fn two_submit() {
 
 /// The thread's time is up while a job comes.
 fn keep_alive_ends() {
-    model(3, || {
+    model(2, || {
         let pool = Pool::new(1);
         pool.submit(Job::Count).unwrap();
         pool.await_jobs(1);
@@ -173,7 +173,7 @@ fn keep_alive_ends() {
 
 /// The pool is closed while a job comes: it is run or cancelled, or refused.
 fn closing() {
-    model(3, || {
+    model(2, || {
         let pool = Pool::new(1);
         pool.submit(Job::Count).unwrap();
         let other = {
