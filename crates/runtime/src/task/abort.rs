@@ -51,6 +51,20 @@ impl AbortHandle {
     }
 
     /// Asks for the task to be cancelled: see [`JoinHandle::abort`](super::JoinHandle::abort).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     use blitz_runtime::task;
+    ///
+    ///     let task = task::spawn(std::future::pending::<()>());
+    ///     task.abort_handle().abort();
+    ///     assert!(task.await.unwrap_err().is_cancelled());
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn abort(&self) {
         // SAFETY: the handle has a reference.
         unsafe { raw::abort(self.task) }
@@ -58,12 +72,40 @@ impl AbortHandle {
 
     /// Whether the task has ended. It may be `false` for a while after
     /// [`abort`](Self::abort).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     use blitz_runtime::task;
+    ///
+    ///     let task = task::spawn(async {});
+    ///     let abort = task.abort_handle();
+    ///     task.await.unwrap();
+    ///     assert!(abort.is_finished());
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.header().state.load().is_complete()
     }
 
     /// The task's number.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     use blitz_runtime::task;
+    ///
+    ///     let task = task::spawn(async {});
+    ///     assert_eq!(task.abort_handle().id(), task.id());
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn id(&self) -> Id {
         self.header().id()

@@ -64,12 +64,39 @@ impl JoinError {
     }
 
     /// Whether the task was cancelled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     use blitz_runtime::task;
+    ///
+    ///     let task = task::spawn(std::future::pending::<()>());
+    ///     task.abort();
+    ///     assert!(task.await.unwrap_err().is_cancelled());
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         matches!(self.reason, Reason::Cancelled)
     }
 
     /// Whether the task panicked.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     use blitz_runtime::task;
+    ///
+    ///     let task = task::spawn(async { panic!("boom") });
+    ///     assert!(task.await.unwrap_err().is_panic());
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn is_panic(&self) -> bool {
         matches!(self.reason, Reason::Panic(_))
@@ -80,6 +107,20 @@ impl JoinError {
     /// # Panics
     ///
     /// If it did not panic.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     use blitz_runtime::task;
+    ///
+    ///     let task = task::spawn(async { panic!("boom") });
+    ///     let payload = task.await.unwrap_err().into_panic();
+    ///     assert_eq!(payload.downcast_ref(), Some(&"boom"));
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     #[must_use]
     pub fn into_panic(self) -> Box<dyn Any + Send + 'static> {
@@ -92,6 +133,21 @@ impl JoinError {
     /// # Errors
     ///
     /// The error itself, if the task did not panic.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     use blitz_runtime::task;
+    ///
+    ///     let task = task::spawn(std::future::pending::<()>());
+    ///     task.abort();
+    ///     let error = task.await.unwrap_err().try_into_panic().unwrap_err();
+    ///     assert!(error.is_cancelled());
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, JoinError> {
         match self.reason {
             Reason::Panic(payload) => Ok(payload.0),
@@ -100,6 +156,21 @@ impl JoinError {
     }
 
     /// Which task it was.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     use blitz_runtime::task;
+    ///
+    ///     let task = task::spawn(std::future::pending::<()>());
+    ///     task.abort();
+    ///     let id = task.id();
+    ///     assert_eq!(task.await.unwrap_err().id(), id);
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn id(&self) -> Id {
         self.id
