@@ -53,6 +53,9 @@ pub mod model {
     pub mod time {
         pub use crate::time::wheel::{Timer, Wheel, mutant};
     }
+    pub mod current_thread {
+        pub use crate::scheduler::current_thread::{mutant, place};
+    }
     pub mod scheduler {
         pub use crate::driver::Driver;
         pub use crate::scheduler::multi_thread::{idle, inject, mutant, queue, sleep, slot};

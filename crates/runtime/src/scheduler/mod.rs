@@ -1,7 +1,6 @@
 //! What runs the tasks: one thread that calls in (`current_thread`), or workers that
 //! steal from each other (`multi_thread`).
 
-#[cfg(not(loom))]
 pub(crate) mod current_thread;
 #[cfg(not(loom))]
 mod handle;

@@ -1,0 +1,85 @@
+//! Models of the place where a current-thread scheduler's core is while no thread has it.
+#![cfg(loom)]
+
+use std::sync::Arc;
+
+use blitz_runtime::model::current_thread::mutant::{self, Mutant};
+use blitz_runtime::model::current_thread::place::Place;
+use loom::cell::UnsafeCell;
+use loom::future::block_on;
+use loom::thread;
+
+fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    let bound = builder.preemption_bound.unwrap_or(preemptions);
+    builder.preemption_bound = Some(bound.min(preemptions));
+    builder.check(test);
+}
+
+type Core = UnsafeCell<u32>;
+
+/// Takes the core, waiting if need be, counts, and puts it back.
+fn one_turn(place: &Place<Core>) {
+    let core = place.take().unwrap_or_else(|| {
+        let waiting = place.announce();
+        loop {
+            match place.take() {
+                Some(core) => break core,
+                None => block_on(waiting.turn()),
+            }
+        }
+    });
+    // SAFETY: who has taken the core has it alone; the model watches that.
+    unsafe { core.as_ref().with_mut(|count| *count += 1) };
+    place.put_back(core);
+}
+
+fn threads_take_turns(threads: usize) {
+    let place = Arc::new(Place::new(Box::new(UnsafeCell::new(0))));
+    let others: Vec<_> = (1..threads)
+        .map(|_| {
+            let place = place.clone();
+            thread::spawn(move || one_turn(&place))
+        })
+        .collect();
+    one_turn(&place);
+    others.into_iter().for_each(|other| other.join().unwrap());
+    let core = place.take().expect("everybody has put it back");
+    // SAFETY: as above.
+    let count = unsafe { core.as_ref().with(|count| *count) };
+    assert_eq!(count, threads as u32);
+    place.put_back(core);
+}
+
+#[test]
+fn two_threads_take_turns() {
+    model(3, || threads_take_turns(2));
+}
+
+#[test]
+fn three_threads_take_turns() {
+    model(2, || threads_take_turns(3));
+}
+
+/// Somebody waits, and the core comes back: who waits gets it, though another one takes
+/// and puts back in between.
+#[test]
+fn who_waits_is_called() {
+    model(2, || {
+        let place = Arc::new(Place::new(Box::new(UnsafeCell::new(0))));
+        let core = place.take().unwrap();
+        let waits = place.clone();
+        let waiter = thread::spawn(move || one_turn(&waits));
+        place.put_back(core);
+        one_turn(&place);
+        waiter.join().unwrap();
+    });
+}
+
+#[test]
+#[should_panic = "deadlock"]
+fn to_look_before_putting_back_is_found() {
+    mutant::with(Mutant::LooksBeforePuttingBack, || {
+        model(3, || threads_take_turns(2));
+    });
+}
