@@ -407,7 +407,7 @@ impl Exclusive {
         let counted = self
             .starving()
             .fetch_update(Ordering::SeqCst, Ordering::Relaxed, |count| {
-                (count / AWAKE + count % AWAKE < 15).then_some(count + AWAKE)
+                (count / AWAKE + count % AWAKE < 15).then(|| count + AWAKE)
             });
         waiter.patience *= 2;
         waiter.fair_at = deadline::now() + waiter.patience;
@@ -559,5 +559,20 @@ impl Waiter {
 
     fn is_late(&self) -> bool {
         deadline::now() >= self.fair_at
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sixteenth_starving_thread_is_not_counted() {
+        let lock = Exclusive::new();
+        lock.starving().store(15 * AWAKE, Ordering::Relaxed);
+        let mut waiter = Waiter::new();
+        lock.starve_awake(&mut waiter);
+        assert_eq!(waiter.starving, 0);
+        assert_eq!(lock.starving().load(Ordering::Relaxed), 15 * AWAKE);
     }
 }
