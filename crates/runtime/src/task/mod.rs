@@ -12,11 +12,11 @@ mod harness;
 mod header;
 mod id;
 mod join_handle;
-mod list;
 #[cfg(not(loom))]
 mod join_set;
 #[cfg(loom)]
 pub mod join_set;
+mod list;
 #[cfg(not(loom))]
 mod local_set;
 #[cfg(not(loom))]
@@ -49,11 +49,11 @@ pub use join_handle::JoinHandle;
 #[cfg(not(loom))]
 pub use join_set::JoinSet;
 #[cfg(not(loom))]
-pub use scope::{BlockingScope, Scope, ScopedJoinHandle, scope, scope_blocking};
-#[cfg(not(loom))]
 pub(crate) use local_set::spawn_local_on;
 #[cfg(not(loom))]
 pub use local_set::{LocalEnterGuard, LocalSet, spawn_local};
+#[cfg(not(loom))]
+pub use scope::{BlockingScope, Scope, ScopedJoinHandle, scope, scope_blocking};
 #[cfg(not(loom))]
 pub use spawn::spawn;
 #[cfg(not(loom))]

@@ -441,7 +441,9 @@ impl State {
     #[cfg(not(loom))]
     #[inline]
     pub(super) fn give_join_waker_and_acquire(&self) -> bool {
-        let before = self.word().fetch_add(JOIN_WAKER + REF_ONE, Ordering::AcqRel);
+        let before = self
+            .word()
+            .fetch_add(JOIN_WAKER + REF_ONE, Ordering::AcqRel);
         if before > usize::MAX / 2 {
             std::process::abort();
         }
