@@ -14,7 +14,7 @@ impl<T: Copy + 'static> Wrapped<T> {
     }
 
     #[blitz_io::main(flavor = "current_thread")]
-    pub(crate) async fn apart(self) -> (T, impl Sized + Into<u64>) {
+    pub(crate) async fn apart(self) -> (T, impl Into<u64>) {
         (self.0, 5_u8)
     }
 }

@@ -200,10 +200,11 @@ async fn everything_in_sync() {
 async fn a_task_must_not_block() {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    fn all() -> [fn(); 9] {
+    fn all() -> [fn(); 10] {
         [
             || drop(Mutex::new(()).blocking_lock()),
             || drop(Arc::new(Mutex::new(())).blocking_lock_owned()),
+            || drop(Semaphore::new(1).blocking_acquire().unwrap()),
             || drop(RwLock::new(()).blocking_read()),
             || drop(RwLock::new(()).blocking_write()),
             || {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::permits::{Closed, MAX_PERMITS, Permits, Taken};
+use crate::coop;
 use crate::macros::const_unless_loom;
 
 mod error;
@@ -243,7 +244,8 @@ impl Semaphore {
 
     /// [`acquire`](Semaphore::acquire) for a thread, which is blocked until then.
     ///
-    /// Not to be called by a task: the thread it runs on would be blocked.
+    /// Not to be called by a task: the thread it runs on would be blocked. In one of our
+    /// runtime it panics.
     ///
     /// # Errors
     ///
@@ -525,6 +527,7 @@ impl Semaphore {
 
     #[track_caller]
     fn take_blocking(&self, n: usize) -> Result<(), AcquireError> {
+        coop::assert_may_block();
         match self.take(n)? {
             true => Ok(()),
             false => waited(self.permits.wait_blocking(n)),
