@@ -72,7 +72,7 @@ fn others_wake_the_thread_that_sleeps() {
     for direct in [false, true] {
         for round in 0..200_u64 {
             let (sender, receiver) = futures_channel(round);
-            let waits = async move { receiver.await };
+            let waits = receiver;
             let got = if direct {
                 runtime.block_on(waits)
             } else {

@@ -41,7 +41,7 @@ struct Made {
 }
 
 impl Made {
-    fn new(&self) -> Counted {
+    fn one(&self) -> Counted {
         *self.made.lock().unwrap() += 1;
         self.drops.counted(())
     }
@@ -90,7 +90,11 @@ fn quiet_panics() {
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            let text = info.payload_as_str().unwrap_or_default();
+            let text = info
+                .payload()
+                .downcast_ref::<&str>()
+                .copied()
+                .unwrap_or_default();
             if !text.starts_with("on purpose") {
                 before(info);
             }
@@ -107,7 +111,7 @@ fn all_kinds(
     let _guard = handle.enter();
     let mut tasks = Vec::new();
     let mut start = |future: Pin<Box<dyn Future<Output = ()> + Send>>| {
-        let (before, after) = (made.new(), made.new());
+        let (before, after) = (made.one(), made.one());
         tasks.push(handle.spawn(async move {
             let _before = before;
             future.await;
@@ -128,7 +132,7 @@ fn all_kinds(
             time::sleep(Duration::from_millis(1)).await;
         }
     }));
-    start(Box::pin(LeavesWaker(wakers.clone(), made.new())));
+    start(Box::pin(LeavesWaker(wakers.clone(), made.one())));
     start(Box::pin(async { panic!("on purpose: a future") }));
     let guard = OnDrop(|| panic!("on purpose: a drop"));
     start(Box::pin(async move {
@@ -137,7 +141,7 @@ fn all_kinds(
     }));
     let also = made.clone();
     let guard = OnDrop(move || {
-        let value = also.new();
+        let value = also.one();
         drop(task::spawn(async move { value }));
     });
     start(Box::pin(async move {
@@ -157,7 +161,7 @@ fn all_kinds(
     let also = made.clone();
     start(Box::pin(async move {
         for _ in 0..200 {
-            let value = also.new();
+            let value = also.one();
             drop(task::spawn(async move {
                 task::yield_now().await;
                 value
@@ -165,7 +169,7 @@ fn all_kinds(
             task::yield_now().await;
         }
     }));
-    let value = made.new();
+    let value = made.one();
     start(Box::pin(async move {
         let inner = task::spawn(async move {
             let _value = value;
@@ -173,7 +177,7 @@ fn all_kinds(
         });
         let _ = inner.await;
     }));
-    let value = made.new();
+    let value = made.one();
     start(Box::pin(async move {
         task::spawn_blocking(move || drop(value)).await.ok();
     }));
@@ -232,7 +236,7 @@ fn others_wake_spawn_and_abort_meanwhile() {
             let stop = AtomicBool::new(false);
             let handle = runtime.handle().clone();
             for _ in 0..20 {
-                drop(runtime.spawn(LeavesWaker(wakers.clone(), made.new())));
+                drop(runtime.spawn(LeavesWaker(wakers.clone(), made.one())));
             }
             thread::scope(|scope| {
                 scope.spawn(|| {
@@ -243,14 +247,14 @@ fn others_wake_spawn_and_abort_meanwhile() {
                 });
                 scope.spawn(|| {
                     while !stop.load(SeqCst) {
-                        let value = made.new();
+                        let value = made.one();
                         let task = handle.spawn(async move {
                             let _value = value;
                             pending::<()>().await
                         });
                         task.abort();
                         drop(task);
-                        let value = made.new();
+                        let value = made.one();
                         drop(handle.spawn(async move { value }));
                     }
                 });
@@ -298,7 +302,7 @@ fn a_task_that_runs_ends_when_it_yields() {
 fn blocking_work_that_has_begun_is_waited_for() {
     for runtime in each() {
         let made = Made::default();
-        let (value, output) = (made.new(), made.new());
+        let (value, output) = (made.one(), made.one());
         let (started, has_started) = mpsc::channel();
         let begun = runtime.spawn_blocking(move || {
             started.send(()).unwrap();
@@ -328,7 +332,7 @@ fn blocking_work_that_has_not_begun_is_run_or_cancelled() {
         may_go_on.recv().unwrap();
     });
     has_started.recv().unwrap();
-    let value = made.new();
+    let value = made.one();
     let queued = runtime.spawn_blocking(move || drop(value));
     let ended = thread::spawn(move || drop(runtime));
     // The end has begun, and waits for the one that runs.
@@ -347,7 +351,7 @@ fn blocking_work_that_has_not_begun_is_run_or_cancelled() {
 fn a_time_out_is_kept() {
     for runtime in each() {
         let made = Made::default();
-        let (value, output, waits) = (made.new(), made.new(), made.new());
+        let (value, output, waits) = (made.one(), made.one(), made.one());
         let (go_on, may_go_on) = mpsc::channel::<()>();
         let (started, has_started) = mpsc::channel();
         let stuck = runtime.spawn_blocking(move || {
@@ -400,7 +404,7 @@ fn dropped_within_a_task_it_panics_and_yet_ends() {
     for inner in [current(), multi(2)] {
         let outer = current();
         let made = Made::default();
-        let value = made.new();
+        let value = made.one();
         let task = inner.spawn(async move {
             let _value = value;
             pending::<()>().await
@@ -446,7 +450,7 @@ fn a_runtime_may_end_with_its_thread() {
     }
     for runtime in each() {
         let made = Made::default();
-        let value = made.new();
+        let value = made.one();
         thread::spawn(move || {
             let task = runtime.spawn(async move {
                 let _value = value;
@@ -465,7 +469,7 @@ fn a_future_that_blocks_is_dropped_when_it_panics() {
     quiet_panics();
     for runtime in each() {
         let made = Made::default();
-        let value = made.new();
+        let value = made.one();
         let result = catch_unwind(AssertUnwindSafe(|| {
             runtime.block_on(async move {
                 let _value = value;
