@@ -8,7 +8,9 @@
 //! * the slot goes first three times in a row at most, and what runs from it shares the
 //!   budget of the task before it. Then what is woken goes to the end of the ring, until
 //!   a task has run from there.
-//! * every `global_queue_interval` polls the inject queue goes first.
+//! * every `global_queue_interval` polls the inject queue goes first: a share of it comes
+//!   into the ring, as one task at a time would be far too slow while the ring is never
+//!   empty. It also goes before a task that yields when nobody else is ready.
 //! * every `event_interval` polls the timers and the driver get their turn.
 //!
 //! A task that yields, or was woken while it was polled, goes to the end of the ring. If
@@ -175,7 +177,15 @@ impl Worker {
         }
         if let Some(task) = own.again.take() {
             // SAFETY: it was put there as a token, and is taken out once.
-            return Some(unsafe { Notified::from_raw(task) });
+            let task = unsafe { Notified::from_raw(task) };
+            // What comes from outside was ready before it.
+            return match self.next_share(seat) {
+                None => Some(task),
+                first => {
+                    self.push_back(seat, task);
+                    first
+                }
+            };
         }
         self.next_of_own(seat).or_else(|| self.next_share(seat))
     }
@@ -194,13 +204,11 @@ impl Worker {
         if !inject {
             return Pause::GoOn;
         }
-        match self.shared.next_injected() {
+        // It may block the thread, and others have to see what waits.
+        self.queue_again();
+        match self.next_share(self.seat()) {
             None => Pause::GoOn,
-            Some(task) => {
-                // It may block the thread, and others have to see what waits.
-                self.queue_again();
-                Pause::Injected(task)
-            }
+            Some(task) => Pause::Injected(task),
         }
     }
 
@@ -219,11 +227,12 @@ impl Worker {
         if self.shared.inject.is_empty() {
             return None;
         }
+        let room = (CAPACITY - seat.ring.len()).min(CAPACITY / 2);
         let first = self
             .shared
             .inject
-            .pop_share(self.shared.workers(), CAPACITY / 2, |task| {
-                // SAFETY: the seat is ours, and with it the ring. It is empty.
+            .pop_share(self.shared.workers(), room, |task| {
+                // SAFETY: the seat is ours, and with it the ring, in which there is room.
                 let pushed = unsafe { seat.ring.push(task) };
                 debug_assert!(pushed.is_ok());
             })?;
@@ -289,7 +298,8 @@ impl Worker {
                 Ran::Again(task) | Ran::Yielded(task) => task,
             };
             let left = seat.own.left.get() - 1;
-            if left == 0 || !seat.ring.is_empty() || !seat.slot.is_empty() {
+            let others = || !seat.ring.is_empty() || !seat.slot.is_empty();
+            if left == 0 || others() || !self.shared.inject.is_empty() {
                 self.reschedule(seat, task);
                 break;
             }
