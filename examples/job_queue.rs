@@ -277,12 +277,12 @@ impl Counts {
 
 /// One job.
 async fn run(mut command: Command, kill: CancellationToken) -> End {
-    let program = command.get_program().to_owned();
+    let program = command.get_program().to_string_lossy().into_owned();
     // To start a program can take a while: not on a worker.
     let child = spawn_blocking(move || command.spawn()).await;
     let mut child = match child.expect("cannot panic") {
         Ok(child) => child,
-        Err(error) => return End::Failed(format!("cannot run {}: {error}", program.display())),
+        Err(error) => return End::Failed(format!("cannot run {program}: {error}")),
     };
     let status = blitz_io::select! {
         status = exited(&mut child) => status,
