@@ -21,7 +21,7 @@ use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
-  blitz bench --quick                      a look, in three minutes
+  blitz bench --quick                      a look, in two minutes
   blitz bench --filter '^mutex_contended'  some scenarios
   blitz bench --tier 5 --peers tokio       one tier, against one peer
   blitz bench --json > before.json         keep a run …
