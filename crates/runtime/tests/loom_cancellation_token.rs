@@ -1,8 +1,7 @@
 //! Models of the tree of tokens.
 #![cfg(loom)]
 
-#[path = "../../sync/tests/model/mod.rs"]
-mod model;
+use crate::model;
 
 use std::mem::ManuallyDrop;
 use std::ops::Deref;

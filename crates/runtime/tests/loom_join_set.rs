@@ -1,8 +1,7 @@
 //! Models of the list of what is ready, on which `JoinSet` rests.
 #![cfg(loom)]
 
-#[path = "../../channel/tests/model/mod.rs"]
-mod model;
+use crate::channel_model as model;
 
 use std::future::poll_fn;
 use std::sync::Arc;

@@ -1,8 +1,7 @@
 //! Models of `TaskTracker`.
 #![cfg(loom)]
 
-#[path = "../../channel/tests/model/mod.rs"]
-mod model;
+use crate::channel_model as model;
 
 use std::pin::pin;
 use std::sync::Arc;

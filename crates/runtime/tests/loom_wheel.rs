@@ -1,8 +1,7 @@
 //! Models of timers: none is lost, early, fired twice, or used after its end.
 #![cfg(loom)]
 
-#[path = "../../sync/tests/model/mod.rs"]
-mod model;
+use crate::model;
 
 use std::future::poll_fn;
 use std::mem::ManuallyDrop;

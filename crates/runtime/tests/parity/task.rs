@@ -182,7 +182,7 @@ pub fn ids() -> Seen {
     on_both(|| async {
         let mut seen = vec![
             format!("{:?}", task::try_id()),
-            message(|| drop(task::id())),
+            message(|| _ = task::id()),
         ];
         let join = task::spawn(async {
             let inner = task::spawn(async { task::try_id() });

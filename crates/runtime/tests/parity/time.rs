@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::future::{Future, pending, poll_fn};
-use std::panic::{AssertUnwindSafe, RefUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Poll, Waker};
