@@ -131,6 +131,7 @@ mod nothing {
     }
 
     #[inline(always)]
+    #[allow(clippy::extra_unused_type_parameters, reason = "the other one uses it")]
     pub(crate) fn blocking<F, Fut>(future: Fut, _: SpawnMeta<'_>, _: Id) -> Fut {
         future
     }

@@ -2,11 +2,8 @@
 
 #![cfg(loom)]
 
-#[path = "../../sync/tests/model/mod.rs"]
-mod model;
-
 #[path = "../../channel/tests/model/mod.rs"]
-mod channel_model;
+mod model;
 
 #[path = "loom_cancellation_token.rs"]
 mod loom_cancellation_token;

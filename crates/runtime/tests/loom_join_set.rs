@@ -1,7 +1,7 @@
 //! Models of the list of what is ready, on which `JoinSet` rests.
 #![cfg(loom)]
 
-use crate::channel_model as model;
+use crate::model;
 
 use std::future::poll_fn;
 use std::sync::Arc;

@@ -82,7 +82,7 @@ fn thief<const N: usize>(victim: &Ring<Item, N>) -> usize {
     };
     let taken = finish(first) + drain(&own);
     assert_eq!(taken, count);
-    drop(ManuallyDrop::into_inner(own));
+    let _own = ManuallyDrop::into_inner(own);
     taken
 }
 

@@ -1,7 +1,7 @@
 //! Models of `TaskTracker`.
 #![cfg(loom)]
 
-use crate::channel_model as model;
+use crate::model;
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -45,7 +45,9 @@ fn two_tasks() {
             // SAFETY: the model checker finds out whether it is.
             assert_eq!(value.with(|value| unsafe { *value }), 1);
         }
-        tasks.map(|task| task.join().unwrap());
+        for task in tasks {
+            task.join().unwrap();
+        }
     });
 }
 

@@ -59,12 +59,8 @@ impl Kept {
 /// What a waker counts, in a way that loom sees.
 struct Count(AtomicU32);
 
-const COUNTING: RawWakerVTable = RawWakerVTable::new(
-    |count| RawWaker::new(count, &COUNTING),
-    |count| wake(count),
-    |count| wake(count),
-    |_| (),
-);
+const COUNTING: RawWakerVTable =
+    RawWakerVTable::new(|count| RawWaker::new(count, &COUNTING), wake, wake, |_| ());
 
 fn wake(count: *const ()) {
     // SAFETY: counts are never freed.

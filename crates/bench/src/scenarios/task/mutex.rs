@@ -88,8 +88,11 @@ const PEERS: [Peer; 3] = [
     Peer::of::<async_lock::Mutex<u64>>("async-lock"),
 ];
 
+/// One contender's body.
+type Body = fn(&Context) -> Measured;
+
 /// The same work, everybody on a runtime of their own.
-const OWN: [(&str, fn(&Context) -> Measured); 3] = [
+const OWN: [(&str, Body); 3] = [
     (OURS, contended::<blitz_sync::task::Mutex<u64>, Own<Blitz>>),
     ("tokio", contended::<tokio::sync::Mutex<u64>, Own<Tokio>>),
     ("smol", contended::<async_lock::Mutex<u64>, Own<Smol>>),

@@ -120,8 +120,11 @@ const PEERS: [Peer; 3] = [
     Peer::of::<async_lock::RwLock<Twins>>("async-lock"),
 ];
 
+/// One contender's body.
+type Body = fn(&Context) -> Measured;
+
 /// The same work, everybody on a runtime of their own.
-const OWN: [(&str, fn(&Context) -> Measured); 3] = [
+const OWN: [(&str, Body); 3] = [
     (
         OURS,
         contended::<blitz_sync::task::RwLock<Twins>, Own<Blitz>>,

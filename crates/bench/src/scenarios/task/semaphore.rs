@@ -92,8 +92,11 @@ const PEERS: [Peer; 3] = [
     Peer::of::<async_lock::Semaphore>("async-lock"),
 ];
 
+/// One contender's body.
+type Body = fn(&Context) -> Measured;
+
 /// The same work, everybody on a runtime of their own.
-const OWN: [(&str, fn(&Context) -> Measured); 3] = [
+const OWN: [(&str, Body); 3] = [
     (OURS, contended::<blitz_sync::task::Semaphore, Own<Blitz>>),
     ("tokio", contended::<tokio::sync::Semaphore, Own<Tokio>>),
     ("smol", contended::<async_lock::Semaphore, Own<Smol>>),

@@ -317,11 +317,11 @@ impl Idle {
     }
 
     /// The sleeping worker gets up without having been called, as a searcher if it is
-    /// going to search. `Err` if it was called meanwhile, and is searching.
-    pub fn get_up(&self, index: usize, searching: bool) -> Result<Calls, ()> {
+    /// going to search. `None` if it was called meanwhile, and is searching.
+    pub fn get_up(&self, index: usize, searching: bool) -> Option<Calls> {
         self.locked(|beds| {
             if !self.asleep[index].load(Ordering::Relaxed) {
-                return Err(());
+                return None;
             }
             let mut calls = Calls::default();
             let others = self.count().awake() > 0;
@@ -337,7 +337,7 @@ impl Idle {
             self.asleep[index].store(false, Ordering::Relaxed);
             let search = if searching { SEARCHING } else { 0 };
             self.word.fetch_add(AWAKE + search, Ordering::SeqCst);
-            Ok(calls)
+            Some(calls)
         })
     }
 

@@ -64,11 +64,11 @@ impl Idle {
     /// Gets up without having been called.
     fn rise(&self, sleeper: &impl Sleeper, searching: bool) -> bool {
         match self.get_up(sleeper.index(), searching) {
-            Ok(calls) => {
+            Some(calls) => {
                 sleeper.call(calls);
                 searching
             }
-            Err(()) => true,
+            None => true,
         }
     }
 
