@@ -118,7 +118,8 @@ fn runtimes_are_measured_with_one_two_and_four_workers() {
 #[test]
 fn a_row_about_waits_and_a_row_about_bytes_say_so() {
     let rows = "^(wake_idle_1|idle_task_bytes)$";
-    let some = ["bench", "--quick", "--iterations=1", "--filter", rows];
+    let options = ["--quick", "--iterations=1", "--peers=tokio", "--filter"];
+    let some = [&["bench"], options.as_slice(), &[rows]].concat();
     let ran = expect(0, &some);
     for word in ["p50 ", " B tokio", "longest"] {
         assert!(ran.out.contains(word), "{word} is missing in\n{}", ran.out);
