@@ -9,6 +9,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use blitz_runtime::runtime::{Builder, Runtime};
+use blitz_runtime::task::JoinHandle;
 use blitz_runtime::{task, time};
 use blitz_sync::thread::Mutex;
 
@@ -50,6 +51,12 @@ impl Future for Restless {
 }
 
 /// Starts tasks in every state that there is, thousands of them.
+/// Never drops a join handle, and lets the leak detector know where it is.
+fn keep(handle: JoinHandle<()>) {
+    static KEPT: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
+    KEPT.lock().push(handle);
+}
+
 fn start_all(runtime: &Runtime, count: &Arc<AtomicUsize>) {
     for i in 0..5_000 {
         let counted = Counted::new(count);
@@ -74,7 +81,7 @@ fn start_all(runtime: &Runtime, count: &Arc<AtomicUsize>) {
             })),
             // The output is dropped by the task, or kept by a join handle.
             4 => drop(runtime.spawn(async move { counted })),
-            5 => std::mem::forget(runtime.spawn(async move {
+            5 => keep(runtime.spawn(async move {
                 drop(counted);
             })),
             6 => {
