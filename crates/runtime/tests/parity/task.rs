@@ -11,15 +11,24 @@ use blitz_testing::{Drops, Wakings, implements, poll_once, shouting_waker, trait
 
 type Seen = Vec<String>;
 
-/// Runs a scenario on a runtime with one thread and on one with a worker.
-fn on_both<F: Future<Output = Seen>>(scenario: impl Fn() -> F) -> Seen {
-    let mut current = runtime::Builder::new_current_thread();
+/// Runs a scenario on a runtime with one thread and on one with a worker, as a task:
+/// what a task of a single worker spawns does not run before the task waits, so the
+/// order is the same each time.
+fn on_both<F>(scenario: impl Fn() -> F) -> Seen
+where
+    F: Future<Output = Seen> + Send + 'static,
+{
+    let run = |on: runtime::Runtime| on.block_on(on.spawn(scenario())).unwrap();
+    both().into_iter().flat_map(run).collect()
+}
+
+/// A runtime with one thread and one with a worker.
+fn both() -> [runtime::Runtime; 2] {
     let mut multi = runtime::Builder::new_multi_thread();
-    let mut seen = Vec::new();
-    for builder in [&mut current, multi.worker_threads(1)] {
-        seen.extend(builder.build().unwrap().block_on(scenario()));
-    }
-    seen
+    [
+        runtime::Builder::new_current_thread().build().unwrap(),
+        multi.worker_threads(1).build().unwrap(),
+    ]
 }
 
 /// A text without the number of the task.
@@ -179,26 +188,31 @@ pub fn polled_after_the_end() -> Seen {
 }
 
 pub fn ids() -> Seen {
-    on_both(|| async {
-        let mut seen = vec![
-            format!("{:?}", task::try_id()),
-            message(|| _ = task::id()),
-        ];
+    let mut seen = Seen::new();
+    for runtime in both() {
+        seen.extend(runtime.block_on(async {
+            [
+                format!("{:?}", task::try_id()),
+                message(|| _ = task::id()),
+            ]
+        }));
+    }
+    seen.extend(on_both(|| async {
         let join = task::spawn(async {
             let inner = task::spawn(async { task::try_id() });
             (task::id(), inner.id(), inner.await.unwrap(), task::try_id())
         });
         let id = join.id();
         let (outer, inner, seen_by_inner, later) = join.await.unwrap();
-        seen.push(format!(
+        vec![format!(
             "{} {} {} {}",
             outer == id,
             inner == id,
             seen_by_inner == Some(inner),
             later == Some(id)
-        ));
-        seen
-    })
+        )]
+    }));
+    seen
 }
 
 /// Tells in the log that it is dropped, and in which task.
