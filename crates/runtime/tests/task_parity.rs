@@ -20,6 +20,7 @@ blitz_testing::the_same! {
     ids
     order_of_drops
     aborts
+    drops_while_panicking
     panics_in_drops
     wakers
     selected

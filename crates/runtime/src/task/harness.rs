@@ -56,7 +56,7 @@ pub(super) unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
         let waker = waker::borrowed(task);
         let mut context = Context::from_waker(&waker);
         // SAFETY: `start` gave the contents to us, and there was no output before.
-        let poll = || catch(|| unsafe { cell.poll(&mut context) });
+        let poll = || catch(|| unsafe { poll(cell, &mut context) });
         let (polled, yielded) = current::with_yielded(poll);
         match polled {
             Ok(Poll::Pending) if yielded => {
@@ -72,7 +72,7 @@ pub(super) unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
             },
             // SAFETY: the contents are ours, and they are the future.
             Ok(Poll::Ready(value)) => unsafe { finish::<F, S>(task, value) },
-            // SAFETY: as above.
+            // SAFETY: the contents are ours, and the future is gone.
             Err(panic) => unsafe { fail::<F, S>(task, panic) },
         }
     }
@@ -81,6 +81,37 @@ pub(super) unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
     // SAFETY: the contents are what came of the future.
     unsafe { complete::<F, S>(task) };
     Ran::Done
+}
+
+/// Polls the future. If it panics, it is dropped while the panic passes, so that its parts
+/// can ask whether the thread panics, as they could anywhere else.
+///
+/// # Safety
+///
+/// The caller has the contents, which are the future.
+#[inline]
+unsafe fn poll<F: Future, S: Schedule>(
+    cell: &Cell<F, S>,
+    context: &mut Context<'_>,
+) -> Poll<F::Output> {
+    struct DropsIfPanicking<'a, F: Future, S: Schedule>(&'a Cell<F, S>);
+
+    impl<F: Future, S: Schedule> Drop for DropsIfPanicking<'_, F, S> {
+        #[cold]
+        fn drop(&mut self) {
+            // A second panic must not leave a drop while the first one passes.
+            // SAFETY: whoever made the guard has the contents.
+            if let Err(another) = catch(|| unsafe { self.0.drop_contents() }) {
+                forget_panic(another);
+            }
+        }
+    }
+
+    let guard = DropsIfPanicking(cell);
+    // SAFETY: as the caller says.
+    let polled = unsafe { cell.poll(context) };
+    std::mem::forget(guard);
+    polled
 }
 
 /// Drops the future and stores the output. If the drop panics, that is what came of the
@@ -107,20 +138,16 @@ unsafe fn finish<F: Future, S: Schedule>(task: NonNull<Header>, value: F::Output
     }
 }
 
-/// Drops a future that has panicked, if it is still there.
+/// Stores what the future, or its drop, has panicked with.
 ///
 /// # Safety
 ///
-/// The caller has the contents, which are the future or nothing.
+/// The caller has the contents, and the future is gone.
 #[cold]
 unsafe fn fail<F: Future, S: Schedule>(task: NonNull<Header>, panic: Box<dyn Any + Send>) {
     // SAFETY: the task has its own reference, which is the caller's.
     let cell = unsafe { cell::<F, S>(task) };
-    // SAFETY: the contents are the caller's.
-    if let Err(another) = catch(|| unsafe { cell.drop_contents() }) {
-        forget_panic(another);
-    }
-    // SAFETY: as above; the future is gone, also if its drop panicked.
+    // SAFETY: the contents are the caller's, and empty.
     unsafe { cell.put_failure(Some(panic)) };
     cell.scheduler.unhandled_panic();
 }

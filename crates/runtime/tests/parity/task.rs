@@ -387,6 +387,54 @@ impl Drop for Bomb {
     }
 }
 
+/// Says when it is dropped whether the thread panics.
+struct Asks(Arc<Mutex<Seen>>);
+
+impl Drop for Asks {
+    fn drop(&mut self) {
+        let panics = std::thread::panicking();
+        self.0.lock().unwrap().push(format!("panics: {panics}"));
+    }
+}
+
+/// A future that is still whole after it has panicked.
+struct Boom(#[allow(dead_code)] Asks);
+
+impl Future for Boom {
+    type Output = ();
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        panic_any("boom")
+    }
+}
+
+pub fn drops_while_panicking() -> Seen {
+    on_both(|| async {
+        let seen = Arc::default();
+        let asks = || Asks(Arc::clone(&seen));
+        let join = task::spawn(Boom(asks()));
+        assert!(join.await.unwrap_err().is_panic());
+        let join = task::spawn(Boom(asks()));
+        join.abort();
+        assert!(join.await.unwrap_err().is_cancelled());
+        let own = asks();
+        let join = task::spawn(async move {
+            let _own = own;
+            panic_any("boom");
+        });
+        assert!(join.await.unwrap_err().is_panic());
+        let join = task::LocalSet::new().spawn_local(Boom(asks()));
+        assert!(join.await.unwrap_err().is_cancelled());
+        let asks = asks();
+        let join = task::spawn_blocking(move || {
+            let _asks = asks;
+            panic_any("boom");
+        });
+        assert!(join.await.unwrap_err().is_panic());
+        let seen = seen.lock().unwrap();
+        seen.clone()
+    })
+}
+
 pub fn panics_in_drops() -> Seen {
     on_both(|| async {
         let mut seen = Vec::new();
