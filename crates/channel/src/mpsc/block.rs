@@ -156,8 +156,8 @@ impl<T> Block<T> {
     /// The caller is the receiver, or the last user, and the last slot has been
     /// filled.
     pub unsafe fn next(&self) -> NonNull<Self> {
-        // SAFETY: it was written before the last slot was filled.
         self.next
+            // SAFETY: it was written before the last slot was filled.
             .with(|link| unsafe { NonNull::new_unchecked(*link) })
     }
 
@@ -169,8 +169,8 @@ impl<T> Block<T> {
     #[inline(always)]
     pub unsafe fn fill(&self, offset: u32, turn: u8, value: T) {
         let slot = self.slot(offset);
-        // SAFETY: the slot is the caller's until the stamp says otherwise.
         slot.value
+            // SAFETY: the slot is the caller's until the stamp says otherwise.
             .with_mut(|place| unsafe { (*place).write(value) });
         let order = match active(Mutant::PublishRelaxed) {
             true => Ordering::Relaxed,
@@ -192,9 +192,9 @@ impl<T> Block<T> {
     /// The slot has been filled, and this is done once.
     #[inline(always)]
     pub unsafe fn take(&self, offset: u32) -> T {
-        // SAFETY: it was written before the stamp, and is ours since.
         self.slot(offset)
             .value
+            // SAFETY: it was written before the stamp, and is ours since.
             .with(|place| unsafe { (*place).assume_init_read() })
     }
 

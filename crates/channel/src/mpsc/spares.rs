@@ -51,11 +51,10 @@ impl<T> Spares<T> {
         let this = unsafe { block.as_ref() };
         let mut top = self.0.load(Ordering::Acquire);
         loop {
-            // A block that is taken off meanwhile comes back through the
-            // receiver, which is here.
-            // SAFETY: so the block stays alive.
-            let height =
-                unsafe { top.as_ref() }.map_or(0, |top| top.height.load(Ordering::Relaxed));
+            // SAFETY: a block that is taken off meanwhile comes back through the receiver,
+            // which is here. So the block stays alive.
+            let first = unsafe { top.as_ref() };
+            let height = first.map_or(0, |first| first.height.load(Ordering::Relaxed));
             if height >= Self::KEPT {
                 // SAFETY: the caller gave it to us, and it is in no list.
                 return unsafe { Block::free(block) };

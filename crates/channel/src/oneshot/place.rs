@@ -48,8 +48,8 @@ impl<T> Place<T> {
     /// If somebody may take it meanwhile, `look` must only look at the bytes.
     #[inline]
     pub unsafe fn look<R>(&self, look: impl FnOnce(&T) -> R) -> R {
-        // SAFETY: the caller says so.
         self.0
+            // SAFETY: the caller says so.
             .with(|place| look(unsafe { (*place).assume_init_ref() }))
     }
 }

@@ -198,9 +198,9 @@ impl Handle {
         if before & IN_FAMILY != 0 {
             // SAFETY: the state says that it is there.
             let family = unsafe { &*node.family.load(Ordering::Acquire) };
-            // SAFETY: we hold the lock.
             family
                 .lock
+                // SAFETY: we hold the lock.
                 .locked(|| unsafe { node.cancel_below(&mut below) });
         }
         let mut panic = None;

@@ -131,8 +131,8 @@ impl Header {
     #[inline]
     pub(super) unsafe fn take_join_waker(&self) -> Waker {
         // Only read, since the join handle may be comparing it with another.
-        // SAFETY: the waker is there and the caller's.
         self.join_waker
+            // SAFETY: the waker is there and the caller's.
             .with(|waker| unsafe { (*waker).assume_init_read() })
     }
 

@@ -237,10 +237,10 @@ impl<T> JoinHandle<T> {
         if !state.has_join_waker() {
             return self.put_waker(waker);
         }
-        // SAFETY: the waker is there until we take it back. Who completes the task
-        // meanwhile only reads it, too.
         let same = header
             .join_waker
+            // SAFETY: the waker is there until we take it back. Who completes the task
+            // meanwhile only reads it, too.
             .with(|place| unsafe { (*place).assume_init_ref() }.will_wake(waker));
         !same && self.change_waker(waker)
     }

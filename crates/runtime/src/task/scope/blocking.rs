@@ -13,7 +13,7 @@ use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_sync::thread::Mutex;
 
 use super::super::{AbortHandle, block_in_place};
-use super::member::Member;
+use super::member::{Erased, Member};
 use super::{ScopedJoinHandle, Unclaimed};
 use crate::runtime::Handle;
 
@@ -124,12 +124,10 @@ impl<'scope> BlockingScope<'scope, '_> {
         F::Output: Send + 'scope,
     {
         let (member, result) = Member::new(future, self.unclaimed.clone());
-        let member: Pin<Box<dyn Future<Output = ()> + Send + 'scope>> = Box::pin(member);
         // SAFETY: `scope_blocking` does not return before `alive` has been dropped by
         // each child, which is after the member has been, and it does not return by
         // a panic either.
-        let member: Pin<Box<dyn Future<Output = ()> + Send>> =
-            unsafe { std::mem::transmute(member) };
+        let member = unsafe { member.erase() };
         let task = self.runtime.spawn(Counted {
             member,
             _alive: Alive::new(&self.alive),
@@ -156,7 +154,7 @@ impl<'scope> BlockingScope<'scope, '_> {
 /// A child, which counts as alive until it has been dropped.
 struct Counted {
     // The order counts: fields are dropped from the first to the last.
-    member: Pin<Box<dyn Future<Output = ()> + Send>>,
+    member: Erased,
     _alive: Alive,
 }
 

@@ -7,19 +7,15 @@
 //! the scope's future touches what is in it.
 
 use std::cell::{Cell, UnsafeCell};
-use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
 use super::super::join_set::ready::{Link, Pushed, Ready};
-
-/// A child's future, without its lifetime.
-type Erased = Pin<Box<dyn Future<Output = ()> + Send>>;
+use super::member::Erased;
 
 /// What the children know of their scope.
 pub(super) struct Core {

@@ -1,6 +1,7 @@
 //! A child's future, with the place for its result.
 
 use std::future::Future;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ enum State<T> {
 
 impl<T> Packet<T> {
     fn set(&self, result: Result<T, JoinError>) {
-        let before = std::mem::replace(&mut *self.state.lock(), State::Ended(result));
+        let before = mem::replace(&mut *self.state.lock(), State::Ended(result));
         if let State::Running(Some(waker)) = before {
             waker.wake();
         }
@@ -44,8 +45,8 @@ impl<T> Packet<T> {
         let mine = waker.clone();
         let mut state = self.state.lock();
         let before = match *state {
-            State::Running(_) => std::mem::replace(&mut *state, State::Running(Some(mine))),
-            _ => std::mem::replace(&mut *state, State::Taken),
+            State::Running(_) => mem::replace(&mut *state, State::Running(Some(mine))),
+            _ => mem::replace(&mut *state, State::Taken),
         };
         drop(state);
         match before {
@@ -59,7 +60,7 @@ impl<T> Packet<T> {
 
 impl<T> Drop for Packet<T> {
     fn drop(&mut self) {
-        let state = std::mem::replace(self.state.get_mut(), State::Taken);
+        let state = mem::replace(self.state.get_mut(), State::Taken);
         if let State::Ended(Err(error)) = state {
             if let Ok(panic) = error.try_into_panic() {
                 self.unclaimed.lock().get_or_insert(panic);
@@ -67,6 +68,9 @@ impl<T> Drop for Packet<T> {
         }
     }
 }
+
+/// A child's future, whatever it borrows from.
+pub(super) type Erased = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 pin_project! {
     /// Runs a child and keeps its result. It does not panic.
@@ -106,6 +110,20 @@ impl<F: Future> Member<F> {
             packet: packet.clone(),
         };
         (member, packet)
+    }
+
+    /// Forgets how long that lasts from which the future borrows.
+    ///
+    /// # Safety
+    ///
+    /// What is returned is neither used nor dropped after `'a`.
+    pub(super) unsafe fn erase<'a>(self) -> Erased
+    where
+        Self: Send + 'a,
+    {
+        let member: Pin<Box<dyn Future<Output = ()> + Send + 'a>> = Box::pin(self);
+        // SAFETY: only the lifetime is another, and the caller sees to that.
+        unsafe { mem::transmute(member) }
     }
 }
 

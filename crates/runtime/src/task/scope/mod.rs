@@ -237,12 +237,10 @@ impl<'env> Scope<'env> {
         F::Output: Send + 'env,
     {
         let (member, result) = Member::new(future, self.unclaimed.clone());
-        let member: Pin<Box<dyn Future<Output = ()> + Send + 'env>> = Box::pin(member);
         // SAFETY: it is polled and dropped by `Children<'env>` alone, which is in the
         // scope's future: until that is dropped or leaked, `'env` lasts. Or it is
         // dropped here, if that has happened. So it is not used after `'env`.
-        let member: Pin<Box<dyn Future<Output = ()> + Send>> =
-            unsafe { std::mem::transmute(member) };
+        let member = unsafe { member.erase() };
         let child = Child::spawn(&self.core, member);
         ScopedJoinHandle::of_child(result, child)
     }

@@ -136,8 +136,8 @@ impl<T> WriteOnce<T> {
 
     #[inline]
     pub(super) fn get_mut(&mut self) -> Option<&mut T> {
-        // SAFETY: the value is there.
         self.is_set()
+            // SAFETY: the value is there.
             .then(|| unsafe { self.value.get_mut().assume_init_mut() })
     }
 
