@@ -14,6 +14,7 @@ mod macros;
 mod mutant;
 #[cfg(loom)]
 pub mod mutant;
+mod panics;
 mod spin;
 pub mod task;
 pub mod thread;
@@ -40,6 +41,7 @@ pub mod internals {
         pub use crate::fences::{after_rmw, heavy, publish};
     }
     pub use crate::list_lock::ListLock;
+    pub use crate::panics::Panics;
     pub use crate::spin::{Owners, Spin};
     #[cfg(loom)]
     pub use crate::wait_queue::mutant as wait_queue_mutant;

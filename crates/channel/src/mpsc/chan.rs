@@ -10,12 +10,11 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use blitz_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use blitz_sync::internals::WaitQueue;
+use blitz_sync::internals::{Panics, WaitQueue};
 
 use super::bias::Bias;
 use super::block::{Block, LEN, offset};
 use super::mutant::{Mutant, active, model_failed};
-use super::panics::Panics;
 use super::rx::{Rx, Unread};
 use super::seat::Seat;
 use super::spares::Spares;

@@ -98,7 +98,6 @@ mod mutant;
 #[cfg(loom)]
 #[doc(hidden)]
 pub mod mutant;
-mod panics;
 mod permit;
 mod receiver;
 mod rx;

@@ -63,11 +63,10 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use blitz_futex::atomic::{Ordering, fence};
-use blitz_sync::internals::{List, Node, Spin, Wakes, coop, deadline, fences};
+use blitz_sync::internals::{List, Node, Panics, Spin, Wakes, coop, deadline, fences};
 
 use super::chan::{Chan, Claim, Refusal};
 use super::mutant::{Mutant, active, model_failed};
-use super::panics::Panics;
 use super::word::{CLOSED, MOST_MESSAGES, PERMIT, TX_WAITS, position, reserved, used};
 
 /// No sender has waited for a while.

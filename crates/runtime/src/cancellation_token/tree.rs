@@ -55,13 +55,12 @@
 //! [`cancel`]: Handle::cancel
 
 use std::cell::UnsafeCell;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::abort;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use blitz_futex::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
-use blitz_sync::internals::{ListLock, WaitQueue};
+use blitz_sync::internals::{ListLock, Panics, WaitQueue};
 
 use super::mutant::{Mutant, active};
 
@@ -203,16 +202,14 @@ impl Handle {
                 // SAFETY: we hold the lock.
                 .locked(|| unsafe { node.cancel_below(&mut below) });
         }
-        let mut panic = None;
+        let mut panics = Panics::new();
         if before & WAITING != 0 {
-            panic = node.wake_all().err();
+            node.wake_all(&mut panics);
         }
         for node in below {
-            panic = panic.or(node.node().wake_all().err());
+            node.node().wake_all(&mut panics);
         }
-        if let Some(panic) = panic {
-            resume_unwind(panic);
-        }
+        panics.go_on();
     }
 }
 
@@ -256,8 +253,10 @@ impl Node {
         state & CANCELLED == 0 || active(Mutant::WaitsBlindly)
     }
 
-    fn wake_all(&self) -> std::thread::Result<usize> {
-        catch_unwind(AssertUnwindSafe(|| self.waiters.notify_all()))
+    fn wake_all(&self, panics: &mut Panics) {
+        panics.put_off(|| {
+            self.waiters.notify_all();
+        });
     }
 
     /// A root's first child makes the family. Whether the root is cancelled.

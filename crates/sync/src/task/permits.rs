@@ -77,7 +77,6 @@
 //! Dijkstra's semaphore; a queue that nobody overtakes as in Tokio's.
 
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use blitz_futex::atomic::{AtomicUsize, Ordering};
 
@@ -85,6 +84,7 @@ use super::permits_mutant::{Mutant, active};
 use crate::coop;
 use crate::glance::Glance;
 use crate::macros::const_unless_loom;
+use crate::panics::Panics;
 use crate::spin::Spin;
 use crate::wait_queue::{List, Node, WaitQueue, Wake, Wakes};
 
@@ -536,7 +536,7 @@ impl Permits {
     /// Serves as many as there are permits for, and wakes them in order. A waker
     /// that panics keeps nobody from being served; the panic goes on afterwards.
     fn serve_many(&self, first: Wake) {
-        let mut panic = None;
+        let mut panics = Panics::new();
         let mut first = Some(first);
         let mut more = true;
         while more {
@@ -551,12 +551,9 @@ impl Permits {
                 }
                 more
             });
-            let woken = catch_unwind(AssertUnwindSafe(|| wakes.wake()));
-            panic = panic.or(woken.err());
+            wakes.wake_all(&mut panics);
         }
-        if let Some(payload) = panic {
-            resume_unwind(payload);
-        }
+        panics.go_on();
     }
 }
 

@@ -66,7 +66,7 @@ mod node;
 mod wakes;
 
 use std::cell::UnsafeCell;
-use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::task::Waker;
 use std::time::Instant;
 
@@ -74,6 +74,7 @@ use blitz_futex::atomic::{AtomicU32, Ordering};
 
 use crate::list_lock::ListLock;
 use crate::macros::const_unless_loom;
+use crate::panics::Panics;
 use mutant::{Mutant, active};
 
 pub use list::List;
@@ -241,7 +242,7 @@ impl<T> WaitQueue<T> {
         let mut wakes = Wakes::new();
         wakes.push(wake);
         let mut count = 0;
-        let mut panic = None;
+        let mut panics = Panics::new();
         loop {
             self.locked(|list| {
                 let latest = match active(Mutant::EverybodyIncludesNewcomers) {
@@ -257,15 +258,12 @@ impl<T> WaitQueue<T> {
             });
             count += wakes.len();
             let all = !wakes.is_full();
-            panic = panic.or(wakes.wake_all());
+            wakes.wake_all(&mut panics);
             if all {
-                break;
+                panics.go_on();
+                return count;
             }
         }
-        if let Some(payload) = panic {
-            resume_unwind(payload);
-        }
-        count
     }
 
     /// Chooses the first node, if it is among those who came before.

@@ -1,12 +1,12 @@
 //! Wakes that have yet to be done, when no lock is held.
 
-use std::any::Any;
 use std::mem::MaybeUninit;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Waker;
 
 use blitz_futex::atomic::AtomicU32;
 use blitz_futex::wake_one;
+
+use crate::panics::Panics;
 
 /// How many wakes are gathered before the lock is released to do them. A model
 /// could not have as many waiters.
@@ -90,21 +90,17 @@ impl Wakes {
     /// Wakes all of them. No lock may be held. If a waker panics, the others are
     /// woken all the same, and the first panic goes on.
     pub fn wake(mut self) {
-        if let Some(payload) = self.wake_all() {
-            resume_unwind(payload);
-        }
+        let mut panics = Panics::new();
+        self.wake_all(&mut panics);
+        panics.go_on();
     }
 
-    /// Wakes all of them, and forgets them. What the first waker to panic said.
-    pub(super) fn wake_all(&mut self) -> Option<Box<dyn Any + Send>> {
-        let mut panic = None;
+    /// Wakes all of them, and forgets them.
+    pub(crate) fn wake_all(&mut self, panics: &mut Panics) {
         while let Some(wake) = self.pop() {
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| wake.wake())) {
-                panic.get_or_insert(payload);
-            }
+            panics.put_off(|| wake.wake());
         }
         (self.next, self.len) = (0, 0);
-        panic
     }
 
     fn pop(&mut self) -> Option<Wake> {
@@ -127,6 +123,6 @@ impl Default for Wakes {
 impl Drop for Wakes {
     /// Whoever was chosen is woken, also when the one who chose him panics.
     fn drop(&mut self) {
-        self.wake_all();
+        self.wake_all(&mut Panics::new());
     }
 }

@@ -8,11 +8,12 @@
 
 use std::cell::{Cell, UnsafeCell};
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
+
+use blitz_sync::internals::Panics;
 
 use super::super::join_set::ready::{Link, Pushed, Ready};
 use super::member::Erased;
@@ -203,16 +204,13 @@ impl Drop for Children<'_> {
     fn drop(&mut self) {
         // SAFETY: this is the owner of the list.
         let batch = Batch(unsafe { self.core.ready.close() });
-        let mut panic = None;
+        let mut panics = Panics::new();
         for child in batch.chain(self.all.drain(..)) {
             // SAFETY: this is in the scope's future.
-            let drop_future = || drop(unsafe { child.take_future() });
-            panic = panic.or(catch_unwind(AssertUnwindSafe(drop_future)).err());
+            panics.put_off(|| drop(unsafe { child.take_future() }));
         }
-        if let Some(panic) = panic {
-            if !thread::panicking() {
-                resume_unwind(panic);
-            }
+        if !thread::panicking() {
+            panics.go_on();
         }
     }
 }

@@ -5,11 +5,18 @@ use std::panic::resume_unwind;
 
 /// Puts off panics until everything has been done. The first one goes on then.
 #[derive(Default)]
+#[must_use = "a panic that was put off goes on with `go_on`"]
 pub struct Panics(Option<Box<dyn Any + Send>>);
 
 impl Panics {
+    /// None so far.
+    pub const fn new() -> Self {
+        Self(None)
+    }
+
     /// Does something that may panic.
     #[cfg(not(loom))]
+    #[inline]
     pub fn put_off(&mut self, run: impl FnOnce()) {
         use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -26,6 +33,7 @@ impl Panics {
     }
 
     /// Everything has been done.
+    #[inline]
     pub fn go_on(self) {
         if let Some(payload) = self.0 {
             resume_unwind(payload);
