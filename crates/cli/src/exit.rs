@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::process::ExitCode;
 
+use crate::output;
+
 /// The end of `--help`.
 pub const CODES: &str = "\
 Exit codes:
@@ -33,7 +35,7 @@ impl Exit {
     /// Prints what went wrong, if anything, and passes the value on.
     pub fn report(self) -> Exit {
         if let Exit::Failed(message) | Exit::Usage(message) = &self {
-            eprintln!("error: {message}");
+            output::tell(format_args!("error: {message}\n"));
         }
         self
     }

@@ -1,5 +1,6 @@
-//! Standard output.
+//! Standard output, and standard error.
 
+use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 
 use crate::exit::Exit;
@@ -19,6 +20,13 @@ pub fn print(text: &str) -> Result<(), Exit> {
         ))),
         _ => Ok(()),
     }
+}
+
+/// Says something on standard error. Whoever cannot be told is not told: unlike
+/// `eprint!`, this never panics.
+pub fn tell(text: impl Display) {
+    let mut err = io::stderr().lock();
+    let _ = write!(err, "{text}").and_then(|()| err.flush());
 }
 
 /// Prints a value as JSON over several lines.

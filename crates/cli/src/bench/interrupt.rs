@@ -4,6 +4,7 @@ use std::io::{IsTerminal, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::exit::Exit;
+use crate::output;
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
@@ -15,7 +16,7 @@ pub fn watch() -> &'static AtomicBool {
             std::process::exit(130);
         }
         if stderr().is_terminal() {
-            eprintln!("\r\x1b[2KStopping after this sample. Ctrl-C again stops at once.");
+            output::tell("\r\x1b[2KStopping after this sample. Ctrl-C again stops at once.\n");
         }
     });
     if let Err(error) = listening {
@@ -28,6 +29,6 @@ pub fn watch() -> &'static AtomicBool {
 /// Clears the progress bar's line and shows the cursor.
 fn restore_terminal() {
     if stderr().is_terminal() {
-        eprint!("\r\x1b[2K\x1b[?25h");
+        output::tell("\r\x1b[2K\x1b[?25h");
     }
 }

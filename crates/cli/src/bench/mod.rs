@@ -109,10 +109,10 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     let outcome = measure(&scenarios, &settings);
     let document = Document::new(&outcome, &settings);
 
-    if let Some(page) = page {
-        page.write(&report::html::render(&document))?;
-    }
-    print(&document, older.as_ref(), arguments.json)?;
+    // A report that cannot be written does not cost the other one.
+    let printed = print(&document, older.as_ref(), arguments.json);
+    let written = page.map_or(Ok(()), |page| page.write(&report::html::render(&document)));
+    printed.and(written)?;
     end(outcome)
 }
 
@@ -129,13 +129,15 @@ fn print(document: &Document, older: Option<&Document>, json: bool) -> Result<()
         output::print_json(document)?;
         // Standard output belongs to the document.
         if let Some(comparison) = comparison {
-            eprint!("{}", comparison.render(Style::default()));
+            output::tell(comparison.render(Style::default()));
         }
         return Ok(());
     }
     let style = style();
     if !document.benchmarks.is_empty() {
         output::print(&table::render(document, style))?;
+    } else if document.interrupted {
+        output::tell("Interrupted before anything was measured.\n");
     }
     match comparison {
         Some(comparison) => output::print(&format!("\n{}", comparison.render(style))),

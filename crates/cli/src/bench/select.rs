@@ -50,8 +50,12 @@ fn keep_peers(scenarios: &mut Vec<Scenario>, wanted: &[String]) -> Result<(), Ex
         && !alone
     {
         let known: Vec<&str> = known.into_iter().collect();
+        let problem = match unknown.as_str() {
+            NOBODY => format!("--peers: '{NOBODY}' and others exclude each other"),
+            unknown => format!("--peers: nobody here is called '{unknown}'"),
+        };
         return Err(Exit::usage(
-            format_args!("--peers: nobody here is called '{unknown}'"),
+            problem,
             format_args!(
                 "The peers are {}. {OURS} always takes part; `--peers {NOBODY}` runs it alone.",
                 known.join(", ")

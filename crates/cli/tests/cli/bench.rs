@@ -284,6 +284,24 @@ fn wrong_arguments_end_with_code_2_and_say_what_to_do() {
     expect(2, &["no-such-command"]);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_costs_only_what_is_written_there() {
+    // The page is lost, the table is not.
+    let ran = expect(1, &tiny(&["--peers=none", "--html=/dev/full"]));
+    assert!(ran.err.contains("--html: /dev/full"), "{}", ran.err);
+    assert!(ran.out.contains("mutex_uncontended"), "{}", ran.out);
+
+    let full = || std::fs::File::create("/dev/full").unwrap();
+    let mut listing = blitz(&["bench", "--list"]);
+    let output = listing.stdout(full()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    // Nobody hears of it, but it ends as it should.
+    let mut wrong = blitz(&["bench", "--filter", "no_such_row"]);
+    let status = wrong.stderr(full()).status().unwrap();
+    assert_eq!(status.code(), Some(2));
+}
+
 #[test]
 fn a_reader_that_leaves_is_no_error() {
     let mut child = blitz(&["bench", "--list"])
