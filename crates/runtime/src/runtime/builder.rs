@@ -66,12 +66,34 @@ pub enum UnhandledPanic {
 impl Builder {
     /// For a runtime whose tasks run on the thread that calls
     /// [`Runtime::block_on`].
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Builder;
+    /// use std::thread;
+    ///
+    /// let runtime = Builder::new_current_thread().build()?;
+    /// let here = thread::current().id();
+    /// let task = runtime.spawn(async { thread::current().id() });
+    /// assert_eq!(runtime.block_on(task).unwrap(), here);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn new_current_thread() -> Self {
         Self::new(Kind::CurrentThread)
     }
 
     /// For a runtime with workers that steal tasks from each other.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Builder;
+    /// use std::thread;
+    ///
+    /// let runtime = Builder::new_multi_thread().build()?;
+    /// let here = thread::current().id();
+    /// let task = runtime.spawn(async { thread::current().id() });
+    /// assert_ne!(runtime.block_on(task).unwrap(), here);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn new_multi_thread() -> Self {
         Self::new(Kind::MultiThread)
@@ -110,6 +132,14 @@ impl Builder {
     }
 
     /// Enables timers. Without it, the first timer panics.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Builder, time::{Duration, sleep}};
+    ///
+    /// let runtime = Builder::new_current_thread().enable_time().build()?;
+    /// runtime.block_on(async { sleep(Duration::from_millis(1)).await });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn enable_time(&mut self) -> &mut Self {
         self.config.enable_time = true;
         self
@@ -156,6 +186,14 @@ impl Builder {
     /// # Panics
     ///
     /// When `val` is 0.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_multi_thread().worker_threads(3).build()?;
+    /// assert_eq!(runtime.metrics().num_workers(), 3);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn worker_threads(&mut self, val: usize) -> &mut Self {
         assert!(val > 0, "Worker threads cannot be set to 0");
@@ -169,6 +207,18 @@ impl Builder {
     /// # Panics
     ///
     /// When `val` is 0.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Builder;
+    /// use std::thread;
+    ///
+    /// let runtime = Builder::new_current_thread().max_blocking_threads(1).build()?;
+    /// // The second one has to wait for the first one's thread.
+    /// let jobs = [0; 2].map(|_| runtime.spawn_blocking(|| thread::current().id()));
+    /// let [one, other] = jobs.map(|job| runtime.block_on(job).unwrap());
+    /// assert_eq!(one, other);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn max_blocking_threads(&mut self, val: usize) -> &mut Self {
         assert!(val > 0, "Max blocking threads cannot be set to 0");
@@ -184,6 +234,16 @@ impl Builder {
     }
 
     /// The name of the runtime's threads. By default "tokio-rt-worker".
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Builder;
+    /// use std::thread;
+    ///
+    /// let runtime = Builder::new_multi_thread().thread_name("mine").build()?;
+    /// let task = runtime.spawn(async { thread::current().name().map(str::to_owned) });
+    /// assert_eq!(runtime.block_on(task).unwrap().as_deref(), Some("mine"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn thread_name(&mut self, val: impl Into<String>) -> &mut Self {
         let name = val.into();
         self.thread_name_fn(move || name.clone())
@@ -293,6 +353,23 @@ impl Builder {
 
     /// Called for each task that has ended, in whichever way. It must not panic, and
     /// should be fast.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Builder;
+    /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
+    ///
+    /// let ended = Arc::new(AtomicUsize::new(0));
+    /// let count = ended.clone();
+    /// let runtime = Builder::new_current_thread()
+    ///     .on_task_terminate(move |_task| {
+    ///         count.fetch_add(1, Ordering::Relaxed);
+    ///     })
+    ///     .build()?;
+    /// drop(runtime.spawn(std::future::pending::<()>()));
+    /// drop(runtime);
+    /// assert_eq!(ended.load(Ordering::Relaxed), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn on_task_terminate<F>(&mut self, f: F) -> &mut Self
     where
         F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
@@ -382,6 +459,15 @@ impl Builder {
     }
 
     /// The seed of the runtime's random decisions.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::{Builder, RngSeed};
+    ///
+    /// let seed = RngSeed::from_bytes(b"the same each time");
+    /// let runtime = Builder::new_current_thread().rng_seed(seed).build()?;
+    /// # drop(runtime);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn rng_seed(&mut self, seed: RngSeed) -> &mut Self {
         self.seed = Some(seed);
         self
@@ -389,6 +475,19 @@ impl Builder {
 
     /// The clock stands still at first: see [`time::pause`](crate::time::pause). Only
     /// for current-thread runtimes.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Builder, time::{Duration, Instant, sleep}};
+    ///
+    /// let runtime = Builder::new_current_thread().enable_time().start_paused(true).build()?;
+    /// runtime.block_on(async {
+    ///     let began = Instant::now();
+    ///     // When all wait, the clock is put forward.
+    ///     sleep(Duration::from_secs(3600)).await;
+    ///     assert_eq!(began.elapsed(), Duration::from_secs(3600));
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn start_paused(&mut self, start_paused: bool) -> &mut Self {
         self.config.start_paused = start_paused;
         self
@@ -457,6 +556,14 @@ impl Builder {
     /// # Panics
     ///
     /// When `TOKIO_WORKER_THREADS` is needed and is not a number above 0.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    /// assert_eq!(runtime.block_on(async { "runs" }), "runs");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn build(&mut self) -> io::Result<Runtime> {
         self.config.worker_threads = match self.kind {
             Kind::CurrentThread => 1,

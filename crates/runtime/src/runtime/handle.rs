@@ -133,6 +133,15 @@ impl Handle {
     /// Runs `func` on a thread where it may block.
     ///
     /// See [`task::spawn_blocking`](crate::task::spawn_blocking).
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Runtime;
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let size = runtime.handle().spawn_blocking(|| std::env::args().count());
+    /// assert!(runtime.block_on(size).unwrap() > 0);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn_blocking<F, R>(&self, func: F) -> JoinHandle<R>
     where
@@ -154,6 +163,16 @@ impl Handle {
     /// # Panics
     ///
     /// When called from a task or within another `block_on`. When `future` panics.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Runtime;
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let handle = runtime.handle().clone();
+    /// let sum = runtime.spawn_blocking(move || handle.block_on(async { 1 + 1 }));
+    /// assert_eq!(runtime.block_on(sum).unwrap(), 2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.block_on_traced(trace::block_on(future))
@@ -183,18 +202,44 @@ impl Handle {
     }
 
     /// A number that no other runtime of the process has.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Builder;
+    ///
+    /// let one = Builder::new_current_thread().build()?;
+    /// let other = Builder::new_current_thread().build()?;
+    /// assert_ne!(one.handle().id(), other.handle().id());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn id(&self) -> Id {
         self.inner.common().id
     }
 
     /// The name that [`Builder::name`](super::Builder::name) was given.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_current_thread().name("disks").build()?;
+    /// assert_eq!(runtime.handle().name(), Some("disks"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.inner.common().config.name.as_deref()
     }
 
     /// What the runtime counts of its work.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_current_thread().build()?;
+    /// let _task = runtime.spawn(async {});
+    /// assert_eq!(runtime.handle().metrics().num_alive_tasks(), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn metrics(&self) -> RuntimeMetrics {
         RuntimeMetrics::new(self.clone())
@@ -241,6 +286,13 @@ impl fmt::Debug for EnterGuard<'_> {
 }
 
 /// There is no current runtime: see [`Handle::try_current`].
+///
+/// ```
+/// use blitz_runtime::runtime::Handle;
+///
+/// let error = Handle::try_current().unwrap_err();
+/// assert!(error.is_missing_context() && !error.is_thread_local_destroyed());
+/// ```
 #[derive(Debug)]
 pub struct TryCurrentError {
     kind: Kind,

@@ -72,6 +72,17 @@ impl LocalRuntime {
     }
 
     /// What one can clone and send to other threads.
+    ///
+    /// ```
+    /// use std::thread;
+    /// use blitz_runtime::runtime::LocalRuntime;
+    ///
+    /// let runtime = LocalRuntime::new()?;
+    /// let handle = runtime.handle().clone();
+    /// let task = thread::spawn(move || handle.spawn(async { "sent" })).join().unwrap();
+    /// assert_eq!(runtime.block_on(task).unwrap(), "sent");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn handle(&self) -> &Handle {
         self.runtime.handle()
@@ -118,6 +129,16 @@ impl LocalRuntime {
     /// # Panics
     ///
     /// When called within a task or another `block_on`. When `future` panics.
+    ///
+    /// ```
+    /// use std::rc::Rc;
+    /// use blitz_runtime::runtime::LocalRuntime;
+    ///
+    /// let runtime = LocalRuntime::new()?;
+    /// let one = Rc::new(1);
+    /// assert_eq!(runtime.block_on(async move { *one }), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.runtime.block_on(future)

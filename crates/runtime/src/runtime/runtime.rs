@@ -54,6 +54,14 @@ pub(super) enum Scheduler {
 /// Which kind of runtime it is.
 ///
 /// From [`Handle::runtime_flavor`].
+///
+/// ```
+/// use blitz_runtime::runtime::{Builder, RuntimeFlavor};
+///
+/// let runtime = Builder::new_multi_thread().worker_threads(1).build()?;
+/// assert_eq!(runtime.handle().runtime_flavor(), RuntimeFlavor::MultiThread);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RuntimeFlavor {
@@ -73,17 +81,45 @@ impl Runtime {
     /// # Errors
     ///
     /// When the system refuses a thread.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Runtime;
+    ///
+    /// let runtime = Runtime::new()?;
+    /// assert_eq!(runtime.block_on(async { 1 + 1 }), 2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn new() -> io::Result<Self> {
         Builder::new_multi_thread().enable_all().build()
     }
 
     /// What one can clone and send to other threads.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Runtime;
+    /// use std::thread;
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let handle = runtime.handle().clone();
+    /// let thread = thread::spawn(move || handle.block_on(async { "from afar" }));
+    /// assert_eq!(thread.join().unwrap(), "from afar");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn handle(&self) -> &Handle {
         &self.handle
     }
 
     /// Starts a task: see [`Handle::spawn`].
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Runtime;
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let task = runtime.spawn(async { 6 * 7 });
+    /// assert_eq!(runtime.block_on(task).unwrap(), 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
@@ -94,6 +130,15 @@ impl Runtime {
     }
 
     /// Runs `func` on a thread where it may block: see [`Handle::spawn_blocking`].
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Runtime;
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let sum = runtime.spawn_blocking(|| (1..=100).sum::<u32>());
+    /// assert_eq!(runtime.block_on(sum).unwrap(), 5050);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn spawn_blocking<F, R>(&self, func: F) -> JoinHandle<R>
     where
@@ -113,6 +158,15 @@ impl Runtime {
     /// # Panics
     ///
     /// When called within a task or another `block_on`. When `future` panics.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, task};
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let answer = runtime.block_on(async { task::spawn(async { 42 }).await.unwrap() });
+    /// assert_eq!(answer, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         // Here, so that the panic tells the caller's place.
@@ -127,6 +181,16 @@ impl Runtime {
 
     /// Makes this runtime the current one of this thread until the guard is dropped:
     /// see [`Handle::enter`].
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, task};
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let _guard = runtime.enter();
+    /// let task = task::spawn(async { "here" });
+    /// assert_eq!(runtime.block_on(task).unwrap(), "here");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn enter(&self) -> EnterGuard<'_> {
         self.handle.enter()
     }
@@ -152,6 +216,16 @@ impl Runtime {
     /// Ends the runtime without waiting for its threads. This may be done within a task.
     ///
     /// Blocking work that has begun goes on: its threads live as long as it takes.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Runtime;
+    ///
+    /// let inner = Runtime::new()?;
+    /// let outer = Runtime::new()?;
+    /// // To drop it here would block a task, which panics.
+    /// outer.block_on(async move { inner.shutdown_background() });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn shutdown_background(self) {
         self.shutdown_timeout(Duration::ZERO);
     }
@@ -171,6 +245,14 @@ impl Runtime {
     }
 
     /// What the runtime counts of its work.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_multi_thread().worker_threads(2).build()?;
+    /// assert_eq!(runtime.metrics().num_workers(), 2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn metrics(&self) -> RuntimeMetrics {
         self.handle.metrics()

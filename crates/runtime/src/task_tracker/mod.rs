@@ -178,6 +178,15 @@ impl TaskTracker {
     }
 
     /// Takes [`close`](TaskTracker::close) back. Whether it was closed.
+    ///
+    /// ```
+    /// use blitz_runtime::task::TaskTracker;
+    ///
+    /// let tracker = TaskTracker::new();
+    /// tracker.close();
+    /// assert!(tracker.reopen());
+    /// assert!(!tracker.is_closed());
+    /// ```
     #[inline]
     pub fn reopen(&self) -> bool {
         self.inner.state.fetch_and(!CLOSED, Ordering::AcqRel) & CLOSED != 0
@@ -234,6 +243,16 @@ impl TaskTracker {
     }
 
     /// Something that counts as a task until it is dropped.
+    ///
+    /// ```
+    /// use blitz_runtime::task::TaskTracker;
+    ///
+    /// let tracker = TaskTracker::new();
+    /// let token = tracker.token();
+    /// assert_eq!(tracker.len(), 1);
+    /// drop(token);
+    /// assert!(tracker.is_empty());
+    /// ```
     #[inline]
     pub fn token(&self) -> TaskTrackerToken {
         self.inner.state.fetch_add(TASK, Ordering::Relaxed);

@@ -51,6 +51,19 @@ impl TaskTracker {
     /// # Panics
     ///
     /// Outside of a runtime.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, task::TaskTracker};
+    ///
+    /// Runtime::new()?.block_on(async {
+    ///     let tracker = TaskTracker::new();
+    ///     let sum = tracker.spawn_blocking(|| (1..=4).sum::<u32>());
+    ///     tracker.close();
+    ///     tracker.wait().await;
+    ///     assert_eq!(sum.await.unwrap(), 10);
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn spawn_blocking<F, T>(&self, task: F) -> JoinHandle<T>

@@ -26,6 +26,13 @@ pub struct Instant {
 
 impl Instant {
     /// The present moment.
+    ///
+    /// ```
+    /// use blitz_runtime::time::Instant;
+    ///
+    /// let before = Instant::now();
+    /// assert!(Instant::now() >= before);
+    /// ```
     #[inline]
     #[must_use]
     pub fn now() -> Self {
@@ -47,6 +54,15 @@ impl Instant {
     }
 
     /// The time from `earlier` until this moment; zero if `earlier` is later.
+    ///
+    /// ```
+    /// use blitz_runtime::time::{Duration, Instant};
+    ///
+    /// let start = Instant::now();
+    /// let end = start + Duration::from_secs(1);
+    /// assert_eq!(end.duration_since(start), Duration::from_secs(1));
+    /// assert_eq!(start.duration_since(end), Duration::ZERO);
+    /// ```
     #[must_use]
     pub fn duration_since(&self, earlier: Self) -> Duration {
         self.std.saturating_duration_since(earlier.std)
@@ -74,6 +90,18 @@ impl Instant {
     }
 
     /// The time since this moment; zero if it is still to come.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Builder, time};
+    ///
+    /// let runtime = Builder::new_current_thread().enable_time().start_paused(true).build()?;
+    /// runtime.block_on(async {
+    ///     let start = time::Instant::now();
+    ///     time::advance(time::Duration::from_secs(5)).await;
+    ///     assert_eq!(start.elapsed(), time::Duration::from_secs(5));
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         Self::now().saturating_duration_since(*self)

@@ -105,6 +105,18 @@ impl Interval {
     /// # Panics
     ///
     /// If the runtime has ended.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, time::{Duration, interval}};
+    ///
+    /// Runtime::new()?.block_on(async {
+    ///     let mut interval = interval(Duration::from_millis(2));
+    ///     let first = interval.tick().await; // at once
+    ///     let second = interval.tick().await;
+    ///     assert_eq!(second - first, interval.period());
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub async fn tick(&mut self) -> Instant {
         poll_fn(|cx| self.poll_tick(cx)).await
     }

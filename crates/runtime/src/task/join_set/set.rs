@@ -57,6 +57,18 @@ impl<T> JoinSet<T> {
 
     /// How many tasks there are, those included that have ended and have not been
     /// asked for.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let mut set = JoinSet::new();
+    /// set.spawn_on(async {}, runtime.handle());
+    /// assert_eq!(set.len(), 1);
+    /// runtime.block_on(set.join_next());
+    /// assert!(set.is_empty());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.slots.len()
@@ -216,6 +228,18 @@ impl<T: 'static> JoinSet<T> {
     /// # Cancel safety
     ///
     /// Who drops the future takes no task out.
+    ///
+    /// ```
+    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    ///
+    /// Runtime::new()?.block_on(async {
+    ///     let mut set = JoinSet::new();
+    ///     let task = set.spawn(async { "done" }).id();
+    ///     let (id, output) = set.join_next_with_id().await.unwrap().unwrap();
+    ///     assert_eq!((id, output), (task, "done"));
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub async fn join_next_with_id(&mut self) -> Option<Result<(Id, T), JoinError>> {
         poll_fn(|context| self.poll_join_next_with_id(context)).await
     }

@@ -27,6 +27,20 @@ use super::member::Packet;
 /// # Cancel safety
 ///
 /// Awaiting `&mut handle` is cancel safe: the result stays until it is taken.
+///
+/// ```
+/// use blitz_runtime::task::scope;
+///
+/// # pollster::block_on(async {
+/// let words = ["a", "b"];
+/// let text = scope(|s| {
+///     let child = s.spawn(async { words.concat() });
+///     async move { child.await.unwrap() }
+/// })
+/// .await;
+/// assert_eq!(text, "ab");
+/// # });
+/// ```
 pub struct ScopedJoinHandle<'scope, T> {
     packet: Arc<Packet<T>>,
     abort: Abort,

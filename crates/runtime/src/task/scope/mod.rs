@@ -64,6 +64,26 @@ pub use handle::ScopedJoinHandle;
 type Unclaimed = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 
 /// Starts children of a [`scope`]. Clones are the same.
+///
+/// ```
+/// use blitz_runtime::task::{Scope, scope};
+/// use std::sync::atomic::{AtomicU32, Ordering};
+///
+/// fn count<'env>(s: &Scope<'env>, sum: &'env AtomicU32) {
+///     s.spawn(async { _ = sum.fetch_add(1, Ordering::Relaxed) });
+/// }
+///
+/// # pollster::block_on(async {
+/// let sum = AtomicU32::new(0);
+/// scope(|s| {
+///     count(&s, &sum);
+///     count(&s, &sum);
+///     async {}
+/// })
+/// .await;
+/// assert_eq!(sum.into_inner(), 2);
+/// # });
+/// ```
 pub struct Scope<'env> {
     core: Arc<Core>,
     unclaimed: Unclaimed,
