@@ -1,6 +1,8 @@
 //! What runs the tasks: one thread that calls in (`current_thread`), or workers that
 //! steal from each other (`multi_thread`).
 
+#[cfg(not(loom))]
+mod address;
 pub(crate) mod current_thread;
 #[cfg(not(loom))]
 mod handle;

@@ -120,18 +120,11 @@ impl Shard {
             .locked(|| self.list.with_mut(|list| with(unsafe { &mut *list })))
     }
 
-    /// Adds a task, unless the list is closed.
+    /// Adds a new task, unless the list is closed.
     #[inline]
     fn add(&self, task: NonNull<Header>) -> bool {
-        self.locked(|list| {
-            if list.is_closed {
-                return false;
-            }
-            // SAFETY: the task is new, and in no list.
-            unsafe { list.add(task) };
-            add(&self.len, 1);
-            true
-        })
+        // SAFETY: the task is new, and in no list.
+        self.locked(|list| unsafe { Self::add_to(list, &self.len, task) })
     }
 
     /// Takes a task out, unless a shut-down has done that.
@@ -156,15 +149,24 @@ impl Shard {
         unsafe { self.settle() };
         self.own.with_mut(|list| {
             // SAFETY: as above; the task is new, and in no list.
-            let list = unsafe { &mut *list };
-            if list.is_closed {
-                return false;
-            }
-            // SAFETY: as above.
-            unsafe { list.add(task) };
-            add(&self.own_len, 1);
-            true
+            unsafe { Self::add_to(&mut *list, &self.own_len, task) }
         })
+    }
+
+    /// Adds a task to one of the lists, which has this number, unless it is closed.
+    ///
+    /// # Safety
+    ///
+    /// The task is new, and in no list.
+    #[inline]
+    unsafe fn add_to(list: &mut List, len: &AtomicUsize, task: NonNull<Header>) -> bool {
+        if list.is_closed {
+            return false;
+        }
+        // SAFETY: as the caller promises.
+        unsafe { list.add(task) };
+        add(len, 1);
+        true
     }
 
     /// Leaves a task of the own list to the owner.

@@ -1,53 +1,38 @@
 //! How a task refers to the scheduler it belongs to.
 //!
-//! As an address that counts nothing, so that spawning and ending a task change no
-//! count that all tasks share. What makes it valid:
+//! As an [`Address`], which counts nothing; the head of `address.rs` says what makes it
+//! valid. Here:
 //!
-//! - A task that has not ended is in the list of the scheduler's tasks, or on its way
-//!   into it with the spawner holding a counted reference.
-//! - The runtime's end waits until that list is empty, and until then the runtime holds
-//!   a counted reference (`turns.rs`).
-//! - So the address is valid as long as the task has not ended. A task does not end
-//!   before its token has been run, so it is valid for who holds the token, up to the
-//!   moment of giving it away. Who needs the scheduler longer counts a reference first.
+//! - The runtime holds a counted reference, and its end waits until the list of tasks is
+//!   empty (`turns.rs`).
 //! - The functions for the end of a task are called by the thread that runs the tasks,
 //!   which is in a method of the runtime.
 
-use std::ptr::NonNull;
 use std::sync::Arc;
 
+use super::super::address::Address;
 use super::core::Core;
 use super::shared::Shared;
-use crate::context;
 use crate::task::{Header, Id, Notified, Schedule};
 
 /// See the head of this file.
 #[derive(Clone, Copy)]
-pub(super) struct Reference(NonNull<Shared>);
-
-// SAFETY: it stands for a `&Shared`, which may be sent.
-unsafe impl Send for Reference {}
-// SAFETY: as above.
-unsafe impl Sync for Reference {}
+pub(super) struct Reference(Address<Shared>);
 
 impl Reference {
     pub(super) fn new(shared: &Arc<Shared>) -> Self {
-        // As a raw pointer from the `Arc`, so that the count may be reached from it.
-        let address = Arc::as_ptr(shared).cast_mut();
-        // SAFETY: an `Arc`'s pointer is not null.
-        Self(unsafe { NonNull::new_unchecked(address) })
+        Self(Address::of(shared))
     }
 
     fn shared(&self) -> &Shared {
-        // SAFETY: the callers are those of the list above.
-        unsafe { self.0.as_ref() }
+        // SAFETY: the callers are those for whom the address is valid.
+        unsafe { self.0.get() }
     }
 
     /// The core, if this is the thread that runs the tasks.
     #[inline]
     pub(super) fn core_here(&self) -> Option<&Core> {
-        let address = self.0.as_ptr().cast_const().cast();
-        let core = context::with(|context| context.worker_for(address));
+        let core = self.0.worker_here();
         // SAFETY: for a scheduler of this kind the worker is a `Core` (`turns.rs`), which
         // stays where it is as long as it is in the context. `self` is a borrow from
         // the running function, which ends before the thread's turn does.
@@ -57,11 +42,8 @@ impl Reference {
     /// Queues a task from another thread.
     #[cold]
     fn schedule_remotely(self, task: Notified) {
-        // SAFETY: we have the token, so the address is valid. The count is an `Arc`'s.
-        let shared = unsafe {
-            Arc::increment_strong_count(self.0.as_ptr());
-            Arc::from_raw(self.0.as_ptr())
-        };
+        // SAFETY: we have the token, so the address is valid.
+        let shared = unsafe { self.0.counted() };
         shared.schedule_remotely(task);
     }
 }
