@@ -53,7 +53,8 @@ fn a_semaphore() {
     assert_eq!(done_within_budget(owned), UNITS);
     assert_eq!(semaphore.available_permits(), 2);
     semaphore.close();
-    assert_eq!(done_within_budget(|| semaphore.acquire()), UNITS);
+    // An error costs nothing.
+    assert_eq!(done_within_budget(|| semaphore.acquire()), 10 * UNITS);
 }
 
 #[test]
@@ -111,26 +112,6 @@ fn the_last_at_a_barrier_pays_nothing_and_the_others_a_unit() {
     assert!(first.as_mut().poll(context).is_ready());
 }
 
-/// Who has no budget is not in the queue, and takes nothing from anybody.
-#[test]
-fn without_a_budget_one_does_not_queue_up() {
-    let mutex = Mutex::new(());
-    let context = &mut Context::from_waker(Waker::noop());
-    let mut spent = pin!(mutex.lock());
-    coop::budget(|| {
-        while coop::has_budget_remaining() {
-            spend(context);
-        }
-        assert!(spent.as_mut().poll(context).is_pending());
-    });
-    assert!(mutex.try_lock().is_ok());
-    let guard = pin!(mutex.lock()).poll(context);
-    assert!(guard.is_ready());
-    assert!(spent.as_mut().poll(context).is_pending());
-    drop(guard);
-    assert!(spent.poll(context).is_ready());
-}
-
 /// A wait that is over, but finds the budget spent, is over with the next poll.
 #[test]
 fn what_was_handed_over_is_there_with_the_next_budget() {
@@ -172,8 +153,75 @@ fn a_wait_costs_one_unit() {
     });
 }
 
+fn spend_all() {
+    while coop::attempt(|| Some(())).is_some() {}
+}
+
 fn spend(context: &mut Context<'_>) {
     if let Poll::Ready(unit) = coop::poll_proceed(context) {
         unit.made_progress();
     }
+}
+
+#[test]
+fn who_has_no_budget_keeps_its_turn() {
+    let mutex = Mutex::new(1);
+    let held = mutex.try_lock().unwrap();
+    let (mut first, mut second) = (pin!(mutex.lock()), pin!(mutex.lock()));
+    let (wakings, waker) = Wakings::new();
+    let (of_second, other_waker) = Wakings::new();
+    coop::budget(|| {
+        spend_all();
+        assert!(poll_once(first.as_mut(), &waker).is_pending());
+    });
+    assert!(poll_once(second.as_mut(), &other_waker).is_pending());
+    let before = wakings.count();
+    drop(held);
+    assert_eq!((wakings.count() - before, of_second.count()), (1, 0));
+    assert!(poll_once(second.as_mut(), &other_waker).is_pending());
+    assert!(poll_once(first, &waker).is_ready());
+}
+
+#[test]
+fn who_has_no_budget_gets_what_is_there_and_yields() {
+    let semaphore = Semaphore::new(3);
+    let mut two = pin!(semaphore.acquire_many(2));
+    let (wakings, waker) = Wakings::new();
+    coop::budget(|| {
+        spend_all();
+        assert!(poll_once(two.as_mut(), &waker).is_pending());
+        assert!(poll_once(two.as_mut(), &waker).is_pending());
+    });
+    assert_eq!(semaphore.available_permits(), 1);
+    assert_eq!(wakings.count(), 2);
+    let permit = coop::budget(|| poll_once(two, &waker));
+    assert!(matches!(permit, Poll::Ready(Ok(_))));
+    assert_eq!(semaphore.available_permits(), 1);
+    drop(permit);
+    assert_eq!(semaphore.available_permits(), 3);
+}
+
+#[test]
+fn what_was_got_without_budget_goes_back() {
+    let semaphore = Semaphore::new(1);
+    let waker = Waker::noop();
+    let without_budget = |task: std::pin::Pin<&mut dyn Future<Output = bool>>| {
+        coop::budget(|| {
+            spend_all();
+            assert!(poll_once(task, waker).is_pending());
+        });
+        assert_eq!(semaphore.available_permits(), 0);
+    };
+    // When nobody wants it any more.
+    {
+        let mut task = pin!(async { semaphore.acquire().await.is_ok() });
+        without_budget(task.as_mut());
+    }
+    assert_eq!(semaphore.available_permits(), 1);
+    // When all is closed meanwhile.
+    let mut task = pin!(async { semaphore.acquire().await.is_ok() });
+    without_budget(task.as_mut());
+    semaphore.close();
+    assert_eq!(poll_once(task, waker), Poll::Ready(false));
+    assert_eq!(semaphore.available_permits(), 1);
 }

@@ -22,8 +22,8 @@ pub use owned::{OwnedMappedMutexGuard, OwnedMutexGuard};
 /// The names and the meaning are those of `tokio::sync::Mutex`. It needs no
 /// runtime: tasks of any executor and threads wait in the same queue, first come,
 /// first served. Waiting allocates nothing. A panic of the owner does not poison
-/// it. Unlike Tokio's, it knows no budget: who finds it unlocked goes on, however
-/// often it has done so.
+/// it. A task that has spent its budget gets in the queue, or the lock, and goes on
+/// when it is polled again.
 ///
 /// Where the lock is never held across an `.await`,
 /// [`thread::Mutex`](crate::thread::Mutex) is faster.

@@ -183,14 +183,11 @@ impl Permits {
         self.take_again(n)
     }
 
-    /// The same for a task, which has a budget. `No` also if it is spent.
+    /// The same for a task, which has a budget. `false` also if it is spent, or all is
+    /// closed.
     #[inline]
-    pub fn take_in_budget(&self, n: usize) -> Taken {
-        let taken = coop::attempt(|| match self.take(n) {
-            Taken::No => None,
-            taken => Some(taken),
-        });
-        taken.unwrap_or(Taken::No)
+    pub fn take_in_budget(&self, n: usize) -> bool {
+        coop::attempt(|| (self.take(n) == Taken::Yes).then_some(())).is_some()
     }
 
     #[cold]

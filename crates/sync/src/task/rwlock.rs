@@ -31,8 +31,8 @@ const MAX_READERS: u32 = u32::MAX >> 3;
 /// runtime: tasks of any executor and threads wait in the same queue, first come,
 /// first served. So a reader that comes after a waiting writer waits too, and a
 /// task that reads twice at once may wait for itself. Waiting allocates nothing. A
-/// panic of the owner does not poison it. Unlike Tokio's, it knows no budget: who
-/// finds it free goes on, however often it has done so.
+/// panic of the owner does not poison it. A task that has spent its budget gets in the
+/// queue, or the lock, and goes on when it is polled again.
 ///
 /// ```
 /// use blitz_sync::task::RwLock;
@@ -166,7 +166,7 @@ impl<T: ?Sized> RwLock<T> {
     /// # });
     /// ```
     pub async fn read(&self) -> RwLockReadGuard<'_, T> {
-        if self.permits.take_in_budget(1) != Taken::Yes {
+        if !self.permits.take_in_budget(1) {
             never_closed(self.permits.wait(1).await);
         }
         RwLockReadGuard::new(One::new(&self.permits), self.value.get())
@@ -211,7 +211,7 @@ impl<T: ?Sized> RwLock<T> {
     /// # });
     /// ```
     pub async fn read_owned(self: Arc<Self>) -> OwnedRwLockReadGuard<T> {
-        if self.permits.take_in_budget(1) != Taken::Yes {
+        if !self.permits.take_in_budget(1) {
             never_closed(self.permits.wait(1).await);
         }
         OwnedRwLockReadGuard::new(self)

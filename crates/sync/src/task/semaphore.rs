@@ -24,8 +24,8 @@ pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 /// **Fairness.** Permits are given out in the order in which they were asked for,
 /// also if somebody behind wants fewer. While somebody waits, `try_acquire` fails.
 ///
-/// **Unlike Tokio's**, it knows no budget: who finds its permits takes them and
-/// goes on, however often it has done so.
+/// A task that has spent its budget gets in the queue, or the permits, and goes on
+/// when it is polled again.
 ///
 /// ```
 /// use blitz_sync::task::Semaphore;
@@ -160,7 +160,7 @@ impl Semaphore {
     /// # }).unwrap();
     /// ```
     pub async fn acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
-        if !self.take_in_budget(1)? {
+        if !self.take_in_budget(1) {
             waited(self.permits.wait(1).await)?;
         }
         Ok(SemaphorePermit::new(self, 1))
@@ -192,7 +192,7 @@ impl Semaphore {
     /// # }).unwrap();
     /// ```
     pub async fn acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
-        if !self.take_in_budget(n as usize)? {
+        if !self.take_in_budget(n as usize) {
             waited(self.permits.wait(n as usize).await)?;
         }
         Ok(SemaphorePermit::new(self, n as usize))
@@ -316,7 +316,7 @@ impl Semaphore {
     /// # }).unwrap();
     /// ```
     pub async fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
-        if !self.take_in_budget(1)? {
+        if !self.take_in_budget(1) {
             waited(self.permits.wait(1).await)?;
         }
         Ok(OwnedSemaphorePermit::new(self, 1))
@@ -353,7 +353,7 @@ impl Semaphore {
         self: Arc<Self>,
         n: u32,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
-        if !self.take_in_budget(n as usize)? {
+        if !self.take_in_budget(n as usize) {
             waited(self.permits.wait(n as usize).await)?;
         }
         Ok(OwnedSemaphorePermit::new(self, n as usize))
@@ -505,13 +505,9 @@ impl Semaphore {
     /// The same for a task, which has a budget.
     #[inline]
     #[track_caller]
-    fn take_in_budget(&self, n: usize) -> Result<bool, AcquireError> {
+    fn take_in_budget(&self, n: usize) -> bool {
         assert_fits(n);
-        match self.permits.take_in_budget(n) {
-            Taken::Yes => Ok(true),
-            Taken::No => Ok(false),
-            Taken::Closed => Err(AcquireError::closed()),
-        }
+        self.permits.take_in_budget(n)
     }
 
     #[inline]

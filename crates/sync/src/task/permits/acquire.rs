@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use super::{Closed, Permits, Taken, Wish};
 use crate::coop;
@@ -23,6 +23,8 @@ enum Progress {
     New,
     /// The node is in the queue, or has been chosen.
     Waits,
+    /// The permits are ours, and the task had no budget left to go on with them.
+    Holds,
     /// The node is of no use any more.
     Done,
 }
@@ -49,8 +51,9 @@ impl<'a> Acquire<'a> {
         unsafe { self.permits.join(&self.node) }
     }
 
+    /// Gets the permits, whatever is left of the budget.
     #[inline]
-    fn poll_in_budget(&mut self, context: &Context<'_>) -> Poll<Result<(), Closed>> {
+    fn poll_permits(&mut self, context: &Context<'_>) -> Poll<Result<(), Closed>> {
         let result = match self.progress {
             Progress::New => match self.begin(context) {
                 Taken::Yes => Ok(()),
@@ -67,29 +70,50 @@ impl<'a> Acquire<'a> {
                 self.progress = Progress::Done;
                 self.permits.finish(&self.node.wish)
             }
+            Progress::Holds => self.still_holds(),
             Progress::Done => panic!("polled after it was done"),
         };
         self.progress = Progress::Done;
         Poll::Ready(result)
+    }
+
+    /// All may have been closed since the permits became ours.
+    #[cold]
+    fn still_holds(&self) -> Result<(), Closed> {
+        if !self.permits.is_closed() {
+            return Ok(());
+        }
+        self.permits.give_back(self.node.wish.need);
+        Err(Closed)
     }
 }
 
 impl Future for Acquire<'_> {
     type Output = Result<(), Closed>;
 
+    /// A task without budget takes its place in the queue all the same, or the permits:
+    /// it must not lose its turn to one that came later. It may not go on with them yet.
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
-        coop::poll_with(context, |context| this.poll_in_budget(context))
+        let result = ready!(this.poll_permits(context));
+        if result.is_ok() {
+            this.progress = Progress::Holds;
+            ready!(coop::poll_proceed(context)).made_progress();
+            this.progress = Progress::Done;
+        }
+        Poll::Ready(result)
     }
 }
 
 impl Drop for Acquire<'_> {
     #[inline]
     fn drop(&mut self) {
-        if let Progress::Waits = self.progress {
-            self.permits.leave(&self.node);
+        match self.progress {
+            Progress::Waits => self.permits.leave(&self.node),
+            Progress::Holds => self.permits.give_back(self.node.wish.need),
+            Progress::New | Progress::Done => {}
         }
     }
 }
