@@ -5,6 +5,30 @@
 #[path = "../../channel/tests/model/mod.rs"]
 mod model;
 
+/// Tests that models hold.
+macro_rules! models {
+    ($($model:ident)*) => { $(
+        mod $model {
+            #[test]
+            fn holds() {
+                super::$model();
+            }
+        }
+    )* };
+}
+
+/// Tests that models find mistakes, and how, if it is always the same way. For a module
+/// below that of the models.
+macro_rules! mistakes {
+    ($($name:ident: $mutant:ident in $model:ident $(= $how:tt)?;)*) => { $(
+        #[test]
+        #[should_panic $(= $how)?]
+        fn $name() {
+            mutant::with(Mutant::$mutant, super::$model);
+        }
+    )* };
+}
+
 #[path = "loom_cancellation_token.rs"]
 mod loom_cancellation_token;
 #[path = "loom_idle.rs"]

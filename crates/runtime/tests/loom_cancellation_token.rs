@@ -47,6 +47,12 @@ fn model(test: impl Fn() + Sync + Send + 'static) {
     model_in_order(3, test);
 }
 
+/// A thread that cancels a token.
+fn cancels(token: &Token) -> thread::JoinHandle<()> {
+    let token = token.clone();
+    thread::spawn(move || token.cancel())
+}
+
 /// Awaits a token that somebody else cancels.
 fn await_cancelled(token: &Token) {
     block_on(token.cancelled());
@@ -55,10 +61,7 @@ fn await_cancelled(token: &Token) {
 fn one_waits() {
     model(|| {
         let token = Token::new();
-        let other = thread::spawn({
-            let token = token.clone();
-            move || token.cancel()
-        });
+        let other = cancels(&token);
         await_cancelled(&token);
         assert!(token.is_cancelled());
         other.join().unwrap();
@@ -79,10 +82,7 @@ fn one_waits_for_the_parent() {
 fn the_first_child() {
     model(|| {
         let token = Token::new();
-        let other = thread::spawn({
-            let token = token.clone();
-            move || token.cancel()
-        });
+        let other = cancels(&token);
         let child = token.child_token();
         other.join().unwrap();
         assert!(child.is_cancelled());
@@ -94,10 +94,7 @@ fn another_child() {
     model(|| {
         let token = Token::new();
         let _first = token.child_token();
-        let other = thread::spawn({
-            let token = token.clone();
-            move || token.cancel()
-        });
+        let other = cancels(&token);
         let child = token.child_token();
         other.join().unwrap();
         assert!(child.is_cancelled());
@@ -154,10 +151,7 @@ fn a_family_breaks_up() {
         let child = token.child_token();
         let grandchild = child.child_token();
         let one = thread::spawn(move || drop(token));
-        let another = thread::spawn({
-            let child = child.clone();
-            move || child.cancel()
-        });
+        let another = cancels(&child);
         drop(child);
         one.join().unwrap();
         another.join().unwrap();
@@ -179,30 +173,9 @@ fn two_cancel() {
     });
 }
 
-macro_rules! models {
-    ($($model:ident)*) => { $(
-        mod $model {
-            #[test]
-            fn holds() {
-                super::$model();
-            }
-        }
-    )* };
-}
-
 models! {
     one_waits one_waits_for_the_parent the_first_child another_child
     two_first_children an_orphan one_leaves a_family_breaks_up two_cancel
-}
-
-macro_rules! mistakes {
-    ($($name:ident: $mutant:ident in $model:ident;)*) => { $(
-        #[test]
-        #[should_panic]
-        fn $name() {
-            mutant::with(Mutant::$mutant, super::$model);
-        }
-    )* };
 }
 
 mod mistakes {

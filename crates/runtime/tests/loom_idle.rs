@@ -232,6 +232,14 @@ fn end(world: Arc<ManuallyDrop<World>>) {
     }
 }
 
+/// Waits for the workers, and drops the world.
+fn all_end<const N: usize>(workers: [thread::JoinHandle<()>; N], world: Arc<ManuallyDrop<World>>) {
+    workers
+        .into_iter()
+        .for_each(|worker| worker.join().unwrap());
+    end(world);
+}
+
 /// Tasks come from outside while the only worker goes to sleep.
 fn from_outside() {
     model(3, || {
@@ -251,10 +259,7 @@ fn from_outside_for_two() {
         let workers = [0, 1].map(|index| start(&world, index, finish));
         world.inject(1);
         world.inject(2);
-        workers
-            .into_iter()
-            .for_each(|worker| worker.join().unwrap());
-        end(world);
+        all_end(workers, world);
     });
 }
 
@@ -291,10 +296,7 @@ fn chain() {
         let workers = [0, 1].map(|index| start(&world, index, wait_for_other));
         world.inject(1);
         world.inject(2);
-        workers
-            .into_iter()
-            .for_each(|worker| worker.join().unwrap());
-        end(world);
+        all_end(workers, world);
     });
 }
 
@@ -313,10 +315,7 @@ fn blocked() {
         };
         world.inject.push(pointer(1));
         let workers = [0, 1].map(|index| start(&world, index, run));
-        workers
-            .into_iter()
-            .for_each(|worker| worker.join().unwrap());
-        end(world);
+        all_end(workers, world);
     });
 }
 
@@ -341,10 +340,7 @@ fn blocked_twice() {
         };
         world.inject.push(pointer(1));
         let workers = [0, 1, 2].map(|index| start(&world, index, run));
-        workers
-            .into_iter()
-            .for_each(|worker| worker.join().unwrap());
-        end(world);
+        all_end(workers, world);
     });
 }
 
@@ -354,10 +350,7 @@ fn closes() {
         let world = World::new(2, 2, 0);
         let workers = [0, 1].map(|index| start(&world, index, finish));
         world.close();
-        workers
-            .into_iter()
-            .for_each(|worker| worker.join().unwrap());
-        end(world);
+        all_end(workers, world);
     });
 }
 
@@ -398,50 +391,17 @@ fn the_end_wakes_everybody() {
 
 // The checks are checked.
 
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_worker_must_look_after_it_has_announced_its_sleep() {
-    mutant::with(Mutant::LooksFirst, from_outside);
-}
+mod mistakes {
+    use super::*;
 
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_pusher_must_look_after_it_has_pushed() {
-    mutant::with(Mutant::NotifiesFirst, from_outside);
-}
-
-#[test]
-#[should_panic(expected = "left == right")]
-fn who_searches_must_be_respected() {
-    mutant::with(Mutant::WakesACrowd, burst);
-}
-
-#[test]
-#[should_panic(expected = "left == right")]
-fn who_is_called_must_count_as_searching() {
-    mutant::with(Mutant::GetsUpUncounted, burst);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn the_last_searcher_must_look_for_more() {
-    mutant::with(Mutant::SearchesForItself, chain);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn somebody_must_watch() {
-    mutant::with(Mutant::NobodyWatches, blocked);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn the_watch_must_be_handed_on() {
-    mutant::with(Mutant::LeavesTheWatch, blocked_twice);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn the_end_must_wake_all() {
-    mutant::with(Mutant::ClosesForOne, closes);
+    mistakes! {
+        a_worker_must_look_after_it_has_announced_its_sleep: LooksFirst in from_outside = "deadlock";
+        a_pusher_must_look_after_it_has_pushed: NotifiesFirst in from_outside = "deadlock";
+        who_searches_must_be_respected: WakesACrowd in burst = "left == right";
+        who_is_called_must_count_as_searching: GetsUpUncounted in burst = "left == right";
+        the_last_searcher_must_look_for_more: SearchesForItself in chain = "deadlock";
+        somebody_must_watch: NobodyWatches in blocked = "deadlock";
+        the_watch_must_be_handed_on: LeavesTheWatch in blocked_twice = "deadlock";
+        the_end_must_wake_all: ClosesForOne in closes = "deadlock";
+    }
 }

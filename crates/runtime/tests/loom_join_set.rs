@@ -168,28 +168,7 @@ fn the_end() {
     });
 }
 
-macro_rules! models {
-    ($($model:ident)*) => { $(
-        mod $model {
-            #[test]
-            fn holds() {
-                super::$model();
-            }
-        }
-    )* };
-}
-
 models! { one_comes two_come another_waker another_wait the_end }
-
-macro_rules! mistakes {
-    ($($name:ident: $mutant:ident in $model:ident;)*) => { $(
-        #[test]
-        #[should_panic]
-        fn $name() {
-            mutant::with(Mutant::$mutant, super::$model);
-        }
-    )* };
-}
 
 mod mistakes {
     use super::*;

@@ -363,6 +363,13 @@ fn a_second_token_is_found() {
     });
 }
 
+/// The tasks have ended, and have dropped what they had of the value.
+fn all_gone(line: &Line, value: &Witness<()>) {
+    assert!(line.owned().is_empty());
+    assert_eq!(Witness::strong_count(value), 1);
+    line.settle();
+}
+
 /// Two threads run the tokens of a task in turns, and the last one to know it frees it.
 fn polled_by_two_threads() {
     model(2, || {
@@ -385,9 +392,7 @@ fn polled_by_two_threads() {
         line.run_queued();
         thread.join().unwrap();
         line.run_queued();
-        assert!(line.owned().is_empty());
-        assert_eq!(Witness::strong_count(&value), 1);
-        line.settle();
+        all_gone(&line, &value);
     });
 }
 
@@ -877,9 +882,7 @@ fn departed() {
         line.settle();
         line.run_one_to_end();
         assert!(thread.join().unwrap());
-        assert!(line.owned().is_empty());
-        assert_eq!(Witness::strong_count(&value), 1);
-        line.settle();
+        all_gone(&line, &value);
     });
 }
 

@@ -99,20 +99,12 @@ fn given_up_holds() {
     given_up();
 }
 
-#[test]
-#[should_panic]
-fn the_last_ends_silently() {
-    mutant::with(Mutant::EndsSilently, two_tasks);
-}
+mod mistakes {
+    use super::*;
 
-#[test]
-#[should_panic]
-fn a_task_does_not_publish() {
-    mutant::with(Mutant::EndsRelaxed, two_tasks);
-}
-
-#[test]
-#[should_panic]
-fn closed_silently() {
-    mutant::with(Mutant::ClosesSilently, closed_for_a_moment);
+    mistakes! {
+        the_last_ends_silently: EndsSilently in two_tasks;
+        a_task_does_not_publish: EndsRelaxed in two_tasks;
+        closed_silently: ClosesSilently in closed_for_a_moment;
+    }
 }

@@ -296,60 +296,28 @@ models! {
     the_end_races_drop: 3,
 }
 
-fn broken(mutant: Mutant, test: fn()) {
-    mutant::with(mutant, || model(3, test));
+macro_rules! mistakes {
+    ($($name:ident: $mutant:ident in $model:ident $(= $how:tt)?;)*) => { $(
+        #[test]
+        #[should_panic $(= $how)?]
+        fn $name() {
+            mutant::with(Mutant::$mutant, || model(3, super::$model));
+        }
+    )* };
 }
 
-#[test]
-#[should_panic]
-fn an_entry_is_out_of_the_wheel_before_it_says_so() {
-    broken(Mutant::FiresFirst, drop_races_fire);
-}
+mod mistakes {
+    use super::*;
 
-#[test]
-#[should_panic]
-fn who_sees_that_it_fired_sees_what_was_done() {
-    broken(Mutant::RelaxedFire, drop_races_fire);
-}
-
-#[test]
-#[should_panic]
-fn cancelling_needs_the_lock() {
-    broken(Mutant::CancelsBlindly, drop_races_fire);
-}
-
-#[test]
-#[should_panic = "too early"]
-fn who_was_overtaken_is_not_elapsed() {
-    broken(Mutant::IgnoresOvertaking, putting_off_races_fire);
-}
-
-#[test]
-#[should_panic = "deadlock"]
-fn a_changed_waker_asks_whether_it_is_too_late() {
-    broken(Mutant::ChangesWakerBlindly, polls_race_fire);
-}
-
-#[test]
-#[should_panic = "deadlock"]
-fn an_earlier_timer_unparks_the_worker() {
-    broken(Mutant::ForgetsUnpark, a_timer_from_elsewhere);
-}
-
-#[test]
-#[should_panic = "deadlock"]
-fn the_worker_promises_what_it_has_seen() {
-    broken(Mutant::PromisesLate, a_timer_from_elsewhere);
-}
-
-#[test]
-#[should_panic = "deadlock"]
-fn nobody_links_after_the_end() {
-    broken(Mutant::LeavesWheelOpen, the_end_races_link);
-}
-
-#[test]
-#[should_panic]
-fn what_was_put_off_stays() {
-    broken(Mutant::FiresPutOff, putting_off_in_time);
+    mistakes! {
+        an_entry_is_out_of_the_wheel_before_it_says_so: FiresFirst in drop_races_fire;
+        who_sees_that_it_fired_sees_what_was_done: RelaxedFire in drop_races_fire;
+        cancelling_needs_the_lock: CancelsBlindly in drop_races_fire;
+        who_was_overtaken_is_not_elapsed: IgnoresOvertaking in putting_off_races_fire = "too early";
+        a_changed_waker_asks_whether_it_is_too_late: ChangesWakerBlindly in polls_race_fire = "deadlock";
+        an_earlier_timer_unparks_the_worker: ForgetsUnpark in a_timer_from_elsewhere = "deadlock";
+        the_worker_promises_what_it_has_seen: PromisesLate in a_timer_from_elsewhere = "deadlock";
+        nobody_links_after_the_end: LeavesWheelOpen in the_end_races_link = "deadlock";
+        what_was_put_off_stays: FiresPutOff in putting_off_in_time;
+    }
 }
