@@ -61,6 +61,6 @@ pub mod model {
     }
     pub mod scheduler {
         pub use crate::driver::Driver;
-        pub use crate::scheduler::multi_thread::{idle, inject, mutant, queue, sleep, slot};
+        pub use crate::scheduler::multi_thread::{idle, inject, mutant, queue, sleep, slot, tray};
     }
 }

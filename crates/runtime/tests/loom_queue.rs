@@ -8,6 +8,7 @@ use std::sync::Arc;
 use blitz_runtime::model::scheduler::mutant::{self, Mutant};
 use blitz_runtime::model::scheduler::queue::Ring;
 use blitz_runtime::model::scheduler::slot::Slot;
+use blitz_runtime::model::scheduler::tray::Tray;
 use blitz_sync::mutant::with_late_stores;
 use loom::cell::UnsafeCell;
 use loom::thread;
@@ -235,6 +236,61 @@ fn two_robbers() {
     });
 }
 
+/// The owner takes all through its tray, and fills it twice, while somebody robs it and
+/// then steals.
+fn tray() {
+    model(3, || {
+        let queues = share((Tray::new(), Ring::<Item, 8>::new()));
+        let items = [(); 6].map(|()| item());
+        let (tray, ring) = &**queues;
+        for item in items {
+            // SAFETY: this thread is the owner.
+            assert!(unsafe { ring.push(item) }.is_ok());
+        }
+        let robber = {
+            let queues = queues.clone();
+            thread::spawn(move || {
+                let mut taken = 0;
+                let count = queues.0.rob(|item| taken += finish(item));
+                assert_eq!(taken, count);
+                taken
+            })
+        };
+        // SAFETY: as above.
+        let next = || unsafe { tray.take().or_else(|| tray.take_through(ring, 3)) };
+        let mut taken: usize = std::iter::from_fn(next).map(finish).sum();
+        taken += robber.join().unwrap();
+        assert!(tray.is_empty());
+        assert_eq!(taken, items.len(), "lost");
+        free(&items);
+        unshare(queues);
+    });
+}
+
+/// Somebody steals while the owner takes some in hand.
+fn tray_and_thief() {
+    model(3, || {
+        let queues = share((Tray::new(), Four::new()));
+        let items = [(); 4].map(|()| item());
+        let (tray, ring) = &**queues;
+        for item in items {
+            // SAFETY: this thread is the owner.
+            assert!(unsafe { ring.push(item) }.is_ok());
+        }
+        let other = {
+            let queues = queues.clone();
+            thread::spawn(move || thief(&queues.1))
+        };
+        // SAFETY: as above.
+        let next = || unsafe { tray.take().or_else(|| tray.take_through(ring, 2)) };
+        let mut taken: usize = std::iter::from_fn(next).map(finish).sum();
+        taken += other.join().unwrap();
+        assert_eq!(taken, items.len(), "lost");
+        free(&items);
+        unshare(queues);
+    });
+}
+
 #[test]
 fn nothing_is_lost_when_the_ring_goes_round() {
     laps();
@@ -265,6 +321,17 @@ fn the_slot_can_be_robbed() {
 fn one_of_two_robbers_gets_it() {
     two_robbers();
     with_late_stores(two_robbers);
+}
+
+#[test]
+fn what_is_in_hand_can_be_robbed() {
+    tray();
+    with_late_stores(tray);
+}
+
+#[test]
+fn a_thief_gets_what_is_not_in_hand() {
+    tray_and_thief();
 }
 
 // The checks are checked.
@@ -303,4 +370,28 @@ fn a_robber_must_leave_a_busy_owner_alone() {
 #[should_panic(expected = "lost")]
 fn a_robber_must_not_write_an_empty_slot() {
     mutant::with(Mutant::RobsTheEmpty, slot);
+}
+
+#[test]
+#[should_panic]
+fn a_robber_of_the_tray_must_make_the_owner_pass_a_fence() {
+    mutant::with(Mutant::RobsWithoutFence, || with_late_stores(tray));
+}
+
+#[test]
+#[should_panic]
+fn a_robber_of_the_tray_must_leave_a_busy_owner_alone() {
+    mutant::with(Mutant::RobsTheBusy, tray);
+}
+
+#[test]
+#[should_panic]
+fn the_owner_must_say_that_it_is_busy() {
+    mutant::with(Mutant::OwnsUnbolted, tray);
+}
+
+#[test]
+#[should_panic]
+fn who_takes_some_in_hand_must_compare() {
+    mutant::with(Mutant::TakesWithoutComparing, tray_and_thief);
 }

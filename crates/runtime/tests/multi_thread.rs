@@ -190,6 +190,57 @@ fn blocked_workers_leave_the_rest_to_the_last() {
     }
 }
 
+/// Tasks that yield all the time, until one that runs in their midst stops its thread in
+/// this way. It goes on when all the others have ended.
+fn stop_in_a_crowd(stop: fn(mpsc::Receiver<()>)) {
+    const CROWD: usize = 200;
+    let runtime = runtime(2);
+    for round in 0..5 {
+        let ended = Arc::new(AtomicUsize::new(0));
+        let (go_on, told) = mpsc::channel();
+        let mut told = Some(told);
+        let begin = runtime.spawn({
+            let ended = ended.clone();
+            async move {
+                // Long enough for the workers to find out that polls are short.
+                let crowd = (0..CROWD).map(|number| {
+                    let ended = ended.clone();
+                    let told = (number == CROWD / 2).then(|| told.take().unwrap());
+                    task::spawn(async move {
+                        for _ in 0..500 + round {
+                            task::yield_now().await;
+                        }
+                        told.map(stop);
+                        for _ in 0..500 {
+                            task::yield_now().await;
+                        }
+                        ended.fetch_add(1, Ordering::SeqCst);
+                    })
+                });
+                crowd.collect::<Vec<_>>()
+            }
+        });
+        let crowd = runtime.block_on(begin).unwrap();
+        wait_for("what the stopped one had in hand", || {
+            ended.load(Ordering::SeqCst) >= CROWD - 1
+        });
+        go_on.send(()).unwrap();
+        for task in crowd {
+            runtime.block_on(task).unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_a_blocked_worker_has_in_hand_is_taken_by_others() {
+    stop_in_a_crowd(|told| told.recv_timeout(LONG).unwrap());
+}
+
+#[test]
+fn what_a_worker_has_in_hand_goes_with_its_seat() {
+    stop_in_a_crowd(|told| task::block_in_place(|| told.recv_timeout(LONG).unwrap()));
+}
+
 #[test]
 fn timers_of_a_blocked_worker_fire() {
     for workers in [2, 4] {

@@ -10,11 +10,13 @@ use super::state::State;
 use super::watched::Watched;
 
 /// The first part of a task's memory, and what everybody has a pointer to.
+///
+/// What a poll needs comes last, beside the future; what only matters when a task begins
+/// or ends comes first, and is as long as a cache line. So tasks that are neighbours in
+/// memory and are polled by different workers do not share a line that is written with
+/// each poll, wherever the allocator puts them.
 #[repr(C)]
 pub struct Header {
-    pub(super) state: State,
-    pub(super) vtable: &'static Vtable,
-    id: Id,
     /// The next one in a queue. Belongs to whoever holds the token.
     pub(super) queue_next: Watched<Option<NonNull<Header>>>,
     /// The neighbours in the list of the runtime's tasks. Belongs to who has the list.
@@ -27,6 +29,9 @@ pub struct Header {
     pub(super) is_listed: Watched<bool>,
     /// In which list the task is or was.
     pub(super) home: Home,
+    id: Id,
+    pub(super) vtable: &'static Vtable,
+    pub(super) state: State,
 }
 
 /// The list that a task was bound to: its shard, and which of its two.

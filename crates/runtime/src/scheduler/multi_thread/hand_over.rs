@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::worker::{self, Worker};
 use crate::context;
 use crate::scheduler;
+use crate::task::Notified;
 
 /// A worker has given its seat away; the drop takes it back if that is possible.
 #[must_use]
@@ -75,8 +76,13 @@ impl Worker {
     fn give_seat_away(&self) {
         let seat = self.seat();
         // The pool may have no thread for the seat. Then the other workers take what is
-        // in the ring, but not what is in the slot.
+        // in the ring, but not what is elsewhere.
         self.queue_again();
+        // SAFETY: the seat is ours, and with it the tray.
+        while let Some(task) = unsafe { seat.tray.take() } {
+            // SAFETY: tokens are put in, and each is taken out once.
+            self.push_back(seat, unsafe { Notified::from_raw(task) });
+        }
         if let Some(task) = self.take_slot() {
             self.push_back(seat, task);
         }

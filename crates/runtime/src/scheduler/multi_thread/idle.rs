@@ -198,14 +198,18 @@ impl Idle {
     /// while the worker goes on working.
     #[inline]
     pub fn pushed(&self, stealable: bool) -> Calls {
+        match self.heeds_push(stealable) {
+            true => self.call(stealable, true),
+            false => Calls::default(),
+        }
+    }
+
+    /// Whether such a push makes somebody get up or watch, if nothing changes meanwhile.
+    #[inline]
+    fn heeds_push(&self, stealable: bool) -> bool {
         let count = self.count();
-        if count.awake() == self.workers {
-            return Calls::default();
-        }
-        if count.is_watched() && !(stealable && self.wants_worker(count)) {
-            return Calls::default();
-        }
-        self.call(stealable, true)
+        count.awake() != self.workers
+            && (!count.is_watched() || stealable && self.wants_worker(count))
     }
 
     /// A task has been put into the inject queue.

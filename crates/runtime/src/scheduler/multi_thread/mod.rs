@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `queue.rs` | a worker's own queue: a ring with stealing |
 //! | `slot.rs` | the place before it |
+//! | `tray.rs` | what it has taken from its queue to run next |
+//! | `bolt.rs` | what keeps a robber and the owner of those two apart |
 //! | `inject.rs` | the queue that belongs to no worker |
 //! | `idle.rs` | who sleeps, who searches, who is woken |
 //! | `sleep.rs` | the steps of going to sleep and getting up |
@@ -16,6 +18,7 @@
 //! | `hand_over.rs` | another thread takes the seat while a task blocks |
 //! | `leave.rs` | the end |
 
+mod bolt;
 #[cfg(not(loom))]
 mod hand_over;
 pub mod idle;
@@ -34,6 +37,7 @@ mod seat;
 mod shared;
 pub mod sleep;
 pub mod slot;
+pub mod tray;
 #[cfg(not(loom))]
 mod watch;
 #[cfg(not(loom))]

@@ -7,12 +7,14 @@ blitz_sync::mutants! {
     PushesQuietly,
     /// Who takes from the ring does not look whether somebody was faster.
     TakesWithoutComparing,
-    /// Who robs a slot does not make the owner pass a fence.
+    /// A robber does not make the owner pass a fence.
     RobsWithoutFence,
-    /// Who robs a slot does not look whether the owner is busy with it.
+    /// A robber does not look whether the owner is busy.
     RobsTheBusy,
     /// Who robs a slot empties it even though it is empty.
     RobsTheEmpty,
+    /// The owner goes inside without saying that it is busy.
+    OwnsUnbolted,
     /// A worker looks at the inject queue before it says that it sleeps.
     LooksFirst,
     /// Who pushes looks at the sleepers without having published.

@@ -13,8 +13,8 @@
 //!   waits into its own ring, where nobody sees it yet, and moves `head` on by as many
 //!   with a compare-and-swap. When that fails, the copies mean nothing: it tries again.
 //!   When it succeeds, it publishes them by its own `tail`.
-//! * **Spill** (the owner, when the ring is full): takes the first half in the same way,
-//!   for the inject queue.
+//! * **Take many** (the owner): moves `head` on by as many as it wants in the same way,
+//!   for the tasks in hand (`tray.rs`), or, when the ring is full, for the inject queue.
 //!
 //! # Nothing is lost, nothing is taken twice
 //!
@@ -171,21 +171,41 @@ impl<T, const N: usize> Ring<T, N> {
     ///
     /// The caller is the ring's owner.
     pub unsafe fn spill(&self, mut to: impl FnMut(NonNull<T>)) -> usize {
+        let mut count = 0;
+        let half = |waiting| waiting / 2;
+        // SAFETY: passed on.
+        for item in unsafe { self.take_many(half) } {
+            to(item);
+            count += 1;
+        }
+        count
+    }
+
+    /// Takes the first ones, as many as `how_many` says of so many that wait. They have
+    /// to be fetched before anything is pushed.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the ring's owner.
+    #[inline]
+    pub(super) unsafe fn take_many(
+        &self,
+        how_many: impl Fn(usize) -> usize,
+    ) -> impl ExactSizeIterator<Item = NonNull<T>> {
         let tail = self.tail.load(Ordering::Relaxed);
         let mut head = self.head.load(Ordering::Relaxed);
-        loop {
-            let count = tail.wrapping_sub(head) / 2;
+        let count = loop {
+            let count = how_many(tail.wrapping_sub(head));
             match self.advance(head, count) {
-                Ok(()) => {
-                    let taken = (0..count).map(|i| self.place(head.wrapping_add(i)));
-                    taken
-                        .filter_map(|place| NonNull::new(place.load(Ordering::Relaxed)))
-                        .for_each(&mut to);
-                    return count;
-                }
+                Ok(()) => break count,
                 Err(now) => head = now,
             }
-        }
+        };
+        (0..count).map(move |i| {
+            let item = self.place(head.wrapping_add(i)).load(Ordering::Relaxed);
+            // SAFETY: only the owner writes places, and what waits is not null.
+            unsafe { NonNull::new_unchecked(item) }
+        })
     }
 
     /// Takes half of what waits, and one at least if any does. The first is returned,

@@ -1,15 +1,17 @@
 //! What a worker does that has run out of tasks: it searches, and then it sleeps.
 
+use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
 use blitz_sync::internals::Spin;
 
 use super::idle::Calls;
+use super::seat::Seat;
 use super::sleep::Sleeper;
 use super::worker::Worker;
 use crate::context;
 use crate::runtime::metrics::Stopwatch;
-use crate::task::Notified;
+use crate::task::{Header, Notified};
 
 /// A sleep that was shorter than this would better not have been one.
 const BRIEF: Duration = Duration::from_micros(100);
@@ -84,13 +86,29 @@ impl Worker {
         let stolen = unsafe { victim.ring.steal_into(&seat.ring) };
         let (task, count) = match stolen {
             Some(stolen) => stolen,
-            None if seat.own.robs.get() => (victim.slot.rob()?, 1),
+            None if seat.own.robs.get() => self.rob(victim)?,
             None => return None,
         };
         seat.counters.steals.add(1);
         seat.counters.stolen.add(count as u64);
         // SAFETY: tokens are put in, and each is taken out once.
         Some(unsafe { Notified::from_raw(task) })
+    }
+
+    /// Takes what only its owner should have taken. The first is returned, with the number
+    /// of those taken; the others are put into this worker's ring.
+    #[cold]
+    fn rob(&self, victim: &Seat) -> Option<(NonNull<Header>, usize)> {
+        let mut first = None;
+        let count = victim.tray.rob(|task| match first {
+            None => first = Some(task),
+            // SAFETY: tokens are put in, and each is taken out once.
+            Some(_) => self.push_back(self.seat(), unsafe { Notified::from_raw(task) }),
+        });
+        match first {
+            Some(first) => Some((first, count)),
+            None => Some((victim.slot.rob()?, 1)),
+        }
     }
 
     /// Sleeps until it is called, a timer fires, or it sees as the watchman that

@@ -8,12 +8,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use blitz_futex::atomic::{AtomicBool, Ordering};
 
 use super::queue::Ring;
 use super::slot::Slot;
+use super::tray::{self, Tray};
 use super::watch::Seen;
 use crate::common::Common;
 use crate::driver::Driver;
@@ -23,14 +24,18 @@ use crate::task::Header;
 /// How many tasks lie between two looks at the inject queue at most, if the user has not
 /// said.
 const GLOBAL_QUEUE_INTERVAL: u32 = 61;
-/// How long the inject queue waits for such a look, about.
-const INJECT_WAITS: Duration = Duration::from_micros(200);
+/// How long the inject queue waits for such a look, about, in nanoseconds.
+const INJECT_WAITS: u64 = 200_000;
+/// For how long the tasks in hand keep the worker busy, about, in nanoseconds. To wake another one for it
+/// would take as long.
+const IN_HAND: u64 = 20_000;
 
 /// See the head of this file.
 #[repr(align(128))]
 pub(super) struct Seat {
     pub(super) own: Own,
     pub(super) slot: Slot<Header>,
+    pub(super) tray: Tray<Header>,
     taken: AtomicBool,
     pub(super) ring: Ring<Header>,
     pub(super) counters: Counters,
@@ -52,8 +57,11 @@ pub(super) struct Own {
     event_interval: u32,
     /// The most if it is `tuned`.
     global_queue_interval: u32,
-    /// The time of the last pause, if the interval depends on how long tasks take.
-    tuned: Option<Cell<Instant>>,
+    /// The interval depends on how long polls take.
+    tuned: bool,
+    last_pause: Cell<Instant>,
+    /// How many tasks to have in hand at most.
+    pub(super) in_hand: Cell<usize>,
     pub(super) searching: Cell<bool>,
     /// Whether what is woken goes into the slot.
     pub(super) uses_slot: Cell<bool>,
@@ -65,30 +73,37 @@ pub(super) struct Own {
 }
 
 impl Own {
-    /// After how many tasks to look at the inject queue, when the last `span` have just
-    /// run: fewer if they took long, or those from outside would wait for ever while a
-    /// worker is busy with its own.
-    fn inject_interval(&self, span: u32) -> u32 {
-        let most = self.global_queue_interval;
-        let Some(last) = &self.tuned else {
-            return most;
-        };
+    /// How long one of the last `span` polls took on average, in nanoseconds. 1 at least.
+    fn poll_time(&self, span: u32) -> u64 {
         let now = Instant::now();
-        let took = (now - last.replace(now)).as_nanos() / u128::from(span);
-        let fit = INJECT_WAITS.as_nanos() / took.max(1);
-        fit.clamp(2, u128::from(most)) as u32
+        let took = now - self.last_pause.replace(now);
+        let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        (took / u64::from(span)).max(1)
+    }
+
+    /// After how many polls to look at the inject queue: fewer if they take long, or those
+    /// from outside would wait for ever while a worker is busy with its own.
+    fn inject_interval(&self, poll_time: u64) -> u32 {
+        let most = self.global_queue_interval;
+        if !self.tuned {
+            return most;
+        }
+        (INJECT_WAITS / poll_time).clamp(2, u64::from(most)) as u32
     }
 
     /// A pause has come. Whether upkeep is due, and whether the inject queue goes first.
     pub(super) fn count_down(&self) -> (bool, bool) {
         let span = self.span.get();
+        let poll_time = self.poll_time(span);
+        let in_hand = (IN_HAND / poll_time).clamp(1, tray::MOST as u64);
+        self.in_hand.set(in_hand as usize);
         let is_due = |until: &Cell<u32>, interval: u32| {
             let left = until.get() - span;
             until.set(if left == 0 { interval } else { left });
             left == 0
         };
         let upkeep = is_due(&self.until_upkeep, self.event_interval);
-        let inject = is_due(&self.until_inject, self.inject_interval(span));
+        let inject = is_due(&self.until_inject, self.inject_interval(poll_time));
         let span = self.until_upkeep.get().min(self.until_inject.get());
         self.span.set(span);
         self.left.set(span);
@@ -117,10 +132,9 @@ impl Seat {
                 until_inject: Cell::new(global_queue_interval),
                 event_interval: config.event_interval,
                 global_queue_interval,
-                tuned: match config.global_queue_interval {
-                    Some(_) => None,
-                    None => Some(Cell::new(Instant::now())),
-                },
+                tuned: config.global_queue_interval.is_none(),
+                last_pause: Cell::new(Instant::now()),
+                in_hand: Cell::new(1),
                 searching: Cell::new(false),
                 uses_slot: Cell::new(!config.disable_lifo_slot),
                 robs: Cell::new(false),
@@ -128,6 +142,7 @@ impl Seat {
                 seen: RefCell::new(Seen::new(config.worker_threads)),
             },
             slot: Slot::new(),
+            tray: Tray::new(),
             taken: AtomicBool::new(false),
             ring: Ring::new(),
             counters: Counters::new(config),
@@ -147,7 +162,13 @@ impl Seat {
 
     /// Whether there is a task that others may take, even from a worker that stands
     /// still.
+    #[inline]
     pub(super) fn has_tasks(&self) -> bool {
-        !self.slot.is_empty() || !self.ring.is_empty()
+        !self.ring.is_empty() || !self.slot.is_empty() || !self.tray.is_empty()
+    }
+
+    /// How many those are.
+    pub(super) fn queue_depth(&self) -> usize {
+        self.ring.len() + self.tray.len() + usize::from(!self.slot.is_empty())
     }
 }

@@ -169,7 +169,7 @@ impl Shared {
     #[track_caller]
     pub(crate) fn queued(&self, worker: usize) -> usize {
         let seat = &self.seats[worker];
-        seat.ring.len() + usize::from(!seat.slot.is_empty())
+        seat.queue_depth()
     }
 
     /// What a worker counts.

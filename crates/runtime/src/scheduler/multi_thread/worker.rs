@@ -2,8 +2,9 @@
 //!
 //! # What runs next
 //!
-//! What was woken last, from the slot, then the ring, then the inject queue, then what
-//! others have. So that nobody starves:
+//! What was woken last, from the slot, then the ring, of which the next few tasks are
+//! taken in one step, then the inject queue, then what others have. So that nobody
+//! starves:
 //!
 //! * the slot goes first three times in a row at most, and what runs from it shares the
 //!   budget of the task before it. Then what is woken goes to the end of the ring, until
@@ -215,8 +216,12 @@ impl Worker {
     /// The next task of this worker's queue.
     #[inline]
     pub(super) fn next_of_own(&self, seat: &Seat) -> Option<Notified> {
-        // SAFETY: the seat is ours, and with it the slot and the ring.
-        let task = unsafe { seat.slot.take().or_else(|| seat.ring.pop()) }?;
+        // SAFETY: the seat is ours, and with it the slot, the tray and the ring.
+        let task = unsafe {
+            let in_hand = || seat.tray.take();
+            let waiting = || seat.tray.take_through(&seat.ring, seat.own.in_hand.get());
+            seat.slot.take().or_else(in_hand).or_else(waiting)
+        }?;
         // SAFETY: tokens are put in, and each is taken out once.
         Some(unsafe { Notified::from_raw(task) })
     }
@@ -278,8 +283,7 @@ impl Worker {
         self.seat().counters.forced_yields.add(more);
     }
 
-    /// Runs a task, again if it asks for that and nobody else is ready, and those from the
-    /// slot that may come right after it.
+    /// Runs a task, and what comes right after it.
     #[inline]
     fn run_task(&self, mut task: Notified) {
         let seat = self.seat();
@@ -293,21 +297,52 @@ impl Worker {
                 return self.reschedule_unseated(ran);
             }
             seat.counters.polled();
-            task = match ran {
-                Ran::Done | Ran::Idle => break,
-                Ran::Again(task) | Ran::Yielded(task) => task,
-            };
-            let left = seat.own.left.get() - 1;
-            let others = || !seat.ring.is_empty() || !seat.slot.is_empty();
-            if left == 0 || others() || !self.shared.inject.is_empty() {
-                self.reschedule(seat, task);
-                break;
+            match self.follows(seat, ran) {
+                Some(next) => task = next,
+                None => break,
             }
-            seat.own.left.set(left);
         }
         if !seat.slot.is_empty() {
             self.run_slot(seat);
         }
+    }
+
+    /// What runs right after a task that was polled: the next one in hand, or the same one
+    /// if it asks for that and nobody else is ready. `None` if something else is to be
+    /// looked at first.
+    #[inline]
+    fn follows(&self, seat: &Seat, ran: Ran) -> Option<Notified> {
+        let again = match ran {
+            Ran::Done | Ran::Idle => None,
+            Ran::Again(task) | Ran::Yielded(task) => Some(task),
+        };
+        let left = seat.own.left.get() - 1;
+        let others = !seat.slot.is_empty() || !self.shared.inject.is_empty();
+        if left == 0 || others {
+            return self.reschedule_if(seat, again);
+        }
+        // SAFETY: the seat is ours, and with it the tray.
+        if let Some(next) = unsafe { seat.tray.take() } {
+            seat.own.left.set(left);
+            if let Some(task) = again {
+                self.push_back(seat, task);
+                self.tell(true);
+            }
+            // SAFETY: tokens are put in, and each is taken out once.
+            return Some(unsafe { Notified::from_raw(next) });
+        }
+        if again.is_some() && seat.ring.is_empty() {
+            seat.own.left.set(left);
+            return again;
+        }
+        self.reschedule_if(seat, again)
+    }
+
+    fn reschedule_if(&self, seat: &Seat, again: Option<Notified>) -> Option<Notified> {
+        if let Some(task) = again {
+            self.reschedule(seat, task);
+        }
+        None
     }
 
     /// Runs what comes from the slot, as often as it may come before the ring, within the
@@ -371,7 +406,7 @@ impl Worker {
     /// A task that was polled wants to be polled again, behind the others.
     #[inline]
     fn reschedule(&self, seat: &Seat, task: Notified) {
-        if seat.ring.is_empty() && seat.slot.is_empty() && seat.own.again.get().is_none() {
+        if !seat.has_tasks() && seat.own.again.get().is_none() {
             seat.own.again.set(Some(task.into_raw()));
             return;
         }
@@ -384,8 +419,11 @@ impl Worker {
     /// unless the user wants that.
     #[inline]
     fn tell_of_ring(&self, seat: &Seat) {
-        let many = seat.ring.len() > 1 || !seat.slot.is_empty();
-        let stealable = many || !self.has_slot;
+        self.tell(seat.queue_depth() > 1 || !self.has_slot);
+    }
+
+    #[inline]
+    fn tell(&self, stealable: bool) {
         self.shared.call(self.shared.idle.pushed(stealable));
     }
 
