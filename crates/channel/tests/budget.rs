@@ -2,11 +2,13 @@
 #![cfg(not(loom))]
 
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
+use blitz_channel::mpsc::error::TryRecvError;
 use blitz_channel::{broadcast, mpmc, mpsc, oneshot, watch};
 use blitz_sync::internals::coop;
+use blitz_testing::{Wakings, poll_once};
 
 const UNITS: usize = 128;
 const MANY: usize = 10 * UNITS;
@@ -67,10 +69,57 @@ fn mpsc_senders() {
     let reserve = async || drop(tx.clone().reserve_owned().await.unwrap());
     assert_eq!(done_within_budget(reserve), UNITS);
     rx.close();
+    // An error costs nothing.
     assert_eq!(
         done_within_budget(async || assert!(tx.send(1).await.is_err())),
-        UNITS
+        MANY
     );
+}
+
+/// Polls something when the budget is spent.
+fn poll_without_budget<F: Future>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
+    coop::budget(|| {
+        while coop::attempt(|| Some(())).is_some() {}
+        poll_once(future, waker)
+    })
+}
+
+#[test]
+fn a_sender_without_budget_keeps_its_turn() {
+    let (tx, mut rx) = mpsc::channel(1);
+    tx.try_send(0).unwrap();
+    let (mut first, mut second) = (pin!(tx.send(1)), pin!(tx.send(2)));
+    let (wakings, waker) = Wakings::new();
+    let (of_second, other_waker) = Wakings::new();
+    assert!(poll_without_budget(first.as_mut(), &waker).is_pending());
+    assert!(poll_once(second.as_mut(), &other_waker).is_pending());
+    let before = wakings.count();
+    assert_eq!(rx.try_recv(), Ok(0));
+    assert_eq!((wakings.count() - before, of_second.count()), (1, 0));
+    assert_eq!(poll_once(first, &waker), Poll::Ready(Ok(())));
+    assert_eq!(rx.try_recv(), Ok(1));
+    assert_eq!(poll_once(second, &other_waker), Poll::Ready(Ok(())));
+}
+
+#[test]
+fn what_a_sender_without_budget_got_goes_back() {
+    let (tx, mut rx) = mpsc::channel::<u32>(2);
+    {
+        let mut send = pin!(tx.send(1));
+        assert!(poll_without_budget(send.as_mut(), Waker::noop()).is_pending());
+        assert_eq!(tx.capacity(), 1);
+    }
+    assert_eq!(tx.capacity(), 2);
+    let mut send = pin!(tx.send(1));
+    assert!(poll_without_budget(send.as_mut(), Waker::noop()).is_pending());
+    rx.close();
+    // There may be a value yet to come.
+    assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
+    assert!(matches!(
+        poll_once(send, Waker::noop()),
+        Poll::Ready(Err(_))
+    ));
+    assert_eq!(rx.try_recv(), Err(TryRecvError::Disconnected));
 }
 
 #[test]

@@ -50,13 +50,12 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub async fn send(&self, value: T) -> Result<(), SendError<T>> {
-        let sent = coop::attempt_with(value, |value| match self.tx.chan().try_send(value) {
-            Ok(()) => Ok(Ok(())),
-            Err((Refusal::Closed, value)) => Ok(Err(SendError(value))),
-            Err((Refusal::Full, value)) => Err(value),
+        let sent = coop::attempt_with(value, |value| {
+            let sent = self.tx.chan().try_send(value);
+            sent.map_err(|(_, value)| value)
         });
         let value = match sent {
-            Ok(sent) => return sent,
+            Ok(()) => return Ok(()),
             Err(value) => value,
         };
         match self.tx.chan().reserve(1).await {
@@ -403,13 +402,8 @@ impl<T> Sender<T> {
     }
 
     async fn take_permits(&self, n: u32) -> Result<(), SendError<()>> {
-        let taken = coop::attempt(|| match self.tx.chan().try_reserve(n) {
-            Ok(()) => Some(Ok(())),
-            Err(Refusal::Closed) => Some(Err(SendError(()))),
-            Err(Refusal::Full) => None,
-        });
-        match taken {
-            Some(taken) => taken,
+        match coop::attempt(|| self.tx.chan().try_reserve(n).ok()) {
+            Some(()) => Ok(()),
             None => self.tx.chan().reserve(n).await.map_err(|_| SendError(())),
         }
     }

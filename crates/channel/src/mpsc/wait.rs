@@ -59,7 +59,7 @@ use std::future::Future;
 use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::ptr::NonNull;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use blitz_futex::atomic::{Ordering, fence};
@@ -356,6 +356,8 @@ pub struct Reserve<'a, T> {
 enum State {
     New,
     Queued,
+    /// It owns the permits, and the task had no budget left to go on with them.
+    Holds,
     Done,
 }
 
@@ -363,17 +365,32 @@ impl<T> Future for Reserve<'_, T> {
     /// `Err`: the channel is closed.
     type Output = Result<(), Denial>;
 
+    /// A task without budget takes its place in the queue all the same, or the permits:
+    /// it must not lose its turn to one that came later. It may not go on with them yet.
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: the node is not moved.
         let this = unsafe { self.get_unchecked_mut() };
-        coop::poll_with(cx, |cx| this.poll_in_budget(cx))
+        let result = ready!(this.poll_permits(cx));
+        if result.is_ok() {
+            this.state = State::Holds;
+            ready!(coop::poll_proceed(cx)).made_progress();
+            this.state = State::Done;
+        }
+        Poll::Ready(result)
     }
 }
 
 impl<T> Reserve<'_, T> {
-    fn poll_in_budget(&mut self, cx: &Context<'_>) -> Poll<Result<(), Denial>> {
+    /// Gets the permits, whatever is left of the budget.
+    fn poll_permits(&mut self, cx: &Context<'_>) -> Poll<Result<(), Denial>> {
         let (chan, node) = (self.chan, &self.node);
         let result = match self.state {
+            // Nobody has tried before, for lack of budget.
+            State::New
+                if !coop::has_budget_remaining() && chan.try_reserve(node.wish.permits).is_ok() =>
+            {
+                Ok(())
+            }
             State::New => {
                 // SAFETY: the node has not been linked yet.
                 unsafe { node.arm(cx.waker()) };
@@ -392,23 +409,35 @@ impl<T> Reserve<'_, T> {
                 self.state = State::Done;
                 chan.outcome(&node.wish)
             }
+            State::Holds => self.still_holds(),
             State::Done => panic!("polled after it was ready"),
         };
         self.state = State::Done;
         Poll::Ready(result)
     }
+
+    /// The channel may have been closed since the permits became ours.
+    #[cold]
+    fn still_holds(&self) -> Result<(), Denial> {
+        if !self.chan.is_closed() {
+            return Ok(());
+        }
+        self.chan.give_back(self.node.wish.permits);
+        Err(Denial::Closed)
+    }
 }
 
 impl<T> Drop for Reserve<'_, T> {
     fn drop(&mut self) {
-        if self.state != State::Queued || model_failed() {
-            return;
-        }
         let (chan, wish) = (self.chan, &self.node.wish);
-        if chan.waiters.leave(&self.node) {
-            chan.left_queue();
-        } else if wish.outcome.get() == Outcome::Granted && !active(Mutant::ChosenKeepsPermit) {
-            chan.give_back(wish.permits);
+        match self.state {
+            State::New | State::Done => return,
+            _ if model_failed() => return,
+            State::Queued if chan.waiters.leave(&self.node) => return chan.left_queue(),
+            State::Queued if wish.outcome.get() == Outcome::TurnedAway => return,
+            State::Queued if active(Mutant::ChosenKeepsPermit) => return,
+            State::Queued | State::Holds => {}
         }
+        chan.give_back(wish.permits);
     }
 }
