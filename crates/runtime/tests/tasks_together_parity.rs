@@ -26,6 +26,7 @@ blitz_testing::the_same! {
     a_set_of_panics
     a_set_is_aborted_detached_and_dropped
     a_set_wakes
+    a_waker_of_a_set_that_ends_its_task
     a_set_and_a_budget
     budgets
     a_tracker

@@ -6,7 +6,8 @@ use std::future::{pending, ready};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::rc::Rc;
-use std::task::Poll;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
 
 use blitz_testing::{Dice, Wakings, poll_once, traits_of};
 
@@ -223,6 +224,32 @@ pub fn a_set_wakes() -> Vec<String> {
         seen.push(line(poll_once(pin!(set.join_next()), &waker)));
     }
     seen.push(line(wakings.count()));
+    seen
+}
+
+/// A set's waker runs the set's task when it is dropped. The new one has its place then.
+pub fn a_waker_of_a_set_that_ends_its_task() -> Vec<String> {
+    struct RunsWhenDropped(runtime::Runtime);
+    impl Wake for RunsWhenDropped {
+        fn wake(self: Arc<Self>) {}
+    }
+    impl Drop for RunsWhenDropped {
+        fn drop(&mut self) {
+            self.0.block_on(task::yield_now());
+        }
+    }
+
+    let mut seen = Vec::new();
+    let runtime = one_thread();
+    let mut set = task::JoinSet::new();
+    set.spawn_on(async { 42 }, runtime.handle());
+    let old = Waker::from(Arc::new(RunsWhenDropped(runtime)));
+    seen.push(line(set.poll_join_next(&mut Context::from_waker(&old)).is_pending()));
+    drop(old);
+    let (wakings, waker) = Wakings::new();
+    seen.push(line(set.poll_join_next(&mut Context::from_waker(&waker)).is_pending()));
+    seen.push(line(wakings.count()));
+    seen.push(line(set.try_join_next().unwrap().unwrap()));
     seen
 }
 

@@ -206,6 +206,8 @@ impl Ready {
     /// The caller is the owner.
     pub unsafe fn wait(&self, waker: &Waker) -> bool {
         let head = self.head.load(Ordering::Acquire);
+        // To be dropped when the new one is in its place: that may run anything.
+        let mut _old = None;
         if head.addr() & WAITING != 0 {
             let (data, vtable) = self.waker_words();
             // Only compared: it may be somebody else's by now.
@@ -218,7 +220,7 @@ impl Ready {
                 return false;
             }
             // SAFETY: nobody has taken it.
-            drop(unsafe { waker_of((data, vtable)) });
+            _old = Some(unsafe { waker_of((data, vtable)) });
         } else if !head.is_null() {
             return false;
         }
