@@ -469,3 +469,66 @@ fn large_futures() {
     });
     assert_eq!(runtime.block_on(task).unwrap(), 700_000);
 }
+
+#[test]
+fn what_has_been_done_is_counted() {
+    let runtime = new();
+    let metrics = runtime.metrics();
+    runtime.block_on(async {
+        let tasks: Vec<_> = (0..10).map(|_| task::spawn(task::yield_now())).collect();
+        assert_eq!(metrics.worker_local_queue_depth(0), 10);
+        for task in tasks {
+            task.await.unwrap();
+        }
+        assert_eq!(metrics.worker_local_queue_depth(0), 0);
+    });
+    assert_eq!(metrics.worker_local_schedule_count(0), 10);
+    assert_eq!(metrics.spawned_tasks_count(), 10);
+    assert_eq!(metrics.remote_schedule_count(), 0);
+    assert_eq!(metrics.worker_poll_count(0), 20);
+    let busy = metrics.worker_total_busy_duration(0);
+    let mean = metrics.worker_mean_poll_time(0);
+    assert!(
+        Duration::ZERO < mean && mean <= busy,
+        "{mean:?} of {busy:?}"
+    );
+
+    // One that another task wakes.
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    runtime.block_on(async {
+        let waits = task::spawn(receiver);
+        task::yield_now().await;
+        task::spawn(async move { sender.send(()) });
+        waits.await.unwrap().unwrap();
+    });
+    assert_eq!(metrics.worker_local_schedule_count(0), 13);
+
+    // Those that are still queued at the end.
+    runtime.block_on(async { drop(task::spawn(pending::<()>())) });
+    assert_eq!(metrics.worker_local_queue_depth(0), 1);
+    drop(runtime);
+    assert_eq!(metrics.worker_local_queue_depth(0), 0);
+}
+
+#[test]
+fn who_spends_its_budget_is_counted() {
+    async fn spends(times: usize) {
+        for _ in 0..times * 128 {
+            task::consume_budget().await;
+        }
+    }
+    let (runtime, other) = (new(), new());
+    let metrics = runtime.metrics();
+    runtime.block_on(spends(1));
+    assert_eq!(metrics.budget_forced_yield_count(), 0);
+    // The future itself, and a task.
+    runtime.block_on(spends(3));
+    assert_eq!(metrics.budget_forced_yield_count(), 2);
+    runtime.block_on(async { task::spawn(spends(2)).await.unwrap() });
+    assert_eq!(metrics.budget_forced_yield_count(), 3);
+    // What another runtime does on this thread is not this one's.
+    other.block_on(spends(2));
+    runtime.block_on(task::yield_now());
+    assert_eq!(metrics.budget_forced_yield_count(), 3);
+    assert_eq!(other.metrics().budget_forced_yield_count(), 1);
+}

@@ -56,6 +56,8 @@ pub(crate) struct Counters {
     pub(crate) mean_poll_nanos: Count,
     /// `polls` when the worker last went to sleep.
     polls_at_park: Count,
+    /// `polls` when the worker's time was counted last.
+    polls_timed: Count,
     histogram: Option<Histogram>,
     thread: Mutex<Option<ThreadId>>,
 }
@@ -129,7 +131,27 @@ impl Counters {
 
     /// The worker has been busy since the stopwatch was started.
     pub(crate) fn busy(&self, since: &Stopwatch) {
-        self.busy_nanos.add(nanos(since.0.elapsed()));
+        let busy = nanos(since.0.elapsed());
+        self.busy_nanos.add(busy);
+        let polls = self.polls.get() - self.polls_timed.get();
+        self.polls_timed.add(polls);
+        if polls != 0 && !self.watches_polls() {
+            self.polls_took(polls, busy);
+        }
+    }
+
+    /// So many polls took so long together. Each counts as in [`poll_took`](Self::poll_took).
+    fn polls_took(&self, polls: u64, nanos: u64) {
+        let (mean, this) = (
+            self.mean_poll_nanos.get() as f64,
+            nanos as f64 / polls as f64,
+        );
+        let left = match mean == 0.0 {
+            true => 0.0,
+            false => 0.9_f64.powi(polls.min(1_000) as i32),
+        };
+        self.mean_poll_nanos
+            .set((mean * left + this * (1.0 - left)) as u64);
     }
 }
 

@@ -155,9 +155,10 @@ impl RuntimeMetrics {
         self.worker(worker).overflows.get()
     }
 
-    /// How long a poll took, as a mean of the last ones; 0 if that is not measured.
+    /// How long a poll took, as a mean of the last ones.
     ///
-    /// It needs the histogram of poll times.
+    /// Without the histogram of poll times, it is the time that the worker was busy,
+    /// divided by its polls, and is known when the worker has had nothing to do.
     #[track_caller]
     #[must_use]
     pub fn worker_mean_poll_time(&self, worker: usize) -> Duration {

@@ -25,7 +25,7 @@ use blitz_sync::internals::{Spin, coop};
 use super::main_waker;
 use super::shared::Shared;
 use crate::runtime::UnhandledPanic;
-use crate::runtime::metrics::Stopwatch;
+use crate::runtime::metrics::{Counters, Stopwatch};
 use crate::task::{Header, Notified, Ran};
 
 /// How many polls lie between two looks at the remote queue, if the user has not said.
@@ -53,6 +53,8 @@ pub(super) struct Core {
     remote_at: Cell<u32>,
     /// Somebody wants to know of each poll.
     watches_polls: bool,
+    /// What [`coop::forced_yields`] said when they were counted last.
+    forced_yields: Cell<u64>,
     /// The thread that had the last turn.
     thread: Cell<Option<ThreadId>>,
     event_interval: u32,
@@ -78,6 +80,7 @@ impl Core {
             timers_at: Cell::new(0),
             remote_at: Cell::new(1),
             watches_polls: shared.common().hooks.polls() || shared.counters.watches_polls(),
+            forced_yields: Cell::new(0),
             thread: Cell::new(None),
             event_interval: config.event_interval,
             global_queue_interval: config
@@ -89,8 +92,31 @@ impl Core {
 
     /// Puts a task at the end of the queue.
     #[inline]
-    pub(super) fn push(&self, task: Notified) {
+    fn push(&self, task: Notified) {
         self.with_queue(|queue| queue.push_back(task.into_raw()));
+    }
+
+    /// A task was made ready on this thread.
+    #[inline]
+    pub(super) fn schedule(&self, task: Notified, counters: &Counters) {
+        self.push(task);
+        counters.scheduled_here.add(1);
+        self.count_queued(counters);
+    }
+
+    /// Says how many tasks wait.
+    #[inline]
+    fn count_queued(&self, counters: &Counters) {
+        let here = self.with_queue(|queue| queue.len());
+        let yielded = self.with_yielded(|yielded| yielded.len());
+        counters.queued.set((here + yielded) as u64);
+    }
+
+    /// Adds up how often this thread has made tasks yield.
+    fn count_forced_yields(&self, counters: &Counters) {
+        let now = coop::forced_yields();
+        let more = now - self.forced_yields.replace(now);
+        counters.forced_yields.add(more);
     }
 
     /// Wakes the future of `block_on`.
@@ -176,6 +202,8 @@ impl Core {
         let waker = main_waker::borrowed(shared);
         let mut context = Context::from_waker(&waker);
         let mut poll = || coop::budget(|| future.as_mut().poll(&mut context));
+        // It may have been another thread's before, and what others have counted is theirs.
+        self.forced_yields.set(coop::forced_yields());
         if let Poll::Ready(output) = poll() {
             // Nothing that is worth a look at the clock.
             return Ok(output);
@@ -189,17 +217,23 @@ impl Core {
             } else if self.has_work(shared) {
                 self.begin_round(shared);
             } else {
-                shared.counters.busy(&busy);
+                self.count_work(shared, &busy);
                 self.sleep(shared);
                 busy = Stopwatch::start();
             }
             if self.take_main_woken(shared) {
                 if let Poll::Ready(output) = poll() {
-                    shared.counters.busy(&busy);
+                    self.count_work(shared, &busy);
                     return Ok(output);
                 }
             }
         }
+    }
+
+    /// Counts what has been done since the stopwatch was started.
+    fn count_work(&self, shared: &Shared, busy: &Stopwatch) {
+        shared.counters.busy(busy);
+        self.count_forced_yields(&shared.counters);
     }
 
     /// Whether the future of `block_on` has been woken since the last time.
@@ -239,6 +273,7 @@ impl Core {
             Ran::Again(task) => self.push(task),
             Ran::Yielded(task) => self.put_off(task),
         }
+        self.count_queued(&shared.counters);
     }
 
     #[cold]
@@ -371,6 +406,7 @@ impl Core {
                 let ran = task.run();
                 debug_assert!(matches!(ran, Ran::Done));
             }
+            self.count_queued(&shared.counters);
             if shared.owned.is_empty() {
                 return;
             }

@@ -52,7 +52,7 @@ impl Schedule for Reference {
     #[inline]
     fn schedule(&self, task: Notified) {
         match self.core_here() {
-            Some(core) => core.push(task),
+            Some(core) => core.schedule(task, &self.shared().counters),
             None => self.schedule_remotely(task),
         }
     }

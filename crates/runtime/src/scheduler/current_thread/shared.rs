@@ -88,7 +88,9 @@ impl Shared {
         match (core, task) {
             (Some(core), task) => {
                 self.counters.spawned.add(1);
-                task.into_iter().for_each(|task| core.push(task));
+                if let Some(task) = task {
+                    core.schedule(task, &self.counters);
+                }
             }
             (None, task) => self.spawned_remotely(task),
         }
