@@ -43,7 +43,8 @@
 //!
 //! # Features
 //!
-//! `stream`: receivers are `Stream`s. `sink`: senders of [`mpmc`] can be `Sink`s.
+//! `stream`: receivers are `Stream`s. `sink`: senders of [`mpmc`] can be `Sink`s. `time`:
+//! [`mpsc`] has `Sender::send_timeout`, for which a task needs the runtime of this project.
 
 pub mod broadcast;
 pub mod mpmc;

@@ -2,12 +2,14 @@
 //! what fires while the clock stands still.
 
 mod of_tokio {
+    use tokio::sync::mpsc;
     use tokio::{runtime, task, time};
 
     include!("parity/time.rs");
 }
 
 mod ours {
+    use blitz_channel::mpsc;
     use blitz_runtime::{runtime, task, time};
 
     include!("parity/time.rs");
@@ -23,6 +25,8 @@ blitz_testing::the_same! {
     late_intervals
     timeouts
     budgets
+    sends_in_time
+    sends_in_time_without_timers
     the_end
     far_away
     order

@@ -18,6 +18,7 @@ mod panics;
 mod spin;
 pub mod task;
 pub mod thread;
+mod timers;
 mod wait_queue;
 
 /// For the other crates of this workspace: not part of the public interface, and
@@ -43,6 +44,10 @@ pub mod internals {
     pub use crate::list_lock::ListLock;
     pub use crate::panics::Panics;
     pub use crate::spin::{Owners, Spin};
+    /// Timers, which are a runtime's.
+    pub mod timers {
+        pub use crate::timers::{Timer, Timers, offer, offered};
+    }
     #[cfg(loom)]
     pub use crate::wait_queue::mutant as wait_queue_mutant;
     pub use crate::wait_queue::{List, Node, WaitQueue, Wake, Wakes};

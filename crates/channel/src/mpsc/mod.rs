@@ -102,6 +102,8 @@ mod permit;
 mod receiver;
 mod rx;
 mod seat;
+#[cfg(feature = "time")]
+mod send_timeout;
 mod sender;
 mod spares;
 mod tx;

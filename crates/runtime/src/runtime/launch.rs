@@ -17,6 +17,7 @@ use crate::time;
 
 /// Makes the runtime that `builder` describes.
 pub(super) fn launch(builder: &Builder) -> io::Result<Runtime> {
+    time::offer();
     let common = common(builder);
     let (scheduler, inner) = match builder.kind {
         Kind::CurrentThread => {

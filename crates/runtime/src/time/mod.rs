@@ -38,6 +38,8 @@ mod interval;
 #[cfg(not(loom))]
 mod missed_tick;
 #[cfg(not(loom))]
+mod offer;
+#[cfg(not(loom))]
 mod sleep;
 #[cfg(not(loom))]
 mod ticks;
@@ -53,6 +55,7 @@ pub use std::time::Duration;
 #[cfg(not(loom))]
 pub(crate) use self::{
     clock::Clock,
+    offer::offer,
     wheels::{Attached, Wheels},
 };
 #[cfg(not(loom))]

@@ -1,5 +1,5 @@
-// Included twice: with Tokio's names, and with ours. `runtime`, `task` and `time` are the
-// modules.
+// Included twice: with Tokio's names, and with ours. `runtime`, `task`, `time` and
+// `mpsc` are the modules.
 
 use std::cell::RefCell;
 use std::future::{Future, pending, poll_fn};
@@ -439,6 +439,68 @@ pub fn budgets() -> Log {
         }));
         log!(log, task.await.unwrap());
     });
+    log
+}
+
+pub fn sends_in_time() -> Log {
+    let mut log = Log::new();
+    paused().block_on(async {
+        let start = Instant::now();
+        let (tx, mut rx) = mpsc::channel(2);
+        for i in 0..3 {
+            let sent = tx.send_timeout(i, ms(5)).await;
+            log!(log, sent, start.elapsed(), tx.capacity());
+        }
+        log!(log, tx.send_timeout(3, Duration::ZERO).await);
+        log!(log, rx.recv().await, tx.send_timeout(4, Duration::ZERO).await);
+
+        // There is room when half of the time has gone.
+        let other = tx.clone();
+        let sending = task::spawn(async move { other.send_timeout(5, ms(4)).await });
+        time::sleep(ms(2)).await;
+        log!(log, rx.recv().await, sending.await.unwrap(), start.elapsed());
+
+        // Nobody's turn is lost when the time is up: neither its own nor that of others.
+        let others = [(6, 1), (7, 100)].map(|(value, time)| {
+            let tx = tx.clone();
+            task::spawn(async move { tx.send_timeout(value, ms(time)).await })
+        });
+        time::sleep(ms(3)).await;
+        log!(log, rx.try_recv(), rx.try_recv());
+        for sending in others {
+            log!(log, sending.await.unwrap());
+        }
+        log!(log, rx.recv().await, tx.capacity(), start.elapsed());
+
+        // The end of the world is far enough away.
+        tx.try_send(8).unwrap();
+        tx.try_send(9).unwrap();
+        let mut sending = Box::pin(tx.send_timeout(10, Duration::MAX));
+        log!(log, poll_once(sending.as_mut(), Waker::noop()));
+        drop(rx);
+        log!(log, sending.await, start.elapsed());
+        log!(log, tx.send_timeout(11, ms(5)).await, start.elapsed());
+    });
+    log
+}
+
+pub fn sends_in_time_without_timers() -> Log {
+    let mut log = Log::new();
+    let (tx, _rx) = mpsc::channel(2);
+    let send = || _ = poll_once(pin!(tx.send_timeout(1, ms(5))), Waker::noop());
+    log.push(panic_of(send));
+    let runtime = Builder::new_current_thread().build().unwrap();
+    log.push(panic_of(send));
+    log.push(panic_of(|| {
+        let _entered = runtime.enter();
+        send();
+    }));
+    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+    log.push(panic_of(|| {
+        let _entered = runtime.enter();
+        send();
+    }));
+    log!(log, tx.capacity());
     log
 }
 

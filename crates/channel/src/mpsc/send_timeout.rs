@@ -1,0 +1,94 @@
+//! Sending within a time, with the timers of a runtime.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use blitz_sync::internals::coop;
+use blitz_sync::internals::timers::{self, Timer};
+
+use super::error::SendTimeoutError;
+use super::sender::Sender;
+
+impl<T> Sender<T> {
+    /// Sends a value. Waits for room if need be, behind those who wait already, but not
+    /// for longer than `timeout`.
+    ///
+    /// The timer is the current runtime's, which must be `blitz-runtime`'s. If there is
+    /// room, none is needed; otherwise it is allocated. For a thread there is
+    /// [`blocking_send_timeout`](Self::blocking_send_timeout).
+    ///
+    /// # Errors
+    ///
+    /// [`Timeout`](SendTimeoutError::Timeout) when the time is up,
+    /// [`Closed`](SendTimeoutError::Closed) if the channel is closed. Both give the value
+    /// back.
+    ///
+    /// # Panics
+    ///
+    /// If there is no current runtime, or its timers are not enabled
+    /// (`Builder::enable_time`).
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`send`](Self::send).
+    ///
+    /// ```no_run
+    /// use blitz_channel::mpsc::{self, error::SendTimeoutError};
+    /// use std::time::Duration;
+    ///
+    /// # async fn in_a_runtime() {
+    /// let (tx, _rx) = mpsc::channel(1);
+    /// let timeout = Duration::from_millis(10);
+    /// assert_eq!(tx.send_timeout(1, timeout).await, Ok(()));
+    /// assert_eq!(tx.send_timeout(2, timeout).await, Err(SendTimeoutError::Timeout(2)));
+    /// # }
+    /// ```
+    pub async fn send_timeout(
+        &self,
+        value: T,
+        timeout: Duration,
+    ) -> Result<(), SendTimeoutError<T>> {
+        let timers = timers::offered();
+        timers.assert_here();
+        let chan = self.tx.chan();
+        let sent = coop::attempt_with(value, |value| {
+            let sent = chan.try_send(value);
+            sent.map_err(|(_, value)| value)
+        });
+        let value = match sent {
+            Ok(()) => return Ok(()),
+            Err(value) => value,
+        };
+        let mut room = pin!(chan.reserve(1));
+        let mut timer = timers.timer(timeout);
+        match poll_fn(|cx| poll_in_time(room.as_mut(), &mut timer, cx)).await {
+            Some(Ok(())) => {
+                chan.send_permitted(value);
+                Ok(())
+            }
+            Some(Err(_)) => Err(SendTimeoutError::Closed(value)),
+            None => Err(SendTimeoutError::Timeout(value)),
+        }
+    }
+}
+
+/// `None` if the time is up before the future is ready.
+fn poll_in_time<F: Future>(
+    future: Pin<&mut F>,
+    timer: &mut Timer,
+    cx: &mut Context<'_>,
+) -> Poll<Option<F::Output>> {
+    let had_budget = coop::has_budget_remaining();
+    if let Poll::Ready(output) = future.poll(cx) {
+        return Poll::Ready(Some(output));
+    }
+    let mut up = || timer.as_mut().poll(cx).map(|()| None);
+    // A future that uses up the budget must not keep the time from being up.
+    if had_budget && !coop::has_budget_remaining() {
+        coop::unconstrained(up)
+    } else {
+        up()
+    }
+}

@@ -1,0 +1,48 @@
+//! Timers, which are a runtime's: where a channel finds them.
+//!
+//! A runtime depends on the channels, and not the other way round. So a runtime that has
+//! timers says so here, and a channel that needs one asks here.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// A timer that is ready when its time is up.
+pub type Timer = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
+
+/// Who has timers.
+pub trait Timers: Sync {
+    /// Panics where there would be no timer to be had.
+    fn assert_here(&self);
+
+    /// A timer for this time from now on.
+    ///
+    /// # Panics
+    ///
+    /// Where there is none to be had.
+    fn timer(&self, time: Duration) -> Timer;
+}
+
+static OFFERED: OnceLock<&'static dyn Timers> = OnceLock::new();
+
+/// What Tokio says, because people search for it.
+const NO_RUNTIME: &str =
+    "there is no reactor running, must be called from the context of a Tokio 1.x runtime";
+
+/// From now on, timers come from here. The first offer counts.
+pub fn offer(timers: &'static dyn Timers) {
+    OFFERED.get_or_init(|| timers);
+}
+
+/// Where timers come from.
+///
+/// # Panics
+///
+/// If nobody has offered any.
+pub fn offered() -> &'static dyn Timers {
+    match OFFERED.get() {
+        Some(timers) => *timers,
+        None => panic!("{NO_RUNTIME}"),
+    }
+}
