@@ -536,6 +536,33 @@ fn blocking_scopes_wait_also_when_they_panic() {
     assert_eq!(runtime.block_on(task).unwrap(), ("a child".into(), 1));
 }
 
+/// A child that is being polled when the closure panics starts another one after that.
+#[test]
+fn a_blocking_scope_that_panics_aborts_late_children() {
+    let runtime = workers(2);
+    let task = runtime.spawn(async {
+        let dropped = AtomicUsize::new(0);
+        let (started, has_started) = std::sync::mpsc::channel();
+        let scoped = catch_unwind(AssertUnwindSafe(|| {
+            scope_blocking(|s| {
+                let counted = Counted(&dropped);
+                s.spawn(async move {
+                    started.send(()).unwrap();
+                    std::thread::sleep(Duration::from_millis(20));
+                    s.spawn(async move {
+                        let _counted = counted;
+                        pending::<()>().await;
+                    });
+                });
+                has_started.recv().unwrap();
+                panic!("the parent");
+            });
+        }));
+        (message(scoped.unwrap_err()), dropped.into_inner())
+    });
+    assert_eq!(runtime.block_on(task).unwrap(), ("the parent".into(), 1));
+}
+
 #[test]
 fn blocking_scopes_refuse_to_block_the_only_thread() {
     let runtime = Builder::new_current_thread().build().unwrap();

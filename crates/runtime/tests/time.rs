@@ -67,6 +67,26 @@ fn a_paused_clock_jumps() {
     });
 }
 
+/// Also beyond what can be counted in nanoseconds.
+#[cfg(unix)]
+#[test]
+fn a_paused_clock_jumps_over_centuries() {
+    let runtime = Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        for shift in [30, 35, 40, 45] {
+            let Some(far) = Instant::now().checked_add(Duration::from_secs(1 << shift)) else {
+                return;
+            };
+            time::sleep_until(far).await;
+            assert!(Instant::now() >= far);
+        }
+    });
+}
+
 #[test]
 fn a_paused_clock_waits_for_blocking_work() {
     let runtime = Builder::new_current_thread()

@@ -26,6 +26,9 @@ fn first_anchor() -> Instant {
     *ANCHOR.get_or_init(|| now.checked_sub(Duration::from_secs(1)).unwrap_or(now))
 }
 
+/// The last tick: beyond it there are no moments.
+const LAST: u64 = 1 << 62;
+
 /// Nanoseconds since the anchor. What is before it, or centuries after it, is as near as
 /// it can be expressed.
 #[inline]
@@ -39,13 +42,27 @@ pub(super) fn nanos(time: Instant) -> u64 {
 /// The first tick that is not before a deadline.
 #[inline]
 pub(super) fn of_deadline(deadline: Instant, origin: u64) -> u64 {
-    (nanos(deadline).saturating_sub(origin)).div_ceil(NANOS_PER_TICK)
+    match nanos(deadline) {
+        u64::MAX => far(deadline, origin, NANOS_PER_TICK - 1),
+        nanos => nanos.saturating_sub(origin).div_ceil(NANOS_PER_TICK),
+    }
 }
 
 /// The tick that has come at a moment.
 #[inline]
 pub(super) fn at(now: Instant, origin: u64) -> u64 {
-    nanos(now).saturating_sub(origin) / NANOS_PER_TICK
+    match nanos(now) {
+        u64::MAX => far(now, origin, 0),
+        nanos => nanos.saturating_sub(origin) / NANOS_PER_TICK,
+    }
+}
+
+/// The tick of a moment that is centuries away, where tests have moved their clock.
+#[cold]
+fn far(time: Instant, origin: u64, round_up: u64) -> u64 {
+    let since = time.saturating_duration_since(anchor()).as_nanos();
+    let tick = (since - u128::from(origin) + u128::from(round_up)) / u128::from(NANOS_PER_TICK);
+    tick.try_into().unwrap_or(LAST).min(LAST)
 }
 
 /// The moment at which a tick begins; `None` if it is too far away.

@@ -18,11 +18,27 @@ use super::{ScopedJoinHandle, Unclaimed};
 use crate::runtime::Handle;
 
 /// Starts children of a [`scope_blocking`].
+///
+/// ```
+/// use blitz_runtime::{runtime::Runtime, task::{BlockingScope, scope_blocking}};
+///
+/// fn double<'scope>(s: &'scope BlockingScope<'scope, '_>, numbers: &'scope mut [u32]) {
+///     for number in numbers {
+///         s.spawn(async move { *number *= 2 });
+///     }
+/// }
+///
+/// let mut numbers = [1, 2, 3];
+/// Runtime::new()?.block_on(async { scope_blocking(|s| double(s, &mut numbers)) });
+/// assert_eq!(numbers, [2, 4, 6]);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub struct BlockingScope<'scope, 'env: 'scope> {
     runtime: Handle,
     /// How many children there are.
     alive: Arc<AtomicU32>,
-    tasks: Mutex<Vec<AbortHandle>>,
+    /// `None` once they are to be aborted, and those that are still to come, too.
+    tasks: Mutex<Option<Vec<AbortHandle>>>,
     unclaimed: Unclaimed,
     _scope: PhantomData<&'scope mut &'scope ()>,
     _env: PhantomData<&'env mut &'env ()>,
@@ -80,7 +96,7 @@ where
         let scope = BlockingScope {
             runtime,
             alive: Arc::default(),
-            tasks: Mutex::new(Vec::new()),
+            tasks: Mutex::new(Some(Vec::new())),
             unclaimed: Unclaimed::default(),
             _scope: PhantomData,
             _env: PhantomData,
@@ -88,8 +104,8 @@ where
         let never_unwinds = AbortOnDrop;
         let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
         if result.is_err() {
-            let tasks = std::mem::take(&mut *scope.tasks.lock());
-            tasks.iter().for_each(AbortHandle::abort);
+            let tasks = scope.tasks.lock().take();
+            tasks.iter().flatten().for_each(AbortHandle::abort);
         }
         wait_for_none(&scope.alive);
         std::mem::forget(never_unwinds);
@@ -144,6 +160,10 @@ impl<'scope> BlockingScope<'scope, '_> {
 
     fn remember(&self, task: AbortHandle) {
         let mut tasks = self.tasks.lock();
+        let Some(tasks) = &mut *tasks else {
+            // By a child that goes on after the closure has panicked.
+            return task.abort();
+        };
         if tasks.len() == tasks.capacity() {
             tasks.retain(|task| !task.is_finished());
         }
