@@ -32,6 +32,12 @@ impl Panics {
         run();
     }
 
+    /// Whether there has been one.
+    #[must_use]
+    pub fn any(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Everything has been done.
     #[inline]
     pub fn go_on(self) {

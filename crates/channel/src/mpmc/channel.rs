@@ -24,18 +24,17 @@
 //! handed from hand to hand, is that of Go's channels; flume and kanal have it too.
 
 use std::cell::UnsafeCell;
-use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
-use std::thread;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use blitz_futex::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use blitz_futex::{wait, wake_all};
-use blitz_sync::internals::{List, ListLock, Node, Spin, Wake, Wakes};
+use blitz_sync::internals::{List, ListLock, Node, Panics, Spin, Wake, Wakes};
 
 use super::error::{SendError, TryRecvError, TrySendError};
 use super::mutant::{Mutant, active};
 use super::state::{State, UNLIMITED};
 use super::wish::{Outcome, Role, Selection, Wish};
-use super::woken::{Call, Woken, caught};
+use super::woken::{Call, Woken};
 
 /// A channel with room for no more than this is full or empty most of the time.
 const FEW: usize = 16;
@@ -159,25 +158,23 @@ impl<T> Channel<T> {
             None => {}
             Some(Call::One(wake)) => wake.wake(),
             Some(Call::Streams) => {
-                if let Err(payload) = self.tell_streams() {
-                    resume_unwind(payload);
-                }
+                let mut panics = Panics::new();
+                self.tell_streams(&mut panics);
+                panics.go_on();
             }
         }
     }
 
     /// Tells the streams that there is something to receive, as long as there is.
-    /// What the first waker to panic said.
     #[cold]
-    pub(super) fn tell_streams(&self) -> thread::Result<()> {
-        let mut result = Ok(());
+    pub(super) fn tell_streams(&self, panics: &mut Panics) {
         loop {
             let mut wakes = Wakes::new();
             self.locked(|state| state.tell_streams(&mut wakes));
             let all = !wakes.is_full();
-            result = result.and(caught(|| wakes.wake()));
+            panics.put_off(|| wakes.wake());
             if all {
-                return result;
+                return;
             }
         }
     }
@@ -198,20 +195,20 @@ impl<T> Channel<T> {
     }
 
     /// Wakes those whom a step has chosen, and does what it left to do, also when a
-    /// waker panics. What the first of those said.
-    fn wake_chosen(&self, mut woken: Woken) -> thread::Result<()> {
-        let mut result = Ok(());
+    /// waker panics.
+    fn wake_chosen(&self, mut woken: Woken) -> Panics {
+        let mut panics = Panics::new();
         let mut tells_streams = woken.tells_streams;
         while woken.is_enough() {
-            result = result.and(woken.wake());
+            woken.wake(&mut panics);
             ((), woken) = self.locked_and_chosen(State::settle);
             tells_streams |= woken.tells_streams;
         }
-        result = result.and(woken.wake());
-        match tells_streams {
-            true => result.and(self.tell_streams()),
-            false => result,
+        woken.wake(&mut panics);
+        if tells_streams {
+            self.tell_streams(&mut panics);
         }
+        panics
     }
 
     /// Chooses an operation, and wakes whom that concerns. If a waker panics, the
@@ -221,12 +218,11 @@ impl<T> Channel<T> {
         step: impl FnOnce(&mut State<T>, &mut Woken) -> Option<Outcome>,
     ) -> Option<Outcome> {
         let (outcome, woken) = self.locked_and_chosen(step);
-        if let Err(payload) = self.wake_chosen(woken) {
-            if let Some(outcome) = outcome {
-                self.abandon(outcome);
-            }
-            resume_unwind(payload);
+        let panics = self.wake_chosen(woken);
+        if let (true, Some(outcome)) = (panics.any(), outcome) {
+            self.abandon(outcome);
         }
+        panics.go_on();
         outcome
     }
 
@@ -328,18 +324,15 @@ impl<T> Channel<T> {
 
     /// Ends the channel. Whether it was open.
     pub(super) fn close(&self) -> bool {
-        let (was_open, result) = self.end();
-        if let Err(payload) = result {
-            resume_unwind(payload);
-        }
+        let (was_open, panics) = self.end();
+        panics.go_on();
         was_open
     }
 
-    /// The same. All are woken, also after one whose waker panics; what the first of
-    /// those said.
-    fn end(&self) -> (bool, thread::Result<()>) {
+    /// The same. All are woken, also after one whose waker panics.
+    fn end(&self) -> (bool, Panics) {
         let mut was_open = None;
-        let mut result = Ok(());
+        let mut panics = Panics::new();
         loop {
             let mut wakes = Wakes::new();
             self.locked(|state| {
@@ -349,9 +342,9 @@ impl<T> Channel<T> {
             });
             // Nobody begins to wait any more, so this ends.
             let all = !wakes.is_full();
-            result = result.and(caught(|| wakes.wake()));
+            panics.put_off(|| wakes.wake());
             if all {
-                return (was_open == Some(true), result);
+                return (was_open == Some(true), panics);
             }
         }
     }
@@ -368,12 +361,10 @@ impl<T> Channel<T> {
         if self.receivers.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }
-        let (_, result) = self.end();
+        let (_, panics) = self.end();
         let values = self.locked(State::take_all);
         drop(values);
-        if let Err(payload) = result {
-            resume_unwind(payload);
-        }
+        panics.go_on();
     }
 
     /// Whether this waiter has yet to be chosen. If so, `waker` will be woken.
@@ -407,12 +398,10 @@ impl<T> Channel<T> {
         loop {
             let arrivals = self.arrivals.load(Ordering::Acquire);
             let (received, woken) = self.locked_and_chosen(State::finish_recv);
-            let result = self.wake_chosen(woken);
+            let panics = self.wake_chosen(woken);
             if let Some(value) = received {
-                if let Err(payload) = result {
-                    // The value is dropped like any other.
-                    resume_unwind(payload);
-                }
+                // If a waker has panicked, the value is dropped like any other.
+                panics.go_on();
                 return value;
             }
             if !spin.turn() {
@@ -446,9 +435,7 @@ impl<T> Channel<T> {
             self.arrivals.fetch_add(1, Ordering::Release);
             wake_all(&self.arrivals);
         }
-        if let Err(payload) = self.wake_chosen(woken) {
-            resume_unwind(payload);
-        }
+        self.wake_chosen(woken).go_on();
         result
     }
 
@@ -500,7 +487,9 @@ impl<T> Channel<T> {
         });
         if tells_streams {
             // The node is linked: a waker's panic must not go on from here.
-            std::mem::forget(self.tell_streams());
+            let mut panics = Panics::new();
+            self.tell_streams(&mut panics);
+            std::mem::forget(panics);
         }
         waits
     }

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
-use blitz_sync::internals::Wake;
+use blitz_sync::internals::{Panics, Wake};
 
 /// How many there may be.
 const MOST: usize = 8;
@@ -47,12 +47,10 @@ impl Woken {
         self.len >= ENOUGH
     }
 
-    /// Wakes them, also after one whose waker panics. What the first of those said.
-    pub(super) fn wake(self) -> thread::Result<()> {
-        let mut result = Ok(());
+    /// Wakes them, also after one whose waker panics.
+    pub(super) fn wake(self, panics: &mut Panics) {
         for wake in self.wakes.into_iter().flatten() {
-            result = result.and(caught(|| wake.wake()));
+            panics.put_off(|| wake.wake());
         }
-        result
     }
 }
