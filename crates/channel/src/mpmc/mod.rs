@@ -55,6 +55,7 @@ mod mutant;
 #[cfg(loom)]
 #[doc(hidden)]
 pub mod mutant;
+mod places;
 mod receiver;
 mod select;
 mod sender;

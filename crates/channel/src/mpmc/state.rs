@@ -51,6 +51,7 @@ use blitz_sync::internals::{List, Node, Wake, Wakes};
 
 use super::error::{TryRecvError, TrySendError};
 use super::mutant::{Mutant, active};
+use super::places::Places;
 use super::wish::{Outcome, Role, Wish, claim, selection_of};
 
 mod selections;
@@ -62,16 +63,21 @@ pub(super) const UNLIMITED: usize = usize::MAX;
 const AT_FIRST: usize = 32;
 
 /// No more values.
-const CLOSED: u32 = 1;
+const CLOSED: u16 = 1;
 /// Somebody waits, or something is set aside.
-const BUSY: u32 = 2;
+const BUSY: u16 = 2;
 
-/// See the head of this file.
+/// See the head of this file. What changes with every value that goes from hand to
+/// hand comes first: with the lock it takes two lines of the cache, and to move one
+/// from processor to processor costs as much as the rest of a step.
 #[repr(C)]
 pub(super) struct State<T> {
     /// `CLOSED` and `BUSY`: zero when a step need only look at the buffer.
-    flags: u32,
-    pub(super) capacity: usize,
+    flags: u16,
+    /// Where the threads are that had to wait.
+    pub(super) places: Places,
+    /// How many values have been handed to a waiting receiver.
+    tickets: u64,
     buffer: VecDeque<T>,
     pub(super) receivers: List<Wish>,
     pub(super) senders: List<Wish>,
@@ -81,8 +87,7 @@ pub(super) struct State<T> {
     pub(super) watchers: List<Wish>,
     /// Values that came back, the oldest last, with their tickets.
     returned: Vec<(u64, T)>,
-    /// How many values have been handed to a waiting receiver.
-    tickets: u64,
+    pub(super) capacity: usize,
     reserved: usize,
     promised: usize,
     /// Values that will be sent for those who have a right to receive one. If there
@@ -116,7 +121,8 @@ impl<T> State<T> {
     pub(super) fn new(capacity: usize) -> Self {
         Self {
             flags: if capacity == 0 { BUSY } else { 0 },
-            capacity,
+            places: Places::new(),
+            tickets: 0,
             buffer: VecDeque::with_capacity(match capacity {
                 UNLIMITED => 0,
                 _ => capacity.min(AT_FIRST),
@@ -126,7 +132,7 @@ impl<T> State<T> {
             streams: List::new(),
             watchers: List::new(),
             returned: Vec::new(),
-            tickets: 0,
+            capacity,
             reserved: 0,
             promised: 0,
             paired: 0,

@@ -9,9 +9,9 @@
 //! number of values meanwhile and is in no list, so whoever is on the other side can
 //! do many steps before this one interferes; a sender does not before a quarter of
 //! the buffer is free, or its patience is at an end. Without a buffer, or with a
-//! small one, it has to be found: it is in the list and looks at its signal. The list
-//! says so (`spins`), and whoever chooses it makes no system call. Before it goes to
-//! sleep it says that under the lock.
+//! small one, it has to be found: it is in the list and looks at its signal
+//! (`places.rs` says how). The list says so (`spins`), and whoever chooses it makes no
+//! system call. Before it goes to sleep it says that under the lock.
 
 use std::cell::{Cell, UnsafeCell};
 use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
@@ -28,6 +28,7 @@ use super::error::{
     RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError,
 };
 use super::mutant::{Mutant, active};
+use super::places::Way;
 use super::state::State;
 use super::wish::Wish;
 use super::woken::{Call, caught};
@@ -37,13 +38,19 @@ use super::woken::{Call, caught};
 const FOR_A_PROMISE: Duration = Duration::from_millis(1);
 
 /// See the head of this file.
+#[repr(C)]
 pub(super) struct Waiter<T> {
-    stage: Cell<Stage>,
-    slot: UnsafeCell<Option<T>>,
     /// Made when it has to wait: most do not, and a future that is nearly empty is
     /// cheap to make and to move.
     node: UnsafeCell<Option<Node<Wish>>>,
+    slot: UnsafeCell<Option<T>>,
+    stage: Cell<Stage>,
 }
+
+/// That of a thread, on its stack. What else the thread writes while it waits is to
+/// be in other lines of the cache than what others write to serve it.
+#[repr(align(128))]
+struct OnStack<T>(Waiter<T>);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
@@ -320,7 +327,7 @@ impl<T> Channel<T> {
         // SAFETY: it is not linked, and ours.
         unsafe { node.arm(context.waker()) };
         // SAFETY: the future is pinned, and takes the node out when it is dropped.
-        match unsafe { self.send_or_join(waiter) } {
+        match self.locked(|state| unsafe { Self::send_or_join(state, waiter) }) {
             Ok(call) => {
                 let sent = Self::sent(waiter);
                 self.call(call);
@@ -339,16 +346,17 @@ impl<T> Channel<T> {
     /// # Safety
     ///
     /// The waiter is prepared, and stays where it is until its node is taken out.
-    unsafe fn send_or_join(&self, waiter: &Waiter<T>) -> Result<Option<Call>, Option<Call>> {
-        self.locked(|state| {
-            // SAFETY: the slot is ours until the node is linked.
-            let slot = unsafe { &mut *waiter.slot.get() };
-            // SAFETY: as the caller says.
-            match unsafe { state.send_or_join(waiter.node(), slot) } {
-                Ok(wake) => Ok(state.call(wake)),
-                Err(()) => Err(state.call(None)),
-            }
-        })
+    unsafe fn send_or_join(
+        state: &mut State<T>,
+        waiter: &Waiter<T>,
+    ) -> Result<Option<Call>, Option<Call>> {
+        // SAFETY: the slot is ours until the node is linked.
+        let slot = unsafe { &mut *waiter.slot.get() };
+        // SAFETY: as the caller says.
+        match unsafe { state.send_or_join(waiter.node(), slot) } {
+            Ok(wake) => Ok(state.call(wake)),
+            Err(()) => Err(state.call(None)),
+        }
     }
 
     /// A value that is still there was not sent.
@@ -453,17 +461,22 @@ impl<T> Channel<T> {
                 }
             }
         }
-        let waiter = Waiter::new(None);
+        let OnStack(waiter) = &OnStack(Waiter::new(None));
         waiter.prepare(!self.spins_outside());
-        // SAFETY: the waiter stays here until its node is taken out.
-        match self.locked(|state| unsafe { state.recv_or_join(waiter.node(), receivers) }) {
+        let (joined, way) = self.locked(|state| {
+            // SAFETY: the waiter stays here until its node is taken out.
+            let joined = unsafe { state.recv_or_join(waiter.node(), receivers) };
+            let way = state.places.receiver_comes(joined.is_err());
+            (joined, way)
+        });
+        match joined {
             Ok(received) => return self.received(received).map_err(RecvTimeoutError::from),
             Err(woken) => wake(woken),
         }
         if !self.spins_outside() {
-            self.spin_in(waiter.node(), receivers);
+            self.spin_in(waiter.node(), receivers, way);
         }
-        self.sleep_to_recv(&waiter, deadline)
+        self.sleep_to_recv(waiter, deadline)
     }
 
     /// One last look, also at selections.
@@ -538,10 +551,15 @@ impl<T> Channel<T> {
                 }
             }
         }
-        let waiter = Waiter::new(Some(value));
+        let OnStack(waiter) = &OnStack(Waiter::new(Some(value)));
         waiter.prepare(!self.spins_outside());
-        // SAFETY: the waiter stays here until its node is taken out.
-        match unsafe { self.send_or_join(&waiter) } {
+        let (joined, way) = self.locked(|state| {
+            // SAFETY: the waiter stays here until its node is taken out.
+            let joined = unsafe { Self::send_or_join(state, waiter) };
+            let way = state.places.sender_comes(joined.is_err());
+            (joined, way)
+        });
+        match joined {
             Ok(call) => self.call(call),
             Err(call) => {
                 if let Err(payload) = caught(|| self.call(call)) {
@@ -550,7 +568,7 @@ impl<T> Channel<T> {
                     resume_unwind(payload);
                 }
                 if !self.spins_outside() {
-                    self.spin_in(waiter.node(), senders);
+                    self.spin_in(waiter.node(), senders, way);
                 }
                 if !waiter.node().sleep(deadline) && self.leave(waiter.node(), senders) {
                     return match waiter.take() {
@@ -560,12 +578,12 @@ impl<T> Channel<T> {
                 }
             }
         }
-        Self::sent(&waiter).map_err(SendTimeoutError::from)
+        Self::sent(waiter).map_err(SendTimeoutError::from)
     }
 
     /// Looks at the signal for a while, then says that the thread sleeps.
-    fn spin_in(&self, node: &Node<Wish>, list: fn(&mut State<T>) -> &mut List<Wish>) {
-        let mut spin = Spin::for_peers(self.ends());
+    fn spin_in(&self, node: &Node<Wish>, list: fn(&mut State<T>) -> &mut List<Wish>, way: Way) {
+        let mut spin = way.spin();
         while spin.turn() {
             if node.is_signalled() {
                 return;
