@@ -58,7 +58,7 @@ impl Change {
 #[cold]
 fn complain() {
     if !std::thread::panicking() {
-        panic!("{OUT_OF_ORDER}");
+        std::panic::panic_any(OUT_OF_ORDER);
     }
 }
 

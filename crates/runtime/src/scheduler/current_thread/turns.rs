@@ -125,7 +125,7 @@ impl Turn<'_> {
             Ok(output) => output,
             Err(Doomed) => {
                 self.core().shut_down(shared);
-                panic!("{UNHANDLED_PANIC}");
+                std::panic::panic_any(UNHANDLED_PANIC);
             }
         }
     }
