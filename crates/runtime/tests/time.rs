@@ -22,6 +22,15 @@ fn flavours() -> [Runtime; 2] {
     ]
 }
 
+/// A runtime whose clock stands still.
+fn paused() -> Runtime {
+    Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap()
+}
+
 #[test]
 fn sleeping_takes_its_time() {
     for runtime in flavours() {
@@ -55,11 +64,7 @@ fn many_tasks_sleep() {
 
 #[test]
 fn a_paused_clock_jumps() {
-    let runtime = Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .unwrap();
+    let runtime = paused();
     runtime.block_on(async {
         let start = Instant::now();
         time::sleep(Duration::from_secs(86_400 * 365)).await;
@@ -71,11 +76,7 @@ fn a_paused_clock_jumps() {
 #[cfg(unix)]
 #[test]
 fn a_paused_clock_jumps_over_centuries() {
-    let runtime = Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .unwrap();
+    let runtime = paused();
     runtime.block_on(async {
         for shift in [30, 35, 40, 45] {
             let Some(far) = Instant::now().checked_add(Duration::from_secs(1 << shift)) else {
@@ -89,11 +90,7 @@ fn a_paused_clock_jumps_over_centuries() {
 
 #[test]
 fn a_paused_clock_waits_for_blocking_work() {
-    let runtime = Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .unwrap();
+    let runtime = paused();
     runtime.block_on(async {
         let start = Instant::now();
         let blocking = task::spawn_blocking(|| std::thread::sleep(ms(30)));

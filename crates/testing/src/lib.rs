@@ -8,6 +8,6 @@ mod wakers;
 
 pub use allocations::Counting;
 pub use drops::{Counted, Drops};
-pub use parity::{Dice, assert_same};
+pub use parity::{Dice, assert_same, panic_of};
 pub use runtimes::{Bare, Runtime, Smol, Task, Tokio, ms};
 pub use wakers::{Wakings, poll_once, reentrant_waker, shouting_waker};

@@ -1,5 +1,7 @@
 //! For scenarios that are compiled twice, with what others have made and with ours.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 /// Whether a type has a trait.
 ///
 /// ```
@@ -61,6 +63,32 @@ macro_rules! the_same_whatever_happens {
             }
         }
     )* };
+}
+
+/// Writes down in a list of texts what values look like.
+///
+/// ```
+/// let mut seen = Vec::new();
+/// blitz_testing::log!(seen, 1, "one");
+/// assert_eq!(seen, [r#"(1, "one")"#]);
+/// ```
+#[macro_export]
+macro_rules! log {
+    ($log:expr, $($what:expr),+ $(,)?) => { $log.push(format!("{:?}", ($($what,)+))) };
+}
+
+/// What `run` panicked with, and whether that was a text that was put together.
+pub fn panic_of<R>(run: impl FnOnce() -> R) -> String {
+    let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(run()))) else {
+        return "no panic".into();
+    };
+    match panic.downcast::<String>() {
+        Ok(text) => *text,
+        Err(panic) => match panic.downcast_ref::<&str>() {
+            Some(text) => format!("literally: {text}"),
+            None => "something else".into(),
+        },
+    }
 }
 
 /// Both saw the same, and something.

@@ -1,51 +1,20 @@
 // Included twice: with Tokio's names, and with ours. `runtime` and `task` are the modules.
 
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use blitz_testing::{log, panic_of};
 use runtime::{Builder, Handle, Runtime};
 use task::JoinHandle;
 
 type Log = Vec<String>;
 
-macro_rules! log {
-    ($log:ident, $($what:expr),+ $(,)?) => { $log.push(format!("{:?}", ($($what,)+))) };
-}
-
 const LONG: Duration = Duration::from_secs(20);
 
-fn panic_of<R>(run: impl FnOnce() -> R) -> String {
-    let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(run()))) else {
-        return "no panic".into();
-    };
-    panic
-        .downcast_ref::<String>()
-        .cloned()
-        .or_else(|| {
-            let text = panic.downcast_ref::<&str>();
-            text.map(|text| format!("literally: {text}"))
-        })
-        .unwrap_or_else(|| "something else".into())
-}
-
-fn current() -> Runtime {
-    Builder::new_current_thread().build().unwrap()
-}
-
-fn multi() -> Runtime {
-    Builder::new_multi_thread()
-        .worker_threads(2)
-        .build()
-        .unwrap()
-}
-
-fn both() -> [Runtime; 2] {
-    [current(), multi()]
-}
+include!("both.rs");
 
 /// Waits until something is so.
 fn until(what: impl Fn() -> bool) -> bool {

@@ -2,35 +2,16 @@
 
 use std::cell::Cell;
 use std::future::pending;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use blitz_testing::{Drops, traits_of};
+use blitz_testing::{Drops, log, panic_of, traits_of};
 use runtime::{Builder, Handle, LocalOptions, LocalRuntime};
 use task::{LocalSet, spawn_local};
 
 type Log = Vec<String>;
-
-macro_rules! log {
-    ($log:ident, $($what:expr),+ $(,)?) => { $log.push(format!("{:?}", ($($what,)+))) };
-}
-
-fn panic_of<R>(run: impl FnOnce() -> R) -> String {
-    let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(run()))) else {
-        return "no panic".into();
-    };
-    panic
-        .downcast_ref::<String>()
-        .cloned()
-        .or_else(|| {
-            let text = panic.downcast_ref::<&str>();
-            text.map(|text| format!("literally: {text}"))
-        })
-        .unwrap_or_else(|| "something else".into())
-}
 
 fn local() -> LocalRuntime {
     Builder::new_current_thread()

@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, pending, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,44 +10,12 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use blitz_testing::{Drops, Wakings, poll_once, traits_of};
-use runtime::{Builder, Runtime};
+use blitz_testing::{Drops, Wakings, log, panic_of, poll_once, traits_of};
 use task::{LocalEnterGuard, LocalSet, spawn_local};
 
 type Log = Vec<String>;
 
-macro_rules! log {
-    ($log:ident, $($what:expr),+ $(,)?) => { $log.push(format!("{:?}", ($($what,)+))) };
-}
-
-fn panic_of<R>(run: impl FnOnce() -> R) -> String {
-    let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(run()))) else {
-        return "no panic".into();
-    };
-    panic
-        .downcast_ref::<String>()
-        .cloned()
-        .or_else(|| {
-            let text = panic.downcast_ref::<&str>();
-            text.map(|text| format!("literally: {text}"))
-        })
-        .unwrap_or_else(|| "something else".into())
-}
-
-fn current() -> Runtime {
-    Builder::new_current_thread().build().unwrap()
-}
-
-fn multi() -> Runtime {
-    Builder::new_multi_thread()
-        .worker_threads(2)
-        .build()
-        .unwrap()
-}
-
-fn both() -> [Runtime; 2] {
-    [current(), multi()]
-}
+include!("both.rs");
 
 /// A list for one thread.
 #[derive(Clone, Default)]

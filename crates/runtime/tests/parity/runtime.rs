@@ -2,43 +2,18 @@
 
 use std::cell::RefCell;
 use std::future::{Future, pending, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::Poll;
 use std::time::Duration;
 
+use blitz_testing::panic_of;
 use runtime::{Builder, EnterGuard, Handle, Runtime, RuntimeFlavor, RuntimeMetrics, TryCurrentError};
 
 type Log = Vec<String>;
 
-/// What `run` panicked with.
-fn panic_of<R>(run: impl FnOnce() -> R) -> String {
-    let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(run()))) else {
-        return "no panic".into();
-    };
-    panic
-        .downcast_ref::<String>()
-        .cloned()
-        .or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()))
-        .unwrap_or_else(|| "something else".into())
-}
-
-fn current() -> Runtime {
-    Builder::new_current_thread().build().unwrap()
-}
-
-fn multi() -> Runtime {
-    Builder::new_multi_thread()
-        .worker_threads(2)
-        .build()
-        .unwrap()
-}
-
-fn both() -> [Runtime; 2] {
-    [current(), multi()]
-}
+include!("both.rs");
 
 /// A list that many write to.
 #[derive(Clone, Default)]

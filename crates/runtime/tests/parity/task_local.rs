@@ -2,22 +2,18 @@
 
 use std::cell::Cell;
 use std::future::{Future, pending, ready};
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::Location;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Mutex;
 use std::task::{Poll, Waker};
 
-use blitz_testing::{Drops, poll_once, traits_of};
+use blitz_testing::{Drops, log, panic_of, poll_once, traits_of};
 
 use task::LocalKey;
 use task::futures::TaskLocalFuture;
 
 type Log = Vec<String>;
-
-macro_rules! log {
-    ($log:ident, $($what:expr),+ $(,)?) => { $log.push(format!("{:?}", ($($what,)+))) };
-}
 
 task_local! {
     static NUMBER: u32;
@@ -27,20 +23,6 @@ task_local! {
 }
 
 task_local!(static LAST: Option<u8>);
-
-fn panic_of<R>(run: impl FnOnce() -> R) -> String {
-    let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(run()))) else {
-        return "no panic".into();
-    };
-    panic
-        .downcast_ref::<String>()
-        .cloned()
-        .or_else(|| {
-            let text = panic.downcast_ref::<&str>();
-            text.map(|text| format!("literally: {text}"))
-        })
-        .unwrap_or_else(|| "something else".into())
-}
 
 fn poll<F: Future>(future: Pin<&mut F>) -> Option<F::Output> {
     match poll_once(future, Waker::noop()) {

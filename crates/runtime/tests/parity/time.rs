@@ -3,33 +3,17 @@
 
 use std::cell::RefCell;
 use std::future::{Future, pending, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use blitz_testing::{Dice, Wakings, implements, poll_once, traits_of};
+use blitz_testing::{Dice, Wakings, implements, log, panic_of, poll_once, traits_of};
 use runtime::{Builder, Runtime};
 use time::error::{Elapsed, Error};
 use time::{Instant, Interval, MissedTickBehavior, Sleep, Timeout};
 
 type Log = Vec<String>;
-
-macro_rules! log {
-    ($log:expr, $($what:expr),+ $(,)?) => { $log.push(format!("{:?}", ($($what,)+))) };
-}
-
-fn panic_of<R>(run: impl FnOnce() -> R) -> String {
-    let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(run()))) else {
-        return "no panic".into();
-    };
-    panic
-        .downcast_ref::<String>()
-        .cloned()
-        .or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()))
-        .unwrap_or_else(|| "something else".into())
-}
 
 fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)

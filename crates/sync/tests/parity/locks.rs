@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Waker;
 
-use blitz_testing::{Dice, Wakings, implements, poll_once};
+use blitz_testing::{Dice, Wakings, implements, log, poll_once};
 
 use sync::{
     AcquireError, MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard,
@@ -21,10 +21,6 @@ use sync::{
 };
 
 type Log = Vec<String>;
-
-macro_rules! log {
-    ($log:ident, $($what:expr),+ $(,)?) => { $log.push(format!("{:?}", ($($what,)+))) };
-}
 
 /// What a closure says when it panics.
 fn panic_text<R>(run: impl FnOnce() -> R) -> String {

@@ -10,17 +10,13 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, Weak};
 use std::task::{Poll, Waker};
 
-use blitz_testing::{Dice, Drops, Wakings, implements, poll_once, reentrant_waker};
+use blitz_testing::{Dice, Drops, Wakings, implements, log, poll_once, reentrant_waker};
 
 use sync::{Barrier, BarrierWaitResult, Notify, OnceCell, SetError, SetOnce, SetOnceError};
 // In Tokio these have a module of their own.
 use futures::{Notified, OwnedNotified};
 
 type Log = Vec<String>;
-
-macro_rules! log {
-    ($log:ident, $($what:expr),+ $(,)?) => { $log.push(format!("{:?}", ($($what,)+))) };
-}
 
 fn poll<F: Future>(future: Pin<&mut F>) -> Option<F::Output> {
     match poll_once(future, Waker::noop()) {
