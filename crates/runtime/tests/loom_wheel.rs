@@ -90,13 +90,26 @@ fn wait(timer: &mut Kept, own: Option<&'static Wheel>) -> bool {
     block_on(poll_fn(|cx| timer.get().poll(cx.waker(), || own))).is_ok()
 }
 
-/// The owner drops the timer while it fires.
-fn drop_races_fire() {
+/// A world with a timer in its wheel, which is for this tick.
+fn linked(when: u64) -> (World, &'static Wheel, &'static Count, Waker, Kept) {
     let world = World::new();
     let wheel = world.0;
     let (woken, waker) = count();
-    let mut timer = Kept::new(5, wheel);
+    let mut timer = Kept::new(when, wheel);
     assert!(timer.get().poll(&waker, || Some(wheel)).is_pending());
+    (world, wheel, woken, waker, timer)
+}
+
+/// The end of a model in which nothing happens any more.
+fn gone(mut timer: Kept, world: World) {
+    timer.drop();
+    timer.free();
+    world.end();
+}
+
+/// The owner drops the timer while it fires.
+fn drop_races_fire() {
+    let (world, wheel, woken, _, mut timer) = linked(5);
     let turning = turns(wheel, 5);
     timer.drop();
     let fired = turning.join().unwrap();
@@ -108,27 +121,17 @@ fn drop_races_fire() {
 
 /// The timer fires while its owner polls it with the same waker, and with another one.
 fn polls_race_fire() {
-    let world = World::new();
-    let wheel = world.0;
-    let (_, waker) = count();
-    let mut timer = Kept::new(5, wheel);
-    assert!(timer.get().poll(&waker, || Some(wheel)).is_pending());
+    let (world, wheel, _, waker, mut timer) = linked(5);
     let turning = turns(wheel, 5);
     _ = timer.get().poll(&waker, || Some(wheel));
     assert!(wait(&mut timer, Some(wheel)));
     turning.join().unwrap();
-    timer.drop();
-    timer.free();
-    world.end();
+    gone(timer, world);
 }
 
 /// The timer is put off while it fires.
 fn putting_off_races_fire() {
-    let world = World::new();
-    let wheel = world.0;
-    let (woken, waker) = count();
-    let mut timer = Kept::new(5, wheel);
-    assert!(timer.get().poll(&waker, || Some(wheel)).is_pending());
+    let (world, wheel, woken, waker, mut timer) = linked(5);
     let turning = turns(wheel, 5);
     timer.get().reset(9, || Some(wheel));
     let poll = timer.get().poll(&waker, || Some(wheel));
@@ -142,44 +145,30 @@ fn putting_off_races_fire() {
     wheel.turn(9);
     assert_eq!(get(woken), before + 1);
     assert!(timer.get().is_elapsed());
-    timer.drop();
-    timer.free();
-    world.end();
+    gone(timer, world);
 }
 
 /// A timer that was put off before anybody looked does not wake its task too early.
 fn putting_off_in_time() {
-    let world = World::new();
-    let wheel = world.0;
-    let (woken, waker) = count();
-    let mut timer = Kept::new(5, wheel);
-    assert!(timer.get().poll(&waker, || Some(wheel)).is_pending());
+    let (world, wheel, woken, _, mut timer) = linked(5);
     timer.get().reset(70, || Some(wheel));
     turns(wheel, 69).join().unwrap();
     assert_eq!(get(woken), 0);
     turns(wheel, 70).join().unwrap();
     assert_eq!(get(woken), 1);
-    timer.drop();
-    timer.free();
-    world.end();
+    gone(timer, world);
 }
 
 /// The timer is brought forward while the wheel is turned.
 fn bringing_forward_races_fire() {
-    let world = World::new();
-    let wheel = world.0;
-    let (woken, waker) = count();
-    let mut timer = Kept::new(7, wheel);
-    assert!(timer.get().poll(&waker, || Some(wheel)).is_pending());
+    let (world, wheel, woken, _, mut timer) = linked(7);
     let turning = turns(wheel, 7);
     timer.get().reset(3, || Some(wheel));
     assert_eq!(turning.join().unwrap() as u32, get(woken));
     wheel.turn(7);
     assert!(timer.get().is_elapsed());
     assert_eq!(get(woken), 1);
-    timer.drop();
-    timer.free();
-    world.end();
+    gone(timer, world);
 }
 
 /// Two threads turn the wheel.
@@ -229,9 +218,7 @@ fn a_timer_from_elsewhere() {
     let mut timer = Kept::new(5, wheel);
     assert!(wait(&mut timer, None));
     assert_eq!(worker.join().unwrap(), 1);
-    timer.drop();
-    timer.free();
-    world.end();
+    gone(timer, world);
 }
 
 /// The runtime ends while a timer starts.
@@ -244,18 +231,12 @@ fn the_end_races_link() {
     assert!(!wait(&mut timer, Some(wheel)));
     ending.join().unwrap();
     assert_eq!(wheel.next_tick(), None);
-    timer.drop();
-    timer.free();
-    world.end();
+    gone(timer, world);
 }
 
 /// The runtime ends while a timer is dropped, and its wheel goes to the next one.
 fn the_end_races_drop() {
-    let world = World::new();
-    let wheel = world.0;
-    let (_, waker) = count();
-    let mut timer = Kept::new(5, wheel);
-    assert!(timer.get().poll(&waker, || Some(wheel)).is_pending());
+    let (world, wheel, _, _, mut timer) = linked(5);
     let ending = thread::spawn(move || {
         wheel.shut();
         wheel.open(2, 0);
