@@ -133,7 +133,7 @@ where
 ///
 /// It panics outside of a runtime, or if that has no timers
 /// ([`enable_time`](crate::runtime::Builder::enable_time)). Its time is that of
-/// [`time::Instant`](crate::time::Instant), which tests can stop.
+/// [`time::Instant`], which tests can stop.
 ///
 /// ```
 /// use std::time::Duration;
