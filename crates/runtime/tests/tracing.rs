@@ -7,7 +7,7 @@ use std::future::pending;
 use std::sync::{Arc, Mutex};
 
 use blitz_runtime::runtime::{Builder, Runtime};
-use blitz_runtime::task::{self, LocalSet};
+use blitz_runtime::task::{self, JoinSet, LocalSet};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::{DefaultGuard, set_default};
@@ -271,4 +271,43 @@ fn a_task_is_dropped_within_its_span() {
     drop(runtime.spawn(pending::<()>()));
     drop(runtime);
     assert_eq!(spans.the_one("task").moves, "><.");
+}
+
+#[test]
+fn members_of_a_set_can_have_names() {
+    let (spans, _guard) = Spans::collect();
+    let (runtime, other, local) = (runtime(), runtime(), LocalSet::new());
+    let mut set = JoinSet::new();
+    let line = local.block_on(&runtime, async {
+        set.build_task().name("one").spawn(async {}).unwrap();
+        let line = line!() - 1;
+        let on_other = set.build_task().name("two");
+        on_other.spawn_on(async {}, other.handle()).unwrap();
+        set.build_task()
+            .name("three")
+            .spawn_local(async {})
+            .unwrap();
+        let on_local = set.build_task().name("four");
+        on_local.spawn_local_on(async {}, &local).unwrap();
+        set.build_task().name("five").spawn_blocking(|| ()).unwrap();
+        let on_other = set.build_task().name("six");
+        on_other.spawn_blocking_on(|| (), other.handle()).unwrap();
+        line
+    });
+    assert_eq!(set.len(), 6);
+    other.block_on(task::yield_now());
+    local.block_on(&runtime, set.join_all());
+    let names = |kind| -> Vec<_> {
+        let named = |span: &Span| span.field("task.name").to_owned();
+        spans.of_kind(kind).iter().map(named).collect()
+    };
+    assert_eq!(names("task"), ["one", "two"]);
+    assert_eq!(names("local"), ["three", "four"]);
+    assert_eq!(names("blocking"), ["five", "six"]);
+    assert_eq!(spans.of_kind("task")[0].field("loc.line"), line.to_string());
+    assert!(
+        spans.of_kind("task")[0]
+            .field("loc.file")
+            .ends_with("tracing.rs")
+    );
 }

@@ -12,9 +12,6 @@ mod harness;
 mod header;
 mod id;
 mod join_handle;
-#[cfg(not(loom))]
-mod join_set;
-#[cfg(loom)]
 pub mod join_set;
 mod list;
 #[cfg(not(loom))]

@@ -1,20 +1,27 @@
-//! `JoinSet`: a number of tasks, awaited in the order in which they end.
-//!
-//! The handles of the tasks are kept in [`slots`]; a task that ends puts its slot into
-//! the list of the [`ready`], and wakes whoever awaits the set, once until that one
-//! waits again.
+//! [`JoinSet`]: a number of tasks, awaited in the order in which they end.
 
+// The handles of the tasks are kept in `slots.rs`; a task that ends puts its slot into the
+// list of the ready (`ready.rs`), and wakes whoever awaits the set, once until that one
+// waits again.
+
+#[cfg(all(feature = "tracing", not(loom)))]
+mod builder;
 #[cfg(not(loom))]
 mod local;
 #[cfg(not(loom))]
 mod mutant;
 #[cfg(loom)]
 pub mod mutant;
+#[cfg(not(loom))]
+pub(super) mod ready;
+#[cfg(loom)]
 pub mod ready;
 #[cfg(not(loom))]
 mod set;
 #[cfg(not(loom))]
 mod slots;
 
+#[cfg(all(feature = "tracing", not(loom)))]
+pub use builder::Builder;
 #[cfg(not(loom))]
 pub use set::JoinSet;
