@@ -5,6 +5,7 @@ use std::future::{Future, pending};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -260,5 +261,64 @@ fn a_runtime_can_be_dropped_by_its_own_task() {
     while count.load(Ordering::SeqCst) != 0 {
         assert!(Instant::now() < end, "the task is never dropped");
         std::thread::yield_now();
+    }
+}
+
+/// A task waits in a scope for its children, from before or after the end has begun.
+#[test]
+fn who_blocks_for_a_child_gets_to_the_end() {
+    for workers in [1, 2, 4] {
+        for before in [true, false] {
+            let (begun, has_begun) = mpsc::channel();
+            let (closed, is_closed) = mpsc::channel();
+            let (ended, has_ended) = mpsc::channel();
+            let runtime = runtime(workers);
+            runtime.spawn(async move {
+                if before {
+                    begun.send(()).unwrap();
+                }
+                task::scope_blocking(|scope| {
+                    if !before {
+                        begun.send(()).unwrap();
+                    }
+                    is_closed.recv().unwrap();
+                    for _ in 0..10 {
+                        scope.spawn(task::yield_now());
+                    }
+                });
+                ended.send(()).unwrap();
+            });
+            has_begun.recv().unwrap();
+            let closing = std::thread::spawn(move || drop(runtime));
+            std::thread::sleep(Duration::from_millis(20));
+            closed.send(()).unwrap();
+            has_ended.recv_timeout(Duration::from_secs(20)).unwrap();
+            closing.join().unwrap();
+        }
+    }
+}
+
+/// The same at any time.
+#[test]
+fn scopes_meet_the_end() {
+    for round in 0..200_u64 {
+        let runtime = runtime(1 + round as usize % 3);
+        for _ in 0..3 {
+            runtime.spawn(async {
+                loop {
+                    task::scope_blocking(|scope| {
+                        for _ in 0..3 {
+                            scope.spawn(task::yield_now());
+                        }
+                    });
+                    task::yield_now().await;
+                }
+            });
+        }
+        let end = Instant::now() + Duration::from_micros(round * 7 % 500);
+        while Instant::now() < end {
+            std::hint::spin_loop();
+        }
+        drop(runtime);
     }
 }

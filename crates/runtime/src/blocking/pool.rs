@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use blitz_sync::internals::deadline;
+use blitz_sync::thread::Mutex;
 
 use super::desk::{Closed, Desk, Next, Seat, Submitted};
 use super::roster::Roster;
@@ -63,6 +64,8 @@ fn end_all(jobs: VecDeque<Job>, handle: &Handle) {
 pub(crate) struct Spawner {
     desk: Desk<Job>,
     roster: Roster,
+    /// Threads that were started after the pool had been closed.
+    late: Mutex<Vec<thread::JoinHandle<()>>>,
     /// How many of the threads are workers of the scheduler.
     workers: usize,
     keep_alive: Duration,
@@ -75,6 +78,7 @@ impl Spawner {
         Self {
             desk: Desk::new(threads.saturating_add(workers)),
             roster: Roster::default(),
+            late: Mutex::default(),
             workers,
             keep_alive,
         }
@@ -149,6 +153,24 @@ impl Spawner {
         }
     }
 
+    /// Runs `closure`, which the end of the runtime needs, on a thread of its own, though
+    /// the pool is closed. Nothing happens if the system has no thread.
+    #[cold]
+    pub(crate) fn start_late(&self, closure: impl FnOnce() + Send + 'static) {
+        if let Ok(thread) = thread::Builder::new().spawn(closure) {
+            self.late.lock().push(thread);
+        }
+    }
+
+    fn join_late(&self) {
+        loop {
+            let Some(thread) = self.late.lock().pop() else {
+                return;
+            };
+            let _ = thread.join();
+        }
+    }
+
     /// Hands in a job. Says whether the pool has taken it; if it is closed, the job has
     /// been cancelled.
     #[inline]
@@ -216,6 +238,7 @@ impl Spawner {
                 // What it panicked with has been shown already.
                 let _ = thread.join();
             }
+            self.join_late();
         }
     }
 

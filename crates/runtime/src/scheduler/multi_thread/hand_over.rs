@@ -97,7 +97,10 @@ impl Worker {
         let handle = scheduler::Handle::MultiThread(self.shared.clone());
         let (shared, index) = (self.shared.clone(), self.number());
         let pool = &self.shared.common().blocking;
-        drop(pool.spawn_blocking(&handle, move || worker::run(shared, index)));
+        // Mandatory, as the task may wait for what only a worker brings to an end.
+        if (pool.spawn_mandatory(&handle, move || worker::run(shared, index))).is_none() {
+            worker::start_late(&self.shared, self.number());
+        }
     }
 }
 

@@ -71,13 +71,20 @@ pub(super) fn start(shared: &Arc<Shared>, handle: &scheduler::Handle, index: usi
     assert!(started.is_some(), "OS can't spawn worker thread");
 }
 
+/// The same when the pool is closed: the end of the runtime needs all workers.
+#[cold]
+pub(super) fn start_late(shared: &Arc<Shared>, index: usize) {
+    let own = shared.clone();
+    let pool = &shared.common().blocking;
+    pool.start_late(move || run(own, index));
+}
+
 /// What a worker's thread does.
 pub(super) fn run(shared: Arc<Shared>, index: usize) {
     if enter::is_entered() {
         // The pool was closed before a thread took this job, and the closing thread does
         // it; but this one drives tasks itself.
-        std::thread::spawn(move || run(shared, index));
-        return;
+        return start_late(&shared, index);
     }
     let _abort = AbortOnPanic;
     if !shared.seats[index].take() {
