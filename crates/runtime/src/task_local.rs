@@ -444,6 +444,14 @@ where
 }
 
 /// The key has no value here. Returned by [`LocalKey::try_with`].
+///
+/// ```
+/// use blitz_runtime::task_local;
+///
+/// task_local!(static USER: u32);
+///
+/// assert!(USER.try_with(|user| *user).is_err());
+/// ```
 #[derive(Clone, Copy, Eq, PartialEq)]
 pub struct AccessError {
     _private: (),

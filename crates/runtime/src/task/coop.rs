@@ -94,6 +94,10 @@ pub fn cooperative<F: Future>(fut: F) -> Coop<F> {
 /// Takes a unit of the task's budget, and yields if none is left: for long
 /// computations that use nothing that would do so.
 ///
+/// # Cancel safety
+///
+/// If the future is dropped before it is ready, no unit has been taken.
+///
 /// ```
 /// use blitz_runtime::task::consume_budget;
 ///

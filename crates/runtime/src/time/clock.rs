@@ -260,6 +260,10 @@ pub fn resume() {
 /// If the clock does not stand, outside of a runtime, or if the moment can not be
 /// represented.
 ///
+/// # Cancel safety
+///
+/// The first poll moves the clock, also if the future is dropped after it.
+///
 /// # Examples
 ///
 /// ```

@@ -47,6 +47,13 @@ impl Instant {
     }
 
     /// The same moment, for the standard library.
+    ///
+    /// ```
+    /// use blitz_runtime::time::Instant;
+    ///
+    /// let now = Instant::now();
+    /// assert_eq!(Instant::from_std(now.into_std()), now);
+    /// ```
     #[inline]
     #[must_use]
     pub fn into_std(self) -> std::time::Instant {
@@ -108,6 +115,14 @@ impl Instant {
     }
 
     /// This moment and `duration`; `None` if that can not be represented.
+    ///
+    /// ```
+    /// use blitz_runtime::time::{Duration, Instant};
+    ///
+    /// let now = Instant::now();
+    /// assert!(now.checked_add(Duration::from_secs(1)).is_some());
+    /// assert!(now.checked_add(Duration::MAX).is_none());
+    /// ```
     #[must_use]
     pub fn checked_add(&self, duration: Duration) -> Option<Self> {
         self.std.checked_add(duration).map(Self::from_std)

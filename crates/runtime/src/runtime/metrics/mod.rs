@@ -180,6 +180,15 @@ impl RuntimeMetrics {
     }
 
     /// How many tasks have been spawned.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_current_thread().build()?;
+    /// runtime.block_on(runtime.spawn(async {})).unwrap();
+    /// assert_eq!(runtime.metrics().spawned_tasks_count(), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn spawned_tasks_count(&self) -> u64 {
         self.sum(|worker| worker.spawned.get()) + self.totals().spawned()
@@ -198,6 +207,16 @@ impl RuntimeMetrics {
     }
 
     /// How many threads there are for blocking work.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_current_thread().build()?;
+    /// assert_eq!(runtime.metrics().num_blocking_threads(), 0);
+    /// runtime.block_on(runtime.spawn_blocking(|| ())).unwrap();
+    /// assert_eq!(runtime.metrics().num_blocking_threads(), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn num_blocking_threads(&self) -> usize {
         self.handle.inner.common().blocking.num_threads()
