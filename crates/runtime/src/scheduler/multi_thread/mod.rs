@@ -5,6 +5,7 @@
 //! | `queue.rs` | a worker's own queue: a ring with stealing |
 //! | `slot.rs` | the place before it |
 //! | `tray.rs` | what it has taken from its queue to run next |
+//! | `pace.rs` | how many of them, and how often the inject queue goes first |
 //! | `bolt.rs` | what keeps a robber and the owner of those two apart |
 //! | `inject.rs` | the queue that belongs to no worker |
 //! | `idle.rs` | who sleeps, who searches, who is woken |
@@ -26,6 +27,8 @@ pub mod inject;
 #[cfg(not(loom))]
 mod leave;
 pub mod mutant;
+#[cfg(not(loom))]
+mod pace;
 pub mod queue;
 #[cfg(not(loom))]
 mod reference;

@@ -8,27 +8,18 @@
 
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
-use std::time::Instant;
 
 use blitz_futex::atomic::{AtomicBool, Ordering};
 
+use super::pace::Pace;
 use super::queue::Ring;
 use super::slot::Slot;
-use super::tray::{self, Tray};
+use super::tray::Tray;
 use super::watch::Seen;
 use crate::common::Common;
 use crate::driver::Driver;
 use crate::runtime::metrics::Counters;
 use crate::task::Header;
-
-/// How many tasks lie between two looks at the inject queue at most, if the user has not
-/// said.
-const GLOBAL_QUEUE_INTERVAL: u32 = 61;
-/// How long the inject queue waits for such a look, about, in nanoseconds.
-const INJECT_WAITS: u64 = 200_000;
-/// For how long the tasks in hand keep the worker busy, about, in nanoseconds. To wake another one for it
-/// would take as long.
-const IN_HAND: u64 = 20_000;
 
 /// See the head of this file.
 #[repr(align(128))]
@@ -55,13 +46,7 @@ pub(super) struct Own {
     /// At how many tasks after the last pause the inject queue goes first.
     until_inject: Cell<u32>,
     event_interval: u32,
-    /// The most if it is `tuned`.
-    global_queue_interval: u32,
-    /// The interval depends on how long polls take.
-    tuned: bool,
-    last_pause: Cell<Instant>,
-    /// How many tasks to have in hand at most.
-    pub(super) in_hand: Cell<usize>,
+    pub(super) pace: Pace,
     pub(super) searching: Cell<bool>,
     /// Whether what is woken goes into the slot.
     pub(super) uses_slot: Cell<bool>,
@@ -73,37 +58,17 @@ pub(super) struct Own {
 }
 
 impl Own {
-    /// How long one of the last `span` polls took on average, in nanoseconds. 1 at least.
-    fn poll_time(&self, span: u32) -> u64 {
-        let now = Instant::now();
-        let took = now - self.last_pause.replace(now);
-        let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        (took / u64::from(span)).max(1)
-    }
-
-    /// After how many polls to look at the inject queue: fewer if they take long, or those
-    /// from outside would wait for ever while a worker is busy with its own.
-    fn inject_interval(&self, poll_time: u64) -> u32 {
-        let most = self.global_queue_interval;
-        if !self.tuned {
-            return most;
-        }
-        (INJECT_WAITS / poll_time).clamp(2, u64::from(most)) as u32
-    }
-
     /// A pause has come. Whether upkeep is due, and whether the inject queue goes first.
     pub(super) fn count_down(&self) -> (bool, bool) {
         let span = self.span.get();
-        let poll_time = self.poll_time(span);
-        let in_hand = (IN_HAND / poll_time).clamp(1, tray::MOST as u64);
-        self.in_hand.set(in_hand as usize);
+        self.pace.polled(span);
         let is_due = |until: &Cell<u32>, interval: u32| {
             let left = until.get() - span;
             until.set(if left == 0 { interval } else { left });
             left == 0
         };
         let upkeep = is_due(&self.until_upkeep, self.event_interval);
-        let inject = is_due(&self.until_inject, self.inject_interval(poll_time));
+        let inject = is_due(&self.until_inject, self.pace.inject_interval());
         let span = self.until_upkeep.get().min(self.until_inject.get());
         self.span.set(span);
         self.left.set(span);
@@ -120,21 +85,17 @@ unsafe impl Sync for Seat {}
 impl Seat {
     pub(super) fn new(common: &Common) -> Self {
         let config = &common.config;
-        let global_queue_interval = config
-            .global_queue_interval
-            .unwrap_or(GLOBAL_QUEUE_INTERVAL);
+        let pace = Pace::new(config.global_queue_interval);
+        let span = config.event_interval.min(pace.inject_interval());
         Self {
             own: Own {
                 again: Cell::new(None),
-                left: Cell::new(config.event_interval.min(global_queue_interval)),
-                span: Cell::new(config.event_interval.min(global_queue_interval)),
+                left: Cell::new(span),
+                span: Cell::new(span),
                 until_upkeep: Cell::new(config.event_interval),
-                until_inject: Cell::new(global_queue_interval),
+                until_inject: Cell::new(pace.inject_interval()),
                 event_interval: config.event_interval,
-                global_queue_interval,
-                tuned: config.global_queue_interval.is_none(),
-                last_pause: Cell::new(Instant::now()),
-                in_hand: Cell::new(1),
+                pace,
                 searching: Cell::new(false),
                 uses_slot: Cell::new(!config.disable_lifo_slot),
                 robs: Cell::new(false),

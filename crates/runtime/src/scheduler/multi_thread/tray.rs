@@ -4,7 +4,7 @@
 //! To take one from the ring costs a read-modify-write, and with short polls that is the
 //! greater part of what a poll costs. A trayful costs one for all. What lies here can't
 //! be stolen, though, so it is only as much as runs in the time that it would take to
-//! wake another worker for it (`seat.rs`), half of the ring at most. If the owner stands
+//! wake another worker for it (`pace.rs`), half of the ring at most. If the owner stands
 //! still all the same, others *rob* the tray.
 //!
 //! Everything is done under the bolt, so nobody takes what another one has taken; only
@@ -19,7 +19,7 @@ use super::bolt::Bolt;
 use super::queue::Ring;
 
 /// How many tasks a worker has in hand at most.
-pub const MOST: usize = if cfg!(loom) { 4 } else { 32 };
+pub const MOST: usize = if cfg!(loom) { 4 } else { 64 };
 
 /// See the head of this file. What is marked unsafe is for the owner, which is one thread
 /// at a time.

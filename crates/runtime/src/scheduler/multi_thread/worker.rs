@@ -226,7 +226,7 @@ impl Worker {
         // SAFETY: the seat is ours, and with it the slot, the tray and the ring.
         let task = unsafe {
             let in_hand = || seat.tray.take();
-            let waiting = || seat.tray.take_through(&seat.ring, seat.own.in_hand.get());
+            let waiting = || seat.tray.take_through(&seat.ring, seat.own.pace.in_hand());
             seat.slot.take().or_else(in_hand).or_else(waiting)
         }?;
         // SAFETY: tokens are put in, and each is taken out once.
