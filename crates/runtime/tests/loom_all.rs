@@ -35,6 +35,8 @@ mod loom_cancellation_token;
 mod loom_idle;
 #[path = "loom_join_set.rs"]
 mod loom_join_set;
+#[path = "loom_own_list.rs"]
+mod loom_own_list;
 #[path = "loom_pool.rs"]
 mod loom_pool;
 #[path = "loom_queue.rs"]

@@ -322,3 +322,34 @@ fn scopes_meet_the_end() {
         drop(runtime);
     }
 }
+
+/// A task has blocked its worker until another task is dropped, which that worker has
+/// started and which waits. Other workers drop it.
+#[test]
+fn a_blocked_worker_may_wait_for_the_end_of_its_own_tasks() {
+    let (runtime, count) = (runtime(2), Arc::new(AtomicUsize::new(0)));
+    let (ready, is_ready) = mpsc::channel();
+    let counted = Counted::new(&count);
+    runtime.spawn(async move {
+        let (held, until_dropped) = mpsc::channel::<()>();
+        let (started, has_started) = mpsc::channel();
+        task::spawn(async move {
+            let _held = held;
+            started.send(()).unwrap();
+            pending::<()>().await;
+        });
+        while has_started.try_recv().is_err() {
+            task::yield_now().await;
+        }
+        ready.send(()).unwrap();
+        assert!(until_dropped.recv().is_err());
+        drop(counted);
+    });
+    is_ready.recv().unwrap();
+    runtime.shutdown_background();
+    let end = Instant::now() + Duration::from_secs(20);
+    while count.load(Ordering::SeqCst) != 0 {
+        assert!(Instant::now() < end, "the task that waits is never dropped");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}

@@ -74,13 +74,14 @@ impl List {
         true
     }
 
-    /// Cancels all tasks. Takes those out that wait, and gives them as a chain through
-    /// `queue_next`, and how many they are.
+    /// Takes in no more tasks, and cancels all there are. Takes those out that wait, and
+    /// gives them as a chain through `queue_next`, and how many they are.
     ///
     /// # Safety
     ///
     /// The tasks of the list are alive.
-    pub(super) unsafe fn shut_down(&mut self) -> (Option<NonNull<Header>>, isize) {
+    pub(super) unsafe fn close(&mut self) -> (Option<NonNull<Header>>, isize) {
+        self.is_closed = true;
         let (mut chain, mut count) = (None, 0);
         let mut next = self.first;
         while let Some(task) = next {

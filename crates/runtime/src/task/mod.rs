@@ -21,6 +21,7 @@ mod mutant;
 #[cfg(loom)]
 pub mod mutant;
 mod notified;
+mod own;
 mod owned;
 mod raw;
 #[cfg(not(loom))]

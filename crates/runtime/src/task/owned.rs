@@ -1,17 +1,23 @@
 //! The tasks of a runtime, so that it can end them.
 //!
 //! There is a shard for each worker, with two lists. The **shared** one has a lock, and
-//! everybody may add and remove. The **own** one is used only by the shard's owner, the
+//! everybody may add and remove. The **own** one is used by the shard's owner, the
 //! thread that is this worker at the moment, and costs no lock: most tasks are spawned by
 //! a worker and end there. What about those that end elsewhere, because another worker
 //! has stolen them? They *depart*: they are pushed to a stack of the shard, with
 //! a reference that keeps the memory, since the list goes through it. The owner unlinks
 //! and releases them the next time it adds something, or in its maintenance.
 //!
+//! An owner's thread may sleep, or be blocked by a task, for ever. So others *visit* its
+//! list (`own.rs`): at the runtime's end to cancel what is there, for somebody may wait
+//! for just that; and after every [`MOST_SENT`] tasks that they have sent to others'
+//! stacks, to empty these, if an owner has not done that since the last time.
+//!
 //! Why nothing is freed too early or left over: a task in an own list is alive as long
 //! as it has not ended, and then as long as it is in the stack; it gets there before its
 //! own reference is given up, and is taken out of the list before the stack's reference
-//! is. What is in the stacks at the end is released with the shards; a scheduler that its
+//! is. A visitor takes out what it cancels, which then departs like others, and is found
+//! to be in no list. What is in the stacks at the end is released with the shards; a scheduler that its
 //! tasks keep alive must settle before.
 //!
 //! Numbers: who owns a shard counts in it what it adds and what it removes, also from
@@ -22,7 +28,7 @@
 use std::future::Future;
 use std::ptr::{self, NonNull};
 
-use blitz_futex::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use blitz_futex::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use blitz_sync::internals::ListLock;
 
 use super::cell::Cell;
@@ -32,8 +38,12 @@ use super::join_handle::JoinHandle;
 use super::list::List;
 use super::mutant::{Mutant, active};
 use super::notified::Notified;
+use super::own::Own;
 use super::raw;
 use super::watched::Watched;
+
+/// After how many tasks that an owner has sent to others' stacks it looks after these.
+const MOST_SENT: usize = if cfg!(loom) { 2 } else { 1024 };
 
 /// What a task needs of its scheduler. Each task has a copy.
 pub trait Schedule: Clone + Send + Sync + 'static {
@@ -65,6 +75,8 @@ pub struct OwnedTasks {
     shards: Box<[Shard]>,
     /// Minus how many own tasks of shards have ended where there is no owner.
     elsewhere: AtomicUsize,
+    /// Held by who visits others' lists.
+    visits: ListLock,
 }
 
 /// Two lists of tasks: see the head of this file.
@@ -76,12 +88,23 @@ struct Shard {
     /// How many tasks are in that list. Written under the lock.
     len: AtomicUsize,
     /// The owner's.
-    own: Watched<List>,
+    own: Own,
     /// How many own tasks the owner has added, minus how many it has seen the end of, also
     /// of other owners. Written by the owner.
     own_len: AtomicUsize,
-    /// Tasks of the own list which have ended elsewhere, with a reference each.
+    /// How many tasks the owner has sent to others' stacks. Written by the owner.
+    sent: AtomicUsize,
+    stack: Stack,
+}
+
+/// Where tasks of an own list go which have ended elsewhere. Not in the cache lines that
+/// the owner writes.
+#[repr(align(64))]
+struct Stack {
+    /// The tasks, with a reference each.
     departed: AtomicPtr<Header>,
+    /// Somebody else has looked after them, and the owner has not since then.
+    piles_up: AtomicBool,
 }
 
 // SAFETY: the lists are used under their locks or by their owners, and tasks may be
@@ -103,9 +126,13 @@ impl Shard {
             lock: ListLock::new(),
             list: Watched::new(List::new()),
             len: AtomicUsize::new(0),
-            own: Watched::new(List::new()),
+            own: Own::new(),
             own_len: AtomicUsize::new(0),
-            departed: AtomicPtr::new(ptr::null_mut()),
+            sent: AtomicUsize::new(0),
+            stack: Stack {
+                departed: AtomicPtr::new(ptr::null_mut()),
+                piles_up: AtomicBool::new(false),
+            },
         }
     }
 
@@ -145,12 +172,12 @@ impl Shard {
     /// The caller is the owner.
     #[inline]
     unsafe fn add_own(&self, task: NonNull<Header>) -> bool {
-        // SAFETY: the caller is the owner.
-        unsafe { self.settle() };
-        self.own.with_mut(|list| {
-            // SAFETY: as above; the task is new, and in no list.
-            unsafe { Self::add_to(&mut *list, &self.own_len, task) }
-        })
+        // SAFETY: the caller is the owner; the task is new, and in no list.
+        unsafe {
+            self.settle();
+            self.own
+                .with(|list| Self::add_to(list, &self.own_len, task))
+        }
     }
 
     /// Adds a task to one of the lists, which has this number, unless it is closed.
@@ -176,12 +203,12 @@ impl Shard {
             task.state.acquire();
         }
         let place = ptr::from_ref(task).cast_mut();
-        let mut first = self.departed.load(Ordering::Relaxed);
+        let mut first = self.stack.departed.load(Ordering::Relaxed);
         loop {
             // SAFETY: whoever ends the task has what was its token's.
             unsafe { task.set_queue_next(NonNull::new(first)) };
             let (succeeded, failed) = (Ordering::Release, Ordering::Relaxed);
-            let departed = &self.departed;
+            let departed = &self.stack.departed;
             match departed.compare_exchange_weak(first, place, succeeded, failed) {
                 Ok(_) => return,
                 Err(now) => first = now,
@@ -196,7 +223,7 @@ impl Shard {
     /// The caller is the owner.
     #[inline]
     unsafe fn settle(&self) {
-        if !self.departed.load(Ordering::Relaxed).is_null() {
+        if !self.stack.departed.load(Ordering::Relaxed).is_null() {
             // SAFETY: as the caller promises.
             unsafe { self.settle_all() }
         }
@@ -207,14 +234,61 @@ impl Shard {
     /// The caller is the owner.
     #[cold]
     unsafe fn settle_all(&self) {
-        let first = self.departed.swap(ptr::null_mut(), Ordering::Acquire);
-        let mut next = NonNull::new(first);
+        self.stack.piles_up.store(false, Ordering::Relaxed);
+        let gone = self.take_departed();
+        // SAFETY: the caller is the owner, and these were in its list.
+        unsafe {
+            self.own.with(|list| gone.unlink(list));
+            gone.release();
+        }
+    }
+
+    /// Whether the stack should be emptied by somebody else. A look without order, as
+    /// nothing depends on it but memory.
+    fn is_neglected(&self) -> bool {
+        if self.stack.departed.load(Ordering::Relaxed).is_null() {
+            return false;
+        }
+        let piles_up = self.stack.piles_up.load(Ordering::Relaxed);
+        self.stack.piles_up.store(true, Ordering::Relaxed);
+        // Models have no time for another round.
+        piles_up || cfg!(loom)
+    }
+
+    fn take_departed(&self) -> Departed {
+        let first = self.stack.departed.swap(ptr::null_mut(), Ordering::Acquire);
+        Departed(NonNull::new(first))
+    }
+}
+
+/// Tasks that have ended, and were in an own list: a chain through `queue_next`.
+#[derive(Clone, Copy)]
+struct Departed(Option<NonNull<Header>>);
+
+impl Departed {
+    /// # Safety
+    ///
+    /// The list is the one that they were in, or still are, and they are not released yet.
+    unsafe fn unlink(self, list: &mut List) {
+        let mut next = self.0;
         while let Some(task) = next {
-            // SAFETY: the tasks of the chain have a reference each, which is ours now. They
-            // are or were in the own list, which is the caller's.
+            // SAFETY: as the caller promises, so the tasks are alive.
+            unsafe {
+                list.remove(task.as_ref());
+                next = task.as_ref().queue_next();
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// They have been unlinked, and this is done once.
+    unsafe fn release(self) {
+        let mut next = self.0;
+        while let Some(task) = next {
+            // SAFETY: the tasks of the chain have a reference each, which is given up here.
             unsafe {
                 next = task.as_ref().queue_next();
-                self.own.with_mut(|list| (*list).remove(task.as_ref()));
                 raw::release_last(task);
             }
         }
@@ -234,6 +308,7 @@ impl OwnedTasks {
         Self {
             shards: (0..shards.max(1)).map(|_| Shard::new()).collect(),
             elsewhere: AtomicUsize::new(0),
+            visits: ListLock::new(),
         }
     }
 
@@ -331,7 +406,11 @@ impl OwnedTasks {
         let shard = &self.shards[task.home.shard()];
         if task.home.is_own() {
             shard.depart(task);
-            self.elsewhere.fetch_sub(1, Ordering::AcqRel);
+            let before = self.elsewhere.fetch_sub(1, Ordering::AcqRel);
+            let sent = before.wrapping_neg() + 1;
+            if sent % MOST_SENT == 0 {
+                self.settle_neglected();
+            }
         } else {
             shard.remove(task);
         }
@@ -349,13 +428,54 @@ impl OwnedTasks {
         }
         let shard = task.home.shard();
         if shard == here {
-            let own = &self.shards[here].own;
             // SAFETY: the caller is the owner, and the task is alive.
-            own.with_mut(|list| unsafe { (*list).remove(task) });
+            unsafe { self.shards[here].own.with(|list| list.remove(task)) };
         } else {
             self.shards[shard].depart(task);
+            self.has_sent(here);
         }
         add(&self.shards[here].own_len, -1);
+    }
+
+    /// The owner of the shard `here` has sent a task to another's stack.
+    #[inline]
+    fn has_sent(&self, here: usize) {
+        let sent = &self.shards[here].sent;
+        add(sent, 1);
+        if sent.load(Ordering::Relaxed) % MOST_SENT == 0 {
+            self.settle_neglected();
+        }
+    }
+
+    /// Frees what has ended elsewhere of all shards' own tasks, if an owner does not.
+    #[cold]
+    fn settle_neglected(&self) {
+        // All are looked at.
+        let neglected = self.shards.iter().filter(|shard| shard.is_neglected());
+        if neglected.count() == 0 {
+            return;
+        }
+        let gone = self.visit_all(|list, shard| {
+            let gone = shard.take_departed();
+            // SAFETY: these were in this list.
+            unsafe { gone.unlink(list) };
+            gone
+        });
+        // SAFETY: they are in no list any more.
+        gone.into_iter().for_each(|gone| unsafe { gone.release() });
+    }
+
+    /// Uses all own lists as a visitor.
+    fn visit_all<R>(&self, mut with: impl FnMut(&mut List, &Shard) -> R) -> Vec<R> {
+        let mut results = Vec::with_capacity(self.shards.len());
+        let lists = self.shards.iter().map(|shard| (&shard.own, shard));
+        self.visits.locked(|| {
+            let visit = |list: &mut List, shard| results.push(with(list, shard));
+            // SAFETY: we have the lock. Owners come here only when they are done with
+            // their own lists, as nothing that is done there leads here.
+            unsafe { Own::visit(lists, visit) }
+        });
+        results
     }
 
     /// Frees what has ended elsewhere of the shard's own tasks. To be called now and then.
@@ -379,10 +499,7 @@ impl OwnedTasks {
         // SAFETY: the caller is the owner, and the tasks of the list are alive.
         let waiting = unsafe {
             shard.settle();
-            shard.own.with_mut(|list| {
-                (*list).is_closed = true;
-                (*list).shut_down()
-            })
+            shard.own.with(|list| list.close())
         };
         // They are counted when they are removed.
         end_all(waiting.0);
@@ -392,16 +509,23 @@ impl OwnedTasks {
     /// thread; those that are queued or running, when their tokens are run or their polls
     /// end. So whoever calls this runs tokens until [`is_empty`](Self::is_empty); a token
     /// may be on its way in another thread.
+    ///
+    /// If there is one shard only, its own list is left to its owner.
     pub fn close_and_cancel_all(&self) {
         for shard in &self.shards {
             let waiting = shard.locked(|list| {
-                list.is_closed = true;
                 // SAFETY: the tasks of the list are alive.
-                let (waiting, count) = unsafe { list.shut_down() };
+                let (waiting, count) = unsafe { list.close() };
                 add(&shard.len, -count);
                 waiting
             });
             end_all(waiting);
+        }
+        if self.shards.len() > 1 {
+            // An owner whose thread is blocked may wait for the end of one of its tasks.
+            // SAFETY: as above.
+            let waiting = self.visit_all(|list, _| unsafe { list.close() }.0);
+            waiting.into_iter().for_each(end_all);
         }
     }
 

@@ -857,6 +857,29 @@ fn a_task_that_ends_elsewhere_is_freed_by_its_owner() {
     assert_eq!(drops.count(), 2);
 }
 
+/// An owner may sleep for ever: whoever ends its tasks frees them now and then.
+#[test]
+fn tasks_that_end_elsewhere_do_not_pile_up() {
+    let line = Line::owning();
+    for _ in 0..5000 {
+        // SAFETY: the test has one thread.
+        let (join, token) = unsafe {
+            line.0
+                .owned
+                .bind_own(1, ready(()), line.clone(), Id::next())
+        };
+        line.0.queue.lock().unwrap().extend(token);
+        drop(join);
+    }
+    assert!(Arc::strong_count(&line.0) > 5000);
+    line.run();
+    assert!(line.0.owned.is_empty());
+    assert!(Arc::strong_count(&line.0) < 2100);
+    // SAFETY: as above.
+    unsafe { line.0.owned.settle(1) };
+    assert_eq!(Arc::strong_count(&line.0), 1);
+}
+
 #[test]
 fn tasks_are_small() {
     // What each idle task needs beside its future, and the scheduler's pointer.
