@@ -62,7 +62,9 @@ struct Bell(AtomicU32);
 
 impl Wake for Bell {
     fn wake(self: Arc<Self>) {
-        self.0.store(1, Ordering::Release);
+        // Not a plain store: of two wakes, the one that is overwritten would not be seen by
+        // who is woken.
+        self.0.swap(1, Ordering::AcqRel);
         blitz_futex::wake_one(&raw const self.0);
     }
 }
