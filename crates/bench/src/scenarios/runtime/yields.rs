@@ -27,15 +27,26 @@ const PEERS: [Peer; 3] = [
     Peer::of::<Smol>("smol"),
 ];
 
-/// Yields of an iteration, of all tasks together.
-const OPS: u64 = 50_000;
+/// Yields of an iteration, of all tasks together. So many that an iteration takes much
+/// longer than it takes the processor to get up to speed after the pause before it: some
+/// tenths of a millisecond.
+const ALONE_OPS: u64 = 200_000;
+const CROWD_OPS: u64 = 2_000_000;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let alone = PEERS.each_ref().map(|peer| (peer.name, peer.alone));
     let crowd = PEERS.each_ref().map(|peer| (peer.name, peer.crowd));
-    let mut scenarios = for_each(&WORKERS, ("yield_now", "yield_now, 1 task", OPS), &alone);
+    let mut scenarios = for_each(
+        &WORKERS,
+        ("yield_now", "yield_now, 1 task", ALONE_OPS),
+        &alone,
+    );
     let title = "yield_now, 200 tasks";
-    scenarios.extend(for_each(&WORKERS, ("yield_now_200", title, OPS), &crowd));
+    scenarios.extend(for_each(
+        &WORKERS,
+        ("yield_now_200", title, CROWD_OPS),
+        &crowd,
+    ));
     scenarios
 }
 
