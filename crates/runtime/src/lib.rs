@@ -4,6 +4,7 @@
 #![cfg_attr(loom, allow(dead_code, unused_imports))]
 
 mod blocking;
+mod bolt;
 mod cancellation_token;
 #[cfg(not(loom))]
 mod common;
@@ -48,6 +49,9 @@ pub mod model {
     }
     pub mod task_tracker {
         pub use crate::task_tracker::mutant;
+    }
+    pub mod bolt {
+        pub use crate::bolt::mutant;
     }
     pub mod blocking {
         pub use crate::blocking::{desk, mutant};

@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::Arc as Witness;
 use std::task::{Context, Poll};
 
-use blitz_runtime::model::task::mutant::{self, Mutant};
+use blitz_runtime::model::bolt::mutant::{self, Mutant};
 use blitz_runtime::model::task::{Header, Notified, OwnedTasks, Ran, Schedule, id};
 use blitz_runtime::task::JoinHandle;
 use loom::sync::{Arc, Mutex};
@@ -167,11 +167,11 @@ fn a_worker_frees_what_was_others() {
 #[test]
 #[should_panic]
 fn a_visit_without_a_fence_is_found() {
-    mutant::with(Mutant::VisitsWithoutFence, closed_by_another);
+    mutant::with(Mutant::ComesWithoutFence, closed_by_another);
 }
 
 #[test]
 #[should_panic]
 fn a_visit_of_a_busy_owner_is_found() {
-    mutant::with(Mutant::VisitsTheBusy, closed_by_another);
+    mutant::with(Mutant::DisturbsTheBusy, closed_by_another);
 }

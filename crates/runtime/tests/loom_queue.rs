@@ -5,6 +5,7 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use blitz_runtime::model::bolt::mutant::{self as bolt, Mutant as Mistake};
 use blitz_runtime::model::scheduler::mutant::{self, Mutant};
 use blitz_runtime::model::scheduler::queue::Ring;
 use blitz_runtime::model::scheduler::slot::Slot;
@@ -357,13 +358,13 @@ fn who_takes_must_compare() {
 #[test]
 #[should_panic]
 fn a_robber_must_make_the_owner_pass_a_fence() {
-    mutant::with(Mutant::RobsWithoutFence, || with_late_stores(slot));
+    bolt::with(Mistake::ComesWithoutFence, || with_late_stores(slot));
 }
 
 #[test]
 #[should_panic]
 fn a_robber_must_leave_a_busy_owner_alone() {
-    mutant::with(Mutant::RobsTheBusy, slot);
+    bolt::with(Mistake::DisturbsTheBusy, slot);
 }
 
 #[test]
@@ -375,19 +376,19 @@ fn a_robber_must_not_write_an_empty_slot() {
 #[test]
 #[should_panic]
 fn a_robber_of_the_tray_must_make_the_owner_pass_a_fence() {
-    mutant::with(Mutant::RobsWithoutFence, || with_late_stores(tray));
+    bolt::with(Mistake::ComesWithoutFence, || with_late_stores(tray));
 }
 
 #[test]
 #[should_panic]
 fn a_robber_of_the_tray_must_leave_a_busy_owner_alone() {
-    mutant::with(Mutant::RobsTheBusy, tray);
+    bolt::with(Mistake::DisturbsTheBusy, tray);
 }
 
 #[test]
 #[should_panic]
 fn the_owner_must_say_that_it_is_busy() {
-    mutant::with(Mutant::OwnsUnbolted, tray);
+    bolt::with(Mistake::OwnsUnbolted, tray);
 }
 
 #[test]

@@ -353,3 +353,33 @@ fn a_blocked_worker_may_wait_for_the_end_of_its_own_tasks() {
         std::thread::sleep(Duration::from_millis(1));
     }
 }
+
+/// A worker is blocked until the end has come, with tasks in its queues.
+#[test]
+fn what_a_blocked_worker_has_queued_is_dropped_by_others() {
+    for round in 0..50 {
+        let count = Arc::new(AtomicUsize::new(0));
+        let (closing, is_closing) = mpsc::channel();
+        let (ended, has_ended) = mpsc::channel();
+        let runtime = runtime(2 + round % 3);
+        let children: Vec<_> = (0..round).map(|_| Counted::new(&count)).collect();
+        let left = count.clone();
+        runtime.spawn(async move {
+            for child in children {
+                task::spawn(async move {
+                    let _child = child;
+                    pending::<()>().await;
+                });
+            }
+            closing.send(()).unwrap();
+            let end = Instant::now() + Duration::from_secs(20);
+            while left.load(Ordering::SeqCst) > 0 && Instant::now() < end {
+                std::thread::sleep(Duration::from_micros(100));
+            }
+            ended.send(left.load(Ordering::SeqCst)).unwrap();
+        });
+        is_closing.recv().unwrap();
+        runtime.shutdown_background();
+        assert_eq!(has_ended.recv().unwrap(), 0, "tasks that were left");
+    }
+}

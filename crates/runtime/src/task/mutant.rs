@@ -25,10 +25,6 @@ blitz_sync::mutants! {
     LeavesListLate,
     /// A task that ends elsewhere goes to its list's owner without a reference.
     DepartsForNothing,
-    /// Who visits another's list makes nobody pass a fence.
-    VisitsWithoutFence,
-    /// Who visits another's list does not look whether its owner is busy with it.
-    VisitsTheBusy,
     /// The join handle leaves its waker without looking whether it is too late.
     GivesWakerBlindly,
     /// The join handle changes its waker without taking it back.

@@ -2,9 +2,10 @@
 //!
 //! Each worker that sees that the runtime is closed cancels all tasks: those that wait
 //! are cancelled at once, those that run or are queued are told so. Then it runs what is
-//! in its own queues, which cancels that. The last one takes what the others have left,
-//! and stays until there is no task: one may still be polled by a thread that has given
-//! its seat away, or its token may be on its way in a thread that has just woken it.
+//! in its own queues, which cancels that, and what it can take from others, who may be
+//! blocked. The last one takes what is left, and stays until there is no task: one may
+//! still be polled by a thread that has given its seat away, or its token may be on its
+//! way in a thread that has just woken it.
 
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,7 @@ impl Worker {
         unsafe { self.shared.owned.close_own(self.number()) };
         self.shared.owned.close_and_cancel_all();
         self.empty(self.seat());
+        self.empty_others();
         self.count_forced_yields();
         let before = self.shared.left.fetch_add(1, Ordering::AcqRel);
         if before + 1 == self.shared.workers() {
@@ -38,6 +40,16 @@ impl Worker {
         self.queue_again();
         while let Some(task) = self.next_of_own(seat) {
             self.cancel(task);
+        }
+    }
+
+    /// Runs what is in the inject queue, and what others have in theirs: one of them may
+    /// be blocked for long, by a task that waits for the end of another one.
+    fn empty_others(&self) {
+        self.own().robs.set(true);
+        while let Some(task) = self.shared.next_injected().or_else(|| self.steal()) {
+            self.cancel(task);
+            self.empty(self.seat());
         }
     }
 

@@ -6,7 +6,6 @@
 //! | `slot.rs` | the place before it |
 //! | `tray.rs` | what it has taken from its queue to run next |
 //! | `pace.rs` | how many of them, and how often the inject queue goes first |
-//! | `bolt.rs` | what keeps a robber and the owner of those two apart |
 //! | `inject.rs` | the queue that belongs to no worker |
 //! | `idle.rs` | who sleeps, who searches, who is woken |
 //! | `sleep.rs` | the steps of going to sleep and getting up |
@@ -19,7 +18,6 @@
 //! | `hand_over.rs` | another thread takes the seat while a task blocks |
 //! | `leave.rs` | the end |
 
-mod bolt;
 #[cfg(not(loom))]
 mod hand_over;
 pub mod idle;

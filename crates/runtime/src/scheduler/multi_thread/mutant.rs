@@ -7,14 +7,8 @@ blitz_sync::mutants! {
     PushesQuietly,
     /// Who takes from the ring does not look whether somebody was faster.
     TakesWithoutComparing,
-    /// A robber does not make the owner pass a fence.
-    RobsWithoutFence,
-    /// A robber does not look whether the owner is busy.
-    RobsTheBusy,
     /// Who robs a slot empties it even though it is empty.
     RobsTheEmpty,
-    /// The owner goes inside without saying that it is busy.
-    OwnsUnbolted,
     /// A worker looks at the inject queue before it says that it sleeps.
     LooksFirst,
     /// Who pushes looks at the sleepers without having published.

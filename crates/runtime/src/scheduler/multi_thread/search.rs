@@ -67,7 +67,7 @@ impl Worker {
     }
 
     /// Takes half of what another worker has.
-    fn steal(&self) -> Option<Notified> {
+    pub(super) fn steal(&self) -> Option<Notified> {
         let workers = self.shared.workers();
         let first = context::random(workers as u32) as usize;
         (first..first + workers)

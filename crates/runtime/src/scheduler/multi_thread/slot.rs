@@ -12,8 +12,8 @@ use std::ptr::{self, NonNull};
 
 use blitz_futex::atomic::{AtomicPtr, Ordering};
 
-use super::bolt::Bolt;
 use super::mutant::{Mutant, active};
+use crate::bolt::Bolt;
 
 /// See the head of this file. What is marked unsafe is for the owner, which is one thread
 /// at a time.

@@ -15,8 +15,8 @@ use std::ptr::{self, NonNull};
 
 use blitz_futex::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-use super::bolt::Bolt;
 use super::queue::Ring;
+use crate::bolt::Bolt;
 
 /// How many tasks a worker has in hand at most.
 pub const MOST: usize = if cfg!(loom) { 4 } else { 64 };
