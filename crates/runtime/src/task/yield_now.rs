@@ -54,6 +54,7 @@ impl Future for YieldNow {
 }
 
 /// Makes sure that the task of `waker` is polled again, behind the others.
+#[inline]
 fn step_back(waker: &Waker) {
     let is_polled_here = |here: &context::Context| {
         let polled = here.task.get();

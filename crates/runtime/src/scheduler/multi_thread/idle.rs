@@ -53,9 +53,11 @@
 //! asleep, when nobody is awake, or by handing it on: a watchman that gets up to work
 //! calls another sleeper to the watch. The word's `WATCH` that a pusher reads may be
 //! old. But the bit is cleared only while the pusher is not awake, or when nobody is
-//! asleep; and of the moment in which it got up itself the pusher knows. The watchman
-//! looks at all queues, and gets up to work when one has a task and its worker has not
-//! polled any since the last look.
+//! asleep; and of the moment in which it got up itself the pusher knows. So one look is
+//! enough for many pushes of a worker that stays awake: those of tasks that yield while it
+//! has others in hand are made without one, as it looked when it took those in hand. The
+//! watchman looks at all queues, and gets up to work when one has a task and its worker
+//! has not polled any since the last look.
 //!
 //! A push to a worker's own queue reads the word without a fence. So it may overlook
 //! that the last searcher has just gone to sleep. This costs time, and no task: the

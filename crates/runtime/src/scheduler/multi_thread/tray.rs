@@ -73,7 +73,7 @@ impl<T> Tray<T> {
             self.bolt.own(|| {
                 let last = self.len().checked_sub(1)?;
                 self.count.store(last, Ordering::Relaxed);
-                NonNull::new(self.places[last].load(Ordering::Relaxed))
+                NonNull::new(self.places[last % MOST].load(Ordering::Relaxed))
             })
         }
     }

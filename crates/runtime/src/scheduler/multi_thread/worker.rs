@@ -223,14 +223,24 @@ impl Worker {
     /// The next task of this worker's queue.
     #[inline]
     pub(super) fn next_of_own(&self, seat: &Seat) -> Option<Notified> {
-        // SAFETY: the seat is ours, and with it the slot, the tray and the ring.
-        let task = unsafe {
-            let in_hand = || seat.tray.take();
-            let waiting = || seat.tray.take_through(&seat.ring, seat.own.pace.in_hand());
-            seat.slot.take().or_else(in_hand).or_else(waiting)
-        }?;
+        // SAFETY: the seat is ours, and with it the slot and the tray.
+        let task = unsafe { seat.slot.take().or_else(|| seat.tray.take()) };
+        let task = task.or_else(|| self.next_of_ring(seat))?;
         // SAFETY: tokens are put in, and each is taken out once.
         Some(unsafe { Notified::from_raw(task) })
+    }
+
+    /// The first task of the ring. The next ones may come into the tray; then this is
+    /// where others hear of what is left in the ring, and of what comes to it until the
+    /// tray is empty.
+    #[inline]
+    fn next_of_ring(&self, seat: &Seat) -> Option<NonNull<Header>> {
+        // SAFETY: the seat is ours, and with it the ring and the tray, which is empty.
+        let task = unsafe { seat.tray.take_through(&seat.ring, seat.own.pace.in_hand()) };
+        if !seat.tray.is_empty() {
+            self.tell(true);
+        }
+        task
     }
 
     /// This worker's share of the inject queue, whose first task is returned.
@@ -324,21 +334,20 @@ impl Worker {
             Ran::Again(task) | Ran::Yielded(task) => Some(task),
         };
         let left = seat.own.left.get() - 1;
-        let others = !seat.slot.is_empty() || !self.shared.inject.is_empty();
-        if left == 0 || others {
+        if left == 0 || !seat.slot.is_empty() {
             return self.reschedule_if(seat, again);
         }
         // SAFETY: the seat is ours, and with it the tray.
         if let Some(next) = unsafe { seat.tray.take() } {
             seat.own.left.set(left);
             if let Some(task) = again {
+                // Who fills the tray again tells of it.
                 self.push_back(seat, task);
-                self.tell(true);
             }
             // SAFETY: tokens are put in, and each is taken out once.
             return Some(unsafe { Notified::from_raw(next) });
         }
-        if again.is_some() && seat.ring.is_empty() {
+        if again.is_some() && seat.ring.is_empty() && self.shared.inject.is_empty() {
             seat.own.left.set(left);
             return again;
         }
