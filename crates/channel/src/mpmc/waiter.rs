@@ -466,14 +466,15 @@ impl<T> Channel<T> {
         let (joined, way) = self.locked(|state| {
             // SAFETY: the waiter stays here until its node is taken out.
             let joined = unsafe { state.recv_or_join(waiter.node(), receivers) };
-            let way = state.places.receiver_comes(joined.is_err());
+            // Who spins outside has done so.
+            let way = (!self.spins_outside()).then(|| state.places.receiver_comes(joined.is_err()));
             (joined, way)
         });
         match joined {
             Ok(received) => return self.received(received).map_err(RecvTimeoutError::from),
             Err(woken) => wake(woken),
         }
-        if !self.spins_outside() {
+        if let Some(way) = way {
             self.spin_in(waiter.node(), receivers, way);
         }
         self.sleep_to_recv(waiter, deadline)
@@ -556,7 +557,7 @@ impl<T> Channel<T> {
         let (joined, way) = self.locked(|state| {
             // SAFETY: the waiter stays here until its node is taken out.
             let joined = unsafe { Self::send_or_join(state, waiter) };
-            let way = state.places.sender_comes(joined.is_err());
+            let way = (!self.spins_outside()).then(|| state.places.sender_comes(joined.is_err()));
             (joined, way)
         });
         match joined {
@@ -567,7 +568,7 @@ impl<T> Channel<T> {
                     self.leave(waiter.node(), senders);
                     resume_unwind(payload);
                 }
-                if !self.spins_outside() {
+                if let Some(way) = way {
                     self.spin_in(waiter.node(), senders, way);
                 }
                 if !waiter.node().sleep(deadline) && self.leave(waiter.node(), senders) {

@@ -156,13 +156,14 @@ impl Spawner {
     /// Runs `closure`, which the end of the runtime needs, on a thread of its own, though
     /// the pool is closed. Nothing happens if the system has no thread.
     #[cold]
-    pub(crate) fn start_late(&self, closure: impl FnOnce() + Send + 'static) {
-        if let Ok(thread) = thread::Builder::new().spawn(closure) {
+    pub(crate) fn start_late(&self, handle: &Handle, closure: impl FnOnce() + Send + 'static) {
+        if let Ok(thread) = thread_builder(handle).spawn(closure) {
             self.late.lock().push(thread);
         }
     }
 
     fn join_late(&self) {
+        // Such a thread may start another: the lock is not held meanwhile.
         loop {
             let Some(thread) = self.late.lock().pop() else {
                 return;
@@ -187,11 +188,7 @@ impl Spawner {
 
     #[cold]
     fn start_thread(&self, handle: &Handle) -> io::Result<()> {
-        let config = &handle.common().config;
-        let mut builder = thread::Builder::new().name((config.thread_name)());
-        if let Some(size) = config.thread_stack_size {
-            builder = builder.stack_size(size);
-        }
+        let builder = thread_builder(handle);
         let own = handle.clone();
         let started = self
             .roster
@@ -275,6 +272,16 @@ where
     let on_terminate = handle.common().hooks.on_task_terminate.clone();
     let (join, task) = task::unowned(future, Once { on_terminate }, id);
     (task, join)
+}
+
+/// A thread as the user wants them.
+fn thread_builder(handle: &Handle) -> thread::Builder {
+    let config = &handle.common().config;
+    let builder = thread::Builder::new().name((config.thread_name)());
+    match config.thread_stack_size {
+        Some(size) => builder.stack_size(size),
+        None => builder,
+    }
 }
 
 /// What a thread of the pool does.

@@ -74,9 +74,10 @@ pub(super) fn start(shared: &Arc<Shared>, handle: &scheduler::Handle, index: usi
 /// The same when the pool is closed: the end of the runtime needs all workers.
 #[cold]
 pub(super) fn start_late(shared: &Arc<Shared>, index: usize) {
+    let handle = scheduler::Handle::MultiThread(shared.clone());
     let own = shared.clone();
     let pool = &shared.common().blocking;
-    pool.start_late(move || run(own, index));
+    pool.start_late(&handle, move || run(own, index));
 }
 
 /// What a worker's thread does.
