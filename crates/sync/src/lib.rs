@@ -6,6 +6,7 @@
 
 mod coop;
 mod deadline;
+mod defeats;
 mod fences;
 mod glance;
 mod list_lock;
@@ -41,6 +42,7 @@ pub mod internals {
     pub mod fences {
         pub use crate::fences::{after_rmw, heavy, publish};
     }
+    pub use crate::defeats::Defeats;
     pub use crate::list_lock::ListLock;
     pub use crate::panics::Panics;
     pub use crate::spin::{Owners, Spin};

@@ -12,6 +12,7 @@ pub use model::ListLock;
 
 #[cfg(not(loom))]
 mod real {
+    use crate::defeats::Defeats;
     use crate::thread::exclusive::{Exclusive, HELD};
 
     /// See the head of this file.
@@ -36,6 +37,30 @@ mod real {
             let result = with();
             self.0.unlock();
             result
+        }
+
+        /// The same, where many come again and again: who finds the lock taken leaves
+        /// it alone for a while, before it waits like everybody else.
+        #[inline]
+        pub fn locked_among_many<R>(&self, with: impl FnOnce() -> R) -> R {
+            if !self.0.try_lock(HELD) {
+                self.lock_after_defeat();
+            }
+            let result = with();
+            self.0.unlock();
+            result
+        }
+
+        #[cold]
+        fn lock_after_defeat(&self) {
+            let mut defeats = Defeats::new();
+            while !defeats.are_many() {
+                defeats.rest();
+                if !self.0.is_held() && self.0.try_lock(HELD) {
+                    return;
+                }
+            }
+            self.0.lock(HELD);
         }
     }
 }
@@ -63,6 +88,11 @@ mod model {
         pub fn locked<R>(&self, with: impl FnOnce() -> R) -> R {
             let _lock = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             with()
+        }
+
+        /// The same.
+        pub fn locked_among_many<R>(&self, with: impl FnOnce() -> R) -> R {
+            self.locked(with)
         }
     }
 }

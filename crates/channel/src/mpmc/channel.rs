@@ -229,7 +229,7 @@ impl<T> Channel<T> {
     /// Sends if that is possible at once.
     #[inline]
     pub(super) fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
-        let sent = self.lock.locked(|| {
+        let sent = self.lock.locked_among_many(|| {
             // SAFETY: we hold the lock.
             let state = unsafe { &mut *self.state.get() };
             match state.send_fast(value) {
@@ -255,7 +255,7 @@ impl<T> Channel<T> {
     /// yet to say what they send.
     #[inline]
     pub(super) fn receive(&self) -> Result<T, TryRecvError> {
-        let received = self.lock.locked(|| {
+        let received = self.lock.locked_among_many(|| {
             // SAFETY: we hold the lock.
             let state = unsafe { &mut *self.state.get() };
             match state.recv_fast() {

@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use blitz_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use blitz_sync::internals::{Panics, WaitQueue};
+use blitz_sync::internals::{Defeats, Panics, WaitQueue};
 
 use super::bias::Bias;
 use super::block::{Block, LEN, offset};
@@ -257,6 +257,7 @@ impl<T> Chan<T> {
     fn claim_slowly(&self, right: Right) -> Result<Claim, Refusal> {
         let mut reserve = None;
         let mut pause = Pause::new();
+        let mut defeats = Defeats::new();
         let result = loop {
             let word = self.settled_word();
             if right == Right::Room {
@@ -287,7 +288,7 @@ impl<T> Chan<T> {
                 }
                 break Ok(claim);
             }
-            pause.after_defeat();
+            defeats.rest();
         };
         if let Some(block) = reserve {
             // SAFETY: it is ours, and was not used.
@@ -505,16 +506,12 @@ impl<T> fmt::Debug for Chan<T> {
     }
 }
 
-/// The wait of a sender for others: for one that links a block, and for those that
-/// were faster.
+/// The wait of a sender for one that links a block.
 pub struct Pause(u32);
 
 impl Pause {
     /// How often to look before letting others run.
     const PATIENCE: u32 = 64;
-    /// The first pause after a defeat, and the longest, in `spin_loop` hints.
-    const FEWEST_HINTS: u32 = 16;
-    const MOST_HINTS: u32 = 128;
 
     pub fn new() -> Self {
         Self(0)
@@ -526,22 +523,6 @@ impl Pause {
         }
         self.0 += 1;
         hint::spin_loop();
-    }
-
-    /// Leaves the word alone for some time, after another sender has claimed first.
-    /// That one has it in its cache and can send many values there, while each
-    /// move of the word to another processor makes both wait.
-    pub fn after_defeat(&mut self) {
-        if cfg!(loom) {
-            return;
-        }
-        // Defeated again: there are enough senders that run for the word to be busy.
-        if self.0 != 0 {
-            Self::yield_now();
-        }
-        let hints = (Self::FEWEST_HINTS << self.0.min(8)).min(Self::MOST_HINTS);
-        (0..hints).for_each(|_| hint::spin_loop());
-        self.0 += 1;
     }
 
     #[cfg(not(loom))]
