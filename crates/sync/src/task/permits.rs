@@ -238,11 +238,15 @@ impl Permits {
     /// are ours now.
     #[cold]
     fn glance(&self, n: usize) -> bool {
+        // While others wait there is nothing to be had by trying.
+        let waits_alone = |state: usize| state & (QUEUED | CLOSED) == 0;
+        if !waits_alone(self.word.load(Ordering::Relaxed)) {
+            return false;
+        }
         let mut glance = Glance::new();
         while glance.turn() {
             let state = self.word.load(Ordering::Relaxed);
-            // While others wait there is nothing to be had by trying.
-            if state & (QUEUED | CLOSED) != 0 {
+            if !waits_alone(state) {
                 break;
             }
             if state / PERMIT >= n && self.take(n) == Taken::Yes {
