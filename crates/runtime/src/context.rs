@@ -52,10 +52,9 @@ pub(crate) struct Context {
     pub(crate) wheel: Cell<Option<&'static crate::time::wheel::Wheel>>,
     /// The set of local tasks (`LocalSet`) that is being polled.
     pub(crate) local_set: Cell<*const ()>,
-    /// The header of the task that is being polled or whose parts are being dropped.
+    /// The header of the task that is being polled or whose parts are being dropped, with
+    /// a mark (`task/current.rs`).
     pub(crate) task: Cell<*const ()>,
-    /// The task that is being polled asked for its place at the end of the queue.
-    pub(crate) yielded: Cell<bool>,
     /// The thread's number. To ask the system's library for it counts references.
     pub(crate) thread: Cell<Option<ThreadId>>,
     /// Random numbers for the order of stealing and the like.
@@ -110,7 +109,6 @@ impl Context {
             wheel: Cell::new(None),
             local_set: Cell::new(ptr::null()),
             task: Cell::new(ptr::null()),
-            yielded: Cell::new(false),
             thread: Cell::new(None),
             random: Cell::new(Random::unseeded()),
         }

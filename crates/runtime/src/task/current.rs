@@ -1,10 +1,25 @@
-//! Which task this thread polls or drops at the moment.
+//! Which task this thread polls or drops at the moment, and whether it has asked for its
+//! place at the end of the queue. Both are in one pointer, of which that is the lowest bit.
 
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 use super::header::Header;
 use super::id::Id;
 use crate::context;
+
+/// In the pointer: the task asks for its place at the end of the queue.
+const MARK: usize = 1;
+const _: () = assert!(align_of::<Header>() > MARK);
+
+/// The pointer to a task, as it is in the context.
+fn plain(task: NonNull<Header>) -> *const () {
+    task.as_ptr().cast_const().cast()
+}
+
+/// The same with the mark.
+fn marked(task: NonNull<Header>) -> *const () {
+    plain(task).wrapping_byte_add(MARK)
+}
 
 /// Takes back what [`enter`] did.
 #[must_use]
@@ -16,7 +31,7 @@ pub(super) struct Entered {
 #[inline]
 pub(super) fn enter(header: NonNull<Header>) -> Entered {
     context::with(|context| Entered {
-        task: context.task.replace(header.as_ptr().cast()),
+        task: context.task.replace(plain(header)),
     })
 }
 
@@ -30,18 +45,29 @@ impl Drop for Entered {
 /// The current task's id.
 pub(super) fn id() -> Option<Id> {
     context::with(|context| {
-        let header = NonNull::new(context.task.get().cast_mut().cast::<Header>())?;
+        let task = context.task.get().map_addr(|address| address & !MARK);
+        let header = NonNull::new(task.cast_mut().cast::<Header>())?;
         // SAFETY: whoever made it the current one keeps it alive meanwhile.
         Some(unsafe { header.as_ref() }.id())
     })
 }
 
-/// Runs `poll`, and says also whether the task asked meanwhile for its place at the
-/// end of the queue. What an outer task asked for stays as it is.
+/// The task asks for its place at the end of the queue. `false` if it is not the one that
+/// this thread polls.
 #[inline]
-pub(super) fn with_yielded<R>(poll: impl FnOnce() -> R) -> (R, bool) {
-    let outer = context::with(|context| context.yielded.replace(false));
-    let result = poll();
-    let yielded = context::with(|context| context.yielded.replace(outer));
-    (result, yielded)
+pub(super) fn step_back(task: NonNull<Header>) -> bool {
+    context::with(|context| {
+        let current = context.task.get();
+        if ptr::eq(current, plain(task)) {
+            context.task.set(marked(task));
+            return true;
+        }
+        ptr::eq(current, marked(task))
+    })
+}
+
+/// Whether the task, which is the current one, has asked for that.
+#[inline]
+pub(super) fn has_stepped_back(task: NonNull<Header>) -> bool {
+    context::with(|context| !ptr::eq(context.task.get(), plain(task)))
 }

@@ -7,6 +7,7 @@ use std::ptr::{self, NonNull};
 use std::task::{Context, Poll};
 
 use super::cell::Cell;
+use super::current::Entered;
 use super::error::JoinError;
 use super::header::Header;
 use super::mutant::{Mutant, active};
@@ -40,6 +41,9 @@ unsafe fn cell<'a, F: Future, S: Schedule>(task: NonNull<Header>) -> &'a Cell<F,
     unsafe { task.cast().as_ref() }
 }
 
+/// What came of a poll: a panic is an error.
+type Polled<F> = Result<Poll<<F as Future>::Output>, Box<dyn Any + Send>>;
+
 /// Runs a token.
 ///
 /// # Safety
@@ -51,30 +55,79 @@ pub(super) unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
     let entered = current::enter(task);
     if cell.header.state.start() == Start::Cancel {
         // SAFETY: `start` gave the contents to us.
-        unsafe { cancel::<F, S>(task) };
-    } else {
-        let waker = waker::borrowed(task);
-        let mut context = Context::from_waker(&waker);
-        // SAFETY: `start` gave the contents to us, and there was no output before.
-        let poll = || catch(|| unsafe { poll(cell, &mut context) });
-        let (polled, yielded) = current::with_yielded(poll);
-        match polled {
-            Ok(Poll::Pending) if yielded => {
-                // SAFETY: the task is left running, so nobody else has a token.
-                return Ran::Yielded(unsafe { Notified::from_raw(task) });
-            }
-            Ok(Poll::Pending) => match cell.header.state.end() {
-                End::Idle => return Ran::Idle,
-                // SAFETY: `end` found that somebody has left us the token.
-                End::Again => return Ran::Again(unsafe { Notified::from_raw(task) }),
-                // SAFETY: the task is still running.
-                End::Cancel => unsafe { cancel::<F, S>(task) },
-            },
-            // SAFETY: the contents are ours, and they are the future.
-            Ok(Poll::Ready(value)) => unsafe { finish::<F, S>(task, value) },
-            // SAFETY: the contents are ours, and the future is gone.
-            Err(panic) => unsafe { fail::<F, S>(task, panic) },
+        return unsafe { run_cancelled::<F, S>(task, entered) };
+    }
+    let waker = waker::borrowed(task);
+    let mut context = Context::from_waker(&waker);
+    // SAFETY: `start` gave the contents to us, and there was no output before.
+    let polled = catch(|| unsafe { poll(cell, &mut context) });
+    if matches!(polled, Ok(Poll::Pending)) {
+        let yields = current::has_stepped_back(task);
+        if !yields {
+            // SAFETY: the task is running, and was polled.
+            return unsafe { end_poll::<F, S>(task, entered) };
         }
+        drop(entered);
+        // SAFETY: the task is left running, so nobody else has a token.
+        return Ran::Yielded(unsafe { Notified::from_raw(task) });
+    }
+    // SAFETY: the contents are ours.
+    unsafe { run_to_end::<F, S>(task, polled, entered) }
+}
+
+/// Ends a poll after which the task waits.
+///
+/// # Safety
+///
+/// The caller has the contents, which are the future.
+#[inline(never)]
+unsafe fn end_poll<F: Future, S: Schedule>(task: NonNull<Header>, entered: Entered) -> Ran {
+    // SAFETY: the task is not complete, and so has its own reference.
+    match unsafe { task.as_ref() }.state.end() {
+        End::Idle => Ran::Idle,
+        // SAFETY: `end` found that somebody has left us the token.
+        End::Again => Ran::Again(unsafe { Notified::from_raw(task) }),
+        // SAFETY: the task is still running.
+        End::Cancel => unsafe { run_cancelled::<F, S>(task, entered) },
+    }
+}
+
+/// The same, for a task that was cancelled.
+///
+/// # Safety
+///
+/// The caller has the contents, which are the future.
+#[cold]
+unsafe fn run_cancelled<F: Future, S: Schedule>(task: NonNull<Header>, entered: Entered) -> Ran {
+    // SAFETY: as the caller says; the contents are what came of the future then.
+    unsafe {
+        cancel::<F, S>(task);
+        // From here on it may be freed.
+        drop(entered);
+        complete::<F, S>(task);
+    }
+    Ran::Done
+}
+
+/// The last step of a task, whose future has been polled. Apart, so that a poll that is
+/// not the last one keeps little on the stack.
+///
+/// # Safety
+///
+/// The caller has the contents, which are the future, or gone after a panic; and what was
+/// polled is not `Pending`.
+#[inline(never)]
+unsafe fn run_to_end<F: Future, S: Schedule>(
+    task: NonNull<Header>,
+    polled: Polled<F>,
+    entered: Entered,
+) -> Ran {
+    match polled {
+        Ok(Poll::Pending) => unreachable!("the poll was not the last one"),
+        // SAFETY: the contents are ours, and they are the future.
+        Ok(Poll::Ready(value)) => unsafe { finish::<F, S>(task, value) },
+        // SAFETY: the contents are ours, and the future is gone.
+        Err(panic) => unsafe { fail::<F, S>(task, panic) },
     }
     // From here on it may be freed.
     drop(entered);

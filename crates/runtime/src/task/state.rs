@@ -229,31 +229,23 @@ impl State {
     /// The holder of a token begins to poll.
     #[inline]
     pub(super) fn start(&self) -> Start {
+        let order = unless(Mutant::StartRelaxed, Ordering::Acquire);
+        let word = self.word().load(order);
+        // A yield has left the task running, and nobody has woken it since.
+        if word & (RUNNING | NOTIFIED | CANCELLED) == RUNNING {
+            return Start::Poll;
+        }
         // With a token there is nobody else who begins or ends a poll.
-        let before = if self.word().load(Ordering::Relaxed) & RUNNING == 0 {
-            let order = unless(Mutant::StartRelaxed, Ordering::Acquire);
-            let before = self.change().fetch_add(RUNNING - NOTIFIED, order);
-            invariant(before & BUSY == NOTIFIED);
-            before
-        } else {
-            self.start_again()
+        let before = match word & RUNNING {
+            0 => self.change().fetch_add(RUNNING - NOTIFIED, order),
+            // The poll that follows is what the wake-up after the yield asked for.
+            _ => self.change().fetch_sub(NOTIFIED, order),
         };
-        if before & CANCELLED == 0 {
-            Start::Poll
-        } else {
-            Start::Cancel
+        invariant(before & (NOTIFIED | COMPLETE) == NOTIFIED);
+        match before & CANCELLED {
+            0 => Start::Poll,
+            _ => Start::Cancel,
         }
-    }
-
-    /// The same after a yield, which left the task running.
-    #[inline]
-    fn start_again(&self) -> usize {
-        let word = self.word().load(Ordering::Acquire);
-        if word & NOTIFIED == 0 {
-            return word;
-        }
-        // The poll that follows is what the wake-up asked for.
-        self.change().fetch_sub(NOTIFIED, Ordering::Acquire)
     }
 
     /// A poll has ended without an output.

@@ -13,8 +13,9 @@ use std::task::{Context, Poll, Waker};
 
 use blitz_testing::{Counted, Drops, Wakings, poll_once, reentrant_waker, shouting_waker};
 
-use super::{Header, Id, JoinHandle, Notified, OwnedTasks, Ran, Schedule, task_of, unowned};
-use crate::context;
+use super::{
+    Header, Id, JoinHandle, Notified, OwnedTasks, Ran, Schedule, current, task_of, unowned,
+};
 
 /// Counts read-modify-writes, the currency in which tasks are paid.
 pub(super) mod changes {
@@ -190,11 +191,10 @@ fn stuck(keep: Counted) -> (impl Future<Output = ()> + Send, Arc<Mutex<Option<Wa
 async fn yield_once() {
     let mut yielded = false;
     poll_fn(|context: &mut Context<'_>| {
-        assert!(task_of(context.waker()).is_some());
         if std::mem::replace(&mut yielded, true) {
             return Poll::Ready(());
         }
-        context::with(|context| context.yielded.set(true));
+        assert!(task_of(context.waker()).is_some_and(current::step_back));
         Poll::Pending
     })
     .await;
@@ -747,7 +747,8 @@ fn tasks_run_in_tasks() {
         });
         line.turn();
         // What the inner task asked for is not for this one.
-        assert!(!context::with(|context| context.yielded.get()));
+        let this = poll_fn(|context| Poll::Ready(task_of(context.waker()))).await;
+        assert!(!current::has_stepped_back(this.unwrap()));
         line.run();
         assert_ne!(pin!(join).await.unwrap(), super::id());
         super::id()

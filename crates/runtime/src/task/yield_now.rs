@@ -1,16 +1,16 @@
 //! `yield_now`: a place at the end of the queue.
 //!
 //! A task that yields is about to be polled again, and everybody could see that from its
-//! word. So it tells only its thread: a flag in the thread's context, which the poll's
-//! caller looks at, and puts the task at the end of the queue without touching the word.
+//! word. So it tells only its thread: a mark in the thread's context (`current.rs`), which
+//! the poll's caller looks at, and puts the task at the end of the queue without touching
+//! the word.
 //! That works if the waker is the very task's that the thread polls. Within something
 //! that has wakers of its own (as `FuturesUnordered` has) that waker has to be woken.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use super::task_of;
-use crate::context;
+use super::{current, task_of};
 
 /// Lets the others that are ready run first.
 ///
@@ -56,18 +56,7 @@ impl Future for YieldNow {
 /// Makes sure that the task of `waker` is polled again, behind the others.
 #[inline]
 fn step_back(waker: &Waker) {
-    let is_polled_here = |here: &context::Context| {
-        let polled = here.task.get();
-        task_of(waker).is_some_and(|task| task.as_ptr().cast_const().cast() == polled)
-    };
-    let told = context::with(|context| {
-        let here = is_polled_here(context);
-        if here {
-            context.yielded.set(true);
-        }
-        here
-    });
-    if !told {
+    if !task_of(waker).is_some_and(current::step_back) {
         waker.wake_by_ref();
     }
 }

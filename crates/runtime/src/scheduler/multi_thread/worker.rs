@@ -330,33 +330,32 @@ impl Worker {
     /// looked at first.
     #[inline]
     fn follows(&self, seat: &Seat, ran: Ran) -> Option<Notified> {
-        let again = match ran {
-            Ran::Done | Ran::Idle => None,
-            Ran::Again(task) | Ran::Yielded(task) => Some(task),
-        };
         let left = seat.own.left.get() - 1;
         if left == 0 || !seat.slot.is_empty() {
-            return self.reschedule_if(seat, again);
+            return self.follows_nobody(seat, ran);
         }
         // SAFETY: the seat is ours, and with it the tray.
-        if let Some(next) = unsafe { seat.tray.take() } {
-            seat.own.left.set(left);
-            if let Some(task) = again {
-                // Who fills the tray again tells of it.
-                self.push_back(seat, task);
-            }
-            // SAFETY: tokens are put in, and each is taken out once.
-            return Some(unsafe { Notified::from_raw(next) });
-        }
-        if again.is_some() && seat.ring.is_empty() && self.shared.inject.is_empty() {
-            seat.own.left.set(left);
-            return again;
-        }
-        self.reschedule_if(seat, again)
+        let next = || unsafe { seat.tray.take() };
+        let next = match ran {
+            Ran::Again(task) | Ran::Yielded(task) => match next() {
+                Some(next) => {
+                    // Who fills the tray again tells of it.
+                    self.push_back(seat, task);
+                    next
+                }
+                None if seat.ring.is_empty() && self.shared.inject.is_empty() => task.into_raw(),
+                None => return self.follows_nobody(seat, Ran::Again(task)),
+            },
+            Ran::Done | Ran::Idle => next()?,
+        };
+        seat.own.left.set(left);
+        // SAFETY: tokens are put in, and each is taken out once.
+        Some(unsafe { Notified::from_raw(next) })
     }
 
-    fn reschedule_if(&self, seat: &Seat, again: Option<Notified>) -> Option<Notified> {
-        if let Some(task) = again {
+    /// Something else comes first.
+    fn follows_nobody(&self, seat: &Seat, ran: Ran) -> Option<Notified> {
+        if let Ran::Again(task) | Ran::Yielded(task) = ran {
             self.reschedule(seat, task);
         }
         None
