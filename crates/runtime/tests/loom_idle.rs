@@ -151,7 +151,7 @@ impl Worker<'_> {
         others
             .filter(|&(index, _)| index != self.index)
             // SAFETY: the ring with this number is this worker's, and empty.
-            .find_map(|(_, ring)| unsafe { ring.steal_into(own) })
+            .find_map(|(_, ring)| unsafe { ring.steal_into(own, 0) })
             .map(|(task, _)| task.addr().get())
     }
 

@@ -79,7 +79,7 @@ fn thief<const N: usize>(victim: &Ring<Item, N>) -> usize {
     // loom can not drop it after it has found a mistake.
     let own = ManuallyDrop::new(Ring::<Item, N>::new());
     // SAFETY: it is our own ring.
-    let Some((first, count)) = (unsafe { victim.steal_into(&own) }) else {
+    let Some((first, count)) = (unsafe { victim.steal_into(&own, 0) }) else {
         return 0;
     };
     let taken = finish(first) + drain(&own);
@@ -149,7 +149,7 @@ fn chain() {
             let (first, second) = (first.clone(), second.clone());
             thread::spawn(move || {
                 // SAFETY: this thread owns the second ring.
-                let stolen = unsafe { first.steal_into(&second) };
+                let stolen = unsafe { first.steal_into(&second, 0) };
                 stolen.map_or(0, |(item, _)| finish(item)) + drain(&second)
             })
         };

@@ -41,8 +41,12 @@ unsafe fn cell<'a, F: Future, S: Schedule>(task: NonNull<Header>) -> &'a Cell<F,
     unsafe { task.cast().as_ref() }
 }
 
-/// What came of a poll: a panic is an error.
-type Polled<F> = Result<Poll<<F as Future>::Output>, Box<dyn Any + Send>>;
+/// How a poll ended, unless by a panic.
+enum Polled {
+    Pending,
+    /// The output is in its place, and the future is gone.
+    Ready,
+}
 
 /// Runs a token.
 ///
@@ -59,9 +63,18 @@ pub(super) unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
     }
     let waker = waker::borrowed(task);
     let mut context = Context::from_waker(&waker);
-    // SAFETY: `start` gave the contents to us, and there was no output before.
-    let polled = catch(|| unsafe { poll(cell, &mut context) });
-    if matches!(polled, Ok(Poll::Pending)) {
+    let polled = catch(|| {
+        // SAFETY: `start` gave the contents to us, and there was no output before.
+        match unsafe { poll(cell, &mut context) } {
+            Poll::Pending => Polled::Pending,
+            Poll::Ready(value) => {
+                // SAFETY: the contents are ours, and they are the future.
+                unsafe { finish::<F, S>(task, value) };
+                Polled::Ready
+            }
+        }
+    });
+    if let Ok(Polled::Pending) = polled {
         let yields = current::has_stepped_back(task);
         if !yields {
             // SAFETY: the task is running, and was polled.
@@ -72,7 +85,7 @@ pub(super) unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
         return Ran::Yielded(unsafe { Notified::from_raw(task) });
     }
     // SAFETY: the contents are ours.
-    unsafe { run_to_end::<F, S>(task, polled, entered) }
+    unsafe { end::<F, S>(task, polled.err(), entered) }
 }
 
 /// Ends a poll after which the task waits.
@@ -109,25 +122,20 @@ unsafe fn run_cancelled<F: Future, S: Schedule>(task: NonNull<Header>, entered: 
     Ran::Done
 }
 
-/// The last step of a task, whose future has been polled. Apart, so that a poll that is
-/// not the last one keeps little on the stack.
+/// The last step of a task, whose future is gone.
 ///
 /// # Safety
 ///
-/// The caller has the contents, which are the future, or gone after a panic; and what was
-/// polled is not `Pending`.
+/// The caller has the contents, which are the output unless there is a `panic`.
 #[inline(never)]
-unsafe fn run_to_end<F: Future, S: Schedule>(
+unsafe fn end<F: Future, S: Schedule>(
     task: NonNull<Header>,
-    polled: Polled<F>,
+    panic: Option<Box<dyn Any + Send>>,
     entered: Entered,
 ) -> Ran {
-    match polled {
-        Ok(Poll::Pending) => unreachable!("the poll was not the last one"),
-        // SAFETY: the contents are ours, and they are the future.
-        Ok(Poll::Ready(value)) => unsafe { finish::<F, S>(task, value) },
+    if let Some(panic) = panic {
         // SAFETY: the contents are ours, and the future is gone.
-        Err(panic) => unsafe { fail::<F, S>(task, panic) },
+        unsafe { fail::<F, S>(task, panic) };
     }
     // From here on it may be freed.
     drop(entered);
@@ -172,12 +180,12 @@ unsafe fn poll<F: Future, S: Schedule>(
 }
 
 /// Drops the future and stores the output. If the drop panics, that is what came of the
-/// task.
+/// task. Apart, so that a poll which is not the last one keeps little on the stack.
 ///
 /// # Safety
 ///
 /// The caller has the contents, which are the future.
-#[inline]
+#[inline(never)]
 unsafe fn finish<F: Future, S: Schedule>(task: NonNull<Header>, value: F::Output) {
     // SAFETY: the task has its own reference, which is the caller's.
     let cell = unsafe { cell::<F, S>(task) };

@@ -9,7 +9,7 @@
 //!   refuses when `N` wait already. No read-modify-write.
 //! * **Pop** (the owner): reads the place at `head`, then moves `head` on by one with a
 //!   compare-and-swap.
-//! * **Steal** (anybody): reads `head`, then `tail`, copies the first half of what
+//! * **Steal** (anybody): reads `head`, then `tail`, copies about half of what
 //!   waits into its own ring, where nobody sees it yet, and moves `head` on by as many
 //!   with a compare-and-swap. When that fails, the copies mean nothing: it tries again.
 //!   When it succeeds, it publishes them by its own `tail`.
@@ -208,13 +208,14 @@ impl<T, const N: usize> Ring<T, N> {
         })
     }
 
-    /// Takes half of what waits, and one at least if any does. The first is returned,
-    /// with the number of those taken; the others are put into `into`.
+    /// Takes half of what waits here and of what the owner has `in_hand`, and one at least
+    /// if any waits here. The first is returned, with the number of those taken; the others
+    /// are put into `into`.
     ///
     /// # Safety
     ///
     /// The caller is the owner of `into`, which is empty, and not this ring.
-    pub unsafe fn steal_into(&self, into: &Self) -> Option<(NonNull<T>, usize)> {
+    pub unsafe fn steal_into(&self, into: &Self, in_hand: usize) -> Option<(NonNull<T>, usize)> {
         let end = into.tail.load(Ordering::Relaxed);
         // Whoever stole from `into` has read what we are about to write over.
         let begin = into.head.load(Ordering::Acquire);
@@ -229,7 +230,7 @@ impl<T, const N: usize> Ring<T, N> {
             if waiting > N {
                 continue;
             }
-            let count = waiting - waiting / 2;
+            let count = waiting.min((waiting + in_hand).div_ceil(2));
             let first = self.place(head).load(Ordering::Relaxed);
             for i in 1..count {
                 let item = self.place(head.wrapping_add(i)).load(Ordering::Relaxed);

@@ -83,7 +83,7 @@ impl Worker {
         }
         // SAFETY: the seat is ours, and with it the ring, which is empty: a worker
         // searches when it has run out of tasks, and only it puts some there.
-        let stolen = unsafe { victim.ring.steal_into(&seat.ring) };
+        let stolen = unsafe { victim.ring.steal_into(&seat.ring, victim.tray.len()) };
         let (task, count) = match stolen {
             Some(stolen) => stolen,
             None if seat.own.robs.get() => self.rob(victim)?,
