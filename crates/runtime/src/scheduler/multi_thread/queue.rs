@@ -92,16 +92,20 @@ impl<T, const N: usize> Ring<T, N> {
         self.head.load(Ordering::Acquire) == self.tail.load(Ordering::Acquire)
     }
 
-    /// Whether a thief had better take something. If there are only a few, then after a
-    /// `pause` their owner has run the next one, or is busy; it may also have added some,
-    /// and a theft costs the same for many as for one.
-    pub fn is_worth_stealing_from(&self, pause: impl FnOnce()) -> bool {
+    /// Whether a thief had better take something. If there are only a few, with what the
+    /// owner has `in_hand`, then after a `pause` their owner has run the next one, or is
+    /// busy; it may also have added some, and a theft costs the same for many as for one.
+    pub fn is_worth_stealing_from(
+        &self,
+        in_hand: impl Fn() -> usize,
+        pause: impl FnOnce(),
+    ) -> bool {
         let head = self.head.load(Ordering::Acquire);
         match self.tail.load(Ordering::Acquire).wrapping_sub(head) {
             0 => false,
-            1..MANY => {
+            few if few + in_hand() < MANY => {
                 pause();
-                self.head.load(Ordering::Acquire) == head || self.len() >= MANY
+                self.head.load(Ordering::Acquire) == head || self.len() + in_hand() >= MANY
             }
             _ => true,
         }

@@ -78,12 +78,13 @@ impl Worker {
 
     fn steal_from(&self, other: usize) -> Option<Notified> {
         let (seat, victim) = (self.seat(), &self.shared.seats[other]);
-        if !victim.ring.is_worth_stealing_from(pause) && !seat.own.robs.get() {
+        let in_hand = || victim.tray.len();
+        if !victim.ring.is_worth_stealing_from(in_hand, pause) && !seat.own.robs.get() {
             return None;
         }
         // SAFETY: the seat is ours, and with it the ring, which is empty: a worker
         // searches when it has run out of tasks, and only it puts some there.
-        let stolen = unsafe { victim.ring.steal_into(&seat.ring, victim.tray.len()) };
+        let stolen = unsafe { victim.ring.steal_into(&seat.ring, in_hand()) };
         let (task, count) = match stolen {
             Some(stolen) => stolen,
             None if seat.own.robs.get() => self.rob(victim)?,
