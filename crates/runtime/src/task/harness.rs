@@ -44,6 +44,8 @@ unsafe fn cell<'a, F: Future, S: Schedule>(task: NonNull<Header>) -> &'a Cell<F,
 /// How a poll ended, unless by a panic.
 enum Polled {
     Pending,
+    /// The same, and the task asks for its place at the end of the queue.
+    Yielded,
     /// The output is in its place, and the future is gone.
     Ready,
 }
@@ -66,6 +68,7 @@ pub(super) unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
     let polled = catch(|| {
         // SAFETY: `start` gave the contents to us, and there was no output before.
         match unsafe { poll(cell, &mut context) } {
+            Poll::Pending if current::has_stepped_back(task) => Polled::Yielded,
             Poll::Pending => Polled::Pending,
             Poll::Ready(value) => {
                 // SAFETY: the contents are ours, and they are the future.
@@ -74,18 +77,19 @@ pub(super) unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
             }
         }
     });
-    if let Ok(Polled::Pending) = polled {
-        let yields = current::has_stepped_back(task);
-        if !yields {
-            // SAFETY: the task is running, and was polled.
-            return unsafe { end_poll::<F, S>(task, entered) };
+    match polled {
+        Ok(Polled::Yielded) => {
+            drop(entered);
+            // SAFETY: the task is left running, so nobody else has a token.
+            Ran::Yielded(unsafe { Notified::from_raw(task) })
         }
-        drop(entered);
-        // SAFETY: the task is left running, so nobody else has a token.
-        return Ran::Yielded(unsafe { Notified::from_raw(task) });
+        // SAFETY: the task is running, and was polled.
+        Ok(Polled::Pending) => unsafe { end_poll::<F, S>(task, entered) },
+        // SAFETY: the contents are ours.
+        Ok(Polled::Ready) => unsafe { end::<F, S>(task, None, entered) },
+        // SAFETY: as above.
+        Err(panic) => unsafe { end::<F, S>(task, Some(panic), entered) },
     }
-    // SAFETY: the contents are ours.
-    unsafe { end::<F, S>(task, polled.err(), entered) }
 }
 
 /// Ends a poll after which the task waits.
