@@ -54,3 +54,8 @@ pub mod oneshot;
 mod recycle;
 pub mod watch;
 mod watched;
+
+/// The examples of the README run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -68,3 +68,8 @@ pub use scope::{Scope, Unsupported};
 pub use split_word::{Group, SplitWord};
 pub use wait::{block_until_different, wait, wait_until, wake_all, wake_n, wake_one};
 pub use wait_any::{WAIT_ANY_MAX, WaitAny, WaitAnyError, wait_any};
+
+/// The examples of the README run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

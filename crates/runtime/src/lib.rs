@@ -1,4 +1,26 @@
 //! A work-stealing runtime for tasks, under Tokio's names.
+//!
+//! [`runtime`] starts one, [`task`] has what runs on it, [`time`] waits for the clock, and
+//! [`sync`] cancels. How the scheduler works, and what it costs, is told in the
+//! repository's `docs/runtime.md`.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use blitz_runtime::runtime::Builder;
+//! use blitz_runtime::{task, time};
+//!
+//! let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+//! let said = runtime.block_on(async {
+//!     let child = task::spawn(async {
+//!         time::sleep(Duration::from_millis(1)).await;
+//!         "done"
+//!     });
+//!     time::timeout(Duration::from_secs(60), child).await
+//! });
+//! assert_eq!(said.unwrap().unwrap(), "done");
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 // The model checker sees only the parts that have models, and they leave much unused.
 #![cfg_attr(loom, allow(dead_code, unused_imports))]
@@ -68,3 +90,8 @@ pub mod model {
         pub use crate::scheduler::multi_thread::{idle, inject, mutant, queue, sleep, slot, tray};
     }
 }
+
+/// The examples of the README run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

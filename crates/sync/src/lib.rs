@@ -2,7 +2,28 @@
 //!
 //! [`task`] has those that a task awaits, with Tokio's names; [`thread`](mod@thread) has those
 //! that block a thread, with the names of parking_lot, std and crossbeam. Both wait
-//! in the same queue of waiters.
+//! in the same queue of waiters, and what is in `task` can also block a thread.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use blitz_sync::{task, thread};
+//!
+//! let permits = Arc::new(task::Semaphore::new(1));
+//! let total = Arc::new(thread::Mutex::new(0));
+//!
+//! let (p, t) = (permits.clone(), total.clone());
+//! let worker = std::thread::spawn(move || {
+//!     let _permit = p.blocking_acquire().unwrap();
+//!     *t.lock() += 1;
+//! });
+//! pollster::block_on(async {
+//!     let _permit = permits.acquire().await.unwrap();
+//!     *total.lock() += 1;
+//! });
+//! worker.join().unwrap();
+//! assert_eq!(*total.lock(), 2);
+//! ```
 
 mod coop;
 mod deadline;
@@ -62,3 +83,8 @@ pub mod internals {
 pub fn release_fence() -> &'static str {
     fences::way()
 }
+
+/// The examples of the README run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
