@@ -237,30 +237,46 @@ fn two_robbers() {
     });
 }
 
-/// The owner takes all through its tray, and fills it twice, while somebody robs it and
-/// then steals.
+/// The owner takes all through its tray, and fills it twice, while somebody robs it.
 fn tray() {
-    model(3, || {
+    tray_robbed_by(1, 8, 3);
+}
+
+/// The same while two rob it, the one perhaps after the other.
+fn tray_and_two_robbers() {
+    tray_robbed_by(2, 6, 2);
+}
+
+/// The owner takes up to `most` at a time.
+fn tray_robbed_by(robbers: usize, items: usize, most: usize) {
+    // So that it is filled again: half of the ring, twice.
+    assert!(items / 2 >= most && (items - most) / 2 >= 2);
+    model(3, move || {
         let queues = share((Tray::new(), Ring::<Item, 8>::new()));
-        let items = [(); 6].map(|()| item());
+        let items: Vec<_> = (0..items).map(|_| item()).collect();
         let (tray, ring) = &**queues;
-        for item in items {
+        for &item in &items {
             // SAFETY: this thread is the owner.
             assert!(unsafe { ring.push(item) }.is_ok());
         }
-        let robber = {
-            let queues = queues.clone();
-            thread::spawn(move || {
-                let mut taken = 0;
-                let count = queues.0.rob(|item| taken += finish(item));
-                assert_eq!(taken, count);
-                taken
+        let robbers: Vec<_> = (0..robbers)
+            .map(|_| {
+                let queues = queues.clone();
+                thread::spawn(move || {
+                    let mut taken = 0;
+                    let count = queues.0.rob(|item| taken += finish(item));
+                    assert_eq!(taken, count);
+                    taken
+                })
             })
-        };
+            .collect();
         // SAFETY: as above.
-        let next = || unsafe { tray.take().or_else(|| tray.take_through(ring, 3)) };
+        let next = || unsafe { tray.take().or_else(|| tray.take_through(ring, most)) };
         let mut taken: usize = std::iter::from_fn(next).map(finish).sum();
-        taken += robber.join().unwrap();
+        taken += robbers
+            .into_iter()
+            .map(|r| r.join().unwrap())
+            .sum::<usize>();
         assert!(tray.is_empty());
         assert_eq!(taken, items.len(), "lost");
         free(&items);
@@ -331,6 +347,12 @@ fn what_is_in_hand_can_be_robbed() {
 }
 
 #[test]
+fn two_may_want_to_rob_what_is_in_hand() {
+    tray_and_two_robbers();
+    with_late_stores(tray_and_two_robbers);
+}
+
+#[test]
 fn a_thief_gets_what_is_not_in_hand() {
     tray_and_thief();
 }
@@ -376,19 +398,19 @@ fn a_robber_must_not_write_an_empty_slot() {
 #[test]
 #[should_panic]
 fn a_robber_of_the_tray_must_make_the_owner_pass_a_fence() {
-    bolt::with(Mistake::ComesWithoutFence, || with_late_stores(tray));
+    mutant::with(Mutant::RobsWithoutFence, || with_late_stores(tray));
 }
 
 #[test]
 #[should_panic]
-fn a_robber_of_the_tray_must_leave_a_busy_owner_alone() {
-    bolt::with(Mistake::DisturbsTheBusy, tray);
+fn the_owner_of_the_tray_must_look_for_a_robber() {
+    mutant::with(Mutant::IgnoresTheRobber, tray);
 }
 
 #[test]
 #[should_panic]
-fn the_owner_must_say_that_it_is_busy() {
-    bolt::with(Mistake::OwnsUnbolted, tray);
+fn the_owner_of_the_tray_must_ask_what_was_robbed() {
+    mutant::with(Mutant::TakesWhatWasRobbed, tray);
 }
 
 #[test]

@@ -5,8 +5,8 @@
 //! half a microsecond, then for twice as long each time, up to about ten. From the
 //! second defeat on it also lets other threads run. With more threads than processors
 //! one of those may be what the winner's work is waiting for (a channel's receiver, a
-//! preempted owner); with enough processors the call is a short rest like any other.
-//! Nobody loses more than some ten microseconds by it at a time, and
+//! preempted owner); with enough processors the call is a short rest like any other. A
+//! rest takes some ten microseconds at most, and what other threads make of the yield;
 //! [`are_many`](Defeats::are_many) says when it is time to wait in another way.
 //!
 //! Four threads to four through a channel without a limit: 36 ns a value became 25.

@@ -40,7 +40,8 @@ mod real {
         }
 
         /// The same, where many come again and again: who finds the lock taken leaves
-        /// it alone for a while, before it waits like everybody else.
+        /// it alone for a while, before it waits like everybody else, in turn. If others
+        /// do so already, it joins them at once.
         #[inline]
         pub fn locked_among_many<R>(&self, with: impl FnOnce() -> R) -> R {
             if !self.0.try_lock(HELD) {
@@ -54,7 +55,7 @@ mod real {
         #[cold]
         fn lock_after_defeat(&self) {
             let mut defeats = Defeats::new();
-            while !defeats.are_many() {
+            while !defeats.are_many() && !self.0.is_awaited() {
                 defeats.rest();
                 if !self.0.is_held() && self.0.try_lock(HELD) {
                     return;

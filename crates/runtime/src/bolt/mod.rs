@@ -2,8 +2,8 @@
 //!
 //! One thread, the owner, goes in and out millions of times a second; another one, a
 //! *guest*, comes a few times a day: when the owner's thread is blocked and others have to
-//! take what is the owner's, or when the runtime ends. What is behind bolts are the places
-//! before a worker's queue (`slot.rs`, `tray.rs`) and its list of tasks (`task/own.rs`).
+//! take what is the owner's, or when the runtime ends. What is behind bolts are the place
+//! before a worker's queue (`slot.rs`) and its list of tasks (`task/own.rs`).
 //!
 //! # The protocol
 //!

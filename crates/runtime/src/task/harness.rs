@@ -46,7 +46,7 @@ enum Polled {
     Pending,
     /// The same, and the task asks for its place at the end of the queue.
     Yielded,
-    /// The output is in its place, and the future is gone.
+    /// The future is gone, and what came of it is in its place.
     Ready,
 }
 
@@ -130,7 +130,7 @@ unsafe fn run_cancelled<F: Future, S: Schedule>(task: NonNull<Header>, entered: 
 ///
 /// # Safety
 ///
-/// The caller has the contents, which are the output unless there is a `panic`.
+/// The caller has the contents: what came of the future, or nothing if that is `panic`.
 #[inline(never)]
 unsafe fn end<F: Future, S: Schedule>(
     task: NonNull<Header>,

@@ -9,6 +9,12 @@ blitz_sync::mutants! {
     TakesWithoutComparing,
     /// Who robs a slot empties it even though it is empty.
     RobsTheEmpty,
+    /// Who robs a tray does not make its owner pass a fence.
+    RobsWithoutFence,
+    /// The owner of a tray does not look whether there is a robber.
+    IgnoresTheRobber,
+    /// The owner does not ask what the robber took.
+    TakesWhatWasRobbed,
     /// A worker looks at the inject queue before it says that it sleeps.
     LooksFirst,
     /// Who pushes looks at the sleepers without having published.

@@ -93,22 +93,21 @@ impl<T, const N: usize> Ring<T, N> {
     }
 
     /// Whether a thief had better take something. If there are only a few, with what the
-    /// owner has `in_hand`, then after a `pause` their owner has run the next one, or is
-    /// busy; it may also have added some, and a theft costs the same for many as for one.
+    /// owner has `in_hand`, then after a `pause` their owner may have come for the next
+    /// one. If not, it is busy, or has enough in hand to share. It may also have added some,
+    /// and a theft costs the same for many as for one.
     pub fn is_worth_stealing_from(
         &self,
         in_hand: impl Fn() -> usize,
         pause: impl FnOnce(),
     ) -> bool {
         let head = self.head.load(Ordering::Acquire);
-        match self.tail.load(Ordering::Acquire).wrapping_sub(head) {
-            0 => false,
-            few if few + in_hand() < MANY => {
-                pause();
-                self.head.load(Ordering::Acquire) == head || self.len() + in_hand() >= MANY
-            }
-            _ => true,
+        let few = self.tail.load(Ordering::Acquire).wrapping_sub(head);
+        if few == 0 || few + in_hand() >= MANY {
+            return few != 0;
         }
+        pause();
+        self.head.load(Ordering::Acquire) == head || self.len() + in_hand() >= MANY
     }
 
     /// Puts one at the end, or gives it back when the ring is full.
