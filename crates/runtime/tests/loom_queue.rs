@@ -390,6 +390,12 @@ fn a_robber_must_leave_a_busy_owner_alone() {
 }
 
 #[test]
+#[should_panic]
+fn the_owner_must_say_that_it_is_busy() {
+    bolt::with(Mistake::OwnsUnbolted, slot);
+}
+
+#[test]
 #[should_panic(expected = "lost")]
 fn a_robber_must_not_write_an_empty_slot() {
     mutant::with(Mutant::RobsTheEmpty, slot);
