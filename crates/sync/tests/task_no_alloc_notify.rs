@@ -27,10 +27,12 @@ fn no_wait_allocates() {
     fn poll<F: Future>(future: Pin<&mut F>, waker: &std::task::Waker) -> bool {
         poll_once(future, waker).is_ready()
     }
-    // The first thread that really waits has things to find out, and on a slow machine
-    // the time may be over before it does.
-    let fewest = (0..8).map(|_| {
-        allocations(|| {
+    // The first thread that really waits has things to find out. On a slow machine a short
+    // time may be over before it does.
+    assert!(!Notify::new().notified().blocking_wait_timeout(ms(200)));
+    // The first use may set something up.
+    for first in [true, false] {
+        let count = allocations(|| {
             let notify = Notify::new();
             let (mut one, mut other) = (pin!(notify.notified()), pin!(notify.notified()));
             assert!(!poll(one.as_mut(), &waker) && !poll(other.as_mut(), &waker));
@@ -57,8 +59,8 @@ fn no_wait_allocates() {
             assert!(!poll(waits.as_mut(), &waker));
             cell.set(7).unwrap();
             assert!(poll(waits, &waker));
-        })
-    });
-    assert_eq!(fewest.min(), Some(0));
+        });
+        assert!(first || count == 0, "{count} allocations");
+    }
     assert!(wakings.count() > 0);
 }
