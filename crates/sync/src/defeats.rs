@@ -15,9 +15,9 @@
 #[derive(Default)]
 pub struct Defeats(u32);
 
-/// The first rest, in `spin_loop` hints of 2 to 50 ns, and the longest.
+/// The first rest, in `spin_loop` hints of 2 to 50 ns.
 const SHORTEST: u32 = 16;
-/// As a power of two, times the shortest.
+/// The longest, as a power of two, times the first.
 const LONGEST: u32 = 4;
 /// After so many there are other ways to wait.
 const MANY: u32 = 16;

@@ -66,7 +66,7 @@ pub mod internals {
     pub use crate::defeats::Defeats;
     pub use crate::list_lock::ListLock;
     pub use crate::panics::Panics;
-    pub use crate::spin::{Owners, Spin};
+    pub use crate::spin::{Owners, Spin, yield_now};
     /// Timers, which are a runtime's.
     pub mod timers {
         pub use crate::timers::{Timer, Timers, offer, offered};

@@ -1,4 +1,5 @@
-//! How long a thread tries before it sleeps: the one policy of this crate.
+//! How long a thread tries before it sleeps: the one policy of this crate. (How long it
+//! leaves a word alone that many change all the time is in `defeats.rs`.)
 //!
 //! A thread that sleeps and is woken on another processor loses about 8 µs, and
 //! its waker one to four; a hand-over between two threads that both run takes
@@ -63,7 +64,11 @@ pub enum Owners {
 
 #[cfg(not(loom))]
 pub use real::{Spin, rest};
+#[cfg(not(loom))]
+pub use std::thread::yield_now;
 
+#[cfg(loom)]
+pub use loom::thread::yield_now;
 #[cfg(loom)]
 pub use model::{Spin, rest};
 

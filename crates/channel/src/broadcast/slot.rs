@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use blitz_futex::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
-use blitz_sync::internals::{ListLock, Spin, fences};
+use blitz_sync::internals::{ListLock, Spin, fences, yield_now};
 
 use super::mutant::{Mutant, active};
 use crate::watched::Watched;
@@ -282,12 +282,6 @@ impl<T> Slot<T> {
         })
     }
 }
-
-#[cfg(not(loom))]
-use std::thread::yield_now;
-
-#[cfg(loom)]
-use loom::thread::yield_now;
 
 #[cold]
 fn go_on(panic: Panic) -> ! {

@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use blitz_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use blitz_sync::internals::{Defeats, Panics, WaitQueue};
+use blitz_sync::internals::{Defeats, Panics, WaitQueue, yield_now};
 
 use super::bias::Bias;
 use super::block::{Block, LEN, offset};
@@ -506,7 +506,7 @@ impl<T> fmt::Debug for Chan<T> {
     }
 }
 
-/// The wait of a sender for one that links a block.
+/// A wait for another thread that is about to do the next step, as to link a block.
 pub struct Pause(u32);
 
 impl Pause {
@@ -519,20 +519,10 @@ impl Pause {
 
     pub fn turn(&mut self) {
         if cfg!(loom) || self.0 >= Self::PATIENCE {
-            return Self::yield_now();
+            return yield_now();
         }
         self.0 += 1;
         hint::spin_loop();
-    }
-
-    #[cfg(not(loom))]
-    pub fn yield_now() {
-        std::thread::yield_now();
-    }
-
-    #[cfg(loom)]
-    pub fn yield_now() {
-        loom::thread::yield_now();
     }
 }
 

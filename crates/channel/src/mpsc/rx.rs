@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use blitz_futex::atomic::{Ordering, fence};
-use blitz_sync::internals::{Spin, coop, deadline, fences};
+use blitz_sync::internals::{Spin, coop, deadline, fences, yield_now};
 
 use super::block::{Block, LEN, offset};
 use super::chan::{Chan, Pause};
@@ -265,7 +265,7 @@ impl<T> Rx<T> {
         // wake-up; so we stay awake.
         if cfg!(loom) {
             // The model checker knows no executor that runs others first.
-            Pause::yield_now();
+            yield_now();
         }
         waker.wake_by_ref();
         Poll::Pending
@@ -377,7 +377,7 @@ impl<T> Rx<T> {
                 }
                 Announced::Message => {
                     self.chan.seat.0.leave();
-                    Pause::yield_now();
+                    yield_now();
                 }
                 Announced::End => {
                     self.chan.seat.0.leave();

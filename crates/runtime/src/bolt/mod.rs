@@ -32,7 +32,7 @@ mod mutant;
 pub mod mutant;
 
 use blitz_futex::atomic::{AtomicU8, Ordering};
-use blitz_sync::internals::fences;
+use blitz_sync::internals::{fences, yield_now};
 
 use mutant::{Mutant, active};
 
@@ -75,7 +75,7 @@ impl Bolt {
     fn let_guest_go(&self) {
         self.busy.store(NO, Ordering::Release);
         while self.guest.load(Ordering::Acquire) != NO {
-            rest();
+            yield_now();
         }
     }
 
@@ -117,7 +117,7 @@ impl Bolt {
         fence();
         for (bolt, what) in bolts {
             while bolt.is_busy() {
-                rest();
+                yield_now();
             }
             work(what);
             bolt.go();
@@ -129,14 +129,4 @@ fn fence() {
     if !active(Mutant::ComesWithoutFence) {
         fences::heavy();
     }
-}
-
-#[cfg(not(loom))]
-fn rest() {
-    std::thread::yield_now();
-}
-
-#[cfg(loom)]
-fn rest() {
-    loom::thread::yield_now();
 }

@@ -35,7 +35,7 @@
 use std::ptr::{self, NonNull};
 
 use blitz_futex::atomic::{AtomicPtr, AtomicU8, Ordering};
-use blitz_sync::internals::fences;
+use blitz_sync::internals::{fences, yield_now};
 
 use super::mutant::{Mutant, active};
 use super::queue::Ring;
@@ -121,7 +121,7 @@ impl<T> Tray<T> {
     fn lost(&self, place: u8) -> bool {
         let robber = loop {
             match self.robber.load(Ordering::Acquire) {
-                ROBBING => rest(),
+                ROBBING => yield_now(),
                 gone => break gone,
             }
         };
@@ -208,14 +208,4 @@ impl<T> Tray<T> {
             .for_each(&mut to);
         count.into()
     }
-}
-
-#[cfg(not(loom))]
-fn rest() {
-    std::thread::yield_now();
-}
-
-#[cfg(loom)]
-fn rest() {
-    loom::thread::yield_now();
 }
