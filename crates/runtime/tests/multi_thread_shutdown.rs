@@ -383,3 +383,43 @@ fn what_a_blocked_worker_has_queued_is_dropped_by_others() {
         assert_eq!(has_ended.recv().unwrap(), 0, "tasks that were left");
     }
 }
+
+/// A worker that ends the tasks keeps its seat: nobody else may take it and do the same.
+#[test]
+fn what_ends_with_the_runtime_may_block_in_place() {
+    struct Blocks(#[expect(dead_code, reason = "for its drop")] Counted);
+
+    impl Drop for Blocks {
+        fn drop(&mut self) {
+            task::block_in_place(|| std::thread::sleep(Duration::from_micros(300)));
+        }
+    }
+
+    for workers in [1, 2, 3] {
+        for _ in 0..10 {
+            let threads = Arc::new(AtomicUsize::new(0));
+            let counted = threads.clone();
+            let runtime = Builder::new_multi_thread()
+                .worker_threads(workers)
+                .on_thread_start(move || _ = counted.fetch_add(1, Ordering::SeqCst))
+                .build()
+                .unwrap();
+            let count = Arc::new(AtomicUsize::new(0));
+            let started = Arc::new(AtomicUsize::new(0));
+            for _ in 0..20 {
+                let (blocks, started) = (Blocks(Counted::new(&count)), started.clone());
+                runtime.spawn(async move {
+                    let _blocks = blocks;
+                    started.fetch_add(1, Ordering::SeqCst);
+                    pending::<()>().await;
+                });
+            }
+            while started.load(Ordering::SeqCst) < 10 {
+                std::thread::yield_now();
+            }
+            drop(runtime);
+            assert_eq!(count.load(Ordering::SeqCst), 0);
+            assert_eq!(threads.load(Ordering::SeqCst), workers);
+        }
+    }
+}

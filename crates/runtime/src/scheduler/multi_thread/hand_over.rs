@@ -29,7 +29,7 @@ pub(crate) fn hand_over() -> Option<HandedOver> {
     // The thread may drive another runtime's tasks by now, within a poll of ours.
     let address = Arc::as_ptr(&worker.shared).cast();
     let is_innermost = context::with(|context| context.worker_of.get()) == address;
-    (is_innermost && worker.seated.get()).then(|| {
+    (is_innermost && worker.seated.get() && !worker.leaving.get()).then(|| {
         worker.give_seat_away();
         HandedOver(place)
     })
@@ -90,6 +90,8 @@ impl Worker {
             self.shared.call(self.shared.idle.pushed(true));
         }
         self.count_forced_yields();
+        // It may be away because much came from there.
+        self.own().uses_slot.set(self.has_slot);
         self.seated.set(false);
         // Timers that start here from now on are another worker's.
         context::with(|context| context.wheel.set(None));

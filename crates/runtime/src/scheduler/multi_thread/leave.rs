@@ -22,6 +22,7 @@ impl Worker {
     /// Cancels the tasks. The thread does not come back to its seat.
     #[cold]
     pub(super) fn leave(&self) {
+        self.leaving.set(true);
         // SAFETY: this thread has the seat, and with it the list.
         unsafe { self.shared.owned.close_own(self.number()) };
         self.shared.owned.close_and_cancel_all();

@@ -46,10 +46,12 @@ pub(crate) struct Worker {
     /// Whether the seat is this thread's. It is not any more when a task has given it
     /// away to block the thread.
     pub(super) seated: Cell<bool>,
+    /// The runtime ends, and this worker cancels its tasks: it keeps the seat.
+    pub(super) leaving: Cell<bool>,
     /// Somebody wants to know of each poll.
     watches_polls: bool,
     /// What is woken may go into the slot.
-    has_slot: bool,
+    pub(super) has_slot: bool,
     /// How often tasks of this thread had been made to yield when that was counted last.
     forced_yields: Cell<u64>,
 }
@@ -101,6 +103,7 @@ pub(super) fn run(shared: Arc<Shared>, index: usize) {
         shared: shared.clone(),
         index,
         seated: Cell::new(true),
+        leaving: Cell::new(false),
         forced_yields: Cell::new(coop::forced_yields()),
     };
     enter::enter_runtime(&handle, true, |_| {
