@@ -61,7 +61,7 @@ pub mod internals {
     }
     /// The fence between a change and a look, and who pays for it.
     pub mod fences {
-        pub use crate::fences::{after_rmw, heavy, publish};
+        pub use crate::fences::{after_rmw, heavy, heavy_or_wait, publish, publish_plainly};
     }
     pub use crate::defeats::Defeats;
     pub use crate::list_lock::ListLock;

@@ -48,6 +48,8 @@ pub fn heavy() {
     }
 }
 
+pub use self::{heavy as heavy_or_wait, publish as publish_plainly};
+
 /// How the fence is paid for.
 pub fn way() -> &'static str {
     "loom's fences"

@@ -4,8 +4,8 @@
 //! The first use in the process registers it with the kernel, and finds out
 //! whether the kernel has it (Linux 4.14) and no sandbox forbids it. Until then,
 //! and for ever where it is missing, the frequent side makes a sequentially
-//! consistent store instead: [`UNKNOWN`] and [`STRONG`] differ only in whether
-//! it is worth asking. A thread may read an old `UNKNOWN` and fence while others
+//! consistent store instead (but for [`publish_plainly`], where the rare side waits
+//! instead): [`UNKNOWN`] and [`STRONG`] differ only in whether it is worth asking. A thread may read an old `UNKNOWN` and fence while others
 //! are light already; that is never wrong, only slower. The rare
 //! side never trusts the variable to say that the barrier is not needed: it asks
 //! the kernel for the barrier each time.
@@ -42,6 +42,15 @@ pub fn publish(byte: &AtomicU8, value: u8, look: &AtomicU8) -> u8 {
     look.load(Ordering::SeqCst)
 }
 
+/// The same for a rare side that uses [`heavy_or_wait`]: a plain store, whatever the system
+/// has.
+#[inline]
+pub fn publish_plainly(byte: &AtomicU8, value: u8, look: &AtomicU8) -> u8 {
+    byte.store(value, Ordering::Release);
+    compiler_fence(Ordering::SeqCst);
+    look.load(Ordering::SeqCst)
+}
+
 #[cold]
 fn follow_strongly() {
     if WAY.load(Ordering::Relaxed) == UNKNOWN {
@@ -65,6 +74,17 @@ pub fn heavy() {
         fade();
     }
     fence(Ordering::SeqCst);
+}
+
+/// What [`heavy`] is to [`publish`], for [`publish_plainly`]: where there is no barrier, it
+/// takes a millisecond.
+#[cold]
+pub fn heavy_or_wait() {
+    heavy();
+    if WAY.load(Ordering::SeqCst) != LIGHT {
+        std::thread::sleep(STORES_ARE_OUT);
+        fence(Ordering::SeqCst);
+    }
 }
 
 /// A sandbox that was entered after the registration forbids the call. From now
@@ -116,5 +136,9 @@ mod tests {
         let byte = AtomicU8::new(1);
         let seen = publish(&byte, 7, &AtomicU8::new(3));
         assert_eq!((byte.into_inner(), seen), (7, 3));
+        heavy_or_wait();
+        let byte = AtomicU8::new(1);
+        let seen = publish_plainly(&byte, 8, &AtomicU8::new(4));
+        assert_eq!((byte.into_inner(), seen), (8, 4));
     }
 }

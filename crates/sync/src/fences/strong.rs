@@ -15,6 +15,8 @@ pub fn heavy() {
     fence(Ordering::SeqCst);
 }
 
+pub use self::{heavy as heavy_or_wait, publish as publish_plainly};
+
 /// How the fence is paid for.
 pub fn way() -> &'static str {
     "sequentially consistent store"
