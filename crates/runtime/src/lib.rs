@@ -32,6 +32,7 @@ mod cancellation_token;
 mod common;
 mod context;
 mod driver;
+mod hints;
 #[cfg(all(feature = "hyper", not(loom)))]
 pub mod hyper;
 #[cfg(all(feature = "macros", not(loom)))]

@@ -159,7 +159,7 @@ impl Worker<'_> {
     fn push(&self, task: Task) {
         let world = self.world;
         // SAFETY: the ring with this number is this worker's.
-        assert!(unsafe { world.rings[self.index].push(pointer(task)) }.is_ok());
+        assert!(unsafe { world.rings[self.index].push(pointer(task), || 0) }.is_ok());
         world.call(world.idle.pushed(true));
     }
 }

@@ -100,7 +100,7 @@ fn laps() {
         let mut taken = 0;
         for item in items {
             // SAFETY: this thread is the owner.
-            while unsafe { ring.push(item) }.is_err() {
+            while unsafe { ring.push(item, || 0) }.is_err() {
                 // SAFETY: as above.
                 taken += unsafe { ring.pop() }.map_or(0, finish);
             }
@@ -120,7 +120,7 @@ fn two_thieves() {
         let items = [(); 3].map(|()| item());
         for item in items {
             // SAFETY: this thread is the owner.
-            assert!(unsafe { ring.push(item) }.is_ok());
+            assert!(unsafe { ring.push(item, || 0) }.is_ok());
         }
         let others = [(); 2].map(|()| {
             let ring = ring.clone();
@@ -143,7 +143,7 @@ fn chain() {
         let items = [(); 4].map(|()| item());
         for item in items {
             // SAFETY: no other thread has the ring yet.
-            assert!(unsafe { first.push(item) }.is_ok());
+            assert!(unsafe { first.push(item, || 0) }.is_ok());
         }
         let middle = {
             let (first, second) = (first.clone(), second.clone());
@@ -170,7 +170,7 @@ fn spills() {
         let items = [(); 4].map(|()| item());
         for item in items {
             // SAFETY: this thread is the owner.
-            assert!(unsafe { ring.push(item) }.is_ok());
+            assert!(unsafe { ring.push(item, || 0) }.is_ok());
         }
         let other = {
             let ring = ring.clone();
@@ -257,21 +257,22 @@ fn tray_robbed_by(robbers: usize, items: usize, most: usize) {
         let (tray, ring) = &**queues;
         for &item in &items {
             // SAFETY: this thread is the owner.
-            assert!(unsafe { ring.push(item) }.is_ok());
+            assert!(unsafe { ring.push(item, || 0) }.is_ok());
         }
         let robbers: Vec<_> = (0..robbers)
             .map(|_| {
                 let queues = queues.clone();
                 thread::spawn(move || {
                     let mut taken = 0;
-                    let count = queues.0.rob(|item| taken += finish(item));
+                    // SAFETY: they belong together.
+                    let count = unsafe { queues.0.rob(&queues.1, |item| taken += finish(item)) };
                     assert_eq!(taken, count);
                     taken
                 })
             })
             .collect();
         // SAFETY: as above.
-        let next = || unsafe { tray.take().or_else(|| tray.take_through(ring, most)) };
+        let next = || unsafe { tray.take(ring).or_else(|| tray.take_through(ring, most)) };
         let mut taken: usize = std::iter::from_fn(next).map(finish).sum();
         taken += robbers
             .into_iter()
@@ -292,20 +293,95 @@ fn tray_and_thief() {
         let (tray, ring) = &**queues;
         for item in items {
             // SAFETY: this thread is the owner.
-            assert!(unsafe { ring.push(item) }.is_ok());
+            assert!(unsafe { ring.push(item, || 0) }.is_ok());
         }
         let other = {
             let queues = queues.clone();
             thread::spawn(move || thief(&queues.1))
         };
         // SAFETY: as above.
-        let next = || unsafe { tray.take().or_else(|| tray.take_through(ring, 2)) };
+        let next = || unsafe { tray.take(ring).or_else(|| tray.take_through(ring, 2)) };
         let mut taken: usize = std::iter::from_fn(next).map(finish).sum();
         taken += other.join().unwrap();
         assert_eq!(taken, items.len(), "lost");
         free(&items);
         unshare(queues);
     });
+}
+
+/// The owner polls all, some of them yield, and each that is polled wakes as many as there
+/// is room for, while `other` disturbs.
+fn turns(other: impl Fn(&Queues) -> usize + Copy + Send + Sync + 'static) {
+    model(2, move || {
+        let queues = share((Tray::new(), Ring::<Item, 8>::new()));
+        let (tray, ring) = &**queues;
+        let mut items = Vec::new();
+        let wake = |items: &mut Vec<_>| loop {
+            let woken = item();
+            // SAFETY: this thread is the owner.
+            match unsafe { ring.push(woken, || tray.len()) } {
+                Ok(()) => items.push(woken),
+                Err(woken) => break free(&[woken]),
+            }
+        };
+        wake(&mut items);
+        let others = {
+            let queues = queues.clone();
+            thread::spawn(move || other(&queues))
+        };
+        let mut taken = 0;
+        let mut polled: Option<NonNull<Item>> = None;
+        for turn in 0.. {
+            // SAFETY: this thread is the owner.
+            match (unsafe { tray.take(ring) }, polled.take()) {
+                (Some(next), Some(yields)) if turn < 4 => {
+                    // SAFETY: as above, and `next` has left its place.
+                    unsafe { ring.put_back(yields) };
+                    polled = Some(next);
+                }
+                (next, ended) => {
+                    taken += ended.map_or(0, finish);
+                    // SAFETY: as above.
+                    polled = next.or_else(|| unsafe { tray.take_through(ring, 3) });
+                    if polled.is_none() {
+                        break;
+                    }
+                }
+            }
+            if turn < 2 {
+                wake(&mut items);
+            }
+        }
+        taken += others.join().unwrap();
+        assert!(tray.is_empty() && items.len() > 8);
+        assert_eq!(taken, items.len(), "lost");
+        free(&items);
+        unshare(queues);
+    });
+}
+
+type Queues = (Tray, Ring<Item, 8>);
+
+/// Somebody robs the tray meanwhile.
+fn turns_and_robber() {
+    turns(|(tray, ring)| {
+        let mut taken = 0;
+        // SAFETY: they belong together.
+        unsafe { tray.rob(ring, |item| taken += finish(item)) };
+        taken
+    });
+}
+
+/// Somebody steals meanwhile.
+fn turns_and_thief() {
+    turns(|(_, ring)| thief(ring));
+}
+
+#[test]
+fn who_yields_has_a_place() {
+    turns_and_robber();
+    with_late_stores(turns_and_robber);
+    turns_and_thief();
 }
 
 #[test]
@@ -363,6 +439,12 @@ fn a_thief_gets_what_is_not_in_hand() {
 #[should_panic]
 fn a_full_ring_must_refuse() {
     mutant::with(Mutant::PushesIntoFullRing, laps);
+}
+
+#[test]
+#[should_panic]
+fn the_places_of_what_is_in_hand_must_stay() {
+    mutant::with(Mutant::ForgetsWhatIsInHand, turns_and_robber);
 }
 
 #[test]

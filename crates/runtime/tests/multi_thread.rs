@@ -68,6 +68,47 @@ fn more_tasks_than_a_queue_holds() {
     }
 }
 
+/// The inject queue is locked now and then, not for each task, though the worker has some
+/// in hand, whose places in its queue are not free.
+#[test]
+fn a_full_queue_gives_many_away_at_once() {
+    const SPAWNED: u64 = 10_000;
+    let runtime = runtime(1);
+    let overflows = || runtime.metrics().worker_overflow_count(0);
+    let made = runtime.block_on(runtime.spawn(async move {
+        let restless: Vec<_> = (0..200)
+            .map(|_| {
+                task::spawn(async {
+                    for _ in 0..100 {
+                        task::yield_now().await;
+                    }
+                })
+            })
+            .collect();
+        // The others are polled in turn, short polls, of which many are taken in hand.
+        for _ in 0..50 {
+            task::yield_now().await;
+        }
+        let tasks: Vec<_> = (0..SPAWNED)
+            .map(|i| task::spawn(async move { i }))
+            .collect();
+        let mut sum = 0;
+        for task in tasks {
+            sum += task.await.unwrap();
+        }
+        for task in restless {
+            task.await.unwrap();
+        }
+        sum
+    }));
+    assert_eq!(made.unwrap(), (0..SPAWNED).sum());
+    assert!(
+        overflows() > 0 && overflows() < SPAWNED / 50,
+        "{}",
+        overflows()
+    );
+}
+
 #[test]
 fn two_tasks_that_wake_each_other_do_not_starve_a_third() {
     let runtime = runtime(1);

@@ -6,6 +6,7 @@ use std::ptr::{self, NonNull};
 use super::header::Header;
 use super::id::Id;
 use crate::context;
+use crate::hints::aside;
 
 /// In the pointer: the task asks for its place at the end of the queue.
 const MARK: usize = 1;
@@ -62,6 +63,7 @@ pub(super) fn step_back(task: NonNull<Header>) -> bool {
             context.task.set(marked(task));
             return true;
         }
+        aside();
         ptr::eq(current, marked(task))
     })
 }

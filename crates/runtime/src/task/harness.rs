@@ -15,6 +15,7 @@ use super::notified::{Notified, Ran};
 use super::owned::Schedule;
 use super::state::{Complete, End, Start, WakeByValue};
 use super::{current, raw, waker};
+use crate::hints::aside;
 
 /// Does something that may panic.
 #[cfg(not(loom))]
@@ -69,8 +70,12 @@ pub(super) unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
         // SAFETY: `start` gave the contents to us, and there was no output before.
         match unsafe { poll(cell, &mut context) } {
             Poll::Pending if current::has_stepped_back(task) => Polled::Yielded,
-            Poll::Pending => Polled::Pending,
+            Poll::Pending => {
+                aside();
+                Polled::Pending
+            }
             Poll::Ready(value) => {
+                aside();
                 // SAFETY: the contents are ours, and they are the future.
                 unsafe { finish::<F, S>(task, value) };
                 Polled::Ready

@@ -1,6 +1,6 @@
 //! What is known of a task without its type.
 
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, offset_of};
 use std::ptr::NonNull;
 use std::task::Waker;
 
@@ -8,6 +8,7 @@ use super::id::Id;
 use super::raw::Vtable;
 use super::state::State;
 use super::watched::Watched;
+use crate::hints::fetch_to_write;
 
 /// The first part of a task's memory, and what everybody has a pointer to.
 ///
@@ -108,6 +109,21 @@ impl Header {
             is_listed: Watched::new(false),
             home,
         }
+    }
+
+    /// Asks the processor to fetch what a poll of this task will write. There need not be a
+    /// task any more.
+    ///
+    /// Tasks that are neighbours in memory may be on different workers. A processor that
+    /// runs along its own ones fetches what comes next by itself, and so takes from the other
+    /// what that is about to write.
+    #[inline(always)]
+    pub(crate) fn fetch(task: *const Self) {
+        const BEGIN: usize = offset_of!(Header, vtable);
+        const LINE: usize = 64;
+        let begin = task.cast::<u8>().wrapping_add(BEGIN);
+        fetch_to_write(begin);
+        fetch_to_write(begin.wrapping_add(LINE));
     }
 
     /// The task's number.

@@ -81,6 +81,7 @@
 use blitz_futex::atomic::{AtomicUsize, Ordering};
 
 use super::mutant::{Mutant, active};
+use crate::hints::aside;
 
 /// A token is queued, or will be when the poll that runs now has ended.
 const NOTIFIED: usize = 1;
@@ -235,6 +236,7 @@ impl State {
         if word & (RUNNING | NOTIFIED | CANCELLED) == RUNNING {
             return Start::Poll;
         }
+        aside();
         // With a token there is nobody else who begins or ends a poll.
         let before = match word & RUNNING {
             0 => self.change().fetch_add(RUNNING - NOTIFIED, order),

@@ -78,8 +78,8 @@ impl Worker {
         // The pool may have no thread for the seat. Then the other workers take what is
         // in the ring, but not what is elsewhere.
         self.queue_again();
-        // SAFETY: the seat is ours, and with it the tray.
-        while let Some(task) = unsafe { seat.tray.take() } {
+        // SAFETY: the seat is ours, and with it the tray and the ring.
+        while let Some(task) = unsafe { seat.tray.take(&seat.ring) } {
             // SAFETY: tokens are put in, and each is taken out once.
             self.push_back(seat, unsafe { Notified::from_raw(task) });
         }
@@ -91,8 +91,9 @@ impl Worker {
         }
         self.count_forced_yields();
         // It may be away because much came from there.
-        self.own().uses_slot.set(self.has_slot);
+        seat.own.uses_slot.set(self.has_slot);
         self.seated.set(false);
+        self.has_news.set(true);
         // Timers that start here from now on are another worker's.
         context::with(|context| context.wheel.set(None));
         seat.give_back();

@@ -3,6 +3,8 @@
 blitz_sync::mutants! {
     /// The ring takes one more than it has places for.
     PushesIntoFullRing,
+    /// The ring takes the places of what is in hand for free ones.
+    ForgetsWhatIsInHand,
     /// The ring's end is not published.
     PushesQuietly,
     /// Who takes from the ring does not look whether somebody was faster.

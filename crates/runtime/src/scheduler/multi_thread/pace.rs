@@ -56,7 +56,7 @@ impl Pace {
         self.inject_interval.get()
     }
 
-    /// So many polls more have been made.
+    /// So many polls more have been made, or are about to be: those in hand count.
     pub(super) fn polled(&self, count: u32) {
         let polls = self.polls.get() + count;
         self.polls.set(polls);

@@ -3,18 +3,20 @@
 //! # Moves
 //!
 //! `head` and `tail` only count up; a position's place in the ring is its remainder.
-//! What waits are the positions from `head` to before `tail`. Four moves there are:
+//! What waits are the positions from `head` to before `tail`. Five moves there are:
 //!
 //! * **Push** (the owner): writes the place at `tail`, then publishes `tail + 1`. It
-//!   refuses when `N` wait already. No read-modify-write.
+//!   refuses when all places are in use. No read-modify-write.
 //! * **Pop** (the owner): reads the place at `head`, then moves `head` on by one with a
 //!   compare-and-swap.
 //! * **Steal** (anybody): reads `head`, then `tail`, copies about half of what
 //!   waits into its own ring, where nobody sees it yet, and moves `head` on by as many
 //!   with a compare-and-swap. When that fails, the copies mean nothing: it tries again.
 //!   When it succeeds, it publishes them by its own `tail`.
-//! * **Take many** (the owner): moves `head` on by as many as it wants in the same way,
-//!   for the tasks in hand (`tray.rs`), or, when the ring is full, for the inject queue.
+//! * **Spill** (the owner): moves `head` on over half of what waits in the same way, when
+//!   the ring is full.
+//! * **Claim** (the owner): moves `head` on by as many as it wants, and leaves what it has
+//!   taken at its places, which are *in hand* from then on (`tray.rs`).
 //!
 //! # Nothing is lost, nothing is taken twice
 //!
@@ -23,6 +25,12 @@
 //! that the places from `h` on are in use, up to `h + N`, and does not write them: the
 //! copies were what the positions held. Each position lies in the span of exactly one
 //! successful compare-and-swap, and belongs to who made it.
+//!
+//! Places are in use from the first one in hand on, or from `head` on if none is in hand,
+//! and there are `N`. Where that begins the owner looks when it claims some, or when there
+//! seems to be no room, and remembers it as the `floor`: as neither goes back, no place
+//! before it is in use. Who takes one that is in hand may **put back** another one without
+//! asking whether there is room, since it leaves a place.
 //!
 //! The places are atomics that are read and written relaxed: a thief may read a place
 //! while the owner, a lap later, writes it, and then its compare-and-swap fails. What
@@ -53,6 +61,10 @@ const MANY: usize = 64;
 pub struct Ring<T, const N: usize = CAPACITY> {
     head: AtomicUsize,
     tail: AtomicUsize,
+    /// The owner's: nothing before this position is in use.
+    floor: AtomicUsize,
+    /// Where the span ends that the owner has claimed last.
+    claimed: AtomicUsize,
     places: [AtomicPtr<T>; N],
 }
 
@@ -69,6 +81,8 @@ impl<T, const N: usize> Ring<T, N> {
         Self {
             head: AtomicUsize::new(0),
             tail: AtomicUsize::new(0),
+            floor: AtomicUsize::new(0),
+            claimed: AtomicUsize::new(0),
             places: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
         }
     }
@@ -114,26 +128,112 @@ impl<T, const N: usize> Ring<T, N> {
     ///
     /// # Safety
     ///
-    /// The caller is the ring's owner.
+    /// The caller is the ring's owner, and `in_hand` says how many of those that it has
+    /// claimed are in hand still.
     #[inline]
-    pub unsafe fn push(&self, item: NonNull<T>) -> Result<(), NonNull<T>> {
+    pub unsafe fn push(
+        &self,
+        item: NonNull<T>,
+        in_hand: impl FnOnce() -> usize,
+    ) -> Result<(), NonNull<T>> {
         let tail = self.tail.load(Ordering::Relaxed);
-        // Whoever moved the head has read the places before it.
-        let head = self.head.load(Ordering::Acquire);
-        let full = match active(Mutant::PushesIntoFullRing) {
-            true => N + 1,
-            false => N,
-        };
-        if tail.wrapping_sub(head) >= full {
+        let used = tail.wrapping_sub(self.floor.load(Ordering::Relaxed));
+        // SAFETY: passed on.
+        if used >= Self::most() && unsafe { self.room(in_hand()) } == 0 {
             return Err(item);
         }
+        self.put(tail, item);
+        Ok(())
+    }
+
+    /// Puts one at the end, where there is room for it.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the ring's owner, who has taken one that was in hand, and puts back one
+    /// for it.
+    #[inline]
+    pub unsafe fn put_back(&self, item: NonNull<T>) {
+        self.put(self.tail.load(Ordering::Relaxed), item);
+    }
+
+    #[inline]
+    fn put(&self, tail: usize, item: NonNull<T>) {
         self.place(tail).store(item.as_ptr(), Ordering::Relaxed);
         let publish = match active(Mutant::PushesQuietly) {
             true => Ordering::Relaxed,
             false => Ordering::Release,
         };
         self.tail.store(tail.wrapping_add(1), publish);
-        Ok(())
+    }
+
+    /// How many places are in use at most.
+    #[inline]
+    fn most() -> usize {
+        match active(Mutant::PushesIntoFullRing) {
+            true => N + 1,
+            false => N,
+        }
+    }
+
+    /// For how many more there is room.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the ring's owner, who has so many in hand.
+    #[cold]
+    pub unsafe fn room(&self, in_hand: usize) -> usize {
+        let floor = if in_hand == 0 || active(Mutant::ForgetsWhatIsInHand) {
+            // Whoever moved the head has read the places before it.
+            self.head.load(Ordering::Acquire)
+        } else {
+            self.in_hand(in_hand)
+        };
+        self.floor.store(floor, Ordering::Relaxed);
+        let used = self.tail.load(Ordering::Relaxed).wrapping_sub(floor);
+        Self::most().saturating_sub(used)
+    }
+
+    /// The position of the first of so many that are still in hand.
+    #[inline]
+    fn in_hand(&self, count: usize) -> usize {
+        self.claimed.load(Ordering::Relaxed).wrapping_sub(count)
+    }
+
+    /// The first of so many that are still in hand, and what is `ahead` places behind it:
+    /// null, or what was pushed there once, and may be gone by now.
+    ///
+    /// # Safety
+    ///
+    /// So many are.
+    #[inline]
+    pub(super) unsafe fn first_in_hand(
+        &self,
+        count: usize,
+        ahead: usize,
+    ) -> (NonNull<T>, *const T) {
+        let first = self.in_hand(count);
+        let item = self.place(first).load(Ordering::Relaxed);
+        let behind = self
+            .place(first.wrapping_add(ahead))
+            .load(Ordering::Relaxed);
+        // SAFETY: what was pushed is not null, and stays at its place so long.
+        (unsafe { NonNull::new_unchecked(item) }, behind)
+    }
+
+    /// Takes the first ones, as many as `how_many` says of so many that wait, and leaves
+    /// them at their places: they are in hand. How many they are.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the ring's owner, and has nothing in hand.
+    #[inline]
+    pub(super) unsafe fn claim(&self, how_many: impl Fn(usize) -> usize) -> usize {
+        let (head, count) = self.take_span(how_many);
+        self.floor.store(head, Ordering::Relaxed);
+        self.claimed
+            .store(head.wrapping_add(count), Ordering::Relaxed);
+        count
     }
 
     /// Takes the first.
@@ -174,41 +274,27 @@ impl<T, const N: usize> Ring<T, N> {
     ///
     /// The caller is the ring's owner.
     pub unsafe fn spill(&self, mut to: impl FnMut(NonNull<T>)) -> usize {
-        let mut count = 0;
-        let half = |waiting| waiting / 2;
-        // SAFETY: passed on.
-        for item in unsafe { self.take_many(half) } {
-            to(item);
-            count += 1;
+        let (head, count) = self.take_span(|waiting| waiting / 2);
+        for i in 0..count {
+            let item = self.place(head.wrapping_add(i)).load(Ordering::Relaxed);
+            // SAFETY: only the owner writes places, and what waits is not null.
+            to(unsafe { NonNull::new_unchecked(item) });
         }
         count
     }
 
-    /// Takes the first ones, as many as `how_many` says of so many that wait. They have
-    /// to be fetched before anything is pushed.
-    ///
-    /// # Safety
-    ///
-    /// The caller is the ring's owner.
+    /// Moves the head on over the first ones: from where, and over how many.
     #[inline]
-    pub(super) unsafe fn take_many(
-        &self,
-        how_many: impl Fn(usize) -> usize,
-    ) -> impl ExactSizeIterator<Item = NonNull<T>> {
+    fn take_span(&self, how_many: impl Fn(usize) -> usize) -> (usize, usize) {
         let tail = self.tail.load(Ordering::Relaxed);
         let mut head = self.head.load(Ordering::Relaxed);
-        let count = loop {
+        loop {
             let count = how_many(tail.wrapping_sub(head));
             match self.advance(head, count) {
-                Ok(()) => break count,
+                Ok(()) => return (head, count),
                 Err(now) => head = now,
             }
-        };
-        (0..count).map(move |i| {
-            let item = self.place(head.wrapping_add(i)).load(Ordering::Relaxed);
-            // SAFETY: only the owner writes places, and what waits is not null.
-            unsafe { NonNull::new_unchecked(item) }
-        })
+        }
     }
 
     /// Takes half of what waits here and of what the owner has `in_hand`, and one at least

@@ -26,6 +26,7 @@ impl Worker {
             let mut spin = self.may_linger().then(Spin::new);
             loop {
                 if let Some(task) = self.steal() {
+                    self.own().begins(1);
                     return Some(task);
                 }
                 if self.sees_injected() || self.is_closed() {
@@ -101,11 +102,13 @@ impl Worker {
     #[cold]
     fn rob(&self, victim: &Seat) -> Option<(NonNull<Header>, usize)> {
         let mut first = None;
-        let count = victim.tray.rob(|task| match first {
+        let keep = |task| match first {
             None => first = Some(task),
             // SAFETY: tokens are put in, and each is taken out once.
             Some(_) => self.push_back(self.seat(), unsafe { Notified::from_raw(task) }),
-        });
+        };
+        // SAFETY: tray and ring are of one seat.
+        let count = unsafe { victim.tray.rob(&victim.ring, keep) };
         match first {
             Some(first) => Some((first, count)),
             None => Some((victim.slot.rob()?, 1)),

@@ -26,7 +26,7 @@ use crate::task::Header;
 pub(super) struct Seat {
     pub(super) own: Own,
     pub(super) slot: Slot<Header>,
-    pub(super) tray: Tray<Header>,
+    pub(super) tray: Tray,
     taken: AtomicBool,
     pub(super) ring: Ring<Header>,
     pub(super) counters: Counters,
@@ -37,7 +37,7 @@ pub(super) struct Seat {
 pub(super) struct Own {
     /// A task that asked for the end of the queue while the queue was empty.
     pub(super) again: Cell<Option<NonNull<Header>>>,
-    /// How many tasks are left until the next pause. Never 0 but for a moment.
+    /// How many tasks may begin until the next pause, besides those in hand.
     pub(super) left: Cell<u32>,
     /// What `left` was after the last pause.
     span: Cell<u32>,
@@ -58,6 +58,20 @@ pub(super) struct Own {
 }
 
 impl Own {
+    /// So many tasks begin, or are taken in hand. If others come between those, from the
+    /// slot, or somebody robs them, the next pause is that much late or early. (A worker that
+    /// leaves makes no pauses.)
+    #[inline]
+    pub(super) fn begins(&self, count: usize) {
+        self.left.set(self.left.get().saturating_sub(count as u32));
+    }
+
+    /// How many tasks to have in hand: those that run before the next pause, at most.
+    #[inline]
+    pub(super) fn most_in_hand(&self) -> usize {
+        self.pace.in_hand().min(self.left.get() as usize)
+    }
+
     /// A pause has come. Whether upkeep is due, and whether the inject queue goes first.
     pub(super) fn count_down(&self) -> (bool, bool) {
         let span = self.span.get();

@@ -1,19 +1,20 @@
-//! The tasks that a worker has in hand: it takes the next few from its ring in one step,
+//! The tasks that a worker has in hand: it claims the next few of its ring in one step,
 //! and then runs one after the other.
 //!
 //! To take one from the ring costs a read-modify-write, and with short polls that is the
-//! greater part of what a poll costs. A trayful costs one for all. What lies here can't
+//! greater part of what a poll costs. A trayful costs one for all. What is in hand can't
 //! be stolen, though, so it is only as much as runs in the time that it would take to
 //! wake another worker for it (`pace.rs`), half of the ring at most. If the owner stands
 //! still all the same, others *rob* the tray.
 //!
 //! # The protocol
 //!
-//! The first `count` places are in use. The owner takes the last of them by publishing a
-//! `count` of one less, and then looks whether there is a robber; it fills the empty tray
-//! by writing the places, publishing their number, and looking likewise. A robber, of whom
+//! What is in hand stays at its places in the ring: the last `count` of the span that the
+//! owner has claimed. The owner takes the first of them by publishing a `count` of one
+//! less, and then looks whether there is a robber; when none is left, it fills the tray by
+//! claiming a new span, publishing how many it leaves there, and looking likewise. A robber, of whom
 //! there is one at a time, says that it is there ([`ROBBING`]), makes every thread pass a
-//! fence (`heavy`), and takes all that is counted then. It says how many they were
+//! fence (`heavy_or_wait`), and takes all that is counted then. It says how many they were
 //! (`taken`), and that the tray has been robbed ([`ROBBED`]), and leaves `count` to the
 //! owner, who does away with both when it comes by.
 //!
@@ -24,17 +25,21 @@
 //! was among those: the robber may have seen the count before or after. Other robbers keep
 //! away until the owner has been there and put the count right.
 //!
-//! **Nobody uses places that are being written.** The owner writes them only when the tray
-//! is empty, to the owner's knowledge. A robber that counts some afterwards has seen the
-//! number published; one that counted some before was seen by the owner before it found
-//! the tray empty, or took the last one.
+//! **Nobody reads places that are being written**, nor takes one span for another. The
+//! owner claims a span when `count` is zero, and writes the place of a task when it has
+//! taken that, and each time has looked for a robber in between: one that counts after
+//! that sees the new number, and with it the span. One that counted before was seen, and
+//! the owner waited until it had read. An owner that hears of a robbery only when it
+//! wants to write, since it still polls the task before, asks for it with an acquire
+//! ([`len`](Tray::len)).
 //!
-//! An owner waits for a robber as long as the fence takes, a few microseconds, unless the
-//! system stops the robber's thread just then: so it lets other threads run meanwhile.
+//! An owner waits for a robber as long as the fence takes, a few microseconds, or a
+//! millisecond or two where the system has no such fence, unless the system stops the
+//! robber's thread just then: so it lets other threads run meanwhile.
 
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 
-use blitz_futex::atomic::{AtomicPtr, AtomicU8, Ordering};
+use blitz_futex::atomic::{AtomicU8, Ordering};
 use blitz_sync::internals::{fences, yield_now};
 
 use super::mutant::{Mutant, active};
@@ -42,6 +47,9 @@ use super::queue::Ring;
 
 /// How many tasks a worker has in hand at most.
 pub const MOST: usize = if cfg!(loom) { 4 } else { 64 };
+/// How far a worker looks ahead, to fetch into its cache what it will poll: so far that the
+/// other processor has time to send it.
+const AHEAD: usize = 8;
 
 /// Nobody robs.
 const NOBODY: u8 = 0;
@@ -51,37 +59,26 @@ const ROBBING: u8 = 1;
 const ROBBED: u8 = 2;
 
 /// See the head of this file. What is marked unsafe is for the owner, which is one thread
-/// at a time.
-pub struct Tray<T> {
+/// at a time, and which names the same ring each time.
+#[derive(Default)]
+pub struct Tray {
     count: AtomicU8,
     robber: AtomicU8,
     /// Belongs to the robber; to the owner when there was one.
     taken: AtomicU8,
-    /// The first `count` are there, the next one last.
-    places: [AtomicPtr<T>; MOST],
 }
 
-impl<T> Default for Tray<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<T> Tray<T> {
+impl Tray {
     /// An empty tray.
     pub fn new() -> Self {
-        Self {
-            count: AtomicU8::new(0),
-            robber: AtomicU8::new(NOBODY),
-            taken: AtomicU8::new(0),
-            places: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
-        }
+        Self::default()
     }
 
     /// How many are there.
     #[inline]
     pub fn len(&self) -> usize {
-        match self.robber.load(Ordering::Relaxed) {
+        // Whoever robbed it has read the places.
+        match self.robber.load(Ordering::Acquire) {
             ROBBED => 0,
             _ => self.count.load(Ordering::Relaxed).into(),
         }
@@ -99,26 +96,41 @@ impl<T> Tray<T> {
     ///
     /// The caller is the tray's owner.
     #[inline]
-    pub unsafe fn take(&self) -> Option<NonNull<T>> {
-        let last = self.count.load(Ordering::Relaxed).checked_sub(1)?;
-        if !self.publish(last) && self.lost(last) {
+    pub unsafe fn take<T, const N: usize>(&self, ring: &Ring<T, N>) -> Option<NonNull<T>> {
+        // SAFETY: passed on.
+        unsafe { self.take_looking_ahead(ring) }.map(|(item, _)| item)
+    }
+
+    /// The same, and the one that comes [`AHEAD`] after it, as far as can be told from
+    /// here: that may be gone, or never have been there.
+    ///
+    /// # Safety
+    ///
+    /// As above.
+    #[inline]
+    pub unsafe fn take_looking_ahead<T, const N: usize>(
+        &self,
+        ring: &Ring<T, N>,
+    ) -> Option<(NonNull<T>, *const T)> {
+        let count = self.count.load(Ordering::Relaxed);
+        let left = count.checked_sub(1)?;
+        if !self.publish(left) && self.lost(count) {
             return None;
         }
-        let item = self.places[usize::from(last) % MOST].load(Ordering::Relaxed);
-        // SAFETY: `fill` has put something into each of the places that count.
-        Some(unsafe { NonNull::new_unchecked(item) })
+        // SAFETY: so many were in hand, and this is the first of them.
+        Some(unsafe { ring.first_in_hand(count.into(), AHEAD) })
     }
 
     /// Sets the number, and looks whether that was in peace.
     #[inline(always)]
     fn publish(&self, count: u8) -> bool {
-        fences::publish(&self.count, count, &self.robber) == NOBODY
+        fences::publish_plainly(&self.count, count, &self.robber) == NOBODY
             || active(Mutant::IgnoresTheRobber)
     }
 
-    /// The owner has seen a robber. Whether that took the one at this place.
+    /// The owner has seen a robber. Whether that took the first of so many.
     #[cold]
-    fn lost(&self, place: u8) -> bool {
+    fn lost(&self, count: u8) -> bool {
         let robber = loop {
             match self.robber.load(Ordering::Acquire) {
                 ROBBING => yield_now(),
@@ -128,7 +140,7 @@ impl<T> Tray<T> {
         if robber == NOBODY {
             return false;
         }
-        let lost = self.taken.load(Ordering::Relaxed) > place;
+        let lost = self.taken.load(Ordering::Relaxed) >= count;
         self.count.store(0, Ordering::Relaxed);
         self.robber.store(NOBODY, Ordering::Release);
         lost && !active(Mutant::TakesWhatWasRobbed)
@@ -141,7 +153,7 @@ impl<T> Tray<T> {
     ///
     /// The caller is the owner of the ring and of the tray, which is empty.
     #[inline]
-    pub unsafe fn take_through<const N: usize>(
+    pub unsafe fn take_through<T, const N: usize>(
         &self,
         ring: &Ring<T, N>,
         most: usize,
@@ -158,27 +170,31 @@ impl<T> Tray<T> {
     /// # Safety
     ///
     /// As above.
-    unsafe fn fill<const N: usize>(&self, ring: &Ring<T, N>, most: usize) -> Option<NonNull<T>> {
-        let how_many = |waiting: usize| waiting.min(most).min(MOST);
+    unsafe fn fill<T, const N: usize>(&self, ring: &Ring<T, N>, most: usize) -> Option<NonNull<T>> {
         // SAFETY: passed on.
-        let mut taken = unsafe { ring.take_many(how_many) };
-        let first = taken.next()?;
-        let count = taken.len();
-        let places = self.places[..count].iter().rev();
-        (places.zip(taken)).for_each(|(place, item)| {
-            place.store(item.as_ptr(), Ordering::Relaxed);
-        });
-        if !self.publish(count as u8) {
-            // Whoever it was has all of them, or none.
+        let count = unsafe { ring.claim(|waiting| waiting.min(most).min(MOST)) };
+        let left = count.checked_sub(1)?;
+        if !self.publish(left as u8) {
+            // Whoever it was has all the others, or none.
             self.lost(0);
         }
-        Some(first)
+        // SAFETY: so many are in hand, or were until the others were robbed, who keep
+        // their places until something is pushed.
+        Some(unsafe { ring.first_in_hand(count, 0) }.0)
     }
 
     /// Takes all that is there, and hands each to `to`, the next one first; how many it
     /// were. For anybody, if the owner stands still.
+    ///
+    /// # Safety
+    ///
+    /// The ring is the one that the owner names.
     #[cold]
-    pub fn rob(&self, mut to: impl FnMut(NonNull<T>)) -> usize {
+    pub unsafe fn rob<T, const N: usize>(
+        &self,
+        ring: &Ring<T, N>,
+        mut to: impl FnMut(NonNull<T>),
+    ) -> usize {
         if self.is_empty() {
             return 0;
         }
@@ -189,23 +205,21 @@ impl<T> Tray<T> {
             return 0;
         }
         if !active(Mutant::RobsWithoutFence) {
-            fences::heavy();
+            fences::heavy_or_wait();
         }
         let count = self.count.load(Ordering::Acquire);
         if count == 0 {
             self.robber.store(NOBODY, Ordering::Release);
             return 0;
         }
-        let items = self
-            .places
-            .each_ref()
-            .map(|place| place.load(Ordering::Relaxed));
+        // SAFETY: so many are in hand, and stay there as long as we rob.
+        let item = |left: usize| unsafe { ring.first_in_hand(left, 0) }.0;
+        let mut items = [None; MOST];
+        let left = (1..=usize::from(count)).rev();
+        (items.iter_mut().zip(left)).for_each(|(place, left)| *place = Some(item(left)));
         self.taken.store(count, Ordering::Relaxed);
         self.robber.store(ROBBED, Ordering::Release);
-        let items = items[..usize::from(count)].iter().rev();
-        items
-            .filter_map(|&item| NonNull::new(item))
-            .for_each(&mut to);
+        items.into_iter().flatten().for_each(&mut to);
         count.into()
     }
 }

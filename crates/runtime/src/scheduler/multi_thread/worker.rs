@@ -29,7 +29,9 @@ use super::hand_over;
 use super::queue::CAPACITY;
 use super::seat::{Own, Seat};
 use super::shared::Shared;
+use super::tray::MOST;
 use crate::context;
+use crate::hints::aside;
 use crate::runtime::enter;
 use crate::runtime::metrics::Stopwatch;
 use crate::scheduler;
@@ -46,6 +48,8 @@ pub(crate) struct Worker {
     /// Whether the seat is this thread's. It is not any more when a task has given it
     /// away to block the thread.
     pub(super) seated: Cell<bool>,
+    /// Something is in the slot, or the seat was given away, since this was last looked at.
+    pub(super) has_news: Cell<bool>,
     /// The runtime ends, and this worker cancels its tasks: it keeps the seat.
     pub(super) leaving: Cell<bool>,
     /// Somebody wants to know of each poll.
@@ -103,6 +107,7 @@ pub(super) fn run(shared: Arc<Shared>, index: usize) {
         shared: shared.clone(),
         index,
         seated: Cell::new(true),
+        has_news: Cell::new(false),
         leaving: Cell::new(false),
         forced_yields: Cell::new(coop::forced_yields()),
     };
@@ -178,9 +183,7 @@ impl Worker {
     fn next(&self) -> Option<Notified> {
         let seat = self.seat();
         let own = &seat.own;
-        let left = own.left.get() - 1;
-        own.left.set(left);
-        if left == 0 {
+        if own.left.get() == 0 {
             match self.pause() {
                 Pause::GoOn => {}
                 Pause::Injected(task) => return Some(task),
@@ -191,13 +194,12 @@ impl Worker {
             // SAFETY: it was put there as a token, and is taken out once.
             let task = unsafe { Notified::from_raw(task) };
             // What comes from outside was ready before it.
-            return match self.next_share(seat) {
-                None => Some(task),
-                first => {
-                    self.push_back(seat, task);
-                    first
-                }
+            let Some(first) = self.next_share(seat) else {
+                own.begins(1);
+                return Some(task);
             };
+            self.push_back(seat, task);
+            return Some(first);
         }
         self.next_of_own(seat).or_else(|| self.next_share(seat))
     }
@@ -227,8 +229,13 @@ impl Worker {
     /// The next task of this worker's queue.
     #[inline]
     pub(super) fn next_of_own(&self, seat: &Seat) -> Option<Notified> {
-        // SAFETY: the seat is ours, and with it the slot and the tray.
-        let task = unsafe { seat.slot.take().or_else(|| seat.tray.take()) };
+        // SAFETY: the seat is ours, and with it the slot.
+        let woken = unsafe { seat.slot.take() };
+        if woken.is_some() {
+            seat.own.begins(1);
+        }
+        // SAFETY: the seat is ours, and with it the tray.
+        let task = woken.or_else(|| unsafe { seat.tray.take(&seat.ring) });
         let task = task.or_else(|| self.next_of_ring(seat))?;
         // SAFETY: tokens are put in, and each is taken out once.
         Some(unsafe { Notified::from_raw(task) })
@@ -239,12 +246,16 @@ impl Worker {
     /// tray is empty.
     #[inline]
     fn next_of_ring(&self, seat: &Seat) -> Option<NonNull<Header>> {
+        let most = seat.own.most_in_hand();
         // SAFETY: the seat is ours, and with it the ring and the tray, which is empty.
-        let task = unsafe { seat.tray.take_through(&seat.ring, seat.own.pace.in_hand()) };
-        if !seat.tray.is_empty() {
+        let task = unsafe { seat.tray.take_through(&seat.ring, most) }?;
+        let in_hand = seat.tray.len();
+        // Those in hand need not be counted when they begin.
+        seat.own.begins(1 + in_hand);
+        if in_hand > 0 {
             self.tell(true);
         }
-        task
+        Some(task)
     }
 
     /// This worker's share of the inject queue, whose first task is returned.
@@ -253,15 +264,17 @@ impl Worker {
         if self.shared.inject.is_empty() {
             return None;
         }
-        let room = (CAPACITY - seat.ring.len()).min(CAPACITY / 2);
+        // SAFETY: the seat is ours, and with it the ring and the tray.
+        let room = unsafe { seat.ring.room(seat.tray.len()) }.min(CAPACITY / 2);
         let first = self
             .shared
             .inject
             .pop_share(self.shared.workers(), room, |task| {
                 // SAFETY: the seat is ours, and with it the ring, in which there is room.
-                let pushed = unsafe { seat.ring.push(task) };
+                let pushed = unsafe { seat.ring.push(task, || seat.tray.len()) };
                 debug_assert!(pushed.is_ok());
             })?;
+        seat.own.begins(1);
         if !seat.ring.is_empty() && !seat.own.searching.get() {
             self.shared.call(self.shared.idle.pushed(true));
         }
@@ -311,21 +324,33 @@ impl Worker {
         if seat.own.searching.get() {
             self.stop_searching();
         }
+        if self.watches_polls {
+            coop::set(Budget::FULL);
+            return self.end_poll(seat, self.run_watched(task));
+        }
         loop {
             coop::set(Budget::FULL);
-            let ran = self.poll(task);
-            if !self.seated.get() {
-                return self.reschedule_unseated(ran);
+            let ran = task.run();
+            if self.has_news.get() {
+                return self.end_poll(seat, ran);
             }
             seat.counters.polled();
             match self.follows(seat, ran) {
                 Some(next) => task = next,
-                None => break,
+                None => return,
             }
         }
-        if !seat.slot.is_empty() {
-            self.run_slot(seat);
+    }
+
+    /// What comes after a poll as a rule.
+    fn end_poll(&self, seat: &Seat, ran: Ran) {
+        if !self.seated.get() {
+            return self.reschedule_unseated(ran);
         }
+        seat.counters.polled();
+        self.follows_nobody(seat, ran);
+        self.run_slot(seat);
+        self.has_news.set(false);
     }
 
     /// What runs right after a task that was polled: the next one in hand, or the same one
@@ -333,27 +358,37 @@ impl Worker {
     /// looked at first.
     #[inline]
     fn follows(&self, seat: &Seat, ran: Ran) -> Option<Notified> {
-        let left = seat.own.left.get() - 1;
-        if left == 0 || !seat.slot.is_empty() {
-            return self.follows_nobody(seat, ran);
-        }
-        // SAFETY: the seat is ours, and with it the tray.
-        let next = || unsafe { seat.tray.take() };
+        // SAFETY: the seat is ours, and with it the tray and the ring.
+        let next = || unsafe { seat.tray.take_looking_ahead(&seat.ring) };
         let next = match ran {
             Ran::Again(task) | Ran::Yielded(task) => match next() {
-                Some(next) => {
+                Some((next, coming)) => {
                     // Who fills the tray again tells of it.
-                    self.push_back(seat, task);
+                    // SAFETY: the ring is ours, and `next` has left a place.
+                    unsafe { seat.ring.put_back(task.into_raw()) };
+                    Header::fetch(coming);
                     next
                 }
-                None if seat.ring.is_empty() && self.shared.inject.is_empty() => task.into_raw(),
+                None if self.is_alone(seat) => task.into_raw(),
                 None => return self.follows_nobody(seat, Ran::Again(task)),
             },
-            Ran::Done | Ran::Idle => next()?,
+            Ran::Done | Ran::Idle => {
+                aside();
+                next()?.0
+            }
         };
-        seat.own.left.set(left);
         // SAFETY: tokens are put in, and each is taken out once.
         Some(unsafe { Notified::from_raw(next) })
+    }
+
+    /// Whether a task that asks for the end of the queue may begin at once.
+    fn is_alone(&self, seat: &Seat) -> bool {
+        let alone =
+            seat.own.left.get() > 0 && seat.ring.is_empty() && self.shared.inject.is_empty();
+        if alone {
+            seat.own.begins(1);
+        }
+        alone
     }
 
     /// Something else comes first.
@@ -468,6 +503,7 @@ impl Worker {
         }
         // SAFETY: the seat is ours, and with it the slot.
         let displaced = unsafe { seat.slot.put(task.into_raw()) };
+        self.has_news.set(true);
         if let Some(displaced) = displaced {
             // SAFETY: tokens are put in, and each is taken out once.
             self.push_back(seat, unsafe { Notified::from_raw(displaced) });
@@ -491,23 +527,27 @@ impl Worker {
     /// Puts a task at the end of the ring.
     #[inline]
     pub(super) fn push_back(&self, seat: &Seat, task: Notified) {
+        let in_hand = || seat.tray.len();
         // SAFETY: the seat is ours, and with it the ring.
-        if let Err(task) = unsafe { seat.ring.push(task.into_raw()) } {
+        if let Err(task) = unsafe { seat.ring.push(task.into_raw(), in_hand) } {
             self.overflow(seat, task);
         }
     }
 
-    /// The ring is full: half of it goes to the inject queue, with the task.
+    /// The ring is full: half of it goes to the inject queue, with the task; before it what
+    /// is in hand, as that is in the way.
     #[cold]
     fn overflow(&self, seat: &Seat, task: NonNull<Header>) {
-        let mut spilt = [task; CAPACITY / 2 + 1];
+        let mut spilt = [task; MOST + CAPACITY / 2 + 1];
         let mut count = 0;
-        // SAFETY: the seat is ours, and with it the ring.
+        let mut spill = |task| {
+            spilt[count] = task;
+            count += 1;
+        };
+        // SAFETY: the seat is ours, and with it the tray and the ring.
         unsafe {
-            seat.ring.spill(|task| {
-                spilt[count] = task;
-                count += 1;
-            });
+            std::iter::from_fn(|| seat.tray.take(&seat.ring)).for_each(&mut spill);
+            seat.ring.spill(spill);
         }
         spilt[count] = task;
         self.shared.inject.push_all(&spilt[..=count]);
