@@ -6,17 +6,18 @@
 #[cold]
 pub(crate) fn aside() {}
 
-/// Fetches the line of memory at an address into the cache, to be written soon. Any address
-/// will do, also one where nothing is.
+/// Fetches the line of memory that is so many bytes behind an address into the cache, to be
+/// written soon. Any address will do, also one where nothing is.
 #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
 #[inline(always)]
-pub(crate) fn fetch_to_write(address: *const u8) {
+pub(crate) fn fetch_to_write<const OFFSET: usize>(address: *const ()) {
     // SAFETY: it changes nothing but what is in the cache, and does not fault: the manual
     // lists no exception but for a lock prefix.
     unsafe {
         std::arch::asm!(
-            "prefetchw [{}]",
+            "prefetchw [{} + {}]",
             in(reg) address,
+            const OFFSET,
             options(nostack, preserves_flags, readonly),
         );
     }
@@ -25,12 +26,12 @@ pub(crate) fn fetch_to_write(address: *const u8) {
 /// The same.
 #[cfg(all(target_arch = "aarch64", not(any(loom, miri))))]
 #[inline(always)]
-pub(crate) fn fetch_to_write(address: *const u8) {
+pub(crate) fn fetch_to_write<const OFFSET: usize>(address: *const ()) {
     // SAFETY: it changes nothing but what is in the cache, and does not fault.
     unsafe {
         std::arch::asm!(
             "prfm pstl1keep, [{}]",
-            in(reg) address,
+            in(reg) address.wrapping_byte_add(OFFSET),
             options(nostack, preserves_flags, readonly),
         );
     }
@@ -39,4 +40,4 @@ pub(crate) fn fetch_to_write(address: *const u8) {
 /// Does nothing: there is no instruction for it, or a checker runs the program.
 #[cfg(any(loom, miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 #[inline(always)]
-pub(crate) fn fetch_to_write(_address: *const u8) {}
+pub(crate) fn fetch_to_write<const OFFSET: usize>(_address: *const ()) {}

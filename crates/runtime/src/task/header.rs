@@ -120,10 +120,9 @@ impl Header {
     #[inline(always)]
     pub(crate) fn fetch(task: *const Self) {
         const BEGIN: usize = offset_of!(Header, vtable);
-        const LINE: usize = 64;
-        let begin = task.cast::<u8>().wrapping_add(BEGIN);
-        fetch_to_write(begin);
-        fetch_to_write(begin.wrapping_add(LINE));
+        const NEXT_LINE: usize = BEGIN + 64;
+        fetch_to_write::<BEGIN>(task.cast());
+        fetch_to_write::<NEXT_LINE>(task.cast());
     }
 
     /// The task's number.

@@ -369,7 +369,10 @@ impl Worker {
                     Header::fetch(coming);
                     next
                 }
-                None if self.is_alone(seat) => task.into_raw(),
+                None if self.is_alone(seat) => {
+                    seat.own.begins(1);
+                    task.into_raw()
+                }
                 None => return self.follows_nobody(seat, Ran::Again(task)),
             },
             Ran::Done | Ran::Idle => {
@@ -383,12 +386,7 @@ impl Worker {
 
     /// Whether a task that asks for the end of the queue may begin at once.
     fn is_alone(&self, seat: &Seat) -> bool {
-        let alone =
-            seat.own.left.get() > 0 && seat.ring.is_empty() && self.shared.inject.is_empty();
-        if alone {
-            seat.own.begins(1);
-        }
-        alone
+        seat.own.left.get() > 0 && seat.ring.is_empty() && self.shared.inject.is_empty()
     }
 
     /// Something else comes first.
