@@ -90,8 +90,6 @@ impl Worker {
             self.shared.call(self.shared.idle.pushed(true));
         }
         self.count_forced_yields();
-        // It may be away because much came from there.
-        seat.own.uses_slot.set(self.has_slot);
         self.seated.set(false);
         self.has_news.set(true);
         // Timers that start here from now on are another worker's.

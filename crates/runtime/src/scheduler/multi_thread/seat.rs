@@ -48,8 +48,6 @@ pub(super) struct Own {
     event_interval: u32,
     pub(super) pace: Pace,
     pub(super) searching: Cell<bool>,
-    /// Whether what is woken goes into the slot.
-    pub(super) uses_slot: Cell<bool>,
     /// When it last searched it was because others stood still, so it may rob them.
     pub(super) robs: Cell<bool>,
     /// The last sleep was so short that it would have been better not to sleep.
@@ -111,7 +109,6 @@ impl Seat {
                 event_interval: config.event_interval,
                 pace,
                 searching: Cell::new(false),
-                uses_slot: Cell::new(!config.disable_lifo_slot),
                 robs: Cell::new(false),
                 slept_briefly: Cell::new(true),
                 seen: RefCell::new(Seen::new(config.worker_threads)),

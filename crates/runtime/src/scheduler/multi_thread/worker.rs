@@ -48,14 +48,17 @@ pub(crate) struct Worker {
     /// Whether the seat is this thread's. It is not any more when a task has given it
     /// away to block the thread.
     pub(super) seated: Cell<bool>,
-    /// Something is in the slot, or the seat was given away, since this was last looked at.
+    /// Something has come into the slot, or the seat was given away, and that has not been
+    /// attended to.
     pub(super) has_news: Cell<bool>,
     /// The runtime ends, and this worker cancels its tasks: it keeps the seat.
     pub(super) leaving: Cell<bool>,
     /// Somebody wants to know of each poll.
     watches_polls: bool,
     /// What is woken may go into the slot.
-    pub(super) has_slot: bool,
+    has_slot: bool,
+    /// It does at the moment.
+    uses_slot: Cell<bool>,
     /// How often tasks of this thread had been made to yield when that was counted last.
     forced_yields: Cell<u64>,
 }
@@ -100,9 +103,11 @@ pub(super) fn run(shared: Arc<Shared>, index: usize) {
     let handle = scheduler::Handle::MultiThread(shared.clone());
     let address = Arc::as_ptr(&shared).cast();
     let hooks = &shared.common().hooks;
+    let has_slot = !shared.common().config.disable_lifo_slot;
     let worker = Worker {
         watches_polls: hooks.polls() || shared.seats[index].counters.watches_polls(),
-        has_slot: !shared.common().config.disable_lifo_slot,
+        has_slot,
+        uses_slot: Cell::new(has_slot),
         seat: NonNull::from(&shared.seats[index]),
         shared: shared.clone(),
         index,
@@ -408,7 +413,7 @@ impl Worker {
             }
             count += 1;
             if count == MOST_FROM_SLOT {
-                seat.own.uses_slot.set(false);
+                self.uses_slot.set(false);
             }
             let ran = self.poll(task);
             if !self.seated.get() {
@@ -420,7 +425,7 @@ impl Worker {
             }
         }
         if count >= MOST_FROM_SLOT {
-            seat.own.uses_slot.set(self.has_slot);
+            self.uses_slot.set(self.has_slot);
         }
     }
 
@@ -495,7 +500,7 @@ impl Worker {
         }
         let seat = self.seat();
         seat.counters.scheduled_here.add(1);
-        if !seat.own.uses_slot.get() {
+        if !self.uses_slot.get() {
             self.push_back(seat, task);
             return self.tell_of_ring(seat);
         }
