@@ -2,13 +2,14 @@
 //! instruction.
 //!
 //! The first use in the process registers it with the kernel, and finds out
-//! whether the kernel has it (Linux 4.14) and no sandbox forbids it. Until then,
-//! and for ever where it is missing, the frequent side makes a sequentially
-//! consistent store instead (but for [`publish_plainly`], where the rare side waits
-//! instead): [`UNKNOWN`] and [`STRONG`] differ only in whether it is worth asking. A thread may read an old `UNKNOWN` and fence while others
-//! are light already; that is never wrong, only slower. The rare
-//! side never trusts the variable to say that the barrier is not needed: it asks
-//! the kernel for the barrier each time.
+//! whether the kernel has it (Linux 4.14) and no sandbox forbids it. Until
+//! then, and for ever where it is missing, the frequent side makes a
+//! sequentially consistent store instead (but for [`publish_plainly`], where
+//! the rare side waits instead): [`UNKNOWN`] and [`STRONG`] differ only in
+//! whether it is worth asking. A thread may read an old `UNKNOWN` and fence
+//! while others are light already; that is never wrong, only slower. The rare
+//! side never trusts the variable to say that the barrier is not needed: it
+//! asks the kernel for the barrier each time.
 
 use std::sync::atomic::{AtomicU8, Ordering, compiler_fence, fence};
 use std::time::Duration;

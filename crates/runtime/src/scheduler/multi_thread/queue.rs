@@ -92,6 +92,13 @@ impl<T, const N: usize> Ring<T, N> {
         &self.places[position % N]
     }
 
+    /// What is at the place of a position: null, or what was pushed there last, and may be
+    /// gone by now.
+    #[inline]
+    pub(super) fn at(&self, position: usize) -> *mut T {
+        self.place(position).load(Ordering::Relaxed)
+    }
+
     /// How many wait. Another thread may know better by now.
     #[inline]
     pub fn len(&self) -> usize {
@@ -196,29 +203,8 @@ impl<T, const N: usize> Ring<T, N> {
 
     /// The position of the first of so many that are still in hand.
     #[inline]
-    fn in_hand(&self, count: usize) -> usize {
+    pub(super) fn in_hand(&self, count: usize) -> usize {
         self.claimed.load(Ordering::Relaxed).wrapping_sub(count)
-    }
-
-    /// The first of so many that are still in hand, and what is `ahead` places behind it:
-    /// null, or what was pushed there once, and may be gone by now.
-    ///
-    /// # Safety
-    ///
-    /// So many are.
-    #[inline]
-    pub(super) unsafe fn first_in_hand(
-        &self,
-        count: usize,
-        ahead: usize,
-    ) -> (NonNull<T>, *const T) {
-        let first = self.in_hand(count);
-        let item = self.place(first).load(Ordering::Relaxed);
-        let behind = self
-            .place(first.wrapping_add(ahead))
-            .load(Ordering::Relaxed);
-        // SAFETY: what was pushed is not null, and stays at its place so long.
-        (unsafe { NonNull::new_unchecked(item) }, behind)
     }
 
     /// Takes the first ones, as many as `how_many` says of so many that wait, and leaves
@@ -246,7 +232,7 @@ impl<T, const N: usize> Ring<T, N> {
         let tail = self.tail.load(Ordering::Relaxed);
         let mut head = self.head.load(Ordering::Relaxed);
         while head != tail {
-            let item = self.place(head).load(Ordering::Relaxed);
+            let item = self.at(head);
             match self.advance(head, 1) {
                 Ok(()) => return NonNull::new(item),
                 Err(now) => head = now,
@@ -276,7 +262,7 @@ impl<T, const N: usize> Ring<T, N> {
     pub unsafe fn spill(&self, mut to: impl FnMut(NonNull<T>)) -> usize {
         let (head, count) = self.take_span(|waiting| waiting / 2);
         for i in 0..count {
-            let item = self.place(head.wrapping_add(i)).load(Ordering::Relaxed);
+            let item = self.at(head.wrapping_add(i));
             // SAFETY: only the owner writes places, and what waits is not null.
             to(unsafe { NonNull::new_unchecked(item) });
         }
@@ -320,9 +306,9 @@ impl<T, const N: usize> Ring<T, N> {
                 continue;
             }
             let count = waiting.min((waiting + in_hand).div_ceil(2));
-            let first = self.place(head).load(Ordering::Relaxed);
+            let first = self.at(head);
             for i in 1..count {
-                let item = self.place(head.wrapping_add(i)).load(Ordering::Relaxed);
+                let item = self.at(head.wrapping_add(i));
                 into.place(end.wrapping_add(i - 1))
                     .store(item, Ordering::Relaxed);
             }

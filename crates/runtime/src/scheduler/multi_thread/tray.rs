@@ -9,14 +9,15 @@
 //!
 //! # The protocol
 //!
-//! What is in hand stays at its places in the ring: the last `count` of the span that the
-//! owner has claimed. The owner takes the first of them by publishing a `count` of one
-//! less, and then looks whether there is a robber; when none is left, it fills the tray by
-//! claiming a new span, publishing how many it leaves there, and looking likewise. A robber, of whom
-//! there is one at a time, says that it is there ([`ROBBING`]), makes every thread pass a
-//! fence (`heavy_or_wait`), and takes all that is counted then. It says how many they were
-//! (`taken`), and that the tray has been robbed ([`ROBBED`]), and leaves `count` to the
-//! owner, who does away with both when it comes by.
+//! What is in hand stays at its places in the ring: the last `count` of the span that
+//! the owner has claimed. The owner takes the first of them by publishing a `count` of
+//! one less, and then looks whether there is a robber; when none is left, it fills the
+//! tray by claiming a new span, publishing how many it leaves there, and looking
+//! likewise. A robber, of whom there is one at a time, says that it is there
+//! ([`ROBBING`]), makes every thread pass a fence (`heavy_or_wait`), and takes all that
+//! is counted then. It says how many they were (`taken`), and that the tray has been
+//! robbed ([`ROBBED`]), and leaves `count` to the owner, who does away with both when it
+//! comes by.
 //!
 //! **No task is taken twice, and none is left.** After its fence the robber sees what the
 //! owner has published, or the owner sees the robber: that is what `blitz_sync`'s asymmetric
@@ -117,8 +118,10 @@ impl Tray {
         if !self.publish(left) && self.lost(count) {
             return None;
         }
-        // SAFETY: so many were in hand, and this is the first of them.
-        Some(unsafe { ring.first_in_hand(count.into(), AHEAD) })
+        let first = ring.in_hand(count.into());
+        // SAFETY: it was in hand, and what was pushed is not null.
+        let item = unsafe { NonNull::new_unchecked(ring.at(first)) };
+        Some((item, ring.at(first.wrapping_add(AHEAD))))
     }
 
     /// Sets the number, and looks whether that was in peace.
@@ -178,9 +181,8 @@ impl Tray {
             // Whoever it was has all the others, or none.
             self.lost(0);
         }
-        // SAFETY: so many are in hand, or were until the others were robbed, who keep
-        // their places until something is pushed.
-        Some(unsafe { ring.first_in_hand(count, 0) }.0)
+        // If the others were robbed, this one is at its place still.
+        NonNull::new(ring.at(ring.in_hand(count)))
     }
 
     /// Takes all that is there, and hands each to `to`, the next one first; how many it
@@ -212,11 +214,12 @@ impl Tray {
             self.robber.store(NOBODY, Ordering::Release);
             return 0;
         }
-        // SAFETY: so many are in hand, and stay there as long as we rob.
-        let item = |left: usize| unsafe { ring.first_in_hand(left, 0) }.0;
+        let first = ring.in_hand(count.into());
         let mut items = [None; MOST];
-        let left = (1..=usize::from(count)).rev();
-        (items.iter_mut().zip(left)).for_each(|(place, left)| *place = Some(item(left)));
+        for (i, item) in items.iter_mut().enumerate().take(count.into()) {
+            // They are in hand, and stay there as long as we rob.
+            *item = NonNull::new(ring.at(first.wrapping_add(i)));
+        }
         self.taken.store(count, Ordering::Relaxed);
         self.robber.store(ROBBED, Ordering::Release);
         items.into_iter().flatten().for_each(&mut to);
