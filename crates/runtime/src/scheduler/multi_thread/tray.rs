@@ -12,12 +12,11 @@
 //! What is in hand stays at its places in the ring: the last `count` of the span that
 //! the owner has claimed. The owner takes the first of them by publishing a `count` of
 //! one less, and then looks whether there is a robber; when none is left, it fills the
-//! tray by claiming a new span, publishing how many it leaves there, and looking
-//! likewise. A robber, of whom there is one at a time, says that it is there
-//! ([`ROBBING`]), makes every thread pass a fence (`heavy_or_wait`), and takes all that
-//! is counted then. It says how many they were (`taken`), and that the tray has been
-//! robbed ([`ROBBED`]), and leaves `count` to the owner, who does away with both when it
-//! comes by.
+//! tray by claiming a new span and publishing how many it leaves there. A robber, of
+//! whom there is one at a time, says that it is there ([`ROBBING`]), makes every thread
+//! pass a fence (`heavy_or_wait`), and takes all that is counted then. It says how many
+//! they were (`taken`), and that the tray has been robbed ([`ROBBED`]), and leaves
+//! `count` to the owner, who does away with both when it comes by.
 //!
 //! **No task is taken twice, and none is left.** After its fence the robber sees what the
 //! owner has published, or the owner sees the robber: that is what `blitz_sync`'s asymmetric
@@ -27,12 +26,13 @@
 //! away until the owner has been there and put the count right.
 //!
 //! **Nobody reads places that are being written**, nor takes one span for another. The
-//! owner claims a span when `count` is zero, and writes the place of a task when it has
-//! taken that, and each time has looked for a robber in between: one that counts after
-//! that sees the new number, and with it the span. One that counted before was seen, and
-//! the owner waited until it had read. An owner that hears of a robbery only when it
-//! wants to write, since it still polls the task before, asks for it with an acquire
-//! ([`len`](Tray::len)).
+//! owner claims a span when it has published a `count` of zero and has looked for a
+//! robber since: one that counts some after that has seen the new number, and with it
+//! the span. The owner writes the place of a task when it has taken that and has looked,
+//! too: one that counted it before was seen, and the owner waited until it had read.
+//! While it polls, the owner keeps off all that it counts itself, unless it hears that
+//! those were robbed, for which it asks with an acquire ([`len`](Tray::len)). So it need
+//! not look when it fills the tray, but only when it takes the next one.
 //!
 //! An owner waits for a robber as long as the fence takes, a few microseconds, or a
 //! millisecond or two where the system has no such fence, unless the system stops the
@@ -177,11 +177,7 @@ impl Tray {
         // SAFETY: passed on.
         let count = unsafe { ring.claim(|waiting| waiting.min(most).min(MOST)) };
         let left = count.checked_sub(1)?;
-        if !self.publish(left as u8) {
-            // Whoever it was has all the others, or none.
-            self.lost(0);
-        }
-        // If the others were robbed, this one is at its place still.
+        self.count.store(left as u8, Ordering::Release);
         NonNull::new(ring.at(ring.in_hand(count)))
     }
 
