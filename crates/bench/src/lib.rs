@@ -20,9 +20,9 @@
 //! The `blitz` command is this library with a command line.
 
 mod alloc;
-pub mod crew;
 mod latency;
 mod machine;
+pub mod opinion;
 mod poll;
 pub mod report;
 pub mod runner;
@@ -32,7 +32,8 @@ pub mod scenarios;
 mod settings;
 mod signal;
 pub mod stats;
-pub mod team;
+pub mod tasks;
+pub mod threads;
 mod work;
 
 // A scenario about memory is a failure without it.

@@ -54,7 +54,7 @@ pub struct Samples {
 pub struct Failed {
     /// The scenario's id.
     pub scenario: String,
-    /// Who failed.
+    /// The contender that failed.
     pub contender: String,
     /// What was wrong.
     pub reason: String,
@@ -82,10 +82,10 @@ pub fn sample_count(scenarios: &[Scenario], settings: &Settings) -> u64 {
 ///
 /// ```
 /// use std::sync::atomic::AtomicBool;
-/// use blitz_bench::{Sample, Scenario, Settings, runner, team};
+/// use blitz_bench::{Sample, Scenario, Settings, runner, threads};
 ///
 /// let scenario = Scenario::new(1, "nothing", "Nothing at all", 10)
-///     .with("blitz-io", |cx| Ok(Sample::new(team::solo(|| ()).0, cx.ops)));
+///     .with("blitz-io", |cx| Ok(Sample::new(threads::solo(|| ()).0, cx.ops)));
 /// let scenarios = [scenario];
 /// let outcome = runner::run(&scenarios, &Settings::QUICK, &AtomicBool::new(false), &mut ());
 /// assert_eq!(outcome.measurements[0].contenders[0].samples.len(), 8);
@@ -245,7 +245,7 @@ fn turns(contenders: usize, iteration: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::team::solo;
+    use crate::threads::solo;
 
     const TINY: Settings = Settings {
         warmup: 1,

@@ -6,7 +6,7 @@ use crate::alloc::Memory;
 use crate::latency::Waits;
 use crate::report::figure;
 use crate::settings::Settings;
-use crate::team::Span;
+use crate::threads::Span;
 use crate::work::Work;
 
 /// The name of our own contender.
@@ -27,7 +27,7 @@ pub struct Scenario {
     pub ops: u64,
     /// Which figure decides who wins.
     pub compares: Compares,
-    /// Who takes part. Ours is called [`OURS`].
+    /// All that take part. Ours is called [`OURS`].
     pub contenders: Vec<Contender>,
 }
 

@@ -1,11 +1,11 @@
-//! Who wins, loses and lies, seen from outside.
+//! Winners, losers and false results, seen from outside.
 
 use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use blitz_bench::scenario::{OURS, TIERS, verify};
-use blitz_bench::{Context, Document, Sample, Scenario, Settings, runner, scenarios, team};
+use blitz_bench::{Context, Document, Sample, Scenario, Settings, runner, scenarios, threads};
 
 /// Two warm-ups would change nothing here.
 const SHORT: Settings = Settings {
@@ -24,7 +24,7 @@ fn document(scenario: Scenario) -> Document {
 /// A body that takes so long.
 fn takes(time: Duration) -> impl Fn(&Context) -> blitz_bench::scenario::Measured {
     move |cx| {
-        let (span, ()) = team::solo(|| {
+        let (span, ()) = threads::solo(|| {
             let since = Instant::now();
             while since.elapsed() < time {
                 std::hint::spin_loop();

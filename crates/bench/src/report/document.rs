@@ -328,7 +328,7 @@ pub(crate) mod tests {
     use crate::alloc::Memory;
     use crate::latency::Waits;
     use crate::scenario::Scenario;
-    use crate::team::Span;
+    use crate::threads::Span;
 
     /// One contender's samples: so many nanoseconds for each of 1000
     /// operations, and that every operation waited `wait` nanoseconds.

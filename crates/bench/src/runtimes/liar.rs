@@ -4,7 +4,7 @@ use std::future::{Ready, ready};
 use std::time::Duration;
 
 use super::tokio_names::TokioTask;
-use super::{Channels, Joins, Oneshots, Runtime, Shelf, Tokio};
+use super::{Cache, Channels, Joins, Oneshots, Runtime, Tokio};
 
 /// Tokio, except that its sleeps are over at once, its sets forget every
 /// hundredth task, and a message counts less than it did.
@@ -18,9 +18,9 @@ impl Runtime for Liar {
     fn start(workers: usize) -> Liar {
         Liar(Tokio::with_workers(workers))
     }
-    fn shelf() -> &'static Shelf<Liar> {
-        static SHELF: Shelf<Liar> = Shelf::new();
-        &SHELF
+    fn cache() -> &'static Cache<Liar> {
+        static CACHE: Cache<Liar> = Cache::new();
+        &CACHE
     }
     fn block_on<F: Future>(self, future: F) -> F::Output {
         self.0.block_on(future)

@@ -1,20 +1,20 @@
 //! The runtimes that are measured, behind one trait.
 //!
-//! Each is started once for each number of workers and kept, see [`Shelf`].
+//! Each is started once for each number of workers and kept, see [`Cache`].
 //! Between two samples nothing is left to do on any of them, so their threads
 //! sleep, and only the threads of the one that is being measured are awake.
 
+mod cache;
 #[cfg(test)]
 mod liar;
-mod shelf;
 mod smol;
 mod tokio_names;
 
 use std::time::Duration;
 
+pub use self::cache::Cache;
 #[cfg(test)]
 pub(crate) use self::liar::Liar;
-pub use self::shelf::Shelf;
 pub use self::smol::Smol;
 pub use self::tokio_names::{Blitz, Tokio};
 
@@ -30,8 +30,8 @@ pub trait Runtime: Copy + Send + Sync + 'static {
 
     /// Starts a runtime with so many workers. It is never stopped.
     fn start(workers: usize) -> Self;
-    /// Where those that were started are kept.
-    fn shelf() -> &'static Shelf<Self>;
+    /// The runtimes of this kind that were started.
+    fn cache() -> &'static Cache<Self>;
 
     /// Runs a future on this thread, which is none of the runtime's.
     fn block_on<F: Future>(self, future: F) -> F::Output;
@@ -63,12 +63,12 @@ pub trait Runtime: Copy + Send + Sync + 'static {
 
     /// The runtime with so many workers, started when it is asked for first.
     fn with_workers(workers: usize) -> Self {
-        Self::shelf().get(workers, 0, Self::start)
+        Self::cache().get(workers, 0, Self::start)
     }
 
     /// Two runtimes with so many workers each.
     fn pair(workers: usize) -> [Self; 2] {
-        [0, 1].map(|which| Self::shelf().get(workers, which, Self::start))
+        [0, 1].map(|which| Self::cache().get(workers, which, Self::start))
     }
 }
 

@@ -13,7 +13,7 @@ use async_executor::{Executor, StaticExecutor, Task};
 use async_io::Timer;
 use futures_lite::future;
 
-use super::{Channels, Runtime, Shelf};
+use super::{Cache, Channels, Runtime};
 
 /// smol.
 #[derive(Clone, Copy, Debug)]
@@ -47,9 +47,9 @@ impl Runtime for Smol {
         Smol(executor)
     }
 
-    fn shelf() -> &'static Shelf<Smol> {
-        static SHELF: Shelf<Smol> = Shelf::new();
-        &SHELF
+    fn cache() -> &'static Cache<Smol> {
+        static CACHE: Cache<Smol> = Cache::new();
+        &CACHE
     }
 
     fn block_on<F: Future>(self, future: F) -> F::Output {

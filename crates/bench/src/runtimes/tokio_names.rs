@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use super::{Channels, Joins, Oneshots, Runtime, Shelf};
+use super::{Cache, Channels, Joins, Oneshots, Runtime};
 
 /// The traits, with what the modules `runtime`, `task`, `time`, `mpsc` and
 /// `oneshot` of the place of use hold. The runtime is built as `#[main]` builds
@@ -44,9 +44,9 @@ macro_rules! under_tokios_names {
                 $runtime(Box::leak(Box::new(runtime)))
             }
 
-            fn shelf() -> &'static Shelf<$runtime> {
-                static SHELF: Shelf<$runtime> = Shelf::new();
-                &SHELF
+            fn cache() -> &'static Cache<$runtime> {
+                static CACHE: Cache<$runtime> = Cache::new();
+                &CACHE
             }
 
             fn block_on<F: Future>(self, future: F) -> F::Output {

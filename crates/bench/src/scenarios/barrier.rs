@@ -11,7 +11,7 @@ use crossbeam_utils::CachePadded;
 use futures_executor::block_on;
 
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
-use crate::team::team;
+use crate::threads::start_all;
 
 /// A barrier for a fixed number of threads.
 trait Rounds: Sync {
@@ -90,7 +90,7 @@ fn rounds<B: Rounds>(cx: &Context, threads: usize) -> Measured {
     let barrier = CachePadded::new(B::new(threads));
     let arrivals = CachePadded::new(AtomicU64::new(0));
     let everybody = threads as u64;
-    let (span, seen) = team(threads, |_| {
+    let (span, seen) = start_all(threads, |_| {
         || {
             let mut seen = Seen::default();
             for round in 0..cx.ops {

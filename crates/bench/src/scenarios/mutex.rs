@@ -12,7 +12,7 @@ use crossbeam_utils::CachePadded;
 use crate::latency::Waits;
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::settings::SYNC_OPS;
-use crate::team::{solo, team};
+use crate::threads::{solo, start_all};
 use crate::work::Section;
 
 /// A mutex around a counter.
@@ -154,7 +154,7 @@ fn uncontended<L: Lock>(cx: &Context) -> Measured {
 fn contended<L: Lock>(cx: &Context, Contention { threads, section }: Contention) -> Measured {
     let lock = CachePadded::new(L::new());
     let share = cx.share(threads);
-    let (span, done) = team(threads, |_| {
+    let (span, done) = start_all(threads, |_| {
         || {
             let mut done = 0u64;
             for _ in 0..share {
@@ -176,7 +176,7 @@ fn contended<L: Lock>(cx: &Context, Contention { threads, section }: Contention)
 fn latency<L: Lock>(cx: &Context, Contention { threads, section }: Contention) -> Measured {
     let lock = CachePadded::new(L::new());
     let share = cx.share(threads);
-    let (span, all_waits) = team(threads, |_| {
+    let (span, all_waits) = start_all(threads, |_| {
         let mut waits = Waits::new();
         let lock = &lock;
         move || {

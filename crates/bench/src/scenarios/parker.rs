@@ -9,7 +9,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::settings::SYNC_OPS;
-use crate::team::{solo, team};
+use crate::threads::{solo, start_all};
 
 /// What a thread parks on. Made by the thread itself.
 trait Park {
@@ -138,32 +138,32 @@ fn token<P: Park>(cx: &Context) -> Measured {
     Ok(Sample::new(span, cx.ops))
 }
 
-/// Two threads hit a ball back and forth. The ball counts its strokes; thread
-/// 0 strikes at even counts, thread 1 at odd ones. Parking may return early,
-/// so each looks at the ball before it believes that it was woken.
+/// Two threads hand a token back and forth. The token counts its hand-overs: it is
+/// thread 0's at even counts and thread 1's at odd ones. Parking may return early, so
+/// each thread checks the token after it was woken.
 fn ping_pong<P: Park>(cx: &Context) -> Measured {
     let handles: [OnceLock<P::Handle>; 2] = [OnceLock::new(), OnceLock::new()];
-    let ball = CachePadded::new(AtomicU64::new(0));
-    let (span, strokes) = team(2, |side| {
+    let token = CachePadded::new(AtomicU64::new(0));
+    let (span, handovers) = start_all(2, |side| {
         let parker = CachePadded::new(P::new());
         let _ = handles[side].set(parker.handle());
-        let (handles, ball) = (&handles, &ball);
+        let (handles, token) = (&handles, &token);
         move || {
             let other = handles[1 - side].get().expect("set before the gate");
-            let mut strokes = 0u64;
+            let mut handovers = 0u64;
             for round in 0..cx.ops {
                 let mine = round * 2 + side as u64;
-                while ball.load(Relaxed) != mine {
+                while token.load(Relaxed) != mine {
                     parker.park();
                 }
-                ball.store(mine + 1, Relaxed);
+                token.store(mine + 1, Relaxed);
                 P::unpark(other);
-                strokes += 1;
+                handovers += 1;
             }
-            strokes
+            handovers
         }
     });
-    verify("strokes", cx.ops * 2, strokes.iter().sum())?;
-    verify("the ball's count", cx.ops * 2, ball.load(Relaxed))?;
+    verify("handovers", cx.ops * 2, handovers.iter().sum())?;
+    verify("the token's count", cx.ops * 2, token.load(Relaxed))?;
     Ok(Sample::new(span, cx.ops))
 }

@@ -10,7 +10,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
 use crate::settings::SYNC_OPS;
-use crate::team::{solo, team};
+use crate::threads::{solo, start_all};
 use crate::work::Section;
 
 /// Two counters that are equal whenever nobody writes.
@@ -254,7 +254,7 @@ fn contended<L: Lock>(cx: &Context, contention: Contention) -> Measured {
     let lock = CachePadded::new(L::new());
     // Whole periods only, so that the number of writes is known beforehand.
     let share = (cx.share(threads) / mix.period()).max(1) * mix.period();
-    let (span, done) = team(threads, |member| {
+    let (span, done) = start_all(threads, |member| {
         let lock = &lock;
         move || {
             let mut done = Done::default();

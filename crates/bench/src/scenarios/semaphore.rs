@@ -14,7 +14,7 @@ use futures_executor::block_on;
 
 use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
 use crate::settings::SYNC_OPS;
-use crate::team::{solo, team};
+use crate::threads::{solo, start_all};
 
 /// A semaphore whose permits are held for the length of a section.
 trait Permits: Sync {
@@ -270,7 +270,7 @@ fn contended<P: Permits>(cx: &Context) -> Measured {
     let semaphore = CachePadded::new(P::new(PERMITS));
     let inside = CachePadded::new(Inside::default());
     let share = cx.share(THREADS);
-    let (span, with_room) = team(THREADS, |_| {
+    let (span, with_room) = start_all(THREADS, |_| {
         || {
             let mut with_room = 0u64;
             for _ in 0..share {

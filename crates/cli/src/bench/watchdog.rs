@@ -14,7 +14,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// So rare that it disturbs no measurement.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
-/// Who is running, and since when.
+/// What is running, and since when.
 type Running = Option<(String, Instant)>;
 
 /// Watches one sample at a time.

@@ -258,7 +258,7 @@ fn write_waits(page: &mut String, row: &Row) -> fmt::Result {
     Ok(())
 }
 
-/// Who allocates, if anybody does.
+/// Allocations of each contender, if there are any.
 fn write_memory(page: &mut String, row: &Row) -> fmt::Result {
     let allocates: Vec<String> = row
         .everybody()

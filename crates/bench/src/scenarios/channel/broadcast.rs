@@ -5,7 +5,7 @@ use std::hint::black_box;
 use super::Arrived;
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::settings::CHANNEL_OPS;
-use crate::team::solo;
+use crate::threads::solo;
 
 const RECEIVERS: usize = 4;
 /// Messages that a channel has room for. One is in it at a time.

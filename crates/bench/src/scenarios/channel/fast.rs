@@ -9,7 +9,7 @@ use std::hint::black_box;
 use super::Arrived;
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::settings::CHANNEL_OPS;
-use crate::team::solo;
+use crate::threads::solo;
 
 /// A bounded channel with one receiver.
 trait Channel {

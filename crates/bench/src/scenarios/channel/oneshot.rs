@@ -11,7 +11,7 @@ use super::Arrived;
 use crate::poll::poll_now;
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario};
 use crate::settings::CHANNEL_OPS;
-use crate::team::solo;
+use crate::threads::solo;
 
 /// A channel for one message.
 trait Oneshot {

@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use super::Arrived;
-use crate::crew::{Ground, Own, Shared};
 use crate::runtimes;
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario};
 use crate::settings::ASYNC_OPS;
+use crate::tasks::{Host, OwnRuntime, SharedRuntime};
 
 const PRODUCERS: usize = 4;
 const CONSUMERS: usize = 4;
@@ -121,18 +121,21 @@ impl Channel for Kanal {
 type Body = fn(&Context) -> Measured;
 
 const PEERS: [(&str, Body); 5] = [
-    (OURS, four_to_four::<Ours, Shared>),
-    ("tokio", four_to_four::<Tokio, Shared>),
-    ("async-channel", four_to_four::<AsyncChannel, Shared>),
-    ("flume", four_to_four::<Flume, Shared>),
-    ("kanal", four_to_four::<Kanal, Shared>),
+    (OURS, four_to_four::<Ours, SharedRuntime>),
+    ("tokio", four_to_four::<Tokio, SharedRuntime>),
+    ("async-channel", four_to_four::<AsyncChannel, SharedRuntime>),
+    ("flume", four_to_four::<Flume, SharedRuntime>),
+    ("kanal", four_to_four::<Kanal, SharedRuntime>),
 ];
 
 /// The same work, everybody on a runtime of their own.
 const OWN: [(&str, Body); 3] = [
-    (OURS, four_to_four::<Ours, Own<runtimes::Blitz>>),
-    ("tokio", four_to_four::<Tokio, Own<runtimes::Tokio>>),
-    ("smol", four_to_four::<AsyncChannel, Own<runtimes::Smol>>),
+    (OURS, four_to_four::<Ours, OwnRuntime<runtimes::Blitz>>),
+    ("tokio", four_to_four::<Tokio, OwnRuntime<runtimes::Tokio>>),
+    (
+        "smol",
+        four_to_four::<AsyncChannel, OwnRuntime<runtimes::Smol>>,
+    ),
 ];
 
 pub(super) fn scenarios() -> Vec<Scenario> {
@@ -148,7 +151,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     ]
 }
 
-fn four_to_four<C: Channel, G: Ground>(cx: &Context) -> Measured {
+fn four_to_four<C: Channel, G: Host>(cx: &Context) -> Measured {
     let share = cx.share(PRODUCERS);
     let (sender, receiver) = C::bounded(CAPACITY);
     let mut senders = vec![sender; PRODUCERS];
@@ -161,7 +164,7 @@ fn four_to_four<C: Channel, G: Ground>(cx: &Context) -> Measured {
         roles.push(Role::<C>::Consumes(receiver));
     }
     let roles = std::cell::RefCell::new(roles.into_iter());
-    let (span, arrived) = G::crew(cx.workers, PRODUCERS + CONSUMERS, |_| {
+    let (span, arrived) = G::start_all(cx.workers, PRODUCERS + CONSUMERS, |_| {
         let role = roles.borrow_mut().next();
         role.expect("as many roles as tasks").play()
     });
@@ -226,7 +229,7 @@ mod tests {
 
     #[test]
     fn doubled_messages_are_caught() {
-        let failure = four_to_four::<Stutters, Shared>(&context())
+        let failure = four_to_four::<Stutters, SharedRuntime>(&context())
             .unwrap_err()
             .to_string();
         assert_eq!(failure, "messages that arrived: expected 2000, found 2020");

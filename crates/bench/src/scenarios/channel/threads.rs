@@ -13,7 +13,7 @@ use std::sync::mpsc as std_mpsc;
 
 use super::Arrived;
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario};
-use crate::team::team;
+use crate::threads::start_all;
 use blitz_channel::{mpmc, mpsc};
 use tokio::sync::mpsc as tokio_mpsc;
 
@@ -122,7 +122,7 @@ struct Shape {
 type Body = fn(&Context, Shape) -> Measured;
 
 impl Shape {
-    /// Who takes part: all that have a channel of this shape.
+    /// The contenders: all that have a channel of this shape.
     fn peers(self) -> Vec<(&'static str, Body)> {
         let mut peers: Vec<(&'static str, Body)> = Vec::new();
         match (self.consumers, self.capacity) {
@@ -253,7 +253,7 @@ fn through<C: Channel>(cx: &Context, shape: Shape) -> Measured {
         .collect();
     // Each thread takes its role before the clock starts.
     let roles = Mutex::new(roles);
-    let (span, arrived) = team(producers + consumers, |_| {
+    let (span, arrived) = start_all(producers + consumers, |_| {
         let role = roles.lock().expect("nobody panics in there").pop();
         let role = role.expect("as many roles as threads");
         move || role.play()

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use super::Arrived;
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::settings::CHANNEL_OPS;
-use crate::team::solo;
+use crate::threads::solo;
 
 /// A channel that keeps the last value.
 trait Watch {

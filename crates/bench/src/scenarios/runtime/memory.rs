@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::on_task;
 use crate::alloc::Memory;
-use crate::crew::{Ground, Own};
 use crate::runtimes::{Blitz, Runtime, Smol, Tokio};
 use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
+use crate::tasks::{Host, OwnRuntime};
 
 const TASKS: u64 = 1_000_000;
 /// The number of workers changes nothing here.
@@ -31,13 +31,13 @@ fn free_what_is_left<R: Runtime>() {
     const ROUNDS: usize = 50;
     for _ in 0..ROUNDS {
         let before = Memory::counted();
-        Own::<R>::crew(WORKERS, WORKERS, |_| async {
+        OwnRuntime::<R>::start_all(WORKERS, WORKERS, |_| async {
             for _ in 0..BATCH {
                 R::yield_now().await;
             }
         });
         let round = Memory::counted() - before;
-        // The crew itself takes and gives back a few blocks.
+        // Starting the tasks takes and gives back a few blocks.
         if round.freed < round.bytes + BATCH {
             break;
         }

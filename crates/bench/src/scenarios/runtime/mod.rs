@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use crate::runtimes::Runtime;
 use crate::scenario::{Context, Measured, Scenario};
-use crate::team::{Mark, Span};
+use crate::threads::{Mark, Span};
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let mut scenarios = Vec::new();
@@ -99,8 +99,8 @@ mod tests {
             (join_set::joined::<Liar> as Body, "tasks that were joined"),
             (timers::cancelled::<Liar>, "timers that were started"),
             (timers::fired::<Liar>, "a sleep that ended too early"),
-            (ping_pong::OVER_ONESHOTS_OF_A_LIAR, "strokes of both sides"),
-            (ping_pong::OVER_CHANNELS_OF_A_LIAR, "strokes of both sides"),
+            (ping_pong::OVER_ONESHOTS_OF_A_LIAR, "messages of both sides"),
+            (ping_pong::OVER_CHANNELS_OF_A_LIAR, "messages of both sides"),
         ] {
             let failure = caught(body);
             assert!(failure.starts_with(what), "{what}: {failure}");

@@ -1,22 +1,22 @@
 //! Two tasks that answer each other, over oneshot channels (a new one for each
-//! stroke) and over a pair of bounded channels with room for one message.
+//! message) and over a pair of bounded channels with room for one message.
 //!
 //! With one worker both are on the same one. With several, the runtime decides:
 //! `ping_pong_…` starts them from one task, `ping_pong_…_across` on two workers
 //! at the same time, and both leave them where the runtime puts them then,
 //! which may be on one worker again. In `ping_pong_…_runtimes`, each task is on
-//! a runtime of its own with one worker, so every stroke goes from thread to
+//! a runtime of its own with one worker, so every message goes from thread to
 //! thread.
 
 use std::cell::RefCell;
 
 use super::{Body, for_each, on_task, settle};
-use crate::crew::{Ground, Own};
 use crate::runtimes::{Blitz, Channels, Oneshots, Runtime, Smol, Tokio};
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
-use crate::team::{Mark, Span, together};
+use crate::tasks::{Host, OwnRuntime};
+use crate::threads::{Mark, Span, together};
 
-/// Which channels are played over. Every side's future returns its strokes.
+/// Which channels are played over. Every side's future returns its messages.
 trait Game<R: Runtime> {
     /// A game of so many rounds: who serves, and who returns.
     fn new(
@@ -29,9 +29,9 @@ trait Game<R: Runtime> {
 
 struct OverOneshots;
 
-/// A stroke, and where to send the next one.
+/// A message, and where to send the next one.
 struct Ball<R: Oneshots> {
-    stroke: u64,
+    message: u64,
     back: R::Sender<Ball<R>>,
 }
 
@@ -44,26 +44,26 @@ impl<R: Oneshots> Game<R> for OverOneshots {
     ) {
         let (mut to, mut from) = R::oneshot::<Ball<R>>();
         let serves = async move {
-            let mut stroke = 0u64;
+            let mut message = 0u64;
             for _ in 0..rounds {
                 let (back, answer) = R::oneshot();
-                R::send_once(to, Ball::<R> { stroke, back });
+                R::send_once(to, Ball::<R> { message, back });
                 let Some(ball) = answer.await else { break };
-                stroke = ball.stroke + 1;
+                message = ball.message + 1;
                 to = ball.back;
             }
-            stroke
+            message
         };
         let returns = async move {
-            let mut strokes = 0u64;
+            let mut messages = 0u64;
             while let Some(ball) = from.await {
-                strokes += 1;
+                messages += 1;
                 let (back, next) = R::oneshot();
-                let stroke = ball.stroke + 1;
-                R::send_once(ball.back, Ball::<R> { stroke, back });
+                let message = ball.message + 1;
+                R::send_once(ball.back, Ball::<R> { message, back });
                 from = next;
             }
-            strokes
+            messages
         };
         (serves, returns)
     }
@@ -81,23 +81,23 @@ impl<R: Channels> Game<R> for OverChannels {
         let (to, mut arrives) = R::channel(1);
         let (back, mut from) = R::channel(1);
         let serves = async move {
-            let mut stroke = 0u64;
+            let mut message = 0u64;
             for _ in 0..rounds {
-                R::send(&to, stroke).await;
+                R::send(&to, message).await;
                 let Some(answer) = R::recv(&mut from).await else {
                     break;
                 };
-                stroke = answer + 1;
+                message = answer + 1;
             }
-            stroke
+            message
         };
         let returns = async move {
-            let mut strokes = 0u64;
-            while let Some(stroke) = R::recv(&mut arrives).await {
-                strokes += 1;
-                R::send(&back, stroke + 1).await;
+            let mut messages = 0u64;
+            while let Some(message) = R::recv(&mut arrives).await {
+                messages += 1;
+                R::send(&back, message + 1).await;
             }
-            strokes
+            messages
         };
         (serves, returns)
     }
@@ -199,7 +199,7 @@ fn across<R: Runtime, G: Game<R>>(cx: &Context, workers: usize) -> Measured {
     settle();
     let (serves, returns) = G::new(cx.ops);
     let sides = RefCell::new([Side::Serves(serves), Side::Returns(returns)].into_iter());
-    let played = Own::<R>::crew(workers, 2, |_| {
+    let played = OwnRuntime::<R>::start_all(workers, 2, |_| {
         let side = sides.borrow_mut().next();
         side.expect("as many sides as tasks").play()
     });
@@ -218,13 +218,13 @@ fn runtimes<R: Runtime, G: Game<R>>(cx: &Context, _workers: usize) -> Measured {
 
 async fn timed(side: impl Future<Output = u64>) -> (Mark, Mark, u64) {
     let start = Mark::now();
-    let strokes = side.await;
-    (start, Mark::now(), strokes)
+    let messages = side.await;
+    (start, Mark::now(), messages)
 }
 
-/// The server's last stroke is the sum of both sides' strokes.
-fn judge(cx: &Context, (span, strokes): (Span, Vec<u64>)) -> Measured {
-    verify("strokes of both sides", cx.ops * 2, strokes[0])?;
-    verify("strokes that were returned", cx.ops, strokes[1])?;
+/// The server's last message is the sum of both sides' messages.
+fn judge(cx: &Context, (span, messages): (Span, Vec<u64>)) -> Measured {
+    verify("messages of both sides", cx.ops * 2, messages[0])?;
+    verify("messages that were returned", cx.ops, messages[1])?;
     Ok(Sample::new(span, cx.ops))
 }

@@ -11,7 +11,7 @@ use crate::latency::Waits;
 use crate::runtimes::{Blitz, Runtime, Smol, Tokio};
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::signal::Signal;
-use crate::team::{Mark, Span};
+use crate::threads::{Mark, Span};
 
 /// One contender's bodies.
 struct Peer {

@@ -9,7 +9,7 @@ use super::{Body, WORKERS, for_each, on_task, settle};
 use crate::latency::Waits;
 use crate::runtimes::{Blitz, Runtime, Smol, Tokio};
 use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
-use crate::team::Span;
+use crate::threads::Span;
 
 /// One contender's bodies.
 struct Peer {

@@ -8,7 +8,7 @@ use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 struct Peer {
     name: &'static str,
     alone: Body,
-    crowd: Body,
+    many: Body,
 }
 
 impl Peer {
@@ -16,7 +16,7 @@ impl Peer {
         Peer {
             name,
             alone: yields::<R, 1>,
-            crowd: yields::<R, 200>,
+            many: yields::<R, 200>,
         }
     }
 }
@@ -31,11 +31,11 @@ const PEERS: [Peer; 3] = [
 /// longer than it takes the processor to get up to speed after the pause before it: some
 /// tenths of a millisecond.
 const ALONE_OPS: u64 = 200_000;
-const CROWD_OPS: u64 = 2_000_000;
+const MANY_OPS: u64 = 2_000_000;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let alone = PEERS.each_ref().map(|peer| (peer.name, peer.alone));
-    let crowd = PEERS.each_ref().map(|peer| (peer.name, peer.crowd));
+    let many = PEERS.each_ref().map(|peer| (peer.name, peer.many));
     let mut scenarios = for_each(
         &WORKERS,
         ("yield_now", "yield_now, 1 task", ALONE_OPS),
@@ -44,8 +44,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let title = "yield_now, 200 tasks";
     scenarios.extend(for_each(
         &WORKERS,
-        ("yield_now_200", title, CROWD_OPS),
-        &crowd,
+        ("yield_now_200", title, MANY_OPS),
+        &many,
     ));
     scenarios
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
-use crate::crew::{Ground, Own, Shared};
 use crate::runtimes::{Blitz, Smol, Tokio};
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::settings::{ASYNC_OPS, SYNC_OPS};
-use crate::team::solo;
+use crate::tasks::{Host, OwnRuntime, SharedRuntime};
+use crate::threads::solo;
 
 /// A mutex around a counter.
 trait Lock: Send + Sync + 'static {
@@ -77,7 +77,7 @@ impl Peer {
         Peer {
             name,
             tried: tried::<L>,
-            contended: contended::<L, Shared>,
+            contended: contended::<L, SharedRuntime>,
         }
     }
 }
@@ -93,9 +93,18 @@ type Body = fn(&Context) -> Measured;
 
 /// The same work, everybody on a runtime of their own.
 const OWN: [(&str, Body); 3] = [
-    (OURS, contended::<blitz_sync::task::Mutex<u64>, Own<Blitz>>),
-    ("tokio", contended::<tokio::sync::Mutex<u64>, Own<Tokio>>),
-    ("smol", contended::<async_lock::Mutex<u64>, Own<Smol>>),
+    (
+        OURS,
+        contended::<blitz_sync::task::Mutex<u64>, OwnRuntime<Blitz>>,
+    ),
+    (
+        "tokio",
+        contended::<tokio::sync::Mutex<u64>, OwnRuntime<Tokio>>,
+    ),
+    (
+        "smol",
+        contended::<async_lock::Mutex<u64>, OwnRuntime<Smol>>,
+    ),
 ];
 
 const TASKS: usize = 4;
@@ -132,10 +141,10 @@ fn tried<L: Lock>(cx: &Context) -> Measured {
     Ok(Sample::new(span, cx.ops))
 }
 
-fn contended<L: Lock, G: Ground>(cx: &Context) -> Measured {
+fn contended<L: Lock, G: Host>(cx: &Context) -> Measured {
     let lock = Arc::new(CachePadded::new(L::new()));
     let share = cx.share(TASKS);
-    let (span, done) = G::crew(cx.workers, TASKS, |_| {
+    let (span, done) = G::start_all(cx.workers, TASKS, |_| {
         let lock = lock.clone();
         async move {
             let mut done = 0u64;
@@ -187,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_forgetful_lock_is_caught() {
-        for body in [tried::<Forgetful>, contended::<Forgetful, Shared>] {
+        for body in [tried::<Forgetful>, contended::<Forgetful, SharedRuntime>] {
             let failure = body(&context()).unwrap_err().to_string();
             assert!(failure.starts_with("the counter"), "{failure}");
         }

@@ -8,7 +8,7 @@ use event_listener::{Event, listener};
 use crate::poll::poll_now;
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::settings::SYNC_OPS;
-use crate::team::solo;
+use crate::threads::solo;
 
 /// Something that wakes one waiter.
 trait Notifies {

@@ -7,7 +7,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::settings::SYNC_OPS;
-use crate::team::solo;
+use crate::threads::solo;
 
 /// A cell for a number.
 trait Cell {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
-use crate::crew::{Ground, Own, Shared};
 use crate::runtimes::{Blitz, Smol, Tokio};
 use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
 use crate::scenarios::rwlock::Twins;
 use crate::settings::{ASYNC_OPS, SYNC_OPS};
-use crate::team::solo;
+use crate::tasks::{Host, OwnRuntime, SharedRuntime};
+use crate::threads::solo;
 
 /// A reader-writer lock around [`Twins`].
 trait Lock: Send + Sync + 'static {
@@ -109,7 +109,7 @@ impl Peer {
             name,
             tried_reads: tried_reads::<L>,
             tried_writes: tried_writes::<L>,
-            contended: contended::<L, Shared>,
+            contended: contended::<L, SharedRuntime>,
         }
     }
 }
@@ -127,10 +127,16 @@ type Body = fn(&Context) -> Measured;
 const OWN: [(&str, Body); 3] = [
     (
         OURS,
-        contended::<blitz_sync::task::RwLock<Twins>, Own<Blitz>>,
+        contended::<blitz_sync::task::RwLock<Twins>, OwnRuntime<Blitz>>,
     ),
-    ("tokio", contended::<tokio::sync::RwLock<Twins>, Own<Tokio>>),
-    ("smol", contended::<async_lock::RwLock<Twins>, Own<Smol>>),
+    (
+        "tokio",
+        contended::<tokio::sync::RwLock<Twins>, OwnRuntime<Tokio>>,
+    ),
+    (
+        "smol",
+        contended::<async_lock::RwLock<Twins>, OwnRuntime<Smol>>,
+    ),
 ];
 
 const READERS: usize = 4;
@@ -194,10 +200,10 @@ fn tried_writes<L: Lock>(cx: &Context) -> Measured {
     Ok(Sample::new(span, cx.ops))
 }
 
-fn contended<L: Lock, G: Ground>(cx: &Context) -> Measured {
+fn contended<L: Lock, G: Host>(cx: &Context) -> Measured {
     let lock = Arc::new(CachePadded::new(L::new()));
     let share = cx.share(READERS + WRITERS);
-    let (span, good) = G::crew(cx.workers, READERS + WRITERS, |member| {
+    let (span, good) = G::start_all(cx.workers, READERS + WRITERS, |member| {
         let lock = lock.clone();
         // Every third task writes, so that the writers do not come last.
         let writes = member % 3 == 1;
@@ -263,7 +269,10 @@ mod tests {
 
     #[test]
     fn a_forgetful_lock_is_caught() {
-        for body in [tried_writes::<Forgetful>, contended::<Forgetful, Shared>] {
+        for body in [
+            tried_writes::<Forgetful>,
+            contended::<Forgetful, SharedRuntime>,
+        ] {
             let failure = body(&context()).unwrap_err().to_string();
             assert!(failure.starts_with("the first twin"), "{failure}");
         }

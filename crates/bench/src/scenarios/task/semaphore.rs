@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
-use crate::crew::{Ground, Own, Shared};
 use crate::runtimes::{Blitz, Smol, Tokio};
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::scenarios::semaphore::Inside;
 use crate::settings::{ASYNC_OPS, SYNC_OPS};
-use crate::team::solo;
+use crate::tasks::{Host, OwnRuntime, SharedRuntime};
+use crate::threads::solo;
 
 /// A semaphore whose permits are held for the length of a section.
 trait Permits: Send + Sync + 'static {
@@ -81,7 +81,7 @@ impl Peer {
         Peer {
             name,
             tried: tried::<P>,
-            contended: contended::<P, Shared>,
+            contended: contended::<P, SharedRuntime>,
         }
     }
 }
@@ -97,9 +97,15 @@ type Body = fn(&Context) -> Measured;
 
 /// The same work, everybody on a runtime of their own.
 const OWN: [(&str, Body); 3] = [
-    (OURS, contended::<blitz_sync::task::Semaphore, Own<Blitz>>),
-    ("tokio", contended::<tokio::sync::Semaphore, Own<Tokio>>),
-    ("smol", contended::<async_lock::Semaphore, Own<Smol>>),
+    (
+        OURS,
+        contended::<blitz_sync::task::Semaphore, OwnRuntime<Blitz>>,
+    ),
+    (
+        "tokio",
+        contended::<tokio::sync::Semaphore, OwnRuntime<Tokio>>,
+    ),
+    ("smol", contended::<async_lock::Semaphore, OwnRuntime<Smol>>),
 ];
 
 const TASKS: usize = 8;
@@ -146,11 +152,11 @@ fn tried<P: Permits>(cx: &Context) -> Measured {
     Ok(Sample::new(span, cx.ops))
 }
 
-fn contended<P: Permits, G: Ground>(cx: &Context) -> Measured {
+fn contended<P: Permits, G: Host>(cx: &Context) -> Measured {
     let semaphore = Arc::new(CachePadded::new(P::new(PERMITS)));
     let inside = Arc::new(CachePadded::new(Inside::default()));
     let share = cx.share(TASKS);
-    let (span, with_room) = G::crew(cx.workers, TASKS, |_| {
+    let (span, with_room) = G::start_all(cx.workers, TASKS, |_| {
         let (semaphore, inside) = (semaphore.clone(), inside.clone());
         async move {
             let mut with_room = 0u64;
@@ -205,7 +211,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "never there")]
     fn a_panic_in_a_task_is_not_swallowed() {
-        let _ = contended::<Lazy, Shared>(&context());
+        let _ = contended::<Lazy, SharedRuntime>(&context());
     }
 
     #[test]

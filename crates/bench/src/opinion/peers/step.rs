@@ -20,7 +20,7 @@ pub struct Steps {
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 mod elsewhere {
     use super::Steps;
-    use blitz_bench::scenario::Failure;
+    use crate::scenario::Failure;
 
     /// Not counted here.
     pub fn count(_: &str) -> Result<Option<Steps>, Failure> {
@@ -44,11 +44,11 @@ mod system {
     use std::process::{Child, Command, Stdio};
     use std::ptr::null_mut;
 
-    use blitz_bench::scenario::Failure;
+    use crate::scenario::Failure;
     use libc::{c_int, c_void, pid_t};
 
     use super::Steps;
-    use crate::peers::subjects;
+    use crate::opinion::peers::subjects;
 
     const WARM: u32 = 20;
     const FEW: u32 = 4;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use blitz_bench::scenario::Failure;
-use blitz_bench::stats::{Interval, median, paired_ratio};
-use blitz_bench::{Machine, Work};
+use crate::scenario::Failure;
+use crate::stats::{Interval, median, paired_ratio};
+use crate::{Machine, Work};
 
-use crate::counts::{Counter, Counts};
+use crate::opinion::counts::{Counter, Counts};
 
 /// How much is measured.
 #[derive(Clone, Copy)]

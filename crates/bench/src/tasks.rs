@@ -1,23 +1,22 @@
 //! Tasks that start together on a runtime, and the clock around them.
 //!
-//! Of a [`crew`], the runtime is Tokio's, with as many workers as the settings
-//! say, for everybody: who is measured is the primitive, not the scheduler. Rows
-//! that say so have their crew on the contender's own. Runtimes are started once and kept,
-//! so no iteration pays for their threads.
+//! [`start_all`] runs them on Tokio for every contender, with as many workers as the
+//! settings say: it compares primitives, not schedulers. Rows whose title says so use
+//! the contender's own runtime. Runtimes are started once and kept, so no iteration
+//! pays for their threads.
 //!
-//! The tasks of a crew are spawned before the clock starts. The first of them,
-//! one for each worker (on a contender's own runtime no more than there are
-//! processors: how many of its workers it wakes beyond that is its affair), meet at a
-//! gate and hold their workers until all have come and two of them run on two
-//! processors at the same moment. Without the first, a single worker may take all tasks
-//! and run them one after the other; without the second, the system may keep all
-//! workers on one processor for as long as the whole work takes. Either way, whoever
-//! never waits would have met no contention. Time runs from the first task behind the
-//! gate to the last task at its end: neither spawning nor joining is measured.
+//! The tasks are spawned before the clock starts. The first of them, one for each
+//! worker (on a contender's own runtime at most one for each processor: how many
+//! further workers it wakes is its own decision), meet at a gate and hold their workers
+//! until all have arrived and two of them run on two processors at the same moment.
+//! Without the first condition a single worker may take all tasks and run them one
+//! after the other; without the second the system may keep all workers on one processor
+//! for the whole measurement. In both cases a contender that never waits would have met
+//! no contention. Time runs from the first task behind the gate to the last task at its
+//! end: neither spawning nor joining is measured.
 //!
-//! Neither is waited for without end. A runtime need not have a worker for each task
-//! that blocks its own: Tokio has been seen to leave one asleep while another one's
-//! queue was full.
+//! Both waits are bounded. A runtime need not have a worker for each task that blocks
+//! its own: Tokio has been seen to leave one asleep while another one's queue was full.
 
 use std::marker::PhantomData;
 use std::num::NonZero;
@@ -27,7 +26,7 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use crate::runtimes::{Runtime, Tokio};
-use crate::team::{Mark, Span, together};
+use crate::threads::{Mark, Span, together};
 
 /// Runs `tasks` tasks that start together on Tokio with `workers` threads.
 /// `member(i)` makes the body of task `i`, before the clock starts.
@@ -39,58 +38,57 @@ use crate::team::{Mark, Span, together};
 /// When a task panics, with its panic.
 ///
 /// ```
-/// let (_span, values) = blitz_bench::crew::crew(2, 3, |i| async move { i * 10 });
+/// let (_span, values) = blitz_bench::tasks::start_all(2, 3, |i| async move { i * 10 });
 /// assert_eq!(values, [0, 10, 20]);
 /// ```
-pub fn crew<T, B>(workers: usize, tasks: usize, member: impl Fn(usize) -> B) -> (Span, Vec<T>)
+pub fn start_all<T, B>(workers: usize, tasks: usize, member: impl Fn(usize) -> B) -> (Span, Vec<T>)
 where
     T: Send + 'static,
     B: Future<Output = T> + Send + 'static,
 {
-    muster(Tokio::with_workers(workers), workers, tasks, member)
+    start_on(Tokio::with_workers(workers), workers, tasks, member)
 }
 
-/// Where a crew works.
-pub(crate) trait Ground {
+/// What the tasks run on.
+pub(crate) trait Host {
     /// Runs `tasks` tasks that start together with `workers` threads below
-    /// them, as [`crew`] does.
-    fn crew<T, B>(workers: usize, tasks: usize, member: impl Fn(usize) -> B) -> (Span, Vec<T>)
+    /// them, as [`start_all()`] does.
+    fn start_all<T, B>(workers: usize, tasks: usize, member: impl Fn(usize) -> B) -> (Span, Vec<T>)
     where
         T: Send + 'static,
         B: Future<Output = T> + Send + 'static;
 }
 
-/// On the runtime that everybody shares, so that the primitive alone makes the
-/// difference.
-pub(crate) struct Shared;
+/// The runtime that all contenders share, so that only the primitives differ.
+pub(crate) struct SharedRuntime;
 
-impl Ground for Shared {
-    fn crew<T, B>(workers: usize, tasks: usize, member: impl Fn(usize) -> B) -> (Span, Vec<T>)
+impl Host for SharedRuntime {
+    fn start_all<T, B>(workers: usize, tasks: usize, member: impl Fn(usize) -> B) -> (Span, Vec<T>)
     where
         T: Send + 'static,
         B: Future<Output = T> + Send + 'static,
     {
-        crew(workers, tasks, member)
+        start_all(workers, tasks, member)
     }
 }
 
-/// On a runtime of the contender's own.
-pub(crate) struct Own<R>(PhantomData<R>);
+/// The contender's own runtime.
+pub(crate) struct OwnRuntime<R>(PhantomData<R>);
 
-impl<R: Runtime> Ground for Own<R> {
-    fn crew<T, B>(workers: usize, tasks: usize, member: impl Fn(usize) -> B) -> (Span, Vec<T>)
+impl<R: Runtime> Host for OwnRuntime<R> {
+    fn start_all<T, B>(workers: usize, tasks: usize, member: impl Fn(usize) -> B) -> (Span, Vec<T>)
     where
         T: Send + 'static,
         B: Future<Output = T> + Send + 'static,
     {
         let processors = available_parallelism().map_or(1, NonZero::get);
         let awaited = workers.min(processors);
-        muster(R::with_workers(workers), awaited, tasks, member)
+        start_on(R::with_workers(workers), awaited, tasks, member)
     }
 }
 
 /// Runs the tasks, the first `awaited` of which start together.
-fn muster<R, T, B>(
+fn start_on<R, T, B>(
     runtime: R,
     awaited: usize,
     tasks: usize,
@@ -101,7 +99,7 @@ where
     T: Send + 'static,
     B: Future<Output = T> + Send + 'static,
 {
-    // Two crews on one runtime would hold the workers that each other waits for.
+    // Two groups on one runtime would hold the workers that each other waits for.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let gate = Arc::new(Gate::new(tasks.min(awaited)));
@@ -129,15 +127,14 @@ where
 /// Where the workers meet before the clock starts.
 struct Gate {
     awaited: AtomicUsize,
-    /// Counted up by everybody who waits behind the last arrival.
+    /// Counted up by every worker that waits after the last arrival.
     pulse: AtomicUsize,
     open: AtomicBool,
 }
 
 /// How long a gate waits for two processors. Systems move a thread to an idle
-/// one within a few milliseconds; where there is none, nothing is gained by
-/// waiting on.
-const PATIENCE: Duration = Duration::from_millis(30);
+/// one within a few milliseconds; where there is none, waiting longer is useless.
+const FOR_PROCESSORS: Duration = Duration::from_millis(30);
 
 /// How long it waits for workers that have not come.
 const FOR_WORKERS: Duration = Duration::from_millis(500);
@@ -152,7 +149,7 @@ impl Gate {
     }
 
     /// Waits for the others, and keeps this worker from running anything else.
-    /// Those who come later find the gate open.
+    /// Tasks that arrive later find the gate open.
     fn pass(&self) {
         let one_less = |awaited: usize| awaited.checked_sub(1);
         let _ = self
@@ -167,7 +164,7 @@ impl Gate {
         }
         let since = Instant::now();
         while !self.open.load(Ordering::Acquire) {
-            if self.beats_with_another() || since.elapsed() > PATIENCE {
+            if self.beats_with_another() || since.elapsed() > FOR_PROCESSORS {
                 self.open.store(true, Ordering::Release);
             }
         }
@@ -196,7 +193,7 @@ mod tests {
     #[test]
     fn making_the_tasks_is_not_measured() {
         let slow = Duration::from_millis(200);
-        let (span, _) = crew(2, 2, |_| {
+        let (span, _) = start_all(2, 2, |_| {
             std::thread::sleep(slow / 2);
             async {}
         });
@@ -213,7 +210,7 @@ mod tests {
     #[test]
     fn the_slowest_task_ends_the_span() {
         let slow = Duration::from_millis(30);
-        let (span, _) = crew(2, 3, |i| async move {
+        let (span, _) = start_all(2, 3, |i| async move {
             if i == 1 {
                 std::thread::sleep(slow);
             }
@@ -224,7 +221,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "from the second task")]
     fn a_panic_reaches_the_caller() {
-        crew(2, 2, |i| async move {
+        start_all(2, 2, |i| async move {
             assert_ne!(i, 1, "from the second task");
         });
     }

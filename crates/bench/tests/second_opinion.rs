@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// Runs the program; one that hangs has lost a wake-up.
 fn run(arguments: &[&str]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_blitz-opinion"))
+    let mut child = Command::new(env!("CARGO_BIN_EXE_second-opinion"))
         .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

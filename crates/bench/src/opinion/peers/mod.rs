@@ -6,10 +6,10 @@ mod subjects;
 
 use std::time::Instant;
 
-use blitz_bench::scenario::Failure;
+use crate::scenario::Failure;
 
-use crate::measure::{Contender, Done, Effort, Figures, head, run};
-use crate::show::{interval, table, time};
+use crate::opinion::measure::{Contender, Done, Effort, Figures, head, run};
+use crate::opinion::show::{interval, table, time};
 use step::Steps;
 use subjects::{NOTHING, Subject};
 

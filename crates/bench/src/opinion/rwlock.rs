@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use blitz_bench::Work;
+use crate::Work;
 
-use blitz_bench::scenario::{Failure, verify};
-use blitz_bench::team::team;
+use crate::scenario::{Failure, verify};
+use crate::threads;
 use crossbeam_utils::CachePadded;
 
-use crate::measure::{Contender, Done, Effort, head, run};
-use crate::naive;
-use crate::show::costs;
-use crate::tasks::{crew, watch};
+use crate::opinion::measure::{Contender, Done, Effort, head, run};
+use crate::opinion::naive;
+use crate::opinion::show::costs;
+use crate::opinion::tasks::{self, watch};
 
 const READERS: usize = 4;
 const MEMBERS: usize = 6;
@@ -88,11 +88,11 @@ impl Lock for tokio::sync::RwLock<()> {
         Self::new(())
     }
     fn read(&self, section: impl FnOnce()) {
-        let _guard = pollster::block_on(self.read());
+        let _guard = futures_executor::block_on(self.read());
         section();
     }
     fn write(&self, section: impl FnOnce()) {
-        let _guard = pollster::block_on(self.write());
+        let _guard = futures_executor::block_on(self.write());
         section();
     }
 }
@@ -180,7 +180,7 @@ impl Scene {
         let share = operations / MEMBERS as u64;
         let lock = CachePadded::new(L::new());
         let twins = CachePadded::new(Twins::default());
-        let (span, intact) = team(MEMBERS, |member| {
+        let (span, intact) = threads::start_all(MEMBERS, |member| {
             let (lock, twins) = (&lock, &twins);
             move || {
                 let mut intact = 0;
@@ -206,7 +206,7 @@ impl Scene {
             CachePadded::new(L::new()),
             CachePadded::new(Twins::default()),
         ));
-        let (elapsed, ended) = crew(workers, MEMBERS, |member| {
+        let (elapsed, ended) = tasks::start_all(workers, MEMBERS, |member| {
             let shared = shared.clone();
             async move {
                 let (lock, twins) = &*shared;

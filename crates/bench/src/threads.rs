@@ -1,6 +1,6 @@
 //! Threads that start together, and the clock around them.
 //!
-//! The threads of a team exist before the clock starts. Each prepares what it
+//! The threads exist before the clock starts. Each prepares what it
 //! needs and stops at a gate. Time runs from the first thread through the gate
 //! to the last thread at its end, so neither thread creation nor preparation
 //! is ever measured.
@@ -24,7 +24,7 @@ pub struct Span {
 /// Runs `body` on this thread and measures it.
 ///
 /// ```
-/// let (span, sum) = blitz_bench::team::solo(|| (1..=10u64).sum::<u64>());
+/// let (span, sum) = blitz_bench::threads::solo(|| (1..=10u64).sum::<u64>());
 /// assert_eq!(sum, 55);
 /// assert!(span.elapsed.as_secs() < 60);
 /// ```
@@ -44,13 +44,13 @@ pub fn solo<T>(body: impl FnOnce() -> T) -> (Span, T) {
 /// When a thread panics, with its panic.
 ///
 /// ```
-/// let (_span, values) = blitz_bench::team::team(3, |i| {
+/// let (_span, values) = blitz_bench::threads::start_all(3, |i| {
 ///     let prepared = vec![i; 10];
 ///     move || prepared.len() + i
 /// });
 /// assert_eq!(values, [10, 11, 12]);
 /// ```
-pub fn team<T, B>(threads: usize, prepare: impl Fn(usize) -> B + Sync) -> (Span, Vec<T>)
+pub fn start_all<T, B>(threads: usize, prepare: impl Fn(usize) -> B + Sync) -> (Span, Vec<T>)
 where
     T: Send,
     B: FnOnce() -> T,
@@ -88,7 +88,7 @@ pub(crate) fn together<T>(ended: impl Iterator<Item = (Mark, Mark, T)>) -> (Span
         });
         values.push(value);
     }
-    let (first, last) = span.expect("a team has at least one member");
+    let (first, last) = span.expect("at least one thread or task");
     (last.since(first), values)
 }
 
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn preparation_is_not_measured() {
         let slow = Duration::from_millis(200);
-        let (span, _) = team(2, |_| {
+        let (span, _) = start_all(2, |_| {
             thread::sleep(slow);
             || ()
         });
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn the_slowest_thread_ends_the_span() {
         let slow = Duration::from_millis(30);
-        let (span, _) = team(3, |i| {
+        let (span, _) = start_all(3, |i| {
             move || {
                 if i == 1 {
                     thread::sleep(slow);
@@ -153,6 +153,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "from the second thread")]
     fn a_panic_reaches_the_caller() {
-        team(2, |i| move || assert_ne!(i, 1, "from the second thread"));
+        start_all(2, |i| move || assert_ne!(i, 1, "from the second thread"));
     }
 }

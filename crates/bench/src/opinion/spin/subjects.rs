@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use std::{hint, thread};
 
-use blitz_bench::Work;
-use blitz_bench::scenario::{Failure, verify};
-use blitz_bench::team::team;
+use crate::Work;
+use crate::scenario::{Failure, verify};
+use crate::threads::start_all;
 use blitz_futex::atomic::{AtomicU32, Ordering::SeqCst};
 use blitz_futex::{wait, wake_all, wake_one};
 use crossbeam_utils::CachePadded;
 
-use crate::measure::Done;
+use crate::opinion::measure::Done;
 
 /// How long a thread tries, and how.
 #[derive(Clone, Copy)]
@@ -114,7 +114,7 @@ pub fn take_turns(
     let lock = CachePadded::new(lock);
     let count = CachePadded::new(AtomicU64::new(0));
     let share = operations / threads as u64;
-    let (span, _) = team(threads, |member| {
+    let (span, _) = start_all(threads, |member| {
         let (lock, count) = (&lock, &count);
         if threads == 2 {
             own_processor(member);
@@ -144,16 +144,16 @@ pub fn take_turns(
 pub trait Turns: Sync {
     /// Before the first wait, in the thread of this side.
     fn prepare(&self, side: usize);
-    /// Waits until the count of strokes is `mine`.
+    /// Waits until the count of handovers is `mine`.
     fn wait_for(&self, side: usize, mine: u32);
     /// Sets it, and lets the other side know.
     fn pass(&self, side: usize, next: u32);
-    fn strokes(&self) -> u32;
+    fn handovers(&self) -> u32;
 }
 
 /// Two sides that look at a count, and sleep on it.
 pub struct SpinToken {
-    strokes: AtomicU32,
+    handovers: AtomicU32,
     asleep: [AtomicU32; 2],
     limit: Limit,
 }
@@ -161,7 +161,7 @@ pub struct SpinToken {
 impl SpinToken {
     pub fn new(limit: Limit) -> Self {
         Self {
-            strokes: AtomicU32::new(0),
+            handovers: AtomicU32::new(0),
             asleep: [AtomicU32::new(0), AtomicU32::new(0)],
             limit,
         }
@@ -172,36 +172,36 @@ impl Turns for SpinToken {
     fn prepare(&self, _: usize) {}
 
     fn wait_for(&self, side: usize, mine: u32) {
-        if self.limit.spin(|| self.strokes.load(SeqCst) == mine) {
+        if self.limit.spin(|| self.handovers.load(SeqCst) == mine) {
             return;
         }
         self.asleep[side].store(1, SeqCst);
         loop {
-            let strokes = self.strokes.load(SeqCst);
-            if strokes == mine {
+            let handovers = self.handovers.load(SeqCst);
+            if handovers == mine {
                 break;
             }
-            wait(&self.strokes, strokes);
+            wait(&self.handovers, handovers);
         }
         self.asleep[side].store(0, SeqCst);
     }
 
     fn pass(&self, side: usize, next: u32) {
-        self.strokes.store(next, SeqCst);
+        self.handovers.store(next, SeqCst);
         if self.asleep[1 - side].load(SeqCst) != 0 {
-            wake_all(&self.strokes);
+            wake_all(&self.handovers);
         }
     }
 
-    fn strokes(&self) -> u32 {
-        self.strokes.load(SeqCst)
+    fn handovers(&self) -> u32 {
+        self.handovers.load(SeqCst)
     }
 }
 
 /// The same with our parkers.
 #[derive(Default)]
 pub struct Parkers {
-    strokes: AtomicU32,
+    handovers: AtomicU32,
     unparkers: [OnceLock<blitz_sync::thread::Unparker>; 2],
 }
 
@@ -215,28 +215,28 @@ impl Turns for Parkers {
     }
 
     fn wait_for(&self, _: usize, mine: u32) {
-        while self.strokes.load(SeqCst) != mine {
+        while self.handovers.load(SeqCst) != mine {
             PARKER.with(blitz_sync::thread::Parker::park);
         }
     }
 
     fn pass(&self, side: usize, next: u32) {
-        self.strokes.store(next, SeqCst);
+        self.handovers.store(next, SeqCst);
         let other = self.unparkers[1 - side].get();
         other.expect("set before the start").unpark();
     }
 
-    fn strokes(&self) -> u32 {
-        self.strokes.load(SeqCst)
+    fn handovers(&self) -> u32 {
+        self.handovers.load(SeqCst)
     }
 }
 
 /// Two threads hit a ball back and forth; each thinks for a while before it
 /// strikes, and the other one waits.
-pub fn ping_pong(turns: impl Turns, strokes: u64, answer: Work) -> Result<Done, Failure> {
+pub fn ping_pong(turns: impl Turns, handovers: u64, answer: Work) -> Result<Done, Failure> {
     let turns = CachePadded::new(turns);
-    let rounds = (strokes / 2) as u32;
-    let (span, _) = team(2, |side| {
+    let rounds = (handovers / 2) as u32;
+    let (span, _) = start_all(2, |side| {
         let turns = &turns;
         turns.prepare(side);
         own_processor(side);
@@ -249,7 +249,7 @@ pub fn ping_pong(turns: impl Turns, strokes: u64, answer: Work) -> Result<Done, 
             }
         }
     });
-    verify("strokes", 2 * rounds, turns.strokes())?;
+    verify("handovers", 2 * rounds, turns.handovers())?;
     Ok(Done {
         elapsed: span.elapsed,
         operations: u64::from(2 * rounds),

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use blitz_bench::Work;
+use crate::Work;
 
-use blitz_bench::scenario::{Failure, verify};
-use blitz_bench::team::team;
+use crate::scenario::{Failure, verify};
+use crate::threads;
 use crossbeam_utils::CachePadded;
 
-use crate::measure::{Contender, Done, Effort, head, run};
-use crate::naive;
-use crate::show::costs;
-use crate::tasks::{crew, watch};
+use crate::opinion::measure::{Contender, Done, Effort, head, run};
+use crate::opinion::naive;
+use crate::opinion::show::costs;
+use crate::opinion::tasks::{self, watch};
 
 const MEMBERS: usize = 8;
 
@@ -65,7 +65,7 @@ impl Permits for tokio::sync::Semaphore {
         Self::new(permits as usize)
     }
     fn with(&self, n: u32, section: impl FnOnce()) {
-        let _permits = pollster::block_on(self.acquire_many(n)).expect("nobody closes it");
+        let _permits = futures_executor::block_on(self.acquire_many(n)).expect("nobody closes it");
         section();
     }
 }
@@ -175,7 +175,7 @@ impl Scene {
         let share = operations / MEMBERS as u64;
         let semaphore = CachePadded::new(P::new(self.permits, self.mixed));
         let inside = CachePadded::new(Inside::default());
-        let (span, with_room) = team(MEMBERS, |member| {
+        let (span, with_room) = threads::start_all(MEMBERS, |member| {
             let (semaphore, inside) = (&semaphore, &inside);
             let n = self.amount(member);
             move || {
@@ -210,7 +210,7 @@ impl Scene {
             CachePadded::new(P::new(self.permits)),
             CachePadded::new(Inside::default()),
         ));
-        let (elapsed, ended) = crew(workers, MEMBERS, |member| {
+        let (elapsed, ended) = tasks::start_all(workers, MEMBERS, |member| {
             let shared = shared.clone();
             let n = self.amount(member);
             async move {

@@ -2,47 +2,32 @@
 //! question.
 //!
 //! ```sh
-//! cargo run --release -p blitz-opinion -- semaphore
+//! cargo run --release -p blitz-bench -- semaphore
 //! ```
 //!
-//! Each command lets its contenders take turns in one process, verifies the work
-//! of every iteration, and prints medians with 95 % intervals. A run that lost
-//! any work ends with exit code 1. With `--quick` it takes a few seconds and its
-//! figures are no more than a sign of life.
-
-mod barriers;
-mod counts;
-mod measure;
-mod naive;
-mod peers;
-mod rwlock;
-mod semaphore;
-mod show;
-mod spin;
-mod tasks;
+//! A run that lost any work ends with exit code 1.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use blitz_bench::opinion::{self, Question};
 use blitz_bench::scenario::Failure;
 use clap::{Parser, Subcommand};
-
-use measure::Effort;
 
 /// Answers of docs/second-opinion.md, measured on this machine.
 #[derive(Parser)]
 #[command(version, about)]
 struct Arguments {
     #[command(subcommand)]
-    question: Question,
+    command: Command,
     /// A few seconds, for a sign of life instead of figures.
     #[arg(long, global = true)]
     quick: bool,
 }
 
 #[derive(Subcommand)]
-enum Question {
+enum Command {
     /// Question 2: what a contended semaphore costs, and why.
     Semaphore,
     /// Question 3: what a contended reader-writer lock costs, and why.
@@ -66,37 +51,36 @@ enum Question {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    match answer(&arguments) {
+    match run(&Arguments::parse()) {
         Ok(text) => print(&text),
         Err(failure) => {
-            eprintln!("blitz-opinion: {failure}");
+            eprintln!("second-opinion: {failure}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn answer(arguments: &Arguments) -> Result<String, Failure> {
-    let effort = Effort::new(arguments.quick);
-    match &arguments.question {
-        Question::Semaphore => semaphore::answer(effort),
-        Question::Rwlock => rwlock::answer(effort),
-        Question::Barriers => barriers::answer(effort),
-        Question::Spin { plot } => spin::answer(effort, plot.as_deref()),
-        Question::Peers => peers::answer(effort),
-        Question::Busy => barriers::keep_busy(),
-        Question::Step {
+fn run(arguments: &Arguments) -> Result<String, Failure> {
+    let question = match &arguments.command {
+        Command::Semaphore => Question::Semaphore,
+        Command::Rwlock => Question::Rwlock,
+        Command::Barriers => Question::Barriers,
+        Command::Spin { plot } => Question::Spin(plot.as_deref()),
+        Command::Peers => Question::Peers,
+        Command::Busy => opinion::keep_busy(),
+        Command::Step {
             subject,
             operations,
-        } => peers::step::run(subject, *operations).map(|()| String::new()),
-    }
+        } => return opinion::step(subject, *operations).map(|()| String::new()),
+    };
+    opinion::answer(question, arguments.quick)
 }
 
-/// Who closes standard output early has seen enough.
+/// A reader that closed the pipe early has seen enough.
 fn print(text: &str) -> ExitCode {
     match io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            eprintln!("blitz-opinion: standard output: {error}");
+            eprintln!("second-opinion: standard output: {error}");
             ExitCode::FAILURE
         }
         _ => ExitCode::SUCCESS,

@@ -1,10 +1,10 @@
 //! Tables.
 
-use blitz_bench::stats::Interval;
+use crate::stats::Interval;
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
-use crate::measure::Figures;
+use crate::opinion::measure::Figures;
 
 /// A table whose columns, from the second on, are numbers.
 pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {

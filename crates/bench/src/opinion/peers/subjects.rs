@@ -1,4 +1,4 @@
-//! Who is looked at, what it promises, and one uncontended operation of it.
+//! The primitives that are compared, what each promises, and one uncontended operation of it.
 
 use std::hint::black_box;
 use std::pin::pin;
@@ -11,7 +11,7 @@ pub type Operate = Box<dyn Fn(u32)>;
 pub struct Subject {
     pub what: &'static str,
     pub who: &'static str,
-    /// Who gets it when several wait.
+    /// Which of several waiters gets it.
     pub order: &'static str,
     /// Whether a panic inside is remembered.
     pub poisons: bool,

@@ -4,16 +4,16 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
-use blitz_bench::Work;
+use crate::Work;
 
-use blitz_bench::scenario::{Failure, verify};
-use blitz_bench::team::team;
+use crate::scenario::{Failure, verify};
+use crate::threads;
 use crossbeam_utils::CachePadded;
 
-use crate::measure::{Contender, Done, Effort, Figures, head, run};
-use crate::naive;
-use crate::show::costs;
-use crate::tasks::crew;
+use crate::opinion::measure::{Contender, Done, Effort, Figures, head, run};
+use crate::opinion::naive;
+use crate::opinion::show::costs;
+use crate::opinion::tasks;
 
 /// How long the late member of a round works before it arrives.
 const LATE: u32 = 100;
@@ -158,7 +158,7 @@ impl Scene {
     fn by_threads<R: Rounds>(self, rounds: u64) -> Result<Done, Failure> {
         let barrier = CachePadded::new(R::new(self.members));
         let arrivals = CachePadded::new(Arrivals::default());
-        let (span, seen) = team(self.members, |member| {
+        let (span, seen) = threads::start_all(self.members, |member| {
             let (barrier, arrivals) = (&barrier, &arrivals);
             move || {
                 let mut seen = Seen::default();
@@ -183,7 +183,7 @@ impl Scene {
             CachePadded::new(R::new(self.members)),
             CachePadded::new(Arrivals::default()),
         ));
-        let (elapsed, seen) = crew(self.members, self.members, |member| {
+        let (elapsed, seen) = tasks::start_all(self.members, self.members, |member| {
             let shared = shared.clone();
             async move {
                 let (barrier, arrivals) = &*shared;

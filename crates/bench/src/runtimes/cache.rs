@@ -1,23 +1,23 @@
-//! Where started runtimes are kept.
+//! Started runtimes, kept for the whole process.
 
 use std::sync::{Mutex, PoisonError};
 
 /// Runtimes of one kind, by the number of their workers.
 #[derive(Debug)]
-pub struct Shelf<R>(Mutex<Vec<Place<R>>>);
+pub struct Cache<R>(Mutex<Vec<Entry<R>>>);
 
 #[derive(Debug)]
-struct Place<R> {
+struct Entry<R> {
     workers: usize,
     /// Tells apart those with as many workers.
     which: usize,
     runtime: R,
 }
 
-impl<R: Copy> Shelf<R> {
-    /// A shelf with nothing on it.
-    pub const fn new() -> Shelf<R> {
-        Shelf(Mutex::new(Vec::new()))
+impl<R: Copy> Cache<R> {
+    /// An empty cache.
+    pub const fn new() -> Cache<R> {
+        Cache(Mutex::new(Vec::new()))
     }
 
     /// The `which`th runtime with so many workers, made by `start` if it is
@@ -26,12 +26,12 @@ impl<R: Copy> Shelf<R> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = kept
             .iter()
-            .find(|place| place.workers == workers && place.which == which);
-        if let Some(place) = found {
-            return place.runtime;
+            .find(|entry| entry.workers == workers && entry.which == which);
+        if let Some(entry) = found {
+            return entry.runtime;
         }
         let runtime = start(workers);
-        kept.push(Place {
+        kept.push(Entry {
             workers,
             which,
             runtime,
@@ -40,9 +40,9 @@ impl<R: Copy> Shelf<R> {
     }
 }
 
-impl<R: Copy> Default for Shelf<R> {
-    fn default() -> Shelf<R> {
-        Shelf::new()
+impl<R: Copy> Default for Cache<R> {
+    fn default() -> Cache<R> {
+        Cache::new()
     }
 }
 
@@ -52,10 +52,10 @@ mod tests {
 
     #[test]
     fn what_was_started_is_kept() {
-        let shelf = Shelf::new();
-        assert_eq!(shelf.get(2, 0, |workers| workers * 10), 20);
-        assert_eq!(shelf.get(2, 0, |_| panic!("it is there")), 20);
-        assert_eq!(shelf.get(2, 1, |_| 21), 21);
-        assert_eq!(shelf.get(3, 0, |_| 30), 30);
+        let cache = Cache::new();
+        assert_eq!(cache.get(2, 0, |workers| workers * 10), 20);
+        assert_eq!(cache.get(2, 0, |_| panic!("it is there")), 20);
+        assert_eq!(cache.get(2, 1, |_| 21), 21);
+        assert_eq!(cache.get(3, 0, |_| 30), 30);
     }
 }

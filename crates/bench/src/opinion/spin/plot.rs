@@ -7,7 +7,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use super::{Curve, LENGTHS, LIMITS};
-use crate::show::{round, time};
+use crate::opinion::show::{round, time};
 
 /// Where a limit of zero stands on an axis that has no zero.
 const NONE: f64 = 0.1;

@@ -8,12 +8,12 @@ use std::hint;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use blitz_bench::Work;
-use blitz_bench::scenario::Failure;
-use blitz_bench::stats::median;
+use crate::Work;
+use crate::scenario::Failure;
+use crate::stats::median;
 
-use crate::measure::{Contender, Done, Effort, Figures, head, run};
-use crate::show::{round, table, time};
+use crate::opinion::measure::{Contender, Done, Effort, Figures, head, run};
+use crate::opinion::show::{round, table, time};
 use subjects::{Limit, Parkers, SpinLock, SpinToken, ping_pong, take_turns};
 
 /// The limits that are tried, in nanoseconds.
@@ -22,7 +22,7 @@ const LIMITS: [u64; 9] = [
 ];
 /// How long a section, or an answer, takes.
 const LENGTHS: [u64; 4] = [100, 1_000, 10_000, 100_000];
-const CROWD: usize = 8;
+const THREADS: usize = 8;
 
 /// What one job costs with each limit, and with our own primitive.
 struct Curve {
@@ -81,7 +81,7 @@ pub fn answer(effort: Effort, plot: Option<&Path>) -> Result<String, Failure> {
             })
         );
     }
-    text += &crowded(effort)?;
+    text += &oversubscribed(effort)?;
     if let Some(file) = plot {
         plot::draw(file, &locks, &tokens, hand_over)
             .map_err(|error| Failure(format!("{}: {error}", file.display())))?;
@@ -148,12 +148,12 @@ fn tokens(length: u64) -> Vec<Contender> {
         alone(operations, || answer.run())
     })];
     contenders.extend(limits(false).map(|limit| {
-        Contender::new("token", move |strokes| {
-            ping_pong(SpinToken::new(limit), strokes, answer)
+        Contender::new("token", move |handovers| {
+            ping_pong(SpinToken::new(limit), handovers, answer)
         })
     }));
-    contenders.push(Contender::new("blitz-io Parker", move |strokes| {
-        ping_pong(Parkers::default(), strokes, answer)
+    contenders.push(Contender::new("blitz-io Parker", move |handovers| {
+        ping_pong(Parkers::default(), handovers, answer)
     }));
     contenders
 }
@@ -171,10 +171,10 @@ fn alone(operations: u64, work: impl Fn()) -> Result<Done, Failure> {
 
 /// The same lock with more threads than processors, where it matters whether a
 /// thread that waits lets others run.
-fn crowded(effort: Effort) -> Result<String, Failure> {
+fn oversubscribed(effort: Effort) -> Result<String, Failure> {
     let half = Work::calibrate(Duration::from_nanos(500));
     let job = move |limit: Limit, operations: u64| -> Result<Done, Failure> {
-        take_turns(SpinLock::new(limit), CROWD, operations, half)
+        take_turns(SpinLock::new(limit), THREADS, operations, half)
     };
     let mut contenders: Vec<_> = [false, true]
         .into_iter()
@@ -182,7 +182,12 @@ fn crowded(effort: Effort) -> Result<String, Failure> {
         .map(|limit| Contender::new("lock", move |operations| job(limit, operations)))
         .collect();
     contenders.push(Contender::new("blitz-io Mutex", move |operations| {
-        take_turns(blitz_sync::thread::Mutex::new(()), CROWD, operations, half)
+        take_turns(
+            blitz_sync::thread::Mutex::new(()),
+            THREADS,
+            operations,
+            half,
+        )
     }));
     let figures = run(effort, &contenders)?;
     let (pausing, rest) = figures.split_at(LIMITS.len());
@@ -200,7 +205,7 @@ fn crowded(effort: Effort) -> Result<String, Failure> {
         time(ours[0].nanos),
     ]);
     Ok(format!(
-        "\n{CROWD} threads lock for 1 µs each: time of an operation\n{}",
+        "\n{THREADS} threads lock for 1 µs each: time of an operation\n{}",
         table(&["spins for", "pausing", "yielding"], rows)
     ))
 }

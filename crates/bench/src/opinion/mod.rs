@@ -1,0 +1,56 @@
+//! The measurements behind `docs/second-opinion.md`, one function for each question.
+//!
+//! The contenders of each take turns in one process, the work of every iteration is
+//! verified, and medians stand beside their 95 % intervals.
+
+mod barriers;
+mod counts;
+mod measure;
+mod naive;
+mod peers;
+mod rwlock;
+mod semaphore;
+mod show;
+mod spin;
+mod tasks;
+
+use std::path::Path;
+
+use crate::scenario::Failure;
+use measure::Effort;
+
+pub use barriers::keep_busy;
+pub use peers::step::run as step;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question<'a> {
+    /// Question 2: what a contended semaphore costs, and why.
+    Semaphore,
+    /// Question 3: what a contended reader-writer lock costs, and why.
+    Rwlock,
+    /// Question 4: barriers of every kind, side by side.
+    Barriers,
+    /// Question 5: how long to try before sleeping. Draws the curves into an SVG file,
+    /// if one is given.
+    Spin(Option<&'a Path>),
+    /// Question 6: what each peer does, in instructions and in bytes.
+    Peers,
+}
+
+/// Measures, and returns the answer as text. With `quick` it takes a few seconds, and
+/// its figures are no more than a sign of life.
+///
+/// # Errors
+///
+/// When a contender lost work, or a file cannot be written.
+pub fn answer(question: Question<'_>, quick: bool) -> Result<String, Failure> {
+    let effort = Effort::new(quick);
+    match question {
+        Question::Semaphore => semaphore::answer(effort),
+        Question::Rwlock => rwlock::answer(effort),
+        Question::Barriers => barriers::answer(effort),
+        Question::Spin(plot) => spin::answer(effort, plot),
+        Question::Peers => peers::answer(effort),
+    }
+}
