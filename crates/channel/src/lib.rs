@@ -53,7 +53,6 @@ pub mod oneshot;
 #[cfg(not(loom))]
 mod recycle;
 pub mod watch;
-mod watched;
 
 /// The examples of the README run as tests.
 #[cfg(doctest)]

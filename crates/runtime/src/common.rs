@@ -10,8 +10,8 @@ use crate::runtime::hooks::Hooks;
 use crate::runtime::metrics::{HistogramConfiguration, Totals};
 use crate::runtime::seed::Seeds;
 use crate::runtime::{Id, UnhandledPanic};
-use crate::thread_id::ThreadId;
 use crate::time;
+use blitz_sync::internals::ThreadId;
 
 /// Gives each thread its name.
 pub(crate) type ThreadNameFn = Arc<dyn Fn() -> String + Send + Sync>;

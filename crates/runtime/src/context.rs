@@ -20,7 +20,7 @@ use std::ptr;
 use std::thread;
 use std::thread::ThreadId;
 
-use crate::random::Random;
+use blitz_sync::internals::Random;
 
 #[cfg(not(loom))]
 thread_local! {

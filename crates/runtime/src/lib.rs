@@ -37,7 +37,6 @@ mod hints;
 pub mod hyper;
 #[cfg(all(feature = "macros", not(loom)))]
 pub mod macros;
-mod random;
 #[cfg(not(loom))]
 pub mod runtime;
 mod scheduler;
@@ -46,7 +45,6 @@ pub mod task;
 mod task_local;
 mod task_tracker;
 #[cfg(not(loom))]
-mod thread_id;
 pub mod time;
 #[cfg(not(loom))]
 mod trace;

@@ -25,23 +25,27 @@
 //! assert_eq!(*total.lock(), 2);
 //! ```
 
+mod backoff;
 mod coop;
 mod deadline;
-mod defeats;
 mod fences;
 mod glance;
-mod list_lock;
+mod lock;
 mod macros;
 #[cfg(not(loom))]
 mod mutant;
 #[cfg(loom)]
 pub mod mutant;
 mod panics;
+mod processors;
+mod random;
 mod spin;
 pub mod task;
 pub mod thread;
+mod thread_id;
 mod timers;
 mod wait_queue;
+mod watched;
 
 /// For the other crates of this workspace: not part of the public interface, and
 /// free to change with any release.
@@ -59,14 +63,17 @@ pub mod internals {
     pub mod deadline {
         pub use crate::deadline::{after, is_past, now};
     }
-    /// The fence between a change and a look, and who pays for it.
+    /// The fence between a change and a look.
     pub mod fences {
-        pub use crate::fences::{after_rmw, heavy, heavy_or_wait, publish, publish_plainly};
+        pub use crate::fences::{after_rmw, heavy, publish};
     }
-    pub use crate::defeats::Defeats;
-    pub use crate::list_lock::ListLock;
+    pub use crate::backoff::Backoff;
+    pub use crate::lock::{ListLock, Lock, LockGuard};
     pub use crate::panics::Panics;
+    pub use crate::processors::processors;
+    pub use crate::random::{Random, entropy};
     pub use crate::spin::{Owners, Spin, yield_now};
+    pub use crate::thread_id::ThreadId;
     /// Timers, which are a runtime's.
     pub mod timers {
         pub use crate::timers::{Timer, Timers, offer, offered};
@@ -74,6 +81,7 @@ pub mod internals {
     #[cfg(loom)]
     pub use crate::wait_queue::mutant as wait_queue_mutant;
     pub use crate::wait_queue::{List, Node, WaitQueue, Wake, Wakes};
+    pub use crate::watched::Watched;
 }
 
 /// How a lock's release is kept in order before its look at who waits:
@@ -81,7 +89,7 @@ pub mod internals {
 /// is a plain store; `"fence"` where that could be, but the system refuses it;
 /// `"sequentially consistent store"` on other systems and processors.
 pub fn release_fence() -> &'static str {
-    fences::way()
+    fences::mechanism()
 }
 
 /// The examples of the README run as tests.

@@ -1,5 +1,5 @@
 //! How long a thread tries before it sleeps: the one policy of this crate. (How long it
-//! leaves a word alone that many change all the time is in `defeats.rs`.)
+//! leaves a word alone that many change all the time is in `backoff.rs`.)
 //!
 //! A thread that sleeps and is woken on another processor loses about 8 µs, and
 //! its waker one to four; a hand-over between two threads that both run takes
@@ -75,11 +75,11 @@ pub use model::{Spin, rest};
 #[cfg(not(loom))]
 mod real {
     use std::hint;
-    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
     use std::time::{Duration, Instant};
 
     use super::Owners;
+    use crate::processors::processors;
 
     /// When pauses have become as long as this, in `spin_loop` hints, the thread
     /// begins to yield.
@@ -347,30 +347,6 @@ mod real {
             true => hint::spin_loop(),
             false => thread::yield_now(),
         }
-    }
-
-    /// On how many processors this process's threads may run. Asked once: the
-    /// first contended wait finds out. Only "one" is asked about again, now and
-    /// then: it may have been a thread that alone is bound to a processor.
-    fn processors() -> usize {
-        const UNKNOWN: usize = 0;
-        const ASK_AGAIN_AFTER: usize = 256;
-        static PROCESSORS: AtomicUsize = AtomicUsize::new(UNKNOWN);
-        static WAITS_ON_ONE: AtomicUsize = AtomicUsize::new(0);
-
-        match PROCESSORS.load(Ordering::Relaxed) {
-            UNKNOWN => {}
-            1 => {
-                let waits = WAITS_ON_ONE.fetch_add(1, Ordering::Relaxed) + 1;
-                if waits % ASK_AGAIN_AFTER != 0 {
-                    return 1;
-                }
-            }
-            processors => return processors,
-        }
-        let processors = thread::available_parallelism().map_or(1, usize::from);
-        PROCESSORS.store(processors, Ordering::Relaxed);
-        processors
     }
 }
 

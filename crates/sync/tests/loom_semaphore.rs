@@ -133,7 +133,7 @@ fn who_is_served_must_serve_the_next() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn a_wish_that_does_not_fit_must_not_block_one_that_does() {
+fn a_request_that_does_not_fit_must_not_block_one_that_does() {
     mutant::with(Mutant::SemaphoreFirstOrNobody, different_amounts);
 }
 

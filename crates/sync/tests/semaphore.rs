@@ -389,16 +389,16 @@ fn a_closed_one_gives_nothing_and_takes_all_back() {
 #[test]
 fn sleepers_that_want_different_amounts() {
     let _watchdog = Watchdog::new("different amounts");
-    let wishes = (1..=3).flat_map(|a| (1..=3).flat_map(move |b| (1..=3).map(move |c| [a, b, c])));
-    for (round, wishes) in wishes.enumerate() {
+    let requests = (1..=3).flat_map(|a| (1..=3).flat_map(move |b| (1..=3).map(move |c| [a, b, c])));
+    for (round, requests) in requests.enumerate() {
         let semaphore = Semaphore::new(0);
         let portion = 1 + round % 3;
-        let total = wishes.iter().sum::<u32>() as usize;
+        let total = requests.iter().sum::<u32>() as usize;
         thread::scope(|scope| {
-            for wish in wishes {
+            for request in requests {
                 spawn_asleep(scope, {
                     let semaphore = &semaphore;
-                    move || semaphore.acquire_many(wish).unwrap().forget()
+                    move || semaphore.acquire_many(request).unwrap().forget()
                 });
             }
             let mut added = 0;
@@ -408,7 +408,7 @@ fn sleepers_that_want_different_amounts() {
                 added += n;
             }
         });
-        assert_eq!(semaphore.available_permits(), 0, "{wishes:?}");
+        assert_eq!(semaphore.available_permits(), 0, "{requests:?}");
     }
 }
 
@@ -419,13 +419,13 @@ fn newcomers_that_want_different_amounts() {
     let mut random = lock_help::Random::new(11);
     let semaphore = Semaphore::new(0);
     for _ in 0..300 {
-        let wishes = [(); 3].map(|()| 1 + random.below(3) as u32);
+        let requests = [(); 3].map(|()| 1 + random.below(3) as u32);
         thread::scope(|scope| {
-            for wish in wishes {
+            for request in requests {
                 let semaphore = &semaphore;
-                scope.spawn(move || semaphore.acquire_many(wish).unwrap().forget());
+                scope.spawn(move || semaphore.acquire_many(request).unwrap().forget());
             }
-            for _ in 0..wishes.iter().sum() {
+            for _ in 0..requests.iter().sum() {
                 lock_help::work(Duration::from_micros(random.below(100)));
                 semaphore.add_permits(1);
             }

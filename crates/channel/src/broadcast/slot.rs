@@ -8,7 +8,7 @@ use blitz_futex::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use blitz_sync::internals::{ListLock, Spin, fences, yield_now};
 
 use super::mutant::{Mutant, active};
-use crate::watched::Watched;
+use blitz_sync::internals::Watched;
 
 /// What a panic said.
 type Panic = Box<dyn Any + Send>;

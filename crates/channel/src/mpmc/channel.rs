@@ -473,7 +473,7 @@ impl<T> Channel<T> {
         selection: *const Selection,
     ) -> bool {
         let (waits, tells_streams) = self.locked(|state| {
-            let is_ready = node.wish.role == Role::Observer && state.may_reach_stream();
+            let is_ready = node.request.role == Role::Observer && state.may_reach_stream();
             let waits =
                 !(is_ready || state.may_send(selection)) || active(Mutant::SelectJoinsBlindly);
             if waits {

@@ -41,8 +41,8 @@ use std::fmt;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_sync::internals::Node;
 use blitz_sync::internals::deadline::{after, is_past};
+use blitz_sync::internals::{Node, Random};
 
 use super::mutant::{Mutant, active};
 use super::receiver::Receiver;
@@ -524,22 +524,15 @@ fn sleep(patience: Patience) {
     }
 }
 
-/// A number that is random enough to be fair (Marsaglia's xorshift).
+/// A random number, for a fair choice.
 fn random() -> usize {
     thread_local! {
-        static SEED: Cell<u32> = const { Cell::new(0) };
+        static RANDOM: Cell<Random> = const { Cell::new(Random::unseeded()) };
     }
-    SEED.with(|seed| {
-        let mut x = match seed.get() {
-            0 => (seed.as_ptr() as usize >> 4) as u32 | 1,
-            x => x,
-        };
-        x ^= x << 13;
-        x ^= x >> 17;
-        x ^= x << 5;
-        seed.set(x);
-        x as usize
-    })
+    let mut random = RANDOM.get();
+    let number = random.next_u64();
+    RANDOM.set(random);
+    number as usize
 }
 
 impl Clone for Select<'_> {

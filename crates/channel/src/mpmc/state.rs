@@ -348,7 +348,7 @@ impl<T> State<T> {
                 return;
             }
             // SAFETY: it is linked.
-            let wake = match unsafe { (*node).wish.role } {
+            let wake = match unsafe { (*node).request.role } {
                 // SAFETY: it is linked.
                 Role::Plain => Some(unsafe { list.choose(node) }),
                 role => {
@@ -457,7 +457,7 @@ impl<T> State<T> {
             // SAFETY: it is linked, and we hold the lock.
             let role = unsafe {
                 next = (*node).next();
-                (*node).wish.role
+                (*node).request.role
             };
             if role == Role::Plain {
                 if promised == 0 {
@@ -484,7 +484,7 @@ impl<T> State<T> {
             // SAFETY: it is linked, and we hold the lock.
             let role = unsafe {
                 next = (*node).next();
-                (*node).wish.role
+                (*node).request.role
             };
             if role == Role::Plain {
                 return Some(Supplier::Plain(node));
@@ -516,7 +516,7 @@ impl<T> State<T> {
     ) -> Option<Option<Wake>> {
         // SAFETY: as the caller says; it is linked until the end of this.
         let node = unsafe { &*node };
-        let observes = node.wish.role == Role::Observer;
+        let observes = node.request.role == Role::Observer;
         let outcome = if observes { Outcome::Ready } else { outcome };
         // SAFETY: as above.
         let chosen = unsafe { claim(node, outcome) };
@@ -539,7 +539,7 @@ impl<T> State<T> {
     /// The node is linked among the receivers, and waits for itself.
     unsafe fn hand_over(&mut self, node: *const Node<Wish>, value: T, ticket: u64) -> Option<Wake> {
         // SAFETY: it is alive while it is linked.
-        let wish = unsafe { &(*node).wish };
+        let wish = unsafe { &(*node).request };
         // SAFETY: the slot of a waiting receiver is an empty `Option<T>`, and is
         // ours while the node is linked.
         unsafe { wish.slot::<T>().write(Some(value)) };
@@ -557,7 +557,7 @@ impl<T> State<T> {
     /// The node is linked among the senders, and waits for itself.
     unsafe fn take_over(&mut self, node: *const Node<Wish>) -> (T, Option<Wake>) {
         // SAFETY: it is alive while it is linked.
-        let wish = unsafe { &(*node).wish };
+        let wish = unsafe { &(*node).request };
         // SAFETY: the slot of a waiting sender is an `Option<T>` with a value in
         // it, and is ours while the node is linked.
         let value = unsafe { (*wish.slot::<T>()).take().unwrap_unchecked() };

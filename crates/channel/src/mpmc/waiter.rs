@@ -139,8 +139,8 @@ impl<T> Waiter<T> {
         // SAFETY: it is not linked, and ours.
         let node = unsafe { &mut *self.node.get() };
         let node = node.get_or_insert_with(|| Node::new(Wish::plain()));
-        node.wish.set_slot(self.slot.get());
-        node.wish.spins.set(spins);
+        node.request.set_slot(self.slot.get());
+        node.request.spins.set(spins);
         node
     }
 
@@ -234,7 +234,7 @@ impl<T> Channel<T> {
             if active(Mutant::ForgetsHandedValue) {
                 return;
             }
-            let ticket = waiter.node().wish.ticket.get();
+            let ticket = waiter.node().request.ticket.get();
             self.locked_then_call(|state| state.put_back(value, ticket));
         }
     }
@@ -595,7 +595,7 @@ impl<T> Channel<T> {
         }
         self.locked(|state| {
             if list(state).holds(node) {
-                node.wish.spins.set(false);
+                node.request.spins.set(false);
             }
         });
     }

@@ -86,7 +86,7 @@ impl Wish {
 /// The node is linked, and is that of a selection.
 pub(super) unsafe fn selection_of<'a>(node: *const Node<Wish>) -> &'a Selection {
     // SAFETY: a selection outlives its linked nodes.
-    unsafe { &*(*node).wish.target.get().cast() }
+    unsafe { &*(*node).request.target.get().cast() }
 }
 
 /// Lets the selection of this node have its case. `None` if it has another one
@@ -98,7 +98,7 @@ pub(super) unsafe fn selection_of<'a>(node: *const Node<Wish>) -> &'a Selection 
 /// node is unlinked and the lock is released.
 pub(super) unsafe fn claim(node: *const Node<Wish>, outcome: Outcome) -> Option<Option<Wake>> {
     // SAFETY: as the caller says.
-    let (selection, case) = unsafe { (selection_of(node), (*node).wish.case) };
+    let (selection, case) = unsafe { (selection_of(node), (*node).request.case) };
     selection.claim(case, outcome)
 }
 

@@ -45,7 +45,7 @@
 //! Reservation", 2002).
 
 use blitz_futex::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
-use blitz_sync::internals::{ListLock, fences};
+use blitz_sync::internals::{ListLock, ThreadId, fences};
 
 use super::block::{LEN, offset};
 use super::chan::{Chan, Pause};
@@ -117,7 +117,7 @@ impl<T> Chan<T> {
     fn send_inside(&self, value: T) -> Result<(), T> {
         let tail = &self.tail.0;
         let bias = &tail.bias;
-        if bias.favourite.load(Ordering::Relaxed) != thread::id() {
+        if bias.favourite.load(Ordering::Relaxed) != ThreadId::current().get().get() as u64 {
             return Err(value);
         }
         let granted = match active(Mutant::InsideUnannounced) {
@@ -187,7 +187,7 @@ impl<T> Chan<T> {
             }
             bias.granted.store(REVOKED, Ordering::SeqCst);
             // The favourite is outside when it comes here.
-            if bias.favourite.load(Ordering::Relaxed) != thread::id() {
+            if bias.favourite.load(Ordering::Relaxed) != ThreadId::current().get().get() as u64 {
                 if !active(Mutant::RevokesWithoutFence) {
                     fences::heavy();
                 }
@@ -225,7 +225,7 @@ impl<T> Chan<T> {
             return false;
         }
         let bias = &self.tail.0.bias;
-        let this = thread::id();
+        let this = ThreadId::current().get().get() as u64;
         if bias.last.load(Ordering::Relaxed) != this {
             bias.last.store(this, Ordering::Relaxed);
             bias.streak.store(0, Ordering::Relaxed);
@@ -305,44 +305,6 @@ mod switch {
     }
 }
 
-/// Numbers for threads. They are never used again.
-#[cfg(not(loom))]
-mod thread {
-    use std::cell::Cell;
-    use std::sync::atomic::{AtomicU64, Ordering};
-
-    std::thread_local! {
-        static ID: Cell<u64> = const { Cell::new(0) };
-    }
-
-    /// The number of this thread, from 1 on.
-    #[inline(always)]
-    pub fn id() -> u64 {
-        match ID.get() {
-            0 => number(),
-            id => id,
-        }
-    }
-
-    #[cold]
-    fn number() -> u64 {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        ID.set(id);
-        id
-    }
-}
-
-#[cfg(loom)]
-mod thread {
-    /// The number of this thread in the model, from 1 on.
-    pub fn id() -> u64 {
-        let text = format!("{:?}", loom::thread::current().id());
-        let digits: String = text.chars().filter(char::is_ascii_digit).collect();
-        digits.parse::<u64>().map_or(1, |id| id + 1)
-    }
-}
-
 #[cfg(all(test, not(loom)))]
 mod tests {
     use std::time::Instant;
@@ -367,7 +329,10 @@ mod tests {
             tx.chan().try_send(n).unwrap();
             assert_eq!(rx.try_receive(), Ok(n));
         }
-        assert_eq!(bias.favourite.load(Ordering::Relaxed), thread::id());
+        assert_eq!(
+            bias.favourite.load(Ordering::Relaxed),
+            ThreadId::current().get().get() as u64
+        );
     }
 
     #[test]

@@ -18,7 +18,7 @@ use std::ptr::{self, NonNull};
 use blitz_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
 
 use super::mutant::{Mutant, active};
-use crate::watched::Watched;
+use blitz_sync::internals::Watched;
 
 /// How many slots a block has.
 pub const LEN: u32 = if cfg!(loom) { 2 } else { 32 };

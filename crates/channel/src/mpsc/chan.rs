@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use blitz_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use blitz_sync::internals::{Defeats, Panics, WaitQueue, yield_now};
+use blitz_sync::internals::{Backoff, Panics, WaitQueue, yield_now};
 
 use super::bias::Bias;
 use super::block::{Block, LEN, offset};
@@ -257,7 +257,7 @@ impl<T> Chan<T> {
     fn claim_slowly(&self, right: Right) -> Result<Claim, Refusal> {
         let mut reserve = None;
         let mut pause = Pause::new();
-        let mut defeats = Defeats::new();
+        let mut backoff = Backoff::new();
         let result = loop {
             let word = self.settled_word();
             if right == Right::Room {
@@ -288,7 +288,7 @@ impl<T> Chan<T> {
                 }
                 break Ok(claim);
             }
-            defeats.rest();
+            backoff.snooze();
         };
         if let Some(block) = reserve {
             // SAFETY: it is ours, and was not used.

@@ -137,7 +137,7 @@ impl<T> Chan<T> {
                 return Queued::Closed;
             }
             self.begin_spell();
-            let n = node.wish.permits;
+            let n = node.request.permits;
             if list.is_empty() && self.fits(before, n) {
                 self.take_permits(n);
                 self.stop_waiting(list);
@@ -214,7 +214,7 @@ impl<T> Chan<T> {
     /// claimed for it, which is to be filled before its owner is woken.
     fn choose(&self, list: &mut List<Wish<T>>, wakes: &mut Wakes) -> Option<(Option<Claim>, T)> {
         while let Some(first) = list.first().filter(|_| !wakes.is_full()) {
-            let wish = &first.wish;
+            let wish = &first.request;
             if !self.fits(self.tail.0.word.load(Ordering::SeqCst), wish.permits) {
                 return None;
             }
@@ -305,7 +305,7 @@ impl<T> Chan<T> {
             }
             Queued::Closed => Denial::Closed,
             Queued::Waits => match self.sleep(&node, deadline) {
-                true if node.wish.outcome.get() == Outcome::Granted => return Ok(()),
+                true if node.request.outcome.get() == Outcome::Granted => return Ok(()),
                 true => Denial::Closed,
                 false => {
                     self.left_queue();
@@ -387,7 +387,8 @@ impl<T> Reserve<'_, T> {
         let result = match self.state {
             // Nobody has tried before, for lack of budget.
             State::New
-                if !coop::has_budget_remaining() && chan.try_reserve(node.wish.permits).is_ok() =>
+                if !coop::has_budget_remaining()
+                    && chan.try_reserve(node.request.permits).is_ok() =>
             {
                 Ok(())
             }
@@ -407,7 +408,7 @@ impl<T> Reserve<'_, T> {
             State::Queued if chan.waiters.still_waits(node, cx.waker()) => return Poll::Pending,
             State::Queued => {
                 self.state = State::Done;
-                chan.outcome(&node.wish)
+                chan.outcome(&node.request)
             }
             State::Holds => self.still_holds(),
             State::Done => panic!("polled after it was ready"),
@@ -422,14 +423,14 @@ impl<T> Reserve<'_, T> {
         if !self.chan.is_closed() {
             return Ok(());
         }
-        self.chan.give_back(self.node.wish.permits);
+        self.chan.give_back(self.node.request.permits);
         Err(Denial::Closed)
     }
 }
 
 impl<T> Drop for Reserve<'_, T> {
     fn drop(&mut self) {
-        let (chan, wish) = (self.chan, &self.node.wish);
+        let (chan, wish) = (self.chan, &self.node.request);
         match self.state {
             State::New | State::Done => return,
             _ if model_failed() => return,

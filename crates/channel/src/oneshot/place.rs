@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use crate::watched::Watched;
+use blitz_sync::internals::Watched;
 
 /// See the head of this file. Who may use it, and whether anything is there, is
 /// said by the channel's state.

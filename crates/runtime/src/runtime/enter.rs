@@ -19,8 +19,8 @@ use std::sync::Arc;
 use super::TryCurrentError;
 use super::errors::{NESTED, OUT_OF_ORDER};
 use crate::context::{self, Context, Current, Entered, Flavor};
-use crate::random::Random;
 use crate::scheduler::{self, current_thread, multi_thread};
+use blitz_sync::internals::Random;
 
 /// Not to be sent to, nor shared with, another thread.
 type OfThisThread = PhantomData<*mut ()>;

@@ -12,8 +12,8 @@ use crate::blocking;
 use crate::common::Common;
 use crate::scheduler::current_thread::CurrentThread;
 use crate::scheduler::{self, multi_thread};
-use crate::thread_id::ThreadId;
 use crate::time;
+use blitz_sync::internals::ThreadId;
 
 /// Makes the runtime that `builder` describes.
 pub(super) fn launch(builder: &Builder) -> io::Result<Runtime> {
@@ -50,7 +50,7 @@ fn common(builder: &Builder) -> Common {
     let clock = Arc::new(time::Clock::new(may_pause, config.start_paused));
     let wheels = || time::Wheels::new(config.worker_threads, &clock);
     Common {
-        local_thread: builder.is_local.then(ThreadId::here),
+        local_thread: builder.is_local.then(ThreadId::current),
         id: Id::next(),
         blocking: blocking::Spawner::new(
             config.max_blocking_threads,

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hasher};
 
 use blitz_futex::atomic::{AtomicU64, Ordering};
 
-use crate::random::Random;
+use blitz_sync::internals::Random;
 
 /// The seed of a runtime's random numbers.
 ///

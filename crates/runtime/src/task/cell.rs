@@ -16,7 +16,7 @@ use super::header::{Header, Home, Stage};
 use super::id::Id;
 use super::owned::Schedule;
 use super::raw;
-use super::watched::Watched;
+use blitz_sync::internals::Watched;
 
 /// A task. The header comes first, so that a pointer to it is one to the task.
 #[repr(C)]

@@ -7,8 +7,8 @@ use std::task::Waker;
 use super::id::Id;
 use super::raw::Vtable;
 use super::state::State;
-use super::watched::Watched;
 use crate::hints::fetch_to_write;
+use blitz_sync::internals::Watched;
 
 /// The first part of a task's memory, and what everybody has a pointer to.
 ///

@@ -32,7 +32,6 @@ mod state;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod waker;
-mod watched;
 #[cfg(not(loom))]
 mod yield_now;
 

@@ -6,8 +6,8 @@
 //! blocked. A bolt keeps the two apart (`bolt.rs`).
 
 use super::list::List;
-use super::watched::Watched;
 use crate::bolt::Bolt;
+use blitz_sync::internals::Watched;
 
 /// See the head of this file.
 pub(super) struct Own {

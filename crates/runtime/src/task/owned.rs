@@ -40,7 +40,7 @@ use super::mutant::{Mutant, active};
 use super::notified::Notified;
 use super::own::Own;
 use super::raw;
-use super::watched::Watched;
+use blitz_sync::internals::Watched;
 
 /// After how many tasks that an owner has sent to others' stacks it looks after these.
 const MOST_SENT: usize = if cfg!(loom) { 2 } else { 1024 };

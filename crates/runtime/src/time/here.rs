@@ -75,10 +75,3 @@ pub(super) fn turn_all() {
     let turn = |wheels: &Wheels| wheels.turn_all();
     _ = enter::with_current(|current| current.common().time.as_ref().map(turn));
 }
-
-/// A number that tells threads apart.
-pub(super) fn thread_number() -> usize {
-    // The context is at another address in each thread, but they differ in few bits.
-    let address = context::with(|context| ptr::from_ref(context).addr() as u64);
-    (address.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as usize
-}

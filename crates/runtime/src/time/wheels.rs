@@ -21,8 +21,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use blitz_sync::internals::ThreadId;
+
 use super::wheel::{Pooled, Unpark, Wheel};
-use super::{Clock, here, ticks};
+use super::{Clock, ticks};
 use crate::context;
 
 /// See the head of this file.
@@ -60,7 +62,7 @@ impl Wheels {
 
     /// A wheel for a thread that is no worker.
     pub(super) fn some_wheel(&self) -> &'static Wheel {
-        self.wheel(here::thread_number() % self.wheels.wheels().len())
+        self.wheel(ThreadId::current().get().get() % self.wheels.wheels().len())
     }
 
     /// Says that this thread is the worker with this number, until the guard is dropped.

@@ -48,9 +48,7 @@ pub fn heavy() {
     }
 }
 
-pub use self::{heavy as heavy_or_wait, publish as publish_plainly};
-
-/// How the fence is paid for.
-pub fn way() -> &'static str {
+/// Names how stores and loads are kept in order.
+pub fn mechanism() -> &'static str {
     "loom's fences"
 }

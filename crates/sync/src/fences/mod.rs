@@ -6,7 +6,7 @@
 //! announced. If neither side's look may be overtaken by its own store, at
 //! least one of them sees the other, and no wake-up is lost. Release and acquire
 //! do not give that: a processor may keep the store in its buffer while the
-//! later load already runs. Four ways to forbid it are used here:
+//! later load already runs. Three ways to forbid it are used here:
 //!
 //! * [`after_rmw`], where the store is an atomic read-modify-write anyway. When
 //!   it and the look are sequentially consistent, that is enough, and on x86 it
@@ -18,8 +18,6 @@
 //!   `publish` of any thread is in one of two states: its store is visible to
 //!   the caller of `heavy`, or its later loads will see all that the caller did
 //!   before. See `membarrier.rs` for what happens where the kernel lacks it.
-//! * [`publish_plainly`] and [`heavy_or_wait`], the same for a rare side so rare that it may
-//!   wait where there is no such call: until any store has left its processor's buffer.
 //! * a sequentially consistent store (`strong.rs`), on processors where that is
 //!   no more than a store (AArch64), and on systems without `membarrier`.
 //!
@@ -35,8 +33,8 @@
 //! unproved is the promise itself: that the kernel makes every running thread of
 //! the process pass a full barrier between the start and the end of the call, a
 //! thread that does not run having passed the scheduler's; that a store is out of its
-//! processor's buffer after a millisecond, where [`heavy_or_wait`] waits so long; and
-//! that the compiler keeps the light side's two instructions in order, for which the
+//! processor's buffer after a millisecond, where a sandbox takes the call away from a
+//! process that has used it; and that the compiler keeps the light side's two instructions in order, for which the
 //! compiler fence is there.
 
 use blitz_futex::atomic::{Ordering, fence};
@@ -61,7 +59,7 @@ mod system;
 #[path = "strong.rs"]
 mod system;
 
-pub use system::{heavy, heavy_or_wait, publish, publish_plainly, way};
+pub use system::{heavy, mechanism, publish};
 
 /// Between a read-modify-write and a load, both
 /// [`SeqCst`](Ordering::SeqCst): the order they have by that anyway, which the

@@ -15,9 +15,7 @@ pub fn heavy() {
     fence(Ordering::SeqCst);
 }
 
-pub use self::{heavy as heavy_or_wait, publish as publish_plainly};
-
-/// How the fence is paid for.
-pub fn way() -> &'static str {
+/// Names how stores and loads are kept in order.
+pub fn mechanism() -> &'static str {
     "sequentially consistent store"
 }

@@ -112,11 +112,11 @@ const FEW: usize = MAX_PERMITS >> 16;
 /// See the head of this file.
 pub struct Permits {
     word: AtomicUsize,
-    queue: WaitQueue<Wish>,
+    queue: WaitQueue<Request>,
 }
 
 /// What a node waits for, and what it got.
-struct Wish {
+struct Request {
     need: usize,
     /// It has been served. Otherwise, when it is chosen, all is closed.
     served: Cell<bool>,
@@ -275,7 +275,7 @@ impl Permits {
                 Taken::Closed => return Err(Closed),
             }
         }
-        let node = Node::new(Wish::new(n));
+        let node = Node::new(Request::new(n));
         // SAFETY: the node stays where it is, and `sleep` returns when it is not
         // linked any more.
         match unsafe { self.join(&node) } {
@@ -285,7 +285,7 @@ impl Permits {
         }
         while !node.is_signalled() && spin.turn() {}
         self.queue.sleep(&node, None);
-        self.finish(&node.wish)
+        self.finish(&node.request)
     }
 
     /// Joins the queue, unless the permits can be taken or all is closed.
@@ -293,7 +293,7 @@ impl Permits {
     /// # Safety
     ///
     /// The node is not linked, and stays where it is as long as it is.
-    unsafe fn join(&self, node: &Node<Wish>) -> Taken {
+    unsafe fn join(&self, node: &Node<Request>) -> Taken {
         self.queue.locked(|list| {
             let mut state = self.word.load(Ordering::Acquire);
             // Where the flag is set, others wait.
@@ -301,13 +301,13 @@ impl Permits {
                 if state & CLOSED != 0 && !active(Mutant::JoinsWhatIsClosed) {
                     return Taken::Closed;
                 }
-                let enough = state / PERMIT >= node.wish.need;
+                let enough = state / PERMIT >= node.request.need;
                 if !enough && active(Mutant::LooksFirst) {
                     self.word.fetch_or(QUEUED, Ordering::Acquire);
                     break;
                 }
                 let next = match enough {
-                    true => state - node.wish.need * PERMIT,
+                    true => state - node.request.need * PERMIT,
                     false => state | QUEUED,
                 };
                 match self.exchange(state, next) {
@@ -323,14 +323,14 @@ impl Permits {
     }
 
     /// What it means for its owner that a node has been chosen.
-    fn finish(&self, wish: &Wish) -> Result<(), Closed> {
-        if !wish.served.get() {
+    fn finish(&self, request: &Request) -> Result<(), Closed> {
+        if !request.served.get() {
             return Err(Closed);
         }
         // The second look sees what was done before it was closed.
         if self.word.load(Ordering::Relaxed) & CLOSED != 0 && self.is_closed() {
             if !active(Mutant::KeepsWhatIsClosed) {
-                self.give_back(wish.need);
+                self.give_back(request.need);
             }
             return Err(Closed);
         }
@@ -338,7 +338,7 @@ impl Permits {
     }
 
     /// A node's owner gives up. The node has been in the queue.
-    fn leave(&self, node: &Node<Wish>) {
+    fn leave(&self, node: &Node<Request>) {
         if !node.is_signalled() {
             let left = self.queue.locked(|list| {
                 let left = list.remove(node);
@@ -355,8 +355,8 @@ impl Permits {
                 return self.wake(wake, more);
             }
         }
-        if node.wish.served.get() && !active(Mutant::KeepsWhatItGot) {
-            self.give_back(node.wish.need);
+        if node.request.served.get() && !active(Mutant::KeepsWhatItGot) {
+            self.give_back(node.request.need);
         }
     }
 
@@ -446,7 +446,7 @@ impl Permits {
             let there = state / PERMIT;
             let wanted = list
                 .iter()
-                .fold(0, |sum: usize, node| sum.saturating_add(node.wish.need));
+                .fold(0, |sum: usize, node| sum.saturating_add(node.request.need));
             if n > MAX_PERMITS || (there + n).saturating_sub(wanted) > MAX_PERMITS {
                 return Some(Err(TooMany));
             }
@@ -498,13 +498,13 @@ impl Permits {
 
     /// Serves the first in the queue, if the permits are enough. Its wake is left
     /// to do; and whether they are enough for another one.
-    fn serve_first(&self, list: &mut List<Wish>) -> (Option<Wake>, bool) {
+    fn serve_first(&self, list: &mut List<Request>) -> (Option<Wake>, bool) {
         let state = self.word.load(Ordering::Relaxed);
         if state & CLOSED != 0 {
             return (None, false);
         }
         let there = state / PERMIT;
-        let need = list.first().map_or(0, |first| first.wish.need);
+        let need = list.first().map_or(0, |first| first.request.need);
         if need > there {
             return (None, false);
         }
@@ -515,11 +515,11 @@ impl Permits {
         let order = unless(Mutant::ServesRelaxed, Ordering::Acquire);
         self.word.fetch_sub(paid, order);
         if let Some(first) = list.first() {
-            first.wish.served.set(true);
+            first.request.served.set(true);
         }
         let wake = list.choose_first();
         let left = there - need;
-        let more = list.first().is_some_and(|next| next.wish.need <= left);
+        let more = list.first().is_some_and(|next| next.request.need <= left);
         (wake, more && !active(Mutant::ServesOne))
     }
 
@@ -558,7 +558,7 @@ impl Permits {
     }
 }
 
-impl Wish {
+impl Request {
     fn new(need: usize) -> Self {
         Self {
             need,

@@ -3,21 +3,18 @@
 use std::num::NonZeroUsize;
 
 use super::mutex::RawMutex;
+use crate::thread_id::ThreadId;
 
-/// Tells threads apart by the address of a thread-local, which is the cheapest
-/// name that no two living threads share.
+/// Names the owner of a [`ReentrantMutex`].
 pub struct RawThreadId;
 
-// SAFETY: two living threads have thread-locals at different addresses, and an
-// address is never zero. A thread that has ended can not own the lock any more
-// in a way that matters: its guards were not `Send`.
+// SAFETY: no two threads have the same number, and none is zero.
 unsafe impl lock_api::GetThreadId for RawThreadId {
     const INIT: Self = Self;
 
     #[inline]
     fn nonzero_thread_id(&self) -> NonZeroUsize {
-        thread_local!(static NAME: u8 = const { 0 });
-        NAME.with(|name| NonZeroUsize::MIN.saturating_add(std::ptr::from_ref(name).addr() - 1))
+        ThreadId::current().get()
     }
 }
 

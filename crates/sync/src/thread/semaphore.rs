@@ -21,7 +21,7 @@
 //! it goes back and tries again, else it joins the queue and sleeps.
 //!
 //! A release that sees `OWED` takes the lock, clears the flag, and signals, in
-//! the order of the queue, those whose wish fits into what the ones before them
+//! the order of the queue, those whose request fits into what the ones before them
 //! leave over ([`Semaphore::serve`]). If there is none, it sets the flag again,
 //! and looks again at the word as it was at that moment. If there is one, that
 //! thread is now in charge: when it has its permits it serves the others; when
@@ -78,7 +78,7 @@ const PERMIT: u64 = 8;
 /// that keep the semaphore alive. [`close`](Semaphore::close) ends all waiting.
 /// It allocates nothing.
 ///
-/// **Fairness.** A thread that arrives may overtake those who wait, and a wish
+/// **Fairness.** A thread that arrives may overtake those who wait, and a request
 /// that fits one that does not; who has waited for two milliseconds is served in
 /// turn. A thread that waits for more permits than there will ever be therefore
 /// keeps everybody else waiting: give it a deadline.
@@ -98,11 +98,11 @@ const PERMIT: u64 = 8;
 /// ```
 pub struct Semaphore {
     state: AtomicU64,
-    queue: WaitQueue<Wish>,
+    queue: WaitQueue<Request>,
 }
 
 /// What a node in the queue waits for.
-struct Wish {
+struct Request {
     permits: u32,
     /// It has waited for too long.
     is_late: Cell<bool>,
@@ -461,7 +461,7 @@ impl Semaphore {
                 Taken::Closed => return Err(TryAcquireError::Closed),
             }
         }
-        let node = Node::new(Wish {
+        let node = Node::new(Request {
             permits: n,
             is_late: Cell::new(false),
         });
@@ -471,12 +471,12 @@ impl Semaphore {
     }
 
     /// Waits in the queue. The node is not in it any more afterwards.
-    fn wait(&self, node: &Node<Wish>, deadline: Option<Instant>) -> Result<(), TryAcquireError> {
+    fn wait(&self, node: &Node<Request>, deadline: Option<Instant>) -> Result<(), TryAcquireError> {
         let fair_at = deadline::now() + FAIR_AFTER;
         loop {
             if self.may_sleep(node) {
                 let until = match deadline {
-                    _ if node.wish.is_late.get() => deadline,
+                    _ if node.request.is_late.get() => deadline,
                     Some(deadline) => Some(deadline.min(fair_at)),
                     None => Some(fair_at),
                 };
@@ -496,11 +496,11 @@ impl Semaphore {
     }
 
     /// Tries, for a while, to take what the node wants.
-    fn take_in_turn(&self, node: &Node<Wish>) -> Taken {
+    fn take_in_turn(&self, node: &Node<Request>) -> Taken {
         let mut spin = Spin::new();
         loop {
             let unless = if self.is_preferred(node) { 0 } else { FAIR };
-            let taken = self.take(u64::from(node.wish.permits), unless);
+            let taken = self.take(u64::from(node.request.permits), unless);
             if taken != Taken::No || !node.is_signalled() || !spin.turn() {
                 return taken;
             }
@@ -508,19 +508,19 @@ impl Semaphore {
     }
 
     /// Whether the node may take permits that others must leave alone.
-    fn is_preferred(&self, node: &Node<Wish>) -> bool {
+    fn is_preferred(&self, node: &Node<Request>) -> bool {
         self.state.load(Ordering::Relaxed) & FAIR != 0
             && self.queue.locked(|list| list.is_first(node))
     }
 
     /// Announces that the node's thread is about to sleep. `false` if there is
     /// no need to.
-    fn may_sleep(&self, node: &Node<Wish>) -> bool {
+    fn may_sleep(&self, node: &Node<Request>) -> bool {
         self.queue.locked(|list| {
             node.reset();
             let state = self.announce();
             let allowed = state & FAIR == 0 || list.is_first(node);
-            state & CLOSED == 0 && !(allowed && state / PERMIT >= u64::from(node.wish.permits))
+            state & CLOSED == 0 && !(allowed && state / PERMIT >= u64::from(node.request.permits))
         })
     }
 
@@ -535,9 +535,9 @@ impl Semaphore {
     }
 
     /// The node has waited for too long.
-    fn demand(&self, node: &Node<Wish>) {
+    fn demand(&self, node: &Node<Request>) {
         self.queue.locked(|list| {
-            node.wish.is_late.set(true);
+            node.request.is_late.set(true);
             self.state.fetch_or(FAIR, Ordering::AcqRel);
             self.serve(list);
         });
@@ -546,12 +546,12 @@ impl Semaphore {
     /// Takes the node out and looks after the others.
     fn leave(
         &self,
-        node: &Node<Wish>,
+        node: &Node<Request>,
         result: Result<(), TryAcquireError>,
     ) -> Result<(), TryAcquireError> {
         self.queue.locked(|list| {
             list.remove(node);
-            if node.wish.is_late.get() && !list.iter().any(|node| node.wish.is_late.get()) {
+            if node.request.is_late.get() && !list.iter().any(|node| node.request.is_late.get()) {
                 self.state.fetch_and(!FAIR, Ordering::AcqRel);
             }
             if !active(Mutant::SemaphoreForgetsOthers) {
@@ -567,7 +567,7 @@ impl Semaphore {
     }
 
     /// Signals those who can have what they want. See the head of this file.
-    fn serve(&self, list: &mut List<Wish>) {
+    fn serve(&self, list: &mut List<Request>) {
         let mut state = self.state.fetch_and(!OWED, Ordering::AcqRel);
         while !self.signal_who_fits(list, state) && list.iter().next().is_some() {
             let now = self.state.fetch_or(OWED, Ordering::AcqRel);
@@ -580,12 +580,12 @@ impl Semaphore {
     }
 
     /// Whether anybody is on his way now.
-    fn signal_who_fits(&self, list: &List<Wish>, state: u64) -> bool {
+    fn signal_who_fits(&self, list: &List<Request>, state: u64) -> bool {
         let mut left = state / PERMIT;
         let mut on_the_way = false;
         for node in list.iter() {
-            if u64::from(node.wish.permits) <= left {
-                left -= u64::from(node.wish.permits);
+            if u64::from(node.request.permits) <= left {
+                left -= u64::from(node.request.permits);
                 on_the_way = true;
                 if !node.is_signalled() {
                     // SAFETY: it is linked, and cannot leave while we have the

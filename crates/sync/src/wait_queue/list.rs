@@ -15,6 +15,10 @@ pub struct List<T> {
     pub(super) len: u32,
 }
 
+// SAFETY: the nodes are alive as long as they are linked, and are used only by the
+// holder of the lock around the list; what they hold may be used by any thread.
+unsafe impl<T: Send> Send for List<T> {}
+
 impl<T> List<T> {
     /// None is linked.
     #[must_use]

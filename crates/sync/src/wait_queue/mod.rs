@@ -65,14 +65,12 @@ pub mod mutant;
 mod node;
 mod wakes;
 
-use std::cell::UnsafeCell;
-use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::task::Waker;
 use std::time::Instant;
 
 use blitz_futex::atomic::{AtomicU32, Ordering};
 
-use crate::list_lock::ListLock;
+use crate::lock::Lock;
 use crate::macros::const_unless_loom;
 use crate::panics::Panics;
 use mutant::{Mutant, active};
@@ -81,33 +79,21 @@ pub use list::List;
 pub use node::Node;
 pub use wakes::{Wake, Wakes};
 
-/// See the head of this file. `T` is what a node says of its wishes; it is used
+/// See the head of this file. `T` is what a node asks for; it is used
 /// under the lock.
 pub struct WaitQueue<T = ()> {
-    lock: ListLock,
+    list: Lock<List<T>>,
     /// How many nodes are linked. Written under the lock, read without it.
     len: AtomicU32,
-    list: UnsafeCell<List<T>>,
 }
-
-// SAFETY: the list is used only by the holder of the lock, and its nodes are
-// kept alive by their owners as long as they are linked.
-unsafe impl<T: Send> Send for WaitQueue<T> {}
-// SAFETY: as above.
-unsafe impl<T: Send> Sync for WaitQueue<T> {}
-
-// No user's code runs under the lock, so a panic cannot leave the list half done.
-impl<T> UnwindSafe for WaitQueue<T> {}
-impl<T> RefUnwindSafe for WaitQueue<T> {}
 
 impl<T> WaitQueue<T> {
     const_unless_loom! {
         /// Nobody waits.
         pub const fn new() -> Self {
             Self {
-                lock: ListLock::new(),
+                list: Lock::new(List::new()),
                 len: AtomicU32::new(0),
-                list: UnsafeCell::new(List::new()),
             }
         }
     }
@@ -127,13 +113,10 @@ impl<T> WaitQueue<T> {
     /// Runs `with` on the list, under the lock. It must not panic, and must not
     /// call, clone or drop a waker.
     pub fn locked<R>(&self, with: impl FnOnce(&mut List<T>) -> R) -> R {
-        self.lock.locked(|| {
-            // SAFETY: we hold the lock.
-            let list = unsafe { &mut *self.list.get() };
-            let result = with(list);
-            self.len.store(list.len, Ordering::Relaxed);
-            result
-        })
+        let mut list = self.list.lock();
+        let result = with(&mut list);
+        self.len.store(list.len, Ordering::Relaxed);
+        result
     }
 
     /// Puts a node at the end of the queue.
@@ -270,7 +253,7 @@ impl<T> WaitQueue<T> {
     #[inline]
     fn tell_and_choose(list: &mut List<T>, latest: u64, tell: &mut impl FnMut(&T)) -> Option<Wake> {
         let first = list.first_until(latest)?;
-        tell(&first.wish);
+        tell(&first.request);
         // SAFETY: it is linked.
         Some(unsafe { list.choose(first) })
     }

@@ -32,7 +32,7 @@ pub struct Node<T = ()> {
     waker: UnsafeCell<Option<Waker>>,
     /// What it waits for. Belongs to the holder of the queue's lock while the
     /// node is linked, and to the waiter while it is not.
-    pub wish: T,
+    pub request: T,
     /// Lets the model checker watch that one thread at a time uses the node.
     #[cfg(loom)]
     user: loom::cell::UnsafeCell<()>,
@@ -49,7 +49,7 @@ unsafe impl<T: Send> Sync for Node<T> {}
 
 impl<T> Node<T> {
     /// A node that is in no queue yet.
-    pub fn new(wish: T) -> Self {
+    pub fn new(request: T) -> Self {
         Self {
             signal: AtomicU32::new(AWAKE),
             linked: Cell::new(false),
@@ -57,7 +57,7 @@ impl<T> Node<T> {
             next: Cell::new(ptr::null()),
             arrival: Cell::new(0),
             waker: UnsafeCell::new(None),
-            wish,
+            request,
             #[cfg(loom)]
             user: loom::cell::UnsafeCell::new(()),
             _pinned: PhantomPinned,

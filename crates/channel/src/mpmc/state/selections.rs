@@ -131,7 +131,7 @@ impl<T> State<T> {
         }
         let (mut plain, mut cases) = (0, 0);
         for node in self.receivers.iter().filter(|node| Self::counts(node, but)) {
-            match node.wish.role {
+            match node.request.role {
                 Role::Plain => plain += 1,
                 _ => cases += 1,
             }
@@ -140,10 +140,10 @@ impl<T> State<T> {
     }
 
     fn counts(node: &Node<Wish>, but: *const Selection) -> bool {
-        match node.wish.role {
+        match node.request.role {
             Role::Plain => true,
             // SAFETY: it is a selection's, and linked.
-            Role::Case => !node.wish.is_of(but) && unsafe { selection_of(node) }.is_open(),
+            Role::Case => !node.request.is_of(but) && unsafe { selection_of(node) }.is_open(),
             Role::Observer => false,
         }
     }
@@ -156,7 +156,7 @@ impl<T> State<T> {
             let node = unsafe { &*next };
             // SAFETY: as above.
             next = unsafe { node.next() };
-            if node.wish.role == Role::Observer && !node.wish.is_of(but) {
+            if node.request.role == Role::Observer && !node.request.is_of(but) {
                 // SAFETY: it is a selection's, and linked.
                 unsafe { Self::choose_case(list, node, Outcome::Ready) };
             }
@@ -199,7 +199,7 @@ impl<T> State<T> {
 
     /// Without a buffer: lets a waiting sender serve a receiver that waits.
     fn pair(&mut self, wake: &mut Option<Wake>) -> bool {
-        let plain = |node: &&Node<Wish>| node.wish.role == Role::Plain;
+        let plain = |node: &&Node<Wish>| node.request.role == Role::Plain;
         if self.capacity != 0 || self.receivers.iter().filter(plain).count() <= self.promised {
             return false;
         }
@@ -223,7 +223,7 @@ impl<T> State<T> {
     /// Whether a receiver that waits for itself has been promised a value, by one
     /// who is about to send it.
     pub(in crate::mpmc) fn is_promised(&self) -> bool {
-        let plain = |node: &&Node<Wish>| node.wish.role == Role::Plain;
+        let plain = |node: &&Node<Wish>| node.request.role == Role::Plain;
         self.capacity == 0
             && self.promised > 0
             && self.receivers.iter().filter(plain).count() <= self.promised

@@ -4,7 +4,6 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
-use std::thread;
 
 use blitz_futex::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -45,7 +44,7 @@ pub(crate) fn launch(common: Common) -> io::Result<Arc<Shared>> {
 impl Shared {
     fn new(common: Common) -> Self {
         let workers = common.config.worker_threads;
-        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let processors = blitz_sync::internals::processors();
         Self {
             seats: (0..workers).map(|_| Seat::new(&common)).collect(),
             inject: Inject::new(),

@@ -14,7 +14,7 @@
 //! one less, and then looks whether there is a robber; when none is left, it fills the
 //! tray by claiming a new span and publishing how many it leaves there. A robber, of
 //! whom there is one at a time, says that it is there ([`ROBBING`]), makes every thread
-//! pass a fence (`heavy_or_wait`), and takes all that is counted then. It says how many
+//! pass a fence (`fences::heavy`), and takes all that is counted then. It says how many
 //! they were (`taken`), and that the tray has been robbed ([`ROBBED`]), and leaves
 //! `count` to the owner, who does away with both when it comes by.
 //!
@@ -127,7 +127,7 @@ impl Tray {
     /// Sets the number, and looks whether that was in peace.
     #[inline(always)]
     fn publish(&self, count: u8) -> bool {
-        fences::publish_plainly(&self.count, count, &self.robber) == NOBODY
+        fences::publish(&self.count, count, &self.robber) == NOBODY
             || active(Mutant::IgnoresTheRobber)
     }
 
@@ -203,7 +203,7 @@ impl Tray {
             return 0;
         }
         if !active(Mutant::RobsWithoutFence) {
-            fences::heavy_or_wait();
+            fences::heavy();
         }
         let count = self.count.load(Ordering::Acquire);
         if count == 0 {

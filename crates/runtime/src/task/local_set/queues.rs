@@ -11,7 +11,7 @@ use blitz_sync::internals::ListLock;
 
 use crate::runtime;
 use crate::task::{Header, Id, JoinHandle, Notified, OwnedTasks, Ran, Schedule};
-use crate::thread_id::ThreadId;
+use blitz_sync::internals::ThreadId;
 
 /// The part of a set that other threads see.
 pub(super) struct Shared {
@@ -57,7 +57,7 @@ impl Shared {
     /// The queues of a set of this thread.
     pub(super) fn new() -> Self {
         Self {
-            thread: ThreadId::here(),
+            thread: ThreadId::current(),
             id: runtime::Id::next(),
             owned: OwnedTasks::new(1),
             local: UnsafeCell::new(VecDeque::new()),
@@ -127,7 +127,7 @@ impl Shared {
     /// On the set's thread only.
     #[inline]
     pub(super) unsafe fn push(&self, task: Notified) {
-        debug_assert_eq!(self.thread, ThreadId::here());
+        debug_assert_eq!(self.thread, ThreadId::current());
         // SAFETY: the queue belongs to this thread, and the reference ends here.
         unsafe { &mut *self.local.get() }.push_back(task);
     }
@@ -153,7 +153,7 @@ impl Shared {
     /// On the set's thread only.
     #[inline]
     pub(super) unsafe fn pop(&self, remote_first: bool) -> Option<Notified> {
-        debug_assert_eq!(self.thread, ThreadId::here());
+        debug_assert_eq!(self.thread, ThreadId::current());
         let local = || {
             // SAFETY: the queue belongs to this thread, and the reference ends here.
             unsafe { &mut *self.local.get() }.pop_front()
@@ -244,7 +244,7 @@ impl Shared {
 impl Schedule for Arc<Shared> {
     #[inline]
     fn schedule(&self, task: Notified) {
-        if self.thread != ThreadId::here() {
+        if self.thread != ThreadId::current() {
             return self.schedule_from_elsewhere(task);
         }
         // SAFETY: this is the set's thread.

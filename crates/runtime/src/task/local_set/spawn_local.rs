@@ -6,8 +6,8 @@ use super::current::current;
 use crate::runtime::enter;
 use crate::scheduler;
 use crate::task::{BOX_ABOVE, Id, JoinHandle};
-use crate::thread_id::ThreadId;
 use crate::trace::{self, SpawnMeta};
+use blitz_sync::internals::ThreadId;
 
 /// Starts a task on this thread, whose future need not be `Send`: in the current
 /// [`LocalSet`](super::LocalSet), or on the current
@@ -49,7 +49,7 @@ where
     let mut future = Some(future);
     let spawned = enter::with_current(|handle| {
         let thread = handle.common().local_thread?;
-        Some((thread == ThreadId::here()).then(|| {
+        Some((thread == ThreadId::current()).then(|| {
             let future = future.take().expect("it is used once");
             // SAFETY: it is a `LocalRuntime`, and this is its thread.
             unsafe { spawn_local_on(handle, future, meta) }

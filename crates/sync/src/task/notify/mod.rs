@@ -368,8 +368,8 @@ impl Notify {
         let calls = calls_in(self.state.load(Ordering::Relaxed));
         let wants = |ticket: &Ticket| ticket.calls == calls || active(Mutant::ChoosesCovered);
         let chosen = match order {
-            Order::First => list.iter().find(|node| wants(&node.wish)),
-            Order::Last => list.last().filter(|node| wants(&node.wish)),
+            Order::First => list.iter().find(|node| wants(&node.request)),
+            Order::Last => list.last().filter(|node| wants(&node.request)),
         };
         let Some(node) = chosen.map(ptr::from_ref) else {
             // Nobody waits, so this is `EMPTY` or `NOTIFIED`.
@@ -377,7 +377,7 @@ impl Notify {
             return None;
         };
         // SAFETY: it is linked, and we hold the lock.
-        unsafe { (*node).wish.order.set(Some(order)) };
+        unsafe { (*node).request.order.set(Some(order)) };
         // SAFETY: it is linked.
         let wake = unsafe { list.choose(node) };
         self.settle(list);
@@ -389,7 +389,7 @@ impl Notify {
     fn settle(&self, list: &List<Ticket>) {
         let state = self.state.load(Ordering::Relaxed);
         let calls = calls_in(state);
-        let waits = list.last().is_some_and(|last| last.wish.calls == calls);
+        let waits = list.last().is_some_and(|last| last.request.calls == calls);
         if state & BITS == WAITING && !waits {
             self.state.store(calls | EMPTY, Ordering::Release);
         }

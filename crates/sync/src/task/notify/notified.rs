@@ -111,7 +111,7 @@ impl Waiter {
         if active(Mutant::BornAtFirstPoll) {
             return notify.calls.load(Ordering::Acquire);
         }
-        self.node.wish.calls
+        self.node.request.calls
     }
 
     /// Whether `notify_waiters` has been called since it was made.
@@ -251,7 +251,7 @@ impl Waiter {
             if active(Mutant::KeepsNotification) {
                 return None;
             }
-            let order = self.node.wish.order.get()?;
+            let order = self.node.request.order.get()?;
             notify.give(list, order)
         });
         if let Some(wake) = wake {

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use super::{Closed, Permits, Taken, Wish};
+use super::{Closed, Permits, Request, Taken};
 use crate::coop;
 use crate::wait_queue::Node;
 
@@ -14,7 +14,7 @@ use crate::wait_queue::Node;
 pub struct Acquire<'a> {
     permits: &'a Permits,
     progress: Progress,
-    node: Node<Wish>,
+    node: Node<Request>,
 }
 
 #[derive(Clone, Copy)]
@@ -35,13 +35,13 @@ impl<'a> Acquire<'a> {
         Self {
             permits,
             progress: Progress::New,
-            node: Node::new(Wish::new(n)),
+            node: Node::new(Request::new(n)),
         }
     }
 
     /// Joins the queue, if there is need to.
     fn begin(&self, context: &Context<'_>) -> Taken {
-        if self.permits.glance(self.node.wish.need) {
+        if self.permits.glance(self.node.request.need) {
             return Taken::Yes;
         }
         // SAFETY: the node is ours: it has not been in the queue.
@@ -68,7 +68,7 @@ impl<'a> Acquire<'a> {
                     return Poll::Pending;
                 }
                 self.progress = Progress::Done;
-                self.permits.finish(&self.node.wish)
+                self.permits.finish(&self.node.request)
             }
             Progress::Holds => self.still_holds(),
             Progress::Done => panic!("polled after it was done"),
@@ -83,7 +83,7 @@ impl<'a> Acquire<'a> {
         if !self.permits.is_closed() {
             return Ok(());
         }
-        self.permits.give_back(self.node.wish.need);
+        self.permits.give_back(self.node.request.need);
         Err(Closed)
     }
 }
@@ -112,7 +112,7 @@ impl Drop for Acquire<'_> {
     fn drop(&mut self) {
         match self.progress {
             Progress::Waits => self.permits.leave(&self.node),
-            Progress::Holds => self.permits.give_back(self.node.wish.need),
+            Progress::Holds => self.permits.give_back(self.node.request.need),
             Progress::New | Progress::Done => {}
         }
     }

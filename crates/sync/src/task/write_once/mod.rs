@@ -63,7 +63,7 @@ pub(super) struct WriteOnce<T> {
     state: AtomicU8,
     /// Initialised exactly when the state is `SET`.
     value: UnsafeCell<MaybeUninit<T>>,
-    waiters: WaitQueue<Wish>,
+    waiters: WaitQueue<Request>,
     /// Dropping the cell drops a `T`.
     owns: PhantomData<T>,
 }
@@ -76,7 +76,7 @@ unsafe impl<T: Send + Sync> Sync for WriteOnce<T> {}
 
 /// What one in the queue waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wish {
+enum Request {
     /// The turn, or the value.
     Turn,
     /// The value.
@@ -162,7 +162,7 @@ impl<T> WriteOnce<T> {
         }
         let mut value = Some(value);
         let mut refused = Refused::Set;
-        let set = |_: &mut List<Wish>| {
+        let set = |_: &mut List<Request>| {
             match self.state.load(Ordering::Relaxed) {
                 EMPTY => {}
                 BUSY => {
@@ -208,7 +208,7 @@ impl<T> WriteOnce<T> {
     fn fill(&self, value: T) -> &T {
         // SAFETY: see above.
         unsafe { self.write(value) };
-        let publish = |_: &mut List<Wish>| {
+        let publish = |_: &mut List<Request>| {
             self.publish();
             true
         };
@@ -235,10 +235,10 @@ impl<T> WriteOnce<T> {
     }
 
     /// The first who wants the turn, or null.
-    fn next(list: &List<Wish>) -> *const Node<Wish> {
-        let wants = |wish: Wish| wish == Wish::Turn || active(Mutant::GivesToAnybody);
+    fn next(list: &List<Request>) -> *const Node<Request> {
+        let wants = |request: Request| request == Request::Turn || active(Mutant::GivesToAnybody);
         list.iter()
-            .find(|node| wants(node.wish))
+            .find(|node| wants(node.request))
             .map_or(ptr::null(), ptr::from_ref)
     }
 }

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use blitz_futex::atomic::Ordering;
 
 use super::mutant::{Mutant, active};
-use super::{BUSY, EMPTY, SET, Wish, WriteOnce};
+use super::{BUSY, EMPTY, Request, SET, WriteOnce};
 use crate::coop;
 use crate::spin::Spin;
 use crate::wait_queue::Node;
@@ -41,12 +41,12 @@ pub(in crate::task) struct ForValue<'a, T>(Wait<'a, T>);
 impl<T> WriteOnce<T> {
     #[inline]
     pub(in crate::task) fn turn(&self) -> ForTurn<'_, T> {
-        ForTurn(Wait::new(self, Wish::Turn))
+        ForTurn(Wait::new(self, Request::Turn))
     }
 
     #[inline]
     pub(in crate::task) fn value(&self) -> ForValue<'_, T> {
-        ForValue(Wait::new(self, Wish::Value))
+        ForValue(Wait::new(self, Request::Value))
     }
 
     /// [`turn`](WriteOnce::turn) for a thread.
@@ -108,16 +108,16 @@ struct Wait<'a, T> {
     cell: &'a WriteOnce<T>,
     /// Its node is in the queue, or has been chosen, and nobody knows yet.
     waits: bool,
-    node: Node<Wish>,
+    node: Node<Request>,
 }
 
 impl<'a, T> Wait<'a, T> {
     #[inline]
-    fn new(cell: &'a WriteOnce<T>, wish: Wish) -> Self {
+    fn new(cell: &'a WriteOnce<T>, request: Request) -> Self {
         Self {
             cell,
             waits: false,
-            node: Node::new(wish),
+            node: Node::new(request),
         }
     }
 
@@ -174,7 +174,7 @@ impl<'a, T> Wait<'a, T> {
     fn need_not_wait(&self) -> bool {
         match self.cell.state.load(Ordering::Acquire) {
             SET => true,
-            EMPTY => self.node.wish == Wish::Turn,
+            EMPTY => self.node.request == Request::Turn,
             _ => false,
         }
     }
@@ -183,7 +183,7 @@ impl<'a, T> Wait<'a, T> {
     fn look(&self) -> Option<Outcome> {
         match self.cell.state.load(Ordering::Acquire) {
             SET => Some(Outcome::Value),
-            EMPTY if self.node.wish == Wish::Turn => {
+            EMPTY if self.node.request == Request::Turn => {
                 self.cell.state.store(BUSY, Ordering::Relaxed);
                 Some(Outcome::Turn)
             }

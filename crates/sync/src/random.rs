@@ -6,19 +6,19 @@ use std::hash::{BuildHasher, RandomState};
 
 /// A sequence of random numbers.
 #[derive(Clone, Copy)]
-pub(crate) struct Random {
+pub struct Random {
     /// Never 0 but before the first number.
     state: u64,
 }
 
 impl Random {
     /// A sequence that seeds itself at its first number.
-    pub(crate) const fn unseeded() -> Self {
+    pub const fn unseeded() -> Self {
         Self { state: 0 }
     }
 
     /// The sequence that follows from `seed`.
-    pub(crate) fn seeded(seed: u64) -> Self {
+    pub fn seeded(seed: u64) -> Self {
         Self {
             state: scatter(seed).max(1),
         }
@@ -26,7 +26,7 @@ impl Random {
 
     /// The next number.
     #[inline]
-    pub(crate) fn next(&mut self) -> u64 {
+    pub fn next_u64(&mut self) -> u64 {
         if self.state == 0 {
             *self = Self::seeded(entropy());
         }
@@ -38,15 +38,15 @@ impl Random {
 
     /// The next number, brought below `below` (0 if that is 0).
     #[inline]
-    pub(crate) fn below(&mut self, below: u32) -> u32 {
-        let high = self.next() >> 32;
+    pub fn below(&mut self, below: u32) -> u32 {
+        let high = self.next_u64() >> 32;
         ((high * u64::from(below)) >> 32) as u32
     }
 }
 
 /// A seed that differs from call to call and from process to process.
 #[cold]
-pub(crate) fn entropy() -> u64 {
+pub fn entropy() -> u64 {
     if cfg!(loom) {
         // A model takes the same path each time.
         return 1;

@@ -1,23 +1,25 @@
-//! A cell without a lock, which the model checker watches. Who may use it when is
-//! said by some state beside it.
+//! A cell without a lock, which the model checker watches. A state beside it says which
+//! thread may use it when.
 
 /// See the head of this file.
 #[cfg(not(loom))]
+#[derive(Debug, Default)]
 pub struct Watched<T>(std::cell::UnsafeCell<T>);
 
 #[cfg(not(loom))]
 impl<T> Watched<T> {
+    /// Creates a cell.
     pub const fn new(value: T) -> Self {
         Self(std::cell::UnsafeCell::new(value))
     }
 
-    /// Gives a pointer that may be read.
+    /// Calls `f` with a pointer that may be read.
     #[inline(always)]
     pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
         f(self.0.get())
     }
 
-    /// Gives a pointer that may be written.
+    /// Calls `f` with a pointer that may be written.
     #[inline(always)]
     pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
         f(self.0.get())
@@ -25,4 +27,4 @@ impl<T> Watched<T> {
 }
 
 #[cfg(loom)]
-pub type Watched<T> = loom::cell::UnsafeCell<T>;
+pub use loom::cell::UnsafeCell as Watched;
