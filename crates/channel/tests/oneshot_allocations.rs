@@ -2,6 +2,8 @@
 //! allocator for memory: once, and then not again.
 #![cfg(not(loom))]
 
+#![cfg(not(loom))]
+
 use std::pin::pin;
 use std::task::Waker;
 

@@ -44,7 +44,6 @@ pub mod task;
 #[cfg(not(loom))]
 mod task_local;
 mod task_tracker;
-#[cfg(not(loom))]
 pub mod time;
 #[cfg(not(loom))]
 mod trace;

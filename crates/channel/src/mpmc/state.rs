@@ -163,9 +163,9 @@ impl<T> State<T> {
 
     /// To be called after each step that is not one of the fast ones.
     pub(super) fn update(&mut self) {
-        let rare = self.reserved | self.promised | self.returned.len();
-        let waiting = self.receivers.len() | self.senders.len() | self.streams.len();
-        let busy = self.capacity == 0 || rare | waiting != 0;
+        let rare = self.reserved | self.promised | self.returned.len() != 0;
+        let idle = self.receivers.is_empty() && self.senders.is_empty() && self.streams.is_empty();
+        let busy = self.capacity == 0 || rare || !idle;
         self.flags = self.flags & CLOSED | if busy { BUSY } else { 0 };
     }
 

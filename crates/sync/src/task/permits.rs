@@ -509,7 +509,7 @@ impl Permits {
             return (None, false);
         }
         let mut paid = need * PERMIT;
-        if list.len() <= 1 && !active(Mutant::LeavesTheFlag) {
+        if !list.has_several() && !active(Mutant::LeavesTheFlag) {
             paid += state & QUEUED;
         }
         let order = unless(Mutant::ServesRelaxed, Ordering::Acquire);

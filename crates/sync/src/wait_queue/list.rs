@@ -12,7 +12,6 @@ pub struct List<T> {
     first: *const Node<T>,
     last: *const Node<T>,
     arrivals: u64,
-    pub(super) len: u32,
 }
 
 // SAFETY: the nodes are alive as long as they are linked, and are used only by the
@@ -28,18 +27,17 @@ impl<T> List<T> {
             first: ptr::null(),
             last: ptr::null(),
             arrivals: 0,
-            len: 0,
         }
-    }
-
-    /// How many are linked.
-    pub fn len(&self) -> usize {
-        self.len as usize
     }
 
     /// Whether none is linked.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.first.is_null()
+    }
+
+    /// Whether more than one is linked.
+    pub fn has_several(&self) -> bool {
+        self.first != self.last
     }
 
     /// How many have come so far.
@@ -65,7 +63,6 @@ impl<T> List<T> {
             None => self.first = node,
         }
         self.last = node;
-        self.len += 1;
         self.arrivals += 1;
     }
 
@@ -86,7 +83,6 @@ impl<T> List<T> {
             Some(next) => next.previous.set(previous),
             None => self.last = previous,
         }
-        self.len -= 1;
         true
     }
 

@@ -68,7 +68,7 @@ mod wakes;
 use std::task::Waker;
 use std::time::Instant;
 
-use blitz_futex::atomic::{AtomicU32, Ordering};
+use blitz_futex::atomic::{AtomicBool, Ordering};
 
 use crate::lock::Lock;
 use crate::macros::const_unless_loom;
@@ -83,8 +83,8 @@ pub use wakes::{Wake, Wakes};
 /// under the lock.
 pub struct WaitQueue<T = ()> {
     list: Lock<List<T>>,
-    /// How many nodes are linked. Written under the lock, read without it.
-    len: AtomicU32,
+    /// Whether a node is linked. Written under the lock, read without it.
+    occupied: AtomicBool,
 }
 
 impl<T> WaitQueue<T> {
@@ -93,7 +93,7 @@ impl<T> WaitQueue<T> {
         pub const fn new() -> Self {
             Self {
                 list: Lock::new(List::new()),
-                len: AtomicU32::new(0),
+                occupied: AtomicBool::new(false),
             }
         }
     }
@@ -101,13 +101,12 @@ impl<T> WaitQueue<T> {
     /// Whether nobody waits. Sees every wait that happened before the call.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        !self.occupied.load(Ordering::Relaxed)
     }
 
-    /// How many wait. Sees every wait that happened before the call.
-    #[inline]
+    /// Counts those who wait.
     pub fn len(&self) -> usize {
-        self.len.load(Ordering::Relaxed) as usize
+        self.list.lock().iter().count()
     }
 
     /// Runs `with` on the list, under the lock. It must not panic, and must not
@@ -115,7 +114,7 @@ impl<T> WaitQueue<T> {
     pub fn locked<R>(&self, with: impl FnOnce(&mut List<T>) -> R) -> R {
         let mut list = self.list.lock();
         let result = with(&mut list);
-        self.len.store(list.len, Ordering::Relaxed);
+        self.occupied.store(!list.is_empty(), Ordering::Relaxed);
         result
     }
 

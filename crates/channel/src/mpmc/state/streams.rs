@@ -14,7 +14,7 @@ impl<T> State<T> {
         match wake {
             Some(wake) => Some(Call::One(wake)),
             None if !self.must_tell_streams() => None,
-            None if self.streams.len() == 1 => self.streams.choose_first().map(Call::One),
+            None if !self.streams.has_several() => self.streams.choose_first().map(Call::One),
             None => Some(Call::Streams),
         }
     }
