@@ -1,6 +1,5 @@
 //! What our broadcast channel has beyond Tokio's, and what it does under load.
 #![cfg(not(loom))]
-
 #![cfg(not(loom))]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,7 +1,6 @@
 //! How often the channels for one value, and for one that changes, ask the
 //! allocator for memory: once, and then not again.
 #![cfg(not(loom))]
-
 #![cfg(not(loom))]
 
 use std::pin::pin;
