@@ -172,7 +172,8 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "macros")]
-mod macros;
+#[doc(hidden)]
+pub mod macros;
 #[cfg(feature = "rt")]
 pub mod runtime;
 pub mod sync;
@@ -189,7 +190,7 @@ pub use blitz_runtime::{task::spawn, task_local};
 pub use blitz_sync::thread;
 
 #[cfg(feature = "macros")]
-pub use macros::{join, main, pin, select, test, try_join};
+pub use macros::{main, test};
 
 /// The examples of the README run as tests.
 #[cfg(doctest)]

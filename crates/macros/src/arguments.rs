@@ -8,31 +8,8 @@ use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::{Error, Expr, ExprLit, Lit, Meta, Path, Result, Token};
 
-use crate::expand::Purpose;
+use crate::purpose::{Flavor, Purpose};
 use crate::text;
-
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Flavor {
-    CurrentThread,
-    MultiThread,
-    Local,
-}
-
-impl Flavor {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::CurrentThread => "current_thread",
-            Self::MultiThread => "multi_thread",
-            Self::Local => "local",
-        }
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        [Self::CurrentThread, Self::MultiThread, Self::Local]
-            .into_iter()
-            .find(|flavor| flavor.name() == name)
-    }
-}
 
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum UnhandledPanic {

@@ -17,31 +17,11 @@ use proc_macro2::{Group, Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Error, GenericArgument, PathArguments, Result, ReturnType, Type};
 
-use crate::arguments::{Arguments, Flavor, UnhandledPanic};
+use crate::arguments::{Arguments, UnhandledPanic};
+use crate::crate_path;
 use crate::function::Function;
+use crate::purpose::{Flavor, Purpose};
 use crate::text;
-
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Purpose {
-    Main,
-    Test,
-}
-
-impl Purpose {
-    pub(crate) fn attribute(self) -> &'static str {
-        match self {
-            Self::Main => "blitz_io::main",
-            Self::Test => "blitz_io::test",
-        }
-    }
-
-    pub(crate) fn default_flavor(self) -> Flavor {
-        match self {
-            Self::Main => Flavor::MultiThread,
-            Self::Test => Flavor::CurrentThread,
-        }
-    }
-}
 
 pub(crate) fn attribute(
     purpose: Purpose,
@@ -167,7 +147,7 @@ fn output_type(output: &ReturnType) -> TokenStream {
 fn run(body: &Ident, arguments: Arguments, function: &Function) -> TokenStream {
     let (first, last) = function.last_statement();
     let krate = arguments.crate_path.map_or_else(
-        || Ident::new("blitz_io", Span::call_site().located_at(first)).into_token_stream(),
+        || crate_path::found(Span::call_site().located_at(first)),
         ToTokens::into_token_stream,
     );
     let new = match arguments.flavor {

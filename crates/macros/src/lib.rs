@@ -1,27 +1,35 @@
-//! The attributes `#[blitz_io::main]` and `#[blitz_io::test]`: they turn an `async fn`
-//! into an ordinary one that starts a runtime and runs the body on it.
+//! The procedural macros of `blitz-io`.
 //!
-//! Use them through `blitz-io` (feature `macros`) and not from here.
+//! The attributes `#[blitz_io::main]` and `#[blitz_io::test]` turn an `async fn` into an
+//! ordinary function that starts a runtime and runs the body on it. The functions that
+//! are hidden here generate the code of `blitz_io::select!`, `join!` and `try_join!`.
+//!
+//! Use them through `blitz-io` (feature `macros`), not from here.
 
 mod arguments;
+mod crate_path;
 mod expand;
 mod function;
+mod join;
+mod pattern;
+mod purpose;
+mod select;
 mod text;
 
 #[cfg(test)]
 mod tests;
 
-use expand::Purpose;
 use proc_macro::TokenStream;
+use purpose::Purpose;
 
 /// Runs an `async fn` on a runtime of its own.
 ///
 /// The function becomes an ordinary one. Each call builds a runtime with
 /// [`enable_all`], blocks on the body, and shuts the runtime down. It is meant for
-/// `main`, but any function will do. For more say in the matter use
-/// [`runtime::Builder`] itself.
+/// `main`, but works on any function. For options that are not arguments here, use
+/// [`runtime::Builder`].
 ///
-/// The body runs on the thread that calls, which is no worker: spawn what is to run on
+/// The body runs on the calling thread, which is not a worker. Spawn tasks to run work on
 /// the workers.
 ///
 /// # Arguments
@@ -32,17 +40,19 @@ use proc_macro::TokenStream;
 /// | `flavor = "current_thread"` | everything on the calling thread |
 /// | `flavor = "local"` | the same, and tasks need not be `Send` |
 /// | `worker_threads = N` | how many workers; only with `multi_thread` |
-/// | `start_paused = true` | the clock stands still at first; not with `multi_thread` |
+/// | `start_paused = true` | the clock starts paused; not with `multi_thread` |
 /// | `unhandled_panic = "ignore"` or `"shutdown_runtime"` | what a task's panic does; not with `multi_thread` |
 /// | `name = "…"` | the runtime's name |
-/// | `crate = "…"` | the path under which `blitz_io` is known |
+/// | `crate = "…"` | the path of `blitz_io` |
 ///
-/// They are Tokio's, and so are the messages for wrong ones.
+/// The arguments and the error messages are Tokio's. Without `crate`, the attribute looks
+/// in the package's `Cargo.toml` for the name of the dependency `blitz-io`, so that a
+/// renamed one (`b = { package = "blitz-io" }`) needs no argument.
 ///
 /// # Errors and panics
 ///
-/// What the body returns, the function returns. The function panics with "Failed building
-/// the Runtime" if the system has no thread left for it.
+/// The function returns what the body returns. It panics with "Failed building the
+/// Runtime" if the system cannot start a thread.
 ///
 /// # Examples
 ///
@@ -103,9 +113,9 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # Arguments
 ///
-/// Those of [`main`](macro@main), except that the runtime has the flavor
-/// `current_thread` if nothing else is said. `start_paused = true` makes a test of time-outs
-/// and intervals take no time: while nothing is to do, the clock jumps to the next timer.
+/// Those of [`main`](macro@main), except that the default flavor is `current_thread`.
+/// `start_paused = true` makes a test of timeouts and intervals take no time: when no task
+/// is ready, the clock advances to the next timer.
 ///
 /// Other attributes stay as they are (`#[should_panic]`, `#[ignore]`, `#[cfg(…)]`), but a
 /// second `#[test]` is refused: the test would run twice.
@@ -141,16 +151,37 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expand::attribute(Purpose::Test, arguments.into(), item.into()).into()
 }
 
-/// In place of [`main`](macro@main) where there is no runtime to start.
+/// Replaces [`main`](macro@main) where the feature `rt` is off: it reports that.
 #[doc(hidden)]
 #[proc_macro_attribute]
 pub fn main_without_runtime(_: TokenStream, item: TokenStream) -> TokenStream {
     expand::no_runtime(Purpose::Main, item.into()).into()
 }
 
-/// In place of [`test`](macro@test) where there is no runtime to start.
+/// Replaces [`test`](macro@test) where the feature `rt` is off: it reports that.
 #[doc(hidden)]
 #[proc_macro_attribute]
 pub fn test_without_runtime(_: TokenStream, item: TokenStream) -> TokenStream {
     expand::no_runtime(Purpose::Test, item.into()).into()
+}
+
+/// Generates the code of `select!` from branches that the macro has parsed.
+#[doc(hidden)]
+#[proc_macro]
+pub fn select_branches(input: TokenStream) -> TokenStream {
+    select::generate(input.into()).into()
+}
+
+/// Generates the code of `join!` from a list of futures.
+#[doc(hidden)]
+#[proc_macro]
+pub fn join_branches(input: TokenStream) -> TokenStream {
+    join::generate(input.into(), join::Until::AllDone).into()
+}
+
+/// Generates the code of `try_join!` from a list of futures.
+#[doc(hidden)]
+#[proc_macro]
+pub fn try_join_branches(input: TokenStream) -> TokenStream {
+    join::generate(input.into(), join::Until::FirstError).into()
 }

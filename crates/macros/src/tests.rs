@@ -5,7 +5,8 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Item, ItemFn, ItemMacro};
 
-use crate::expand::{Purpose, attribute, no_runtime};
+use crate::expand::{attribute, no_runtime};
+use crate::purpose::Purpose;
 
 /// What the attribute makes of the function: it, and the errors beside it.
 fn expanded(purpose: Purpose, arguments: &str, function: &str) -> (ItemFn, Vec<String>) {
@@ -287,7 +288,7 @@ fn arguments_reach_the_builder() {
     );
     assert!(
         main.contains(
-            "<blitz_io::runtime::Builder>::new_multi_thread().worker_threads(3usize).name(\"a\").enable_all().build()"
+            "<::blitz_io::runtime::Builder>::new_multi_thread().worker_threads(3usize).name(\"a\").enable_all().build()"
         ),
         "{main}"
     );

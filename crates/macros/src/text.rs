@@ -1,8 +1,7 @@
 //! What the compiler says about wrong arguments: Tokio's words, because people search
 //! for them, with our name in the place of Tokio's.
 
-use crate::arguments::Flavor;
-use crate::expand::Purpose;
+use crate::purpose::{Flavor, Purpose};
 
 pub(crate) const NOT_ASYNC: &str = "the `async` keyword is missing from the function declaration";
 pub(crate) const MAIN_WITH_ARGUMENTS: &str = "the main function cannot accept arguments";

@@ -166,9 +166,9 @@ pub(crate) fn with<R>(with: impl FnOnce(&Context) -> R) -> R {
     CONTEXT.with(with)
 }
 
-/// A number below `below`, from this thread's sequence.
+/// A number below `below`, from this thread's sequence. (For `select!`, too.)
 #[inline]
-pub(crate) fn random(below: u32) -> u32 {
+pub fn random(below: u32) -> u32 {
     with(|context| context.random(below))
 }
 

@@ -35,8 +35,6 @@ mod driver;
 mod hints;
 #[cfg(all(feature = "hyper", not(loom)))]
 pub mod hyper;
-#[cfg(all(feature = "macros", not(loom)))]
-pub mod macros;
 #[cfg(not(loom))]
 pub mod runtime;
 mod scheduler;
@@ -48,8 +46,8 @@ pub mod time;
 #[cfg(not(loom))]
 mod trace;
 
-#[cfg(all(feature = "macros", not(loom)))]
-pub use macros::{join, main, pin, test, try_join};
+#[doc(hidden)]
+pub use context::random as thread_rng_n;
 
 /// What tasks tell each other, beside what `blitz_sync` has.
 pub mod sync {

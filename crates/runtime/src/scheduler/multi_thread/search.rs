@@ -70,6 +70,10 @@ impl Worker {
     /// Takes half of what another worker has.
     pub(super) fn steal(&self) -> Option<Notified> {
         let workers = self.shared.workers();
+        if workers == 1 {
+            // No number is drawn: with a seed, the numbers are those of `select!` alone.
+            return None;
+        }
         let first = context::random(workers as u32) as usize;
         (first..first + workers)
             .map(|other| other % workers)

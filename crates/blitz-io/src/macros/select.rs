@@ -1,0 +1,150 @@
+//! `select!`.
+
+/// Waits for the first of several futures to complete, and drops the others.
+///
+/// Each branch is
+///
+/// ```text
+/// <pattern> = <future> (, if <precondition>)? => <handler>,
+/// ```
+///
+/// and `else => <expression>` may follow them. The comma after a handler in braces may be
+/// left out. There may be 64 branches.
+///
+/// 1. The preconditions are evaluated; a branch whose precondition is false is disabled.
+/// 2. The expressions for the futures are evaluated, also those of disabled branches.
+/// 3. The futures of the enabled branches are polled until one is ready. If its output does
+///    not match its pattern, the branch is disabled, and the waiting goes on.
+/// 4. All futures are dropped, and the handler of the branch that is ready runs. Its value is
+///    the value of `select!`.
+/// 5. If all branches are disabled, `else` is evaluated.
+///
+/// Each poll begins with a branch picked at random, so that a branch that is always ready
+/// does not starve the others; the random numbers are the runtime's, and follow from its
+/// `rng_seed`. With `biased;` in front, branches are polled in the order written: this is
+/// cheaper and lets one have priority, and whether none of them starves is then the caller's
+/// business.
+///
+/// A task that has spent its [budget] yields before any branch is polled.
+///
+/// [budget]: https://docs.rs/tokio/latest/tokio/task/coop/index.html
+///
+/// # Panics
+///
+/// Panics if all branches are disabled and there is no `else`.
+///
+/// # Cancel safety
+///
+/// The futures of the branches that are not taken are dropped. In a loop, use futures that
+/// lose nothing when dropped (each function here says under "Cancel safety" whether its
+/// future is one), or borrow a future that outlives the loop: `&mut future`, after
+/// [`pin!`](crate::pin).
+///
+/// # Examples
+///
+/// ```
+/// use blitz_io::select;
+/// use blitz_io::sync::mpsc;
+///
+/// # pollster::block_on(async {
+/// let (left, mut from_left) = mpsc::channel(1);
+/// let (right, mut from_right) = mpsc::channel(1);
+/// left.send(1).await.unwrap();
+/// right.send(2).await.unwrap();
+/// drop((left, right));
+///
+/// let mut sum = 0;
+/// loop {
+///     select! {
+///         Some(number) = from_left.recv() => sum += number,
+///         Some(number) = from_right.recv() => sum += number,
+///         else => break, // neither pattern matches: both are closed
+///     }
+/// }
+/// assert_eq!(sum, 3);
+/// # });
+/// ```
+///
+/// A future that goes on from one `select!` to the next, and a precondition:
+///
+/// ```
+/// use blitz_io::{pin, select};
+///
+/// # pollster::block_on(async {
+/// let shutdown = std::future::pending::<()>();
+/// pin!(shutdown);
+/// let mut left = 3;
+/// loop {
+///     select! {
+///         biased;
+///         () = &mut shutdown => break,
+///         () = async {}, if left > 0 => left -= 1,
+///         () = async {}, if left == 0 => break,
+///     }
+/// }
+/// assert_eq!(left, 0);
+/// # });
+/// ```
+#[cfg(doc)]
+#[macro_export]
+macro_rules! select {
+    {
+        $(biased;)?
+        $($pattern:pat = $future:expr $(, if $precondition:expr)? => $handler:expr,)*
+        $(else => $else:expr $(,)?)?
+    } => {
+        unimplemented!()
+    };
+}
+
+// The rules with `@` take one branch after the other off the input, in a form that says where
+// each part ends. A rule for a handler in braces stands before that for an expression, as the
+// braces end the branch.
+#[cfg(not(doc))]
+#[macro_export]
+#[doc(hidden)]
+macro_rules! select {
+    (@ $order:tt {$($done:tt)*} $(else => $else:expr $(,)?)?) => {
+        $crate::select!(@@ $order {$($done)*} $(else $else)?)
+    };
+    (@@ $order:tt {}) => {
+        compile_error!("select! requires at least one branch.")
+    };
+    (@@ $order:tt {} else $else:expr) => { $else };
+    (@@ $order:tt {$($done:tt)+}) => {
+        $crate::macros::support::select_branches!(
+            ($crate) $order
+            (panic!("all branches are disabled and there is no else branch"))
+            $($done)+
+        )
+    };
+    (@@ $order:tt {$($done:tt)+} else $else:expr) => {
+        $crate::macros::support::select_branches!(($crate) $order ($else) $($done)+)
+    };
+
+    (@ $order:tt {$($done:tt)*} $p:pat = $f:expr, if $c:expr => $h:block, $($rest:tt)*) => {
+        $crate::select!(@ $order {$($done)* (($p) ($f) ($c) ($h))} $($rest)*)
+    };
+    (@ $order:tt {$($done:tt)*} $p:pat = $f:expr => $h:block, $($rest:tt)*) => {
+        $crate::select!(@ $order {$($done)* (($p) ($f) () ($h))} $($rest)*)
+    };
+    (@ $order:tt {$($done:tt)*} $p:pat = $f:expr, if $c:expr => $h:block $($rest:tt)*) => {
+        $crate::select!(@ $order {$($done)* (($p) ($f) ($c) ($h))} $($rest)*)
+    };
+    (@ $order:tt {$($done:tt)*} $p:pat = $f:expr => $h:block $($rest:tt)*) => {
+        $crate::select!(@ $order {$($done)* (($p) ($f) () ($h))} $($rest)*)
+    };
+    (@ $order:tt {$($done:tt)*} $p:pat = $f:expr, if $c:expr => $h:expr $(, $($rest:tt)*)?) => {
+        $crate::select!(@ $order {$($done)* (($p) ($f) ($c) ($h))} $($($rest)*)?)
+    };
+    (@ $order:tt {$($done:tt)*} $p:pat = $f:expr => $h:expr $(, $($rest:tt)*)?) => {
+        $crate::select!(@ $order {$($done)* (($p) ($f) () ($h))} $($($rest)*)?)
+    };
+
+    (biased; $($branches:tt)*) => {
+        $crate::select!(@ (in_order) {} $($branches)*)
+    };
+    ($($branches:tt)*) => {
+        $crate::select!(@ (random) {} $($branches)*)
+    };
+}

@@ -1,0 +1,51 @@
+//! Patterns that test a value without moving it.
+
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+use syn::Pat;
+use syn::parse::Parser;
+
+/// Turns a pattern for a value into one for a reference to it: the bindings lose `ref` and
+/// `mut`, and references are matched by default binding modes.
+///
+/// What does not parse as a pattern is returned as it is: the compiler then reports it where
+/// the pattern stands.
+pub(crate) fn by_reference(pattern: TokenStream) -> TokenStream {
+    match Pat::parse_multi_with_leading_vert.parse2(pattern.clone()) {
+        Ok(mut parsed) => {
+            relax(&mut parsed);
+            parsed.into_token_stream()
+        }
+        Err(_) => pattern,
+    }
+}
+
+fn relax(pattern: &mut Pat) {
+    match pattern {
+        Pat::Reference(reference) => {
+            // In edition 2024 `&` is refused below a pattern that looks through a reference.
+            let inner = std::mem::replace(&mut *reference.pat, Pat::Verbatim(TokenStream::new()));
+            *pattern = inner;
+            relax(pattern);
+        }
+        Pat::Ident(binding) => {
+            binding.by_ref = None;
+            binding.mutability = None;
+            if let Some((_, inner)) = &mut binding.subpat {
+                relax(inner);
+            }
+        }
+        Pat::Paren(paren) => relax(&mut paren.pat),
+        Pat::Type(typed) => relax(&mut typed.pat),
+        Pat::Or(or) => or.cases.iter_mut().for_each(relax),
+        Pat::Slice(slice) => slice.elems.iter_mut().for_each(relax),
+        Pat::Tuple(tuple) => tuple.elems.iter_mut().for_each(relax),
+        Pat::TupleStruct(tuple) => tuple.elems.iter_mut().for_each(relax),
+        Pat::Struct(fields) => {
+            for field in &mut fields.fields {
+                relax(&mut field.pat);
+            }
+        }
+        _ => {}
+    }
+}
