@@ -119,7 +119,7 @@
 //! | `tokio::sync::X` | `blitz_io::sync::X`: same names, semantics, panics and cancel safety |
 //! | `tokio::sync::{mpsc, oneshot, broadcast, watch}` | `blitz_io::sync::{mpsc, oneshot, broadcast, watch}` |
 //! | `#[tokio::main]`, `#[tokio::test]` | `#[blitz_io::main]`, `#[blitz_io::test]`, with the same arguments (`macros`, `rt`) |
-//! | `tokio::{select!, join!, try_join!, pin!}` | `blitz_io::{select!, join!, try_join!, pin!}`: the very same (`macros`) |
+//! | `tokio::{select!, join!, try_join!, pin!}` | `blitz_io::{select!, join!, try_join!, pin!}` (`macros`) |
 //! | `tokio::spawn`, `tokio::task::X`, `tokio::task_local!` | `blitz_io::spawn`, `blitz_io::task::X`, `blitz_io::task_local!` (`rt`) |
 //! | `tokio::runtime::{Runtime, Builder, Handle}` | `blitz_io::runtime::{Runtime, Builder, Handle}` (`rt`) |
 //! | `tokio::time::X` | `blitz_io::time::X` (`time`); `pause`, `advance`, `resume` (`test-util`) |

@@ -1,4 +1,4 @@
-//! `select!` and its kin in a crate that depends on nothing but `blitz-io`, and under a
+//! `select!`, `join!`, `try_join!` and `pin!` in a crate that depends on nothing but `blitz-io`, and under a
 //! plain `block_on`: no runtime is needed.
 
 use blitz_io::sync::{Notify, mpsc, oneshot};
@@ -104,5 +104,97 @@ fn all_of_them() {
             )
             .is_err()
         );
+    });
+}
+
+#[derive(Debug, PartialEq)]
+struct NotCopy(u8);
+
+/// The patterns are tested by reference, and then bind by value.
+#[test]
+fn patterns_bind_as_they_are_written() {
+    pollster::block_on(async {
+        let number = 7;
+        blitz_io::select! {
+            Some(&seen) = async { Some(&number) } => assert_eq!(seen, 7),
+        }
+        blitz_io::select! {
+            &7 = async { &number } => {}
+        }
+        let moved = blitz_io::select! {
+            Ok(mut owned) | Err(mut owned) = async { Err::<NotCopy, _>(NotCopy(1)) } => {
+                owned.0 += 1;
+                owned
+            }
+        };
+        assert_eq!(moved, NotCopy(2));
+        let length = blitz_io::select! {
+            (ref text, ref mut rest @ [1, ..]) = async { (String::from("text"), [1, 2]) } => {
+                rest[1] = 0;
+                text.len() + rest.iter().sum::<usize>()
+            }
+        };
+        assert_eq!(length, 5);
+    });
+}
+
+#[test]
+fn a_pattern_that_does_not_match_disables_its_branch() {
+    pollster::block_on(async {
+        for _ in 0..64 {
+            let found = blitz_io::select! {
+                5 = async { 4 } => unreachable!(),
+                None = async { Some(&1) } => unreachable!(),
+                other @ 6..=8 = async { 7 } => other,
+                else => unreachable!(),
+            };
+            assert_eq!(found, 7);
+        }
+    });
+}
+
+#[test]
+#[should_panic(expected = "all branches are disabled and there is no else branch")]
+fn nothing_left_to_wait_for() {
+    pollster::block_on(async {
+        blitz_io::select! {
+            Some(()) = async { None } => {}
+            () = async {}, if false => {}
+        }
+    });
+}
+
+#[test]
+fn handlers_are_part_of_the_function_around() {
+    async fn parse(text: &str) -> Result<u32, std::num::ParseIntError> {
+        let mut rounds = 0;
+        'again: loop {
+            rounds += 1;
+            blitz_io::select! {
+                () = async {}, if rounds < 3 => continue 'again,
+                text = async { text } => {
+                    let number: u32 = text.parse()?;
+                    let later = async { number }.await;
+                    return Ok(rounds + later);
+                }
+            }
+        }
+    }
+    pollster::block_on(async {
+        assert!(parse("x").await.is_err());
+        assert!((1..=3).contains(&parse("0").await.unwrap()));
+    });
+}
+
+#[test]
+fn try_join_drops_the_values_of_the_others() {
+    use std::rc::Rc;
+    pollster::block_on(async {
+        let value = Rc::new(());
+        let kept = Rc::clone(&value);
+        let both: Result<(Rc<()>, ()), u8> =
+            blitz_io::try_join!(async { Ok(kept) }, async { Err(1) });
+        assert_eq!(both, Err(1));
+        assert_eq!(Rc::strong_count(&value), 1);
     });
 }

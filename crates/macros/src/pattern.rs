@@ -22,6 +22,8 @@ pub(crate) fn by_reference(pattern: TokenStream) -> TokenStream {
 
 fn relax(pattern: &mut Pat) {
     match pattern {
+        // The compiler does not look through references for a constant.
+        Pat::Reference(reference) if may_be_constant(&reference.pat) => {}
         Pat::Reference(reference) => {
             // In edition 2024 `&` is refused below a pattern that looks through a reference.
             let inner = std::mem::replace(&mut *reference.pat, Pat::Verbatim(TokenStream::new()));
@@ -47,5 +49,18 @@ fn relax(pattern: &mut Pat) {
             }
         }
         _ => {}
+    }
+}
+
+fn may_be_constant(pattern: &Pat) -> bool {
+    match pattern {
+        Pat::Path(_) | Pat::Const(_) => true,
+        Pat::Paren(paren) => may_be_constant(&paren.pat),
+        // By its name, as by the compiler's lints.
+        Pat::Ident(binding) => {
+            let name = binding.ident.to_string();
+            name.starts_with(char::is_uppercase) && binding.subpat.is_none()
+        }
+        _ => false,
     }
 }

@@ -25,9 +25,7 @@
 /// cheaper and lets one have priority, and whether none of them starves is then the caller's
 /// business.
 ///
-/// A task that has spent its [budget] yields before any branch is polled.
-///
-/// [budget]: https://docs.rs/tokio/latest/tokio/task/coop/index.html
+/// A task that has spent its cooperative budget yields before any branch is polled.
 ///
 /// # Panics
 ///
@@ -84,6 +82,14 @@
 /// }
 /// assert_eq!(left, 0);
 /// # });
+/// ```
+///
+/// At least one branch is needed:
+///
+/// ```compile_fail
+/// # async fn nothing() {
+/// blitz_io::select! {}
+/// # }
 /// ```
 #[cfg(doc)]
 #[macro_export]
