@@ -1,0 +1,44 @@
+//! What a source may be ready for, as bits of a word.
+
+/// A set of the bits below.
+pub type Bits = usize;
+
+/// A read would not block.
+pub const READABLE: Bits = 1;
+/// A write would not block.
+pub const WRITABLE: Bits = 1 << 1;
+/// The peer writes no more.
+pub const READ_CLOSED: Bits = 1 << 2;
+/// The peer reads no more.
+pub const WRITE_CLOSED: Bits = 1 << 3;
+/// There is out-of-band data, or what else the system calls a priority event.
+pub const PRIORITY: Bits = 1 << 4;
+/// There is an error to be fetched.
+pub const ERROR: Bits = 1 << 5;
+
+/// How many bits there are.
+pub const COUNT: u32 = 6;
+/// All of them.
+pub const ALL: Bits = (1 << COUNT) - 1;
+/// What stays as it is once it is so.
+pub const FINAL: Bits = READ_CLOSED | WRITE_CLOSED;
+
+/// One of the two ways in which data goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// From the source to us.
+    Read,
+    /// From us to the source.
+    Write,
+}
+
+impl Direction {
+    /// The bits for which an operation in this direction waits.
+    #[must_use]
+    pub const fn mask(self) -> Bits {
+        match self {
+            Self::Read => READABLE | READ_CLOSED,
+            Self::Write => WRITABLE | WRITE_CLOSED,
+        }
+    }
+}

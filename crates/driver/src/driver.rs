@@ -1,0 +1,218 @@
+//! What a worker parks in.
+//!
+//! # The right to poll
+//!
+//! The right to poll is a lock, `turn`. Whoever has it polls and delivers the events to
+//! the entries, and only then lets go. The owner takes it to park, and keeps it while it
+//! waits. Others only try to take it ([`Driver::try_poll`]), and do not wait while they
+//! have it: if it is taken, somebody else does what they would have done. So the owner
+//! never waits long for the right, and no two threads have events at a time.
+//!
+//! # States of the owner
+//!
+//! ```text
+//!             park                     unpark
+//!    EMPTY ----------> POLLING, ASLEEP ------> NOTIFIED
+//!      ^ ^                  |                     |
+//!      | +------------------+                     |
+//!      |   an event, the deadline                 |
+//!      +------------------------------------------+
+//!                        park
+//! ```
+//!
+//! * `POLLING`: it waits in the system's poll, or is about to. An unpark sends the poll's
+//!   own wake-up, an event like others.
+//! * `ASLEEP`: nothing is registered, so there is nothing to poll for. It sleeps on the
+//!   word itself, which is cheaper to end and has finer deadlines than a poll.
+//! * `NOTIFIED`: it was unparked. The next park finds that, and does not wait.
+//!
+//! # No wake-up is lost
+//!
+//! *An unpark, while it polls.* The system's wake-up can be consumed by any thread that
+//! polls. So the owner says `POLLING` only once it has the right to poll. A wake-up that
+//! is sent because of it comes after that, and nobody else can consume it before the
+//! owner lets go of the right; and by then it is awake. (If it said so before, a thief
+//! could take the wake-up, and the owner wait for it for ever.) A wake-up that comes late
+//! ends the next poll early, and no more.
+//!
+//! *An unpark, while it sleeps.* The word that it sleeps on is the one that is changed.
+//!
+//! *An event.* It ends the poll of whoever polls, and is delivered by that thread.
+//! Those that did not fit into one poll are reported by the next one.
+//!
+//! *A registration while it sleeps on the word.* The owner says `ASLEEP` and then looks
+//! whether anything is registered; a registration is counted, and then looks whether
+//! the owner is `ASLEEP`. Both are sequentially consistent, so one of them sees the other:
+//! the owner polls instead, or it is unparked and comes back to poll.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use blitz_futex::atomic::{AtomicU32, Ordering};
+use blitz_futex::{WaitResult, wait_until, wake_one};
+use blitz_sync::internals::fences::after_rmw;
+
+use crate::entries::Entries;
+use crate::entry::Entry;
+use crate::lock::Mutex;
+use crate::metrics::Metrics;
+use crate::mutant::{Mutant, active};
+use crate::selector::{Registry, Report, Selector};
+use crate::wakers::Wakers;
+
+const EMPTY: u32 = 0;
+const POLLING: u32 = 1;
+const ASLEEP: u32 = 2;
+const NOTIFIED: u32 = 3;
+
+/// One worker's driver. One thread at a time, the owner, parks in it; any thread may
+/// unpark it, register sources with it, or poll it.
+pub struct Driver {
+    state: AtomicU32,
+    turn: Mutex<Selector>,
+    pub(crate) registry: Registry,
+    pub(crate) entries: Entries,
+    pub(crate) metrics: Metrics,
+}
+
+impl Driver {
+    /// A driver whose polls report up to `events` events at a time.
+    ///
+    /// # Errors
+    ///
+    /// The system's, for example when no more descriptors may be opened.
+    pub fn new(events: usize) -> io::Result<Arc<Self>> {
+        let (selector, registry) = Selector::new(events)?;
+        Ok(Arc::new(Self {
+            state: AtomicU32::new(EMPTY),
+            turn: Mutex::new(selector),
+            registry,
+            entries: Entries::new(),
+            metrics: Metrics::default(),
+        }))
+    }
+
+    /// Waits until there is an event, or until it is unparked, or was since the last time,
+    /// or until `deadline`; or, rarely, until nothing at all. Returns whether it was
+    /// unparked. For the owner.
+    ///
+    /// A deadline is kept to within a millisecond while something is registered.
+    pub fn park(&self, deadline: Option<Instant>, wakers: &mut Wakers) -> bool {
+        match self.entries.is_empty() && self.sleep(deadline) {
+            true => self.state.swap(EMPTY, Ordering::Acquire) == NOTIFIED,
+            false => self.poll(deadline, wakers),
+        }
+    }
+
+    /// Sleeps on the word. `false` if something has been registered.
+    fn sleep(&self, deadline: Option<Instant>) -> bool {
+        if let Some(_turn) = self.turn.try_lock() {
+            self.entries.release();
+        }
+        let asleep =
+            (self.state).compare_exchange(EMPTY, ASLEEP, Ordering::SeqCst, Ordering::Acquire);
+        if asleep.is_err() {
+            return true;
+        }
+        after_rmw();
+        if !self.entries.is_empty() && !active(Mutant::SleepsBlindly) {
+            return (self.state)
+                .compare_exchange(ASLEEP, EMPTY, Ordering::Relaxed, Ordering::Relaxed)
+                .is_err();
+        }
+        while self.state.load(Ordering::Relaxed) == ASLEEP {
+            if wait_until(&self.state, ASLEEP, deadline) == WaitResult::TimedOut {
+                break;
+            }
+        }
+        true
+    }
+
+    fn poll(&self, deadline: Option<Instant>, wakers: &mut Wakers) -> bool {
+        let say =
+            || (self.state).compare_exchange(EMPTY, POLLING, Ordering::Acquire, Ordering::Relaxed);
+        let too_early = active(Mutant::ParksBeforeItPolls).then(say);
+        let mut selector = self.turn.lock();
+        self.entries.release();
+        match too_early.unwrap_or_else(say) {
+            Ok(_) => selector.wait(deadline),
+            Err(_) => selector.look(),
+        }
+        let unparked = self.state.swap(EMPTY, Ordering::Acquire) == NOTIFIED;
+        self.deliver(&selector, wakers);
+        unparked
+    }
+
+    /// Looks at what has happened, without waiting, unless another thread polls. Returns
+    /// whether it has looked. For any thread.
+    pub fn try_poll(&self, wakers: &mut Wakers) -> bool {
+        if self.entries.is_empty() {
+            return true;
+        }
+        let Some(mut selector) = self.turn.try_lock() else {
+            return false;
+        };
+        self.entries.release();
+        selector.look();
+        self.deliver(&selector, wakers);
+        true
+    }
+
+    /// Delivers what the caller, which has the right to poll, has found.
+    fn deliver(&self, selector: &Selector, wakers: &mut Wakers) {
+        let mut count = 0;
+        for report in selector.reports() {
+            if let Report::Source(token, bits) = report {
+                // SAFETY: the token is the address of an entry that was registered when the
+                // event was reported. We have the right to poll since before that, so it has
+                // not been released: see `entries.rs`.
+                let entry = unsafe { &*std::ptr::with_exposed_provenance::<Entry>(token) };
+                entry.report(bits, wakers);
+                count += 1;
+            }
+        }
+        self.metrics.count_ready(count);
+    }
+
+    /// Ends the park of the owner, or the next one if it is not parked.
+    pub fn unpark(&self) {
+        match self.state.swap(NOTIFIED, Ordering::Release) {
+            POLLING => self.registry.wake(),
+            ASLEEP => {
+                wake_one(&raw const self.state);
+            }
+            _ => {}
+        }
+    }
+
+    /// An entry has been added.
+    pub(crate) fn registered(&self) {
+        if active(Mutant::RegistersSilently) {
+            return;
+        }
+        if self.state.load(Ordering::SeqCst) == ASLEEP {
+            self.unpark();
+        }
+    }
+
+    /// Ends all that waits here, with an error, and lets nothing be registered any more.
+    pub fn shut_down(&self, wakers: &mut Wakers) {
+        self.entries.shut_down(wakers);
+    }
+
+    /// What it has counted so far.
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+}
+
+impl fmt::Debug for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver")
+            .field("metrics", &self.metrics)
+            .finish_non_exhaustive()
+    }
+}

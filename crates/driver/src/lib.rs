@@ -1,0 +1,71 @@
+//! What a thread waits in for the operating system.
+//!
+//! A runtime gives each of its workers a [`Driver`]. The worker parks in it when it has
+//! nothing to do, and looks at it from time to time while it has. What the system then
+//! says is ready wakes the tasks that wait for it. A driver knows no tasks, only wakers.
+//!
+//! A socket, a pipe or whatever else the system can poll is registered with one driver
+//! for as long as it lives: a [`Registration`]. Any thread may wait for it, and any
+//! thread may poll a driver whose worker is kept from doing so.
+//!
+//! ```
+//! # #[cfg(unix)]
+//! # fn main() -> std::io::Result<()> {
+//! use std::io::{Read, Write};
+//!
+//! use blitz_driver::{Driver, Registration, Wakers, bits};
+//! use mio::Interest;
+//! use mio::net::UnixStream;
+//!
+//! let driver = Driver::new(1024)?;
+//! let (mut here, mut there) = UnixStream::pair()?;
+//! let registration = Registration::new(&mut here, Interest::READABLE, &driver)?;
+//! assert_eq!(registration.ready(bits::READABLE).bits, 0);
+//!
+//! there.write_all(b"ping")?;
+//! driver.park(None, &mut Wakers::new());
+//! assert_eq!(registration.ready(bits::READABLE).bits, bits::READABLE);
+//!
+//! let mut read = [0; 8];
+//! assert_eq!(here.read(&mut read)?, 4);
+//! registration.deregister(&mut here)?;
+//! # Ok(())
+//! # }
+//! # #[cfg(not(unix))]
+//! # fn main() {}
+//! ```
+
+pub mod bits;
+mod driver;
+mod entries;
+mod entry;
+mod lock;
+mod metrics;
+#[cfg(not(loom))]
+mod mutant;
+#[cfg(loom)]
+#[doc(hidden)]
+pub mod mutant;
+mod readiness;
+mod registration;
+mod selector;
+mod wakers;
+
+pub use bits::Direction;
+pub use driver::Driver;
+pub use metrics::Metrics;
+pub use readiness::Event;
+pub use registration::{Registration, is_shut_down_error, shut_down_error};
+pub use wakers::Wakers;
+
+/// The system's poll as the models see it.
+#[cfg(loom)]
+#[doc(hidden)]
+pub mod model {
+    pub use crate::selector::Source;
+
+    /// An event happens at a source of this driver.
+    pub fn happen(driver: &crate::Driver, source: &Source, bits: crate::bits::Bits) {
+        driver.registry.happen(source, bits);
+    }
+}

@@ -1,0 +1,59 @@
+//! What a driver counts.
+
+use blitz_futex::atomic::{AtomicUsize, Ordering};
+
+/// What a driver has counted since it was made. Every count wraps around.
+#[derive(Debug)]
+pub struct Metrics {
+    registered: AtomicUsize,
+    deregistered: AtomicUsize,
+    ready: AtomicUsize,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let zero = || AtomicUsize::new(0);
+        Self {
+            registered: zero(),
+            deregistered: zero(),
+            ready: zero(),
+        }
+    }
+}
+
+impl Metrics {
+    /// How many sources have been registered.
+    #[must_use]
+    pub fn registered(&self) -> usize {
+        self.registered.load(Ordering::Relaxed)
+    }
+
+    /// How many sources have been deregistered.
+    #[must_use]
+    pub fn deregistered(&self) -> usize {
+        self.deregistered.load(Ordering::Relaxed)
+    }
+
+    /// How many times the system has reported that a source is ready.
+    #[must_use]
+    pub fn ready(&self) -> usize {
+        self.ready.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count_registered(&self) {
+        self.registered.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_deregistered(&self) {
+        self.deregistered.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Called by the thread that has the right to poll.
+    pub(crate) fn count_ready(&self, count: usize) {
+        if count != 0 {
+            let ready = self.ready.load(Ordering::Relaxed);
+            self.ready
+                .store(ready.wrapping_add(count), Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Deliberate mistakes in the driver. See `blitz_sync`'s `mutants!`.
+
+blitz_sync::mutants! {
+    /// A clear does not ask whether there was an event after the one it knows.
+    ClearsBlindly,
+    /// An event wakes before it changes the word.
+    WakesFirst,
+    /// A waiter does not look at the word again once it is in the queue.
+    JoinsBlindly,
+    /// A shutdown changes the word and wakes nobody.
+    ShutsDownSilently,
+    /// A waiter that is dropped takes the event of another with it: an event wakes one only.
+    WakesOne,
+    /// The owner says that it parks before it has the right to poll.
+    ParksBeforeItPolls,
+    /// A registration does not look whether the owner sleeps on the word.
+    RegistersSilently,
+    /// The owner goes to sleep on the word without looking for registrations again.
+    SleepsBlindly,
+    /// A source is let go as soon as it is deregistered.
+    ReleasesAtOnce,
+}

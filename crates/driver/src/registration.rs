@@ -1,0 +1,230 @@
+//! A source that is registered with a driver, and operations that wait for it.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::io;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use blitz_sync::internals::coop;
+
+use crate::bits::{Bits, Direction};
+use crate::driver::Driver;
+use crate::entry::Entry;
+use crate::readiness::Event;
+
+#[cfg(loom)]
+type Interest = ();
+#[cfg(not(loom))]
+use mio::Interest;
+
+/// What operations on a source of a runtime that has ended return. Tokio's text, because
+/// people search for it.
+const SHUT_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown.";
+
+/// The error of operations whose driver has been shut down.
+#[must_use]
+pub fn shut_down_error() -> io::Error {
+    io::Error::other(SHUT_DOWN)
+}
+
+/// Whether an error is [`shut_down_error`]'s.
+#[must_use]
+pub fn is_shut_down_error(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Other
+        && (error.get_ref()).is_some_and(|inner| inner.to_string() == SHUT_DOWN)
+}
+
+/// A source that is registered with a driver. To be ended with
+/// [`deregister`](Self::deregister), which needs the source.
+pub struct Registration {
+    driver: Arc<Driver>,
+    entry: Arc<Entry>,
+}
+
+impl Registration {
+    /// Registers a source, edge-triggered.
+    ///
+    /// # Errors
+    ///
+    /// The system's, and [`shut_down_error`].
+    pub fn new(
+        #[cfg(not(loom))] source: &mut (impl mio::event::Source + ?Sized),
+        #[cfg(loom)] source: &mut crate::selector::Source,
+        interest: Interest,
+        driver: &Arc<Driver>,
+    ) -> io::Result<Self> {
+        let entry = driver.entries.add().ok_or_else(shut_down_error)?;
+        let token = Arc::as_ptr(&entry).expose_provenance();
+        if let Err(error) = driver.registry.register(source, token, interest) {
+            driver.entries.remove(&entry);
+            return Err(error);
+        }
+        driver.metrics.count_registered();
+        driver.registered();
+        let driver = driver.clone();
+        Ok(Self { driver, entry })
+    }
+
+    /// Ends the registration of a source. There will be no more events.
+    ///
+    /// # Errors
+    ///
+    /// The system's, as when the descriptor has been closed behind our back.
+    pub fn deregister(
+        &self,
+        #[cfg(not(loom))] source: &mut (impl mio::event::Source + ?Sized),
+        #[cfg(loom)] source: &mut crate::selector::Source,
+    ) -> io::Result<()> {
+        self.driver.registry.deregister(source)?;
+        if self.driver.entries.remove(&self.entry) {
+            self.driver.unpark();
+        }
+        self.driver.metrics.count_deregistered();
+        Ok(())
+    }
+
+    /// The driver with which the source is registered.
+    #[must_use]
+    pub fn driver(&self) -> &Arc<Driver> {
+        &self.driver
+    }
+
+    /// What the source is ready for among these bits, without waiting.
+    #[inline]
+    #[must_use]
+    pub fn ready(&self, mask: Bits) -> Event {
+        self.entry.ready(mask)
+    }
+
+    /// The bits of the event are no longer so, unless there was another since.
+    #[inline]
+    pub fn clear(&self, event: Event) {
+        self.entry.clear(event);
+    }
+
+    /// Supposes that the source is ready for these bits, until an operation says
+    /// otherwise. To be called before anybody waits.
+    pub fn suppose(&self, bits: Bits) {
+        self.entry.suppose(bits);
+    }
+
+    /// Waits until the source is ready in one direction. The waker of the last call is the
+    /// one that is woken.
+    ///
+    /// # Errors
+    ///
+    /// [`shut_down_error`].
+    #[inline]
+    pub fn poll_ready(
+        &self,
+        context: &mut Context<'_>,
+        direction: Direction,
+    ) -> Poll<io::Result<Event>> {
+        let coop = ready!(coop::poll_proceed(context));
+        let event = ready!(self.entry.poll_ready(context, direction));
+        coop.made_progress();
+        Poll::Ready(checked(event))
+    }
+
+    /// Tries an operation until it does not block.
+    ///
+    /// # Errors
+    ///
+    /// The operation's, and [`shut_down_error`].
+    #[inline]
+    pub fn poll_io<R>(
+        &self,
+        context: &mut Context<'_>,
+        direction: Direction,
+        mut operation: impl FnMut() -> io::Result<R>,
+    ) -> Poll<io::Result<R>> {
+        loop {
+            let event = ready!(self.poll_ready(context, direction))?;
+            match operation() {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.clear(event),
+                result => return Poll::Ready(result),
+            }
+        }
+    }
+
+    /// Tries an operation once, if the source is ready for any of these bits.
+    ///
+    /// # Errors
+    ///
+    /// The operation's, and `WouldBlock` if the source is not ready.
+    pub fn try_io<R>(
+        &self,
+        mask: Bits,
+        operation: impl FnOnce() -> io::Result<R>,
+    ) -> io::Result<R> {
+        let event = self.ready(mask);
+        if event.bits == 0 {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let result = operation();
+        if matches!(&result, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
+            self.clear(event);
+        }
+        result
+    }
+
+    /// Waits until the source is ready for any of these bits.
+    ///
+    /// Cancel safe: nothing is lost when the future is dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`shut_down_error`].
+    pub async fn wait(&self, mask: Bits) -> io::Result<Event> {
+        checked(self.entry.wait(mask).await)
+    }
+
+    /// Tries an operation until it does not block.
+    ///
+    /// Cancel safe, if the operation leaves nothing half done when it would block.
+    ///
+    /// # Errors
+    ///
+    /// The operation's, and [`shut_down_error`].
+    pub async fn async_io<R>(
+        &self,
+        mask: Bits,
+        mut operation: impl FnMut() -> io::Result<R>,
+    ) -> io::Result<R> {
+        loop {
+            let event = self.wait(mask).await?;
+            let coop = poll_fn(coop::poll_proceed).await;
+            match operation() {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.clear(event),
+                result => {
+                    coop.made_progress();
+                    return result;
+                }
+            }
+        }
+    }
+}
+
+#[inline]
+fn checked(event: Event) -> io::Result<Event> {
+    match event.is_shut_down {
+        false => Ok(event),
+        true => Err(shut_down_error()),
+    }
+}
+
+impl Drop for Registration {
+    /// A waker may own the task that owns the source.
+    fn drop(&mut self) {
+        self.entry.forget_polled();
+    }
+}
+
+impl fmt::Debug for Registration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registration")
+            .field("entry", &self.entry)
+            .finish_non_exhaustive()
+    }
+}

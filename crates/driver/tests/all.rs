@@ -1,0 +1,13 @@
+//! The tests of this crate, in one program.
+
+#![cfg(all(not(loom), unix))]
+
+#[path = "bad_days.rs"]
+mod bad_days;
+mod help;
+#[path = "park.rs"]
+mod park;
+#[path = "readiness.rs"]
+mod readiness;
+#[path = "stress.rs"]
+mod stress;

@@ -1,0 +1,9 @@
+//! The models of this crate, in one program.
+
+#![cfg(loom)]
+
+#[path = "loom_park.rs"]
+mod loom_park;
+#[path = "loom_readiness.rs"]
+mod loom_readiness;
+mod model;

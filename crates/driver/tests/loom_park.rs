@@ -1,0 +1,112 @@
+//! Models of the owner that parks, of others that unpark it, poll for it, register and
+//! deregister.
+#![cfg(loom)]
+
+use std::sync::Arc;
+
+use blitz_driver::model::happen;
+use blitz_driver::mutant::{self, Mutant};
+use blitz_driver::{Driver, Wakers, bits};
+use blitz_futex::atomic::{AtomicU32, Ordering};
+use loom::thread;
+
+use crate::model::{block_on, driver, fails, model, park, register};
+
+/// Parks until the flag is set.
+fn park_until(driver: &Driver, flag: &AtomicU32) {
+    while flag.load(Ordering::Relaxed) == 0 {
+        park(driver);
+    }
+}
+
+/// The owner is unparked, while a thief polls its driver.
+fn unparked_beside_a_thief() {
+    model(3, || {
+        let (driver, _source, _registration) = driver();
+        let flag = Arc::new(AtomicU32::new(0));
+        let (waker, set) = (driver.clone(), flag.clone());
+        let waker = thread::spawn(move || {
+            set.store(1, Ordering::Relaxed);
+            waker.unpark();
+        });
+        let thief = driver.clone();
+        let thief = thread::spawn(move || {
+            thief.try_poll(&mut Wakers::new());
+        });
+        park_until(&driver, &flag);
+        waker.join().unwrap();
+        thief.join().unwrap();
+    });
+}
+
+#[test]
+fn a_thief_does_not_take_a_wake_up_along() {
+    unparked_beside_a_thief();
+    fails(|| mutant::with(Mutant::ParksBeforeItPolls, unparked_beside_a_thief));
+}
+
+/// What happens before an unpark is seen after the park, on the word, too.
+#[test]
+fn an_unpark_ends_the_sleep_on_the_word() {
+    model(3, || {
+        let driver = Driver::new(8).unwrap();
+        let flag = Arc::new(AtomicU32::new(0));
+        let (waker, set) = (driver.clone(), flag.clone());
+        let waker = thread::spawn(move || {
+            set.store(1, Ordering::Relaxed);
+            waker.unpark();
+        });
+        park_until(&driver, &flag);
+        waker.join().unwrap();
+    });
+}
+
+/// Another thread registers a source and waits for it, while the owner may sleep on the
+/// word.
+fn registered_by_another() {
+    model(3, || {
+        let driver = Driver::new(8).unwrap();
+        let (other, done) = (driver.clone(), Arc::new(AtomicU32::new(0)));
+        let set = done.clone();
+        let other = thread::spawn(move || {
+            let (source, registration) = register(&other);
+            happen(&other, &source, bits::READABLE);
+            let event = block_on(registration.wait(bits::READABLE)).unwrap();
+            assert_eq!(event.bits, bits::READABLE);
+            set.store(1, Ordering::Relaxed);
+            other.unpark();
+        });
+        park_until(&driver, &done);
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_registration_makes_the_owner_poll() {
+    registered_by_another();
+    fails(|| mutant::with(Mutant::RegistersSilently, registered_by_another));
+    fails(|| mutant::with(Mutant::SleepsBlindly, registered_by_another));
+}
+
+/// A source is deregistered while a thief has its event.
+fn deregistered_beside_a_thief() {
+    model(3, || {
+        let (driver, mut source, registration) = driver();
+        // The driver stays in need of polls.
+        let (_other, _others) = register(&driver);
+        happen(&driver, &source, bits::READABLE);
+        let thief = driver.clone();
+        let thief = thread::spawn(move || {
+            thief.try_poll(&mut Wakers::new());
+        });
+        registration.deregister(&mut source).unwrap();
+        driver.try_poll(&mut Wakers::new());
+        thief.join().unwrap();
+    });
+}
+
+#[test]
+fn an_entry_outlives_its_events() {
+    deregistered_beside_a_thief();
+    fails(|| mutant::with(Mutant::ReleasesAtOnce, deregistered_beside_a_thief));
+}

@@ -1,0 +1,78 @@
+//! What the models share.
+
+use std::future::Future;
+use std::mem::ManuallyDrop;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
+use blitz_driver::{Driver, Registration, Wakers, model::Source};
+use blitz_futex::atomic::{AtomicU32, Ordering};
+
+/// Explores with up to `preemptions` of them, or fewer if the environment says.
+pub fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    let bound = builder.preemption_bound.unwrap_or(preemptions);
+    builder.preemption_bound = Some(bound.min(preemptions));
+    builder.check(test);
+}
+
+/// Whether a model with a mistake in it fails.
+pub fn fails(test: impl FnOnce() + std::panic::UnwindSafe) {
+    let result = std::panic::catch_unwind(test);
+    assert!(result.is_err(), "the model has not found the mistake");
+}
+
+/// A driver and one source that is registered with it. Its registration is not dropped,
+/// since it cannot be after a deadlock was found.
+pub fn driver() -> (Arc<Driver>, Source, ManuallyDrop<Registration>) {
+    let driver = Driver::new(8).unwrap();
+    let (source, registration) = register(&driver);
+    (driver, source, registration)
+}
+
+/// One more source.
+pub fn register(driver: &Arc<Driver>) -> (Source, ManuallyDrop<Registration>) {
+    let mut source = Source::default();
+    let registration = Registration::new(&mut source, (), driver).unwrap();
+    (source, ManuallyDrop::new(registration))
+}
+
+/// Parks once, and wakes who is ready.
+pub fn park(driver: &Driver) -> bool {
+    let mut wakers = Wakers::new();
+    let unparked = driver.park(None, &mut wakers);
+    wakers.wake_all();
+    unparked
+}
+
+/// Runs a future to its end. It is dropped only then, since it cannot be after a
+/// deadlock was found.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let flag = Arc::new(Flag(AtomicU32::new(0)));
+    let waker = Waker::from(flag.clone());
+    let mut future = ManuallyDrop::new(Box::pin(future));
+    loop {
+        if let Poll::Ready(result) = poll(future.as_mut(), &waker) {
+            drop(ManuallyDrop::into_inner(future));
+            return result;
+        }
+        blitz_futex::wait(&flag.0, 0);
+        flag.0.swap(0, Ordering::AcqRel);
+    }
+}
+
+/// Polls a future once.
+pub fn poll<F: Future + ?Sized>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(waker))
+}
+
+/// Wakes the thread that runs a future.
+struct Flag(AtomicU32);
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.swap(1, Ordering::AcqRel);
+        blitz_futex::wake_one(&raw const self.0);
+    }
+}

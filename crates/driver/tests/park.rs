@@ -1,0 +1,144 @@
+//! Parking, unparking, deadlines.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use blitz_driver::{Wakers, bits};
+
+use crate::help::{LIMIT, driver, limit, pair, park_until};
+
+#[test]
+fn an_unpark_before_the_park_ends_it() {
+    let driver = driver();
+    let mut wakers = Wakers::new();
+    driver.unpark();
+    assert!(driver.park(limit(), &mut wakers));
+    let _pair = pair(&driver);
+    driver.unpark();
+    assert!(driver.park(limit(), &mut wakers));
+}
+
+#[test]
+fn an_unpark_ends_the_park() {
+    for registered in [false, true] {
+        let driver = driver();
+        let _pair = registered.then(|| pair(&driver));
+        let other = driver.clone();
+        let other = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(20));
+            other.unpark();
+        });
+        let begin = Instant::now();
+        while !driver.park(limit(), &mut Wakers::new()) {}
+        assert!(begin.elapsed() < LIMIT / 2);
+        other.join().unwrap();
+    }
+}
+
+#[test]
+fn a_deadline_ends_the_park_and_not_too_early() {
+    for registered in [false, true] {
+        let driver = driver();
+        let pair = registered.then(|| pair(&driver));
+        let deadline = Instant::now() + Duration::from_millis(20);
+        while Instant::now() < deadline {
+            assert!(!driver.park(Some(deadline), &mut Wakers::new()));
+        }
+        // A deadline that is past does not keep events from being seen.
+        if let Some(mut pair) = pair {
+            pair.there.write_all(b"x").unwrap();
+            driver.park(Some(deadline), &mut Wakers::new());
+            assert!(pair.registration.ready(bits::READABLE).is_ready());
+        }
+    }
+}
+
+#[test]
+fn an_event_ends_the_park() {
+    let driver = driver();
+    let mut pair = pair(&driver);
+    let other = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(20));
+        pair.there.write_all(b"x").unwrap();
+        pair.there
+    });
+    park_until(&driver, || {
+        pair.registration.ready(bits::READABLE).is_ready()
+    });
+    drop(other.join().unwrap());
+    assert!(driver.metrics().ready() >= 1);
+}
+
+#[test]
+fn a_registration_makes_a_sleeping_owner_poll() {
+    let driver = driver();
+    let done = Arc::new(AtomicBool::new(false));
+    let (other, set) = (driver.clone(), done.clone());
+    let other = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(20));
+        let mut pair = pair(&other);
+        pair.there.write_all(b"x").unwrap();
+        pollster::block_on(pair.registration.wait(bits::READABLE)).unwrap();
+        pair.registration.deregister(&mut pair.here).unwrap();
+        set.store(true, Ordering::SeqCst);
+        other.unpark();
+    });
+    park_until(&driver, || done.load(Ordering::SeqCst));
+    other.join().unwrap();
+    let metrics = driver.metrics();
+    assert_eq!((metrics.registered(), metrics.deregistered()), (1, 1));
+}
+
+#[test]
+fn more_events_than_fit_come_in_several_polls() {
+    let driver = blitz_driver::Driver::new(4).unwrap();
+    let mut pairs: Vec<_> = (0..50).map(|_| pair(&driver)).collect();
+    for pair in &mut pairs {
+        pair.there.write_all(b"x").unwrap();
+    }
+    let all = |pairs: &[crate::help::Pair]| {
+        let is_ready =
+            |pair: &crate::help::Pair| pair.registration.ready(bits::READABLE).is_ready();
+        pairs.iter().all(is_ready)
+    };
+    park_until(&driver, || all(&pairs));
+    assert!(driver.metrics().ready() >= 50);
+}
+
+#[test]
+fn a_thief_delivers_while_the_owner_does_not() {
+    let driver = driver();
+    let mut pair = pair(&driver);
+    pair.there.write_all(b"x").unwrap();
+    let (count, waker) = crate::help::Count::new();
+    let context = &mut std::task::Context::from_waker(&waker);
+    let polled = (pair.registration).poll_ready(context, blitz_driver::Direction::Read);
+    assert!(polled.is_pending());
+    let thief = driver.clone();
+    let wakers = thread::spawn(move || {
+        let mut wakers = Wakers::new();
+        assert!(thief.try_poll(&mut wakers));
+        wakers
+    });
+    wakers.join().unwrap().wake_all();
+    assert_eq!(count.get(), 1);
+}
+
+#[test]
+fn a_thief_leaves_the_driver_of_a_parked_owner_alone() {
+    let driver = driver();
+    let _pair = pair(&driver);
+    crate::help::look(&driver);
+    let owner = driver.clone();
+    let owner = thread::spawn(move || while !owner.park(limit(), &mut Wakers::new()) {});
+    let end = Instant::now() + LIMIT;
+    while driver.try_poll(&mut Wakers::new()) {
+        assert!(Instant::now() < end, "the owner never polls");
+        thread::yield_now();
+    }
+    driver.unpark();
+    owner.join().unwrap();
+}
