@@ -1,85 +1,15 @@
-//! Everything in a program that waits, on one futex core.
+//! An async runtime, channels and locks on one futex core.
 //!
-//! * [`sync`]: locks, semaphores, notifications and channels for tasks, with the
-//!   names and semantics of `tokio::sync`. They need no particular runtime.
-//! * [`thread`]: locks, barriers, latches, parkers and events for threads, with the
-//!   names of parking_lot, std and crossbeam.
-//! * `runtime`, `task`, `time`: a work-stealing runtime with Tokio's names, if you want
-//!   it (feature `rt`).
-//! * [`futex`]: what they all sleep on, for primitives of your own.
-//!
-//! # Tasks
-//!
-//! ```
-//! use blitz_io::sync::{Mutex, Notify, Semaphore}; // was: tokio::sync
-//!
-//! static HITS: Mutex<u64> = Mutex::const_new(0);
-//! static CONNECTIONS: Semaphore = Semaphore::const_new(100);
-//!
-//! # pollster::block_on(async {
-//! {
-//!     let _permit = CONNECTIONS.acquire().await.unwrap();
-//!     *HITS.lock().await += 1;
-//! }
-//! assert_eq!(*HITS.lock().await, 1);
-//!
-//! let ready = Notify::new();
-//! ready.notify_one();
-//! ready.notified().await;
-//! # });
-//! ```
-//!
-//! # Threads
-//!
-//! ```
-//! use blitz_io::thread::{Barrier, Mutex, RwLock}; // was: parking_lot
-//!
-//! static TOTAL: Mutex<u64> = Mutex::new(0);
-//! static NAMES: RwLock<Vec<&str>> = RwLock::new(Vec::new());
-//!
-//! let start = Barrier::new(2);
-//! std::thread::scope(|scope| {
-//!     for name in ["left", "right"] {
-//!         let start = &start;
-//!         scope.spawn(move || {
-//!             start.wait();
-//!             *TOTAL.lock() += 1;
-//!             NAMES.write().push(name);
-//!         });
-//!     }
-//! });
-//! assert_eq!((*TOTAL.lock(), NAMES.read().len()), (2, 2));
-//! ```
-//!
-//! # Channels
-//!
-//! Either end of a channel may be a task or a thread.
-//!
-//! ```
-//! use blitz_io::sync::{mpsc, oneshot};
-//!
-//! let (requests, mut inbox) = mpsc::channel::<(u32, oneshot::Sender<u32>)>(32);
-//!
-//! // A thread serves …
-//! let server = std::thread::spawn(move || {
-//!     while let Some((number, answer)) = inbox.blocking_recv() {
-//!         _ = answer.send(number * number);
-//!     }
-//! });
-//!
-//! // … and tasks ask.
-//! # pollster::block_on(async {
-//! let (answer, square) = oneshot::channel();
-//! requests.send((7, answer)).await.unwrap();
-//! assert_eq!(square.await, Ok(49));
-//! # drop(requests);
-//! # });
-//! server.join().unwrap();
-//! ```
+//! * [`sync`]: locks, semaphores, notifications and channels for tasks, with the names and
+//!   semantics of `tokio::sync`. They need no particular runtime.
+//! * [`thread`]: locks, barriers, latches, parkers and events for threads, with the names of
+//!   parking_lot, std and crossbeam.
+//! * `runtime`, `task`, `time`: a work-stealing runtime with Tokio's names (feature `rt`).
+//! * [`futex`]: what all of them sleep on, for primitives of your own.
 //!
 //! # The runtime
 //!
-//! With the features `rt` and `macros`, a program needs nothing of Tokio for its tasks:
+//! With the features `rt` and `macros`:
 //!
 #![cfg_attr(all(feature = "rt", feature = "macros"), doc = "```")]
 #![cfg_attr(not(all(feature = "rt", feature = "macros")), doc = "```text")]
@@ -111,6 +41,192 @@
 //!     }
 //! }
 //! ```
+//!
+//! # Tasks
+//!
+//! The primitives for tasks work under any runtime.
+//!
+//! ```
+//! use blitz_io::sync::{Mutex, Notify, Semaphore}; // was: tokio::sync
+//!
+//! static HITS: Mutex<u64> = Mutex::const_new(0);
+//! static CONNECTIONS: Semaphore = Semaphore::const_new(100);
+//!
+//! # pollster::block_on(async {
+//! {
+//!     let _permit = CONNECTIONS.acquire().await.unwrap();
+//!     *HITS.lock().await += 1;
+//! }
+//! assert_eq!(*HITS.lock().await, 1);
+//!
+//! let ready = Notify::new();
+//! ready.notify_one();
+//! ready.notified().await;
+//! # });
+//! ```
+//!
+//! # Channels
+//!
+//! Either end of a channel may be a task or a thread.
+//!
+//! ```
+//! use blitz_io::sync::{mpsc, oneshot};
+//!
+//! let (requests, mut inbox) = mpsc::channel::<(u32, oneshot::Sender<u32>)>(32);
+//!
+//! // A thread serves …
+//! let server = std::thread::spawn(move || {
+//!     while let Some((number, answer)) = inbox.blocking_recv() {
+//!         _ = answer.send(number * number);
+//!     }
+//! });
+//!
+//! // … and tasks ask.
+//! # pollster::block_on(async {
+//! let (answer, square) = oneshot::channel();
+//! requests.send((7, answer)).await.unwrap();
+//! assert_eq!(square.await, Ok(49));
+//! # drop(requests);
+//! # });
+//! server.join().unwrap();
+//! ```
+//!
+//! [`mpmc`](sync::mpmc) has many senders and many receivers, with a buffer, without a limit,
+//! or without a buffer; [`Select`](sync::mpmc::Select) lets a thread wait for several
+//! channels.
+//!
+//! ```
+//! use blitz_io::sync::mpmc::{self, Select};
+//!
+//! let (orders, kitchen) = mpmc::bounded(2);
+//! let (bell, ready) = mpmc::bounded(0); // a send waits until the value is received
+//! let cook = std::thread::spawn(move || {
+//!     for order in kitchen {
+//!         bell.send_blocking(format!("{order} is ready")).unwrap();
+//!     }
+//! });
+//! orders.send_blocking("soup").unwrap();
+//! drop(orders);
+//!
+//! let mut select = Select::new();
+//! let first = select.recv(&ready);
+//! let what = select.select();
+//! assert_eq!(what.index(), first);
+//! assert_eq!(what.recv(&ready).unwrap(), "soup is ready");
+//! cook.join().unwrap();
+//! ```
+//!
+//! # Threads
+//!
+//! The locks come through `lock_api`, with parking_lot's methods.
+//!
+//! ```
+//! use blitz_io::thread::{Condvar, Mutex, RwLock}; // was: parking_lot
+//!
+//! static HITS: Mutex<u64> = Mutex::new(0);
+//! static ROUTES: RwLock<Vec<&str>> = RwLock::new(Vec::new());
+//! static CHANGED: Condvar = Condvar::new();
+//!
+//! ROUTES.write().push("/health");
+//!
+//! let reader = std::thread::spawn(|| {
+//!     let mut hits = HITS.lock();
+//!     CHANGED.wait_while(&mut hits, |hits| *hits < 3);
+//!     *hits
+//! });
+//! for _ in 0..3 {
+//!     *HITS.lock() += 1;
+//!     CHANGED.notify_one();
+//! }
+//! assert_eq!(reader.join().unwrap(), 3);
+//! assert_eq!(ROUTES.read().len(), 1);
+//! ```
+//!
+//! A semaphore hands out many permits at once; a barrier releases threads in rounds; a latch
+//! and a wait group count down.
+//!
+//! ```
+//! use blitz_io::thread::{Barrier, Latch, Semaphore, WaitGroup};
+//! use std::time::Duration;
+//!
+//! let memory = Semaphore::new(8); // eight buffers
+//! {
+//!     let _five = memory.acquire_many(5).unwrap();
+//!     assert!(memory.try_acquire_many(4).is_err());
+//!     assert!(memory.try_acquire_many_for(4, Duration::from_millis(1)).is_err());
+//! } // the five go back here
+//! assert_eq!(memory.available_permits(), 8);
+//!
+//! let (start, done) = (Barrier::new(2), Latch::new(2));
+//! let everybody = WaitGroup::new();
+//! std::thread::scope(|scope| {
+//!     for _ in 0..2 {
+//!         let member = everybody.clone();
+//!         let (start, done) = (&start, &done);
+//!         scope.spawn(move || {
+//!             start.wait(); // for both
+//!             done.count_down();
+//!             drop(member);
+//!         });
+//!     }
+//!     done.wait();
+//!     everybody.wait();
+//! });
+//! ```
+//!
+//! A parker wakes one thread, an event wakes one or all, and `OnceLock` and `LazyLock` hold
+//! what is made once.
+//!
+//! ```
+//! use blitz_io::thread::{Event, LazyLock, OnceLock, Parker};
+//! use std::time::Duration;
+//!
+//! static READY: Event = Event::new_manual(false);
+//! static NAME: OnceLock<String> = OnceLock::new();
+//! static TABLE: LazyLock<Vec<u32>> = LazyLock::new(|| (0..1000).collect());
+//!
+//! let parker = Parker::new();
+//! let unparker = parker.unparker().clone();
+//! let worker = std::thread::spawn(move || {
+//!     READY.wait();
+//!     NAME.set("blitz".to_owned()).unwrap();
+//!     unparker.unpark();
+//! });
+//! READY.set();
+//! assert!(parker.park_timeout(Duration::from_secs(30)));
+//! assert_eq!(NAME.get().unwrap(), "blitz");
+//! assert_eq!(TABLE[7], 7);
+//! worker.join().unwrap();
+//! ```
+//!
+//! # The futex
+//!
+//! ```
+//! use blitz_io::futex::atomic::{AtomicU32, Ordering};
+//! use blitz_io::futex::{WaitResult, wait_until, wake_all};
+//! use std::time::{Duration, Instant};
+//!
+//! static WORD: AtomicU32 = AtomicU32::new(7);
+//!
+//! let soon = Instant::now() + Duration::from_millis(5);
+//! assert_eq!(wait_until(&WORD, 6, None), WaitResult::ValueChanged);
+//! while wait_until(&WORD, 7, soon) != WaitResult::TimedOut {}
+//! WORD.store(8, Ordering::Release);
+//! wake_all(&WORD);
+//! ```
+//!
+//! # Guarantees
+//!
+//! * No wake-up is lost. Each algorithm opens with its states and the argument why; loom
+//!   checks the interleavings, and deliberate mistakes ("mutants") prove that it would notice.
+//! * Every future may be dropped at any time. A permit or a value that was already assigned to
+//!   it goes to the next waiter.
+//! * Waiting allocates nothing, and a channel in steady use allocates nothing.
+//! * Tasks are served in the order in which they arrived. The locks of [`thread`] let a
+//!   running thread take a free lock first, and serve a thread that has waited for two
+//!   milliseconds; [`FairMutex`](thread::FairMutex) always serves in order.
+//! * No task stays queued while every worker sleeps, and none for long because one worker's
+//!   thread is blocked.
 //!
 //! # Coming from …
 //!
@@ -144,11 +260,9 @@
 //!
 //! * Every wait has a form that blocks a thread, where Tokio's often has none. Those that
 //!   Tokio has panic in a task of this runtime, as Tokio's do in one of Tokio's. Under
-//!   another runtime they cannot notice it.
+//!   another runtime they cannot detect it.
 //! * The last receiver of a [broadcast](sync::broadcast) value gets the value itself
 //!   and not a clone.
-//! * The locks of [`thread`] are fair to who has waited for two milliseconds; those
-//!   of [`sync`] are first come, first served, like Tokio's.
 //!
 //! # Features
 //!
@@ -156,18 +270,20 @@
 //!
 //! | feature | what it adds |
 //! |---|---|
-//! | `full` | `rt`, `macros`, and what else Tokio has in its own `full` of what is here |
+//! | `full` | `rt`, `macros`, and the other names of Tokio's `full` that exist here |
 //! | `rt` | the runtime: `runtime`, `task`, `time`, `spawn`, `task_local!`, and in [`sync`] `CancellationToken` |
 //! | `macros` | `select!`, `join!`, `try_join!`, `pin!`; with `rt` also `#[main]` and `#[test]` |
-//! | `rt-multi-thread`, `time`, `test-util` | the same as `rt`: names that a program which comes from Tokio may go on using |
-//! | `sync`, `parking_lot` | nothing, likewise |
-//! | `tracing` | a span of `tracing` for every task |
+//! | `rt-multi-thread`, `time`, `test-util` | the same as `rt`, for programs that come from Tokio |
+//! | `sync`, `parking_lot` | nothing, for programs that come from Tokio |
+//! | `tracing` | a span of `tracing` for each task |
 //! | `hyper` | hyper's traits for an executor and a timer |
 //! | `stream` | `Stream` for the receivers of channels |
 //! | `sink` | `Sink` for senders |
 //! | `serde` | the locks of [`thread`] can be serialised |
-//! | `send_guard` | guards of the locks of [`thread`] can go to another thread |
+//! | `send_guard` | guards of the locks of [`thread`] can be sent to another thread |
 //! | `portable` | a table of locks in place of the system's futex, for sandboxes that forbid it |
+//!
+//! Without `macros`, the crate brings fewer than ten crates with it.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
