@@ -20,6 +20,7 @@
 //! The `blitz` command is this library with a command line.
 
 mod alloc;
+pub mod hog;
 mod latency;
 mod machine;
 pub mod opinion;
@@ -34,6 +35,7 @@ mod signal;
 pub mod stats;
 pub mod tasks;
 pub mod threads;
+pub mod tier;
 mod work;
 
 // A scenario about memory is a failure without it.
@@ -48,5 +50,5 @@ pub use poll::poll_now;
 pub use report::document::Document;
 pub use runner::Outcome;
 pub use scenario::{Contender, Context, Sample, Scenario};
-pub use settings::Settings;
+pub use settings::{Load, Settings};
 pub use work::{Section, Work};

@@ -245,6 +245,7 @@ fn turns(contenders: usize, iteration: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Load;
     use crate::threads::solo;
 
     const TINY: Settings = Settings {
@@ -252,6 +253,7 @@ mod tests {
         iterations: 3,
         workers: 1,
         divisor: 1,
+        load: Load::NONE,
     };
 
     fn honest(cx: &Context) -> Measured {

@@ -16,7 +16,7 @@ pub const OURS: &str = "blitz-io";
 pub struct Scenario {
     /// The name in filters and in JSON, such as `mutex_contended_4_short`.
     pub id: String,
-    /// 1 to 8; see [`TIERS`].
+    /// From 1 on; see [`TIERS`](crate::tier::TIERS).
     pub tier: u8,
     /// What a reader sees.
     pub title: String,
@@ -30,18 +30,6 @@ pub struct Scenario {
     /// All that take part. Ours is called [`OURS`].
     pub contenders: Vec<Contender>,
 }
-
-/// What each tier measures, from tier 1 on.
-pub const TIERS: [&str; 8] = [
-    "Single-thread fast paths",
-    "Channel fast paths",
-    "Async contention",
-    "Threads",
-    "Runtime",
-    "Input and output",
-    "Processes",
-    "Pipeline",
-];
 
 /// The figure that decides a scenario.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -1,4 +1,6 @@
-//! How much is measured.
+//! How much is measured, and under which load.
+
+use serde::{Deserialize, Serialize};
 
 /// Operation counts of a full run, by family.
 pub const SYNC_OPS: u64 = 1_000_000;
@@ -7,8 +9,8 @@ pub const CHANNEL_OPS: u64 = 100_000;
 /// Operations of one iteration of an async scenario.
 pub const ASYNC_OPS: u64 = 10_000;
 
-/// How many iterations, and of what size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How many iterations, of what size, and beside what.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Iterations that are thrown away. The last of them counts allocations.
     pub warmup: usize,
@@ -18,6 +20,53 @@ pub struct Settings {
     pub workers: usize,
     /// Every iteration runs this part of the full operation count.
     pub divisor: u64,
+    /// What the run shares the machine with.
+    pub load: Load,
+}
+
+/// What a run shares the machine with, and how much of the machine it has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Load {
+    /// Busy processes beside every measurement; see [`hog`](crate::hog).
+    #[serde(default)]
+    pub hog: usize,
+    /// The processors that the whole run is pinned to, in order; empty if it is not.
+    #[serde(default)]
+    pub cpus: Vec<usize>,
+}
+
+impl Load {
+    /// Nothing beside the run, and all of the machine.
+    pub const NONE: Load = Load {
+        hog: 0,
+        cpus: Vec::new(),
+    };
+
+    /// The load in words.
+    ///
+    /// ```
+    /// use blitz_bench::Load;
+    /// assert_eq!(Load::NONE.words(), None);
+    /// let load = Load { hog: 1, cpus: vec![0] };
+    /// assert_eq!(load.words().unwrap(), "beside 1 busy process, pinned to processor 0");
+    /// ```
+    pub fn words(&self) -> Option<String> {
+        let mut parts = Vec::new();
+        match self.hog {
+            0 => {}
+            1 => parts.push("beside 1 busy process".to_owned()),
+            n => parts.push(format!("beside {n} busy processes")),
+        }
+        match self.cpus.as_slice() {
+            [] => {}
+            [cpu] => parts.push(format!("pinned to processor {cpu}")),
+            cpus => {
+                let cpus: Vec<String> = cpus.iter().map(usize::to_string).collect();
+                parts.push(format!("pinned to processors {}", cpus.join(", ")));
+            }
+        }
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
 }
 
 impl Settings {
@@ -27,6 +76,7 @@ impl Settings {
         iterations: 10,
         workers: 4,
         divisor: 1,
+        load: Load::NONE,
     };
 
     /// 1 warm-up, 8 iterations, a quarter of the operations.
@@ -35,6 +85,7 @@ impl Settings {
         iterations: 8,
         workers: 4,
         divisor: 4,
+        load: Load::NONE,
     };
 
     /// `ops` of a full run, under these settings.

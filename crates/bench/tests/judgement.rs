@@ -4,8 +4,11 @@ use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use blitz_bench::scenario::{OURS, TIERS, verify};
-use blitz_bench::{Context, Document, Sample, Scenario, Settings, runner, scenarios, threads};
+use blitz_bench::scenario::{OURS, verify};
+use blitz_bench::tier::tier;
+use blitz_bench::{
+    Context, Document, Load, Sample, Scenario, Settings, runner, scenarios, threads,
+};
 
 /// Two warm-ups would change nothing here.
 const SHORT: Settings = Settings {
@@ -13,6 +16,7 @@ const SHORT: Settings = Settings {
     iterations: 5,
     workers: 2,
     divisor: 1,
+    load: Load::NONE,
 };
 
 fn document(scenario: Scenario) -> Document {
@@ -76,7 +80,7 @@ fn the_registry_runs_tier_by_tier_and_its_names_can_be_typed() {
         assert!(names.insert(&scenario.id), "{} is there twice", scenario.id);
         let typed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         assert!(scenario.id.chars().all(typed), "{}", scenario.id);
-        assert!(TIERS.get(usize::from(scenario.tier) - 1).is_some());
+        assert!(tier(scenario.tier).is_some());
     }
     for tier in 1..=5 {
         assert!(scenarios.iter().any(|s| s.tier == tier), "tier {tier}");

@@ -6,6 +6,9 @@ mod doctor;
 mod exit;
 mod output;
 
+use std::io::ErrorKind;
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand};
 
 use exit::Exit;
@@ -29,14 +32,35 @@ enum Command {
     Doctor(doctor::Arguments),
     /// Prints a completion script for a shell.
     Completions(completions::Arguments),
+    /// Keeps a processor busy, for `bench --hog`.
+    #[command(name = bench::load::COMMAND, hide = true)]
+    Hog(bench::load::Arguments),
 }
 
-fn main() -> std::process::ExitCode {
-    // clap ends the process with code 2 when the arguments are wrong.
-    let ended = match Cli::parse().command {
+fn main() -> ExitCode {
+    let command = match parse() {
+        Ok(cli) => cli.command,
+        Err(code) => return code,
+    };
+    let ended = match command {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
+        Command::Hog(arguments) => bench::load::run(&arguments),
     };
     ended.unwrap_or_else(Exit::report).into()
+}
+
+/// Reads the arguments. Help that cannot be printed is a failure like any other; clap
+/// itself would not say so.
+fn parse() -> Result<Cli, ExitCode> {
+    Cli::try_parse().map_err(|told| {
+        let code = ExitCode::from(u8::try_from(told.exit_code()).unwrap_or(2));
+        match told.print() {
+            Err(error) if !told.use_stderr() && error.kind() != ErrorKind::BrokenPipe => {
+                output::unwritable(&error).report().into()
+            }
+            _ => code,
+        }
+    })
 }

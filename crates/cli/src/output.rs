@@ -1,7 +1,9 @@
 //! Standard output, and standard error.
 
 use std::fmt::Display;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
+
+use terminal_size::{Width, terminal_size_of};
 
 use crate::exit::Exit;
 
@@ -15,11 +17,28 @@ pub fn print(text: &str) -> Result<(), Exit> {
     let mut out = io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     match written {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Exit::Failed(format!(
-            "standard output cannot be written: {error}"
-        ))),
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(unwritable(&error)),
         _ => Ok(()),
     }
+}
+
+/// How the command ends when standard output cannot be written.
+pub fn unwritable(error: &io::Error) -> Exit {
+    Exit::Failed(format!("standard output cannot be written: {error}"))
+}
+
+/// The columns of standard output, if it is a terminal.
+pub fn width() -> Option<usize> {
+    let out = io::stdout();
+    let size = out.is_terminal().then(|| terminal_size_of(&out)).flatten();
+    size.map(|(Width(columns), _)| usize::from(columns))
+}
+
+/// The columns of standard error, if it is a terminal.
+pub fn error_width() -> Option<usize> {
+    let err = io::stderr();
+    let size = err.is_terminal().then(|| terminal_size_of(&err)).flatten();
+    size.map(|(Width(columns), _)| usize::from(columns))
 }
 
 /// Says something on standard error. Whoever cannot be told is not told: unlike

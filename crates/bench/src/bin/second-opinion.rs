@@ -10,7 +10,9 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
+use blitz_bench::hog;
 use blitz_bench::opinion::{self, Question};
 use blitz_bench::scenario::Failure;
 use clap::{Parser, Subcommand};
@@ -50,6 +52,9 @@ enum Command {
     Step { subject: String, operations: u32 },
 }
 
+/// Longer than `barriers` takes on any machine.
+const BUSY_FOR: Duration = Duration::from_secs(600);
+
 fn main() -> ExitCode {
     match run(&Arguments::parse()) {
         Ok(text) => print(&text),
@@ -67,7 +72,7 @@ fn run(arguments: &Arguments) -> Result<String, Failure> {
         Command::Barriers => Question::Barriers,
         Command::Spin { plot } => Question::Spin(plot.as_deref()),
         Command::Peers => Question::Peers,
-        Command::Busy => opinion::keep_busy(),
+        Command::Busy => hog::run(BUSY_FOR),
         Command::Step {
             subject,
             operations,

@@ -1,10 +1,11 @@
 //! Question 4: barriers that sleep, that are awaited, and that only spin.
 
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
 use crate::Work;
+use crate::hog::Hogs;
 
 use crate::scenario::{Failure, verify};
 use crate::threads;
@@ -249,9 +250,9 @@ pub fn answer(effort: Effort) -> Result<String, Failure> {
         }
     }
     let members = std::thread::available_parallelism().map_or(2, usize::from);
-    let neighbour = Neighbour::start()?;
+    let busy = start_busy_program()?;
     let figures = measure(effort, members, false)?;
-    drop(neighbour);
+    drop(busy);
     text += &format!(
         "\n{members} threads or tasks on as many processors, and a busy program beside them\n{}",
         costs(&figures)
@@ -268,41 +269,16 @@ fn measure(effort: Effort, members: usize, one_is_late: bool) -> Result<Vec<Figu
     run(effort, &scene.contenders())
 }
 
-/// A program that wants a processor for itself. It ends with us.
-struct Neighbour(Child);
-
-impl Neighbour {
-    fn start() -> Result<Self, Failure> {
-        let program = std::env::current_exe();
-        program
-            .and_then(|program| {
-                Command::new(program)
-                    .arg("busy")
-                    .stdin(Stdio::piped())
-                    .spawn()
-            })
-            .map(Self)
-            .map_err(|error| Failure(format!("a busy program: {error}")))
-    }
-}
-
-impl Drop for Neighbour {
-    fn drop(&mut self) {
-        // It has nothing to lose, and may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// What the neighbour does: it computes until its input ends.
-pub fn keep_busy() -> ! {
-    std::thread::spawn(|| {
-        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
-        std::process::exit(0);
-    });
-    loop {
-        std::hint::spin_loop();
-    }
+/// A busy process beside this one, which answers to the command `busy`.
+fn start_busy_program() -> Result<Hogs, Failure> {
+    let failed = |error| Failure(format!("a busy program: {error}"));
+    let program = std::env::current_exe().map_err(failed)?;
+    let command = || {
+        let mut command = Command::new(&program);
+        command.arg("busy");
+        command
+    };
+    Hogs::start(1, command).map_err(failed)
 }
 
 #[cfg(test)]

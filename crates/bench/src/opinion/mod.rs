@@ -19,7 +19,6 @@ use std::path::Path;
 use crate::scenario::Failure;
 use measure::Effort;
 
-pub use barriers::keep_busy;
 pub use peers::step::run as step;
 
 /// What is asked.

@@ -8,9 +8,11 @@
 use comfy_table::Cell;
 
 use super::document::{Document, Figures, Row};
-use super::table::{Style, empty, header, right};
-use super::{range, times};
+use super::grid::{self, Column};
+use super::table::Style;
+use super::{range, times, wrapped};
 use crate::scenario::Compares;
+use crate::settings::Load;
 use crate::stats::{Verdict, unpaired_ratio};
 
 /// One row of a comparison.
@@ -134,30 +136,30 @@ impl Comparison {
 
     /// The comparison as a table with notes below.
     pub fn render(&self, style: Style) -> String {
-        let mut table = empty(style);
-        table.set_header(header(
-            &[
-                "scenario",
-                "then",
-                "now",
-                "change",
-                "95 %",
-                "judgement",
-                "peers",
-            ],
-            &[1, 2, 3, 6],
-        ));
-        for change in &self.changes {
-            table.add_row(vec![
-                Cell::new(&change.id),
-                right(change.compares.text(change.then)),
-                right(change.compares.text(change.now)),
-                right(times(change.change)),
-                Cell::new(change.interval.map_or_else(String::new, range)),
-                Cell::new(change.judgement().word()),
-                right(change.peers.map_or_else(String::new, times)),
-            ]);
-        }
+        type Of = Column<Change>;
+        let columns = vec![
+            Of::text("scenario", |change, _| Cell::new(&change.id)),
+            Of::number("then", |change, _| {
+                Cell::new(change.compares.text(change.then))
+            })
+            .expendable(2),
+            Of::number("now", |change, _| {
+                Cell::new(change.compares.text(change.now))
+            }),
+            Of::number("change", |change, _| Cell::new(times(change.change))),
+            Of::text("95 %", |change, _| {
+                Cell::new(change.interval.map_or_else(String::new, range))
+            })
+            .expendable(3),
+            Of::text("judgement", |change, _| {
+                Cell::new(change.judgement().word())
+            }),
+            Of::number("peers", |change, _| {
+                Cell::new(change.peers.map_or_else(String::new, times))
+            })
+            .expendable(1),
+        ];
+        let table = grid::table(&self.changes, columns, style);
         let mut text = String::from("Now against then (below 1: we got faster)\n");
         if !self.changes.is_empty() {
             text.push_str(&format!("{table}\n"));
@@ -167,11 +169,12 @@ impl Comparison {
             ("Only in the older run", &self.only_then),
         ] {
             if !ids.is_empty() {
-                text.push_str(&format!("{what}: {}.\n", ids.join(", ")));
+                let line = format!("{what}: {}.\n", ids.join(", "));
+                text.push_str(&wrapped(&line, style.width));
             }
         }
         for warning in &self.warnings {
-            text.push_str(&format!("Careful: {warning}.\n"));
+            text.push_str(&wrapped(&format!("Careful: {warning}.\n"), style.width));
         }
         text
     }
@@ -190,6 +193,14 @@ fn warnings(then: &Document, now: &Document) -> Vec<String> {
         warnings.push(format!(
             "the older run's iterations had other sizes ({} operations where this has {})",
             old.sync_ops, new.sync_ops
+        ));
+    }
+    if old.load != new.load {
+        let words = |load: &Load| load.words().unwrap_or_else(|| "without a load".to_owned());
+        warnings.push(format!(
+            "the older run was made {}, this one {}",
+            words(&old.load),
+            words(&new.load)
         ));
     }
     if then.interrupted {

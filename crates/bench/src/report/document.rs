@@ -8,7 +8,7 @@ use crate::latency::Latency;
 use crate::machine::Machine;
 use crate::runner::{Failed, Measurement, Outcome, Samples};
 use crate::scenario::{Compares, OURS, Sample};
-use crate::settings::{ASYNC_OPS, CHANNEL_OPS, SYNC_OPS, Settings};
+use crate::settings::{ASYNC_OPS, CHANNEL_OPS, Load, SYNC_OPS, Settings};
 use crate::stats::{Verdict, median, min, paired_ratio};
 
 /// One run. Serialises to the document that `blitz bench --json` prints.
@@ -51,6 +51,9 @@ pub struct Metadata {
     /// The machine.
     #[serde(flatten)]
     pub machine: Machine,
+    /// What the run shared it with.
+    #[serde(flatten)]
+    pub load: Load,
     /// When the run ended, in UTC.
     #[serde(default)]
     pub measured_at: String,
@@ -168,6 +171,7 @@ impl Metadata {
             warmup: settings.warmup,
             workers: settings.workers,
             machine: Machine::describe(),
+            load: settings.load.clone(),
             measured_at: humantime::format_rfc3339_seconds(now).to_string(),
         }
     }

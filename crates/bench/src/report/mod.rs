@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod document;
+mod grid;
 pub mod heap;
 pub mod html;
 pub mod table;
@@ -57,9 +58,55 @@ fn ratio_figure(ratio: f64) -> String {
     }
 }
 
+/// `text` with its lines broken so that none is longer than `width`, where there is
+/// one, unless a single word is. What follows an indented line is indented further.
+///
+/// ```
+/// use blitz_bench::report::wrapped;
+/// assert_eq!(wrapped("one two three", Some(8)), "one two\nthree");
+/// assert_eq!(wrapped("one two three", None), "one two three");
+/// ```
+pub fn wrapped(text: &str, width: Option<usize>) -> String {
+    let Some(width) = width else {
+        return text.to_owned();
+    };
+    let mut out = String::new();
+    for line in text.split_inclusive('\n') {
+        wrap_line(line, width, &mut out);
+    }
+    out
+}
+
+fn wrap_line(line: &str, width: usize, out: &mut String) {
+    let indent = line.len() - line.trim_start_matches(' ').len();
+    let further = if indent > 0 { indent + 2 } else { 0 };
+    let (mut start, mut column) = (indent, 0);
+    for piece in line.split_inclusive(' ') {
+        let word = piece.trim_end().chars().count();
+        if word > 0 && column > start && column + word > width {
+            out.truncate(out.trim_end_matches(' ').len());
+            out.push('\n');
+            out.extend(std::iter::repeat_n(' ', further));
+            (start, column) = (further, further);
+        }
+        out.push_str(piece);
+        column += piece.chars().count();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        let text = "alpha beta gamma\n  delta épsilon\n";
+        assert_eq!(
+            wrapped(text, Some(10)),
+            "alpha beta\ngamma\n  delta\n    épsilon\n"
+        );
+        assert_eq!(wrapped("unbreakable", Some(4)), "unbreakable");
+    }
 
     #[test]
     fn ratios_show_on_which_side_of_one_they_are() {

@@ -1,17 +1,21 @@
 //! The table on the terminal.
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, TableComponent};
+use comfy_table::{Attribute, Cell, Color, Table};
 
 use super::document::{Document, Figures, Row, TIE};
-use super::{figure, range, times};
-use crate::scenario::{Compares, OURS, TIERS};
+use super::grid::{self, Column};
+use super::{figure, range, times, wrapped};
+use crate::latency::Latency;
+use crate::scenario::{Compares, OURS};
+use crate::tier::{Tier, numbered};
 
 /// How a table is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
     /// Colour the winners.
     pub colour: bool,
+    /// No line longer than this, where it can be helped.
+    pub width: Option<usize>,
 }
 
 /// How many rows were won, tied and lost, and how many had nobody to meet.
@@ -55,7 +59,7 @@ impl Score {
 /// The whole report: a table for each tier, the waits, and the score.
 pub fn render(document: &Document, style: Style) -> String {
     let mut text = String::new();
-    for (tier, title) in (1u8..).zip(TIERS) {
+    for (tier, Tier { title, .. }) in numbered() {
         let rows: Vec<_> = rows_of(document, tier).collect();
         if !rows.is_empty() {
             text.push_str(&format!("Tier {tier}: {title}\n"));
@@ -65,7 +69,7 @@ pub fn render(document: &Document, style: Style) -> String {
     if let Some(waits) = wait_table(document, style) {
         text.push_str(&format!("Wait of a single operation, ns\n{waits}\n\n"));
     }
-    text.push_str(&summary(document));
+    text.push_str(&wrapped(&summary(document), style.width));
     text
 }
 
@@ -75,35 +79,34 @@ fn rows_of(document: &Document, tier: u8) -> impl Iterator<Item = (&str, &Row)> 
         .filter(move |(_, row)| row.tier == tier)
 }
 
-fn tier_table(rows: &[(&str, &Row)], style: Style) -> Table {
-    let mut table = empty(style);
-    table.set_header(header(
-        &[
-            "scenario",
-            "threads",
-            OURS,
-            "best peer",
-            "ratio",
-            "95 %",
-            "winner",
-        ],
-        &[1, 2, 4],
-    ));
-    for (id, row) in rows {
-        let peer = row.best().map_or_else(String::new, |(name, figures)| {
-            format!("{} {name}", compared(figures, row.compares))
-        });
-        table.add_row(vec![
-            Cell::new(id),
-            right(row.threads.to_string()),
-            right(compared(&row.ours, row.compares)),
-            Cell::new(peer),
-            right(row.ratio.map_or_else(String::new, times)),
-            Cell::new(row.ratio_ci95.map_or_else(String::new, range)),
-            winner(row, style),
-        ]);
-    }
-    table
+/// A scenario's id, and its row.
+type Entry<'a> = (&'a str, &'a Row);
+
+fn tier_table(rows: &[Entry<'_>], style: Style) -> Table {
+    type Of<'a> = Column<Entry<'a>>;
+    let columns = vec![
+        Of::text("scenario", |(id, _), _| Cell::new(id)),
+        Of::number("threads", |(_, row), _| Cell::new(row.threads)).expendable(2),
+        Of::number(OURS, |(_, row), _| {
+            Cell::new(compared(&row.ours, row.compares))
+        }),
+        Of::text("best peer", |(_, row), _| Cell::new(best_peer(row))),
+        Of::number("ratio", |(_, row), _| {
+            Cell::new(row.ratio.map_or_else(String::new, times))
+        }),
+        Of::text("95 %", |(_, row), _| {
+            Cell::new(row.ratio_ci95.map_or_else(String::new, range))
+        })
+        .expendable(3),
+        Of::text("winner", |(_, row), style| winner(row, style)).expendable(1),
+    ];
+    grid::table(rows, columns, style)
+}
+
+fn best_peer(row: &Row) -> String {
+    row.best().map_or_else(String::new, |(name, figures)| {
+        format!("{} {name}", compared(figures, row.compares))
+    })
 }
 
 fn compared(figures: &Figures, compares: Compares) -> String {
@@ -123,32 +126,40 @@ fn winner(row: &Row, style: Style) -> Cell {
     }
 }
 
+/// The waits of one contender: the scenario, where it is its first, and the name.
+struct Waits<'a> {
+    scenario: &'a str,
+    name: &'a str,
+    ns_per_op: f64,
+    latency: Latency,
+}
+
 fn wait_table(document: &Document, style: Style) -> Option<Table> {
-    let mut table = empty(style);
-    table.set_header(header(
-        &["scenario", "who", "ns/op", "p50", "p99", "p99.9", "longest"],
-        &[2, 3, 4, 5, 6],
-    ));
-    let mut any = false;
+    let mut rows = Vec::new();
     for (id, row) in &document.benchmarks {
-        let mut label = id.as_str();
+        let mut scenario = id.as_str();
         for (name, figures) in row.everybody() {
-            let Some(latency) = figures.latency else {
-                continue;
-            };
-            any = true;
-            table.add_row(vec![
-                Cell::new(std::mem::take(&mut label)),
-                Cell::new(name),
-                right(figure(figures.ns_per_op)),
-                right(figure(latency.p50_ns)),
-                right(figure(latency.p99_ns)),
-                right(figure(latency.p99_9_ns)),
-                right(figure(latency.max_ns)),
-            ]);
+            if let Some(latency) = figures.latency {
+                rows.push(Waits {
+                    scenario: std::mem::take(&mut scenario),
+                    name,
+                    ns_per_op: figures.ns_per_op,
+                    latency,
+                });
+            }
         }
     }
-    any.then_some(table)
+    type Of<'a> = Column<Waits<'a>>;
+    let columns = vec![
+        Of::text("scenario", |row, _| Cell::new(row.scenario)),
+        Of::text("contender", |row, _| Cell::new(row.name)),
+        Of::number("ns/op", |row, _| Cell::new(figure(row.ns_per_op))).expendable(3),
+        Of::number("p50", |row, _| Cell::new(figure(row.latency.p50_ns))).expendable(2),
+        Of::number("p99", |row, _| Cell::new(figure(row.latency.p99_ns))),
+        Of::number("p99.9", |row, _| Cell::new(figure(row.latency.p99_9_ns))).expendable(1),
+        Of::number("longest", |row, _| Cell::new(figure(row.latency.max_ns))),
+    ];
+    (!rows.is_empty()).then(|| grid::table(&rows, columns, style))
 }
 
 fn summary(document: &Document) -> String {
@@ -171,6 +182,9 @@ fn summary(document: &Document) -> String {
         "{cores} of {}, {} {}; median of {up_to}{} iterations.\n",
         machine.cpu, machine.os, machine.kernel, meta.iterations
     ));
+    if let Some(load) = meta.load.words() {
+        text.push_str(&format!("Measured {load}.\n"));
+    }
     if meta.iterations < 5 {
         text.push_str("With fewer than 5 iterations the interval is only the range that was seen; do not trust the winners.\n");
     }
@@ -178,39 +192,6 @@ fn summary(document: &Document) -> String {
         text.push_str("Interrupted: only what was measured until then is shown.\n");
     }
     text
-}
-
-pub(super) fn empty(style: Style) -> Table {
-    let mut table = Table::new();
-    table.load_preset(NOTHING);
-    for line in [
-        TableComponent::HeaderLines,
-        TableComponent::MiddleHeaderIntersections,
-    ] {
-        table.set_style(line, '─');
-    }
-    if style.colour {
-        table.enforce_styling();
-    } else {
-        table.force_no_tty();
-    }
-    table
-}
-
-/// Header cells; those above numbers stand to the right like the numbers.
-pub(super) fn header(names: &[&str], numbers: &[usize]) -> Vec<Cell> {
-    let cells = names.iter().enumerate().map(|(i, name)| {
-        if numbers.contains(&i) {
-            right(*name)
-        } else {
-            Cell::new(name)
-        }
-    });
-    cells.collect()
-}
-
-pub(super) fn right(text: impl ToString) -> Cell {
-    Cell::new(text).set_alignment(CellAlignment::Right)
 }
 
 #[cfg(test)]
@@ -244,7 +225,32 @@ mod tests {
     #[test]
     fn colour_only_where_it_is_wanted() {
         assert!(!render(&document(), Style::default()).contains('\u{1b}'));
-        assert!(render(&document(), Style { colour: true }).contains('\u{1b}'));
+        let coloured = Style {
+            colour: true,
+            width: None,
+        };
+        assert!(render(&document(), coloured).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn a_narrow_table_leaves_out_what_it_can_do_without() {
+        let width = |style| {
+            let text = render(&document(), style);
+            assert!(
+                text.contains("2.50×") && text.contains("25.0 ns peer"),
+                "{text}"
+            );
+            text.lines().map(|line| line.chars().count()).max().unwrap()
+        };
+        let narrow = |width, colour| Style {
+            colour,
+            width: Some(width),
+        };
+        assert!(width(Style::default()) > 60);
+        assert!(width(narrow(60, false)) <= 60);
+        assert!(width(narrow(45, false)) <= 45);
+        let text = render(&document(), narrow(60, true));
+        assert!(!text.contains("95 %") && text.contains("ratio"), "{text}");
     }
 
     #[test]

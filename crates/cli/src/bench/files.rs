@@ -9,6 +9,7 @@ use blitz_bench::Document;
 use blitz_bench::scenario::OURS;
 
 use crate::exit::Exit;
+use crate::output;
 
 /// Reads an older run.
 pub fn read(path: &Path) -> Result<Document, Exit> {
@@ -32,47 +33,61 @@ pub fn read(path: &Path) -> Result<Document, Exit> {
     }
 }
 
-/// A page that is open but not yet written.
-pub struct Page {
-    file: File,
-    path: PathBuf,
+/// Where a page goes to: open, but not yet written.
+pub enum Page {
+    /// A file.
+    File(File, PathBuf),
+    /// Standard output.
+    Printed,
 }
 
 /// Opens the page's file, so that a bad path is known before the run. What the
-/// file holds stays until the new page is there.
+/// file holds stays until the new page is there. `-` is standard output.
 pub fn open(path: &Path) -> Result<Page, Exit> {
+    if path.as_os_str() == "-" {
+        return Ok(Page::Printed);
+    }
     let file = OpenOptions::new()
         .create(true)
         .truncate(false)
         .write(true)
         .open(path);
     match file {
-        Ok(file) => Ok(Page {
-            file,
-            path: path.to_owned(),
-        }),
+        Ok(file) => Ok(Page::File(file, path.to_owned())),
         Err(error) => Err(Exit::usage(
             format_args!("--html: {} cannot be written: {error}", path.display()),
-            "Give a file in a folder that exists and that you may write to.",
+            "Give a file in a folder that exists and that you may write to, or - for standard output.",
         )),
     }
 }
 
 impl Page {
-    /// Replaces the file's content.
-    pub fn write(mut self, html: &str) -> Result<(), Exit> {
-        self.replace(html).map_err(|error| {
-            let path = self.path.display();
-            Exit::Failed(format!("--html: {path} could not be written: {error}"))
-        })
+    /// Whether it goes to standard output.
+    pub fn is_printed(&self) -> bool {
+        matches!(self, Page::Printed)
     }
 
-    fn replace(&mut self, html: &str) -> std::io::Result<()> {
-        self.file.rewind()?;
-        // Devices such as /dev/null have no length to set.
-        if self.file.metadata()?.is_file() {
-            self.file.set_len(0)?;
+    /// Replaces the file's content and says where it is.
+    pub fn write(self, html: &str) -> Result<(), Exit> {
+        match self {
+            Page::Printed => output::print(html),
+            Page::File(file, path) => {
+                let path = path.display();
+                replace(file, html).map_err(|error| {
+                    Exit::Failed(format!("--html: {path} could not be written: {error}"))
+                })?;
+                output::tell(format_args!("The page is in {path}.\n"));
+                Ok(())
+            }
         }
-        self.file.write_all(html.as_bytes())
     }
+}
+
+fn replace(mut file: File, html: &str) -> std::io::Result<()> {
+    file.rewind()?;
+    // Devices such as /dev/null have no length to set.
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    file.write_all(html.as_bytes())
 }

@@ -3,18 +3,22 @@
 use std::io::{IsTerminal, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use indicatif::ProgressBar;
+
 use crate::exit::Exit;
 use crate::output;
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Starts to listen and returns the flag that the first Ctrl-C sets.
-pub fn watch() -> &'static AtomicBool {
-    let listening = ctrlc::set_handler(|| {
+/// Starts to listen and returns the flag that the first Ctrl-C sets. It also clears the
+/// bar, which is not drawn again.
+pub fn watch(bar: ProgressBar) -> &'static AtomicBool {
+    let listening = ctrlc::set_handler(move || {
         if STOP.swap(true, Ordering::Relaxed) {
             restore_terminal();
             std::process::exit(130);
         }
+        bar.finish_and_clear();
         if stderr().is_terminal() {
             output::tell("\r\x1b[2KStopping after this sample. Ctrl-C again stops at once.\n");
         }
@@ -26,7 +30,7 @@ pub fn watch() -> &'static AtomicBool {
     &STOP
 }
 
-/// Clears the progress bar's line and shows the cursor.
+/// Clears the line and shows the cursor.
 fn restore_terminal() {
     if stderr().is_terminal() {
         output::tell("\r\x1b[2K\x1b[?25h");

@@ -1,14 +1,12 @@
 //! `blitz bench --list`.
 
-use blitz_bench::scenario::TIERS;
+use blitz_bench::report::wrapped;
+use blitz_bench::tier::tier;
 use blitz_bench::{Scenario, Settings};
 use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::output;
-
-/// The tier in which threads are a runtime's workers.
-const RUNTIME: u8 = 5;
 
 #[derive(Serialize)]
 struct Entry<'a> {
@@ -36,32 +34,58 @@ pub fn print(scenarios: &[Scenario], settings: &Settings, json: bool) -> Result<
     if json {
         return output::print_json(&entries);
     }
-    output::print(&text(&entries))
+    output::print(&text(&entries, output::width()))
 }
 
-fn text(entries: &[Entry<'_>]) -> String {
+fn text(entries: &[Entry<'_>], width: Option<usize>) -> String {
+    let lines = table(entries);
+    let widest = lines.lines().map(|line| line.chars().count()).max();
+    match width {
+        Some(width) if widest > Some(width) => blocks(entries, width),
+        _ => lines,
+    }
+}
+
+/// A line for each scenario.
+fn table(entries: &[Entry<'_>]) -> String {
     let widest = |length: fn(&Entry<'_>) -> usize| entries.iter().map(length).max().unwrap_or(0);
     let ids = widest(|e| e.id.len());
     let titles = widest(|e| e.title.chars().count());
-    let mut text = String::new();
-    let mut tier = 0;
-    for entry in entries {
-        if entry.tier != tier {
-            tier = entry.tier;
-            let title = TIERS[usize::from(tier) - 1];
-            text.push_str(&format!("Tier {tier}: {title}\n"));
-        }
-        let (id, title, threads) = (entry.id, entry.title, entry.threads);
-        let threads = match (entry.tier, threads) {
-            (RUNTIME, 1) => "1 worker ".to_owned(),
-            (RUNTIME, n) => format!("{n} workers"),
-            (_, 1) => "1 thread ".to_owned(),
-            (_, n) => format!("{n} threads"),
-        };
+    let counts = widest(|e| e.count().len());
+    by_tier(entries, |entry| {
+        let (id, title, count) = (entry.id, entry.title, entry.count());
         let peers = entry.peers.join(", ");
-        text.push_str(&format!(
-            "  {id:ids$}  {title:titles$}  {threads}  {peers}\n"
-        ));
+        format!("  {id:ids$}  {title:titles$}  {count:counts$}  {peers}\n")
+    })
+}
+
+/// Several lines for each, none longer than `width`.
+fn blocks(entries: &[Entry<'_>], width: usize) -> String {
+    let text = by_tier(entries, |entry| {
+        let (id, title, count) = (entry.id, entry.title, entry.count());
+        let peers = entry.peers.join(", ");
+        format!("  {id}\n      {title}\n      {count}; against {peers}\n")
+    });
+    wrapped(&text, Some(width))
+}
+
+fn by_tier(entries: &[Entry<'_>], show: impl Fn(&Entry<'_>) -> String) -> String {
+    let mut text = String::new();
+    let mut number = 0;
+    for entry in entries {
+        if entry.tier != number {
+            number = entry.tier;
+            let title = tier(number).map_or("", |tier| tier.title);
+            text.push_str(&format!("Tier {number}: {title}\n"));
+        }
+        text.push_str(&show(entry));
     }
     text
+}
+
+impl Entry<'_> {
+    /// How many threads, workers or processes.
+    fn count(&self) -> String {
+        tier(self.tier).map_or_else(String::new, |tier| tier.count(self.threads))
+    }
 }

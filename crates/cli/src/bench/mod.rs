@@ -1,14 +1,18 @@
 //! `blitz bench`.
 
+mod cpus;
 mod files;
 mod interrupt;
+mod line;
 mod list;
+pub mod load;
 mod progress;
 mod select;
 mod watchdog;
 
 use std::io::{IsTerminal, stdout};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use blitz_bench::report::compare::Comparison;
 use blitz_bench::report::table::{self, Style};
@@ -18,6 +22,8 @@ use clap::builder::RangedU64ValueParser;
 
 use crate::exit::Exit;
 use crate::output;
+use cpus::Cpus;
+use load::Load;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,6 +33,7 @@ Examples:
   blitz bench --json > before.json         keep a run …
   blitz bench --compare before.json        … and compare with it
   blitz bench --html report.html           a page with charts
+  blitz bench --hog 1 --tier 4             beside a busy process
 
 Exit codes:
   0    everything was measured and verified
@@ -43,7 +50,7 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 
-    /// Write the run as one self-contained HTML page.
+    /// Write the run as one self-contained HTML page; `-` is standard output.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
@@ -55,11 +62,11 @@ pub struct Arguments {
     #[arg(long, conflicts_with_all = ["html", "compare"])]
     list: bool,
 
-    /// Run this tier only: 1 and 2 are fast paths, 3 tasks, 4 threads, 5 the runtime. May be given several times.
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u8>::new().range(1..=8))]
+    /// Run this tier only, such as 4 for threads or 5 for the runtime; --list shows all. May be given several times.
+    #[arg(long, value_name = "N")]
     tier: Vec<u8>,
 
-    /// Run the scenarios whose name matches this regular expression.
+    /// Run the scenarios whose name or title matches this regular expression, in upper or lower case.
     #[arg(long, value_name = "REGEX")]
     filter: Option<String>,
 
@@ -78,6 +85,14 @@ pub struct Arguments {
     /// Worker threads of the runtime in tier 3. (Tier 5 has rows for 1, 2 and 4.)
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = RangedU64ValueParser::<usize>::new().range(1..=1024))]
     workers: usize,
+
+    /// Run so many busy processes beside every measurement.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = RangedU64ValueParser::<usize>::new().range(0..=256))]
+    hog: usize,
+
+    /// Pin the whole run to these processors, such as 0 or 0,2-3.
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<Cpus>,
 }
 
 impl Arguments {
@@ -90,6 +105,10 @@ impl Arguments {
         Settings {
             iterations: self.iterations.unwrap_or(settings.iterations),
             workers: self.workers,
+            load: blitz_bench::Load {
+                hog: self.hog,
+                cpus: self.cpus.clone().map_or_else(Vec::new, |cpus| cpus.0),
+            },
             ..settings
         }
     }
@@ -104,45 +123,88 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     // Whatever can be wrong with the files is wrong before the run.
     let older = arguments.compare.as_deref().map(files::read).transpose()?;
     let page = arguments.html.as_deref().map(files::open).transpose()?;
+    let page_is_printed = page.as_ref().is_some_and(files::Page::is_printed);
+    if page_is_printed && arguments.json {
+        return Err(Exit::usage(
+            "--json and --html - both want standard output",
+            "Give the page a file: --html report.html.",
+        ));
+    }
+    // Before there is any other thread: those to come are pinned with this one.
+    if let Some(cpus) = &arguments.cpus {
+        cpus.pin()?;
+    }
 
     let settings = arguments.settings();
-    let outcome = measure(&scenarios, &settings);
+    let outcome = measure(&scenarios, &settings)?;
     let document = Document::new(&outcome, &settings);
 
     // A report that cannot be written does not cost the other one.
-    let printed = print(&document, older.as_ref(), arguments.json);
+    let printed = if arguments.json {
+        print_json(&document, older.as_ref())
+    } else if page_is_printed {
+        tell(&document, older.as_ref());
+        Ok(())
+    } else {
+        print(&document, older.as_ref())
+    };
     let written = page.map_or(Ok(()), |page| page.write(&report::html::render(&document)));
     printed.and(written)?;
     end(outcome)
 }
 
-fn measure<'a>(scenarios: &'a [Scenario], settings: &Settings) -> Outcome<'a> {
-    let stop = interrupt::watch();
-    let total = runner::sample_count(scenarios, settings);
-    let mut progress = progress::Progress::new(total);
-    runner::run(scenarios, settings, stop, &mut progress)
+/// Far longer than any sample takes on a busy machine; each busy process of ours takes
+/// its share of the time.
+fn limit_of_a_sample(hogs: usize) -> Duration {
+    Duration::from_secs(120) * (1 + hogs as u32)
 }
 
-fn print(document: &Document, older: Option<&Document>, json: bool) -> Result<(), Exit> {
-    let comparison = older.map(|older| Comparison::new(older, document));
-    if json {
-        output::print_json(document)?;
-        // Standard output belongs to the document.
-        if let Some(comparison) = comparison {
-            output::tell(comparison.render(Style::default()));
-        }
-        return Ok(());
-    }
-    let style = style();
-    if !document.benchmarks.is_empty() {
-        output::print(&table::render(document, style))?;
-    } else if document.interrupted {
+fn measure<'a>(scenarios: &'a [Scenario], settings: &Settings) -> Result<Outcome<'a>, Exit> {
+    let bar = progress::bar(runner::sample_count(scenarios, settings));
+    let stop = interrupt::watch(bar.clone());
+    let limit = limit_of_a_sample(settings.load.hog);
+    let mut load = Load::start(settings.load.hog, 2 * limit)?;
+    let watchdog = watchdog::Watchdog::new(limit);
+    let mut progress = progress::Progress::new(bar, watchdog, &mut load, stop);
+    let outcome = runner::run(scenarios, settings, stop, &mut progress);
+    drop(progress);
+    load.verify()?;
+    Ok(outcome)
+}
+
+fn print(document: &Document, older: Option<&Document>) -> Result<(), Exit> {
+    output::print(&text(document, older, style()))?;
+    if document.interrupted && document.benchmarks.is_empty() {
         output::tell("Interrupted before anything was measured.\n");
     }
-    match comparison {
-        Some(comparison) => output::print(&format!("\n{}", comparison.render(style))),
-        None => Ok(()),
+    Ok(())
+}
+
+/// Standard output belongs to the page.
+fn tell(document: &Document, older: Option<&Document>) {
+    output::tell(text(document, older, Style::default()));
+}
+
+/// Standard output belongs to the document.
+fn print_json(document: &Document, older: Option<&Document>) -> Result<(), Exit> {
+    output::print_json(document)?;
+    if let Some(older) = older {
+        output::tell(Comparison::new(older, document).render(Style::default()));
     }
+    Ok(())
+}
+
+/// The tables of a run, and how it compares with an older one.
+fn text(document: &Document, older: Option<&Document>, style: Style) -> String {
+    let mut text = String::new();
+    if !document.benchmarks.is_empty() {
+        text.push_str(&table::render(document, style));
+    }
+    if let Some(older) = older {
+        let comparison = Comparison::new(older, document).render(style);
+        text.push_str(&format!("\n{comparison}"));
+    }
+    text
 }
 
 fn style() -> Style {
@@ -150,6 +212,7 @@ fn style() -> Style {
     let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     Style {
         colour: terminal && !no_colour,
+        width: output::width(),
     }
 }
 

@@ -3,31 +3,55 @@
 //! It is drawn on standard error, only when that is a terminal, and only
 //! between samples: nothing here runs while something is measured.
 
+use std::sync::atomic::AtomicBool;
+
 use blitz_bench::Scenario;
 use blitz_bench::runner::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::line::Line;
+use super::load::Load;
 use super::watchdog::Watchdog;
 
-pub struct Progress {
+pub struct Progress<'a> {
     bar: ProgressBar,
     watchdog: Watchdog,
+    load: &'a mut Load,
+    stop: &'a AtomicBool,
 }
 
-impl Progress {
-    pub fn new(samples: u64) -> Progress {
-        let style = "{bar:30.cyan/dim} {percent:>3} %  {eta:>4}  {msg}";
-        let style = ProgressStyle::with_template(style).expect("the template is valid");
-        // The target hides the bar where standard error is no terminal.
-        let bar = ProgressBar::with_draw_target(Some(samples), ProgressDrawTarget::stderr());
-        bar.set_style(style.progress_chars("━╸─"));
-        let watchdog = Watchdog::new();
-        Progress { bar, watchdog }
+/// The bar, which is hidden where standard error is no terminal.
+pub fn bar(samples: u64) -> ProgressBar {
+    let style = "{bar:20.cyan/dim} {percent:>3} %  {eta:>4}  {wide_msg}";
+    let style = ProgressStyle::with_template(style).expect("the template is valid");
+    let target = match Line::of_terminal() {
+        Some(line) => ProgressDrawTarget::term_like_with_hz(Box::new(line), 20),
+        None => ProgressDrawTarget::hidden(),
+    };
+    let bar = ProgressBar::with_draw_target(Some(samples), target);
+    bar.set_style(style.progress_chars("━╸─"));
+    bar
+}
+
+impl<'a> Progress<'a> {
+    pub fn new(
+        bar: ProgressBar,
+        watchdog: Watchdog,
+        load: &'a mut Load,
+        stop: &'a AtomicBool,
+    ) -> Progress<'a> {
+        Progress {
+            bar,
+            watchdog,
+            load,
+            stop,
+        }
     }
 }
 
-impl Observer for Progress {
+impl Observer for Progress<'_> {
     fn sample(&mut self, scenario: &Scenario, contender: &str) {
+        self.load.keep(self.stop);
         self.bar
             .set_message(format!("{} · {contender}", scenario.id));
         self.bar.inc(1);
@@ -36,7 +60,7 @@ impl Observer for Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for Progress<'_> {
     fn drop(&mut self) {
         self.watchdog.rests();
         self.bar.finish_and_clear();

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use blitz_bench::scenario::{OURS, TIERS};
+use blitz_bench::scenario::OURS;
+use blitz_bench::tier::tier;
 use blitz_bench::{Scenario, scenarios};
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 
 use super::Arguments;
 use crate::exit::Exit;
@@ -16,10 +17,17 @@ const NOBODY: &str = "none";
 pub fn select(arguments: &Arguments) -> Result<Vec<Scenario>, Exit> {
     let mut chosen = scenarios::registry();
     let tiers: BTreeSet<u8> = chosen.iter().map(|s| s.tier).collect();
+    if let Some(unknown) = arguments.tier.iter().find(|tier| !tiers.contains(tier)) {
+        return Err(Exit::usage(
+            format_args!("--tier: there is no tier {unknown}"),
+            format_args!("The tiers are {}.", named(&tiers)),
+        ));
+    }
     keep_peers(&mut chosen, &arguments.peers)?;
     if let Some(pattern) = &arguments.filter {
         let pattern = regex(pattern)?;
-        chosen.retain(|scenario| pattern.is_match(&scenario.id));
+        chosen
+            .retain(|scenario| pattern.is_match(&scenario.id) || pattern.is_match(&scenario.title));
     }
     if !arguments.tier.is_empty() {
         chosen.retain(|scenario| arguments.tier.contains(&scenario.tier));
@@ -31,7 +39,8 @@ pub fn select(arguments: &Arguments) -> Result<Vec<Scenario>, Exit> {
 }
 
 fn regex(pattern: &str) -> Result<Regex, Exit> {
-    Regex::new(pattern).map_err(|error| {
+    let regex = RegexBuilder::new(pattern).case_insensitive(true).build();
+    regex.map_err(|error| {
         Exit::usage(
             format_args!("--filter: {error}"),
             "Characters such as ( [ * + have a meaning there; put a backslash before one that is meant literally.",
@@ -82,15 +91,20 @@ fn nothing_left(arguments: &Arguments, tiers: &BTreeSet<u8>) -> Exit {
     if !arguments.peers.is_empty() {
         asked.push(format!("--peers {}", arguments.peers.join(",")));
     }
-    let filled: Vec<String> = tiers
-        .iter()
-        .map(|&tier| format!("{tier} ({})", TIERS[usize::from(tier) - 1]))
-        .collect();
     Exit::usage(
         format_args!("no scenario is left with {}", asked.join(" ")),
         format_args!(
-            "`blitz bench --list` shows all scenarios. Tiers with scenarios: {}.",
-            filled.join(", ")
+            "`blitz bench --list` shows all scenarios. The tiers are {}.",
+            named(tiers)
         ),
     )
+}
+
+/// The tiers with their titles.
+fn named(tiers: &BTreeSet<u8>) -> String {
+    let name = |&number: &u8| match tier(number) {
+        Some(tier) => format!("{number} ({})", tier.title),
+        None => number.to_string(),
+    };
+    tiers.iter().map(name).collect::<Vec<_>>().join(", ")
 }

@@ -9,8 +9,6 @@ use std::time::{Duration, Instant};
 
 use crate::exit::Exit;
 
-/// Far longer than any sample takes, also on a busy machine.
-const LIMIT: Duration = Duration::from_secs(120);
 /// So rare that it disturbs no measurement.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
@@ -18,21 +16,21 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 type Running = Option<(String, Instant)>;
 
 /// Watches one sample at a time.
-#[derive(Clone)]
 pub struct Watchdog(Arc<Mutex<Running>>);
 
 impl Watchdog {
-    /// Starts to watch. Nothing is running yet.
-    pub fn new() -> Watchdog {
-        let watchdog = Watchdog(Arc::new(Mutex::new(None)));
-        let watched = watchdog.clone();
+    /// Starts to watch for samples that take longer than `limit`. Nothing is running
+    /// yet.
+    pub fn new(limit: Duration) -> Watchdog {
+        let running = Arc::new(Mutex::new(None));
+        let watched = running.clone();
         thread::spawn(move || {
             loop {
                 thread::sleep(LOOK_EVERY);
-                watched.look();
+                look(&watched, limit);
             }
         });
-        watchdog
+        Watchdog(running)
     }
 
     /// A sample begins; the one before it has ended.
@@ -48,18 +46,18 @@ impl Watchdog {
     fn set(&self, running: Running) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = running;
     }
+}
 
-    fn look(&self) {
-        let running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((who, since)) = &*running
-            && since.elapsed() > LIMIT
-        {
-            Exit::Failed(format!(
-                "{who} has not finished within {} seconds: a wake-up was lost, or the machine stood still",
-                LIMIT.as_secs()
-            ))
-            .report();
-            std::process::exit(1);
-        }
+fn look(running: &Mutex<Running>, limit: Duration) {
+    let running = running.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((who, since)) = &*running
+        && since.elapsed() > limit
+    {
+        Exit::Failed(format!(
+            "{who} has not finished within {} seconds: a wake-up was lost, or the machine was suspended",
+            limit.as_secs()
+        ))
+        .report();
+        std::process::exit(1);
     }
 }

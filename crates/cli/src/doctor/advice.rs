@@ -1,6 +1,6 @@
 //! What follows from the findings.
 
-use super::{Findings, IoUring};
+use super::Findings;
 
 /// What blitz-io does on this machine.
 pub fn uses(found: &Findings) -> Vec<String> {
@@ -20,7 +20,7 @@ pub fn uses(found: &Findings) -> Vec<String> {
         other => format!("Releasing a lock is a {other}."),
     });
     uses.push(if usable(found) == 1 {
-        "Nothing spins: with one processor, nobody could release anything meanwhile.".to_owned()
+        "Nothing spins: with one processor, no other thread could release anything meanwhile.".to_owned()
     } else {
         format!(
             "Waiting threads spin briefly before they sleep, because {} processors can run at once.",
@@ -29,9 +29,6 @@ pub fn uses(found: &Findings) -> Vec<String> {
     });
     if !found.futex.shared_memory {
         uses.push("Waiting in shared memory, between processes, does not work here.".to_owned());
-    }
-    if found.io_uring.is_some() {
-        uses.push("Nothing in this version uses io_uring.".to_owned());
     }
     uses
 }
@@ -51,9 +48,6 @@ pub fn advice(found: &Findings) -> Vec<String> {
             "membarrier: allow the call in the container's seccomp profile; uncontended locks get faster."
                 .to_owned(),
         );
-    }
-    if let Some(io_uring) = &found.io_uring {
-        advise_io_uring(io_uring, &mut advice);
     }
     if let Some(slow) = slow_clock(found) {
         advice.push(format!(
@@ -102,20 +96,6 @@ fn advise_processors(found: &Findings, advice: &mut Vec<String>) {
     }
 }
 
-fn advise_io_uring(io_uring: &IoUring, advice: &mut Vec<String>) {
-    if io_uring.setup.works {
-        return;
-    }
-    advice.push(match io_uring.disabled {
-        Some(level @ 1..) => format!(
-            "io_uring is switched off (kernel.io_uring_disabled = {level}): sysctl -w kernel.io_uring_disabled=0"
-        ),
-        _ => "io_uring: run Linux 6.0 or newer, and allow io_uring_setup, io_uring_enter and io_uring_register in \
-              the container's seccomp profile."
-            .to_owned(),
-    });
-}
-
 fn slow_clock(found: &Findings) -> Option<&str> {
     let source = found.clock_source.as_deref()?;
     (found.costs.clock_ns > 150.0).then_some(source)
@@ -124,7 +104,7 @@ fn slow_clock(found: &Findings) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::{Probe, examine};
+    use crate::doctor::{IoUring, Probe, examine};
 
     fn healthy() -> Findings {
         let mut found = examine();
@@ -164,18 +144,14 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_and_a_sandbox_are_told_apart() {
+    fn what_nothing_uses_needs_no_advice() {
         let mut found = healthy();
-        let mut ring = IoUring {
+        found.io_uring = Some(IoUring {
             setup: Probe::no("forbidden"),
             disabled: Some(2),
             operations: Default::default(),
             setup_flags: Default::default(),
-        };
-        found.io_uring = Some(ring.clone());
-        assert!(advice(&found)[0].contains("sysctl -w kernel.io_uring_disabled=0"));
-        ring.disabled = Some(0);
-        found.io_uring = Some(ring);
-        assert!(advice(&found)[0].contains("seccomp"));
+        });
+        assert_eq!(advice(&found), Vec::<String>::new());
     }
 }

@@ -16,6 +16,7 @@ mod text;
 use std::collections::BTreeMap;
 
 use blitz_bench::Machine;
+use blitz_bench::report::wrapped;
 use clap::Args;
 use serde::Serialize;
 
@@ -127,7 +128,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     if arguments.json {
         output::print_json(&findings)?;
     } else {
-        output::print(&text::render(&findings))?;
+        output::print(&wrapped(&text::render(&findings), output::width()))?;
     }
     Ok(Exit::Done)
 }

@@ -1,16 +1,14 @@
-//! The findings, for people.
+//! The findings, for people: what has no consequence stands in the JSON only.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::{Findings, IoUring, Probe};
+use super::{Findings, Probe};
 
 /// The whole report.
 pub fn render(found: &Findings) -> String {
     let mut report = Report(String::new());
     report.machine(found);
     report.system(found);
-    report.costs(found);
     report.list("What blitz-io uses", &found.uses);
     if found.advice.is_empty() {
         report.heading("What you could change");
@@ -61,9 +59,6 @@ impl Report {
             ),
         );
         self.line("system", format_args!("{} {}", machine.os, machine.kernel));
-        if let Some(source) = &found.clock_source {
-            self.line("clock source", source);
-        }
     }
 
     fn system(&mut self, found: &Findings) {
@@ -71,12 +66,8 @@ impl Report {
         let futex = &found.futex;
         self.line("futex", futex.backend);
         self.line("  in shared memory", yes_no(futex.shared_memory));
-        self.line("  exact wake counts", yes_no(futex.counts_wakes));
         self.probe("futex_waitv", found.futex_waitv.as_ref());
         self.probe("membarrier", found.membarrier.as_ref());
-        if let Some(ring) = &found.io_uring {
-            self.io_uring(ring);
-        }
     }
 
     fn probe(&mut self, what: &str, probe: Option<&Probe>) {
@@ -85,42 +76,6 @@ impl Report {
                 what,
                 format_args!("{}: {}", yes_no(probe.works), probe.detail),
             );
-        }
-    }
-
-    fn io_uring(&mut self, ring: &IoUring) {
-        self.probe("io_uring", Some(&ring.setup));
-        if let Some(level) = ring.disabled {
-            self.line("  io_uring_disabled", level);
-        }
-        self.support("  operations", &ring.operations);
-        self.support("  setup flags", &ring.setup_flags);
-    }
-
-    fn support(&mut self, what: &str, found: &BTreeMap<&'static str, bool>) {
-        let names = |wanted: bool| {
-            let names = found.iter().filter(|(_, works)| **works == wanted);
-            names.map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
-        };
-        let (present, missing) = (names(true), names(false));
-        if !present.is_empty() {
-            self.line(what, present);
-        }
-        if !missing.is_empty() {
-            self.line(what, format_args!("missing: {missing}"));
-        }
-    }
-
-    fn costs(&mut self, found: &Findings) {
-        let costs = &found.costs;
-        self.heading("What the smallest steps cost");
-        for (what, ns) in [
-            ("spin hint", costs.spin_hint_ns),
-            ("atomic add", costs.atomic_rmw_ns),
-            ("reading the clock", costs.clock_ns),
-            ("yielding", costs.yield_ns),
-        ] {
-            self.line(what, format_args!("{ns:.1} ns"));
         }
     }
 }

@@ -142,7 +142,10 @@ fn the_page_is_written_and_needs_nothing_else() {
     fs::write(&file, "x".repeat(1_000_000)).unwrap();
     let mut arguments = TINY.to_vec();
     arguments.extend(["--json", "--html", file.to_str().unwrap()]);
-    expect(0, &arguments).json();
+    let ran = expect(0, &arguments);
+    ran.json();
+    let said = format!("The page is in {}.\n", file.display());
+    assert_eq!(ran.err, said);
     let page = fs::read_to_string(&file).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>"));
     assert!(page.ends_with("</html>\n"));
@@ -150,6 +153,15 @@ fn the_page_is_written_and_needs_nothing_else() {
     for fetched in ["http:", "https:", "<link", "<script", "url("] {
         assert!(!page.contains(fetched), "{fetched}");
     }
+}
+
+#[test]
+fn a_page_on_standard_output_is_alone_there() {
+    let ran = expect(0, &tiny(&["--peers=none", "--html=-"]));
+    assert!(ran.out.starts_with("<!DOCTYPE html>"), "{}", ran.out);
+    assert!(ran.out.ends_with("</html>\n"), "{}", ran.out);
+    // The table is not lost.
+    assert!(ran.err.contains("mutex_uncontended"), "{}", ran.err);
 }
 
 #[test]
@@ -230,16 +242,15 @@ fn the_list_follows_the_filters() {
         .lines()
         .filter(|line| line.starts_with("Tier"))
         .collect();
-    assert_eq!(
-        tiers,
-        [
-            "Tier 1: Single-thread fast paths",
-            "Tier 2: Channel fast paths",
-            "Tier 3: Async contention",
-            "Tier 4: Threads",
-            "Tier 5: Runtime",
-        ]
-    );
+    assert!(tiers.is_sorted(), "{tiers:?}");
+    let first = [
+        "Tier 1: Single-thread fast paths",
+        "Tier 2: Channel fast paths",
+        "Tier 3: Async contention",
+        "Tier 4: Threads",
+        "Tier 5: Runtime",
+    ];
+    assert_eq!(tiers[..5], first);
     assert!(all.contains("(ours: mpsc)") && all.contains("(ours: mpmc)"));
     assert!(some.contains("mutex_contended_2_short"));
     assert!(!some.contains("mutex_uncontended"));
@@ -253,6 +264,16 @@ fn the_list_follows_the_filters() {
 }
 
 #[test]
+fn the_filter_ignores_case_and_looks_at_titles() {
+    let list = |filter| expect(0, &["bench", "--list", "--filter", filter]).out;
+    assert!(list("^MUTEX_uncontended$").contains("mutex_uncontended"));
+    // No name has a slash.
+    let by_title = list("rwlock read/unlock");
+    assert!(by_title.contains("rwlock_read_uncontended"), "{by_title}");
+    assert_eq!(by_title.lines().count(), 2, "{by_title}");
+}
+
+#[test]
 fn alone_means_alone() {
     let document = expect(0, &tiny(&["--peers=none", "--json"])).json();
     let row = &document["benchmarks"]["mutex_uncontended"];
@@ -262,9 +283,10 @@ fn alone_means_alone() {
 
 #[test]
 fn wrong_arguments_end_with_code_2_and_say_what_to_do() {
-    let wrong: [(&[&str], &str); 11] = [
+    let wrong: [(&[&str], &str); 17] = [
         (&["--list", "--html", "x.html"], "cannot be used with"),
-        (&["--tier", "9"], "1..=8"),
+        (&["--tier", "0"], "4 (Threads)"),
+        (&["--tier", "4", "--tier", "99"], "there is no tier 99"),
         (&["--tier", "x"], "x"),
         (&["--iterations", "0"], "1..=10000"),
         (&["--workers", "0"], "1..=1024"),
@@ -274,6 +296,11 @@ fn wrong_arguments_end_with_code_2_and_say_what_to_do() {
         (&["--peers", "nobody"], "parking_lot"),
         (&["--peers", "none,std"], "runs it alone"),
         (&["--no-such-flag"], "--help"),
+        (&["--json", "--html", "-"], "--html report.html"),
+        (&["--hog", "-1"], "-1"),
+        (&["--hog", "1000"], "0..=256"),
+        (&["--cpus", "1-0"], "ends before it begins"),
+        (&["--cpus", "1023"], "may run on"),
     ];
     for (arguments, advice) in wrong {
         let ran = expect(2, &[&["bench"], arguments].concat());
@@ -296,6 +323,17 @@ fn a_full_disk_costs_only_what_is_written_there() {
     let mut listing = blitz(&["bench", "--list"]);
     let output = listing.stdout(full()).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
+    for arguments in [&["--help"][..], &["bench", "--help"], &["--version"]] {
+        let output = blitz(arguments).stdout(full()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("standard output cannot be written"), "{said}");
+    }
+    let page = blitz(&tiny(&["--peers=none", "--html=-"]))
+        .stdout(full())
+        .output()
+        .unwrap();
+    assert_eq!(page.status.code(), Some(1));
     // Nobody hears of it, but it ends as it should.
     let mut wrong = blitz(&["bench", "--filter", "no_such_row"]);
     let status = wrong.stderr(full()).status().unwrap();

@@ -5,3 +5,7 @@ mod common;
 mod doctor;
 #[cfg(target_os = "linux")]
 mod interrupt;
+#[cfg(target_os = "linux")]
+mod load;
+#[cfg(target_os = "linux")]
+mod terminal;

@@ -12,7 +12,8 @@ use super::document::{Document, Figures, Row, TIE};
 use super::table::Score;
 use super::{figure, range, times};
 use crate::latency::Latency;
-use crate::scenario::{Compares, OURS, TIERS};
+use crate::scenario::{Compares, OURS};
+use crate::tier::{Tier, numbered, tier};
 use axis::Axis;
 
 const CSS: &str = include_str!("page.css");
@@ -45,7 +46,7 @@ fn write(page: &mut String, document: &Document) -> fmt::Result {
     page.push_str("<main>\n");
     let axis = Axis::over(document.benchmarks.values());
     write_overview(page, document, &axis)?;
-    for (tier, title) in (1u8..).zip(TIERS) {
+    for (tier, Tier { title, .. }) in numbered() {
         write_tier(page, document, tier, title)?;
     }
     page.push_str("</main>\n");
@@ -295,6 +296,10 @@ fn write_footer(page: &mut String, document: &Document) -> fmt::Result {
         ("Cores", machine.cores.to_string()),
         ("System", format!("{} {}", machine.os, machine.kernel)),
         ("Iterations", counts),
+        (
+            "Load",
+            meta.load.words().unwrap_or_else(|| "none".to_owned()),
+        ),
         ("Measured", meta.measured_at.clone()),
         ("Version", format!("{} {}", meta.runtime, meta.version)),
     ] {
@@ -312,16 +317,11 @@ fn write_footer(page: &mut String, document: &Document) -> fmt::Result {
     Ok(())
 }
 
-/// The tier in which threads are workers.
-const RUNTIME: u8 = 5;
-
 fn full_title(row: &Row) -> String {
-    // A runtime with one worker is not a single thread.
-    match (row.tier, row.threads) {
-        (RUNTIME, 1) => format!("{}, 1 worker", row.title),
-        (RUNTIME, n) => format!("{}, {n} workers", row.title),
-        (_, 0 | 1) => row.title.clone(),
-        (_, n) => format!("{}, {n} threads", row.title),
+    match tier(row.tier) {
+        Some(tier) => tier.full_title(&row.title, row.threads),
+        // From a run of a later version.
+        None => row.title.clone(),
     }
 }
 

@@ -1,0 +1,74 @@
+//! The tiers into which the scenarios are sorted.
+
+/// Scenarios that measure the same kind of thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tier {
+    /// What it measures.
+    pub title: &'static str,
+    /// What works at the same time: one of them, and several.
+    pub workers: [&'static str; 2],
+}
+
+const THREADS: [&str; 2] = ["thread", "threads"];
+const WORKERS: [&str; 2] = ["worker", "workers"];
+const PROCESSES: [&str; 2] = ["process", "processes"];
+
+/// All tiers, from tier 1 on. A tier exists for users once a scenario is in it.
+pub const TIERS: [Tier; 9] = [
+    tier_of("Single-thread fast paths", THREADS),
+    tier_of("Channel fast paths", THREADS),
+    tier_of("Async contention", THREADS),
+    tier_of("Threads", THREADS),
+    tier_of("Runtime", WORKERS),
+    tier_of("Input and output", WORKERS),
+    tier_of("Fork-join", WORKERS),
+    tier_of("Processes", PROCESSES),
+    tier_of("Pipelines", THREADS),
+];
+
+const fn tier_of(title: &'static str, workers: [&'static str; 2]) -> Tier {
+    Tier { title, workers }
+}
+
+/// The tier with this number, if there is one. The first is 1.
+///
+/// ```
+/// use blitz_bench::tier::tier;
+/// assert_eq!(tier(5).unwrap().title, "Runtime");
+/// assert_eq!(tier(0), None);
+/// ```
+pub fn tier(number: u8) -> Option<&'static Tier> {
+    TIERS.get(usize::from(number).checked_sub(1)?)
+}
+
+/// The numbers of the tiers, beside them.
+pub fn numbered() -> impl Iterator<Item = (u8, &'static Tier)> {
+    (1..).zip(&TIERS)
+}
+
+impl Tier {
+    /// So many workers, in words.
+    ///
+    /// ```
+    /// use blitz_bench::tier::tier;
+    /// assert_eq!(tier(5).unwrap().count(1), "1 worker");
+    /// assert_eq!(tier(4).unwrap().count(8), "8 threads");
+    /// ```
+    pub fn count(&self, workers: usize) -> String {
+        let [one, several] = self.workers;
+        match workers {
+            1 => format!("1 {one}"),
+            n => format!("{n} {several}"),
+        }
+    }
+
+    /// A row's title with the number of its workers, which a single thread need not
+    /// say. (A runtime with one worker is more than that thread.)
+    pub fn full_title(&self, title: &str, workers: usize) -> String {
+        match workers {
+            0 => title.to_owned(),
+            1 if self.workers == THREADS => title.to_owned(),
+            n => format!("{title}, {}", self.count(n)),
+        }
+    }
+}
