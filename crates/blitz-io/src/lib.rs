@@ -242,6 +242,7 @@
 //! | `tokio_util::sync::CancellationToken` | `blitz_io::sync::CancellationToken` (`rt`) |
 //! | `tokio_util::task::TaskTracker` | `blitz_io::task::TaskTracker` (`rt`) |
 //! | `tokio_stream::wrappers::ReceiverStream` | the receiver itself is a `Stream` (`stream`) |
+//! | `tokio_stream::wrappers::IntervalStream` | `blitz_io::stream::wrappers::IntervalStream` (`stream`, `rt`) |
 //! | `parking_lot::{Mutex, RwLock, Condvar, Once, …}` | `blitz_io::thread::{Mutex, RwLock, Condvar, Once, …}` |
 //! | `std::sync::Mutex`, `RwLock`, `Condvar` | `blitz_io::thread::…`, without `unwrap()`: there is no poisoning |
 //! | `std::sync::{Barrier, OnceLock, LazyLock}` | `blitz_io::thread::{Barrier, OnceLock, LazyLock}` |
@@ -277,7 +278,7 @@
 //! | `sync`, `parking_lot` | nothing, for programs that come from Tokio |
 //! | `tracing` | a span of `tracing` for each task |
 //! | `hyper` | hyper's traits for an executor and a timer |
-//! | `stream` | `Stream` for the receivers of channels |
+//! | `stream` | `Stream` for the receivers of channels, and `stream::wrappers` |
 //! | `sink` | `Sink` for senders |
 //! | `serde` | the locks of [`thread`] can be serialised |
 //! | `send_guard` | guards of the locks of [`thread`] can be sent to another thread |
@@ -292,6 +293,8 @@
 pub mod macros;
 #[cfg(feature = "rt")]
 pub mod runtime;
+#[cfg(feature = "stream")]
+pub mod stream;
 pub mod sync;
 #[cfg(feature = "rt")]
 pub mod task;
