@@ -70,9 +70,9 @@ pub mod internals {
     pub use crate::backoff::Backoff;
     pub use crate::lock::{ListLock, Lock, LockGuard};
     pub use crate::panics::Panics;
-    pub use crate::processors::processors;
+    pub use crate::processors::{NOWHERE, current_processor, processors};
     pub use crate::random::{Random, entropy};
-    pub use crate::spin::{Owners, Spin, yield_now};
+    pub use crate::spin::{EventSpin, HandoffSpin, LockSpin, Owners, yield_now};
     pub use crate::thread_id::ThreadId;
     /// Timers, which are a runtime's.
     pub mod timers {

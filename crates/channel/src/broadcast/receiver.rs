@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use blitz_futex::atomic::Ordering;
-use blitz_sync::internals::{Node, Spin, coop, deadline};
+use blitz_sync::internals::{EventSpin, Node, coop, deadline};
 
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
 use super::shared::Shared;
@@ -242,7 +242,7 @@ impl<T: Clone> Receiver<T> {
     /// Blocks the thread until there is a value, or an error other than `Empty`, or
     /// the deadline has passed.
     fn recv_until(&mut self, deadline: Option<Instant>) -> Result<T, TryRecvError> {
-        let mut spin = Spin::new();
+        let mut spin = EventSpin::new();
         loop {
             match self.try_recv() {
                 Err(TryRecvError::Empty) => {}

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use blitz_futex::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
-use blitz_sync::internals::{ListLock, Spin, fences, yield_now};
+use blitz_sync::internals::{EventSpin, ListLock, fences, yield_now};
 
 use super::mutant::{Mutant, active};
 use blitz_sync::internals::Watched;
@@ -110,7 +110,7 @@ impl<T> Slot<T> {
 
     #[cold]
     fn await_taker_slow(&self) {
-        let mut spin = Spin::new();
+        let mut spin = EventSpin::new();
         while self.taker.load(Ordering::Acquire) != IDLE && !self.is_spent() {
             if !spin.turn() {
                 yield_now();

@@ -28,7 +28,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use blitz_futex::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use blitz_futex::{wait, wake_all};
-use blitz_sync::internals::{List, ListLock, Node, Panics, Spin, Wake, Wakes};
+use blitz_sync::internals::{HandoffSpin, List, ListLock, Node, Panics, Wake, Wakes};
 
 use super::error::{SendError, TryRecvError, TrySendError};
 use super::mutant::{Mutant, active};
@@ -394,7 +394,7 @@ impl<T> Channel<T> {
 impl<T> Channel<T> {
     /// Uses the right to receive. `None` if the value does not come.
     pub(super) fn finish_recv(&self) -> Option<T> {
-        let mut spin = Spin::for_peers(self.ends());
+        let mut spin = HandoffSpin::new(self.ends());
         loop {
             let arrivals = self.arrivals.load(Ordering::Acquire);
             let (received, woken) = self.locked_and_chosen(State::finish_recv);

@@ -14,7 +14,7 @@
 //! and where the system does not say on which processor a thread runs, nobody is
 //! ever at the same place.
 
-use blitz_sync::internals::Spin;
+use blitz_sync::internals::{HandoffSpin, NOWHERE, current_processor};
 
 /// After how many waits at the same place a thread sleeps, as a power of two. A
 /// sleep and its wake-up take as long as ten switches.
@@ -43,11 +43,11 @@ pub(super) enum Way {
 }
 
 impl Way {
-    pub(super) fn spin(self) -> Spin {
+    pub(super) fn spin(self) -> HandoffSpin {
         match self {
-            Self::Look => Spin::hand_over(),
-            Self::Yield => Spin::hand_over_here(),
-            Self::Sleep => Spin::none(),
+            Self::Look => HandoffSpin::new(2),
+            Self::Yield => HandoffSpin::yielding(),
+            Self::Sleep => HandoffSpin::none(),
         }
     }
 }
@@ -55,8 +55,8 @@ impl Way {
 impl Places {
     pub(super) fn new() -> Self {
         Self {
-            of_sender: Spin::NOWHERE,
-            of_receiver: Spin::NOWHERE,
+            of_sender: NOWHERE,
+            of_receiver: NOWHERE,
             together: 0,
             patience: FEWEST,
         }
@@ -64,12 +64,12 @@ impl Places {
 
     /// This thread receives, and may have to wait. If so, how.
     pub(super) fn receiver_comes(&mut self, waits: bool) -> Way {
-        self.receiver_at(Spin::here(), waits)
+        self.receiver_at(current_processor(), waits)
     }
 
     /// This thread sends, and may have to wait. If so, how.
     pub(super) fn sender_comes(&mut self, waits: bool) -> Way {
-        self.sender_at(Spin::here(), waits)
+        self.sender_at(current_processor(), waits)
     }
 
     fn receiver_at(&mut self, here: u8, waits: bool) -> Way {
@@ -89,7 +89,7 @@ impl Places {
     }
 
     fn way(&mut self, here: u8, there: u8) -> Way {
-        if here != there || here == Spin::NOWHERE {
+        if here != there || here == NOWHERE {
             self.together = 0;
             self.patience = FEWEST;
             return Way::Look;
@@ -127,8 +127,8 @@ mod tests {
     fn nobody_is_nowhere() {
         let mut places = Places::new();
         for _ in 0..10_000 {
-            assert_eq!(places.receiver_at(Spin::NOWHERE, true), Way::Look);
-            assert_eq!(places.sender_at(Spin::NOWHERE, true), Way::Look);
+            assert_eq!(places.receiver_at(NOWHERE, true), Way::Look);
+            assert_eq!(places.sender_at(NOWHERE, true), Way::Look);
         }
     }
 

@@ -21,7 +21,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use blitz_sync::internals::deadline::{is_past, now};
-use blitz_sync::internals::{List, Node, Spin, Wake};
+use blitz_sync::internals::{HandoffSpin, List, Node, Wake};
 
 use super::channel::Channel;
 use super::error::{
@@ -450,7 +450,7 @@ impl<T> Channel<T> {
             return self.recv_too_late();
         }
         if self.spins_outside() {
-            let mut spin = Spin::for_peers(self.ends());
+            let mut spin = HandoffSpin::new(self.ends());
             while spin.turn() {
                 if self.looks_receivable() {
                     match self.receive() {
@@ -539,7 +539,7 @@ impl<T> Channel<T> {
             });
         }
         if self.spins_outside() {
-            let mut spin = Spin::for_peers(self.ends());
+            let mut spin = HandoffSpin::new(self.ends());
             while spin.turn() {
                 if self.has_much_room() {
                     match self.try_send(value) {

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{WaitResult, wait_until};
-use blitz_sync::internals::{Node, Spin, Wake};
+use blitz_sync::internals::{HandoffSpin, Node, Wake};
 
 use super::mutant::{Mutant, active};
 
@@ -167,7 +167,7 @@ impl Selection {
     /// Waits until a case is decided. `false` if the deadline comes first; it may
     /// be decided all the same.
     pub(super) fn wait(&self, deadline: Option<Instant>) -> bool {
-        let mut spin = Spin::for_peers(2);
+        let mut spin = HandoffSpin::new(2);
         while spin.turn() {
             if self.word.load(Ordering::Relaxed) != AWAKE {
                 return true;

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use blitz_futex::atomic::{Ordering, fence};
-use blitz_sync::internals::{Spin, coop, deadline, fences, yield_now};
+use blitz_sync::internals::{HandoffSpin, coop, deadline, fences, yield_now};
 
 use super::block::{Block, LEN, offset};
 use super::chan::{Chan, Pause};
@@ -355,7 +355,7 @@ impl<T> Rx<T> {
         mut receive: impl FnMut(&mut Self) -> Option<R>,
     ) -> Result<R, RecvTimeoutError> {
         loop {
-            let mut spin = Spin::for_peers(self.chan.strong_count() + 1);
+            let mut spin = HandoffSpin::new(self.chan.strong_count() + 1);
             loop {
                 if let Some(result) = receive(self) {
                     return Ok(result);

@@ -63,7 +63,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use blitz_futex::atomic::{Ordering, fence};
-use blitz_sync::internals::{List, Node, Panics, Spin, Wakes, coop, deadline, fences};
+use blitz_sync::internals::{HandoffSpin, List, Node, Panics, Wakes, coop, deadline, fences};
 
 use super::chan::{Chan, Claim, Refusal};
 use super::mutant::{Mutant, active, model_failed};
@@ -271,7 +271,7 @@ impl<T> Chan<T> {
     #[cold]
     pub fn send_blocking(&self, value: T, deadline: Option<Instant>) -> Result<(), (Denial, T)> {
         let mut value = value;
-        let mut spin = Spin::for_peers(self.strong_count() + 1);
+        let mut spin = HandoffSpin::new(self.strong_count() + 1);
         loop {
             value = match self.try_send(value) {
                 Ok(()) => return Ok(()),
@@ -323,7 +323,7 @@ impl<T> Chan<T> {
 
     /// Waits in the queue: awake for a while, as it may be a short one.
     fn sleep(&self, node: &Node<Wish<T>>, deadline: Option<Instant>) -> bool {
-        let mut spin = Spin::for_peers(self.strong_count() + 1);
+        let mut spin = HandoffSpin::new(self.strong_count() + 1);
         while !node.is_signalled() && spin.turn() {}
         self.waiters.sleep(node, deadline)
     }

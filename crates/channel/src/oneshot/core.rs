@@ -68,7 +68,7 @@ use std::time::Instant;
 
 use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{WaitResult, wait_until};
-use blitz_sync::internals::{Spin, deadline};
+use blitz_sync::internals::{EventSpin, deadline};
 
 use super::mutant::{Mutant, active, model_has_failed};
 use super::place::Place;
@@ -238,7 +238,7 @@ impl<T> Core<T> {
         if deadline::is_past(deadline) {
             return None;
         }
-        let mut spin = Spin::new();
+        let mut spin = EventSpin::new();
         while spin.turn() {
             let state = self.state();
             if state & side.until != 0 {

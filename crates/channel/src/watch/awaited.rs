@@ -39,7 +39,7 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use blitz_futex::atomic::{AtomicUsize, Ordering};
-use blitz_sync::internals::{Node, Spin, WaitQueue, deadline};
+use blitz_sync::internals::{EventSpin, Node, WaitQueue, deadline};
 
 use super::mutant::{Mutant, active, model_has_failed};
 
@@ -132,7 +132,7 @@ impl Awaited {
         if deadline::is_past(deadline) {
             return None;
         }
-        let mut spin = Spin::new();
+        let mut spin = EventSpin::new();
         while spin.turn() {
             if let Some(word) = done() {
                 return Some(word);

@@ -65,7 +65,7 @@ use std::time::{Duration, Instant};
 
 use blitz_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
 use blitz_futex::{WaitResult, wait_until, wake_all, wake_one};
-use blitz_sync::internals::{ListLock, Spin, deadline};
+use blitz_sync::internals::{EventSpin, ListLock, deadline};
 
 use super::mutant::{Mutant, active};
 
@@ -356,7 +356,7 @@ impl<J> Desk<J> {
 
     /// Looks for news for a while.
     fn search(&self, seat: &mut Seat) {
-        let mut spin = Spin::new();
+        let mut spin = EventSpin::new();
         while self.news.load(Ordering::Relaxed) == 0 && spin.turn() {}
         seat.0 = Last::Searched;
     }

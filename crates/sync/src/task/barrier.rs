@@ -26,7 +26,7 @@ use std::task::{Context, Poll, Waker, ready};
 use super::barrier_mutant::{Mutant, active};
 use crate::coop;
 use crate::macros::const_unless_loom;
-use crate::spin::Spin;
+use crate::spin::EventSpin;
 use crate::wait_queue::{Node, WaitQueue};
 
 /// A place where tasks wait for each other.
@@ -269,7 +269,7 @@ impl<'a> Arrival<'a> {
         if self.as_mut().arrive(None) {
             return BarrierWaitResult(true);
         }
-        let mut spin = Spin::for_threads(self.barrier.n);
+        let mut spin = EventSpin::among(self.barrier.n);
         while !self.node.is_signalled() && spin.turn() {}
         self.barrier.waiters.sleep(&self.node, None);
         BarrierWaitResult(false)

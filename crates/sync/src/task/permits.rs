@@ -85,7 +85,7 @@ use crate::coop;
 use crate::glance::Glance;
 use crate::macros::const_unless_loom;
 use crate::panics::Panics;
-use crate::spin::Spin;
+use crate::spin::EventSpin;
 use crate::wait_queue::{List, Node, WaitQueue, Wake, Wakes};
 
 mod acquire;
@@ -266,7 +266,7 @@ impl Permits {
     /// The same for a thread.
     #[cold]
     pub fn wait_blocking(&self, n: usize) -> Result<(), Closed> {
-        let mut spin = Spin::new();
+        let mut spin = EventSpin::new();
         // While others wait there is nothing to be had by trying.
         while self.word.load(Ordering::Relaxed) & QUEUED == 0 && spin.turn() {
             match self.take(n) {

@@ -39,7 +39,7 @@ use crate::deadline;
 use crate::fences;
 use crate::macros::const_unless_loom;
 use crate::mutant::{Mutant, active};
-use crate::spin::Spin;
+use crate::spin::EventSpin;
 
 /// A place where threads wait for each other.
 ///
@@ -182,7 +182,7 @@ impl Barrier {
     /// Waits until the round is over. `false` if the deadline came first and the
     /// caller has been taken out of the count.
     fn wait_for_next(&self, round: Round, deadline: Option<Instant>) -> bool {
-        let mut spin = Spin::for_threads(self.rounds.threads());
+        let mut spin = EventSpin::among(self.rounds.threads());
         while !deadline::is_past(deadline) && spin.turn() {
             if self.rounds.is_over(round) {
                 return true;

@@ -41,7 +41,7 @@
 use crate::deadline;
 use crate::macros::const_unless_loom;
 use crate::mutant::{self, Mutant};
-use crate::spin::Spin;
+use crate::spin::EventSpin;
 use blitz_futex::WaitResult;
 use blitz_futex::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
@@ -114,7 +114,7 @@ impl Countdown {
 
     #[cold]
     fn wait_slow(&self, deadline: Option<Instant>) -> bool {
-        let mut spin = Spin::new();
+        let mut spin = EventSpin::new();
         while spin.turn() && !deadline::is_past(deadline) {
             if self.is_zero() {
                 return true;

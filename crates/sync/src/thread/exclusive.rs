@@ -117,7 +117,7 @@ use crate::deadline;
 use crate::fences;
 use crate::macros::const_unless_loom;
 use crate::mutant::{Mutant, active};
-use crate::spin::{Owners, Spin};
+use crate::spin::{LockSpin, Owners};
 
 /// Nobody has it.
 pub const FREE: u8 = 0;
@@ -337,7 +337,7 @@ impl Exclusive {
         } else {
             owners
         };
-        let mut spin = Spin::for_lock(owners);
+        let mut spin = LockSpin::new(owners);
         while spin.turn() {
             let hold = self.hold().load(Ordering::Relaxed);
             if !waiter.may_take(hold) {

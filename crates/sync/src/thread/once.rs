@@ -58,7 +58,7 @@
 use super::reentrancy;
 use crate::macros::const_unless_loom;
 use crate::mutant::{self, Mutant};
-use crate::spin::Spin;
+use crate::spin::EventSpin;
 use crate::{deadline, fences};
 use blitz_futex::atomic::{AtomicU8, Ordering};
 use blitz_futex::{SplitWord, WaitResult};
@@ -461,7 +461,7 @@ impl Once {
     #[cold]
     #[track_caller]
     pub(super) fn claim(&self, on_poison: OnPoison) -> Option<Claim<'_>> {
-        let mut spin = Spin::new();
+        let mut spin = EventSpin::new();
         loop {
             match self.state_byte().load(Ordering::Acquire) {
                 DONE => return None,
@@ -498,7 +498,7 @@ impl Once {
     #[cold]
     #[track_caller]
     pub(super) fn wait_for_outcome(&self, on_poison: OnPoison, deadline: Option<Instant>) -> bool {
-        let mut spin = Spin::new();
+        let mut spin = EventSpin::new();
         loop {
             let state = self.state_byte().load(Ordering::Acquire);
             if state == DONE {

@@ -42,7 +42,7 @@ use blitz_futex::{WaitResult, wait_until, wake_one};
 
 use crate::deadline;
 use crate::mutant::{Mutant, active};
-use crate::spin::Spin;
+use crate::spin::EventSpin;
 
 /// The thread sleeps, or is about to.
 const ASLEEP: u64 = 1;
@@ -145,7 +145,7 @@ impl Parker {
         if deadline::is_past(deadline) {
             return false;
         }
-        let mut spin = Spin::new();
+        let mut spin = EventSpin::new();
         while spin.turn() {
             if self.take() {
                 return true;

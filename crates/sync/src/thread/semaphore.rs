@@ -57,7 +57,7 @@ use super::exclusive::FAIR_AFTER;
 use crate::deadline;
 use crate::macros::const_unless_loom;
 use crate::mutant::{Mutant, active};
-use crate::spin::Spin;
+use crate::spin::EventSpin;
 use crate::wait_queue::{List, Node, WaitQueue};
 
 mod error;
@@ -453,7 +453,7 @@ impl Semaphore {
         if deadline::is_past(deadline) {
             return Err(TryAcquireError::NoPermits);
         }
-        let mut spin = Spin::new();
+        let mut spin = EventSpin::new();
         while spin.turn() {
             match self.take(u64::from(n), FAIR) {
                 Taken::Yes => return Ok(()),
@@ -497,7 +497,7 @@ impl Semaphore {
 
     /// Tries, for a while, to take what the node wants.
     fn take_in_turn(&self, node: &Node<Request>) -> Taken {
-        let mut spin = Spin::new();
+        let mut spin = EventSpin::new();
         loop {
             let unless = if self.is_preferred(node) { 0 } else { FAIR };
             let taken = self.take(u64::from(node.request.permits), unless);

@@ -70,7 +70,7 @@ use blitz_futex::{WaitResult, wait_until, wake_one};
 use super::exclusive::{DRAINING, Exclusive, FAIR_AFTER, HELD, UPGRADABLE};
 use crate::macros::const_unless_loom;
 use crate::mutant::{Mutant, active};
-use crate::spin::{Owners, Spin};
+use crate::spin::{EventSpin, LockSpin, Owners};
 use crate::{deadline, fences};
 
 /// In `readers`: the draining writer sleeps.
@@ -171,7 +171,7 @@ impl Shared {
             return false;
         }
         let mut fair_at = Some(deadline::now() + FAIR_AFTER);
-        let mut spin = Spin::for_lock(Owners::MayWait);
+        let mut spin = LockSpin::new(Owners::MayWait);
         loop {
             while spin.turn() {
                 if self.is_open() && self.try_lock_shared() {
@@ -197,7 +197,7 @@ impl Shared {
                 // Late. The writer that drains now may go first, no other.
                 fair_at = None;
             }
-            spin = Spin::for_lock(Owners::MayWait);
+            spin = LockSpin::new(Owners::MayWait);
         }
     }
 
@@ -216,7 +216,7 @@ impl Shared {
             if deadline::is_past(deadline) {
                 return self.step_back(before);
             }
-            let mut spin = Spin::new();
+            let mut spin = EventSpin::new();
             while spin.turn() {
                 if is_in() {
                     return true;
@@ -306,7 +306,7 @@ impl Shared {
     }
 
     fn wait_for_readers(&self, deadline: Option<Instant>) -> bool {
-        let mut spin = Spin::new();
+        let mut spin = EventSpin::new();
         while spin.turn() {
             if self.readers.load(Ordering::Relaxed) & COUNT == 0 {
                 return true;

@@ -50,7 +50,7 @@ impl SpinBarrier {
         let round = self.rounds.arrive();
         if let Some(round) = round {
             while !self.rounds.is_over(round) {
-                spin::rest(self.rounds.threads());
+                spin::relax(self.rounds.threads());
             }
         }
         BarrierWaitResult::new(round.is_none())

@@ -20,7 +20,7 @@ use std::thread::ThreadId;
 use std::time::Instant;
 
 use blitz_futex::atomic::Ordering;
-use blitz_sync::internals::{Spin, coop};
+use blitz_sync::internals::{EventSpin, coop};
 
 use super::main_waker;
 use super::shared::Shared;
@@ -368,7 +368,7 @@ impl Core {
     }
 
     fn wait(&self, shared: &Shared) {
-        let mut spin = Spin::new();
+        let mut spin = EventSpin::new();
         while spin.turn() {
             if self.has_work(shared) {
                 return;

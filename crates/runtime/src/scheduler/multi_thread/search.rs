@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
-use blitz_sync::internals::Spin;
+use blitz_sync::internals::EventSpin;
 
 use super::idle::Calls;
 use super::seat::Seat;
@@ -23,7 +23,7 @@ impl Worker {
     pub(super) fn find_task(&self, busy: &mut Stopwatch) -> Option<Notified> {
         self.count_forced_yields();
         if self.may_search() {
-            let mut spin = self.may_linger().then(Spin::new);
+            let mut spin = self.may_linger().then(EventSpin::new);
             loop {
                 if let Some(task) = self.steal() {
                     self.own().begins(1);
@@ -32,7 +32,7 @@ impl Worker {
                 if self.sees_injected() || self.is_closed() {
                     return None;
                 }
-                if !spin.as_mut().is_some_and(Spin::turn) {
+                if !spin.as_mut().is_some_and(EventSpin::turn) {
                     break;
                 }
             }

@@ -13,7 +13,7 @@ use blitz_futex::atomic::Ordering;
 use super::mutant::{Mutant, active};
 use super::{BITS, EMPTY, NOTIFIED, Notify, Ticket, WAITING, calls_in};
 use crate::deadline;
-use crate::spin::Spin;
+use crate::spin::EventSpin;
 use crate::wait_queue::Node;
 
 /// How far a waiter has come.
@@ -209,7 +209,7 @@ impl Waiter {
 
     /// Tries for a while to get by without the queue.
     fn spin(&self, notify: &Notify, deadline: Option<Instant>) -> bool {
-        let mut spin = Spin::new();
+        let mut spin = EventSpin::new();
         loop {
             if self.try_take(notify) {
                 return true;

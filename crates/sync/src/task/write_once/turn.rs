@@ -10,7 +10,7 @@ use blitz_futex::atomic::Ordering;
 use super::mutant::{Mutant, active};
 use super::{BUSY, EMPTY, Request, SET, WriteOnce};
 use crate::coop;
-use crate::spin::Spin;
+use crate::spin::EventSpin;
 use crate::wait_queue::Node;
 
 /// The right to make the value. Dropped without [`fill`](Turn::fill), it goes to
@@ -214,7 +214,7 @@ impl<'a, T> Wait<'a, T> {
     fn block(self: Pin<&mut Self>) -> Outcome {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
-        let mut spin = Spin::new();
+        let mut spin = EventSpin::new();
         while !this.need_not_wait() && spin.turn() {}
         // SAFETY: it is pinned, and `drop` unlinks it.
         if let Some(outcome) = unsafe { this.join(None) } {

@@ -63,7 +63,7 @@
 use crate::deadline;
 use crate::macros::const_unless_loom;
 use crate::mutant::{self, Mutant};
-use crate::spin::Spin;
+use crate::spin::EventSpin;
 use blitz_futex::WaitResult;
 use blitz_futex::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -154,7 +154,7 @@ impl Event {
 
     #[cold]
     fn wait_slow(&self, deadline: Option<Instant>) -> bool {
-        let mut spin = Spin::new();
+        let mut spin = EventSpin::new();
         while spin.turn() && !deadline::is_past(deadline) {
             if self.try_wait() {
                 return true;

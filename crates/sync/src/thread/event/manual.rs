@@ -50,7 +50,7 @@
 use crate::deadline;
 use crate::macros::const_unless_loom;
 use crate::mutant::{self, Mutant};
-use crate::spin::Spin;
+use crate::spin::EventSpin;
 use blitz_futex::WaitResult;
 use blitz_futex::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
@@ -117,7 +117,7 @@ impl Event {
         let arrival = generation(word);
         let is_released = |word: u32| word & SET != 0 || generation(word) != arrival;
 
-        let mut spin = Spin::new();
+        let mut spin = EventSpin::new();
         while !is_released(word) {
             if spin.turn() && !deadline::is_past(deadline) {
                 word = self.word.load(Ordering::Acquire);

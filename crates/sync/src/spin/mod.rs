@@ -1,0 +1,102 @@
+//! How long a thread tries before it sleeps: three policies, and what they share.
+//!
+//! * [`LockSpin`]: for a lock, whose owner mostly runs and is about to release it.
+//! * [`EventSpin`]: for something that another thread will do, once.
+//! * [`HandoffSpin`]: for the other side of a channel, which does it again and again.
+//!
+//! A thread that sleeps and is woken on another processor loses about 8 µs, and its waker
+//! one to four; a hand-over between two threads that both run takes less than 0.1 µs. So
+//! it pays to try for some times as long as a sleep and its wake-up would cost, and not
+//! longer. The limits are times, as one `PAUSE` takes 2 ns on some processors and 50 ns on
+//! others, or numbers of yields. How long a thread leaves a contended atomic alone is
+//! another question, which `backoff.rs` answers.
+//!
+//! **Pause, then yield.** While the other side may be running, a thread looks, pauses for
+//! twice as long as last time, and looks again. After about a microsecond it lets another
+//! thread of this processor run between two looks. That is what gets a preempted peer
+//! running again when there are more threads than processors, and costs little when there
+//! are not. A thread that knows that its peer needs this very processor yields at once;
+//! with one processor that is always so.
+//!
+//! **Strangers.** A yield to a peer is short, as the peer does its work and waits or yields
+//! in its turn. A yield to a thread that does not wait for us takes a whole time slice,
+//! thousands of times what it was to save, and a thread that sleeps instead is scheduled
+//! soon after it is woken. So a yield that takes [`TIME_SLICE`] is the last one: for
+//! [`SILENCE`] times as long no thread of this process yields in order to wait, and all go
+//! to sleep after their pauses. That bounds what a thread loses to strangers, however many
+//! they are and however long their slices, to one part in [`SILENCE`] of its time.
+//!
+//! Under the model checker there is one turn: it explores every schedule anyway, and more
+//! turns would only give it more of the same ones.
+
+mod event;
+mod handoff;
+mod lock;
+
+pub use event::EventSpin;
+pub use handoff::HandoffSpin;
+pub use lock::{LockSpin, Owners};
+
+#[cfg(loom)]
+pub use loom::thread::yield_now;
+#[cfg(not(loom))]
+pub use std::thread::yield_now;
+
+use std::hint;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::processors::processors;
+
+/// Schedulers give time slices of a millisecond and more, and end them at the next tick
+/// of their clock, which may be half a slice early. A thread that is to yield back does so
+/// long before: it sends or receives no more than what a buffer holds.
+const TIME_SLICE: Duration = Duration::from_micros(500);
+
+/// For how many times as long as a yield to strangers took no thread yields.
+const SILENCE: u32 = 16;
+
+/// Until when no thread yields, in nanoseconds since the first yield.
+static SILENT_UNTIL: AtomicU64 = AtomicU64::new(0);
+
+/// Lets another thread run. `false`, at once, if yields have gone to strangers lately.
+#[cold]
+fn yield_to_peers() -> bool {
+    let began = Instant::now();
+    if nanos(began) < SILENT_UNTIL.load(Ordering::Relaxed) {
+        return false;
+    }
+    std::thread::yield_now();
+    let now = Instant::now();
+    let took = now - began;
+    if took >= TIME_SLICE {
+        SILENT_UNTIL.fetch_max(nanos(now + took * SILENCE), Ordering::Relaxed);
+    }
+    true
+}
+
+fn nanos(moment: Instant) -> u64 {
+    static FIRST_YIELD: OnceLock<Instant> = OnceLock::new();
+    let since = moment.saturating_duration_since(*FIRST_YIELD.get_or_init(|| moment));
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Pauses for this many `spin_loop` hints.
+fn pause(hints: u32) {
+    for _ in 0..hints {
+        hint::spin_loop();
+    }
+}
+
+/// Lets a moment pass for a thread that never sleeps, in a wait that takes this many
+/// threads to end.
+pub fn relax(threads: usize) {
+    match threads <= processors() && !cfg!(loom) {
+        true => hint::spin_loop(),
+        false => yield_now(),
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

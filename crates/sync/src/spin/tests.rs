@@ -1,0 +1,132 @@
+use std::time::{Duration, Instant};
+
+use super::*;
+
+#[test]
+fn each_policy_ends() {
+    let began = Instant::now();
+    let mut event = EventSpin::new();
+    while event.turn() {}
+    let mut among_many = EventSpin::among(1000);
+    while among_many.turn() {}
+    let mut handoff = HandoffSpin::new(2);
+    while handoff.turn() {}
+    let mut lock = LockSpin::new(Owners::MayWait);
+    while lock.turn() {}
+    assert!(!HandoffSpin::none().turn());
+    assert!(began.elapsed() < Duration::from_secs(60));
+}
+
+/// What a process knows of processors and strangers is remembered, so these take a
+/// process of their own each.
+#[cfg(target_os = "linux")]
+mod alone {
+    use std::process::{Child, Command, Stdio};
+    use std::{env, mem, thread};
+
+    use super::*;
+
+    /// Lets this process, or this thread, run on the first processor it may use, and no
+    /// other.
+    fn use_one_processor() {
+        // SAFETY: an all-zero set is an empty one, the calls write and read no
+        // more than the size they are given, and the index is below 1024.
+        unsafe {
+            let size = mem::size_of::<libc::cpu_set_t>();
+            let mut allowed: libc::cpu_set_t = mem::zeroed();
+            assert_eq!(libc::sched_getaffinity(0, size, &raw mut allowed), 0);
+            let first = (0..1024).find(|&cpu| libc::CPU_ISSET(cpu, &allowed));
+            let mut one: libc::cpu_set_t = mem::zeroed();
+            libc::CPU_SET(first.expect("a processor"), &mut one);
+            assert_eq!(libc::sched_setaffinity(0, size, &raw const one), 0);
+        }
+    }
+
+    /// Runs a test of this file in a process of its own, with the variable set to its name.
+    fn run_child(test: &str) {
+        let name = format!("spin::tests::alone::{test}");
+        let output = Command::new(env::current_exe().unwrap())
+            .args([name.as_str(), "--exact", "--test-threads=1"])
+            .env(CHILD, test)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output.status.success() && said.contains("1 passed"),
+            "{said}"
+        );
+    }
+
+    const CHILD: &str = "BLITZ_SYNC_SPIN_TEST";
+
+    fn is_child() -> bool {
+        env::var_os(CHILD).is_some()
+    }
+
+    #[test]
+    fn on_one_processor_a_hand_over_yields_and_a_lock_sleeps() {
+        if !is_child() {
+            return run_child("on_one_processor_a_hand_over_yields_and_a_lock_sleeps");
+        }
+        use_one_processor();
+        assert!(EventSpin::new().turn());
+        assert!(HandoffSpin::new(2).turn());
+        assert!(!LockSpin::new(Owners::Run).turn());
+        assert!(!LockSpin::new(Owners::MayWait).turn());
+    }
+
+    #[test]
+    fn a_process_is_not_judged_by_one_bound_thread() {
+        if !is_child() {
+            return run_child("a_process_is_not_judged_by_one_bound_thread");
+        }
+        thread::spawn(|| {
+            use_one_processor();
+            assert_eq!(processors(), 1);
+        })
+        .join()
+        .unwrap();
+        let several = thread::available_parallelism().is_ok_and(|n| n.get() > 1);
+        assert_eq!((0..1000).any(|_| processors() > 1), several);
+    }
+
+    /// A process that keeps the processor busy until it is dropped.
+    struct Busy(Child);
+
+    impl Busy {
+        fn new() -> Self {
+            let child = Command::new("sh")
+                .args(["-c", "while :; do :; done"])
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap();
+            Self(child)
+        }
+    }
+
+    impl Drop for Busy {
+        fn drop(&mut self) {
+            _ = self.0.kill();
+            _ = self.0.wait();
+        }
+    }
+
+    #[test]
+    fn a_thread_does_not_go_on_yielding_to_strangers() {
+        if !is_child() {
+            return run_child("a_thread_does_not_go_on_yielding_to_strangers");
+        }
+        use_one_processor();
+        let _busy = [Busy::new(), Busy::new()];
+        // 200 waits of 64 yields each would be 12,800. The first long yield silences the
+        // others, and the silence outlasts most of the waits that follow.
+        let (waits, mut turns) = (200, 0);
+        for _ in 0..waits {
+            let mut spin = HandoffSpin::new(2);
+            while spin.turn() {
+                turns += 1;
+                assert!(turns < 1000, "{turns} yields in {waits} waits");
+            }
+        }
+    }
+}
