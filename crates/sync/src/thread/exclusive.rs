@@ -32,7 +32,7 @@
 //! half of what a release by read-modify-write costs, and the reason for keeping
 //! the two bytes apart: the store can not wipe out an announcement.
 //!
-//! A thread that finds the lock taken tries for a while (`spin.rs`), then
+//! A thread that finds the lock taken tries for a while (`spin/`), then
 //! *announces* itself: it sets `SPELL`, passes the heavy fence if it was the one
 //! who set it, then sets `OWED`, *looks* at `hold` again, and sleeps as long as
 //! all bytes are what it saw. So the heavy fence is paid once for a spell of

@@ -19,7 +19,7 @@
 //! who clears it wakes the thread, so of many unparkers one makes the system
 //! call.
 //!
-//! *Park* looks at the count; tries for a while (`spin.rs`), as a token that is
+//! *Park* looks at the count; tries for a while (`spin/`), as a token that is
 //! handed over while we run is two hundred times faster than one that has to
 //! wake us; then sets `ASLEEP`, if the count is still the one it has seen, and
 //! sleeps until the bit is clear.

@@ -16,7 +16,7 @@
 //! # Moves
 //!
 //! Taking and giving back are one compare-and-swap each. A thread that finds too
-//! few permits tries for a while (`spin.rs`), then takes the queue's lock, sets
+//! few permits tries for a while (`spin/`), then takes the queue's lock, sets
 //! `OWED` *in the same word*, and looks at what the word was: with enough permits
 //! it goes back and tries again, else it joins the queue and sleeps.
 //!
