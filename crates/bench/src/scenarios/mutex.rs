@@ -90,7 +90,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         |scenario, peer| scenario.with(peer.name, peer.uncontended),
     )];
     for section in Section::ALL {
-        for threads in [2, 4, 8] {
+        for threads in [2, 4, 8, 64] {
             let contention = Contention { threads, section };
             scenarios.push(contended_scenario(contention));
         }

@@ -1,11 +1,12 @@
 //! Channels between threads: one to one, four to one, four to four, with room
-//! for 0, 1, 1000 and any number of messages. Capacity 0 is a rendezvous:
+//! for 0, 1, 100, 1000 and any number of messages. Capacity 0 is a rendezvous:
 //! sender and receiver meet.
 //!
 //! We run what a user of ours would take: `mpsc` where there is one receiver and
-//! room, and `mpmc` where there are several receivers or values go from hand to hand
-//! (room for one or none; `mpsc` has no rendezvous, as Tokio's has none). The titles
-//! say which.
+//! room, and `mpmc` where there are several receivers or values are handed over one
+//! by one (capacity 1 or 0; `mpsc` has no rendezvous, as Tokio's has none). A program
+//! that comes from Tokio has `mpsc` with a capacity of 1, which has rows of its own. The titles
+//! say which of our channels takes part.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -86,6 +87,22 @@ channels! {
     Flume { flume::Sender<u64>, flume::Receiver<u64>,
         |capacity, receivers| several(by(capacity, flume::bounded, flume::unbounded), receivers),
         send, recv }
+    CrossfireBounded { crossfire::MTx<crossfire::mpsc::Array<u64>>,
+        crossfire::Rx<crossfire::mpsc::Array<u64>>,
+        |capacity, _| one(tuned(|| crossfire::mpsc::bounded_blocking(room(capacity)))),
+        send, recv }
+    CrossfireUnbounded { crossfire::MTx<crossfire::mpsc::List<u64>>,
+        crossfire::Rx<crossfire::mpsc::List<u64>>,
+        |_, _| one(tuned(crossfire::mpsc::unbounded_blocking)), send, recv }
+    CrossfireSharedBounded { crossfire::MTx<crossfire::mpmc::Array<u64>>,
+        crossfire::MRx<crossfire::mpmc::Array<u64>>,
+        |capacity, receivers| several(
+            tuned(|| crossfire::mpmc::bounded_blocking(room(capacity))), receivers),
+        send, recv }
+    CrossfireSharedUnbounded { crossfire::MTx<crossfire::mpmc::List<u64>>,
+        crossfire::MRx<crossfire::mpmc::List<u64>>,
+        |_, receivers| several(tuned(crossfire::mpmc::unbounded_blocking), receivers),
+        send, recv }
     AsyncChannel { async_channel::Sender<u64>, async_channel::Receiver<u64>,
         |capacity, receivers| several(
             by(capacity, async_channel::bounded, async_channel::unbounded), receivers),
@@ -102,6 +119,13 @@ fn by<C>(capacity: Capacity, bounded: fn(usize) -> C, unbounded: fn() -> C) -> C
     capacity.map_or_else(unbounded, bounded)
 }
 
+/// Makes a channel of crossfire's, which first wants to know the machine: so its
+/// documentation tells users to begin.
+fn tuned<C>(make: impl FnOnce() -> C) -> C {
+    crossfire::detect_backoff_cfg();
+    make()
+}
+
 fn one<S, R>((sender, receiver): (S, R)) -> (S, Vec<R>) {
     (sender, vec![receiver])
 }
@@ -116,36 +140,52 @@ struct Shape {
     producers: usize,
     consumers: usize,
     capacity: Capacity,
+    ours: Ours,
+}
+
+/// Which of our channels takes part.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ours {
+    Mpsc,
+    Mpmc,
 }
 
 /// One contender's body.
 type Body = fn(&Context, Shape) -> Measured;
 
 impl Shape {
+    /// A shape with the channel of ours that fits it best.
+    fn new(producers: usize, consumers: usize, capacity: Capacity) -> Shape {
+        let ours = match (consumers, capacity) {
+            (1, None | Some(2..)) => Ours::Mpsc,
+            _ => Ours::Mpmc,
+        };
+        Shape {
+            producers,
+            consumers,
+            capacity,
+            ours,
+        }
+    }
+
     /// The contenders: all that have a channel of this shape.
     fn peers(self) -> Vec<(&'static str, Body)> {
-        let mut peers: Vec<(&'static str, Body)> = Vec::new();
+        let mut peers: Vec<(&'static str, Body)> = vec![(OURS, self.body_of_ours())];
         match (self.consumers, self.capacity) {
             (1, None) => peers.extend([
-                (OURS, through::<OursUnbounded> as Body),
-                ("std", through::<StdUnbounded>),
+                ("std", through::<StdUnbounded> as Body),
                 ("tokio", through::<TokioUnbounded>),
+                ("crossfire", through::<CrossfireUnbounded>),
             ]),
-            (1, Some(1)) => peers.extend([
-                (OURS, through::<OursShared> as Body),
-                ("std", through::<StdBounded>),
+            (1, Some(1..)) => peers.extend([
+                ("std", through::<StdBounded> as Body),
                 ("tokio", through::<TokioBounded>),
+                ("crossfire", through::<CrossfireBounded>),
             ]),
-            (1, Some(2..)) => peers.extend([
-                (OURS, through::<OursBounded> as Body),
-                ("std", through::<StdBounded>),
-                ("tokio", through::<TokioBounded>),
-            ]),
-            (1, Some(0)) => peers.extend([
-                (OURS, through::<OursShared> as Body),
-                ("std", through::<StdBounded>),
-            ]),
-            _ => peers.push((OURS, through::<OursShared>)),
+            (1, Some(0)) => peers.push(("std", through::<StdBounded>)),
+            (_, None) => peers.push(("crossfire", through::<CrossfireSharedUnbounded>)),
+            (_, Some(1..)) => peers.push(("crossfire", through::<CrossfireSharedBounded>)),
+            (_, Some(0)) => {}
         }
         peers.extend([
             ("crossbeam", through::<Crossbeam> as Body),
@@ -158,11 +198,11 @@ impl Shape {
         peers
     }
 
-    /// Which of our channels takes part.
-    fn ours(self) -> &'static str {
-        match (self.consumers, self.capacity) {
-            (1, None | Some(2..)) => "mpsc",
-            _ => "mpmc",
+    fn body_of_ours(self) -> Body {
+        match (self.ours, self.capacity) {
+            (Ours::Mpmc, _) => through::<OursShared>,
+            (Ours::Mpsc, None) => through::<OursUnbounded>,
+            (Ours::Mpsc, Some(_)) => through::<OursBounded>,
         }
     }
 
@@ -179,17 +219,23 @@ impl Shape {
             producers,
             consumers,
             capacity,
+            ours,
         } = self;
-        let (id, title) = match capacity {
+        let (mut id, title) = match capacity {
             None => ("unbounded".to_owned(), "unbounded".to_owned()),
             Some(0) => ("0".to_owned(), "rendezvous".to_owned()),
             Some(n) => (n.to_string(), format!("capacity {n}")),
         };
-        let ours = self.ours();
+        if ours != Shape::new(producers, consumers, capacity).ours {
+            id = format!("{id}_{}", ours.name());
+        }
         let scenario = Scenario::new(
             4,
             format!("channel_{producers}_{consumers}_{id}"),
-            format!("Channel {producers} → {consumers}, {title} (ours: {ours})"),
+            format!(
+                "Channel {producers} → {consumers}, {title} (ours: {})",
+                ours.name()
+            ),
             self.ops(),
         )
         .threads(producers + consumers);
@@ -199,16 +245,25 @@ impl Shape {
     }
 }
 
+impl Ours {
+    fn name(self) -> &'static str {
+        match self {
+            Ours::Mpsc => "mpsc",
+            Ours::Mpmc => "mpmc",
+        }
+    }
+}
+
 pub(super) fn scenarios() -> Vec<Scenario> {
     let mut scenarios = Vec::new();
     for (producers, consumers) in [(1, 1), (4, 1), (4, 4)] {
-        for capacity in [Some(0), Some(1), Some(1000), None] {
-            let shape = Shape {
-                producers,
-                consumers,
-                capacity,
-            };
+        for capacity in [Some(0), Some(1), Some(100), Some(1000), None] {
+            let shape = Shape::new(producers, consumers, capacity);
             scenarios.push(shape.scenario());
+            if (consumers, capacity) == (1, Some(1)) {
+                let ours = Ours::Mpsc;
+                scenarios.push(Shape { ours, ..shape }.scenario());
+            }
         }
     }
     scenarios
@@ -243,6 +298,7 @@ fn through<C: Channel>(cx: &Context, shape: Shape) -> Measured {
         producers,
         consumers,
         capacity,
+        ..
     } = shape;
     let share = cx.share(producers);
     let (sender, receivers) = C::make(capacity, consumers);
@@ -288,11 +344,7 @@ mod tests {
 
     #[test]
     fn a_leaky_channel_is_caught() {
-        let shape = Shape {
-            producers: 4,
-            consumers: 1,
-            capacity: None,
-        };
+        let shape = Shape::new(4, 1, None);
         let failure = through::<Leaky>(&context(), shape).unwrap_err();
         assert_eq!(
             failure.to_string(),
@@ -303,18 +355,29 @@ mod tests {
     #[test]
     fn every_shape_has_all_who_can_do_it() {
         let names = |producers, consumers, capacity| -> Vec<_> {
-            let shape = Shape {
-                producers,
-                consumers,
-                capacity,
-            };
-            shape.peers().into_iter().map(|(name, _)| name).collect()
+            let peers = Shape::new(producers, consumers, capacity).peers();
+            peers.into_iter().map(|(name, _)| name).collect()
         };
         let shared = ["crossbeam", "kanal", "flume"];
-        let all = [&[OURS, "std", "tokio"], &shared[..], &["async-channel"]].concat();
+        let waiting = [&shared[..], &["async-channel"]].concat();
+        let all = [&[OURS, "std", "tokio", "crossfire"], &waiting[..]].concat();
         assert_eq!(names(1, 1, None), all);
+        assert_eq!(names(4, 1, Some(1)), all);
         assert_eq!(names(4, 1, Some(1000)), all);
+        assert_eq!(
+            names(4, 4, Some(100)),
+            [&[OURS, "crossfire"], &waiting[..]].concat()
+        );
         assert_eq!(names(1, 1, Some(0)), [&[OURS, "std"], &shared[..]].concat());
         assert_eq!(names(4, 4, Some(0)), [&[OURS], &shared[..]].concat());
+    }
+
+    #[test]
+    fn one_at_a_time_is_measured_over_both_of_our_channels() {
+        let scenarios = scenarios();
+        for (id, ours) in [("channel_1_1_1", "mpmc"), ("channel_1_1_1_mpsc", "mpsc")] {
+            let scenario = scenarios.iter().find(|s| s.id == id).expect(id);
+            assert!(scenario.title.ends_with(&format!("(ours: {ours})")), "{id}");
+        }
     }
 }
