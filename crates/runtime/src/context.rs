@@ -1,15 +1,15 @@
 //! What a thread knows of the runtime it is in.
 //!
 //! One thread-local structure of plain cells, without a destructor, so that
-//! looking at it costs an address and works also while the thread ends. Whoever
-//! sets something takes it back through a guard, also when a panic passes.
+//! looking at it costs an address and works also while the thread ends. What is
+//! set is taken back by a guard, also when a panic passes.
 //!
 //! Four things are kept apart, because they may differ on one thread:
 //!
 //! - the **current** runtime, which `spawn` and timers use. A guard of
-//!   `Handle::enter` sets it, on any thread (`runtime/enter.rs`).
+//!   `Handle::enter` sets it, on any thread (`enter.rs`).
 //! - whether the thread is **entered**: it drives tasks or blocks for a future, and
-//!   must not do so a second time (`runtime/enter.rs`).
+//!   must not do so a second time (`enter.rs`).
 //! - the **worker** that the thread is at the moment, with the scheduler it works
 //!   for. Other runtimes may be the current one meanwhile.
 //! - the **task** that is being polled.
@@ -49,11 +49,11 @@ pub(crate) struct Context {
     /// The worker that this thread is at the moment, if it is one.
     pub(crate) worker: Cell<*const ()>,
     /// The timers of that worker, if there are any.
-    pub(crate) wheel: Cell<Option<&'static crate::time::wheel::Wheel>>,
+    pub(crate) wheel: Cell<*const ()>,
     /// The set of local tasks (`LocalSet`) that is being polled.
     pub(crate) local_set: Cell<*const ()>,
     /// The header of the task that is being polled or whose parts are being dropped, with
-    /// a mark (`task/current.rs`).
+    /// a mark (`core/current.rs`).
     pub(crate) task: Cell<*const ()>,
     /// The thread's number. To ask the system's library for it counts references.
     pub(crate) thread: Cell<Option<ThreadId>>,
@@ -74,7 +74,7 @@ pub(crate) enum Flavor {
     MultiThread,
 }
 
-/// A runtime's scheduler, as an address. Whoever sets it keeps it alive.
+/// A runtime's scheduler, as an address. The one that sets it keeps it alive.
 #[derive(Clone, Copy)]
 pub(crate) struct Current {
     pub(crate) flavor: Flavor,
@@ -106,7 +106,7 @@ impl Context {
             entered: Cell::new(Entered::No),
             worker_of: Cell::new(ptr::null()),
             worker: Cell::new(ptr::null()),
-            wheel: Cell::new(None),
+            wheel: Cell::new(ptr::null()),
             local_set: Cell::new(ptr::null()),
             task: Cell::new(ptr::null()),
             thread: Cell::new(None),

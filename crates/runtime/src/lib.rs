@@ -25,24 +25,38 @@
 // The model checker sees only the parts that have models, and they leave much unused.
 #![cfg_attr(loom, allow(dead_code, unused_imports))]
 
+mod biased_lock;
+#[cfg(not(loom))]
 mod blocking;
-mod bolt;
-mod cancellation_token;
 #[cfg(not(loom))]
 mod common;
+#[cfg(not(loom))]
+mod config;
 mod context;
+mod core;
 mod driver;
-mod hints;
+#[cfg(not(loom))]
+mod enter;
+#[cfg(not(loom))]
+mod errors;
+#[cfg(not(loom))]
+mod hooks;
 #[cfg(all(feature = "hyper", not(loom)))]
 pub mod hyper;
 #[cfg(not(loom))]
+mod metrics;
+mod pool;
+#[cfg(not(loom))]
 pub mod runtime;
+#[cfg(not(loom))]
+mod runtime_id;
 mod scheduler;
+#[cfg(not(loom))]
+mod seed;
 pub mod task;
 #[cfg(not(loom))]
-mod task_local;
-mod task_tracker;
 pub mod time;
+mod timers;
 #[cfg(not(loom))]
 mod trace;
 
@@ -51,7 +65,7 @@ pub use context::random as thread_rng_n;
 
 /// What tasks tell each other, beside what `blitz_sync` has.
 pub mod sync {
-    pub use crate::cancellation_token::{
+    pub use crate::task::cancellation_token::{
         CancellationToken, DropGuard, DropGuardRef, WaitForCancellationFuture,
         WaitForCancellationFutureOwned,
     };
@@ -63,27 +77,29 @@ pub mod sync {
 #[allow(missing_docs)]
 pub mod model {
     pub mod cancellation_token {
-        pub use crate::cancellation_token::mutant;
+        pub use crate::task::cancellation_token::mutant;
     }
     pub mod task_tracker {
-        pub use crate::task_tracker::mutant;
+        pub use crate::task::task_tracker::mutant;
     }
-    pub mod bolt {
-        pub use crate::bolt::mutant;
+    pub mod biased_lock {
+        pub use crate::biased_lock::mutant;
     }
-    pub mod blocking {
-        pub use crate::blocking::{desk, mutant};
+    pub mod pool {
+        pub use crate::pool::{mutant, queue};
     }
-    pub use crate::task::model as task;
+    pub use crate::core::model as task;
     pub mod time {
-        pub use crate::time::wheel::{Timer, Wheel, mutant};
+        pub use crate::timers::wheel::{Timer, Wheel, mutant};
     }
     pub mod current_thread {
-        pub use crate::scheduler::current_thread::{mutant, place};
+        pub use crate::scheduler::current_thread::{core_cell, mutant};
     }
     pub mod scheduler {
         pub use crate::driver::Driver;
-        pub use crate::scheduler::multi_thread::{idle, inject, mutant, queue, sleep, slot, tray};
+        pub use crate::scheduler::multi_thread::{
+            idle, inject, lifo_slot, mutant, queue, run_batch, sleep,
+        };
     }
 }
 

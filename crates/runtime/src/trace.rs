@@ -16,7 +16,7 @@ mod spans {
     use tracing::instrument::{Instrument, Instrumented};
     use tracing::{Span, trace_span};
 
-    use crate::task::Id;
+    use crate::core::Id;
 
     /// What the span says of a task.
     #[derive(Clone, Copy)]
@@ -107,7 +107,7 @@ mod spans {
 mod nothing {
     use std::marker::PhantomData;
 
-    use crate::task::Id;
+    use crate::core::Id;
 
     /// Nothing: there are no spans.
     #[derive(Clone, Copy)]

@@ -41,7 +41,7 @@ struct World {
     closed: AtomicBool,
     /// The sum of the tasks that have run.
     done: AtomicUsize,
-    /// Who waits with its thread for a task, by the task.
+    /// The threads that wait for a task, by the task.
     waiting: Vec<Driver>,
     /// How many were called to work.
     calls: AtomicUsize,
@@ -89,7 +89,7 @@ impl World {
         self.idle.wake_all(|index| self.drivers[index].unpark());
     }
 
-    /// Notes that a task has run. After the last one, everybody leaves.
+    /// Notes that a task has run. After the last one, all leave.
     fn finish(&self, task: Task) {
         let before = self.done.fetch_add(task, Ordering::AcqRel);
         self.waiting[task].unpark();
@@ -159,7 +159,7 @@ impl Worker<'_> {
     fn push(&self, task: Task) {
         let world = self.world;
         // SAFETY: the ring with this number is this worker's.
-        assert!(unsafe { world.rings[self.index].push(pointer(task), || 0) }.is_ok());
+        assert!(unsafe { world.rings[self.index].push(pointer(task)) }.is_ok());
         world.call(world.idle.pushed(true));
     }
 }
@@ -186,17 +186,17 @@ impl Sleeper for Worker<'_> {
     }
 
     fn park(&self) {
-        let watches = self.world.idle.watches(self.index);
+        let is_monitor = self.world.idle.is_monitor(self.index);
         // The clock of the model has run out if it ever does.
-        let deadline = watches.then(std::time::Instant::now);
+        let deadline = is_monitor.then(std::time::Instant::now);
         if !self.world.drivers[self.index].park(deadline) {
             thread::yield_now();
         }
     }
 
-    /// Whoever has a task that waits stands still in these models.
-    fn stands_still(&self) -> bool {
-        self.world.idle.watches(self.index) && self.sees_any()
+    /// A worker that has a task that waits is stalled in these models.
+    fn sees_stalled(&self) -> bool {
+        self.world.idle.is_monitor(self.index) && self.sees_any()
     }
 
     fn call(&self, calls: Calls) {
@@ -301,7 +301,7 @@ fn chain() {
 }
 
 /// A task makes another one and waits for it with its thread. There is one processor, so
-/// that nobody is called to work for it; but there is a watchman.
+/// that no worker is called to work for it; but there is a monitor.
 fn blocked() {
     model(2, || {
         let world = World::new(2, 1, 3);
@@ -320,7 +320,7 @@ fn blocked() {
 }
 
 /// A task makes two and waits for both, and the first of them waits for the second. So
-/// the watchman blocks in the one it takes, and somebody else has to take the watch.
+/// the monitor blocks in the one it takes, and another worker has to become the monitor.
 fn blocked_twice() {
     // Three workers and a clock that has run out: more preemptions do not end.
     model(0, || {
@@ -370,22 +370,22 @@ fn a_burst_calls_one() {
 }
 
 #[test]
-fn who_finds_work_calls_the_next() {
+fn a_worker_that_finds_work_calls_the_next() {
     chain();
 }
 
 #[test]
-fn the_watchman_takes_what_a_blocked_worker_has() {
+fn the_monitor_takes_what_a_blocked_worker_has() {
     blocked();
 }
 
 #[test]
-fn the_watch_is_handed_on() {
+fn the_role_of_the_monitor_is_passed_on() {
     blocked_twice();
 }
 
 #[test]
-fn the_end_wakes_everybody() {
+fn the_end_wakes_all() {
     closes();
 }
 
@@ -397,11 +397,11 @@ mod mistakes {
     mistakes! {
         a_worker_must_look_after_it_has_announced_its_sleep: LooksFirst in from_outside = "deadlock";
         a_pusher_must_look_after_it_has_pushed: NotifiesFirst in from_outside = "deadlock";
-        who_searches_must_be_respected: WakesACrowd in burst = "left == right";
-        who_is_called_must_count_as_searching: GetsUpUncounted in burst = "left == right";
+        a_searcher_must_be_respected: WakesTooMany in burst = "left == right";
+        a_called_worker_must_count_as_searching: GetsUpUncounted in burst = "left == right";
         the_last_searcher_must_look_for_more: SearchesForItself in chain = "deadlock";
-        somebody_must_watch: NobodyWatches in blocked = "deadlock";
-        the_watch_must_be_handed_on: LeavesTheWatch in blocked_twice = "deadlock";
+        there_must_be_a_monitor: NoMonitor in blocked = "deadlock";
+        the_role_of_the_monitor_must_be_passed_on: MonitorLeaves in blocked_twice = "deadlock";
         the_end_must_wake_all: ClosesForOne in closes = "deadlock";
     }
 }

@@ -1,4 +1,4 @@
-//! Models of a worker's own list of tasks, which others visit.
+//! Models of a worker's own list of tasks, which others use now and then.
 #![cfg(loom)]
 
 use crate::model;
@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::Arc as Witness;
 use std::task::{Context, Poll};
 
-use blitz_runtime::model::bolt::mutant::{self, Mutant};
+use blitz_runtime::model::biased_lock::mutant::{self, Mutant};
 use blitz_runtime::model::task::{Header, Notified, OwnedTasks, Ran, Schedule, id};
 use blitz_runtime::task::JoinHandle;
 use loom::sync::{Arc, Mutex};
@@ -50,7 +50,7 @@ impl Line {
         usize::from(thread::current().id() != self.0.first)
     }
 
-    /// Starts a task, whose handle nobody wants.
+    /// Starts a task, whose handle is dropped.
     fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
         let (join, token) = self.bind(future);
         drop(join);
@@ -93,8 +93,8 @@ impl Line {
         assert_eq!(Witness::strong_count(value), 1);
         // SAFETY: the other thread has ended.
         unsafe {
-            self.0.owned.settle(0);
-            self.0.owned.settle(1);
+            self.0.owned.drain(0);
+            self.0.owned.drain(1);
         }
     }
 }
@@ -128,7 +128,7 @@ fn closed_by_another() {
     });
 }
 
-/// Tasks end with another worker, who frees them, while their owner starts one.
+/// Tasks end with another worker, which frees them, while their owner starts one.
 fn freed_by_another() {
     model::model(3, || {
         let line = Line::new();
@@ -166,12 +166,18 @@ fn a_worker_frees_what_was_others() {
 
 #[test]
 #[should_panic]
-fn a_visit_without_a_fence_is_found() {
-    mutant::with(Mutant::ComesWithoutFence, closed_by_another);
+fn remote_use_without_a_fence_is_found() {
+    mutant::with(Mutant::RevokesWithoutFence, closed_by_another);
 }
 
 #[test]
 #[should_panic]
-fn a_visit_of_a_busy_owner_is_found() {
-    mutant::with(Mutant::DisturbsTheBusy, closed_by_another);
+fn remote_use_beside_a_busy_owner_is_found() {
+    mutant::with(Mutant::IgnoresBusyOwner, closed_by_another);
+}
+
+#[test]
+#[should_panic = "deadlock"]
+fn an_owner_that_wakes_no_revoker_is_found() {
+    mutant::with(Mutant::ReleasesSilently, closed_by_another);
 }

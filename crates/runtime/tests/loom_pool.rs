@@ -1,11 +1,11 @@
-//! Models of the desk of the pool for blocking work.
+//! Models of the queue of the pool for blocking work.
 #![cfg(loom)]
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use blitz_runtime::model::blocking::desk::{Closed, Desk, Next, Seat, Submitted};
-use blitz_runtime::model::blocking::mutant::{self, Mutant};
+use blitz_runtime::model::pool::mutant::{self, Mutant};
+use blitz_runtime::model::pool::queue::{Closed, JobQueue, Next, Submitted, ThreadState};
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 
@@ -20,7 +20,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(3600);
 
 /// A pool that counts what its threads do.
 struct Pool {
-    desk: Desk<Job>,
+    queue: JobQueue<Job>,
     ran: AtomicU32,
     cancelled: AtomicU32,
     left: AtomicU32,
@@ -38,7 +38,7 @@ enum Job {
 impl Pool {
     fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self {
-            desk: Desk::new(limit),
+            queue: JobQueue::new(limit),
             ran: AtomicU32::new(0),
             cancelled: AtomicU32::new(0),
             left: AtomicU32::new(0),
@@ -48,7 +48,7 @@ impl Pool {
 
     /// Hands in a job, and starts a thread if one is wanted.
     fn submit(self: &Arc<Self>, job: Job) -> Result<(), Closed<Job>> {
-        if self.desk.submit(job)? == Submitted::StartThread {
+        if self.queue.submit(job)? == Submitted::StartThread {
             let pool = self.clone();
             let thread = thread::spawn(move || pool.work());
             self.threads.lock().unwrap().push(thread);
@@ -57,9 +57,9 @@ impl Pool {
     }
 
     fn work(&self) {
-        let mut seat = Seat::new();
+        let mut state = ThreadState::new();
         loop {
-            match self.desk.next(&mut seat, KEEP_ALIVE) {
+            match self.queue.next(&mut state, KEEP_ALIVE) {
                 Next::Run(Job::Count) => self.count(),
                 Next::Run(Job::Await(others)) => {
                     self.await_jobs(others);
@@ -89,10 +89,10 @@ impl Pool {
     }
 
     fn close(&self) {
-        let left = self.desk.close().unwrap();
+        let left = self.queue.close().unwrap();
         self.cancelled
             .fetch_add(left.len() as u32, Ordering::Relaxed);
-        assert!(self.desk.wait_until_empty(None));
+        assert!(self.queue.wait_until_empty(None));
     }
 
     /// Waits for the threads to be really gone, which a model has to.
@@ -108,7 +108,7 @@ impl Pool {
         self.join();
         let taken = self.ran.load(Ordering::Acquire) + self.cancelled.load(Ordering::Acquire);
         assert_eq!(taken, jobs);
-        let numbers = self.desk.numbers();
+        let numbers = self.queue.numbers();
         assert_eq!((numbers.threads, numbers.queued, numbers.idle), (0, 0, 0));
     }
 }
@@ -203,10 +203,10 @@ fn a_start_fails() {
     model(2, || {
         let pool = Pool::new(2);
         pool.submit(Job::Count).unwrap();
-        let failing = pool.desk.submit(Job::Count).unwrap();
+        let failing = pool.queue.submit(Job::Count).unwrap();
         pool.submit(Job::Count).unwrap();
         if failing == Submitted::StartThread {
-            let remains = pool.desk.lost();
+            let remains = pool.queue.lost();
             assert_eq!(remains.threads, 1);
             assert!(remains.jobs.is_empty());
         }
@@ -221,14 +221,14 @@ fn the_only_start_fails() {
     model(3, || {
         let pool = Pool::new(1);
         assert_eq!(
-            pool.desk.submit(Job::Count).unwrap(),
+            pool.queue.submit(Job::Count).unwrap(),
             Submitted::StartThread
         );
         let closer = {
             let pool = pool.clone();
             thread::spawn(move || pool.close())
         };
-        let remains = pool.desk.lost();
+        let remains = pool.queue.lost();
         pool.cancelled
             .fetch_add(remains.jobs.len() as u32, Ordering::Relaxed);
         closer.join().unwrap();

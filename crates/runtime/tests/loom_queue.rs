@@ -5,11 +5,11 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use blitz_runtime::model::bolt::mutant::{self as bolt, Mutant as Mistake};
+use blitz_runtime::model::biased_lock::mutant::{self as biased_lock, Mutant as Mistake};
+use blitz_runtime::model::scheduler::lifo_slot::LifoSlot;
 use blitz_runtime::model::scheduler::mutant::{self, Mutant};
 use blitz_runtime::model::scheduler::queue::Ring;
-use blitz_runtime::model::scheduler::slot::Slot;
-use blitz_runtime::model::scheduler::tray::Tray;
+use blitz_runtime::model::scheduler::run_batch::RunBatch;
 use blitz_sync::mutant::with_late_stores;
 use loom::cell::UnsafeCell;
 use loom::thread;
@@ -100,7 +100,7 @@ fn laps() {
         let mut taken = 0;
         for item in items {
             // SAFETY: this thread is the owner.
-            while unsafe { ring.push(item, || 0) }.is_err() {
+            while unsafe { ring.push(item) }.is_err() {
                 // SAFETY: as above.
                 taken += unsafe { ring.pop() }.map_or(0, finish);
             }
@@ -120,7 +120,7 @@ fn two_thieves() {
         let items = [(); 3].map(|()| item());
         for item in items {
             // SAFETY: this thread is the owner.
-            assert!(unsafe { ring.push(item, || 0) }.is_ok());
+            assert!(unsafe { ring.push(item) }.is_ok());
         }
         let others = [(); 2].map(|()| {
             let ring = ring.clone();
@@ -143,7 +143,7 @@ fn chain() {
         let items = [(); 4].map(|()| item());
         for item in items {
             // SAFETY: no other thread has the ring yet.
-            assert!(unsafe { first.push(item, || 0) }.is_ok());
+            assert!(unsafe { first.push(item) }.is_ok());
         }
         let middle = {
             let (first, second) = (first.clone(), second.clone());
@@ -170,7 +170,7 @@ fn spills() {
         let items = [(); 4].map(|()| item());
         for item in items {
             // SAFETY: this thread is the owner.
-            assert!(unsafe { ring.push(item, || 0) }.is_ok());
+            assert!(unsafe { ring.push(item) }.is_ok());
         }
         let other = {
             let ring = ring.clone();
@@ -178,7 +178,8 @@ fn spills() {
         };
         let mut taken = 0;
         // SAFETY: this thread is the owner.
-        let spilt = unsafe { ring.spill(|item| taken += finish(item)) };
+        let spilt =
+            unsafe { ring.pop_many(|waiting| waiting / 2, |_, item| taken += finish(item)) };
         assert_eq!(taken, spilt);
         taken += drain(&ring);
         taken += other.join().unwrap();
@@ -188,14 +189,14 @@ fn spills() {
     });
 }
 
-/// The slot is filled, displaced and emptied while somebody robs it.
+/// The slot is filled, displaced and emptied while another worker reclaims it.
 fn slot() {
     model(3, || {
-        let slot = share(Slot::new());
+        let slot = share(LifoSlot::new());
         let items = [(); 3].map(|()| item());
-        let robber = {
+        let reclaimer = {
             let slot = slot.clone();
-            thread::spawn(move || slot.rob().map_or(0, finish))
+            thread::spawn(move || slot.reclaim().map_or(0, finish))
         };
         let mut taken = 0;
         for item in items {
@@ -204,7 +205,7 @@ fn slot() {
         }
         // SAFETY: as above.
         taken += unsafe { slot.take() }.map_or(0, finish);
-        taken += robber.join().unwrap();
+        taken += reclaimer.join().unwrap();
         // SAFETY: as above.
         taken += unsafe { slot.take() }.map_or(0, finish);
         assert_eq!(taken, items.len(), "lost");
@@ -213,21 +214,21 @@ fn slot() {
     });
 }
 
-/// Two rob it at once.
-fn two_robbers() {
+/// Two reclaim it at once.
+fn two_reclaimers() {
     model(2, || {
-        let slot = share(Slot::new());
+        let slot = share(LifoSlot::new());
         let items = [item()];
         // SAFETY: this thread is the owner.
         assert!(unsafe { slot.put(items[0]) }.is_none());
-        let robbers = [(); 2].map(|()| {
+        let reclaimers = [(); 2].map(|()| {
             let slot = slot.clone();
-            thread::spawn(move || slot.rob().map_or(0, finish))
+            thread::spawn(move || slot.reclaim().map_or(0, finish))
         });
         // SAFETY: as above.
         let mut taken = unsafe { slot.take() }.map_or(0, finish);
-        for robber in robbers {
-            taken += robber.join().unwrap();
+        for reclaimer in reclaimers {
+            taken += reclaimer.join().unwrap();
         }
         // SAFETY: as above.
         taken += unsafe { slot.take() }.map_or(0, finish);
@@ -237,151 +238,77 @@ fn two_robbers() {
     });
 }
 
-/// The owner takes all through its tray, and fills it twice, while somebody robs it.
-fn tray() {
-    tray_robbed_by(1, 8, 3);
+/// The owner takes all through its batch, and fills it twice, while another worker reclaims it.
+fn batch() {
+    batch_reclaimed_by(1, 8, 3);
 }
 
-/// The same while two rob it, the one perhaps after the other.
-fn tray_and_two_robbers() {
-    tray_robbed_by(2, 6, 2);
+/// The same while two reclaim it, the one perhaps after the other.
+fn batch_and_two_reclaimers() {
+    batch_reclaimed_by(2, 6, 2);
 }
 
 /// The owner takes up to `most` at a time.
-fn tray_robbed_by(robbers: usize, items: usize, most: usize) {
+fn batch_reclaimed_by(reclaimers: usize, items: usize, most: usize) {
     // So that it is filled again: half of the ring, twice.
     assert!(items / 2 >= most && (items - most) / 2 >= 2);
-    model(3, move || {
-        let queues = share((Tray::new(), Ring::<Item, 8>::new()));
+    model(2, move || {
+        let queues = share((RunBatch::new(), Ring::<Item, 8>::new()));
         let items: Vec<_> = (0..items).map(|_| item()).collect();
-        let (tray, ring) = &**queues;
+        let (batch, ring) = &**queues;
         for &item in &items {
             // SAFETY: this thread is the owner.
-            assert!(unsafe { ring.push(item, || 0) }.is_ok());
+            assert!(unsafe { ring.push(item) }.is_ok());
         }
-        let robbers: Vec<_> = (0..robbers)
+        let reclaimers: Vec<_> = (0..reclaimers)
             .map(|_| {
                 let queues = queues.clone();
-                thread::spawn(move || {
-                    let mut taken = 0;
-                    // SAFETY: they belong together.
-                    let count = unsafe { queues.0.rob(&queues.1, |item| taken += finish(item)) };
-                    assert_eq!(taken, count);
-                    taken
-                })
+                thread::spawn(move || reclaim(&queues.0))
             })
             .collect();
         // SAFETY: as above.
-        let next = || unsafe { tray.take(ring).or_else(|| tray.take_through(ring, most)) };
+        let next = || unsafe { batch.take().or_else(|| batch.take_through(ring, most)) };
         let mut taken: usize = std::iter::from_fn(next).map(finish).sum();
-        taken += robbers
+        taken += reclaimers
             .into_iter()
             .map(|r| r.join().unwrap())
             .sum::<usize>();
-        assert!(tray.is_empty());
+        assert!(batch.is_empty());
         assert_eq!(taken, items.len(), "lost");
         free(&items);
         unshare(queues);
     });
 }
 
-/// Somebody steals while the owner takes some in hand.
-fn tray_and_thief() {
+fn reclaim(batch: &RunBatch<Item>) -> usize {
+    let mut taken = 0;
+    let count = batch.reclaim(|item| taken += finish(item));
+    assert_eq!(taken, count);
+    taken
+}
+
+/// A thief steals while the owner claims some.
+fn batch_and_thief() {
     model(3, || {
-        let queues = share((Tray::new(), Four::new()));
+        let queues = share((RunBatch::new(), Four::new()));
         let items = [(); 4].map(|()| item());
-        let (tray, ring) = &**queues;
+        let (batch, ring) = &**queues;
         for item in items {
             // SAFETY: this thread is the owner.
-            assert!(unsafe { ring.push(item, || 0) }.is_ok());
+            assert!(unsafe { ring.push(item) }.is_ok());
         }
         let other = {
             let queues = queues.clone();
             thread::spawn(move || thief(&queues.1))
         };
         // SAFETY: as above.
-        let next = || unsafe { tray.take(ring).or_else(|| tray.take_through(ring, 2)) };
+        let next = || unsafe { batch.take().or_else(|| batch.take_through(ring, 2)) };
         let mut taken: usize = std::iter::from_fn(next).map(finish).sum();
         taken += other.join().unwrap();
         assert_eq!(taken, items.len(), "lost");
         free(&items);
         unshare(queues);
     });
-}
-
-/// The owner polls all, some of them yield, and each that is polled wakes as many as there
-/// is room for, while `other` disturbs.
-fn turns(other: impl Fn(&Queues) -> usize + Copy + Send + Sync + 'static) {
-    model(2, move || {
-        let queues = share((Tray::new(), Ring::<Item, 8>::new()));
-        let (tray, ring) = &**queues;
-        let mut items = Vec::new();
-        let wake = |items: &mut Vec<_>| loop {
-            let woken = item();
-            // SAFETY: this thread is the owner.
-            match unsafe { ring.push(woken, || tray.len()) } {
-                Ok(()) => items.push(woken),
-                Err(woken) => break free(&[woken]),
-            }
-        };
-        wake(&mut items);
-        let others = {
-            let queues = queues.clone();
-            thread::spawn(move || other(&queues))
-        };
-        let mut taken = 0;
-        let mut polled: Option<NonNull<Item>> = None;
-        for turn in 0.. {
-            // SAFETY: this thread is the owner.
-            match (unsafe { tray.take(ring) }, polled.take()) {
-                (Some(next), Some(yields)) if turn < 4 => {
-                    // SAFETY: as above, and `next` has left its place.
-                    unsafe { ring.put_back(yields) };
-                    polled = Some(next);
-                }
-                (next, ended) => {
-                    taken += ended.map_or(0, finish);
-                    // SAFETY: as above.
-                    polled = next.or_else(|| unsafe { tray.take_through(ring, 3) });
-                    if polled.is_none() {
-                        break;
-                    }
-                }
-            }
-            if turn < 2 {
-                wake(&mut items);
-            }
-        }
-        taken += others.join().unwrap();
-        assert!(tray.is_empty() && items.len() > 8);
-        assert_eq!(taken, items.len(), "lost");
-        free(&items);
-        unshare(queues);
-    });
-}
-
-type Queues = (Tray, Ring<Item, 8>);
-
-/// Somebody robs the tray meanwhile.
-fn turns_and_robber() {
-    turns(|(tray, ring)| {
-        let mut taken = 0;
-        // SAFETY: they belong together.
-        unsafe { tray.rob(ring, |item| taken += finish(item)) };
-        taken
-    });
-}
-
-/// Somebody steals meanwhile.
-fn turns_and_thief() {
-    turns(|(_, ring)| thief(ring));
-}
-
-#[test]
-fn who_yields_has_a_place() {
-    turns_and_robber();
-    with_late_stores(turns_and_robber);
-    turns_and_thief();
 }
 
 #[test]
@@ -405,32 +332,32 @@ fn a_full_ring_spills_what_nobody_stole() {
 }
 
 #[test]
-fn the_slot_can_be_robbed() {
+fn the_slot_can_be_reclaimed() {
     slot();
     with_late_stores(slot);
 }
 
 #[test]
-fn one_of_two_robbers_gets_it() {
-    two_robbers();
-    with_late_stores(two_robbers);
+fn one_of_two_reclaimers_gets_the_slot() {
+    two_reclaimers();
+    with_late_stores(two_reclaimers);
 }
 
 #[test]
-fn what_is_in_hand_can_be_robbed() {
-    tray();
-    with_late_stores(tray);
+fn a_batch_can_be_reclaimed() {
+    batch();
+    with_late_stores(batch);
 }
 
 #[test]
-fn two_may_want_to_rob_what_is_in_hand() {
-    tray_and_two_robbers();
-    with_late_stores(tray_and_two_robbers);
+fn two_may_want_to_reclaim_a_batch() {
+    batch_and_two_reclaimers();
+    with_late_stores(batch_and_two_reclaimers);
 }
 
 #[test]
-fn a_thief_gets_what_is_not_in_hand() {
-    tray_and_thief();
+fn a_thief_gets_what_is_not_claimed() {
+    batch_and_thief();
 }
 
 // The checks are checked.
@@ -443,66 +370,60 @@ fn a_full_ring_must_refuse() {
 
 #[test]
 #[should_panic]
-fn the_places_of_what_is_in_hand_must_stay() {
-    mutant::with(Mutant::ForgetsWhatIsInHand, turns_and_robber);
-}
-
-#[test]
-#[should_panic]
 fn the_end_must_be_published() {
     mutant::with(Mutant::PushesQuietly, laps);
 }
 
 #[test]
 #[should_panic]
-fn who_takes_must_compare() {
+fn taking_must_compare() {
     mutant::with(Mutant::TakesWithoutComparing, two_thieves);
 }
 
 #[test]
 #[should_panic]
-fn a_robber_must_make_the_owner_pass_a_fence() {
-    bolt::with(Mistake::ComesWithoutFence, || with_late_stores(slot));
+fn claiming_must_compare() {
+    mutant::with(Mutant::TakesWithoutComparing, batch_and_thief);
 }
 
 #[test]
 #[should_panic]
-fn a_robber_must_leave_a_busy_owner_alone() {
-    bolt::with(Mistake::DisturbsTheBusy, slot);
+fn a_reclaimer_must_make_the_owner_pass_a_fence() {
+    biased_lock::with(Mistake::RevokesWithoutFence, || with_late_stores(slot));
+}
+
+#[test]
+#[should_panic]
+fn a_reclaimer_of_the_batch_must_make_the_owner_pass_a_fence() {
+    biased_lock::with(Mistake::RevokesWithoutFence, || with_late_stores(batch));
+}
+
+#[test]
+#[should_panic]
+fn a_reclaimer_must_leave_a_busy_owner_alone() {
+    biased_lock::with(Mistake::IgnoresBusyOwner, slot);
 }
 
 #[test]
 #[should_panic]
 fn the_owner_must_say_that_it_is_busy() {
-    bolt::with(Mistake::OwnsUnbolted, slot);
+    biased_lock::with(Mistake::OwnerUnannounced, slot);
+}
+
+#[test]
+#[should_panic]
+fn the_owner_of_the_batch_must_say_that_it_is_busy() {
+    biased_lock::with(Mistake::OwnerUnannounced, batch);
 }
 
 #[test]
 #[should_panic(expected = "lost")]
-fn a_robber_must_not_write_an_empty_slot() {
-    mutant::with(Mutant::RobsTheEmpty, slot);
+fn a_reclaimer_must_not_write_an_empty_slot() {
+    mutant::with(Mutant::ReclaimsEmptySlot, slot);
 }
 
 #[test]
 #[should_panic]
-fn a_robber_of_the_tray_must_make_the_owner_pass_a_fence() {
-    mutant::with(Mutant::RobsWithoutFence, || with_late_stores(tray));
-}
-
-#[test]
-#[should_panic]
-fn the_owner_of_the_tray_must_look_for_a_robber() {
-    mutant::with(Mutant::IgnoresTheRobber, tray);
-}
-
-#[test]
-#[should_panic]
-fn the_owner_of_the_tray_must_ask_what_was_robbed() {
-    mutant::with(Mutant::TakesWhatWasRobbed, tray);
-}
-
-#[test]
-#[should_panic]
-fn who_takes_some_in_hand_must_compare() {
-    mutant::with(Mutant::TakesWithoutComparing, tray_and_thief);
+fn a_reclaimer_must_empty_the_batch() {
+    mutant::with(Mutant::ReclaimsWithoutTaking, batch);
 }

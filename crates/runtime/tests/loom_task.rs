@@ -93,10 +93,10 @@ impl Line {
     }
 
     /// Frees what has ended elsewhere, which would keep the line otherwise.
-    fn settle(&self) {
+    fn drain(&self) {
         assert!(self.is_owner());
         // SAFETY: this is the owner.
-        unsafe { self.0.owned.settle(0) }
+        unsafe { self.0.owned.drain(0) }
     }
 
     fn owned(&self) -> &OwnedTasks {
@@ -367,7 +367,7 @@ fn a_second_token_is_found() {
 fn all_gone(line: &Line, value: &Witness<()>) {
     assert!(line.owned().is_empty());
     assert_eq!(Witness::strong_count(value), 1);
-    line.settle();
+    line.drain();
 }
 
 /// Two threads run the tokens of a task in turns, and the last one to know it frees it.
@@ -605,7 +605,7 @@ fn yields(abort: bool) {
             Err(error) => assert!(abort && error.is_cancelled()),
         }
         assert_eq!(Witness::strong_count(&value), 1);
-        line.settle();
+        line.drain();
     });
 }
 
@@ -848,7 +848,7 @@ fn closed_at_the_end(own: bool) {
         assert!(line.owned().is_empty());
         assert_eq!(Witness::strong_count(&value), 1);
         if own {
-            line.settle();
+            line.drain();
         }
     });
 }
@@ -879,7 +879,7 @@ fn departed() {
         let gives = value.clone();
         drop(line.spawn(async move { gives }));
         line.run_one_to_end();
-        line.settle();
+        line.drain();
         line.run_one_to_end();
         assert!(thread.join().unwrap());
         all_gone(&line, &value);
@@ -894,5 +894,5 @@ fn tasks_of_the_owner_end_elsewhere() {
 #[test]
 #[should_panic]
 fn a_departure_without_a_reference_is_found() {
-    mistaken(Mutant::DepartsForNothing, departed);
+    mistaken(Mutant::FreesRemotelyWithoutReference, departed);
 }

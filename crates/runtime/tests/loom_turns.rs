@@ -1,10 +1,10 @@
-//! Models of the place where a current-thread scheduler's core is while no thread has it.
+//! Models of the cell where a current-thread scheduler's core is while no thread has it.
 #![cfg(loom)]
 
 use std::sync::Arc;
 
+use blitz_runtime::model::current_thread::core_cell::CoreCell;
 use blitz_runtime::model::current_thread::mutant::{self, Mutant};
-use blitz_runtime::model::current_thread::place::Place;
 use loom::cell::UnsafeCell;
 use loom::future::block_on;
 use loom::thread;
@@ -19,36 +19,36 @@ fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
 type Core = UnsafeCell<u32>;
 
 /// Takes the core, waiting if need be, counts, and puts it back.
-fn one_turn(place: &Place<Core>) {
-    let core = place.take().unwrap_or_else(|| {
-        let waiting = place.announce();
+fn one_turn(cell: &CoreCell<Core>) {
+    let core = cell.take().unwrap_or_else(|| {
+        let waiting = cell.announce();
         loop {
-            match place.take() {
+            match cell.take() {
                 Some(core) => break core,
                 None => block_on(waiting.turn()),
             }
         }
     });
-    // SAFETY: who has taken the core has it alone; the model watches that.
+    // SAFETY: the thread that has taken the core has it alone; the model watches that.
     unsafe { core.as_ref().with_mut(|count| *count += 1) };
-    place.put_back(core);
+    cell.put_back(core);
 }
 
 fn threads_take_turns(threads: usize) {
-    let place = Arc::new(Place::new(Box::new(UnsafeCell::new(0))));
+    let cell = Arc::new(CoreCell::new(Box::new(UnsafeCell::new(0))));
     let others: Vec<_> = (1..threads)
         .map(|_| {
-            let place = place.clone();
-            thread::spawn(move || one_turn(&place))
+            let cell = cell.clone();
+            thread::spawn(move || one_turn(&cell))
         })
         .collect();
-    one_turn(&place);
+    one_turn(&cell);
     others.into_iter().for_each(|other| other.join().unwrap());
-    let core = place.take().expect("everybody has put it back");
+    let core = cell.take().expect("all have put it back");
     // SAFETY: as above.
     let count = unsafe { core.as_ref().with(|count| *count) };
     assert_eq!(count, threads as u32);
-    place.put_back(core);
+    cell.put_back(core);
 }
 
 #[test]
@@ -61,17 +61,17 @@ fn three_threads_take_turns() {
     model(2, || threads_take_turns(3));
 }
 
-/// Somebody waits, and the core comes back: who waits gets it, though another one takes
+/// A thread waits, and the core comes back: the waiter gets it, though another one takes
 /// and puts back in between.
 #[test]
-fn who_waits_is_called() {
+fn a_waiter_is_called() {
     model(2, || {
-        let place = Arc::new(Place::new(Box::new(UnsafeCell::new(0))));
-        let core = place.take().unwrap();
-        let waits = place.clone();
+        let cell = Arc::new(CoreCell::new(Box::new(UnsafeCell::new(0))));
+        let core = cell.take().unwrap();
+        let waits = cell.clone();
         let waiter = thread::spawn(move || one_turn(&waits));
-        place.put_back(core);
-        one_turn(&place);
+        cell.put_back(core);
+        one_turn(&cell);
         waiter.join().unwrap();
     });
 }

@@ -3,7 +3,7 @@
 use blitz_sync::internals::coop;
 
 use crate::context::{self, Entered};
-use crate::runtime::enter;
+use crate::enter;
 use crate::scheduler::multi_thread;
 
 const REFUSED: &str = "can call blocking only when running on the multi-threaded runtime";

@@ -1,8 +1,7 @@
 //! `task::spawn_blocking`.
 
-use crate::runtime::enter;
-use crate::scheduler::Handle;
-use crate::task::JoinHandle;
+use crate::core::JoinHandle;
+use crate::scheduler::{Handle, with_current};
 use crate::trace::SpawnMeta;
 
 /// Runs a closure on a thread where it may block.
@@ -36,8 +35,8 @@ where
     R: Send + 'static,
 {
     let meta = SpawnMeta::unnamed(size_of::<F>());
-    let spawn = |handle: &Handle| handle.common().blocking.spawn_named(handle, f, meta);
-    match enter::with_current(spawn) {
+    let spawn = |handle: &Handle| handle.pool().spawn_named(handle, f, meta);
+    match with_current(spawn) {
         Ok(join) => join,
         Err(error) => panic!("{error}"),
     }

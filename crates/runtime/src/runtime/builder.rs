@@ -6,11 +6,11 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::hooks::{Hooks, TaskMeta};
-use super::metrics::HistogramConfiguration;
-use super::seed::RngSeed;
 use super::{LocalOptions, LocalRuntime, Runtime, launch};
-use crate::common::Config;
+use crate::config::{Config, UnhandledPanic};
+use crate::hooks::{Hooks, TaskMeta};
+use crate::metrics::HistogramConfiguration;
+use crate::seed::RngSeed;
 
 /// After how many polls a worker looks at timers and the driver.
 const EVENT_INTERVAL: u32 = 61;
@@ -48,19 +48,6 @@ pub struct Builder {
 pub(super) enum Kind {
     CurrentThread,
     MultiThread,
-}
-
-/// What a current-thread runtime does when a task panics and the panic is not looked
-/// for.
-///
-/// For [`Builder::unhandled_panic`].
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum UnhandledPanic {
-    /// The panic goes into the task's `JoinHandle`, and nothing else happens.
-    Ignore,
-    /// All tasks are cancelled, and `block_on` panics.
-    ShutdownRuntime,
 }
 
 impl Builder {

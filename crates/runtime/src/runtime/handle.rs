@@ -1,16 +1,16 @@
 //! `Handle`: what one has of a runtime without owning it.
 
-use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-use super::enter::{self, SetCurrent};
-use super::errors::{CONTEXT_DESTROYED, NO_CONTEXT};
-use super::{Id, RuntimeFlavor, RuntimeMetrics};
+use super::{Id, RuntimeMetrics};
+use crate::core::JoinHandle;
+use crate::enter::{self, SetCurrent};
+use crate::errors::TryCurrentError;
 use crate::scheduler;
-use crate::task::{self, JoinHandle};
+use crate::task::spawn::spawn_on;
 use crate::trace;
 
 /// A reference to a runtime: starts tasks on it from anywhere.
@@ -37,7 +37,7 @@ pub struct Handle {
 /// From [`Handle::enter`] and [`Runtime::enter`](super::Runtime::enter).
 #[must_use = "Creating and dropping a guard does nothing"]
 pub struct EnterGuard<'a> {
-    _guard: SetCurrent,
+    _guard: SetCurrent<scheduler::Handle>,
     _handle: PhantomData<&'a Handle>,
 }
 
@@ -103,7 +103,7 @@ impl Handle {
     /// assert!(Handle::try_current().unwrap_err().is_missing_context());
     /// ```
     pub fn try_current() -> Result<Self, TryCurrentError> {
-        enter::with_current(|inner| Self {
+        scheduler::with_current(|inner| Self {
             inner: inner.clone(),
         })
     }
@@ -127,7 +127,7 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        task::spawn_on(&self.inner, future)
+        spawn_on(&self.inner, future)
     }
 
     /// Runs `func` on a thread where it may block.
@@ -148,10 +148,7 @@ impl Handle {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        self.inner
-            .common()
-            .blocking
-            .spawn_blocking(&self.inner, func)
+        self.inner.pool().spawn_blocking(&self.inner, func)
     }
 
     /// Blocks the thread until `future` is ready, with this runtime as the current one.
@@ -246,6 +243,26 @@ impl Handle {
     }
 }
 
+/// Which kind of runtime it is.
+///
+/// From [`Handle::runtime_flavor`].
+///
+/// ```
+/// use blitz_runtime::runtime::{Builder, RuntimeFlavor};
+///
+/// let runtime = Builder::new_multi_thread().worker_threads(1).build()?;
+/// assert_eq!(runtime.handle().runtime_flavor(), RuntimeFlavor::MultiThread);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RuntimeFlavor {
+    /// The thread in [`Runtime::block_on`] runs the tasks.
+    CurrentThread,
+    /// Workers run them.
+    MultiThread,
+}
+
 impl UnwindSafe for Handle {}
 
 impl RefUnwindSafe for Handle {}
@@ -284,56 +301,3 @@ impl fmt::Debug for EnterGuard<'_> {
         f.debug_struct("EnterGuard").finish_non_exhaustive()
     }
 }
-
-/// There is no current runtime: see [`Handle::try_current`].
-///
-/// ```
-/// use blitz_runtime::runtime::Handle;
-///
-/// let error = Handle::try_current().unwrap_err();
-/// assert!(error.is_missing_context() && !error.is_thread_local_destroyed());
-/// ```
-#[derive(Debug)]
-pub struct TryCurrentError {
-    kind: Kind,
-}
-
-#[derive(Debug)]
-enum Kind {
-    NoContext,
-    /// Tokio has it; our context works until the thread is gone.
-    #[allow(dead_code)]
-    ThreadLocalDestroyed,
-}
-
-impl TryCurrentError {
-    pub(crate) fn no_context() -> Self {
-        Self {
-            kind: Kind::NoContext,
-        }
-    }
-
-    /// The thread is in no runtime.
-    #[must_use]
-    pub fn is_missing_context(&self) -> bool {
-        matches!(self.kind, Kind::NoContext)
-    }
-
-    /// The thread is about to end, so that it cannot be known. It never happens here: it
-    /// is for programs that ask.
-    #[must_use]
-    pub fn is_thread_local_destroyed(&self) -> bool {
-        matches!(self.kind, Kind::ThreadLocalDestroyed)
-    }
-}
-
-impl fmt::Display for TryCurrentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.kind {
-            Kind::NoContext => NO_CONTEXT,
-            Kind::ThreadLocalDestroyed => CONTEXT_DESTROYED,
-        })
-    }
-}
-
-impl Error for TryCurrentError {}

@@ -5,28 +5,30 @@ use std::sync::Arc;
 
 use super::builder::{Builder, Kind};
 use super::handle::Handle;
-use super::metrics::Totals;
 use super::runtime::{Runtime, Scheduler};
-use super::{Id, seed};
-use crate::blocking;
 use crate::common::Common;
+use crate::metrics::Totals;
+use crate::pool::Spawner;
+use crate::runtime_id::Id;
 use crate::scheduler::current_thread::CurrentThread;
 use crate::scheduler::{self, multi_thread};
+use crate::seed::Seeds;
 use crate::time;
+use crate::timers::{Clock, Wheels};
 use blitz_sync::internals::ThreadId;
 
 /// Makes the runtime that `builder` describes.
 pub(super) fn launch(builder: &Builder) -> io::Result<Runtime> {
     time::offer();
-    let common = common(builder);
+    let (common, pool) = (common(builder), pool(builder));
     let (scheduler, inner) = match builder.kind {
         Kind::CurrentThread => {
-            let (scheduler, shared) = CurrentThread::new(common);
+            let (scheduler, shared) = CurrentThread::new(common, pool);
             let inner = scheduler::Handle::CurrentThread(shared);
             (Scheduler::CurrentThread(scheduler), inner)
         }
         Kind::MultiThread => {
-            let shared = multi_thread::launch(common)?;
+            let shared = multi_thread::launch(common, pool);
             (
                 Scheduler::MultiThread,
                 scheduler::Handle::MultiThread(shared),
@@ -41,27 +43,31 @@ pub(super) fn launch(builder: &Builder) -> io::Result<Runtime> {
 
 fn common(builder: &Builder) -> Common {
     let config = builder.config.clone();
+    let may_pause = builder.kind == Kind::CurrentThread;
+    let clock = Arc::new(Clock::new(may_pause, config.start_paused));
+    let wheels = || Wheels::new(config.worker_threads, &clock);
+    Common {
+        local_thread: builder.is_local.then(ThreadId::current),
+        id: Id::next(),
+        time: config.enable_time.then(wheels),
+        clock,
+        hooks: builder.hooks.clone(),
+        seeds: Seeds::new(builder.seed.as_ref()),
+        totals: Totals::default(),
+        config,
+    }
+}
+
+fn pool(builder: &Builder) -> Spawner {
+    let config = &builder.config;
     // A multi-thread runtime's workers are threads of the pool, too.
     let workers = match builder.kind {
         Kind::CurrentThread => 0,
         Kind::MultiThread => config.worker_threads,
     };
-    let may_pause = builder.kind == Kind::CurrentThread;
-    let clock = Arc::new(time::Clock::new(may_pause, config.start_paused));
-    let wheels = || time::Wheels::new(config.worker_threads, &clock);
-    Common {
-        local_thread: builder.is_local.then(ThreadId::current),
-        id: Id::next(),
-        blocking: blocking::Spawner::new(
-            config.max_blocking_threads,
-            workers,
-            config.thread_keep_alive,
-        ),
-        time: config.enable_time.then(wheels),
-        clock,
-        hooks: builder.hooks.clone(),
-        seeds: seed::Seeds::new(builder.seed.as_ref()),
-        totals: Totals::default(),
-        config,
-    }
+    Spawner::new(
+        config.max_blocking_threads,
+        workers,
+        config.thread_keep_alive,
+    )
 }

@@ -9,30 +9,27 @@
 //!
 //! There is no I/O in it yet.
 
-mod block;
 mod builder;
-pub(crate) mod enter;
-pub(crate) mod errors;
+mod current;
 mod handle;
-mod here;
-pub(crate) mod hooks;
-mod id;
 mod launch;
-mod local;
-pub(crate) mod metrics;
+mod local_runtime;
+mod metrics;
 #[allow(clippy::module_inception)]
 mod runtime;
-pub(crate) mod seed;
 
-pub use builder::{Builder, UnhandledPanic};
-pub use handle::{EnterGuard, Handle, TryCurrentError};
-pub use here::{is_rt_shutdown_err, worker_index};
-pub use hooks::TaskMeta;
-pub use id::Id;
-pub use local::{LocalOptions, LocalRuntime};
-pub use metrics::{
+pub use builder::Builder;
+pub use current::{is_rt_shutdown_err, worker_index};
+pub use handle::{EnterGuard, Handle, RuntimeFlavor};
+pub use local_runtime::{LocalOptions, LocalRuntime};
+pub use metrics::RuntimeMetrics;
+pub use runtime::Runtime;
+
+pub use crate::config::UnhandledPanic;
+pub use crate::errors::TryCurrentError;
+pub use crate::hooks::TaskMeta;
+pub use crate::metrics::{
     HistogramConfiguration, InvalidHistogramConfiguration, LogHistogram, LogHistogramBuilder,
-    RuntimeMetrics,
 };
-pub use runtime::{Runtime, RuntimeFlavor};
-pub use seed::RngSeed;
+pub use crate::runtime_id::Id;
+pub use crate::seed::RngSeed;

@@ -6,11 +6,12 @@ use std::io;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::Duration;
 
+use super::Builder;
 use super::handle::{EnterGuard, Handle};
 use super::metrics::RuntimeMetrics;
-use super::{Builder, enter};
+use crate::core::JoinHandle;
+use crate::enter;
 use crate::scheduler::current_thread::CurrentThread;
-use crate::task::JoinHandle;
 use crate::trace;
 
 /// A scheduler for tasks with timers and a pool of threads for blocking work.
@@ -48,26 +49,6 @@ pub struct Runtime {
 /// What of the scheduler is the runtime's own.
 pub(super) enum Scheduler {
     CurrentThread(CurrentThread),
-    MultiThread,
-}
-
-/// Which kind of runtime it is.
-///
-/// From [`Handle::runtime_flavor`].
-///
-/// ```
-/// use blitz_runtime::runtime::{Builder, RuntimeFlavor};
-///
-/// let runtime = Builder::new_multi_thread().worker_threads(1).build()?;
-/// assert_eq!(runtime.handle().runtime_flavor(), RuntimeFlavor::MultiThread);
-/// # Ok::<(), std::io::Error>(())
-/// ```
-#[derive(Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RuntimeFlavor {
-    /// The thread in [`Runtime::block_on`] runs the tasks.
-    CurrentThread,
-    /// Workers run them.
     MultiThread,
 }
 
@@ -174,7 +155,7 @@ impl Runtime {
         let future = trace::block_on(future);
         // The future is dropped with the runtime still the current one.
         enter::with_entered(&self.handle.inner, || match &self.scheduler {
-            Scheduler::CurrentThread(scheduler) => scheduler.block_on(&self.handle.inner, future),
+            Scheduler::CurrentThread(scheduler) => scheduler.block_on(future),
             Scheduler::MultiThread => self.handle.block_on_traced(future),
         })
     }
@@ -210,7 +191,7 @@ impl Runtime {
     pub fn shutdown_timeout(self, duration: Duration) {
         let inner = &self.handle.inner;
         inner.close();
-        inner.common().blocking.shutdown(inner, Some(duration));
+        inner.pool().shutdown(inner, Some(duration));
     }
 
     /// Ends the runtime without waiting for its threads. This may be done within a task.
@@ -268,7 +249,7 @@ impl Drop for Runtime {
             }
             Scheduler::MultiThread => inner.close(),
         }
-        inner.common().blocking.shutdown(inner, None);
+        inner.pool().shutdown(inner, None);
     }
 }
 

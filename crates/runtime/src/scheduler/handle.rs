@@ -1,12 +1,16 @@
 //! The two kinds of schedulers behind one handle.
 
 use std::future::Future;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use super::{current_thread, multi_thread};
-use crate::common::Common;
-use crate::runtime::metrics::Counters;
-use crate::task::{Id, JoinHandle};
+use crate::common::{Common, RuntimeRef};
+use crate::context::{self, Context, Current, Flavor};
+use crate::core::{Id, JoinHandle};
+use crate::errors::TryCurrentError;
+use crate::metrics::Counters;
+use crate::pool::{PoolRef, Spawner};
 
 /// A runtime's scheduler. It lives on, without running anything, after the runtime
 /// has been shut down.
@@ -23,6 +27,15 @@ impl Handle {
         match self {
             Self::CurrentThread(shared) => shared.common(),
             Self::MultiThread(shared) => shared.common(),
+        }
+    }
+
+    /// Gets blocking work done.
+    #[inline]
+    pub(crate) fn pool(&self) -> &Spawner {
+        match self {
+            Self::CurrentThread(shared) => shared.pool(),
+            Self::MultiThread(shared) => shared.pool(),
         }
     }
 
@@ -64,14 +77,6 @@ impl Handle {
         match self {
             Self::CurrentThread(shared) => shared.close(),
             Self::MultiThread(shared) => shared.close(),
-        }
-    }
-
-    /// Wakes the worker at `index`, if it sleeps, so that it looks at its timers.
-    pub(crate) fn unpark(&self, index: usize) {
-        match self {
-            Self::CurrentThread(shared) => shared.unpark(),
-            Self::MultiThread(shared) => shared.unpark(index),
         }
     }
 
@@ -138,13 +143,89 @@ impl Handle {
             Self::MultiThread(shared) => shared.counters(worker),
         }
     }
+}
 
-    /// The address of the shared part, by which schedulers are told apart.
+impl RuntimeRef for Handle {
     #[inline]
-    pub(crate) fn address(&self) -> *const () {
+    fn as_current(&self) -> Current {
         match self {
-            Self::CurrentThread(shared) => Arc::as_ptr(shared).cast(),
-            Self::MultiThread(shared) => Arc::as_ptr(shared).cast(),
+            Self::CurrentThread(shared) => Current {
+                flavor: Flavor::CurrentThread,
+                shared: Arc::as_ptr(shared).cast(),
+            },
+            Self::MultiThread(shared) => Current {
+                flavor: Flavor::MultiThread,
+                shared: Arc::as_ptr(shared).cast(),
+            },
         }
+    }
+
+    fn common(&self) -> &Common {
+        self.common()
+    }
+
+    fn unpark(&self, index: usize) {
+        match self {
+            Self::CurrentThread(shared) => shared.unpark(),
+            Self::MultiThread(shared) => shared.unpark(index),
+        }
+    }
+}
+
+impl PoolRef for Handle {
+    fn pool(&self) -> &Spawner {
+        self.pool()
+    }
+}
+
+/// Gives the current runtime's scheduler to `with`, without counting a reference.
+#[inline]
+pub(crate) fn with_current<R>(with: impl FnOnce(&Handle) -> R) -> Result<R, TryCurrentError> {
+    context::with(|context| {
+        let Some(handle) = borrowed(context.current.get()) else {
+            return Err(TryCurrentError::no_context());
+        };
+        let _look = Look::begin(context);
+        Ok(with(&handle))
+    })
+}
+
+/// The handle that `current` is the address of. It does not count as a reference.
+#[inline]
+fn borrowed(current: Current) -> Option<ManuallyDrop<Handle>> {
+    let shared = current.shared;
+    let handle = match current.flavor {
+        Flavor::Absent => return None,
+        Flavor::CurrentThread => {
+            let shared = shared.cast::<current_thread::Shared>();
+            // SAFETY: the address came from such an `Arc` (`as_current`), and the one that
+            // put it into the context keeps that alive. It is never dropped here, so
+            // the count stays right.
+            Handle::CurrentThread(unsafe { Arc::from_raw(shared) })
+        }
+        Flavor::MultiThread => {
+            let shared = shared.cast::<multi_thread::Shared>();
+            // SAFETY: as above.
+            Handle::MultiThread(unsafe { Arc::from_raw(shared) })
+        }
+    };
+    Some(ManuallyDrop::new(handle))
+}
+
+/// A closure looks at the current runtime by reference.
+struct Look<'a>(&'a Context);
+
+impl<'a> Look<'a> {
+    #[inline]
+    fn begin(context: &'a Context) -> Self {
+        context.looking.set(context.looking.get() + 1);
+        Self(context)
+    }
+}
+
+impl Drop for Look<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.looking.set(self.0.looking.get() - 1);
     }
 }

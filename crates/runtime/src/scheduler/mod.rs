@@ -9,4 +9,4 @@ mod handle;
 pub(crate) mod multi_thread;
 
 #[cfg(not(loom))]
-pub(crate) use handle::Handle;
+pub(crate) use handle::{Handle, with_current};

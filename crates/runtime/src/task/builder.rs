@@ -3,9 +3,10 @@
 use std::future::Future;
 use std::io;
 
+use super::LocalSet;
 use super::local_set::spawn_local_named;
 use super::spawn::spawn_named;
-use super::{JoinHandle, LocalSet};
+use crate::core::JoinHandle;
 use crate::runtime::Handle;
 use crate::trace::SpawnMeta;
 
@@ -141,7 +142,7 @@ impl<'a> Builder<'a> {
         Output: Send + 'static,
     {
         let (inner, meta) = (&handle.inner, self.meta::<Function>());
-        let pool = &inner.common().blocking;
+        let pool = inner.pool();
         match pool.try_spawn(inner, function, meta, false) {
             (join, Ok(true)) => Ok(join),
             (_, Ok(false)) => Err(io::Error::other("blocking pool shutting down")),

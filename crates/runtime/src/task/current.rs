@@ -1,75 +1,41 @@
-//! Which task this thread polls or drops at the moment, and whether it has asked for its
-//! place at the end of the queue. Both are in one pointer, of which that is the lowest bit.
+//! Which task asks.
 
-use std::ptr::{self, NonNull};
+use crate::core::{Id, current};
 
-use super::header::Header;
-use super::id::Id;
-use crate::context;
-use crate::hints::aside;
-
-/// In the pointer: the task asks for its place at the end of the queue.
-const MARK: usize = 1;
-const _: () = assert!(align_of::<Header>() > MARK);
-
-/// The pointer to a task, as it is in the context.
-fn plain(task: NonNull<Header>) -> *const () {
-    task.as_ptr().cast_const().cast()
-}
-
-/// The same with the mark.
-fn marked(task: NonNull<Header>) -> *const () {
-    plain(task).wrapping_byte_add(MARK)
-}
-
-/// Takes back what [`enter`] did.
+/// The id of the task that runs on this thread.
+///
+/// # Panics
+///
+/// If there is none. The future of `block_on` is not a task.
+///
+/// # Examples
+///
+/// ```
+/// let runtime = blitz_runtime::runtime::Runtime::new()?;
+/// runtime.block_on(async {
+///     use blitz_runtime::task;
+///
+///     let handle = task::spawn(async { task::id() });
+///     let id = handle.id();
+///     assert_eq!(handle.await.unwrap(), id);
+/// });
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[track_caller]
 #[must_use]
-pub(super) struct Entered {
-    task: *const (),
+pub fn id() -> Id {
+    try_id().expect("Can't get a task id when not inside a task")
 }
 
-/// The task is the current one until the guard is dropped.
-#[inline]
-pub(super) fn enter(header: NonNull<Header>) -> Entered {
-    context::with(|context| Entered {
-        task: context.task.replace(plain(header)),
-    })
-}
-
-impl Drop for Entered {
-    #[inline]
-    fn drop(&mut self) {
-        context::with(|context| context.task.set(self.task));
-    }
-}
-
-/// The current task's id.
-pub(super) fn id() -> Option<Id> {
-    context::with(|context| {
-        let task = context.task.get().map_addr(|address| address & !MARK);
-        let header = NonNull::new(task.cast_mut().cast::<Header>())?;
-        // SAFETY: whoever made it the current one keeps it alive meanwhile.
-        Some(unsafe { header.as_ref() }.id())
-    })
-}
-
-/// The task asks for its place at the end of the queue. `false` if it is not the one that
-/// this thread polls.
-#[inline]
-pub(super) fn step_back(task: NonNull<Header>) -> bool {
-    context::with(|context| {
-        let current = context.task.get();
-        if ptr::eq(current, plain(task)) {
-            context.task.set(marked(task));
-            return true;
-        }
-        aside();
-        ptr::eq(current, marked(task))
-    })
-}
-
-/// Whether the task, which is the current one, has asked for that.
-#[inline]
-pub(super) fn has_stepped_back(task: NonNull<Header>) -> bool {
-    context::with(|context| !ptr::eq(context.task.get(), plain(task)))
+/// The id of the task that runs on this thread, if there is one. The future of
+/// `block_on` is not a task.
+///
+/// # Examples
+///
+/// ```
+/// assert!(blitz_runtime::task::try_id().is_none());
+/// ```
+#[must_use]
+pub fn try_id() -> Option<Id> {
+    current::id()
 }

@@ -2,15 +2,9 @@
 
 use std::future::Future;
 
-use super::{Id, JoinHandle};
-use crate::runtime::enter;
-use crate::scheduler;
+use crate::core::{BOX_ABOVE, Id, JoinHandle};
+use crate::scheduler::{self, with_current};
 use crate::trace::{self, SpawnMeta};
-
-/// Futures above this size go into a box of their own before they become tasks: they
-/// are passed by value through some functions, which costs stack, most where the
-/// compiler does not optimise.
-pub(crate) const BOX_ABOVE: usize = if cfg!(debug_assertions) { 2048 } else { 16384 };
 
 /// Starts a task on the current runtime. It runs also if nobody awaits the handle.
 ///
@@ -38,7 +32,7 @@ where
     F::Output: Send + 'static,
 {
     let meta = SpawnMeta::unnamed(size_of::<F>());
-    match enter::with_current(|handle| spawn_named(handle, future, meta)) {
+    match with_current(|handle| spawn_named(handle, future, meta)) {
         Ok(join) => join,
         Err(error) => panic!("{error}"),
     }
@@ -72,5 +66,31 @@ where
         handle.spawn(trace::task(Box::pin(future), "task", meta, id), id)
     } else {
         handle.spawn(trace::task(future, "task", meta, id), id)
+    }
+}
+
+/// Starts a task on a `LocalRuntime`.
+///
+/// # Safety
+///
+/// `handle` is a `LocalRuntime`'s, and this is its thread.
+pub(crate) unsafe fn spawn_local_on<F>(
+    handle: &scheduler::Handle,
+    future: F,
+    meta: SpawnMeta<'_>,
+) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    let id = Id::next();
+    if size_of::<F>() > BOX_ABOVE {
+        let future = trace::task(Box::pin(future), "task", meta, id);
+        // SAFETY: as the caller promises.
+        unsafe { handle.spawn_local(future, id) }
+    } else {
+        let future = trace::task(future, "task", meta, id);
+        // SAFETY: as above.
+        unsafe { handle.spawn_local(future, id) }
     }
 }

@@ -1,7 +1,7 @@
 //! `yield_now`: a place at the end of the queue.
 //!
 //! A task that yields is about to be polled again, and everybody could see that from its
-//! word. So it tells only its thread: a mark in the thread's context (`current.rs`), which
+//! word. So it tells only its thread: a mark in the thread's context (`core/current.rs`), which
 //! the poll's caller looks at, and puts the task at the end of the queue without touching
 //! the word.
 //! That works if the waker is the very task's that the thread polls. Within something
@@ -10,7 +10,7 @@
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use super::{current, task_of};
+use crate::core::{current, task_of};
 
 /// Lets the others that are ready run first.
 ///

@@ -36,7 +36,7 @@ impl Instant {
     #[inline]
     #[must_use]
     pub fn now() -> Self {
-        clock::now()
+        Self::from_std(clock::now())
     }
 
     /// The same moment of the system's clock.

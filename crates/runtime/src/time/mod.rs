@@ -4,7 +4,7 @@
 //! * [`timeout`] and [`timeout_at`] limit the time of a future.
 //! * [`interval`] and [`interval_at`] tick.
 //! * [`pause`], [`advance`] and [`resume`] are for tests: the clock of a current-thread
-//!   runtime stands still and jumps from timer to timer.
+//!   runtime is paused and jumps from timer to timer.
 //!
 //! They need a runtime whose timers are enabled (`Builder::enable_time`). The resolution
 //! is one millisecond. A timer is part of the future that waits, so none allocates
@@ -25,40 +25,20 @@
 //! });
 //! ```
 
-#[cfg(not(loom))]
+mod channels;
 mod clock;
-#[cfg(not(loom))]
+mod current;
 pub mod error;
-#[cfg(not(loom))]
-mod here;
-#[cfg(not(loom))]
 mod instant;
-#[cfg(not(loom))]
 mod interval;
-#[cfg(not(loom))]
 mod missed_tick;
-#[cfg(not(loom))]
-mod offer;
-#[cfg(not(loom))]
 mod sleep;
-#[cfg(not(loom))]
-mod ticks;
-#[cfg(not(loom))]
 mod timeout;
-pub(crate) mod wheel;
-#[cfg(not(loom))]
-mod wheels;
 
 #[doc(no_inline)]
 pub use std::time::Duration;
 
-#[cfg(not(loom))]
-pub(crate) use self::{
-    clock::Clock,
-    offer::offer,
-    wheels::{Attached, Wheels},
-};
-#[cfg(not(loom))]
+pub(crate) use self::channels::offer;
 pub use self::{
     clock::{advance, pause, resume},
     instant::Instant,
@@ -69,7 +49,6 @@ pub use self::{
 };
 
 /// What can be added to any moment on any system: about 30 years at most.
-#[cfg(not(loom))]
 fn safe_delay(duration: Duration) -> Duration {
     duration.min(Duration::from_secs(86_400 * 365 * 30))
 }

@@ -9,9 +9,10 @@ use std::time::Duration;
 use blitz_sync::internals::coop;
 use pin_project_lite::pin_project;
 
-use super::wheel::Timer;
-use super::{Instant, clock, here, safe_delay, ticks};
-use crate::runtime::errors::SHUTTING_DOWN;
+use super::{Instant, clock, current, safe_delay};
+use crate::errors::SHUTTING_DOWN;
+use crate::timers::ticks;
+use crate::timers::wheel::Timer;
 
 /// Waits until `deadline`.
 ///
@@ -103,7 +104,7 @@ impl Sleep {
     #[track_caller]
     #[inline]
     pub(super) fn new(deadline: Instant, may_be_past: bool) -> Self {
-        let wheel = here::wheel();
+        let wheel = current::wheel();
         let when = ticks::of_deadline(deadline.into_std(), wheel.origin());
         Self {
             deadline,
@@ -160,7 +161,7 @@ impl Sleep {
         let this = self.project();
         *this.deadline = deadline;
         let when = ticks::of_deadline(deadline.into_std(), this.timer.wheel().origin());
-        this.timer.reset(when, here::own_wheel);
+        this.timer.reset(when, current::own_wheel);
     }
 
     /// The same, but does not register before it is polled.
@@ -195,7 +196,7 @@ impl Sleep {
             self.as_mut().ask_clock();
         }
         let timer = self.project().timer;
-        timer.poll(cx.waker(), here::own_wheel).map(|result| {
+        timer.poll(cx.waker(), current::own_wheel).map(|result| {
             if result.is_err() {
                 shutting_down();
             }

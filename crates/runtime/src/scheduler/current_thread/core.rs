@@ -12,21 +12,22 @@
 use std::cell::{Cell, UnsafeCell};
 use std::collections::VecDeque;
 use std::future::Future;
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 use std::thread::ThreadId;
 use std::time::Instant;
 
 use blitz_futex::atomic::Ordering;
 use blitz_sync::internals::{EventSpin, coop};
 
-use super::main_waker;
 use super::shared::Shared;
-use crate::runtime::UnhandledPanic;
-use crate::runtime::metrics::{Counters, Stopwatch};
-use crate::task::{Header, Notified, Ran};
+use crate::config::UnhandledPanic;
+use crate::context;
+use crate::core::{Header, Notified, Ran};
+use crate::metrics::{Counters, Stopwatch};
 
 /// How many polls lie between two looks at the remote queue, if the user has not said.
 const GLOBAL_QUEUE_INTERVAL: u32 = 31;
@@ -51,8 +52,8 @@ pub(super) struct Core {
     timers_at: Cell<u32>,
     /// `tick` when the remote queue is to be looked at next.
     remote_at: Cell<u32>,
-    /// Somebody wants to know of each poll.
-    watches_polls: bool,
+    /// The user wants to know of each poll.
+    observes_polls: bool,
     /// What [`coop::forced_yields`] said when they were counted last.
     forced_yields: Cell<u64>,
     /// The thread that had the last turn.
@@ -79,7 +80,7 @@ impl Core {
             tick: Cell::new(0),
             timers_at: Cell::new(0),
             remote_at: Cell::new(1),
-            watches_polls: shared.common().hooks.polls() || shared.counters.watches_polls(),
+            observes_polls: shared.common().hooks.polls() || shared.counters.watches_polls(),
             forced_yields: Cell::new(0),
             thread: Cell::new(None),
             event_interval: config.event_interval,
@@ -112,7 +113,7 @@ impl Core {
         counters.queued.set((here + yielded) as u64);
     }
 
-    /// Adds up how often this thread has made tasks yield.
+    /// Counts how often this thread has made tasks yield.
     fn count_forced_yields(&self, counters: &Counters) {
         let now = coop::forced_yields();
         let more = now - self.forced_yields.replace(now);
@@ -199,7 +200,7 @@ impl Core {
         shared: &Arc<Shared>,
         mut future: Pin<&mut F>,
     ) -> Result<F::Output, Doomed> {
-        let waker = main_waker::borrowed(shared);
+        let waker = main_waker(shared);
         let mut context = Context::from_waker(&waker);
         let mut poll = || coop::budget(|| future.as_mut().poll(&mut context));
         // It may have been another thread's before, and what others have counted is theirs.
@@ -208,13 +209,14 @@ impl Core {
             // Nothing that is worth a look at the clock.
             return Ok(output);
         }
-        let mut busy = Stopwatch::start();
+        let busy = Cell::new(Stopwatch::start());
         loop {
             let is_time = self.run_some(shared)?;
             // Not after each poll, which it would make a tenth slower.
             self.count_queued(&shared.counters);
             if is_time {
                 self.turn_timers(shared);
+                self.count_work(shared, &busy);
                 // The queue may never be empty: those that have yielded wait long enough.
                 self.resume();
             } else if self.has_work(shared) {
@@ -222,7 +224,7 @@ impl Core {
             } else {
                 self.count_work(shared, &busy);
                 self.sleep(shared);
-                busy = Stopwatch::start();
+                busy.set(Stopwatch::start());
             }
             if self.take_main_woken(shared) {
                 if let Poll::Ready(output) = poll() {
@@ -234,7 +236,7 @@ impl Core {
     }
 
     /// Counts what has been done since the stopwatch was started.
-    fn count_work(&self, shared: &Shared, busy: &Stopwatch) {
+    fn count_work(&self, shared: &Shared, busy: &Cell<Stopwatch>) {
         shared.counters.busy(busy);
         self.count_forced_yields(&shared.counters);
     }
@@ -265,8 +267,8 @@ impl Core {
 
     #[inline]
     fn run(&self, shared: &Shared, task: Notified) {
-        let ran = if self.watches_polls {
-            self.run_watched(shared, task)
+        let ran = if self.observes_polls {
+            self.run_observed(shared, task)
         } else {
             coop::budget(|| task.run())
         };
@@ -279,7 +281,7 @@ impl Core {
     }
 
     #[cold]
-    fn run_watched(&self, shared: &Shared, task: Notified) -> Ran {
+    fn run_observed(&self, shared: &Shared, task: Notified) -> Ran {
         let id = task.id();
         let began = shared.counters.watches_polls().then(Instant::now);
         let hooks = &shared.common().hooks;
@@ -359,7 +361,7 @@ impl Core {
         shared.counters.unparked();
     }
 
-    /// Where the clock stands still, no time passes by sleeping: it is moved to the next
+    /// Where the clock is paused, no time passes by sleeping: it is moved to the next
     /// timer, if there is one.
     fn jump_to_next_timer(&self, shared: &Shared) -> bool {
         let common = shared.common();
@@ -376,7 +378,7 @@ impl Core {
         }
         let wheels = shared.common().time.as_ref();
         let deadline = wheels.and_then(|wheels| wheels.next_deadline(0));
-        // Whoever made something ready since the last look has left a token here.
+        // A thread that made something ready since the last look has left a token here.
         shared.driver.park(deadline);
     }
 
@@ -416,4 +418,53 @@ impl Core {
             shared.driver.park(None);
         }
     }
+}
+
+static MAIN_WAKER: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, release);
+
+/// The waker of the future that `block_on` was given. It counts references to the scheduler,
+/// but this one, which each poll gets, does not.
+fn main_waker(shared: &Arc<Shared>) -> ManuallyDrop<Waker> {
+    // SAFETY: the functions of the table do what they should. The caller's `Arc` takes
+    // the place of the waker's reference, as that is not dropped.
+    ManuallyDrop::new(unsafe { Waker::new(Arc::as_ptr(shared).cast(), &MAIN_WAKER) })
+}
+
+/// # Safety
+///
+/// The pointer is a waker's.
+unsafe fn shared(waker: *const ()) -> ManuallyDrop<Arc<Shared>> {
+    // SAFETY: the pointer is from an `Arc`, and the waker's reference keeps that.
+    ManuallyDrop::new(unsafe { Arc::from_raw(waker.cast()) })
+}
+
+unsafe fn clone(waker: *const ()) -> RawWaker {
+    // SAFETY: the pointer is the waker's.
+    let shared = unsafe { shared(waker) };
+    std::mem::forget(Arc::clone(&shared));
+    RawWaker::new(waker, &MAIN_WAKER)
+}
+
+unsafe fn wake(waker: *const ()) {
+    // SAFETY: the pointer is the waker's, and it is given up with this call.
+    unsafe {
+        wake_by_ref(waker);
+        release(waker);
+    }
+}
+
+unsafe fn wake_by_ref(waker: *const ()) {
+    let core = context::with(|context| context.worker_for(waker));
+    // SAFETY: for a scheduler of this kind the worker is a `Core` (`turns.rs`), which
+    // stays where it is as long as it is in the context.
+    match unsafe { core.cast::<Core>().as_ref() } {
+        Some(core) => core.wake_main(),
+        // SAFETY: the pointer is the waker's.
+        None => unsafe { shared(waker) }.wake_main(),
+    }
+}
+
+unsafe fn release(waker: *const ()) {
+    // SAFETY: the pointer is the waker's, whose reference this is.
+    drop(ManuallyDrop::into_inner(unsafe { shared(waker) }));
 }

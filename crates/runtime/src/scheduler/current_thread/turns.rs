@@ -1,7 +1,7 @@
 //! Several threads may be in `block_on`, and take turns at running the tasks.
 //!
-//! Who has the core runs them. The others wait for their own futures, which the tasks
-//! make ready, and for the core (`place.rs`).
+//! The thread that has the core runs them. The others wait for their own futures, which the
+//! tasks make ready, and for the core (`core_cell.rs`).
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -11,28 +11,28 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use super::core::{Core, Doomed};
-use super::place::{Place, Waiting};
+use super::core_cell::{CoreCell, Waiting};
 use super::shared::Shared;
 use crate::common::Common;
 use crate::context;
-use crate::runtime::enter::{self, MayBlock};
-use crate::runtime::errors::UNHANDLED_PANIC;
-use crate::scheduler;
-use crate::time::Attached;
+use crate::enter::{self, MayBlock};
+use crate::errors::UNHANDLED_PANIC;
+use crate::pool::Spawner;
+use crate::timers::Attached;
 
 /// The runtime's part of a current-thread scheduler: who has it may run the tasks.
 pub(crate) struct CurrentThread {
     shared: Arc<Shared>,
-    place: Place<Core>,
+    cell: CoreCell<Core>,
 }
 
 impl CurrentThread {
-    pub(crate) fn new(common: Common) -> (Self, Arc<Shared>) {
-        let shared = Arc::new(Shared::new(common));
+    pub(crate) fn new(common: Common, pool: Spawner) -> (Self, Arc<Shared>) {
+        let shared = Arc::new(Shared::new(common, pool));
         let core = Box::new(Core::new(&shared));
         let this = Self {
             shared: shared.clone(),
-            place: Place::new(core),
+            cell: CoreCell::new(core),
         };
         (this, shared)
     }
@@ -40,13 +40,13 @@ impl CurrentThread {
     /// Blocks until `future` is ready, and runs tasks meanwhile, if no other thread does.
     /// The runtime is the current one already, and the thread does not drive tasks yet.
     #[track_caller]
-    pub(crate) fn block_on<F: Future>(&self, handle: &scheduler::Handle, future: F) -> F::Output {
+    pub(crate) fn block_on<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
-        enter::drive(handle, false, |may_block| {
+        enter::drive(&self.shared.common().seeds, false, |may_block| {
             if let Some(turn) = self.take_turn() {
                 return turn.block_on(future);
             }
-            let waiting = self.place.announce();
+            let waiting = self.cell.announce();
             loop {
                 if let Some(turn) = self.take_turn() {
                     drop(waiting);
@@ -60,7 +60,7 @@ impl CurrentThread {
     }
 
     fn take_turn(&self) -> Option<Turn<'_>> {
-        let core = self.place.take()?;
+        let core = self.cell.take()?;
         let address = Arc::as_ptr(&self.shared).cast();
         let worker = core.as_ptr().cast_const().cast();
         let wheels = self.shared.common().time.as_ref();
@@ -75,7 +75,7 @@ impl CurrentThread {
     /// Ends all tasks, and the timers.
     pub(crate) fn shut_down(&mut self) {
         let Some(turn) = self.take_turn() else {
-            unreachable!("nobody can be in `block_on` any more");
+            unreachable!("no thread can be in `block_on` any more");
         };
         turn.core().shut_down(&self.shared);
         if let Some(wheels) = &self.shared.common().time {
@@ -135,7 +135,7 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         drop(self.timers.take());
         drop(self.worker.take());
-        self.scheduler.place.put_back(self.core);
+        self.scheduler.cell.put_back(self.core);
     }
 }
 

@@ -1,30 +1,30 @@
-//! Who sleeps, who searches, who is woken.
+//! Which workers sleep, which search, and which are woken.
 //!
 //! # States
 //!
 //! A worker is *awake* or *asleep*. While it is awake it may be *searching*: it has
-//! nothing to do and looks whether others have. One of the sleepers may be the
-//! *watchman*: it sleeps, too, but gets up every few milliseconds to see whether work
-//! stands still.
+//! no task and looks whether others have. One of the sleepers may be the *monitor*: it
+//! sleeps, too, but gets up every few milliseconds to see whether another worker is
+//! stalled.
 //!
-//! One word counts those who are awake and those who search, and says whether there is
-//! a watchman ([`WATCH`]). Who sleeps, and who watches, is listed under a lock. Going
+//! One word counts the workers that are awake and those that search, and says whether there
+//! is a monitor ([`MONITORED`]). The sleepers, and the monitor, are listed under a lock. Going
 //! to sleep, getting up and being called happen under the lock; searching begins and
-//! ends without it. Whoever only wants to know whether anybody has to be called reads
-//! the word.
+//! ends without it. A thread that only wants to know whether any worker has to be called
+//! reads the word.
 //!
-//! # Who is called
+//! # Which worker is called
 //!
-//! * A worker that puts a task where others may steal it calls a sleeper if nobody
+//! * A worker that puts a task where others may steal it calls a sleeper if no worker
 //!   searches and fewer are awake than there are processors (the *processors rule*: one
-//!   more would only take the processor away from those who work).
+//!   more would only take the processor away from those that work).
 //! * A thread that is no worker and puts a task into the inject queue does the same.
-//! * Whoever is called counts as awake and searching from that moment on. So of a burst
-//!   of pushes one makes a call, and a push makes none while somebody searches.
-//! * The last one who ends its search with success looks whether there is more, and
+//! * A worker that is called counts as awake and searching from that moment on. So of a burst
+//!   of pushes one makes a call, and a push makes none while a worker searches.
+//! * The last one that ends its search with success looks whether there is more, and
 //!   calls the next if so. That is how a burst wakes as many as it needs.
-//! * A worker that puts a task anywhere while others sleep and none of them watches
-//!   calls one to the watch.
+//! * A worker that puts a task anywhere while others sleep and none of them is the monitor
+//!   makes one the monitor.
 //!
 //! # No task waits while every worker sleeps
 //!
@@ -36,36 +36,34 @@
 //! worker changes the word and then looks at the queue. Both are sequentially
 //! consistent, so one of the two sees the other. Say the pusher reads the word before a
 //! worker W goes to sleep: then W, when it looks, sees the task, and gets up again. If
-//! the pusher reads it after the last worker has gone to sleep, then nobody searches and
-//! nobody is awake, and it calls one. A searcher that the pusher has seen, and because
-//! of which it calls nobody, either looks at the queue after it has left the count of
+//! the pusher reads it after the last worker has gone to sleep, then no worker searches and
+//! none is awake, and it calls one. A searcher that the pusher has seen, and because
+//! of which it calls no worker, either looks at the queue after it has left the count of
 //! searchers, or it is asleep and has looked after that.
 //!
-//! # No task waits for ever because a worker stands still
+//! # No task waits for ever because a worker is stalled
 //!
 //! A task may block its thread, and what waits in that worker's queue has to be taken
 //! by others. While a worker is awake and another sleeps, then
 //!
-//! > there is a watchman, or no awake worker has put a task anywhere since it got up.
+//! > there is a monitor, or no awake worker has put a task anywhere since it got up.
 //!
 //! For a push makes sure that there is one; a worker that goes to sleep while others are
-//! awake takes the watch if nobody has it; and the watch ends only when nobody else is
-//! asleep, when nobody is awake, or by handing it on: a watchman that gets up to work
-//! calls another sleeper to the watch. The word's `WATCH` that a pusher reads may be
-//! old. But the bit is cleared only while the pusher is not awake, or when nobody is
-//! asleep; and of the moment in which it got up itself the pusher knows. So one look is
-//! enough for many pushes of a worker that stays awake: those of tasks that yield while it
-//! has others in hand are made without one, as it looked when it took those in hand. The
-//! watchman looks at all queues, and gets up to work when one has a task and its worker
+//! awake becomes the monitor if there is none; and a monitor steps down only when no other
+//! worker is asleep, when none is awake, or by passing the role on: a monitor that gets up to
+//! work makes another sleeper the monitor. The word's `MONITORED` that a pusher reads may be
+//! old. But the bit is cleared only while the pusher is not awake, or when no worker is
+//! asleep; and of the moment in which it got up itself the pusher knows. The
+//! monitor looks at all queues, and gets up to work when one has a task and its worker
 //! has not polled any since the last look.
 //!
 //! A push to a worker's own queue reads the word without a fence. So it may overlook
 //! that the last searcher has just gone to sleep. This costs time, and no task: the
-//! worker itself is awake, the next push and the next round of upkeep look again, and
-//! there is the watchman.
+//! worker itself is awake, the next push and the next maintenance look again, and
+//! there is the monitor.
 //!
 //! The counts of searchers and of those awake, and the chain of calls, are those of
-//! Go's scheduler and of Tokio's; the watchman does, without a thread of its own, what
+//! Go's scheduler and of Tokio's; the monitor does, without a thread of its own, what
 //! Go's `sysmon` does for processors whose thread is blocked.
 
 use std::cell::UnsafeCell;
@@ -76,8 +74,8 @@ use blitz_sync::internals::fences::after_rmw;
 
 use super::mutant::{Mutant, active};
 
-/// There is a watchman.
-const WATCH: usize = 1;
+/// There is a monitor.
+const MONITORED: usize = 1;
 /// One more worker searches.
 const SEARCHING: usize = 2;
 /// One more worker is awake.
@@ -99,32 +97,32 @@ impl Count {
         self.0 % AWAKE / SEARCHING
     }
 
-    fn is_watched(self) -> bool {
-        self.0 & WATCH != 0
+    fn is_monitored(self) -> bool {
+        self.0 & MONITORED != 0
     }
 }
 
 /// Under the lock.
-struct Beds {
-    /// Who sleeps and does not watch. The last one has been asleep the shortest.
-    sleepers: Vec<usize>,
-    watchman: Option<usize>,
+struct Sleepers {
+    /// Those that are not the monitor. The last one has been asleep the shortest.
+    parked: Vec<usize>,
+    monitor: Option<usize>,
 }
 
-/// Whose thread has to be unparked.
+/// The workers whose threads have to be unparked.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 #[must_use]
 pub struct Calls {
     /// This one is awake now, and searching.
     pub to_work: Option<usize>,
-    /// This one is the watchman now, and goes on sleeping with a time-out.
-    pub to_watch: Option<usize>,
+    /// This one is the monitor now, and goes on sleeping with a time-out.
+    pub to_monitor: Option<usize>,
 }
 
 impl Calls {
     /// All that have to be unparked.
     pub fn each(self) -> impl Iterator<Item = usize> {
-        self.to_work.into_iter().chain(self.to_watch)
+        self.to_work.into_iter().chain(self.to_monitor)
     }
 }
 
@@ -138,21 +136,21 @@ pub enum Asleep {
     LookAtAll,
 }
 
-/// Who sleeps and who searches. See the head of this file.
+/// See the head of this file.
 #[repr(align(128))]
 pub struct Idle {
     word: AtomicUsize,
     workers: usize,
     processors: usize,
     lock: ListLock,
-    /// Belongs to who holds the lock.
-    beds: UnsafeCell<Beds>,
-    /// Who is asleep; for each worker to see whether it was called. Written under the
+    /// Belongs to the holder of the lock.
+    sleepers: UnsafeCell<Sleepers>,
+    /// Which workers are asleep; for each to see whether it was called. Written under the
     /// lock.
     asleep: Box<[AtomicBool]>,
 }
 
-// SAFETY: the beds are touched only under the lock.
+// SAFETY: the sleepers are touched only under the lock.
 unsafe impl Send for Idle {}
 // SAFETY: as above.
 unsafe impl Sync for Idle {}
@@ -166,18 +164,18 @@ impl Idle {
             workers,
             processors,
             lock: ListLock::new(),
-            beds: UnsafeCell::new(Beds {
-                sleepers: Vec::with_capacity(workers),
-                watchman: None,
+            sleepers: UnsafeCell::new(Sleepers {
+                parked: Vec::with_capacity(workers),
+                monitor: None,
             }),
             asleep: (0..workers).map(|_| AtomicBool::new(false)).collect(),
         }
     }
 
-    fn locked<R>(&self, with: impl FnOnce(&mut Beds) -> R) -> R {
+    fn locked<R>(&self, with: impl FnOnce(&mut Sleepers) -> R) -> R {
         self.lock.locked(|| {
             // SAFETY: we hold the lock, and the reference ends before it is let go.
-            with(unsafe { &mut *self.beds.get() })
+            with(unsafe { &mut *self.sleepers.get() })
         })
     }
 
@@ -187,31 +185,31 @@ impl Idle {
 
     /// Whether one more may be woken to work.
     fn wants_worker(&self, count: Count) -> bool {
-        let crowd = active(Mutant::WakesACrowd);
-        (count.searching() == 0 || crowd) && count.awake() < self.processors.min(self.workers)
+        let too_many = active(Mutant::WakesTooMany);
+        (count.searching() == 0 || too_many) && count.awake() < self.processors.min(self.workers)
     }
 
-    /// Whether a sleeper has to be called to the watch.
-    fn wants_watch(&self, count: Count) -> bool {
-        !count.is_watched() && !active(Mutant::NobodyWatches)
+    /// Whether a sleeper has to become the monitor.
+    fn wants_monitor(&self, count: Count) -> bool {
+        !count.is_monitored() && !active(Mutant::NoMonitor)
     }
 
     /// A worker has put a task into its queue. `stealable`: others may take it, also
     /// while the worker goes on working.
     #[inline]
     pub fn pushed(&self, stealable: bool) -> Calls {
-        match self.heeds_push(stealable) {
+        match self.push_matters(stealable) {
             true => self.call(stealable, true),
             false => Calls::default(),
         }
     }
 
-    /// Whether such a push makes somebody get up or watch, if nothing changes meanwhile.
+    /// Whether such a push calls a worker, if nothing changes meanwhile.
     #[inline]
-    fn heeds_push(&self, stealable: bool) -> bool {
+    fn push_matters(&self, stealable: bool) -> bool {
         let count = self.count();
         count.awake() != self.workers
-            && (!count.is_watched() || stealable && self.wants_worker(count))
+            && (!count.is_monitored() || stealable && self.wants_worker(count))
     }
 
     /// A task has been put into the inject queue.
@@ -219,41 +217,41 @@ impl Idle {
         after_rmw();
         let count = Count(self.word.load(Ordering::SeqCst));
         let awake = count.awake();
-        if awake == self.workers || (count.searching() > 0 && !active(Mutant::WakesACrowd)) {
+        if awake == self.workers || (count.searching() > 0 && !active(Mutant::WakesTooMany)) {
             return Calls::default();
         }
-        if awake >= self.processors && count.is_watched() {
+        if awake >= self.processors && count.is_monitored() {
             return Calls::default();
         }
         self.call(true, awake >= self.processors)
     }
 
     #[cold]
-    fn call(&self, worker: bool, watch: bool) -> Calls {
-        self.locked(|beds| {
+    fn call(&self, worker: bool, monitor: bool) -> Calls {
+        self.locked(|sleepers| {
             let count = self.count();
             let mut calls = Calls::default();
             if worker && self.wants_worker(count) {
-                calls.to_work = self.call_to_work(beds);
+                calls.to_work = self.call_to_work(sleepers);
             }
-            if watch && self.wants_watch(self.count()) {
-                calls.to_watch = self.call_to_watch(beds);
+            if monitor && self.wants_monitor(self.count()) {
+                calls.to_monitor = self.call_to_monitor(sleepers);
             }
             calls
         })
     }
 
-    /// Wakes the one who has been asleep the shortest; the watchman last.
-    fn call_to_work(&self, beds: &mut Beds) -> Option<usize> {
+    /// Wakes the one that has been asleep the shortest; the monitor last.
+    fn call_to_work(&self, sleepers: &mut Sleepers) -> Option<usize> {
         let mut change = AWAKE;
         if !active(Mutant::GetsUpUncounted) {
             change += SEARCHING;
         }
-        let index = match beds.sleepers.pop() {
+        let index = match sleepers.parked.pop() {
             Some(index) => index,
             None => {
-                change -= WATCH;
-                beds.watchman.take()?
+                change -= MONITORED;
+                sleepers.monitor.take()?
             }
         };
         self.asleep[index].store(false, Ordering::Release);
@@ -261,14 +259,14 @@ impl Idle {
         Some(index)
     }
 
-    /// Makes the one who has been asleep the longest the watchman.
-    fn call_to_watch(&self, beds: &mut Beds) -> Option<usize> {
-        if beds.sleepers.is_empty() {
+    /// Makes the one that has been asleep the longest the monitor.
+    fn call_to_monitor(&self, sleepers: &mut Sleepers) -> Option<usize> {
+        if sleepers.parked.is_empty() {
             return None;
         }
-        let index = beds.sleepers.remove(0);
-        beds.watchman = Some(index);
-        self.word.fetch_add(WATCH, Ordering::SeqCst);
+        let index = sleepers.parked.remove(0);
+        sleepers.monitor = Some(index);
+        self.word.fetch_add(MONITORED, Ordering::SeqCst);
         Some(index)
     }
 
@@ -292,18 +290,18 @@ impl Idle {
     /// The worker goes to sleep, unless what it sees when it looks once more keeps it
     /// from it; then it must [`get_up`](Self::get_up) again.
     pub fn go_to_sleep(&self, index: usize, searching: bool) -> Asleep {
-        let before = self.locked(|beds| {
+        let before = self.locked(|sleepers| {
             let count = self.count();
             let alone = count.awake() == 1;
             let mut change = AWAKE;
             if searching {
                 change += SEARCHING;
             }
-            if !alone && beds.watchman.is_none() && self.wants_watch(count) {
-                beds.watchman = Some(index);
-                change -= WATCH;
+            if !alone && sleepers.monitor.is_none() && self.wants_monitor(count) {
+                sleepers.monitor = Some(index);
+                change -= MONITORED;
             } else {
-                beds.sleepers.push(index);
+                sleepers.parked.push(index);
             }
             self.asleep[index].store(true, Ordering::Relaxed);
             Count(self.word.fetch_sub(change, Ordering::SeqCst))
@@ -325,20 +323,20 @@ impl Idle {
     /// The sleeping worker gets up without having been called, as a searcher if it is
     /// going to search. `None` if it was called meanwhile, and is searching.
     pub fn get_up(&self, index: usize, searching: bool) -> Option<Calls> {
-        self.locked(|beds| {
+        self.locked(|sleepers| {
             if !self.asleep[index].load(Ordering::Relaxed) {
                 return None;
             }
             let mut calls = Calls::default();
             let others = self.count().awake() > 0;
-            if beds.watchman == Some(index) {
-                beds.watchman = None;
-                self.word.fetch_sub(WATCH, Ordering::SeqCst);
-                if others && !active(Mutant::LeavesTheWatch) {
-                    calls.to_watch = self.call_to_watch(beds);
+            if sleepers.monitor == Some(index) {
+                sleepers.monitor = None;
+                self.word.fetch_sub(MONITORED, Ordering::SeqCst);
+                if others && !active(Mutant::MonitorLeaves) {
+                    calls.to_monitor = self.call_to_monitor(sleepers);
                 }
             } else {
-                beds.sleepers.retain(|&other| other != index);
+                sleepers.parked.retain(|&other| other != index);
             }
             self.asleep[index].store(false, Ordering::Relaxed);
             let search = if searching { SEARCHING } else { 0 };
@@ -347,22 +345,22 @@ impl Idle {
         })
     }
 
-    /// Whether the sleeping worker is the watchman, and has to sleep with a time-out.
-    /// A watchman for whom nobody is awake any more is one no longer.
-    pub fn watches(&self, index: usize) -> bool {
-        if !self.count().is_watched() {
+    /// Whether the sleeping worker is the monitor, and has to sleep with a time-out.
+    /// With no worker awake, the monitor steps down.
+    pub fn is_monitor(&self, index: usize) -> bool {
+        if !self.count().is_monitored() {
             return false;
         }
-        self.locked(|beds| {
-            if beds.watchman != Some(index) {
+        self.locked(|sleepers| {
+            if sleepers.monitor != Some(index) {
                 return false;
             }
             if self.count().awake() > 0 {
                 return true;
             }
-            beds.watchman = None;
-            beds.sleepers.insert(0, index);
-            self.word.fetch_sub(WATCH, Ordering::SeqCst);
+            sleepers.monitor = None;
+            sleepers.parked.insert(0, index);
+            self.word.fetch_sub(MONITORED, Ordering::SeqCst);
             false
         })
     }
@@ -370,27 +368,27 @@ impl Idle {
     /// Wakes everybody, for the end. Whoever goes to sleep later sees what was written
     /// before this call.
     pub fn wake_all(&self, mut unpark: impl FnMut(usize)) {
-        let called = self.locked(|beds| {
-            let mut called = std::mem::take(&mut beds.sleepers);
-            let watchman = beds.watchman.take();
-            called.extend(watchman);
+        let called = self.locked(|sleepers| {
+            let mut called = std::mem::take(&mut sleepers.parked);
+            let monitor = sleepers.monitor.take();
+            called.extend(monitor);
             if active(Mutant::ClosesForOne) {
                 called.truncate(1);
             }
             for &index in &called {
                 self.asleep[index].store(false, Ordering::Release);
             }
-            let watch = usize::from(watchman.is_some()) * WATCH;
+            let monitor = usize::from(monitor.is_some()) * MONITORED;
             let change = called.len() * (AWAKE + SEARCHING);
             self.word
-                .fetch_add(change.wrapping_sub(watch), Ordering::SeqCst);
+                .fetch_add(change.wrapping_sub(monitor), Ordering::SeqCst);
             called
         });
         called.into_iter().for_each(&mut unpark);
     }
 
     /// Whether more workers are awake than there are processors.
-    pub fn is_crowded(&self) -> bool {
+    pub fn is_oversubscribed(&self) -> bool {
         self.count().awake() > self.processors
     }
 

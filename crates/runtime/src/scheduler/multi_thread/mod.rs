@@ -3,48 +3,52 @@
 //! | file | what it has |
 //! |---|---|
 //! | `queue.rs` | a worker's own queue: a ring with stealing |
-//! | `slot.rs` | the place before it |
-//! | `tray.rs` | what it has taken from its queue to run next |
-//! | `pace.rs` | how many of them, and how often the inject queue goes first |
+//! | `lifo_slot.rs` | the slot for the task that was woken last |
+//! | `run_batch.rs` | the tasks that a worker has claimed |
+//! | `tuning.rs` | how many of them, and how often the inject queue goes first |
 //! | `inject.rs` | the queue that belongs to no worker |
-//! | `idle.rs` | who sleeps, who searches, who is woken |
-//! | `sleep.rs` | the steps of going to sleep and getting up |
+//! | `idle.rs`, `sleep.rs` | which workers sleep, search, are woken; the steps of going to sleep |
+//! | `core.rs` | what belongs to a worker, whichever thread runs it |
 //! | `shared.rs` | what all threads know of the scheduler |
-//! | `reference.rs` | how a task refers to it |
-//! | `seat.rs` | a worker's place, which a thread takes |
-//! | `worker.rs` | what runs next, and where a task goes that is ready |
+//! | `worker.rs` | a thread with a core: what runs next, and where a ready task goes |
+//! | `reference.rs` | how a task comes to the scheduler and refers to it |
+//! | `monitor.rs` | whether another worker is stalled |
 //! | `search.rs` | stealing, and sleeping |
-//! | `watch.rs` | seeing whether work stands still |
-//! | `hand_over.rs` | another thread takes the seat while a task blocks |
-//! | `leave.rs` | the end |
+//! | `shutdown.rs` | the end |
+//! | `run.rs` | the loop, and the threads that run it |
+//! | `hand_over.rs` | another thread acquires the core while a task blocks |
 
+#[cfg(not(loom))]
+mod core;
 #[cfg(not(loom))]
 mod hand_over;
 pub mod idle;
 pub mod inject;
+pub mod lifo_slot;
 #[cfg(not(loom))]
-mod leave;
+mod monitor;
 pub mod mutant;
-#[cfg(not(loom))]
-mod pace;
 pub mod queue;
 #[cfg(not(loom))]
 mod reference;
 #[cfg(not(loom))]
+mod run;
+pub mod run_batch;
+#[cfg(not(loom))]
 mod search;
 #[cfg(not(loom))]
-mod seat;
-#[cfg(not(loom))]
 mod shared;
-pub mod sleep;
-pub mod slot;
-pub mod tray;
 #[cfg(not(loom))]
-mod watch;
+mod shutdown;
+pub mod sleep;
+#[cfg(not(loom))]
+mod tuning;
 #[cfg(not(loom))]
 mod worker;
 
 #[cfg(not(loom))]
 pub(crate) use hand_over::{hand_over, number_here, timer_starts};
 #[cfg(not(loom))]
-pub(crate) use shared::{Shared, launch};
+pub(crate) use run::launch;
+#[cfg(not(loom))]
+pub(crate) use shared::Shared;

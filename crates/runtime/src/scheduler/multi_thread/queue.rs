@@ -1,22 +1,20 @@
 //! A worker's run queue: a ring from whose head others may steal.
 //!
-//! # Moves
+//! # Operations
 //!
 //! `head` and `tail` only count up; a position's place in the ring is its remainder.
-//! What waits are the positions from `head` to before `tail`. Five moves there are:
+//! What waits are the positions from `head` to before `tail`. There are four operations:
 //!
 //! * **Push** (the owner): writes the place at `tail`, then publishes `tail + 1`. It
 //!   refuses when all places are in use. No read-modify-write.
 //! * **Pop** (the owner): reads the place at `head`, then moves `head` on by one with a
 //!   compare-and-swap.
-//! * **Steal** (anybody): reads `head`, then `tail`, copies about half of what
+//! * **Pop many** (the owner): moves `head` on by as many as it wants in the same way, and
+//!   then reads their places.
+//! * **Steal** (any thread): reads `head`, then `tail`, copies about half of what
 //!   waits into its own ring, where nobody sees it yet, and moves `head` on by as many
 //!   with a compare-and-swap. When that fails, the copies mean nothing: it tries again.
 //!   When it succeeds, it publishes them by its own `tail`.
-//! * **Spill** (the owner): moves `head` on over half of what waits in the same way, when
-//!   the ring is full.
-//! * **Claim** (the owner): moves `head` on by as many as it wants, and leaves what it has
-//!   taken at its places, which are *in hand* from then on (`tray.rs`).
 //!
 //! # Nothing is lost, nothing is taken twice
 //!
@@ -24,13 +22,7 @@
 //! `head` was `h` all the time since it was read. As long as it is, the owner finds
 //! that the places from `h` on are in use, up to `h + N`, and does not write them: the
 //! copies were what the positions held. Each position lies in the span of exactly one
-//! successful compare-and-swap, and belongs to who made it.
-//!
-//! Places are in use from the first one in hand on, or from `head` on if none is in hand,
-//! and there are `N`. Where that begins the owner looks when it claims some, or when there
-//! seems to be no room, and remembers it as the `floor`: as neither goes back, no place
-//! before it is in use. Who takes one that is in hand may **put back** another one without
-//! asking whether there is room, since it leaves a place.
+//! successful compare-and-swap, and belongs to the thread that made it.
 //!
 //! The places are atomics that are read and written relaxed: a thief may read a place
 //! while the owner, a lap later, writes it, and then its compare-and-swap fails. What
@@ -61,10 +53,6 @@ const MANY: usize = 64;
 pub struct Ring<T, const N: usize = CAPACITY> {
     head: AtomicUsize,
     tail: AtomicUsize,
-    /// The owner's: nothing before this position is in use.
-    floor: AtomicUsize,
-    /// Where the span ends that the owner has claimed last.
-    claimed: AtomicUsize,
     places: [AtomicPtr<T>; N],
 }
 
@@ -81,8 +69,6 @@ impl<T, const N: usize> Ring<T, N> {
         Self {
             head: AtomicUsize::new(0),
             tail: AtomicUsize::new(0),
-            floor: AtomicUsize::new(0),
-            claimed: AtomicUsize::new(0),
             places: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
         }
     }
@@ -92,10 +78,10 @@ impl<T, const N: usize> Ring<T, N> {
         &self.places[position % N]
     }
 
-    /// What is at the place of a position: null, or what was pushed there last, and may be
-    /// gone by now.
+    /// What is at the place of a position: null, or what was pushed there last, and may have
+    /// been taken since.
     #[inline]
-    pub(super) fn at(&self, position: usize) -> *mut T {
+    fn at(&self, position: usize) -> *mut T {
         self.place(position).load(Ordering::Relaxed)
     }
 
@@ -113,113 +99,60 @@ impl<T, const N: usize> Ring<T, N> {
         self.head.load(Ordering::Acquire) == self.tail.load(Ordering::Acquire)
     }
 
-    /// Whether a thief had better take something. If there are only a few, with what the
-    /// owner has `in_hand`, then after a `pause` their owner may have come for the next
-    /// one. If not, it is busy, or has enough in hand to share. It may also have added some,
-    /// and a theft costs the same for many as for one.
+    /// Whether stealing is worth it. If few tasks wait, with those that the owner has
+    /// `claimed`, their owner may have come for the next one after a `pause`. If it has not,
+    /// it is busy, or has claimed enough to share. It may also have added some, and stealing
+    /// costs the same for many as for one.
     pub fn is_worth_stealing_from(
         &self,
-        in_hand: impl Fn() -> usize,
+        claimed: impl Fn() -> usize,
         pause: impl FnOnce(),
     ) -> bool {
         let head = self.head.load(Ordering::Acquire);
         let few = self.tail.load(Ordering::Acquire).wrapping_sub(head);
-        if few == 0 || few + in_hand() >= MANY {
+        if few == 0 || few + claimed() >= MANY {
             return few != 0;
         }
         pause();
-        self.head.load(Ordering::Acquire) == head || self.len() + in_hand() >= MANY
+        self.head.load(Ordering::Acquire) == head || self.len() + claimed() >= MANY
     }
 
     /// Puts one at the end, or gives it back when the ring is full.
     ///
     /// # Safety
     ///
-    /// The caller is the ring's owner, and `in_hand` says how many of those that it has
-    /// claimed are in hand still.
+    /// The caller is the ring's owner.
     #[inline]
-    pub unsafe fn push(
-        &self,
-        item: NonNull<T>,
-        in_hand: impl FnOnce() -> usize,
-    ) -> Result<(), NonNull<T>> {
-        let tail = self.tail.load(Ordering::Relaxed);
-        let used = tail.wrapping_sub(self.floor.load(Ordering::Relaxed));
+    pub unsafe fn push(&self, item: NonNull<T>) -> Result<(), NonNull<T>> {
         // SAFETY: passed on.
-        if used >= Self::most() && unsafe { self.room(in_hand()) } == 0 {
+        if unsafe { self.room() } == 0 {
             return Err(item);
         }
-        self.put(tail, item);
-        Ok(())
-    }
-
-    /// Puts one at the end, where there is room for it.
-    ///
-    /// # Safety
-    ///
-    /// The caller is the ring's owner, who has taken one that was in hand, and puts back one
-    /// for it.
-    #[inline]
-    pub unsafe fn put_back(&self, item: NonNull<T>) {
-        self.put(self.tail.load(Ordering::Relaxed), item);
-    }
-
-    #[inline]
-    fn put(&self, tail: usize, item: NonNull<T>) {
+        let tail = self.tail.load(Ordering::Relaxed);
         self.place(tail).store(item.as_ptr(), Ordering::Relaxed);
         let publish = match active(Mutant::PushesQuietly) {
             true => Ordering::Relaxed,
             false => Ordering::Release,
         };
         self.tail.store(tail.wrapping_add(1), publish);
-    }
-
-    /// How many places are in use at most.
-    #[inline]
-    fn most() -> usize {
-        match active(Mutant::PushesIntoFullRing) {
-            true => N + 1,
-            false => N,
-        }
+        Ok(())
     }
 
     /// For how many more there is room.
     ///
     /// # Safety
     ///
-    /// The caller is the ring's owner, who has so many in hand.
-    #[cold]
-    pub unsafe fn room(&self, in_hand: usize) -> usize {
-        let floor = if in_hand == 0 || active(Mutant::ForgetsWhatIsInHand) {
-            // Whoever moved the head has read the places before it.
-            self.head.load(Ordering::Acquire)
-        } else {
-            self.in_hand(in_hand)
+    /// The caller is the ring's owner.
+    #[inline]
+    pub unsafe fn room(&self) -> usize {
+        let most = match active(Mutant::PushesIntoFullRing) {
+            true => N + 1,
+            false => N,
         };
-        self.floor.store(floor, Ordering::Relaxed);
-        let used = self.tail.load(Ordering::Relaxed).wrapping_sub(floor);
-        Self::most().saturating_sub(used)
-    }
-
-    /// The position of the first of so many that are still in hand.
-    #[inline]
-    pub(super) fn in_hand(&self, count: usize) -> usize {
-        self.claimed.load(Ordering::Relaxed).wrapping_sub(count)
-    }
-
-    /// Takes the first ones, as many as `how_many` says of so many that wait, and leaves
-    /// them at their places: they are in hand. How many they are.
-    ///
-    /// # Safety
-    ///
-    /// The caller is the ring's owner, and has nothing in hand.
-    #[inline]
-    pub(super) unsafe fn claim(&self, how_many: impl Fn(usize) -> usize) -> usize {
-        let (head, count) = self.take_span(how_many);
-        self.floor.store(head, Ordering::Relaxed);
-        self.claimed
-            .store(head.wrapping_add(count), Ordering::Relaxed);
-        count
+        // Whoever moved the head has read the places before it.
+        let head = self.head.load(Ordering::Acquire);
+        let used = self.tail.load(Ordering::Relaxed).wrapping_sub(head);
+        most.saturating_sub(used)
     }
 
     /// Takes the first.
@@ -254,47 +187,46 @@ impl<T, const N: usize> Ring<T, N> {
             .map(drop)
     }
 
-    /// Takes the first half of what waits, and hands each to `to`. How many it were.
+    /// Takes the first ones, as many as `how_many` says of so many that wait, and hands each to
+    /// `to`, with its number. Returns how many they were.
     ///
     /// # Safety
     ///
     /// The caller is the ring's owner.
-    pub unsafe fn spill(&self, mut to: impl FnMut(NonNull<T>)) -> usize {
-        let (head, count) = self.take_span(|waiting| waiting / 2);
+    pub unsafe fn pop_many(
+        &self,
+        how_many: impl Fn(usize) -> usize,
+        mut to: impl FnMut(usize, NonNull<T>),
+    ) -> usize {
+        let tail = self.tail.load(Ordering::Relaxed);
+        let mut head = self.head.load(Ordering::Relaxed);
+        let count = loop {
+            let count = how_many(tail.wrapping_sub(head));
+            match self.advance(head, count) {
+                Ok(()) => break count,
+                Err(now) => head = now,
+            }
+        };
         for i in 0..count {
             let item = self.at(head.wrapping_add(i));
             // SAFETY: only the owner writes places, and what waits is not null.
-            to(unsafe { NonNull::new_unchecked(item) });
+            to(i, unsafe { NonNull::new_unchecked(item) });
         }
         count
     }
 
-    /// Moves the head on over the first ones: from where, and over how many.
-    #[inline]
-    fn take_span(&self, how_many: impl Fn(usize) -> usize) -> (usize, usize) {
-        let tail = self.tail.load(Ordering::Relaxed);
-        let mut head = self.head.load(Ordering::Relaxed);
-        loop {
-            let count = how_many(tail.wrapping_sub(head));
-            match self.advance(head, count) {
-                Ok(()) => return (head, count),
-                Err(now) => head = now,
-            }
-        }
-    }
-
-    /// Takes half of what waits here and of what the owner has `in_hand`, and one at least
+    /// Takes half of what waits here and of what the owner has `claimed`, one at least
     /// if any waits here. The first is returned, with the number of those taken; the others
     /// are put into `into`.
     ///
     /// # Safety
     ///
     /// The caller is the owner of `into`, which is empty, and not this ring.
-    pub unsafe fn steal_into(&self, into: &Self, in_hand: usize) -> Option<(NonNull<T>, usize)> {
+    pub unsafe fn steal_into(&self, into: &Self, claimed: usize) -> Option<(NonNull<T>, usize)> {
         let end = into.tail.load(Ordering::Relaxed);
         // Whoever stole from `into` has read what we are about to write over.
         let begin = into.head.load(Ordering::Acquire);
-        debug_assert_eq!(begin, end, "stealing with a full hand");
+        debug_assert_eq!(begin, end, "only a worker without tasks steals");
         loop {
             let head = self.head.load(Ordering::Acquire);
             let tail = self.tail.load(Ordering::Acquire);
@@ -305,7 +237,7 @@ impl<T, const N: usize> Ring<T, N> {
             if waiting > N {
                 continue;
             }
-            let count = waiting.min((waiting + in_hand).div_ceil(2));
+            let count = waiting.min((waiting + claimed).div_ceil(2));
             let first = self.at(head);
             for i in 1..count {
                 let item = self.at(head.wrapping_add(i));

@@ -23,11 +23,11 @@ pub trait Sleeper {
     fn is_closed(&self) -> bool;
 
     /// Blocks the thread until it is unparked, a timer has fired or, if it is the
-    /// watchman, it is time to look.
+    /// monitor, it is time to look.
     fn park(&self);
 
-    /// Whether it is the watchman and sees that work stands still.
-    fn stands_still(&self) -> bool;
+    /// Whether it is the monitor and sees that another worker is stalled.
+    fn sees_stalled(&self) -> bool;
 
     /// Unparks those who were called.
     fn call(&self, calls: Calls);
@@ -54,7 +54,7 @@ impl Idle {
                 // A timer has fired.
                 return self.rise(sleeper, false);
             }
-            if sleeper.stands_still() || sleeper.is_closed() {
+            if sleeper.sees_stalled() || sleeper.is_closed() {
                 return self.rise(sleeper, true);
             }
         }

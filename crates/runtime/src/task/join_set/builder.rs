@@ -4,8 +4,9 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 
-use super::super::{self as task, AbortHandle, LocalSet};
+use super::super::{self as task, LocalSet};
 use super::JoinSet;
+use crate::core::AbortHandle;
 use crate::runtime::Handle;
 
 /// Starts a task that is a member of a set and has a name in its `tracing` span. From

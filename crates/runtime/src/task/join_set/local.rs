@@ -2,8 +2,9 @@
 
 use std::future::Future;
 
-use super::super::{AbortHandle, LocalSet};
+use super::super::LocalSet;
 use super::JoinSet;
+use crate::core::AbortHandle;
 
 impl<T: 'static> JoinSet<T> {
     /// Starts a task on the current `LocalSet`.

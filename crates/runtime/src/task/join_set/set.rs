@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 
 use blitz_sync::internals::coop;
 
-use super::super::{AbortHandle, Id, JoinError, JoinHandle};
 use super::slots::Slots;
+use crate::core::{AbortHandle, Id, JoinError, JoinHandle};
 use crate::runtime::Handle;
 
 /// Tasks with outputs of one type, awaited in the order in which they end.

@@ -24,8 +24,8 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 
 use blitz_futex::atomic::{AtomicUsize, Ordering};
 
-use super::super::{AbortHandle, JoinHandle};
 use super::ready::{Link, Pushed, Ready};
+use crate::core::{AbortHandle, JoinHandle};
 
 /// How many slots the first chunk has, and at most the largest.
 const FIRST: usize = 4;

@@ -39,15 +39,15 @@ use pin_project_lite::pin_project;
 
 use self::current::Enter;
 use self::queues::Shared;
-use super::{BOX_ABOVE, Id, JoinHandle, Ran};
-use crate::runtime::{self, Runtime, enter};
+use crate::core::{BOX_ABOVE, Id, JoinHandle, Ran};
+use crate::enter;
+use crate::runtime::{self, Runtime};
 use crate::trace::{self, SpawnMeta};
 
 pub use self::current::LocalEnterGuard;
 pub use self::spawn_local::spawn_local;
 #[cfg(feature = "tracing")]
 pub(super) use self::spawn_local::spawn_local_named;
-pub(crate) use self::spawn_local::spawn_local_on;
 
 /// How many tasks one poll of the set runs.
 const TASKS_PER_POLL: usize = 61;

@@ -9,15 +9,15 @@ use std::task::Waker;
 
 use blitz_sync::internals::ListLock;
 
-use crate::runtime;
-use crate::task::{Header, Id, JoinHandle, Notified, OwnedTasks, Ran, Schedule};
+use crate::core::{Header, Id, JoinHandle, Notified, OwnedTasks, Ran, Schedule};
+use crate::runtime_id;
 use blitz_sync::internals::ThreadId;
 
 /// The part of a set that other threads see.
 pub(super) struct Shared {
     /// The set's thread.
     thread: ThreadId,
-    id: runtime::Id,
+    id: runtime_id::Id,
     owned: OwnedTasks,
     /// Belongs to the set's thread.
     local: UnsafeCell<VecDeque<Notified>>,
@@ -58,7 +58,7 @@ impl Shared {
     pub(super) fn new() -> Self {
         Self {
             thread: ThreadId::current(),
-            id: runtime::Id::next(),
+            id: runtime_id::Id::next(),
             owned: OwnedTasks::new(1),
             local: UnsafeCell::new(VecDeque::new()),
             registered: Cell::new(None),
@@ -74,7 +74,7 @@ impl Shared {
         }
     }
 
-    pub(super) fn id(&self) -> runtime::Id {
+    pub(super) fn id(&self) -> runtime_id::Id {
         self.id
     }
 

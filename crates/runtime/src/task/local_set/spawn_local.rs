@@ -3,10 +3,10 @@
 use std::future::Future;
 
 use super::current::current;
-use crate::runtime::enter;
-use crate::scheduler;
-use crate::task::{BOX_ABOVE, Id, JoinHandle};
-use crate::trace::{self, SpawnMeta};
+use crate::core::JoinHandle;
+use crate::scheduler::with_current;
+use crate::task::spawn::spawn_local_on;
+use crate::trace::SpawnMeta;
 use blitz_sync::internals::ThreadId;
 
 /// Starts a task on this thread, whose future need not be `Send`: in the current
@@ -47,7 +47,7 @@ where
     F::Output: 'static,
 {
     let mut future = Some(future);
-    let spawned = enter::with_current(|handle| {
+    let spawned = with_current(|handle| {
         let thread = handle.common().local_thread?;
         Some((thread == ThreadId::current()).then(|| {
             let future = future.take().expect("it is used once");
@@ -67,31 +67,5 @@ where
         _ => panic!(
             "`spawn_local` called from outside of a `task::LocalSet` or `runtime::LocalRuntime`"
         ),
-    }
-}
-
-/// Starts a task on a `LocalRuntime`.
-///
-/// # Safety
-///
-/// `handle` is a `LocalRuntime`'s, and this is its thread.
-pub(crate) unsafe fn spawn_local_on<F>(
-    handle: &scheduler::Handle,
-    future: F,
-    meta: SpawnMeta<'_>,
-) -> JoinHandle<F::Output>
-where
-    F: Future + 'static,
-    F::Output: 'static,
-{
-    let id = Id::next();
-    if size_of::<F>() > BOX_ABOVE {
-        let future = trace::task(Box::pin(future), "task", meta, id);
-        // SAFETY: as the caller promises.
-        unsafe { handle.spawn_local(future, id) }
-    } else {
-        let future = trace::task(future, "task", meta, id);
-        // SAFETY: as above.
-        unsafe { handle.spawn_local(future, id) }
     }
 }

@@ -12,9 +12,10 @@ use std::task::{Context, Poll};
 use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_sync::thread::Mutex;
 
-use super::super::{AbortHandle, block_in_place};
+use super::super::block_in_place;
 use super::member::{Erased, Member};
 use super::{ScopedJoinHandle, Unclaimed};
+use crate::core::AbortHandle;
 use crate::runtime::Handle;
 
 /// Starts children of a [`scope_blocking`].

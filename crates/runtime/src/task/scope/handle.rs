@@ -9,9 +9,9 @@ use std::task::{Context, Poll};
 
 use blitz_sync::internals::coop;
 
-use super::super::{AbortHandle, Id, JoinError};
 use super::children::Child;
 use super::member::Packet;
+use crate::core::{AbortHandle, Id, JoinError};
 
 /// The right to the result of a child of a [`scope`](super::scope) or a
 /// [`scope_blocking`](super::scope_blocking). Dropping it leaves the child to itself.

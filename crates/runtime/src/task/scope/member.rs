@@ -10,8 +10,8 @@ use std::task::{Context, Poll, Waker};
 use blitz_sync::thread::Mutex;
 use pin_project_lite::pin_project;
 
-use super::super::{Id, JoinError};
 use super::Unclaimed;
+use crate::core::{Id, JoinError};
 
 /// What a child leaves behind.
 pub(super) struct Packet<T> {

@@ -1,0 +1,180 @@
+//! A lock that costs its owner no read-modify-write.
+//!
+//! One thread, the *owner*, takes the lock millions of times a second. Another thread, a
+//! *revoker*, takes it a few times a day: when the owner's thread is blocked and others have
+//! to take what is the owner's, or when the runtime ends. Biased locks guard the LIFO slot
+//! and the claimed tasks of a worker (`lifo_slot.rs`, `run_batch.rs`), and its list of tasks
+//! (`core/list.rs`).
+//!
+//! # Protocol
+//!
+//! The owner sets `busy`, reads `revoking`, does its work and clears `busy`. A revoker takes
+//! the mutex, sets `revoking`, makes every thread of the process pass a fence (`heavy`), and
+//! reads `busy`. If the owner is busy, [`try_lock_remote`](BiasedLock::try_lock_remote) gives
+//! up and [`lock_remote`](BiasedLock::lock_remote) waits; otherwise the revoker does its work.
+//! In the end it clears `revoking` and releases the mutex. An owner that finds `revoking` set
+//! clears `busy`, and does its work under the mutex instead.
+//!
+//! **Mutual exclusion.** After its fence the revoker sees that the owner is busy, or the
+//! owner will see `revoking`: that is what `blitz_sync`'s asymmetric fences promise. In the
+//! second case both use the mutex. What one did is visible to the other through `busy`
+//! (release and acquire) or the mutex. An owner that reads the `revoking` that a revoker has
+//! cleared acquires what that one did.
+//!
+//! **No lost wake-up.** A waiting revoker sleeps on `releases`, whose value it read before it
+//! found `busy` set. The owner clears `busy` in the same way as it sets it: it publishes, and
+//! then reads `revoking`. As the revoker's fence came before its look at `busy`, an owner that
+//! was busy at that look will see `revoking` when it is no longer, and then changes `releases`
+//! and wakes the revoker. An owner that has to wait sleeps in the mutex. So both ends of every
+//! wait sleep, and neither can keep a thread of lower priority from running.
+//!
+//! This is how the reservations of biased locks are revoked (Kawachiya, Koseki and Onodera,
+//! "Lock Reservation", 2002).
+
+use blitz_futex::atomic::{AtomicU8, AtomicU32, Ordering};
+use blitz_futex::{wait, wake_one};
+use blitz_sync::internals::{ListLock, fences};
+
+use mutant::{Mutant, active};
+
+/// Deliberate mistakes with the lock, for the model checker.
+pub mod mutant {
+    blitz_sync::mutants! {
+        /// The owner does not say that it is busy.
+        OwnerUnannounced,
+        /// A revoker does not make the owner pass a fence.
+        RevokesWithoutFence,
+        /// A revoker does not look whether the owner is busy.
+        IgnoresBusyOwner,
+        /// The owner wakes nobody when it is no longer busy.
+        ReleasesSilently,
+    }
+}
+
+const NO: u8 = 0;
+const YES: u8 = 1;
+
+/// See the head of this file.
+pub(crate) struct BiasedLock {
+    /// The owner holds the lock, or is about to.
+    busy: AtomicU8,
+    /// A revoker holds the mutex.
+    revoking: AtomicU8,
+    /// Changes when the owner lets a waiting revoker have the lock.
+    releases: AtomicU32,
+    mutex: ListLock,
+}
+
+impl BiasedLock {
+    pub(crate) fn new() -> Self {
+        Self {
+            busy: AtomicU8::new(NO),
+            revoking: AtomicU8::new(NO),
+            releases: AtomicU32::new(0),
+            mutex: ListLock::new(),
+        }
+    }
+
+    /// Runs `work`, which must not panic, with the lock.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner: one thread at a time, and former owners are ordered before it.
+    #[inline(always)]
+    pub(crate) unsafe fn lock<R>(&self, work: impl FnOnce() -> R) -> R {
+        if !active(Mutant::OwnerUnannounced) && self.publish_busy(YES) {
+            return self.lock_contended(work);
+        }
+        let result = work();
+        if self.publish_busy(NO) {
+            self.wake_revoker();
+        }
+        result
+    }
+
+    /// Sets `busy`. Whether there is a revoker.
+    #[inline(always)]
+    fn publish_busy(&self, busy: u8) -> bool {
+        fences::publish(&self.busy, busy, &self.revoking) != NO
+    }
+
+    #[cold]
+    fn lock_contended<R>(&self, work: impl FnOnce() -> R) -> R {
+        self.publish_busy(NO);
+        self.wake_revoker();
+        self.mutex.locked(work)
+    }
+
+    #[cold]
+    fn wake_revoker(&self) {
+        if active(Mutant::ReleasesSilently) {
+            return;
+        }
+        self.releases.fetch_add(1, Ordering::Release);
+        wake_one(&raw const self.releases);
+    }
+
+    fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Acquire) != NO && !active(Mutant::IgnoresBusyOwner)
+    }
+
+    /// Runs `work`, which must not panic, with the lock, unless the owner holds it.
+    #[cold]
+    pub(crate) fn try_lock_remote<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
+        self.mutex.locked(|| {
+            self.revoking.store(YES, Ordering::SeqCst);
+            fence();
+            let result = (!self.is_busy()).then(work);
+            self.revoking.store(NO, Ordering::Release);
+            result
+        })
+    }
+
+    /// Runs `work`, which must not panic, with each of these locks in turn. It gets what they
+    /// are given with. All owners pass one fence.
+    ///
+    /// # Safety
+    ///
+    /// The caller owns none of them, and no two calls have locks in common.
+    #[cold]
+    pub(crate) unsafe fn lock_remote<'a, T>(
+        locks: impl Iterator<Item = (&'a Self, T)> + Clone,
+        work: &mut impl FnMut(T),
+    ) {
+        Self::revoke(locks.clone(), &mut || {
+            fence();
+            for (lock, given) in locks.clone() {
+                lock.wait_for_owner();
+                work(given);
+            }
+        });
+    }
+
+    /// Calls `then` while all of these are being revoked.
+    fn revoke<'a, T>(mut locks: impl Iterator<Item = (&'a Self, T)>, then: &mut dyn FnMut()) {
+        let Some((lock, _)) = locks.next() else {
+            return then();
+        };
+        lock.mutex.locked(|| {
+            lock.revoking.store(YES, Ordering::SeqCst);
+            Self::revoke(locks, then);
+            lock.revoking.store(NO, Ordering::Release);
+        });
+    }
+
+    fn wait_for_owner(&self) {
+        loop {
+            let releases = self.releases.load(Ordering::Acquire);
+            if !self.is_busy() {
+                return;
+            }
+            wait(&self.releases, releases);
+        }
+    }
+}
+
+fn fence() {
+    if !active(Mutant::RevokesWithoutFence) {
+        fences::heavy();
+    }
+}

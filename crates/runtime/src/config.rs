@@ -1,0 +1,52 @@
+//! A runtime's settings.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::metrics::HistogramConfiguration;
+
+/// Gives each thread its name.
+pub(crate) type ThreadNameFn = Arc<dyn Fn() -> String + Send + Sync>;
+
+/// What a current-thread runtime does when a task panics and the panic is not looked
+/// for.
+///
+/// For [`Builder::unhandled_panic`].
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum UnhandledPanic {
+    /// The panic goes into the task's `JoinHandle`, and nothing else happens.
+    Ignore,
+    /// All tasks are cancelled, and `block_on` panics.
+    ShutdownRuntime,
+}
+
+/// A runtime's settings, as its builder was told.
+#[derive(Clone)]
+pub(crate) struct Config {
+    /// What the user calls the runtime.
+    pub(crate) name: Option<String>,
+    /// How many workers a multi-thread runtime has.
+    pub(crate) worker_threads: usize,
+    pub(crate) thread_name: ThreadNameFn,
+    pub(crate) thread_stack_size: Option<usize>,
+    /// How many threads for blocking work there may be.
+    pub(crate) max_blocking_threads: usize,
+    /// How long a thread for blocking work stays when there is none.
+    pub(crate) thread_keep_alive: Duration,
+    /// After how many polls a worker looks at timers and the driver.
+    pub(crate) event_interval: u32,
+    /// After how many polls a worker looks at the global queue first; `None` for the
+    /// flavour's own choice.
+    pub(crate) global_queue_interval: Option<u32>,
+    /// No task gets ahead of the queue because it was woken last.
+    pub(crate) disable_lifo_slot: bool,
+    /// What a task's panic does to the runtime.
+    pub(crate) unhandled_panic: UnhandledPanic,
+    /// The buckets in which polls are counted by the time they took, if wanted.
+    pub(crate) poll_time_histogram: Option<HistogramConfiguration>,
+    /// There are timers.
+    pub(crate) enable_time: bool,
+    /// The clock is paused at first.
+    pub(crate) start_paused: bool,
+}

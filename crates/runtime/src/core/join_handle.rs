@@ -1,0 +1,321 @@
+//! The right to wait for a task.
+
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::task::{Context, Poll, Waker};
+
+use blitz_sync::internals::coop;
+
+use super::abort::AbortHandle;
+use super::error::JoinError;
+use super::header;
+use super::header::Header;
+use super::id::Id;
+use super::state::DropJoin;
+
+/// The right to wait for a task and to get its output. Dropping it detaches the task,
+/// which goes on.
+///
+/// Awaiting it gives the task's output, or a [`JoinError`] if the task panicked or was
+/// cancelled.
+///
+/// # Panics
+///
+/// When it is polled again after it has given the output.
+///
+/// # Cancel safety
+///
+/// Awaiting `&mut handle` is cancel safe: the output stays until it is taken.
+///
+/// # Examples
+///
+/// ```
+/// let runtime = blitz_runtime::runtime::Runtime::new()?;
+/// runtime.block_on(async {
+///     use blitz_runtime::task;
+///
+///     let handle = task::spawn(async { 3 + 4 });
+///     assert_eq!(handle.await.unwrap(), 7);
+/// });
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct JoinHandle<T> {
+    task: NonNull<Header>,
+    _output: PhantomData<T>,
+}
+
+// SAFETY: the handle gives and drops the output, wherever it is.
+unsafe impl<T: Send> Send for JoinHandle<T> {}
+// SAFETY: a shared reference gives no access to the output.
+unsafe impl<T: Send> Sync for JoinHandle<T> {}
+
+impl<T> UnwindSafe for JoinHandle<T> {}
+impl<T> RefUnwindSafe for JoinHandle<T> {}
+impl<T> Unpin for JoinHandle<T> {}
+
+impl<T> JoinHandle<T> {
+    /// # Safety
+    ///
+    /// The task's output is a `T`, and the handle's reference is given to this one.
+    pub(super) unsafe fn new(task: NonNull<Header>) -> Self {
+        Self {
+            task,
+            _output: PhantomData,
+        }
+    }
+
+    #[inline]
+    fn header(&self) -> &Header {
+        // SAFETY: the handle has a reference.
+        unsafe { self.task.as_ref() }
+    }
+
+    /// Asks for the task to be cancelled: it is dropped at its next point of waiting. A
+    /// task that is complete stays so. Awaiting a cancelled task gives an error for which
+    /// [`JoinError::is_cancelled`] holds, unless it was complete before.
+    ///
+    /// A task of `spawn_blocking` that has begun can not be cancelled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     use blitz_runtime::task;
+    ///
+    ///     let handle = task::spawn(std::future::pending::<()>());
+    ///     handle.abort();
+    ///     assert!(handle.await.unwrap_err().is_cancelled());
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn abort(&self) {
+        // SAFETY: the handle has a reference.
+        unsafe { header::abort(self.task) }
+    }
+
+    /// Whether the task has ended. It may be `false` for a while after
+    /// [`abort`](Self::abort).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     use blitz_runtime::task;
+    ///
+    ///     let handle = task::spawn(async {});
+    ///     while !handle.is_finished() {
+    ///         task::yield_now().await;
+    ///     }
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.header().state.load().is_complete()
+    }
+
+    /// A handle that can cancel the task.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     use blitz_runtime::task;
+    ///
+    ///     let handle = task::spawn(std::future::pending::<()>());
+    ///     let abort = handle.abort_handle();
+    ///     task::spawn(async move { abort.abort() });
+    ///     assert!(handle.await.unwrap_err().is_cancelled());
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use = "abort handles do nothing unless `.abort` is called"]
+    pub fn abort_handle(&self) -> AbortHandle {
+        self.header().state.acquire();
+        // SAFETY: the new handle gets the reference.
+        unsafe { AbortHandle::new(self.task) }
+    }
+
+    /// The task's number.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     use blitz_runtime::task;
+    ///
+    ///     let handle = task::spawn(async { task::id() });
+    ///     let id = handle.id();
+    ///     assert_eq!(handle.await.unwrap(), id);
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn id(&self) -> Id {
+        self.header().id()
+    }
+
+    /// Sets the waker that is woken when the task is complete, or wakes it now if the task
+    /// is; and makes a handle that can cancel the task. Once only.
+    #[cfg(not(loom))]
+    #[inline]
+    pub(crate) fn set_join_waker(&mut self, waker: &Waker) -> AbortHandle {
+        let header = self.header();
+        let mut complete = header.state.load().is_complete();
+        if complete {
+            header.state.acquire();
+        } else {
+            let waker = waker.clone();
+            header.join_waker.with_mut(|place| {
+                // SAFETY: without its bit, the place is empty and the join handle's.
+                unsafe { (*place).write(waker) };
+            });
+            complete = header.state.give_join_waker_and_acquire();
+            if complete {
+                // SAFETY: the completer did not see the bit, so the waker is still ours.
+                drop(unsafe { header.take_join_waker() });
+            }
+        }
+        if complete {
+            waker.wake_by_ref();
+        }
+        // SAFETY: the new handle gets the reference.
+        unsafe { AbortHandle::new(self.task) }
+    }
+
+    /// Takes the waker back that [`set_join_waker`](Self::set_join_waker) left. Says
+    /// whether it is certain that it will not be woken any more, or has never been:
+    /// otherwise the task is complete.
+    #[cfg(not(loom))]
+    pub(crate) fn take_back_waker(&mut self) -> bool {
+        let header = self.header();
+        let state = header.state.load();
+        debug_assert!(state.is_complete() || state.has_join_waker());
+        if state.is_complete() || header.state.take_join_waker() {
+            return false;
+        }
+        // SAFETY: we took it back in time.
+        drop(unsafe { header.take_join_waker() });
+        true
+    }
+
+    /// The output of a task that is complete.
+    #[cfg(not(loom))]
+    #[inline]
+    pub(crate) fn into_output(self) -> Result<T, JoinError> {
+        assert!(self.is_finished());
+        let mut output = Poll::Pending;
+        // SAFETY: the task is complete, and its output is a `T`.
+        unsafe { (self.header().vtable.take)(self.task, (&raw mut output).cast()) };
+        let task = ManuallyDrop::new(self).task;
+        // SAFETY: this is the handle's reference; there is no output left to drop.
+        unsafe { header::release_last(task) };
+        match output {
+            Poll::Ready(output) => output,
+            Poll::Pending => unreachable!("the task is complete"),
+        }
+    }
+
+    /// Leaves the waker to the task. Says whether the task is complete, and it was for
+    /// nothing.
+    #[inline]
+    fn register(&mut self, waker: &Waker) -> bool {
+        let header = self.header();
+        let state = header.state.load();
+        if state.is_complete() {
+            return true;
+        }
+        if !state.has_join_waker() {
+            return self.put_waker(waker);
+        }
+        let same = header
+            .join_waker
+            // SAFETY: the waker is there until we take it back. Who completes the task
+            // meanwhile only reads it, too.
+            .with(|place| unsafe { (*place).assume_init_ref() }.will_wake(waker));
+        !same && self.change_waker(waker)
+    }
+
+    /// Puts the waker in its place, which is empty and ours.
+    #[inline]
+    fn put_waker(&mut self, waker: &Waker) -> bool {
+        let header = self.header();
+        let waker = waker.clone();
+        header.join_waker.with_mut(|place| {
+            // SAFETY: without its bit, the place is empty and the join handle's.
+            unsafe { (*place).write(waker) };
+        });
+        let complete = header.state.give_join_waker();
+        if complete {
+            // SAFETY: the completer did not see the bit, so the waker is still ours.
+            drop(unsafe { header.take_join_waker() });
+        }
+        complete
+    }
+
+    /// The same when another waker is there.
+    fn change_waker(&mut self, waker: &Waker) -> bool {
+        let header = self.header();
+        if header.state.take_join_waker() {
+            return true;
+        }
+        // SAFETY: we took it back in time.
+        drop(unsafe { header.take_join_waker() });
+        self.put_waker(waker)
+    }
+}
+
+impl<T> Future for JoinHandle<T> {
+    type Output = Result<T, JoinError>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        coop::poll_with(context, |context| {
+            if !this.register(context.waker()) {
+                return Poll::Pending;
+            }
+            let mut output = Poll::Pending;
+            // SAFETY: the task is complete, and its output is a `T`.
+            unsafe { (this.header().vtable.take)(this.task, (&raw mut output).cast()) };
+            output
+        })
+    }
+}
+
+impl<T> Drop for JoinHandle<T> {
+    #[inline]
+    fn drop(&mut self) {
+        let header = self.header();
+        match header.state.drop_join() {
+            DropJoin::Nothing => return,
+            // SAFETY: the task is complete, and the output is ours.
+            DropJoin::Output => unsafe {
+                if header.has_contents() {
+                    (header.vtable.drop_output)(self.task);
+                }
+            },
+            // SAFETY: `drop_join` took the waker back in time.
+            DropJoin::Waker => drop(unsafe { header.take_join_waker() }),
+        }
+        // SAFETY: this is the handle's reference.
+        unsafe { header::release_last(self.task) }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle")
+            .field("id", &self.id())
+            .finish()
+    }
+}

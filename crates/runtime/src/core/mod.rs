@@ -1,0 +1,62 @@
+//! The task core: what a task is, from its allocation to its last reference.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `state.rs` | the state: one word, and its transitions |
+//! | `header.rs` | what is known of a task without its type |
+//! | `cell.rs` | its memory: header, future or output |
+//! | `harness.rs` | what happens to it, for each type of future and scheduler |
+//! | `schedule.rs` | the token to run it once, and what it asks of its scheduler |
+//! | `waker.rs`, `current.rs` | its wakers; which task this thread polls |
+//! | `join_handle.rs`, `abort.rs`, `error.rs` | what others have of it |
+//! | `owned.rs`, `list.rs` | the tasks of a runtime |
+
+mod abort;
+mod cell;
+pub(crate) mod current;
+mod error;
+mod harness;
+mod header;
+mod id;
+mod join_handle;
+mod list;
+#[cfg(not(loom))]
+mod mutant;
+#[cfg(loom)]
+pub mod mutant;
+mod owned;
+mod schedule;
+mod state;
+#[cfg(all(test, not(loom)))]
+mod tests;
+mod waker;
+
+pub use abort::AbortHandle;
+pub use error::JoinError;
+pub use header::Header;
+pub use id::Id;
+pub use join_handle::JoinHandle;
+pub use owned::{OwnedTasks, unowned};
+pub use schedule::{Notified, Ran, Schedule};
+pub(crate) use waker::task_of;
+
+/// Futures above this size go into a box of their own before they become tasks: they
+/// are passed by value through some functions, which costs stack, most where the
+/// compiler does not optimise.
+pub(crate) const BOX_ABOVE: usize = if cfg!(debug_assertions) { 2048 } else { 16384 };
+
+/// For the models.
+#[cfg(loom)]
+pub mod model {
+    pub use super::{Header, Notified, OwnedTasks, Ran, Schedule, mutant, unowned};
+
+    /// A number for a task.
+    pub fn id() -> super::Id {
+        super::Id::next()
+    }
+
+    /// What a task does before it returns `Pending`, to be polled again after the others.
+    pub fn yield_now(context: &std::task::Context<'_>) {
+        assert!(super::task_of(context.waker()).is_some_and(super::current::step_back));
+    }
+}

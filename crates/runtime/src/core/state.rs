@@ -1,0 +1,543 @@
+//! The state of a task: one word, which all who know the task change.
+//!
+//! # The states
+//!
+//! ```text
+//!                 a waker, an abort
+//!        ┌──────── set NOTIFIED ─────────┐
+//!        │                               ▼
+//!      idle ◄─────── end ──────────── notified ◄── a new task
+//!        │             │                 │  ▲
+//!        │             │         start: one step from
+//!        │             │        NOTIFIED to RUNNING
+//!    shut-down:        │                 ▼  │ end, if NOTIFIED was
+//!   sets RUNNING       └──────────── running ┘ set meanwhile
+//!        │                            │  │ ▲
+//!        └────────────► running ◄─────┘  └─┘ yield: RUNNING stays, and the
+//!                       (cancelled)  │       task is queued with it
+//!                           │        │
+//!                           └► complete ◄┘
+//! ```
+//!
+//! `NOTIFIED` without `RUNNING` means: a **token** exists, which somebody will run.
+//! `NOTIFIED` with `RUNNING` means: who runs the task will have a token when the poll
+//! has ended. Who sets `RUNNING` has the **contents**, the future or what came of it,
+//! until it resets `RUNNING`; from `COMPLETE` on, the join handle has them if it
+//! exists, and the completer otherwise.
+//!
+//! `CANCELLED` is a wish. It is only set together with `NOTIFIED` or `RUNNING`, so
+//! somebody will look at it: who starts the next poll, or who ends this one. The future
+//! is dropped there, never by who aborts. Only a shut-down drops the futures of idle
+//! tasks itself, after it has made them running ones.
+//!
+//! # No wake-up is lost
+//!
+//! A waker sets `NOTIFIED` in one step, which also says what the word was before. If
+//! the task was idle, exactly one waker sees that, and makes the token. If it was
+//! notified, there is a token whose poll has not begun: `start` comes later in the
+//! order of the word's changes, acquires what the waker released, and so the poll
+//! sees what the waker's thread did before. That is why a waker writes also where
+//! `NOTIFIED` is set already. If it was running, `end` comes later, finds `NOTIFIED`,
+//! and makes the token; if instead the task yielded, then the token exists, and its
+//! start finds `NOTIFIED`, or `end` after it. If it was complete, nobody waits.
+//!
+//! # One token
+//!
+//! A token is made by a step from idle to notified, by `end` where `NOTIFIED` was set
+//! while `RUNNING` was, by a yield, and at birth. In each case there was none before,
+//! as the one that was there had been used up by `start`. So queues hold a task at most
+//! once, and may link it with a field in the task.
+//!
+//! # Everything is dropped once
+//!
+//! A task has one reference of its own until it is complete; wakers and handles have
+//! one each. A token needs none, because only running it can lead to completion (the
+//! exception, a shut-down, takes idle tasks only, which have no token). This is what
+//! makes tasks cheaper than where each token counts: to wake, to start and to end a
+//! poll does not touch the count.
+//!
+//! The future is dropped by who has the contents, before `COMPLETE` is set. The output
+//! is there from then on. `complete` sets the bit in the same step in which it sees
+//! `JOIN_INTEREST`: if that was set, the output is the join handle's, who takes it or
+//! drops it with its own reference; else it is the completer's. `drop_join` resets
+//! `JOIN_INTEREST` only in a step that sees `COMPLETE` unset. So exactly one of them
+//! has the output.
+//!
+//! The join handle's waker likewise: the place is the join handle's while `JOIN_WAKER`
+//! is unset, and nobody's to change while it is set. The handle takes it back by
+//! resetting the bit, if the same step sees `COMPLETE` unset; who completes takes it if
+//! that step sees the bit set.
+//!
+//! The count reaches zero once. Who has the only reference may as well not count at
+//! all: nobody else can make another one of it, and the acquire that found it out comes
+//! after all the others' releases.
+//!
+//! # Where it comes from
+//!
+//! One word with flags and a count is how Tokio and async-task do it. That tokens and
+//! lists have no references of their own, and that a yield leaves the task running, is
+//! ours.
+
+use blitz_futex::atomic::{AtomicUsize, Ordering};
+
+use super::mutant::{Mutant, active};
+
+/// A token is queued, or will be when the poll that runs now has ended.
+const NOTIFIED: usize = 1;
+/// Somebody polls the future, drops it, or has the task in a queue after it yielded.
+const RUNNING: usize = 1 << 1;
+/// There is an output. This bit stays.
+const COMPLETE: usize = 1 << 2;
+/// The future is to be dropped instead of polled. This bit stays, and is only ever
+/// set together with `NOTIFIED` or by who sets `RUNNING`.
+const CANCELLED: usize = 1 << 3;
+/// The join handle exists.
+const JOIN_INTEREST: usize = 1 << 4;
+/// The join handle's waker is in its place, and not the join handle's any more.
+const JOIN_WAKER: usize = 1 << 5;
+/// One reference. The rest of the word counts them.
+const REF_ONE: usize = 1 << 6;
+
+/// What keeps a task from being queued by a wake-up.
+const BUSY: usize = NOTIFIED | RUNNING | COMPLETE;
+/// A new task: one reference is its own, as long as it is not complete; one is the
+/// join handle's. The first token exists.
+const NEW: usize = (2 * REF_ONE) | JOIN_INTEREST | NOTIFIED;
+
+/// See the head of this file.
+pub(super) struct State {
+    word: AtomicUsize,
+    #[cfg(loom)]
+    memory: memory::Memory,
+}
+
+/// What the word was at some time.
+#[derive(Clone, Copy)]
+pub(super) struct Snapshot(usize);
+
+/// What to do with a token.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Start {
+    /// Poll the future.
+    Poll,
+    /// Drop it.
+    Cancel,
+}
+
+/// How a poll ended that gave no output.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) enum End {
+    /// The task waits. Whoever polled it must not touch it any more.
+    Idle,
+    /// It was woken meanwhile; whoever polled it has the token.
+    Again,
+    /// It was cancelled meanwhile, and is running still.
+    Cancel,
+}
+
+/// What is left to do by who wakes and gives up the waker.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) enum WakeByValue {
+    /// Nothing; the waker's reference is gone.
+    Nothing,
+    /// Queue the token; the waker's reference is gone.
+    Schedule,
+    /// Queue the token, then release the waker's reference.
+    ScheduleAndRelease,
+    /// Free the task.
+    Free,
+}
+
+/// What is left to do by who completes a task.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Complete {
+    /// Nothing; the task's own reference is gone.
+    Nothing,
+    /// Wake the join handle, whose waker is now the completer's; release the task's
+    /// own reference.
+    Wake,
+    /// Nobody wants the output: drop it, then call [`State::complete_detached`].
+    Detached,
+}
+
+/// What is left to do by a join handle's drop.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) enum DropJoin {
+    /// Nothing; its reference is gone.
+    Nothing,
+    /// Drop the output if it is still there, then release the reference.
+    Output,
+    /// Drop the waker, then release the reference.
+    Waker,
+}
+
+/// What is always so. The checker is told of it also in a release build.
+#[inline(always)]
+fn invariant(holds: bool) {
+    if cfg!(loom) {
+        assert!(holds, "two run the same task");
+    }
+    debug_assert!(holds, "two run the same task");
+}
+
+/// An order of memory, unless the mistake is to have none.
+#[inline(always)]
+fn unless(mutant: Mutant, order: Ordering) -> Ordering {
+    if active(mutant) {
+        Ordering::Relaxed
+    } else {
+        order
+    }
+}
+
+impl State {
+    /// The state of a new task, with a token.
+    pub(super) fn new() -> Self {
+        Self {
+            word: AtomicUsize::new(NEW),
+            #[cfg(loom)]
+            memory: memory::Memory::new(),
+        }
+    }
+
+    #[inline(always)]
+    fn word(&self) -> &AtomicUsize {
+        #[cfg(loom)]
+        self.memory.used();
+        &self.word
+    }
+
+    /// The word, for one read-modify-write. Tests count them.
+    #[inline(always)]
+    fn change(&self) -> &AtomicUsize {
+        #[cfg(all(test, not(loom)))]
+        super::tests::changes::count();
+        self.word()
+    }
+
+    /// What it is now.
+    #[inline]
+    pub(super) fn load(&self) -> Snapshot {
+        Snapshot(self.word().load(Ordering::Acquire))
+    }
+
+    /// The holder of a token begins to poll.
+    #[inline]
+    pub(super) fn start(&self) -> Start {
+        let order = unless(Mutant::StartRelaxed, Ordering::Acquire);
+        let word = self.word().load(order);
+        // A yield has left the task running, and nobody has woken it since.
+        if word & (RUNNING | NOTIFIED | CANCELLED) == RUNNING {
+            return Start::Poll;
+        }
+        // With a token there is nobody else who begins or ends a poll.
+        let before = match word & RUNNING {
+            0 => self.change().fetch_add(RUNNING - NOTIFIED, order),
+            // The poll that follows is what the wake-up after the yield asked for.
+            _ => self.change().fetch_sub(NOTIFIED, order),
+        };
+        invariant(before & (NOTIFIED | COMPLETE) == NOTIFIED);
+        match before & CANCELLED {
+            0 => Start::Poll,
+            _ => Start::Cancel,
+        }
+    }
+
+    /// A poll has ended without an output.
+    #[inline]
+    pub(super) fn end(&self) -> End {
+        let order = unless(Mutant::EndRelaxed, Ordering::AcqRel);
+        let before = self.change().fetch_sub(RUNNING, order);
+        if before & NOTIFIED == 0 || active(Mutant::EndForgetsNotified) {
+            return End::Idle;
+        }
+        if before & CANCELLED == 0 {
+            return End::Again;
+        }
+        self.end_cancelled()
+    }
+
+    #[cold]
+    fn end_cancelled(&self) -> End {
+        let start = self.start();
+        debug_assert!(start == Start::Cancel);
+        End::Cancel
+    }
+
+    /// Wakes the task. Says whether the caller now has a token, and must queue it.
+    #[inline]
+    pub(super) fn wake(&self) -> bool {
+        // Also if it is notified already: the poll that follows is to see what the
+        // waking thread did before.
+        if active(Mutant::LazyWake) && self.word().load(Ordering::Relaxed) & NOTIFIED != 0 {
+            return false;
+        }
+        let busy = if active(Mutant::WakeQueuesRunning) {
+            BUSY - RUNNING
+        } else {
+            BUSY
+        };
+        self.change().fetch_or(NOTIFIED, Ordering::AcqRel) & busy == 0
+    }
+
+    /// Wakes the task and gives up a reference; with a token only if the caller needs
+    /// none to queue it (`early`).
+    #[inline]
+    pub(super) fn wake_by_value(&self, early: bool) -> WakeByValue {
+        let mut word = self.word().load(Ordering::Relaxed);
+        loop {
+            let (new, result) = if word & BUSY != 0 {
+                let new = (word | NOTIFIED) - REF_ONE;
+                let free = new < REF_ONE;
+                let result = if free {
+                    WakeByValue::Free
+                } else {
+                    WakeByValue::Nothing
+                };
+                (new, result)
+            } else if early {
+                ((word | NOTIFIED) - REF_ONE, WakeByValue::Schedule)
+            } else {
+                (word | NOTIFIED, WakeByValue::ScheduleAndRelease)
+            };
+            match self.exchange(word, new) {
+                Ok(()) => return result,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Asks for the future to be dropped. Says whether the caller now has a token, and
+    /// must queue it.
+    pub(super) fn cancel(&self) -> bool {
+        if self.load().is_complete() {
+            return false;
+        }
+        if active(Mutant::CancelWithoutToken) {
+            let word = self.word().load(Ordering::Acquire);
+            if word & RUNNING != 0 && self.exchange(word, word | CANCELLED).is_ok() {
+                return false;
+            }
+        }
+        let bits = NOTIFIED | CANCELLED;
+        self.change().fetch_or(bits, Ordering::AcqRel) & BUSY == 0
+    }
+
+    /// The same, but a task that waits is the caller's to drop; says whether it is.
+    pub(super) fn shut_down(&self) -> bool {
+        let mut word = self.word().load(Ordering::Acquire);
+        loop {
+            if word & COMPLETE != 0 {
+                return false;
+            }
+            let idle =
+                word & BUSY == 0 || active(Mutant::ShutDownTakesQueued) && word & BUSY == NOTIFIED;
+            let bit = if idle { RUNNING } else { NOTIFIED };
+            match self.exchange(word, word | CANCELLED | bit) {
+                Ok(()) => return idle,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// There is an output.
+    #[inline]
+    pub(super) fn complete(&self) -> Complete {
+        let mut word = self.word().load(Ordering::Acquire);
+        loop {
+            invariant(word & (RUNNING | COMPLETE) == RUNNING);
+            let complete = word + (COMPLETE - RUNNING);
+            let (new, result) = match word & (JOIN_INTEREST | JOIN_WAKER) {
+                JOIN_INTEREST => (complete - REF_ONE, Complete::Nothing),
+                0 => return Complete::Detached,
+                _ => (complete, Complete::Wake),
+            };
+            if active(Mutant::CompleteBlindly) && result == Complete::Nothing {
+                self.change()
+                    .fetch_add(new.wrapping_sub(word), Ordering::AcqRel);
+                return result;
+            }
+            if active(Mutant::CompleteRelaxed) {
+                self.change()
+                    .fetch_add(new.wrapping_sub(word), Ordering::Relaxed);
+                return result;
+            }
+            match self.exchange(word, new) {
+                Ok(()) => return result,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// There is no output any more, and nobody who would want it. Says whether the
+    /// caller must free the task.
+    #[inline]
+    pub(super) fn complete_detached(&self) -> bool {
+        if self.is_unique() {
+            return true;
+        }
+        let delta = REF_ONE - (COMPLETE - RUNNING);
+        self.change().fetch_sub(delta, Ordering::AcqRel) < 2 * REF_ONE
+    }
+
+    /// The task never was given to a scheduler: it is complete with an error. Only
+    /// while nobody else knows it.
+    pub(super) fn complete_unborn(&self) {
+        self.word()
+            .store(REF_ONE | JOIN_INTEREST | COMPLETE, Ordering::Relaxed);
+    }
+
+    /// Whether the caller's reference is the only one.
+    #[inline]
+    fn is_unique(&self) -> bool {
+        let order = unless(Mutant::UniqueRelaxed, Ordering::Acquire);
+        self.word().load(order) < 2 * REF_ONE
+    }
+
+    /// One more reference.
+    #[inline]
+    pub(super) fn acquire(&self) {
+        let before = self.change().fetch_add(REF_ONE, Ordering::Relaxed);
+        if before > usize::MAX / 2 {
+            std::process::abort();
+        }
+    }
+
+    /// One reference less. Says whether the caller must free the task.
+    #[inline]
+    pub(super) fn release(&self) -> bool {
+        let order = unless(Mutant::ReleaseRelaxed, Ordering::AcqRel);
+        self.change().fetch_sub(REF_ONE, order) < 2 * REF_ONE
+    }
+
+    /// The same where the reference is probably the last one.
+    #[inline]
+    pub(super) fn release_last(&self) -> bool {
+        self.is_unique() || self.release()
+    }
+
+    /// The join handle puts its waker in its place. Says whether the task is complete:
+    /// then the waker is still the join handle's.
+    #[inline]
+    pub(super) fn give_join_waker(&self) -> bool {
+        let before = self.change().fetch_add(JOIN_WAKER, Ordering::AcqRel);
+        before & COMPLETE != 0 && !active(Mutant::GivesWakerBlindly)
+    }
+
+    /// The same, with one more reference.
+    #[cfg(not(loom))]
+    #[inline]
+    pub(super) fn give_join_waker_and_acquire(&self) -> bool {
+        let before = self
+            .word()
+            .fetch_add(JOIN_WAKER + REF_ONE, Ordering::AcqRel);
+        if before > usize::MAX / 2 {
+            std::process::abort();
+        }
+        before & COMPLETE != 0
+    }
+
+    /// The join handle takes its waker back. Says whether the task is complete: then the
+    /// waker is not its own.
+    pub(super) fn take_join_waker(&self) -> bool {
+        if active(Mutant::ChangesWakerInPlace) {
+            return false;
+        }
+        self.change().fetch_sub(JOIN_WAKER, Ordering::AcqRel) & COMPLETE != 0
+    }
+
+    /// The join handle is dropped.
+    #[inline]
+    pub(super) fn drop_join(&self) -> DropJoin {
+        let mut word = self.word().load(Ordering::Acquire);
+        loop {
+            if word & COMPLETE != 0 && !active(Mutant::DropsJoinBlindly) {
+                return DropJoin::Output;
+            }
+            let alone = word & !(JOIN_INTEREST | JOIN_WAKER);
+            let (new, result) = if word & JOIN_WAKER == 0 {
+                (alone - REF_ONE, DropJoin::Nothing)
+            } else {
+                (alone, DropJoin::Waker)
+            };
+            match self.exchange(word, new) {
+                Ok(()) => return result,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn exchange(&self, word: usize, new: usize) -> Result<(), usize> {
+        self.change()
+            .compare_exchange_weak(word, new, Ordering::AcqRel, Ordering::Acquire)
+            .map(|_| ())
+    }
+
+    /// The memory is given back: nobody may use it from now on.
+    #[cfg(loom)]
+    pub(super) fn freed(&self) {
+        self.memory.freed();
+    }
+}
+
+impl Snapshot {
+    /// There is or was an output.
+    #[inline]
+    pub(super) fn is_complete(self) -> bool {
+        self.0 & COMPLETE != 0
+    }
+
+    /// The join handle's waker is in its place.
+    #[inline]
+    pub(super) fn has_join_waker(self) -> bool {
+        self.0 & JOIN_WAKER != 0
+    }
+}
+
+/// Under the model checker the memory of a task stays, and it is found out who uses
+/// it after its release.
+#[cfg(loom)]
+mod memory {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use loom::cell::UnsafeCell;
+
+    pub(super) struct Memory {
+        /// Read with each use, and written by the release, so that the model checker
+        /// sees whether the one is ordered before the other.
+        cell: UnsafeCell<()>,
+        /// The checker does not know of this one, and nothing is ordered by it.
+        is_freed: AtomicBool,
+    }
+
+    impl Memory {
+        pub(super) fn new() -> Self {
+            Self {
+                cell: UnsafeCell::new(()),
+                is_freed: AtomicBool::new(false),
+            }
+        }
+
+        pub(super) fn used(&self) {
+            assert!(
+                !self.is_freed.load(Ordering::Relaxed),
+                "used after its release"
+            );
+            self.cell.with(|_| ());
+        }
+
+        pub(super) fn freed(&self) {
+            assert!(
+                !self.is_freed.swap(true, Ordering::Relaxed),
+                "released twice"
+            );
+            self.cell.with_mut(|_| ());
+        }
+    }
+}

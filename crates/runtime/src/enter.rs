@@ -1,0 +1,342 @@
+//! Which runtime is the current one on a thread, and whether the thread drives tasks.
+//!
+//! The thread's context has the current runtime as an address. There are two kinds
+//! of guards that set it. One that the user has ([`SetCurrent`], in an `EnterGuard`)
+//! may be kept, leaked or dropped at the wrong time, so it owns a reference to the
+//! runtime. One that lives in a function of ours ([`Scope`]) borrows, which saves two
+//! read-modify-writes for each `block_on`.
+//!
+//! Guards that are dropped in the reverse order each put back what they found. One that
+//! is dropped at the wrong time panics, as Tokio's, and changes nothing. Others may
+//! have found its runtime, and will put it back: so it gives a reference to it away for
+//! good, and the address stays valid. The same goes for one that is dropped while
+//! somebody looks at the current runtime by reference.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll, Wake, Waker};
+
+use blitz_sync::internals::coop;
+use blitz_sync::thread::{Parker, Unparker};
+
+use crate::common::RuntimeRef;
+use crate::context::{self, Context, Current, Entered};
+use crate::errors::{NESTED, OUT_OF_ORDER};
+use crate::seed::Seeds;
+use blitz_sync::internals::Random;
+
+/// Not to be sent to, nor shared with, another thread.
+type OfThisThread = PhantomData<*mut ()>;
+
+/// A change of the current runtime that is to be taken back.
+struct Change {
+    before: Current,
+    depth: usize,
+}
+
+impl Change {
+    #[inline]
+    fn make(context: &Context, current: Current) -> Self {
+        let depth = context.depth.get();
+        assert!(depth != usize::MAX, "reached max `enter` depth");
+        context.depth.set(depth + 1);
+        Self {
+            before: context.current.replace(current),
+            depth: depth + 1,
+        }
+    }
+
+    /// Whether it was the last change, and could be taken back.
+    #[inline]
+    fn undo(&self, context: &Context) -> bool {
+        let last = context.depth.get() == self.depth;
+        if last {
+            context.current.set(self.before);
+            context.depth.set(self.depth - 1);
+        }
+        last
+    }
+}
+
+#[cold]
+fn complain() {
+    if !std::thread::panicking() {
+        std::panic::panic_any(OUT_OF_ORDER);
+    }
+}
+
+/// Makes a runtime the current one until it is dropped, and keeps it alive.
+#[must_use]
+pub(crate) struct SetCurrent<R: RuntimeRef> {
+    runtime: ManuallyDrop<R>,
+    change: Change,
+    _here: OfThisThread,
+}
+
+// SAFETY: through a shared reference to the guard nothing can be done with it.
+unsafe impl<R: RuntimeRef> Sync for SetCurrent<R> {}
+
+/// Makes `runtime` the current one until the guard is dropped.
+pub(crate) fn set_current<R: RuntimeRef>(runtime: &R) -> SetCurrent<R> {
+    let runtime = ManuallyDrop::new(runtime.clone());
+    let change = context::with(|context| Change::make(context, runtime.as_current()));
+    SetCurrent {
+        runtime,
+        change,
+        _here: PhantomData,
+    }
+}
+
+impl<R: RuntimeRef> Drop for SetCurrent<R> {
+    fn drop(&mut self) {
+        let (in_order, looked_at) = context::with(|context| {
+            let in_order = self.change.undo(context);
+            (in_order, context.looking.get() > 0)
+        });
+        if in_order && !looked_at {
+            // SAFETY: this is the only place that drops it, and it comes once. The
+            // context does not have the address any more, and nobody has got it from
+            // there: see the head of this file.
+            unsafe { ManuallyDrop::drop(&mut self.runtime) };
+        }
+        if !in_order {
+            complain();
+        }
+    }
+}
+
+/// Makes a runtime the current one within a function.
+struct Scope<'a, R: RuntimeRef> {
+    runtime: &'a R,
+    change: Change,
+    _here: OfThisThread,
+}
+
+impl<'a, R: RuntimeRef> Scope<'a, R> {
+    /// It must not be leaked: the address it leaves in the context is only borrowed.
+    fn new(runtime: &'a R) -> Self {
+        Self {
+            runtime,
+            change: context::with(|context| Change::make(context, runtime.as_current())),
+            _here: PhantomData,
+        }
+    }
+}
+
+impl<R: RuntimeRef> Drop for Scope<'_, R> {
+    fn drop(&mut self) {
+        if !context::with(|context| self.change.undo(context)) {
+            std::mem::forget(self.runtime.clone());
+            complain();
+        }
+    }
+}
+
+/// Runs `run` with `runtime` as the current one.
+pub(crate) fn with_entered<T>(runtime: &impl RuntimeRef, run: impl FnOnce() -> T) -> T {
+    let _scope = Scope::new(runtime);
+    run()
+}
+
+/// The thread drives tasks, or blocks for a future, until it is dropped.
+struct Driving {
+    random: Option<Random>,
+}
+
+impl Driving {
+    fn begin(context: &Context, seeds: &Seeds, allow_block_in_place: bool) -> Self {
+        context.entered.set(Entered::Yes {
+            allow_block_in_place,
+        });
+        let seeded = seeds.next();
+        Self {
+            random: seeded.map(|random| context.random.replace(random)),
+        }
+    }
+}
+
+impl Drop for Driving {
+    fn drop(&mut self) {
+        context::with(|context| {
+            context.entered.set(Entered::No);
+            if let Some(random) = self.random {
+                context.random.set(random);
+            }
+        });
+    }
+}
+
+/// Runs `run` with the thread marked as one that drives tasks, and with `runtime` as
+/// the current one.
+///
+/// # Panics
+///
+/// When the thread is marked already.
+#[track_caller]
+pub(crate) fn enter_runtime<T>(
+    runtime: &impl RuntimeRef,
+    allow_block_in_place: bool,
+    run: impl FnOnce(&mut MayBlock) -> T,
+) -> T {
+    assert_not_nested();
+    let _scope = Scope::new(runtime);
+    drive(&runtime.common().seeds, allow_block_in_place, run)
+}
+
+/// Runs `run` with the thread marked as one that drives tasks of the current runtime, whose
+/// `seeds` these are. The caller has seen to it that it is not [nested](assert_not_nested).
+#[inline]
+pub(crate) fn drive<T>(
+    seeds: &Seeds,
+    allow_block_in_place: bool,
+    run: impl FnOnce(&mut MayBlock) -> T,
+) -> T {
+    debug_assert!(!is_entered());
+    let _driving = context::with(|context| Driving::begin(context, seeds, allow_block_in_place));
+    run(&mut MayBlock { _here: PhantomData })
+}
+
+/// Panics, where the caller is, if the thread drives tasks or blocks for a future.
+#[track_caller]
+pub(crate) fn assert_not_nested() {
+    if is_entered() {
+        // As `panic!` with a literal does: what is caught is a `&str`.
+        std::panic::panic_any(NESTED);
+    }
+}
+
+/// Whether the thread drives tasks or blocks for a future.
+pub(crate) fn is_entered() -> bool {
+    context::with(|context| context.entered.get() != Entered::No)
+}
+
+/// The right to block the thread.
+#[must_use]
+pub(crate) struct MayBlock {
+    _here: OfThisThread,
+}
+
+/// The right to block the thread, if it does not drive tasks.
+pub(crate) fn try_enter_blocking_region() -> Option<MayBlock> {
+    (!is_entered()).then_some(MayBlock { _here: PhantomData })
+}
+
+/// Runs `run` with the thread not marked as one that drives tasks: what it drove has
+/// been handed over to another thread.
+pub(crate) fn exit_runtime<R>(run: impl FnOnce() -> R) -> R {
+    struct Restore(Entered);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            let now = context::with(|context| context.entered.replace(self.0));
+            debug_assert!(now == Entered::No, "still blocking for a future");
+        }
+    }
+
+    let was = context::with(|context| context.entered.replace(Entered::No));
+    debug_assert!(was != Entered::No, "the thread drove nothing");
+    let _restore = Restore(was);
+    run()
+}
+
+/// Until it is dropped, `block_in_place` is not allowed: see
+/// [`disallow_block_in_place`].
+#[must_use]
+pub(crate) struct NoBlockInPlace {
+    changed: bool,
+    _here: OfThisThread,
+}
+
+/// Forbids `block_in_place` on this thread until the guard is dropped.
+pub(crate) fn disallow_block_in_place() -> NoBlockInPlace {
+    let changed = context::with(|context| set_allowed(context, true, false));
+    NoBlockInPlace {
+        changed,
+        _here: PhantomData,
+    }
+}
+
+impl Drop for NoBlockInPlace {
+    fn drop(&mut self) {
+        if self.changed {
+            context::with(|context| set_allowed(context, false, true));
+        }
+    }
+}
+
+/// Changes whether `block_in_place` is allowed, if it is as it `was`.
+fn set_allowed(context: &Context, was: bool, is: bool) -> bool {
+    let allowed = |allow_block_in_place| Entered::Yes {
+        allow_block_in_place,
+    };
+    let changes = context.entered.get() == allowed(was);
+    if changes {
+        context.entered.set(allowed(is));
+    }
+    changes
+}
+
+thread_local! {
+    static CACHED: Cell<Option<CachedParker>> = const { Cell::new(None) };
+}
+
+/// What a thread that blocks for a future sleeps in, kept for the next time, so that blocking
+/// allocates nothing from the second time on. It is taken out of the thread's storage while it
+/// is in use: a future that blocks again (in `block_in_place`) gets one of its own, and cannot
+/// take the outer one's tokens.
+struct CachedParker {
+    parker: Parker,
+    waker: Waker,
+}
+
+struct Unpark(Unparker);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+impl CachedParker {
+    fn take() -> Self {
+        let kept = CACHED.try_with(Cell::take);
+        kept.ok().flatten().unwrap_or_else(Self::new)
+    }
+
+    #[cold]
+    fn new() -> Self {
+        let parker = Parker::new();
+        let waker = Waker::from(Arc::new(Unpark(parker.unparker().clone())));
+        Self { parker, waker }
+    }
+
+    /// Keeps it for the next time. Wake-ups that are under way then cost that one a poll.
+    fn keep(self) {
+        // Where the thread's storage is gone, it is dropped.
+        let _ = CACHED.try_with(|cached| cached.set(Some(self)));
+    }
+}
+
+impl MayBlock {
+    /// Blocks the thread until `future` is ready.
+    pub(crate) fn block_on<F: Future>(&mut self, future: F) -> F::Output {
+        let mut future = pin!(future);
+        let parker = CachedParker::take();
+        let mut context = TaskContext::from_waker(&parker.waker);
+        let output = loop {
+            if let Poll::Ready(output) = coop::budget(|| future.as_mut().poll(&mut context)) {
+                break output;
+            }
+            parker.parker.park();
+        };
+        parker.keep();
+        output
+    }
+}

@@ -1,0 +1,195 @@
+//! What one worker counts of its work.
+//!
+//! Each number has one writer, the worker, so it is counted with a load and a store.
+//! Others only read. What has no worker is counted in [`Totals`].
+
+use std::cell::Cell;
+use std::thread::ThreadId;
+use std::time::{Duration, Instant};
+
+use blitz_futex::atomic::{AtomicU64, Ordering};
+use blitz_sync::thread::Mutex;
+
+use super::histogram::Histogram;
+use super::log_histogram::nanos;
+use crate::config::Config;
+
+/// A number with one writer.
+#[derive(Debug, Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    #[inline]
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Only the writer calls it.
+    #[inline]
+    pub(crate) fn set(&self, value: u64) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+
+    /// Only the writer calls it.
+    #[inline]
+    pub(crate) fn add(&self, more: u64) {
+        self.set(self.get().wrapping_add(more));
+    }
+}
+
+/// See the head of this file.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Counters {
+    pub(crate) polls: Count,
+    pub(crate) spawned: Count,
+    /// How many tasks are in the worker's queue.
+    pub(crate) queued: Count,
+    pub(crate) scheduled_here: Count,
+    pub(crate) forced_yields: Count,
+    pub(crate) busy_nanos: Count,
+    pub(crate) parks: Count,
+    pub(crate) parks_and_unparks: Count,
+    pub(crate) noops: Count,
+    pub(crate) stolen: Count,
+    pub(crate) steals: Count,
+    pub(crate) overflows: Count,
+    pub(crate) mean_poll_nanos: Count,
+    /// `polls` when the worker last went to sleep.
+    polls_at_park: Count,
+    /// `polls` when the worker's time was counted last.
+    polls_timed: Count,
+    histogram: Option<Histogram>,
+    thread: Mutex<Option<ThreadId>>,
+}
+
+impl Counters {
+    pub(crate) fn new(config: &Config) -> Self {
+        let histogram = config.poll_time_histogram.as_ref();
+        Self {
+            histogram: histogram.map(|configuration| configuration.build()),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn histogram(&self) -> Option<&Histogram> {
+        self.histogram.as_ref()
+    }
+
+    pub(crate) fn thread(&self) -> Option<ThreadId> {
+        *self.thread.lock()
+    }
+
+    /// The worker is on this thread from now on.
+    pub(crate) fn is_run_by(&self, thread: ThreadId) {
+        let mut now = self.thread.lock();
+        if *now != Some(thread) {
+            *now = Some(thread);
+        }
+    }
+
+    /// A task has been polled.
+    #[inline]
+    pub(crate) fn polled(&self) {
+        self.polls.add(1);
+    }
+
+    /// Whether somebody wants to know how long polls take.
+    #[inline]
+    pub(crate) fn watches_polls(&self) -> bool {
+        self.histogram.is_some()
+    }
+
+    /// A poll took so long.
+    pub(crate) fn poll_took(&self, time: Duration) {
+        if let Some(histogram) = &self.histogram {
+            histogram.count(time);
+        }
+        let (mean, this) = (self.mean_poll_nanos.get(), nanos(time));
+        // Each new one counts for a tenth.
+        let mean = if mean == 0 {
+            this
+        } else {
+            mean - mean / 10 + this / 10
+        };
+        self.mean_poll_nanos.set(mean);
+    }
+
+    /// The worker goes to sleep.
+    pub(crate) fn about_to_park(&self) {
+        self.parks.add(1);
+        self.parks_and_unparks.add(1);
+        if self.polls_at_park.get() == self.polls.get() {
+            self.noops.add(1);
+        }
+        self.polls_at_park.set(self.polls.get());
+    }
+
+    /// The worker has slept.
+    pub(crate) fn unparked(&self) {
+        self.parks_and_unparks.add(1);
+    }
+
+    /// The worker has been busy since the stopwatch was started.
+    pub(crate) fn busy(&self, since: &Cell<Stopwatch>) {
+        let now = Stopwatch::start();
+        let busy = nanos(now.0 - since.replace(now).0);
+        self.busy_nanos.add(busy);
+        let polls = self.polls.get() - self.polls_timed.get();
+        self.polls_timed.add(polls);
+        if polls != 0 && !self.watches_polls() {
+            self.polls_took(polls, busy);
+        }
+    }
+
+    /// So many polls took so long together. Each counts as in [`poll_took`](Self::poll_took).
+    fn polls_took(&self, polls: u64, nanos: u64) {
+        let (mean, this) = (
+            self.mean_poll_nanos.get() as f64,
+            nanos as f64 / polls as f64,
+        );
+        let left = match mean == 0.0 {
+            true => 0.0,
+            false => 0.9_f64.powi(polls.min(1_000) as i32),
+        };
+        self.mean_poll_nanos
+            .set((mean * left + this * (1.0 - left)) as u64);
+    }
+}
+
+/// What is counted by threads that are no workers, with read-modify-writes.
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
+    spawned: AtomicU64,
+    scheduled: AtomicU64,
+}
+
+impl Totals {
+    /// A task has been spawned, and so made ready.
+    pub(crate) fn task_spawned(&self) {
+        self.spawned.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A task has been made ready that was not spawned just now.
+    pub(crate) fn task_scheduled(&self) {
+        self.scheduled.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn spawned(&self) -> u64 {
+        self.spawned.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn scheduled(&self) -> u64 {
+        self.scheduled.load(Ordering::Relaxed) + self.spawned()
+    }
+}
+
+/// A moment at which a worker began to be busy.
+#[derive(Clone, Copy)]
+pub(crate) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    pub(crate) fn start() -> Self {
+        Self(Instant::now())
+    }
+}

@@ -1,0 +1,13 @@
+//! The pool of threads for blocking work, which also run the workers.
+
+#[cfg(not(loom))]
+mod job;
+pub mod mutant;
+pub mod queue;
+#[cfg(not(loom))]
+mod spawner;
+#[cfg(not(loom))]
+mod threads;
+
+#[cfg(not(loom))]
+pub(crate) use spawner::{PoolRef, Spawner};

@@ -1,0 +1,500 @@
+//! Where the pool's jobs wait for threads, and threads for jobs.
+//!
+//! # States of a thread
+//!
+//! ```text
+//!                 +-----------------------------------+
+//!                 v            a job is there         |
+//!   start ---> ARRIVING ----------------------------> BUSY
+//!              ^    ^                                 |  |
+//!       chosen |    +--- no other thread searches ----+  |
+//!              |         (and looks for a while)         |
+//!              |                                         |
+//!            ASLEEP <----- no job, another searches -----+
+//!              |
+//!              +---> gone: its keep-alive has ended
+//! ```
+//!
+//! A thread is *arriving* if it is sure to look at the queue without being woken: it
+//! has been started, it has been chosen and woken, or it *searches*, which is to
+//! look at the length of the queue for some microseconds before it goes to sleep.
+//! At most one thread searches. An arriving thread that finds no job searches or goes
+//! to sleep.
+//!
+//! # Which thread is woken
+//!
+//! Everything but the sleeping itself happens under one lock, which is held for a
+//! few instructions. Jobs may block on each other, so each needs a thread of its
+//! own. The rule is
+//!
+//! > while a thread sleeps, or another may be started, there are no more jobs in the
+//! > queue than threads arriving.
+//!
+//! *Submit* adds one job. If there are more jobs than arriving threads now, it chooses
+//! the thread that has slept for the shortest time (the others may then see their
+//! keep-alive end); if none sleeps, it asks for a new thread, which counts as arriving
+//! from that moment; if there may be no more threads, the job waits for the next busy
+//! thread that gets free. So a job that a searching or a starting thread is sure to
+//! find wakes no other, and a burst of *n* jobs chooses *n* threads.
+//!
+//! # No job is left behind
+//!
+//! An arriving thread takes a job, which keeps the rule: one less of each. A busy thread
+//! that takes a job makes it hold all the more. A thread stops arriving without a job
+//! only if it finds the queue empty under the lock. If a thread could not be started,
+//! its submitter takes its place: it chooses another one if the rule wants one.
+//!
+//! A chosen thread is taken off the list of sleepers under the lock, and the futex word that
+//! it sleeps on is set there too. So a thread whose keep-alive ends sees, under the lock,
+//! whether it has been chosen: then it stays. The word is on the thread's stack and stays as
+//! long as it is listed; the wake after the lock uses its address only.
+//!
+//! # The end
+//!
+//! Closing refuses further jobs and chooses every sleeper. A thread that gets free goes on
+//! as long as there are jobs; one that comes from waiting cancels what is left; both
+//! leave. The thread that leaves last says so. Jobs that no thread took because none
+//! could be started are left to the closer.
+
+use std::cell::UnsafeCell;
+use std::collections::VecDeque;
+use std::mem;
+use std::ptr::NonNull;
+use std::time::{Duration, Instant};
+
+use blitz_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
+use blitz_futex::{WaitResult, wait_until, wake_all, wake_one};
+use blitz_sync::internals::{EventSpin, ListLock, deadline};
+
+use super::mutant::{Mutant, active};
+
+/// The thread of this word sleeps, or is about to.
+const ASLEEP: u32 = 0;
+/// It has been chosen.
+const CHOSEN: u32 = 1;
+
+/// The pool may have threads.
+const OPEN: u32 = 0;
+/// The pool is closed, and no thread is left.
+const EMPTY: u32 = 1;
+
+/// See the head of this file.
+pub struct JobQueue<J> {
+    lock: ListLock,
+    inside: UnsafeCell<Inside<J>>,
+    /// Not zero: there is something to do for a searching thread. Written under the
+    /// lock; a look without it is a hint.
+    pending: AtomicUsize,
+    /// Whether the last thread of a closed pool has left.
+    gone: AtomicU32,
+}
+
+// SAFETY: `inside` is only used under the lock. Its pointers to sleepers are used as
+// addresses, or for a store to an atomic that stays as long as it is listed there.
+unsafe impl<J: Send> Send for JobQueue<J> {}
+// SAFETY: see above.
+unsafe impl<J: Send> Sync for JobQueue<J> {}
+
+struct Inside<J> {
+    queue: VecDeque<J>,
+    /// The words that threads sleep on, the latest last.
+    sleepers: Vec<NonNull<AtomicU32>>,
+    /// How many threads are sure to look at the queue.
+    arriving: usize,
+    /// One of them searches.
+    searching: bool,
+    /// How many threads there are, with those that are about to start.
+    threads: usize,
+    /// How many there may be.
+    limit: usize,
+    closed: bool,
+}
+
+/// What there is to do after a job has been handed in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub enum Submitted {
+    /// Nothing: a thread will take it.
+    Served,
+    /// Start a thread, with [`ThreadState::new`]; or say [`JobQueue::lost`].
+    StartThread,
+}
+
+/// What a thread gets.
+#[derive(Debug)]
+pub enum Next<J> {
+    /// A job to run.
+    Run(J),
+    /// A job of a closed pool, to be cancelled if it may be.
+    Cancel(J),
+    /// The thread has been counted out, and ends.
+    Leave,
+}
+
+/// What a thread has done last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Last {
+    /// It has started.
+    Started,
+    /// It has run a job.
+    Ran,
+    /// It has searched.
+    Searched,
+    /// It has slept, and has been chosen.
+    Slept,
+    /// It has cancelled a job.
+    Cancelled,
+}
+
+/// What a thread of the pool is doing.
+#[derive(Debug)]
+pub struct ThreadState(Last);
+
+impl ThreadState {
+    /// For a thread that has just started.
+    #[allow(clippy::new_without_default, reason = "it has a meaning")]
+    pub fn new() -> Self {
+        Self(Last::Started)
+    }
+
+    /// It counts as arriving.
+    fn is_arriving(&self) -> bool {
+        matches!(self.0, Last::Started | Last::Searched | Last::Slept)
+    }
+
+    /// It has been without a job, and cancels those of a closed pool.
+    fn has_waited(&self) -> bool {
+        !matches!(self.0, Last::Started | Last::Ran)
+    }
+}
+
+/// The pool is closed; the job comes back.
+#[derive(Debug)]
+pub struct Closed<J>(pub J);
+
+/// What is left after a thread has been lost.
+#[derive(Debug)]
+pub struct Remains<J> {
+    /// How many threads there are.
+    pub threads: usize,
+    /// Jobs of a closed pool that no thread is there to take.
+    pub jobs: VecDeque<J>,
+}
+
+/// A look at the numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Numbers {
+    /// Threads that there are, with those that are about to start.
+    pub threads: usize,
+    /// Threads that have nothing to do.
+    pub idle: usize,
+    /// Jobs that wait.
+    pub queued: usize,
+}
+
+/// What a look at the queue says.
+enum Look<J> {
+    Next(Next<J>),
+    Leave(Departure),
+    Search,
+    Sleep,
+}
+
+/// How a job is served.
+enum Served {
+    /// Somebody who is arriving, or busy.
+    Already,
+    /// By the thread that sleeps on this word, which is still to be woken.
+    By(NonNull<AtomicU32>),
+    /// By a thread that is still to be started.
+    ByNewThread,
+}
+
+/// Whether the last thread has left.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[must_use]
+enum Departure {
+    OfOne,
+    OfTheLast,
+}
+
+impl<J> Inside<J> {
+    /// Makes the rule hold after a job has been added.
+    #[inline]
+    fn serve(&mut self) -> Served {
+        if active(Mutant::CountsOnSearcherTwice) && self.searching {
+            return Served::Already;
+        }
+        if self.queue.len() <= self.arriving {
+            return Served::Already;
+        }
+        if let Some(sleeper) = self.choose() {
+            return Served::By(sleeper);
+        }
+        if self.threads == self.limit {
+            return Served::Already;
+        }
+        self.threads += 1;
+        self.arriving += 1;
+        Served::ByNewThread
+    }
+
+    /// Chooses the thread that sleeps for the shortest time.
+    fn choose(&mut self) -> Option<NonNull<AtomicU32>> {
+        let sleeper = self.sleepers.pop()?;
+        self.arriving += 1;
+        // SAFETY: the word was listed until now, and its thread does not leave it
+        // without having seen this store, or taken the lock.
+        unsafe { sleeper.as_ref() }.store(CHOSEN, Ordering::Release);
+        Some(sleeper)
+    }
+}
+
+impl<J> JobQueue<J> {
+    /// A queue for up to `limit` threads.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            lock: ListLock::new(),
+            inside: UnsafeCell::new(Inside {
+                queue: VecDeque::new(),
+                sleepers: Vec::new(),
+                arriving: 0,
+                searching: false,
+                threads: 0,
+                limit,
+                closed: false,
+            }),
+            pending: AtomicUsize::new(0),
+            gone: AtomicU32::new(OPEN),
+        }
+    }
+
+    #[inline]
+    fn locked<R>(&self, with: impl FnOnce(&mut Inside<J>) -> R) -> R {
+        self.lock.locked(|| {
+            // SAFETY: the lock is held, so no other thread has a reference.
+            with(unsafe { &mut *self.inside.get() })
+        })
+    }
+
+    /// Hands in a job.
+    ///
+    /// # Errors
+    ///
+    /// If the pool is closed.
+    #[inline]
+    pub fn submit(&self, job: J) -> Result<Submitted, Closed<J>> {
+        let served = self.locked(|inside| {
+            if inside.closed {
+                return Err(Closed(job));
+            }
+            inside.queue.push_back(job);
+            self.pending.store(inside.queue.len(), Ordering::Relaxed);
+            Ok(inside.serve())
+        })?;
+        match served {
+            Served::Already => Ok(Submitted::Served),
+            Served::By(sleeper) => {
+                wake_one(sleeper.as_ptr());
+                Ok(Submitted::Served)
+            }
+            Served::ByNewThread => Ok(Submitted::StartThread),
+        }
+    }
+
+    /// What the thread does next. Waits for it, up to `keep_alive` in its sleep.
+    #[inline]
+    pub fn next(&self, state: &mut ThreadState, keep_alive: Duration) -> Next<J> {
+        loop {
+            let sleeper = AtomicU32::new(ASLEEP);
+            match self.look(state, &sleeper) {
+                Look::Next(next) => return next,
+                Look::Leave(departure) => {
+                    self.tell(departure);
+                    return Next::Leave;
+                }
+                Look::Search => self.search(state),
+                Look::Sleep => {
+                    if !self.sleep(state, &sleeper, keep_alive) {
+                        return Next::Leave;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes a job, or makes the thread one that searches, sleeps or leaves.
+    #[inline]
+    fn look(&self, state: &mut ThreadState, sleeper: &AtomicU32) -> Look<J> {
+        self.locked(|inside| {
+            let searched = state.0 == Last::Searched;
+            if searched {
+                inside.searching = false;
+            }
+            if !(searched && active(Mutant::SleepsWithoutLook)) {
+                if let Some(job) = inside.queue.pop_front() {
+                    self.pending.store(inside.queue.len(), Ordering::Relaxed);
+                    inside.arriving -= usize::from(state.is_arriving());
+                    return Look::Next(state.take(job, inside.closed));
+                }
+            }
+            if inside.closed {
+                inside.arriving -= usize::from(state.is_arriving());
+                return Look::Leave(inside.leave());
+            }
+            if !inside.searching && !searched {
+                inside.searching = true;
+                inside.arriving += usize::from(!state.is_arriving());
+                return Look::Search;
+            }
+            inside.arriving -= usize::from(state.is_arriving());
+            inside.sleepers.push(NonNull::from(sleeper));
+            Look::Sleep
+        })
+    }
+
+    /// Looks for a job for a while.
+    fn search(&self, state: &mut ThreadState) {
+        let mut spin = EventSpin::new();
+        while self.pending.load(Ordering::Relaxed) == 0 && spin.turn() {}
+        state.0 = Last::Searched;
+    }
+
+    /// Sleeps until it is chosen, or its keep-alive has ended: then `false`, and it has left.
+    #[cold]
+    fn sleep(&self, state: &mut ThreadState, sleeper: &AtomicU32, keep_alive: Duration) -> bool {
+        let until = deadline::after(keep_alive);
+        while sleeper.load(Ordering::Acquire) == ASLEEP {
+            if wait_until(sleeper, ASLEEP, until) == WaitResult::TimedOut && self.expire(sleeper) {
+                return false;
+            }
+        }
+        state.0 = Last::Slept;
+        true
+    }
+
+    /// Its keep-alive has ended. `false` if it has been chosen meanwhile.
+    fn expire(&self, sleeper: &AtomicU32) -> bool {
+        let departure = self.locked(|inside| {
+            let place = inside
+                .sleepers
+                .iter()
+                .position(|&other| other == sleeper.into());
+            match place {
+                Some(place) => drop(inside.sleepers.remove(place)),
+                None if active(Mutant::ExpiredLeavesBlindly) => inside.arriving -= 1,
+                None => return None,
+            }
+            Some(inside.leave())
+        });
+        if let Some(departure) = departure {
+            self.tell(departure);
+        }
+        departure.is_some()
+    }
+
+    /// A thread has not started, or ends before it has called [`next`](Self::next).
+    pub fn lost(&self) -> Remains<J> {
+        let (chosen, departure, remains) = self.locked(|inside| {
+            inside.arriving -= 1;
+            let departure = inside.leave();
+            let forget = active(Mutant::ForgetsFailedStart);
+            let chosen = match inside.queue.len() > inside.arriving && !forget {
+                true => inside.choose(),
+                false => None,
+            };
+            let jobs = inside.remaining_jobs();
+            let threads = inside.threads;
+            (chosen, departure, Remains { threads, jobs })
+        });
+        if let Some(sleeper) = chosen {
+            wake_one(sleeper.as_ptr());
+        }
+        self.tell(departure);
+        remains
+    }
+
+    /// Refuses further jobs and lets the threads leave. Returns the jobs that no
+    /// thread is there to take; `None` if the pool had been closed before.
+    pub fn close(&self) -> Option<VecDeque<J>> {
+        let (chosen, empty, jobs) = self.locked(|inside| {
+            if mem::replace(&mut inside.closed, true) {
+                return None;
+            }
+            self.pending.store(usize::MAX, Ordering::Relaxed);
+            let mut chosen = Vec::new();
+            if !active(Mutant::ClosesSilently) {
+                chosen.extend(std::iter::from_fn(|| inside.choose()));
+            }
+            let empty = inside.threads == 0;
+            Some((chosen, empty, inside.remaining_jobs()))
+        })?;
+        for sleeper in chosen {
+            wake_one(sleeper.as_ptr());
+        }
+        if empty {
+            self.tell(Departure::OfTheLast);
+        }
+        Some(jobs)
+    }
+
+    fn tell(&self, departure: Departure) {
+        if departure == Departure::OfTheLast {
+            self.gone.store(EMPTY, Ordering::Release);
+            if !active(Mutant::LeavesSilently) {
+                wake_all(&raw const self.gone);
+            }
+        }
+    }
+
+    /// Waits until the last thread of a closed pool has left: `false` if that takes
+    /// longer.
+    pub fn wait_until_empty(&self, until: Option<Instant>) -> bool {
+        while self.gone.load(Ordering::Acquire) == OPEN {
+            if wait_until(&self.gone, OPEN, until) == WaitResult::TimedOut {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// A look at the numbers.
+    pub fn numbers(&self) -> Numbers {
+        self.locked(|inside| Numbers {
+            threads: inside.threads,
+            idle: inside.sleepers.len() + inside.arriving.saturating_sub(inside.queue.len()),
+            queued: inside.queue.len(),
+        })
+    }
+}
+
+impl<J> Inside<J> {
+    fn leave(&mut self) -> Departure {
+        self.threads -= 1;
+        match self.closed && self.threads == 0 {
+            true => Departure::OfTheLast,
+            false => Departure::OfOne,
+        }
+    }
+
+    /// The jobs, if the pool is closed and has no threads.
+    fn remaining_jobs(&mut self) -> VecDeque<J> {
+        match self.closed && self.threads == 0 {
+            true => mem::take(&mut self.queue),
+            false => VecDeque::new(),
+        }
+    }
+}
+
+impl ThreadState {
+    /// It has taken a job.
+    fn take<J>(&mut self, job: J, closed: bool) -> Next<J> {
+        if closed && self.has_waited() {
+            self.0 = Last::Cancelled;
+            Next::Cancel(job)
+        } else {
+            self.0 = Last::Ran;
+            Next::Run(job)
+        }
+    }
+}

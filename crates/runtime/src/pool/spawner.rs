@@ -1,0 +1,343 @@
+//! The pool of threads for blocking work. How jobs and threads find each other is told
+//! in `queue.rs`; here are the threads, and what happens at the runtime's end.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::panic::panic_any;
+use std::thread;
+use std::time::Duration;
+
+use blitz_sync::internals::deadline;
+use blitz_sync::thread::Mutex;
+
+use super::job::{BlockingTask, Once};
+use super::queue::{Closed, JobQueue, Next, Submitted, ThreadState};
+use super::threads::Threads;
+use crate::common::RuntimeRef;
+use crate::core::{BOX_ABOVE, Id, JoinHandle, Notified, unowned};
+use crate::enter;
+use crate::errors::DROPPED_IN_ASYNC;
+use crate::trace::{self, SpawnMeta};
+
+/// A counted reference to a runtime that has a pool.
+pub(crate) trait PoolRef: RuntimeRef {
+    fn pool(&self) -> &Spawner;
+}
+
+/// A job of the pool.
+struct Job {
+    task: Notified,
+    /// It is run also after the pool has been closed.
+    mandatory: bool,
+}
+
+impl Job {
+    fn run(self, runtime: &impl PoolRef) {
+        let _ = self.task.run();
+        release_clock(runtime);
+    }
+
+    /// What becomes of a job that is left when the pool has been closed.
+    fn end(self, runtime: &impl PoolRef) {
+        if self.mandatory {
+            self.run(runtime);
+        } else {
+            self.cancel(runtime);
+        }
+    }
+
+    fn cancel(self, runtime: &impl PoolRef) {
+        self.task.cancel();
+        release_clock(runtime);
+    }
+}
+
+/// A job is done, and all have been told: a paused clock may jump again.
+fn release_clock(runtime: &impl PoolRef) {
+    if runtime.common().clock.release() {
+        runtime.unpark(0);
+    }
+}
+
+/// The jobs that are left when there are no threads any more.
+fn end_all(jobs: VecDeque<Job>, runtime: &impl PoolRef) {
+    enter::with_entered(runtime, || {
+        jobs.into_iter().for_each(|job| job.end(runtime))
+    });
+}
+
+/// The runtime's pool of threads, which are started when they are needed.
+pub(crate) struct Spawner {
+    queue: JobQueue<Job>,
+    threads: Threads,
+    /// Threads that were started after the pool had been closed.
+    late: Mutex<Vec<thread::JoinHandle<()>>>,
+    /// How many of the threads are workers of the scheduler.
+    workers: usize,
+    keep_alive: Duration,
+}
+
+impl Spawner {
+    /// A pool of up to `threads` threads for blocking work, besides `workers` for the
+    /// scheduler's workers.
+    pub(crate) fn new(threads: usize, workers: usize, keep_alive: Duration) -> Self {
+        Self {
+            queue: JobQueue::new(threads.saturating_add(workers)),
+            threads: Threads::default(),
+            late: Mutex::default(),
+            workers,
+            keep_alive,
+        }
+    }
+
+    /// Runs `closure` on a thread of the pool, which is `runtime`'s.
+    #[track_caller]
+    pub(crate) fn spawn_blocking<F, R>(&self, runtime: &impl PoolRef, closure: F) -> JoinHandle<R>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        let meta = SpawnMeta::unnamed(size_of::<F>());
+        self.spawn_named(runtime, closure, meta)
+    }
+
+    /// The same, with what is known of the task.
+    #[track_caller]
+    pub(crate) fn spawn_named<F, R>(
+        &self,
+        runtime: &impl PoolRef,
+        closure: F,
+        meta: SpawnMeta<'_>,
+    ) -> JoinHandle<R>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        match self.try_spawn(runtime, closure, meta, false) {
+            // A closed pool has cancelled the task: the join handle says so.
+            (join, Ok(_)) => join,
+            (_, Err(error)) => panic!("OS can't spawn worker thread: {error}"),
+        }
+    }
+
+    /// The same. Says whether the pool has taken the closure: if it is closed, the task
+    /// has been cancelled. A `mandatory` one is run even if the pool is closed before a
+    /// thread gets to it.
+    pub(crate) fn try_spawn<F, R>(
+        &self,
+        runtime: &impl PoolRef,
+        closure: F,
+        meta: SpawnMeta<'_>,
+        mandatory: bool,
+    ) -> (JoinHandle<R>, io::Result<bool>)
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        // A paused clock does not jump while blocking work goes on.
+        runtime.common().clock.hold();
+        let (task, join) = if size_of::<F>() > BOX_ABOVE {
+            prepare(runtime, Box::new(closure), meta)
+        } else {
+            prepare(runtime, closure, meta)
+        };
+        (join, self.submit(runtime, Job { task, mandatory }))
+    }
+
+    /// The same for a mandatory closure. `None` if the pool is closed already, or there is
+    /// no thread.
+    #[track_caller]
+    pub(crate) fn spawn_mandatory<F, R>(
+        &self,
+        runtime: &impl PoolRef,
+        closure: F,
+    ) -> Option<JoinHandle<R>>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        let meta = SpawnMeta::unnamed(size_of::<F>());
+        match self.try_spawn(runtime, closure, meta, true) {
+            (join, Ok(true)) => Some(join),
+            (_, Ok(false) | Err(_)) => None,
+        }
+    }
+
+    /// Runs `closure`, which the end of the runtime needs, on a thread of its own, though
+    /// the pool is closed. Nothing happens if the system has no thread.
+    #[cold]
+    pub(crate) fn start_late(
+        &self,
+        runtime: &impl PoolRef,
+        closure: impl FnOnce() + Send + 'static,
+    ) {
+        if let Ok(thread) = thread_builder(runtime).spawn(closure) {
+            self.late.lock().push(thread);
+        }
+    }
+
+    fn join_late(&self) {
+        // Such a thread may start another: the lock is not held meanwhile.
+        loop {
+            let Some(thread) = self.late.lock().pop() else {
+                return;
+            };
+            let _ = thread.join();
+        }
+    }
+
+    /// Hands in a job. Says whether the pool has taken it; if it is closed, the job has
+    /// been cancelled.
+    #[inline]
+    fn submit(&self, runtime: &impl PoolRef, job: Job) -> io::Result<bool> {
+        match self.queue.submit(job) {
+            Ok(Submitted::Served) => Ok(true),
+            Ok(Submitted::StartThread) => self.start_thread(runtime).map(|()| true),
+            Err(Closed(job)) => {
+                job.cancel(runtime);
+                Ok(false)
+            }
+        }
+    }
+
+    #[cold]
+    fn start_thread(&self, runtime: &impl PoolRef) -> io::Result<()> {
+        let builder = thread_builder(runtime);
+        let own = runtime.clone();
+        let started = self
+            .threads
+            .start(|number| builder.spawn(move || work(&own, number)));
+        let Err(error) = started else {
+            return Ok(());
+        };
+        let remains = self.queue.lost();
+        end_all(remains.jobs, runtime);
+        // The system may have more threads later; meanwhile the others see to the job.
+        if error.kind() == io::ErrorKind::WouldBlock && remains.threads > self.workers {
+            return Ok(());
+        }
+        Err(error)
+    }
+
+    /// Closes the pool and waits for its threads, at most for `timeout`. A second call
+    /// does nothing.
+    ///
+    /// # Panics
+    ///
+    /// Where a thread must not be blocked.
+    pub(crate) fn shutdown(&self, runtime: &impl PoolRef, timeout: Option<Duration>) {
+        let Some(jobs) = self.queue.close() else {
+            return;
+        };
+        end_all(jobs, runtime);
+        let threads = self.threads.close();
+        if timeout == Some(Duration::ZERO) {
+            return;
+        }
+        if enter::try_enter_blocking_region().is_none() {
+            // No panic within a panic.
+            if !thread::panicking() {
+                panic_any(DROPPED_IN_ASYNC);
+            }
+            return;
+        }
+        if self
+            .queue
+            .wait_until_empty(timeout.and_then(deadline::after))
+        {
+            for thread in threads {
+                // What it panicked with has been shown already.
+                let _ = thread.join();
+            }
+            self.join_late();
+        }
+    }
+
+    /// How many threads there are for blocking work.
+    pub(crate) fn num_threads(&self) -> usize {
+        self.queue.numbers().threads.saturating_sub(self.workers)
+    }
+
+    /// How many threads have nothing to do.
+    pub(crate) fn num_idle_threads(&self) -> usize {
+        self.queue.numbers().idle
+    }
+
+    /// How many closures wait for a thread.
+    pub(crate) fn queue_depth(&self) -> usize {
+        self.queue.numbers().queued
+    }
+}
+
+impl fmt::Debug for Spawner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("blocking::Spawner").finish()
+    }
+}
+
+#[inline]
+fn prepare<F, R>(
+    runtime: &impl PoolRef,
+    closure: F,
+    meta: SpawnMeta<'_>,
+) -> (Notified, JoinHandle<R>)
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
+    let id = Id::next();
+    let future = trace::blocking::<F, _>(BlockingTask::new(closure), meta, id);
+    let on_terminate = runtime.common().hooks.on_task_terminate.clone();
+    let (join, task) = unowned(future, Once { on_terminate }, id);
+    (task, join)
+}
+
+/// A thread as the user wants them.
+fn thread_builder(runtime: &impl PoolRef) -> thread::Builder {
+    let config = &runtime.common().config;
+    let builder = thread::Builder::new().name((config.thread_name)());
+    match config.thread_stack_size {
+        Some(size) => builder.stack_size(size),
+        None => builder,
+    }
+}
+
+/// What a thread of the pool does.
+fn work(runtime: &impl PoolRef, number: u64) {
+    let _current = enter::set_current(runtime);
+    let common = runtime.common();
+    let pool = runtime.pool();
+
+    let missing = Missing(pool, runtime);
+    common.hooks.thread_start();
+    std::mem::forget(missing);
+
+    pool.work(runtime);
+    common.hooks.thread_stop();
+    if let Some(thread) = pool.threads.go(number) {
+        let _ = thread.join();
+    }
+}
+
+/// A hook has panicked: the thread will not get to the queue.
+struct Missing<'a, R: PoolRef>(&'a Spawner, &'a R);
+
+impl<R: PoolRef> Drop for Missing<'_, R> {
+    fn drop(&mut self) {
+        end_all(self.0.queue.lost().jobs, self.1);
+    }
+}
+
+impl Spawner {
+    fn work(&self, runtime: &impl PoolRef) {
+        let mut state = ThreadState::new();
+        loop {
+            match self.queue.next(&mut state, self.keep_alive) {
+                Next::Run(job) => job.run(runtime),
+                Next::Cancel(job) => job.end(runtime),
+                Next::Leave => return,
+            }
+        }
+    }
+}

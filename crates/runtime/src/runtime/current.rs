@@ -1,0 +1,51 @@
+//! What code asks about the runtime that it runs in.
+
+use std::error::Error;
+use std::io;
+
+use crate::context;
+use crate::errors::SHUTTING_DOWN;
+use crate::scheduler::multi_thread;
+
+/// The number of the worker that this thread is, below
+/// [`num_workers`](super::RuntimeMetrics::num_workers).
+///
+/// `None` outside of workers: on a thread for blocking work, on one that blocks for a
+/// future with a multi-thread runtime, and on one that waits for its turn to drive a
+/// current-thread runtime. The thread that drives one is number 0.
+///
+/// A task may be on another worker after each `.await`.
+///
+/// ```
+/// use blitz_runtime::runtime::{Builder, worker_index};
+/// use blitz_runtime::task;
+///
+/// let runtime = Builder::new_multi_thread().worker_threads(2).build()?;
+/// runtime.block_on(async {
+///     assert_eq!(worker_index(), None);
+///     assert!(task::spawn(async { worker_index() }).await.unwrap().unwrap() < 2);
+/// });
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[must_use]
+pub fn worker_index() -> Option<usize> {
+    let scheduler = context::with(|context| context.worker_of.get());
+    if scheduler.is_null() {
+        return None;
+    }
+    // Those of the other flavour have one worker.
+    multi_thread::number_here(scheduler).or(Some(0))
+}
+
+/// Whether an I/O error says that the runtime is gone.
+///
+/// There is no I/O in this runtime yet that could give one: it is for programs that ask.
+#[must_use]
+pub fn is_rt_shutdown_err(err: &io::Error) -> bool {
+    let Some(inner) = err.get_ref() else {
+        return false;
+    };
+    err.kind() == io::ErrorKind::Other
+        && Error::source(inner).is_none()
+        && inner.to_string() == SHUTTING_DOWN
+}

@@ -1,0 +1,184 @@
+//! `LocalRuntime`: a runtime of one thread, whose tasks need not be `Send`.
+//!
+//! It is a current-thread runtime that does not leave its thread. Only its owner can
+//! drive it or end it, so all of its tasks are polled and dropped where it was made.
+//! The runtime knows that thread's number, and whoever wants to start a task that is not
+//! `Send` must be there.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::marker::PhantomData;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::time::Duration;
+
+use super::{Builder, EnterGuard, Handle, Runtime, RuntimeMetrics};
+use crate::core::JoinHandle;
+use crate::task::spawn::spawn_local_on;
+use crate::trace::SpawnMeta;
+
+/// A runtime that stays on its thread.
+///
+/// [`spawn_local`](crate::task::spawn_local) works everywhere in it, without a
+/// [`LocalSet`](crate::task::LocalSet). Other threads may start tasks that are `Send`
+/// through its [`Handle`].
+///
+/// Its end is that of a current-thread [`Runtime`].
+///
+/// ```
+/// use std::rc::Rc;
+/// use blitz_runtime::{runtime::LocalRuntime, task};
+///
+/// let runtime = LocalRuntime::new()?;
+/// let five = Rc::new(5);
+/// let sum = runtime.block_on(async move {
+///     let same = five.clone();
+///     let task = task::spawn_local(async move { *same });
+///     task.await.unwrap() + *five
+/// });
+/// assert_eq!(sum, 10);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct LocalRuntime {
+    runtime: Runtime,
+    _stays_here: PhantomData<*mut u8>,
+}
+
+/// What can be said of a [`LocalRuntime`] beyond what a [`Builder`] is told: nothing yet.
+#[derive(Default, Debug)]
+#[non_exhaustive]
+pub struct LocalOptions {
+    _phantom: PhantomData<*mut u8>,
+}
+
+impl LocalRuntime {
+    /// `runtime` is a current-thread one, which knows this thread's number, and which
+    /// nobody else has.
+    pub(super) fn from_runtime(runtime: Runtime) -> Self {
+        Self {
+            runtime,
+            _stays_here: PhantomData,
+        }
+    }
+
+    /// A runtime with timers.
+    ///
+    /// # Errors
+    ///
+    /// None at present.
+    pub fn new() -> io::Result<Self> {
+        Builder::new_current_thread()
+            .enable_all()
+            .build_local(LocalOptions::default())
+    }
+
+    /// What one can clone and send to other threads.
+    ///
+    /// ```
+    /// use std::thread;
+    /// use blitz_runtime::runtime::LocalRuntime;
+    ///
+    /// let runtime = LocalRuntime::new()?;
+    /// let handle = runtime.handle().clone();
+    /// let task = thread::spawn(move || handle.spawn(async { "sent" })).join().unwrap();
+    /// assert_eq!(runtime.block_on(task).unwrap(), "sent");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn handle(&self) -> &Handle {
+        self.runtime.handle()
+    }
+
+    /// Starts a task whose future need not be `Send`.
+    ///
+    /// It runs when somebody is in [`block_on`](Self::block_on).
+    ///
+    /// ```
+    /// use std::rc::Rc;
+    /// use blitz_runtime::runtime::LocalRuntime;
+    ///
+    /// let runtime = LocalRuntime::new()?;
+    /// let one = Rc::new(1);
+    /// let task = runtime.spawn_local(async move { *one });
+    /// assert_eq!(runtime.block_on(task).unwrap(), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn_local<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        let meta = SpawnMeta::unnamed(size_of::<F>());
+        // SAFETY: a `LocalRuntime` is on its own thread.
+        unsafe { spawn_local_on(&self.handle().inner, future, meta) }
+    }
+
+    /// Runs `func` on a thread where it may block: see [`Handle::spawn_blocking`].
+    #[track_caller]
+    pub fn spawn_blocking<F, R>(&self, func: F) -> JoinHandle<R>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        self.runtime.spawn_blocking(func)
+    }
+
+    /// Blocks the thread until `future` is ready, and runs the tasks meanwhile: see
+    /// [`Runtime::block_on`].
+    ///
+    /// # Panics
+    ///
+    /// When called within a task or another `block_on`. When `future` panics.
+    ///
+    /// ```
+    /// use std::rc::Rc;
+    /// use blitz_runtime::runtime::LocalRuntime;
+    ///
+    /// let runtime = LocalRuntime::new()?;
+    /// let one = Rc::new(1);
+    /// assert_eq!(runtime.block_on(async move { *one }), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.runtime.block_on(future)
+    }
+
+    /// Makes this runtime the current one of this thread until the guard is dropped:
+    /// see [`Handle::enter`].
+    pub fn enter(&self) -> EnterGuard<'_> {
+        self.runtime.enter()
+    }
+
+    /// Ends the runtime, and waits at most `duration` for its threads: see
+    /// [`Runtime::shutdown_timeout`].
+    pub fn shutdown_timeout(self, duration: Duration) {
+        self.runtime.shutdown_timeout(duration);
+    }
+
+    /// Ends the runtime without waiting for its threads: see
+    /// [`Runtime::shutdown_background`].
+    pub fn shutdown_background(self) {
+        self.runtime.shutdown_background();
+    }
+
+    /// What the runtime counts of its work.
+    #[must_use]
+    pub fn metrics(&self) -> RuntimeMetrics {
+        self.runtime.metrics()
+    }
+}
+
+impl UnwindSafe for LocalRuntime {}
+
+impl RefUnwindSafe for LocalRuntime {}
+
+impl fmt::Debug for LocalRuntime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.runtime
+            .debug_as(f, "LocalRuntime")
+            .field("_phantom", &self._stays_here)
+            .finish()
+    }
+}

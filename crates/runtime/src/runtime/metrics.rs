@@ -1,0 +1,274 @@
+//! What a runtime counts of its work.
+
+use std::fmt;
+use std::ops::Range;
+use std::thread::ThreadId;
+use std::time::Duration;
+
+use super::Handle;
+use crate::metrics::{Counters, Histogram, Totals};
+
+/// What a runtime counts of its work.
+///
+/// From [`Handle::metrics`] and [`Runtime::metrics`](super::Runtime::metrics). The
+/// numbers are written by the workers without a lock, now and then, so they may be a
+/// little behind, and need not fit each other to the unit.
+///
+/// ```
+/// use blitz_runtime::runtime::Builder;
+///
+/// let runtime = Builder::new_multi_thread().worker_threads(3).build()?;
+/// assert_eq!(runtime.metrics().num_workers(), 3);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct RuntimeMetrics {
+    handle: Handle,
+}
+
+impl RuntimeMetrics {
+    pub(super) fn new(handle: Handle) -> Self {
+        Self { handle }
+    }
+
+    #[track_caller]
+    fn worker(&self, worker: usize) -> &Counters {
+        self.handle.inner.counters(worker)
+    }
+
+    fn totals(&self) -> &Totals {
+        &self.handle.inner.common().totals
+    }
+
+    fn histogram(&self, worker: usize) -> Option<&Histogram> {
+        self.worker(worker).histogram()
+    }
+
+    fn sum(&self, of: impl Fn(&Counters) -> u64) -> u64 {
+        (0..self.num_workers())
+            .map(|worker| of(self.worker(worker)))
+            .sum()
+    }
+
+    /// How many workers there are. They do not change.
+    #[must_use]
+    pub fn num_workers(&self) -> usize {
+        self.handle.inner.workers()
+    }
+
+    /// How many tasks have not ended yet.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_current_thread().build()?;
+    /// runtime.spawn(std::future::pending::<()>());
+    /// assert_eq!(runtime.metrics().num_alive_tasks(), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn num_alive_tasks(&self) -> usize {
+        self.handle.inner.alive_tasks()
+    }
+
+    /// How many tasks wait in the queue that is no worker's.
+    #[must_use]
+    pub fn global_queue_depth(&self) -> usize {
+        self.handle.inner.injected()
+    }
+
+    /// How long a worker has been doing something other than sleeping.
+    ///
+    /// # Panics
+    ///
+    /// This, and all the others that take the number of a worker, when there is no such
+    /// worker.
+    #[track_caller]
+    #[must_use]
+    pub fn worker_total_busy_duration(&self, worker: usize) -> Duration {
+        Duration::from_nanos(self.worker(worker).busy_nanos.get())
+    }
+
+    /// How often a worker has gone to sleep.
+    #[track_caller]
+    #[must_use]
+    pub fn worker_park_count(&self, worker: usize) -> u64 {
+        self.worker(worker).parks.get()
+    }
+
+    /// How often a worker has gone to sleep or come back from it: an odd number says
+    /// that it sleeps.
+    #[track_caller]
+    #[must_use]
+    pub fn worker_park_unpark_count(&self, worker: usize) -> u64 {
+        self.worker(worker).parks_and_unparks.get()
+    }
+
+    /// How often a worker has gone to sleep without having polled a task since the last
+    /// time.
+    #[track_caller]
+    #[must_use]
+    pub fn worker_noop_count(&self, worker: usize) -> u64 {
+        self.worker(worker).noops.get()
+    }
+
+    /// How many tasks a worker has stolen.
+    #[track_caller]
+    #[must_use]
+    pub fn worker_steal_count(&self, worker: usize) -> u64 {
+        self.worker(worker).stolen.get()
+    }
+
+    /// How often a worker has stolen something.
+    #[track_caller]
+    #[must_use]
+    pub fn worker_steal_operations(&self, worker: usize) -> u64 {
+        self.worker(worker).steals.get()
+    }
+
+    /// How often a worker has polled a task.
+    #[track_caller]
+    #[must_use]
+    pub fn worker_poll_count(&self, worker: usize) -> u64 {
+        self.worker(worker).polls.get()
+    }
+
+    /// How many tasks have been made ready on a worker itself.
+    #[track_caller]
+    #[must_use]
+    pub fn worker_local_schedule_count(&self, worker: usize) -> u64 {
+        self.worker(worker).scheduled_here.get()
+    }
+
+    /// How often a worker's queue was full.
+    #[track_caller]
+    #[must_use]
+    pub fn worker_overflow_count(&self, worker: usize) -> u64 {
+        self.worker(worker).overflows.get()
+    }
+
+    /// How long a poll took, as a mean of the last ones.
+    ///
+    /// Without the histogram of poll times, it is the time that the worker was busy,
+    /// divided by its polls, and is known when the worker has had nothing to do.
+    #[track_caller]
+    #[must_use]
+    pub fn worker_mean_poll_time(&self, worker: usize) -> Duration {
+        Duration::from_nanos(self.worker(worker).mean_poll_nanos.get())
+    }
+
+    /// The thread that a worker was on when it last began to run tasks.
+    #[track_caller]
+    #[must_use]
+    pub fn worker_thread_id(&self, worker: usize) -> Option<ThreadId> {
+        self.worker(worker).thread()
+    }
+
+    /// How many tasks wait in a worker's own queue.
+    #[track_caller]
+    #[must_use]
+    pub fn worker_local_queue_depth(&self, worker: usize) -> usize {
+        self.handle.inner.queued(worker)
+    }
+
+    /// How many tasks have been spawned.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_current_thread().build()?;
+    /// runtime.block_on(runtime.spawn(async {})).unwrap();
+    /// assert_eq!(runtime.metrics().spawned_tasks_count(), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn spawned_tasks_count(&self) -> u64 {
+        self.sum(|worker| worker.spawned.get()) + self.totals().spawned()
+    }
+
+    /// How many tasks have been made ready from threads that are no workers.
+    #[must_use]
+    pub fn remote_schedule_count(&self) -> u64 {
+        self.totals().scheduled()
+    }
+
+    /// How often a task has been made to yield, because it had done enough.
+    #[must_use]
+    pub fn budget_forced_yield_count(&self) -> u64 {
+        self.sum(|worker| worker.forced_yields.get())
+    }
+
+    /// How many threads there are for blocking work.
+    ///
+    /// ```
+    /// use blitz_runtime::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_current_thread().build()?;
+    /// assert_eq!(runtime.metrics().num_blocking_threads(), 0);
+    /// runtime.block_on(runtime.spawn_blocking(|| ())).unwrap();
+    /// assert_eq!(runtime.metrics().num_blocking_threads(), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn num_blocking_threads(&self) -> usize {
+        self.handle.inner.pool().num_threads()
+    }
+
+    /// How many of them have nothing to do.
+    #[must_use]
+    pub fn num_idle_blocking_threads(&self) -> usize {
+        self.handle.inner.pool().num_idle_threads()
+    }
+
+    /// How many closures wait for a thread.
+    #[must_use]
+    pub fn blocking_queue_depth(&self) -> usize {
+        self.handle.inner.pool().queue_depth()
+    }
+
+    /// Whether polls are counted by the time they took: see
+    /// [`Builder::enable_metrics_poll_time_histogram`](super::Builder::enable_metrics_poll_time_histogram).
+    #[must_use]
+    pub fn poll_time_histogram_enabled(&self) -> bool {
+        self.histogram(0).is_some()
+    }
+
+    /// How many ranges the histogram has; 0 if there is none.
+    #[must_use]
+    pub fn poll_time_histogram_num_buckets(&self) -> usize {
+        self.histogram(0).map_or(0, Histogram::num_buckets)
+    }
+
+    /// A range of the histogram; an empty one if there is no histogram.
+    ///
+    /// # Panics
+    ///
+    /// When there is a histogram without that range.
+    #[track_caller]
+    #[must_use]
+    pub fn poll_time_histogram_bucket_range(&self, bucket: usize) -> Range<Duration> {
+        self.histogram(0)
+            .map_or_else(Range::default, |histogram| histogram.range(bucket))
+    }
+
+    /// How many polls of a worker took as long as the range says; 0 if there is no
+    /// histogram.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such worker, or a histogram without that range.
+    #[track_caller]
+    #[must_use]
+    pub fn poll_time_histogram_bucket_count(&self, worker: usize, bucket: usize) -> u64 {
+        self.histogram(worker)
+            .map_or(0, |histogram| histogram.get(bucket))
+    }
+}
+
+impl fmt::Debug for RuntimeMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RuntimeMetrics")
+            .field("handle", &self.handle)
+            .finish()
+    }
+}

@@ -1,0 +1,100 @@
+//! A worker's core: what belongs to the thread that is the worker, and what other threads
+//! see of it.
+//!
+//! A thread acquires the core by setting [`taken`](Core::try_acquire), and releases it when a
+//! task is about to block the thread (`hand_over.rs`); then another thread acquires it, with
+//! all that is queued there and with the driver. Setting and clearing publish the core from
+//! one thread to the next.
+
+use std::cell::{Cell, RefCell};
+use std::ptr::NonNull;
+
+use blitz_futex::atomic::{AtomicBool, Ordering};
+
+use super::lifo_slot::LifoSlot;
+use super::monitor::Seen;
+use super::queue::Ring;
+use super::run_batch::RunBatch;
+use super::tuning::Tuning;
+use crate::common::Common;
+use crate::core::Header;
+use crate::driver::Driver;
+use crate::metrics::{Counters, Stopwatch};
+
+/// See the head of this file.
+#[repr(align(128))]
+pub(super) struct Core {
+    pub(super) local: Local,
+    pub(super) lifo_slot: LifoSlot<Header>,
+    pub(super) batch: RunBatch<Header>,
+    taken: AtomicBool,
+    pub(super) ring: Ring<Header>,
+    pub(super) counters: Counters,
+    pub(super) driver: Driver,
+}
+
+/// What only the thread that has the core may use.
+pub(super) struct Local {
+    /// A task that yielded while no other was queued.
+    pub(super) yielded: Cell<Option<NonNull<Header>>>,
+    pub(super) tuning: Tuning,
+    /// The time since the last park or count.
+    pub(super) busy: Cell<Stopwatch>,
+    /// The worker counts as searching.
+    pub(super) searching: Cell<bool>,
+    /// It searches because others are stalled, so it may reclaim what they have claimed.
+    pub(super) reclaims: Cell<bool>,
+    /// The last park was so short that spinning would have been better.
+    pub(super) parked_briefly: Cell<bool>,
+    pub(super) seen: RefCell<Seen>,
+}
+
+// SAFETY: `local` is used only by the thread that has the core, and `try_acquire` and
+// `release` order those threads. What is in it may be sent.
+unsafe impl Send for Core {}
+// SAFETY: as above. The rest may be shared anyway.
+unsafe impl Sync for Core {}
+
+impl Core {
+    pub(super) fn new(common: &Common) -> Self {
+        let config = &common.config;
+        Self {
+            local: Local {
+                yielded: Cell::new(None),
+                tuning: Tuning::new(config.event_interval, config.global_queue_interval),
+                busy: Cell::new(Stopwatch::start()),
+                searching: Cell::new(false),
+                reclaims: Cell::new(false),
+                parked_briefly: Cell::new(true),
+                seen: RefCell::new(Seen::new(config.worker_threads)),
+            },
+            lifo_slot: LifoSlot::new(),
+            batch: RunBatch::new(),
+            taken: AtomicBool::new(false),
+            ring: Ring::new(),
+            counters: Counters::new(config),
+            driver: Driver::new(),
+        }
+    }
+
+    /// Makes the core this thread's, unless it is another's.
+    pub(super) fn try_acquire(&self) -> bool {
+        !self.taken.swap(true, Ordering::AcqRel)
+    }
+
+    /// Lets another thread have the core.
+    pub(super) fn release(&self) {
+        self.taken.store(false, Ordering::Release);
+    }
+
+    /// Whether there is a task that others may take, if need be from a stalled worker.
+    #[inline]
+    pub(super) fn has_tasks(&self) -> bool {
+        !self.ring.is_empty() || !self.lifo_slot.is_empty() || !self.batch.is_empty()
+    }
+
+    /// How many such tasks there are.
+    pub(super) fn queue_depth(&self) -> usize {
+        self.ring.len() + self.batch.len() + usize::from(!self.lifo_slot.is_empty())
+    }
+}

@@ -1,0 +1,95 @@
+//! The slot for the task that was made ready last.
+//!
+//! Such a task is likely to find its data in the processor's cache, so it runs before those
+//! in the ring. Only the owner fills the slot, and as a rule only the owner empties it. If
+//! the owner is stalled, other workers *reclaim* what is there. The slot is emptied under a
+//! biased lock, so no task is taken twice.
+//!
+//! **An empty slot stays empty until the owner fills it**, as no other thread does. So it is
+//! filled with a plain store, without the lock; and a reclaimer must not write an empty slot.
+
+use std::ptr::{self, NonNull};
+
+use blitz_futex::atomic::{AtomicPtr, Ordering};
+
+use super::mutant::{Mutant, active};
+use crate::biased_lock::BiasedLock;
+
+/// See the head of this file. The unsafe functions are for the owner, which is one thread at
+/// a time.
+pub struct LifoSlot<T> {
+    item: AtomicPtr<T>,
+    lock: BiasedLock,
+}
+
+impl<T> Default for LifoSlot<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> LifoSlot<T> {
+    /// An empty slot.
+    pub fn new() -> Self {
+        Self {
+            item: AtomicPtr::new(ptr::null_mut()),
+            lock: BiasedLock::new(),
+        }
+    }
+
+    /// Whether it is empty.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.item.load(Ordering::Relaxed).is_null()
+    }
+
+    /// Puts an item in, and returns the one that was there.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the slot's owner.
+    #[inline]
+    pub unsafe fn put(&self, item: NonNull<T>) -> Option<NonNull<T>> {
+        // SAFETY: passed on.
+        let displaced = unsafe { self.take() };
+        self.item.store(item.as_ptr(), Ordering::Release);
+        displaced
+    }
+
+    /// Takes the item.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the slot's owner.
+    #[inline]
+    pub unsafe fn take(&self) -> Option<NonNull<T>> {
+        if self.is_empty() {
+            return None;
+        }
+        // SAFETY: passed on.
+        unsafe {
+            self.lock.lock(|| {
+                let item = self.item.load(Ordering::Relaxed);
+                self.item.store(ptr::null_mut(), Ordering::Relaxed);
+                NonNull::new(item)
+            })
+        }
+    }
+
+    /// Takes the item of a stalled owner. `None` also if the owner is at the slot just now.
+    #[cold]
+    pub fn reclaim(&self) -> Option<NonNull<T>> {
+        if self.is_empty() {
+            return None;
+        }
+        let item = self.lock.try_lock_remote(|| {
+            let item = self.item.load(Ordering::Acquire);
+            // An empty slot may be filled at any time, and is not ours to write.
+            if !item.is_null() || active(Mutant::ReclaimsEmptySlot) {
+                self.item.store(ptr::null_mut(), Ordering::Relaxed);
+            }
+            item
+        });
+        NonNull::new(item?)
+    }
+}

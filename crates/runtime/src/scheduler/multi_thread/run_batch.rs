@@ -1,0 +1,160 @@
+//! The tasks that a worker has claimed: it takes the next few of its ring in one step, and
+//! then runs one after the other.
+//!
+//! To take one task from the ring costs a read-modify-write, and with short polls that is the
+//! greater part of what a poll costs; a batch costs one for all. Thieves cannot take what is
+//! claimed, so a batch is only as much as runs in the time that it would take to wake another
+//! worker for it (`tuning.rs`), and half of the ring at most. If the owner is stalled all the
+//! same, other workers *reclaim* the batch, as they do with the LIFO slot.
+//!
+//! The owner takes a task, and a reclaimer takes all, under the biased lock, so no task is
+//! taken twice. **An empty batch stays empty until the owner fills it**, as no other thread
+//! does. So the owner fills it without the lock, and publishes `len` last; a reclaimer that
+//! sees that `len` sees the items, and only reads them. A reclaimer publishes that the batch
+//! is empty when it has read all items; the owner acquires that before it fills it again.
+
+use std::array;
+use std::ptr::NonNull;
+
+use blitz_futex::atomic::{AtomicUsize, Ordering};
+
+use super::mutant::{Mutant, active};
+use super::queue::Ring;
+use crate::biased_lock::BiasedLock;
+use blitz_sync::internals::Watched;
+
+/// How many tasks a worker claims at most.
+pub const MAX: usize = if cfg!(loom) { 4 } else { 64 };
+
+/// See the head of this file. The unsafe functions are for the owner, which is one thread at
+/// a time.
+pub struct RunBatch<T> {
+    len: AtomicUsize,
+    /// The first `len` are claimed, the next one to run last.
+    items: Watched<[NonNull<T>; MAX]>,
+    lock: BiasedLock,
+}
+
+// SAFETY: the lock and `len` say which thread uses the items; they are what the users hand
+// from thread to thread, and whoever puts one in or takes one out answers for that.
+unsafe impl<T> Send for RunBatch<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for RunBatch<T> {}
+
+impl<T> Default for RunBatch<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> RunBatch<T> {
+    /// An empty batch.
+    pub fn new() -> Self {
+        Self {
+            len: AtomicUsize::new(0),
+            items: Watched::new(array::from_fn(|_| NonNull::dangling())),
+            lock: BiasedLock::new(),
+        }
+    }
+
+    /// How many tasks are claimed.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len.load(Ordering::Acquire)
+    }
+
+    /// Whether no task is.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Takes the next one.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    #[inline]
+    pub unsafe fn take(&self) -> Option<NonNull<T>> {
+        if self.len.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        // SAFETY: passed on.
+        unsafe {
+            self.lock.lock(|| {
+                let left = self.len.load(Ordering::Relaxed).checked_sub(1)?;
+                self.len.store(left, Ordering::Relaxed);
+                // It was claimed, and the lock is held.
+                Some(self.items.with(|items| (&*items)[left]))
+            })
+        }
+    }
+
+    /// Takes the first of the ring, and claims those behind it: as many as make half of the
+    /// ring, but `most` in all.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner of the ring and of the batch, which is empty.
+    #[inline]
+    pub unsafe fn take_through<const N: usize>(
+        &self,
+        ring: &Ring<T, N>,
+        most: usize,
+    ) -> Option<NonNull<T>> {
+        let count = most.min(ring.len() / 2);
+        if count <= 1 {
+            // SAFETY: passed on.
+            return unsafe { ring.pop() };
+        }
+        // SAFETY: passed on.
+        unsafe { self.fill(ring, count) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`take_through`](Self::take_through).
+    unsafe fn fill<const N: usize>(&self, ring: &Ring<T, N>, most: usize) -> Option<NonNull<T>> {
+        let most = most.min(MAX);
+        // A reclaimer may just have emptied it: the acquire says that it has read the items.
+        let was_empty = self.is_empty();
+        debug_assert!(was_empty);
+        self.items.with_mut(|items| {
+            // SAFETY: the batch is empty, so nobody else uses the items.
+            let items = unsafe { &mut *items };
+            // SAFETY: the caller owns the ring.
+            let count =
+                unsafe { ring.pop_many(|waiting| waiting.min(most), |i, item| items[i] = item) };
+            let left = count.checked_sub(1)?;
+            items[..count].reverse();
+            self.len.store(left, Ordering::Release);
+            Some(items[left])
+        })
+    }
+
+    /// Takes all tasks of a stalled owner, and hands each to `to`, the next one first; returns
+    /// how many they were. None also if the owner is at the batch just now.
+    #[cold]
+    pub fn reclaim(&self, to: impl FnMut(NonNull<T>)) -> usize {
+        if self.is_empty() {
+            return 0;
+        }
+        let reclaimed = self.lock.try_lock_remote(|| {
+            // An empty batch may be filled at any time, and is not ours to write.
+            let len = self.len();
+            let items = (len > 0).then(|| {
+                // SAFETY: these are claimed, and the lock is held.
+                self.items.with(|items| unsafe { *items })
+            })?;
+            if !active(Mutant::ReclaimsWithoutTaking) {
+                self.len.store(0, Ordering::Release);
+            }
+            Some((items, len))
+        });
+        let Some((items, len)) = reclaimed.flatten() else {
+            return 0;
+        };
+        items[..len].iter().rev().copied().for_each(to);
+        len
+    }
+}

@@ -1,0 +1,169 @@
+//! The clock of a runtime, which tests can stop and move on.
+//!
+//! A clock that has never been stopped is the system's: looking at it takes one
+//! more load, of a flag for the whole process. After that each runtime's clock is
+//! a moment at which it was paused, and, if it runs, the moment at which it was started.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant as StdInstant};
+
+use blitz_sync::thread::Mutex;
+
+/// Whether any clock of the process has ever been stopped.
+static ANY_ALTERED: AtomicBool = AtomicBool::new(false);
+
+/// A runtime's clock. See the head of this file.
+pub(crate) struct Clock {
+    /// It may be stopped: the runtime has one thread.
+    may_pause: bool,
+    /// It has been stopped once, and may differ from the system's.
+    altered: AtomicBool,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// What it showed when it was last stopped or started.
+    base: StdInstant,
+    /// When it was last started, by the system's clock; `None` while it is paused.
+    runs_since: Option<StdInstant>,
+    /// How many want it to stay where it is.
+    holds: usize,
+}
+
+impl State {
+    fn now(&self) -> StdInstant {
+        match self.runs_since {
+            Some(start) => self.base + start.elapsed(),
+            None => self.base,
+        }
+    }
+}
+
+impl Clock {
+    /// A clock that shows the system's time.
+    ///
+    /// # Panics
+    ///
+    /// If it is to be paused and `may_pause` is `false`.
+    #[track_caller]
+    pub(crate) fn new(may_pause: bool, start_paused: bool) -> Self {
+        let now = StdInstant::now();
+        let clock = Self {
+            may_pause,
+            altered: AtomicBool::new(false),
+            state: Mutex::new(State {
+                base: now,
+                runs_since: Some(now),
+                holds: 0,
+            }),
+        };
+        if start_paused {
+            if let Err(why) = clock.pause() {
+                panic!("{why}");
+            }
+        }
+        clock
+    }
+
+    /// What it shows.
+    #[inline]
+    pub(crate) fn now(&self) -> StdInstant {
+        self.at(StdInstant::now)
+    }
+
+    /// Whether it is the system's.
+    #[inline]
+    pub(crate) fn is_real(&self) -> bool {
+        !self.altered.load(Ordering::Acquire)
+    }
+
+    /// What it shows when the system's clock shows `real`.
+    #[inline]
+    pub(crate) fn at(&self, real: impl FnOnce() -> StdInstant) -> StdInstant {
+        if self.is_real() {
+            real()
+        } else {
+            self.state.lock().now()
+        }
+    }
+
+    /// The moment of the system's clock at which it will show `time`, if it runs; and
+    /// while it is paused, the one at which it would if it ran.
+    pub(crate) fn real(&self, time: StdInstant) -> StdInstant {
+        if self.is_real() {
+            return time;
+        }
+        StdInstant::now() + time.saturating_duration_since(self.now())
+    }
+
+    pub(crate) fn pause(&self) -> Result<(), &'static str> {
+        if !self.may_pause {
+            return Err(
+                "`time::pause()` requires the `current_thread` Tokio runtime. \
+                 This is the default Runtime used by `#[tokio::test].",
+            );
+        }
+        let mut state = self.state.lock();
+        if state.runs_since.is_none() {
+            return Err("time is already frozen");
+        }
+        state.base = state.now();
+        state.runs_since = None;
+        self.altered.store(true, Ordering::Release);
+        ANY_ALTERED.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    pub(crate) fn resume(&self) -> Result<(), &'static str> {
+        let mut state = self.state.lock();
+        if state.runs_since.is_some() {
+            return Err("time is not frozen");
+        }
+        state.runs_since = Some(StdInstant::now());
+        Ok(())
+    }
+
+    /// Moves it on. It must be paused.
+    pub(crate) fn advance(&self, duration: Duration) -> Result<(), &'static str> {
+        let mut state = self.state.lock();
+        if state.runs_since.is_some() {
+            return Err("time is not frozen");
+        }
+        state.base += duration;
+        Ok(())
+    }
+
+    /// Keeps it where it is while it is paused and something goes on that it should wait
+    /// for, such as blocking work. To be taken back by [`release`](Self::release).
+    pub(crate) fn hold(&self) {
+        if self.may_pause {
+            self.state.lock().holds += 1;
+        }
+    }
+
+    /// Takes back one [`hold`](Self::hold). Whether the clock may be moved on for it.
+    pub(crate) fn release(&self) -> bool {
+        if !self.may_pause {
+            return false;
+        }
+        let mut state = self.state.lock();
+        state.holds -= 1;
+        state.holds == 0 && state.runs_since.is_none()
+    }
+
+    /// Whether it is paused, and is to be moved on when nothing else is left to do.
+    #[inline]
+    pub(crate) fn moves_when_idle(&self) -> bool {
+        if self.is_real() {
+            return false;
+        }
+        let state = self.state.lock();
+        state.runs_since.is_none() && state.holds == 0
+    }
+}
+
+/// Whether any clock of the process has ever been stopped.
+#[inline]
+pub(crate) fn is_any_altered() -> bool {
+    ANY_ALTERED.load(Ordering::Acquire)
+}
