@@ -1,17 +1,16 @@
-//! A chat room, made of channels. Members are invented, or come from the input.
+//! A chat room, made of channels. Members are simulated, or come from the input.
 //!
 //! ```sh
 //! cargo run --release --example chat -- --members 4 --messages 3
 //! printf '/join ann\n/join bob\nann: hello\n/leave bob\n' | cargo run --release --example chat
 //! ```
 //!
-//! The room is a task that owns the list of its members, so that nobody needs a lock.
-//! Requests reach it through an mpsc channel and are answered through a oneshot; what
-//! happens it tells everybody through a broadcast channel. A member who is too slow to
-//! listen misses the oldest events, and is told how many; he never holds up the others.
+//! The room is a task that owns the list of its members, so that no lock is needed. It gets
+//! requests through an mpsc channel, answers each through a oneshot channel, and announces
+//! events through a broadcast channel. A member that listens too slowly misses the oldest
+//! events, and is told how many; it never delays the others.
 //!
-//! The exit code is 0, 1 if a line of the input could not be followed, and 2 if the
-//! command line is wrong.
+//! The exit code is 0, 1 if a line of the input was wrong, and 2 if the command line is.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -27,11 +26,11 @@ use broadcast::error::RecvError;
 use clap::Parser;
 
 /// A chat room. Reads `/join NAME`, `/leave NAME`, `/who` and `NAME: TEXT` from the input,
-/// or invents its members.
+/// or simulates its members.
 #[derive(Parser)]
 #[command(version)]
 struct Options {
-    /// Invent so many members instead of reading the input
+    /// Simulate this many members instead of reading the input
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
     members: Option<u16>,
     /// How many messages each of them sends
@@ -40,7 +39,7 @@ struct Options {
     /// How many events a member may be behind before it misses some
     #[arg(long, default_value_t = 256, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     backlog: u32,
-    /// Only the table at the end
+    /// Print only the table at the end
     #[arg(long)]
     quiet: bool,
 }
@@ -72,7 +71,7 @@ async fn main() -> ExitCode {
 
 type Name = Arc<str>;
 
-// What goes through the channels.
+// The messages in the channels.
 
 enum Event {
     Joined(Name),
@@ -93,10 +92,10 @@ impl fmt::Display for Event {
     }
 }
 
-/// Where events arrive.
+/// The receiver of events.
 type Ear = broadcast::Receiver<Arc<Event>>;
 
-/// A request, and where its answer goes.
+/// A request and the sender for its answer.
 enum Request {
     Join(Name, oneshot::Sender<Result<Ear, Refused>>),
     Leave(Name, oneshot::Sender<Result<(), Refused>>),
@@ -119,7 +118,7 @@ impl fmt::Display for Refused {
     }
 }
 
-// The room, and the door through which requests come in.
+// The room, and the handle that sends requests to it.
 
 struct Room {
     members: BTreeSet<Name>,
@@ -132,11 +131,11 @@ impl Room {
         Self { members, events }
     }
 
-    /// Serves until nobody is left who could ask. Then the broadcast ends, too, and with it
-    /// everybody who listens.
+    /// Serves until all request senders are dropped. Then the broadcast channel closes, which
+    /// ends its receivers.
     async fn open(mut self, mut inbox: mpsc::Receiver<Request>) {
         while let Some(request) = inbox.recv().await {
-            // Whoever does not wait for the answer does not want it.
+            // An error means that the sender of the request has dropped the receiver.
             match request {
                 Request::Join(name, answer) => _ = answer.send(self.join(name)),
                 Request::Leave(name, answer) => _ = answer.send(self.leave(name)),
@@ -175,7 +174,7 @@ impl Room {
     }
 
     fn tell(&self, event: Event) {
-        // An error means that nobody listens.
+        // An error means that there is no receiver.
         _ = self.events.send(Arc::new(event));
     }
 }
@@ -240,7 +239,7 @@ async fn listen(name: Name, mut ear: Ear) -> Heard {
     }
 }
 
-/// As many members as wanted, who all come, then talk, and listen to each other.
+/// Simulates members that all join, then talk and listen to each other.
 async fn invent(door: Door, members: u16, messages: u32) -> Vec<Heard> {
     let all_here = Arc::new(Barrier::new(members.into()));
     let mut tasks = JoinSet::new();
@@ -267,7 +266,7 @@ async fn invent(door: Door, members: u16, messages: u32) -> Vec<Heard> {
     heard
 }
 
-/// Members who do what the input says. Could every line be followed?
+/// Runs the members that the input describes. Returns whether every line was right.
 async fn follow_the_input(door: Door) -> (Vec<Heard>, bool) {
     let mut lines = lines();
     let mut members = Vec::new();
@@ -332,9 +331,9 @@ fn lines() -> mpsc::Receiver<(usize, String)> {
     lines
 }
 
-// What is printed.
+// Output.
 
-/// Prints what happens. A thread of its own does it, because to print can take a while.
+/// Prints events, on a thread of its own, because printing may block.
 fn board(mut ear: Ear, quiet: bool) -> io::Result<()> {
     loop {
         match ear.blocking_recv() {

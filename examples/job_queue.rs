@@ -6,10 +6,10 @@
 //! ls *.jpg | cargo run --release --example job_queue -- --deadline 60 -- jpegoptim {}
 //! ```
 //!
-//! It shows how a program ends well. Three things end this one: the end of the input, the
-//! deadline, or Ctrl-C. They all do the same: no job is begun any more, those that run may
-//! come to an end, and when the time of grace is over (or at the second Ctrl-C), what
-//! still runs is killed. Every job that was begun is waited for in any case.
+//! It shows a graceful shutdown. Three things start it: the end of the input, the deadline, or
+//! Ctrl-C. Then no job is started any more, running jobs may complete, and after a grace period
+//! (or at the second Ctrl-C) those that still run are killed. The program waits for every job
+//! that was started.
 //!
 //! The exit code is 0 if every job has succeeded, 1 if one has failed, 2 if the command
 //! line is wrong, and 3 if not all jobs were done when the program was told to end.
@@ -29,16 +29,16 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(version)]
 struct Options {
-    /// How many jobs to begin in a second, at most
+    /// How many jobs to start in a second, at most
     #[arg(long, default_value = "10", value_name = "N", value_parser = positive)]
     rate: f64,
     /// How many jobs may run at the same time
     #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     workers: u16,
-    /// Begin no job after so many seconds
+    /// Start no job after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     deadline: Option<f64>,
-    /// How many seconds a job has to come to an end once the program is told to end
+    /// How many seconds running jobs have to complete during the shutdown
     #[arg(long, default_value = "5", value_name = "SECONDS", value_parser = positive)]
     grace: f64,
     /// The command; `{}` stands for the line, which comes last if there is no `{}`
@@ -76,8 +76,8 @@ async fn deadline(seconds: f64, stop: CancellationToken) {
     }
 }
 
-/// A thread reads the input, and waits as long as nobody wants more. It is not the
-/// runtime's: nothing can wake a thread that waits for a key, so nobody must wait for it.
+/// A thread reads the input, and waits while the channel is full. It does not belong to the
+/// runtime: nothing can wake a thread that waits for a key, so the shutdown must not wait for it.
 fn lines() -> mpsc::Receiver<String> {
     let (found, lines) = mpsc::channel(16);
     std::thread::spawn(move || {
@@ -102,9 +102,9 @@ fn lines() -> mpsc::Receiver<String> {
 struct Queue {
     command: Vec<String>,
     workers: Arc<Semaphore>,
-    /// Begin no job any more.
+    /// Start no more jobs.
     stop: CancellationToken,
-    /// End what still runs.
+    /// Kill the running jobs.
     kill: CancellationToken,
     running: TaskTracker,
     counts: Arc<Counts>,
@@ -117,10 +117,10 @@ struct Counts {
     killed: AtomicU32,
 }
 
-/// Jobs that were in the queue, but not begun.
+/// Jobs that were in the queue and not started.
 struct Left(usize);
 
-/// How many jobs were begun.
+/// How many jobs were started.
 struct Begun(u32);
 
 impl Queue {
@@ -135,7 +135,7 @@ impl Queue {
         }
     }
 
-    /// The first time, end well. The second time, end.
+    /// The first time, shuts down gracefully. The second time, kills the jobs.
     fn listen_to_ctrl_c(&self) {
         let (stop, kill) = (self.stop.clone(), self.kill.clone());
         let listening = ctrlc::set_handler(move || {
@@ -151,10 +151,10 @@ impl Queue {
         }
     }
 
-    /// Begins a job for each line, until there are no more or we are told to stop.
+    /// Starts a job for each line, until there are no more or the shutdown begins.
     async fn run(&self, mut lines: mpsc::Receiver<String>, rate: f64) -> Left {
         let mut pace = interval(Duration::from_secs_f64(1.0 / rate));
-        // After a pause, no burst.
+        // No burst after a pause.
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut left = 0;
         loop {
@@ -182,7 +182,7 @@ impl Queue {
         Left(left)
     }
 
-    /// Waits for a worker and for the right moment. To give up here loses no permit.
+    /// Waits for a permit and for the next tick. Dropping the future loses no permit.
     async fn begin(&self, line: &str, pace: &mut Interval) {
         let permit = self.workers.clone().acquire_owned().await;
         let permit = permit.expect("nobody closes the semaphore");
@@ -210,7 +210,7 @@ impl Queue {
         command
     }
 
-    /// Waits for all jobs that were begun. Without a reason to hurry, as long as they take.
+    /// Waits for all jobs that were started, without a limit unless the shutdown sets one.
     async fn finish(&self, grace: f64) -> Begun {
         self.running.close();
         let in_time = async {
@@ -278,7 +278,7 @@ impl Counts {
 /// One job.
 async fn run(mut command: Command, kill: CancellationToken) -> End {
     let program = command.get_program().to_string_lossy().into_owned();
-    // To start a program can take a while: not on a worker.
+    // Starting a program may block: not on a worker.
     let child = spawn_blocking(move || command.spawn()).await;
     let mut child = match child.expect("cannot panic") {
         Ok(child) => child,
@@ -287,7 +287,7 @@ async fn run(mut command: Command, kill: CancellationToken) -> End {
     let status = blitz_io::select! {
         status = exited(&mut child) => status,
         () = kill.cancelled() => {
-            // An error means that it has just ended by itself.
+            // An error means that it has just exited.
             _ = child.kill();
             _ = spawn_blocking(move || child.wait()).await;
             return End::Killed;
@@ -300,7 +300,7 @@ async fn run(mut command: Command, kill: CancellationToken) -> End {
     }
 }
 
-/// Looks again and again, less and less often: nothing here tells us when a process ends.
+/// Polls with growing pauses: there is no event for the exit of a process here.
 async fn exited(child: &mut Child) -> std::io::Result<ExitStatus> {
     let mut pause = Duration::from_millis(1);
     loop {

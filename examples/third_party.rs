@@ -1,16 +1,16 @@
-//! Checks the links between the Markdown files of a folder: does the file exist to which
-//! a link leads, and does it have that heading?
+//! Checks the links between the Markdown files of a folder: whether the file that a link names
+//! exists, and has the heading.
 //!
 //! ```sh
 //! cargo run --release --example third_party -- .
 //! ```
 //!
-//! It shows a library that is tied to no runtime at work here, unchanged: moka's
-//! asynchronous cache. A file to which many links lead is read once, even if many tasks
-//! ask for its headings at the same time; the others wait for the one that reads.
+//! It uses an unchanged library that needs no particular runtime: moka's asynchronous cache. A
+//! file with many links to it is read once, even if many tasks ask for its headings at the same
+//! time; the other tasks wait for the one that reads.
 //!
-//! The exit code is 0 if all links lead somewhere, 1 if one does not or a file cannot be
-//! read, and 2 if the command line is wrong.
+//! The exit code is 0 if all links are good, 1 if one is broken or a file cannot be read, and 2
+//! if the command line is wrong.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -95,7 +95,7 @@ async fn check(options: Options) -> Result<Report, String> {
     for (file, text) in documents {
         for link in links(&text) {
             let headings = headings.clone();
-            // Never more than that many tasks, however many links there are.
+            // Never more tasks than that, however many links there are.
             let permit = at_once.clone().acquire_owned().await;
             let permit = permit.expect("nobody closes the semaphore");
             let file = file.clone();
@@ -143,7 +143,7 @@ impl Headings {
         }
     }
 
-    /// What is wrong with a link that stands in this file.
+    /// Returns what is wrong with a link in this file.
     async fn problem(&self, file: &Path, target: &str) -> Option<&'static str> {
         let (path, heading) = target.split_once('#').unwrap_or((target, ""));
         let path = match path {
@@ -161,7 +161,7 @@ impl Headings {
         }
     }
 
-    /// The headings of a file, which is read at most once.
+    /// Returns the headings of a file, which is read at most once.
     async fn of(&self, path: PathBuf) -> Result<Names, Arc<io::Error>> {
         let read = self.read.clone();
         let from = path.clone();
@@ -174,7 +174,7 @@ impl Headings {
     }
 }
 
-/// Where a link leads, without `.` and `..`, so that each file has one name.
+/// The target of a link, without `.` and `..`, so that each file has one name.
 fn resolve(file: &Path, link: &str) -> PathBuf {
     let mut path = file.parent().unwrap_or(Path::new("")).to_owned();
     for part in Path::new(link).components() {

@@ -5,11 +5,10 @@
 //! cargo run --release --example word_count -- --json --top 3 docs README.md
 //! ```
 //!
-//! How it works: one blocking thread walks the folders and sends the paths into a channel
-//! of many to many. As many tasks as there are processors take them out. Each owns a
-//! tally, and lends it to a blocking thread for every file, so that no lock is needed. In
-//! the end the tallies are added up. If it takes longer than a second, a progress bar
-//! shows up, on a terminal only.
+//! How it works: a blocking thread walks the folders and sends the paths into a channel with
+//! many receivers. As many tasks as there are processors receive them. Each task owns a tally,
+//! and moves it to a blocking thread and back for every file, so that no lock is needed. In the
+//! end the tallies are added up. On a terminal, a progress bar appears after a second.
 //!
 //! The exit code is 0 if every file could be read, 1 if not, and 2 if the command line is
 //! wrong.
@@ -72,7 +71,7 @@ async fn main() -> ExitCode {
         print_table(&tally, &options)
     };
     match printed {
-        // Whoever reads us has seen enough, as `head` has.
+        // The reader has closed the pipe, as `head` does.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             eprintln!("word_count: cannot write: {error}");
             ExitCode::FAILURE
@@ -165,7 +164,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// Sends every file's path, and returns what could not be looked into.
+    /// Sends every file's path, and returns the folders that could not be read.
     fn all(self, mut todo: Vec<PathBuf>) -> Vec<Unreadable> {
         let mut failures = Vec::new();
         while let Some(path) = todo.pop() {
@@ -184,7 +183,7 @@ impl Walk {
             }
         } else if kind.is_file() {
             self.progress.found.fetch_add(1, Ordering::Relaxed);
-            // Waits while the readers have enough to do.
+            // Waits while the channel is full.
             _ = self.found.send_blocking(path.to_owned());
         }
         Ok(())
@@ -249,7 +248,7 @@ impl Tally {
         }
     }
 
-    /// The most frequent words; the alphabet decides between equals.
+    /// Returns the most frequent words, those with equal counts in alphabetical order.
     fn top(&self, how_many: usize) -> Vec<(&str, u64)> {
         let mut all: Vec<_> = self.times.iter().map(|(w, n)| (w.as_str(), *n)).collect();
         all.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
@@ -265,7 +264,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-// Showing what happens, and what came out.
+// Progress and results.
 
 async fn show(progress: Arc<Progress>, finished: CancellationToken) {
     if !io::stderr().is_terminal() {

@@ -1,5 +1,5 @@
-//! The same sources with the libraries that ours stand in for, and with ours: they
-//! compile, and give the same results.
+//! The same sources with the libraries that ours replaces, and with ours: they compile, and
+//! give the same results.
 
 mod tasks_with_tokio {
     use tokio::sync;

@@ -1,7 +1,7 @@
 //! The arguments of the attributes: `flavor = "…", worker_threads = 4, …`.
 //!
-//! Each may be given once. Which go together is looked at when all have been read, so
-//! that their order does not matter.
+//! Each may be given once. Combinations are checked after all have been read, so their
+//! order does not matter.
 
 use proc_macro2::{Span, TokenStream};
 use syn::parse::Parser;
@@ -17,13 +17,13 @@ pub(crate) enum UnhandledPanic {
     ShutdownRuntime,
 }
 
-/// A value, and where it stands in the source.
+/// A value and its place in the source.
 struct Given<T> {
     value: T,
     span: Span,
 }
 
-/// What was written.
+/// The arguments as written.
 #[derive(Default)]
 struct Written {
     flavor: Option<Given<Flavor>>,
@@ -34,7 +34,7 @@ struct Written {
     name: Option<Given<String>>,
 }
 
-/// What is to be built.
+/// The runtime to build.
 pub(crate) struct Arguments {
     pub(crate) flavor: Flavor,
     pub(crate) worker_threads: Option<usize>,
@@ -45,8 +45,8 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// For a function whose real arguments are wrong. It is expanded all the same, so that
-    /// editors still know what is in it.
+    /// For a function whose real arguments are wrong. It is expanded anyway, so that editors
+    /// can analyse its body.
     pub(crate) fn after_an_error() -> Self {
         Self {
             flavor: Flavor::CurrentThread,
@@ -88,7 +88,7 @@ impl Written {
         }
     }
 
-    /// Do the arguments go together?
+    /// Checks that the arguments can be combined.
     fn check(self, purpose: Purpose) -> Result<Arguments> {
         let flavor = self
             .flavor
@@ -123,14 +123,14 @@ fn span_of<T>(given: &Option<Given<T>>) -> Option<Span> {
     given.as_ref().map(|given| given.span)
 }
 
-/// Upper or lower case is all the same, as with Tokio.
+/// Case does not matter, as with Tokio.
 fn argument_name(path: &Path, whole: &Meta) -> Result<String> {
     path.get_ident()
         .map(|ident| ident.to_string().to_lowercase())
         .ok_or_else(|| Error::new_spanned(whole, text::NOT_AN_IDENT))
 }
 
-/// Something that is not `argument = value`.
+/// The error for anything but `argument = value`.
 fn without_value(purpose: Purpose, meta: &Meta) -> Error {
     let Meta::Path(path) = meta else {
         return Error::new_spanned(meta, text::NOT_AN_ARGUMENT);
@@ -152,8 +152,7 @@ fn without_value(purpose: Purpose, meta: &Meta) -> Error {
     Error::new_spanned(path, message)
 }
 
-/// What reads a value: it gets the literal and the argument's name, and may only fail
-/// with a text.
+/// Reads a value from the literal and the argument's name; fails with a message.
 type Reader<T> = fn(&Lit, &str) -> std::result::Result<T, String>;
 
 fn set<T>(place: &mut Option<Given<T>>, argument: &str, lit: &Lit, read: Reader<T>) -> Result<()> {

@@ -1,4 +1,4 @@
-//! What the attributes make of a function.
+//! The code that the attributes generate from a function.
 //!
 //! ```text
 //! #[blitz_io::main(worker_threads = 2)]        fn main() -> Output {
@@ -9,9 +9,9 @@
 //!                                              }
 //! ```
 //!
-//! `body` is a name that the user's code cannot see. When something is wrong with the
-//! arguments, the function is expanded as if there were none, and the error stands
-//! beside it, so that the rest of the file is still understood.
+//! `body` is hygienic: the user's code cannot refer to it. If the arguments are wrong, the
+//! function is expanded without them next to the error, so that the compiler can still check
+//! the rest of the file.
 
 use proc_macro2::{Group, Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -41,7 +41,7 @@ pub(crate) fn attribute(
     }
 }
 
-/// For a program that has asked for the attributes, but for no runtime.
+/// For a program that has the feature `macros` without `rt`.
 pub(crate) fn no_runtime(purpose: Purpose, item: TokenStream) -> TokenStream {
     beside(
         item,
@@ -84,7 +84,7 @@ fn expand(purpose: Purpose, arguments: Arguments, mut function: Function) -> Tok
     let run = run(&body, arguments, &function);
     let test = match purpose {
         Purpose::Main => None,
-        // The last of the attributes, so that those before see none that is new to them.
+        // Last, so that the other attributes see only what the user wrote.
         Purpose::Test => Some(quote!(#[::core::prelude::v1::test])),
     };
     let Function {
@@ -98,12 +98,12 @@ fn expand(purpose: Purpose, arguments: Arguments, mut function: Function) -> Tok
     quote!(#(#attributes)* #test #visibility #signature #inside)
 }
 
-/// The body as it is, and a look at its type that costs nothing at run time: a mistake is
-/// then found where the function says what it returns.
+/// Binds the body, with a check of its type that costs nothing at run time: the compiler then
+/// reports a mismatch at the function's return type.
 fn bind_main(body: &Ident, function: &Function) -> TokenStream {
     let code = &function.body;
     let check = match &function.signature.output {
-        // Cannot be named, or need not be.
+        // The type cannot be named, or need not be.
         ReturnType::Type(_, output)
             if matches!(**output, Type::Never(_)) || has_impl_trait(output) =>
         {
@@ -124,8 +124,8 @@ fn bind_main(body: &Ident, function: &Function) -> TokenStream {
     }
 }
 
-/// Behind a pointer: a crate with a thousand tests then has one `block_on` for each type of
-/// result, and not one for each test.
+/// Binds the body behind a pointer: a crate with a thousand tests then has one `block_on` for
+/// each type of result instead of one for each test.
 fn bind_test(body: &Ident, function: &Function) -> TokenStream {
     let code = &function.body;
     let output = output_type(&function.signature.output);
@@ -143,7 +143,7 @@ fn output_type(output: &ReturnType) -> TokenStream {
     }
 }
 
-/// Builds the runtime and runs the body, said at the place of the last statement.
+/// Builds the runtime and runs the body, with the spans of the last statement.
 fn run(body: &Ident, arguments: Arguments, function: &Function) -> TokenStream {
     let (first, last) = function.last_statement();
     let krate = arguments.crate_path.map_or_else(
@@ -170,7 +170,7 @@ fn run(body: &Ident, arguments: Arguments, function: &Function) -> TokenStream {
         };
         quote!(.unhandled_panic(#krate::runtime::UnhandledPanic::#policy))
     });
-    // The first token has to be one "of the user", or messages show the attribute.
+    // The first token needs a span of the user's code, or messages point to the attribute.
     let runtime = quote_spanned! {first=>
         <#krate::runtime::Builder>::#new
             #worker_threads #start_paused #unhandled_panic #name
@@ -178,7 +178,7 @@ fn run(body: &Ident, arguments: Arguments, function: &Function) -> TokenStream {
             .#build
             .expect("Failed building the Runtime")
     };
-    // A `return`, so that the compiler does not suggest a semicolon that nobody can add.
+    // A `return`, so that the compiler does not suggest to add a semicolon to generated code.
     quote_spanned! {last=>
         #[allow(
             clippy::diverging_sub_expression,

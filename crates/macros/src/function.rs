@@ -1,5 +1,5 @@
-//! The function an attribute stands on. Its body is taken as it is, token by token: what
-//! is wrong in there the compiler finds by itself, in its own words and at the right place.
+//! The function that has the attribute. Its body is kept as tokens, so that the compiler
+//! reports mistakes in it as in any function.
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use syn::parse::{Parse, ParseStream, Parser};
@@ -9,7 +9,7 @@ pub(crate) struct Function {
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) visibility: Visibility,
     pub(crate) signature: Signature,
-    /// In its own braces.
+    /// The body with its braces.
     pub(crate) body: Group,
 }
 
@@ -44,7 +44,7 @@ impl Parse for Function {
 }
 
 impl Function {
-    /// An attribute that makes a test of the function already.
+    /// Returns an attribute that already makes the function a test.
     pub(crate) fn test_attribute(&self) -> Option<&Attribute> {
         self.attributes
             .iter()
@@ -54,8 +54,8 @@ impl Function {
             })
     }
 
-    /// The first and the last token of the last statement. When types do not match, the
-    /// compiler points to code that we generate; this is where the user looks for it.
+    /// Returns the first and the last token of the last statement. If types do not match, the
+    /// compiler points to generated code; with these spans it shows that statement.
     pub(crate) fn last_statement(&self) -> (Span, Span) {
         let mut first: Option<Span> = None;
         let mut last = None;
@@ -72,7 +72,7 @@ impl Function {
     }
 }
 
-/// `test`, or its full name in the standard library's preludes: the four that Tokio knows.
+/// Whether the path is `test`, or one of its full names in the standard library's preludes.
 fn is_test(path: &Path) -> bool {
     if path
         .segments

@@ -1,5 +1,5 @@
-//! Misuse is told in Tokio's words. (That it does not compile at all is shown by the
-//! examples in the documentation; what right use does, by the tests of `blitz-io`.)
+//! Misuse is reported with Tokio's messages. (Examples in the documentation show that it does
+//! not compile; the tests of `blitz-io` test correct use.)
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -8,7 +8,7 @@ use syn::{Item, ItemFn, ItemMacro};
 use crate::expand::{attribute, no_runtime};
 use crate::purpose::Purpose;
 
-/// What the attribute makes of the function: it, and the errors beside it.
+/// Expands the attribute: the function, and the errors next to it.
 fn expanded(purpose: Purpose, arguments: &str, function: &str) -> (ItemFn, Vec<String>) {
     let parse = |source: &str| -> TokenStream { source.parse().unwrap() };
     split(attribute(purpose, parse(arguments), parse(function)))
@@ -36,7 +36,7 @@ fn split(tokens: TokenStream) -> (ItemFn, Vec<String>) {
 fn refused(purpose: Purpose, arguments: &str, function: &str, message: &str) {
     let (function, errors) = expanded(purpose, arguments, function);
     assert_eq!(errors, [message], "for {arguments:?}");
-    // It is still a function that is not async, so the error comes alone.
+    // The function is no longer async, so there is no second error about that.
     assert!(function.sig.asyncness.is_none());
     assert!(!function.block.stmts.is_empty());
 }

@@ -1,5 +1,5 @@
-//! What the compiler says about wrong arguments: Tokio's words, because people search
-//! for them, with our name in the place of Tokio's.
+//! Error messages for wrong arguments. They are Tokio's, because people search for them, with
+//! our name in place of Tokio's.
 
 use crate::purpose::{Flavor, Purpose};
 
@@ -67,7 +67,7 @@ pub(crate) fn unknown_panic_policy(policy: &str) -> String {
     )
 }
 
-/// An argument that only another flavor has.
+/// For an argument that only another flavor has.
 pub(crate) fn other_flavor(argument: &str, flavor: Flavor, purpose: Purpose) -> String {
     let (flavor, attribute) = (flavor.name(), purpose.attribute());
     format!(

@@ -26,7 +26,7 @@ fn lines_that_cannot_be_followed() {
     assert!(ran.out.contains("* here: ann\n"), "{}", ran.out);
 }
 
-/// The table at the end: for each member what it has heard, and what it has missed.
+/// The table at the end: what each member has received and missed.
 fn table(out: &str) -> Vec<(u64, u64)> {
     let rows = out
         .lines()
@@ -51,7 +51,7 @@ fn everybody_hears_everything() {
     assert_eq!(table(&ran.out), [(1000, 0); 20]);
     assert_eq!(ran.out.matches(" has joined\n").count(), 20);
     for number in 1..=20 {
-        // What one member says arrives in the order in which it was said.
+        // The messages of one member arrive in order.
         let said = format!("member-{number}: message ");
         let said = ran.out.lines().filter_map(|line| line.strip_prefix(&said));
         let expected: Vec<_> = (1..=50).map(|n| format!("{n} of 50")).collect();
@@ -59,7 +59,7 @@ fn everybody_hears_everything() {
     }
 }
 
-/// Who is too slow misses something, is told how much, and holds up nobody.
+/// A member that is too slow misses events, is told how many, and delays no other.
 #[test]
 fn nothing_is_lost_without_being_counted() {
     let mut command = program("chat");

@@ -40,7 +40,7 @@ fn no_more_than_so_many_a_second() {
     command.args(["--rate", "20", "--", "true"]);
     let start = Instant::now();
     let ran = run(command, &"x\n".repeat(9));
-    // The first begins at once, the others 50 ms apart.
+    // The first starts at once, the others 50 ms apart.
     assert!(start.elapsed() >= Duration::from_millis(400));
     assert_eq!(ran.code, 0, "{}", ran.err);
 }
@@ -73,7 +73,7 @@ fn failures_are_said() {
     );
 }
 
-/// At the deadline no job is begun any more; what runs may end within the time of grace.
+/// After the deadline no job is started; running jobs may complete within the grace period.
 #[test]
 fn a_deadline_lets_running_jobs_end() {
     let mut command = program("job_queue");
@@ -125,7 +125,7 @@ fn what_outlives_its_grace_is_killed() {
     );
 }
 
-/// The input is open, and stays so: a signal ends the program all the same.
+/// A signal ends the program although its input stays open.
 #[test]
 fn an_interrupt_ends_it() {
     let mut command = program("job_queue");
@@ -134,7 +134,7 @@ fn an_interrupt_ends_it() {
     let mut child = piped.stderr(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     writeln!(input, "first").unwrap();
-    // When a job has said something, the program listens to signals.
+    // Once a job has printed something, the program handles signals.
     let mut out = child.stdout.take().unwrap();
     let mut said = [0; 6];
     std::io::Read::read_exact(&mut out, &mut said).unwrap();

@@ -1,5 +1,4 @@
-//! Runs each example as a user would, on real input, and looks at what it prints and at
-//! its exit code.
+//! Runs each example as a user would, on real input, and checks its output and exit code.
 //!
 //! `cargo test` builds the examples before it runs this.
 
@@ -23,7 +22,7 @@ fn program(name: &str) -> Command {
     Command::new(path)
 }
 
-/// What came of a program.
+/// The result of a program.
 struct Ran {
     code: i32,
     out: String,
@@ -38,7 +37,7 @@ fn run(mut command: Command, input: &str) -> Ran {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // An error means that the program does not want to know.
+    // An error means that the program does not read its input.
     _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     ran(child.wait_with_output().unwrap())
 }

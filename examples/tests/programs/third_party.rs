@@ -2,7 +2,7 @@ use std::fs;
 
 use crate::{program, repository, run};
 
-/// No link of the documentation leads nowhere.
+/// No link of the documentation is broken.
 #[test]
 fn the_links_of_this_repository() {
     let mut command = program("third_party");

@@ -116,7 +116,7 @@ fn what_cannot_be_read_is_said_and_the_rest_is_counted() {
     assert_eq!(report["unreadable"][0]["path"], missing.to_str().unwrap());
 }
 
-/// It can be opened, and then not be read.
+/// A file that can be opened but not read.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_that_breaks_off() {

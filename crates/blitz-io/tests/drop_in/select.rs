@@ -1,5 +1,5 @@
 // Included twice, with `mpmc` being crossbeam-channel or ours: what has the same name
-// in both. (`send` and `recv` have not: with ours they are for tasks.)
+// in both. (Not `send` and `recv`: ours are for tasks.)
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -86,7 +86,7 @@ fn the_errors_are_errors() {
     is_error::<watch::error::SendError<u8>>();
 }
 
-/// Everything that a program may have written to its log.
+/// The `Debug` and `Display` output that programs have in their logs.
 #[tokio::test]
 async fn texts() {
     fn both(error: impl Error) -> (String, String) {
@@ -585,7 +585,7 @@ async fn permits_are_split_and_merged() {
     assert!(semaphore.clone().acquire_owned().await.is_err());
 }
 
-/// A bucket that a timer fills, as for limiting a rate.
+/// A token bucket that a timer fills.
 #[tokio::test]
 async fn a_token_bucket() {
     let bucket = Arc::new(Semaphore::new(2));

@@ -1,4 +1,4 @@
-//! `#[main]` and `#[test]` where there is more to keep than a name and a body.
+//! `#[main]` and `#[test]` on functions with generics, qualifiers and attributes.
 
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 struct Wrapped<T>(T);
 
 impl<T: Copy + 'static> Wrapped<T> {
-    /// A method, with a lifetime, and a parameter that is called as our own variable is.
+    /// A method with a lifetime and a parameter that has the name of our own variable.
     #[blitz_io::main(flavor = "current_thread")]
     async fn either<'a>(&'a self, body: &'a T, this: bool) -> &'a T {
         blitz_io::task::yield_now().await;
@@ -95,8 +95,8 @@ async fn a_panic_in_a_task_ends_the_runtime() {
     std::future::pending::<()>().await;
 }
 
-/// How often the body below has been entered: attributes such as this make of one
-/// function several, and the body must stay one.
+/// How often the body below has run: the attribute generates code around it, and it must run
+/// once.
 static ENTERED: AtomicUsize = AtomicUsize::new(0);
 
 #[blitz_io::test]

@@ -195,7 +195,7 @@ async fn everything_in_sync() {
     notify.notified().await;
 }
 
-/// What blocks a thread is refused in a task, at once, and not where blocking is allowed.
+/// Blocking methods panic at once in a task, and work where blocking is allowed.
 #[lib::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_task_must_not_block() {
     use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -291,8 +291,8 @@ async fn several_futures_in_one_task() {
     assert!(both.unwrap_err().is_panic());
 }
 
-/// The macros take part in the budget: a task that finds something every time lets
-/// others have their turn all the same.
+/// The macros take part in the budget: a task whose branches are always ready yields all the
+/// same.
 #[lib::test]
 async fn select_lets_others_have_their_turn() {
     let (send, mut receive) = mpsc::unbounded_channel();
@@ -310,8 +310,8 @@ async fn select_lets_others_have_their_turn() {
     assert!(before < 1_000, "{before}");
 }
 
-/// A task that has used up its budget is told "nothing there" by what it asks. Only
-/// `select!` can know better, and does: it lets others run first, and takes no other branch.
+/// With the budget spent, every primitive is pending. `select!` must not take another branch
+/// then: it yields before it polls any.
 #[lib::test]
 async fn select_takes_no_branch_for_lack_of_budget() {
     let (send, mut receive) = mpsc::unbounded_channel();
@@ -327,7 +327,7 @@ async fn select_takes_no_branch_for_lack_of_budget() {
     assert_eq!(taken, 1000);
 }
 
-// Who yields has his turn, however busy the others are.
+// A task that yields runs again, however busy the others are.
 
 async fn yield_among_busy_tasks() {
     let (stop, stopped) = watch::channel(false);
@@ -369,7 +369,7 @@ async fn a_task_that_yields_has_its_turn_among_workers() {
     yield_among_busy_tasks().await;
 }
 
-/// Nor does the future of `block_on` overtake those that were ready before it.
+/// The future of `block_on` does not overtake tasks that were ready before it.
 #[test]
 fn block_on_yields_too() {
     let runtime = Builder::new_current_thread().build().unwrap();
