@@ -288,6 +288,8 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "io-util")]
+pub mod io;
 #[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod macros;

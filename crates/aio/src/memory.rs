@@ -1,0 +1,325 @@
+//! `duplex`, `simplex`: streams in memory.
+//!
+//! A [`SimplexStream`] holds the bytes that were written and not been read, whether one of
+//! its ends is closed, and the waker of the reader and the writer that wait. Every look and
+//! every change is under one lock (or needs `&mut`), and so is leaving a waker: a reader that
+//! finds no byte leaves its waker before the lock is free, so the write that brings the next
+//! byte finds it. The same holds for a writer that finds no room, and for the end. The wakers
+//! run after the lock is free: a waker may poll the other end at once.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use blitz_sync::internals::coop;
+use blitz_sync::thread::Mutex;
+
+use crate::mutant::{Mutant, active};
+use crate::{AsyncRead, AsyncWrite, ReadBuf, ReadHalf, WriteHalf, split};
+
+/// One end of a stream in memory that goes both ways: see [`duplex`].
+///
+/// When it is dropped, the other end reads what is left and then the end, and its writes
+/// fail with [`BrokenPipe`](io::ErrorKind::BrokenPipe).
+#[derive(Debug)]
+pub struct DuplexStream {
+    read: Arc<Mutex<SimplexStream>>,
+    write: Arc<Mutex<SimplexStream>>,
+}
+
+/// A stream in memory that goes one way: what is written to it can be read from it.
+#[derive(Debug)]
+pub struct SimplexStream {
+    bytes: VecDeque<u8>,
+    is_closed: bool,
+    max_buf_size: usize,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+}
+
+/// Creates two ends of a stream in memory: what is written to one is read from the other.
+///
+/// Each direction holds at most `max_buf_size` bytes; a write waits for room.
+///
+/// # Panics
+///
+/// If `max_buf_size` is zero.
+///
+/// ```
+/// use blitz_io::io::{AsyncReadExt, AsyncWriteExt, duplex};
+///
+/// # pollster::block_on(async {
+/// let (mut client, mut server) = duplex(64);
+/// client.write_all(b"ping").await?;
+/// let mut buf = [0; 4];
+/// server.read_exact(&mut buf).await?;
+/// assert_eq!(&buf, b"ping");
+/// server.write_all(b"pong").await?;
+/// client.read_exact(&mut buf).await?;
+/// assert_eq!(&buf, b"pong");
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
+#[track_caller]
+pub fn duplex(max_buf_size: usize) -> (DuplexStream, DuplexStream) {
+    let one = Arc::new(Mutex::new(SimplexStream::new_unsplit(max_buf_size)));
+    let other = Arc::new(Mutex::new(SimplexStream::new_unsplit(max_buf_size)));
+    let near = DuplexStream {
+        read: one.clone(),
+        write: other.clone(),
+    };
+    let far = DuplexStream {
+        read: other,
+        write: one,
+    };
+    (near, far)
+}
+
+/// Creates a stream in memory that goes one way, as its two halves.
+///
+/// It holds at most `max_buf_size` bytes; a write waits for room.
+///
+/// # Panics
+///
+/// If `max_buf_size` is zero.
+///
+/// ```
+/// use blitz_io::io::{AsyncReadExt, AsyncWriteExt, simplex};
+///
+/// # pollster::block_on(async {
+/// let (mut receiver, mut sender) = simplex(64);
+/// sender.write_all(b"hello").await?;
+/// sender.shutdown().await?;
+/// let mut text = String::new();
+/// receiver.read_to_string(&mut text).await?;
+/// assert_eq!(text, "hello");
+/// # std::io::Result::Ok(()) }).unwrap();
+/// ```
+#[track_caller]
+pub fn simplex(max_buf_size: usize) -> (ReadHalf<SimplexStream>, WriteHalf<SimplexStream>) {
+    split(SimplexStream::new_unsplit(max_buf_size))
+}
+
+/// What becomes of wakers once the lock is free: one is woken, and one that was replaced is
+/// dropped, which may run code of a user too.
+#[derive(Default)]
+struct AfterUnlock {
+    wake: Option<Waker>,
+    _replaced: Option<Waker>,
+}
+
+impl Drop for AfterUnlock {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(waker) = self.wake.take() {
+            waker.wake();
+        }
+    }
+}
+
+/// Leaves the waker of `cx` in `place`.
+fn register(place: &mut Option<Waker>, cx: &mut Context<'_>, after: &mut AfterUnlock) {
+    if !place
+        .as_ref()
+        .is_some_and(|waker| waker.will_wake(cx.waker()))
+    {
+        after._replaced = place.replace(cx.waker().clone());
+    }
+}
+
+impl SimplexStream {
+    /// Creates a stream in memory that goes one way, and is not split: with
+    /// [`split`](crate::split), it becomes what [`simplex`] returns.
+    ///
+    /// It holds at most `max_buf_size` bytes; a write waits for room.
+    ///
+    /// # Panics
+    ///
+    /// If `max_buf_size` is zero.
+    #[track_caller]
+    pub fn new_unsplit(max_buf_size: usize) -> SimplexStream {
+        assert!(max_buf_size > 0, "`max_buf_size` must be greater than 0");
+        SimplexStream {
+            bytes: VecDeque::new(),
+            is_closed: false,
+            max_buf_size,
+            reader: None,
+            writer: None,
+        }
+    }
+
+    fn read(
+        &mut self,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+        after: &mut AfterUnlock,
+    ) -> Poll<io::Result<()>> {
+        if buf.remaining() == 0 || (self.bytes.is_empty() && self.is_closed) {
+            return Poll::Ready(Ok(()));
+        }
+        if self.bytes.is_empty() {
+            if !active(Mutant::LooksBeforeItRegisters) {
+                register(&mut self.reader, cx, after);
+            }
+            return Poll::Pending;
+        }
+        let count = self.bytes.len().min(buf.remaining());
+        let (first, second) = self.bytes.as_slices();
+        let from_first = first.len().min(count);
+        buf.put_slice(&first[..from_first]);
+        buf.put_slice(&second[..count - from_first]);
+        self.bytes.drain(..count);
+        if !active(Mutant::ReadWakesNoWriter) {
+            after.wake = self.writer.take();
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn write(
+        &mut self,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+        after: &mut AfterUnlock,
+    ) -> Poll<io::Result<usize>> {
+        if self.is_closed {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        if bufs.iter().all(|buf| buf.is_empty()) {
+            return Poll::Ready(Ok(0));
+        }
+        let room = self.max_buf_size - self.bytes.len();
+        if room == 0 {
+            register(&mut self.writer, cx, after);
+            return Poll::Pending;
+        }
+        let mut left = room;
+        for buf in bufs {
+            let part = &buf[..buf.len().min(left)];
+            self.bytes.extend(part);
+            left -= part.len();
+        }
+        if !active(Mutant::WriteWakesNoReader) {
+            after.wake = self.reader.take();
+        }
+        Poll::Ready(Ok(room - left))
+    }
+
+    fn end_writing(&mut self) -> AfterUnlock {
+        self.is_closed = true;
+        let mut after = AfterUnlock::default();
+        if !active(Mutant::CloseWakesNoReader) {
+            after.wake = self.reader.take();
+        }
+        after
+    }
+
+    fn end_reading(&mut self) -> AfterUnlock {
+        self.is_closed = true;
+        let mut after = AfterUnlock::default();
+        if !active(Mutant::CloseWakesNoWriter) {
+            after.wake = self.writer.take();
+        }
+        after
+    }
+}
+
+impl AsyncRead for SimplexStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let mut after = AfterUnlock::default();
+        coop::poll_with(cx, |cx| self.read(cx, buf, &mut after))
+    }
+}
+
+impl AsyncWrite for SimplexStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(cx, &[IoSlice::new(buf)])
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        drop(self.end_writing());
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let mut after = AfterUnlock::default();
+        coop::poll_with(cx, |cx| self.write(cx, bufs, &mut after))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+}
+
+impl AsyncRead for DuplexStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        // Dropped after the guard, which is a temporary.
+        let mut after = AfterUnlock::default();
+        let result = coop::poll_with(cx, |cx| self.read.lock().read(cx, buf, &mut after));
+        if active(Mutant::LooksBeforeItRegisters) && result.is_pending() {
+            register(&mut self.read.lock().reader, cx, &mut after);
+        }
+        result
+    }
+}
+
+impl AsyncWrite for DuplexStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(cx, &[IoSlice::new(buf)])
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let after = self.write.lock().end_writing();
+        drop(after);
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let mut after = AfterUnlock::default();
+        coop::poll_with(cx, |cx| self.write.lock().write(cx, bufs, &mut after))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+}
+
+impl Drop for DuplexStream {
+    fn drop(&mut self) {
+        let reader = self.write.lock().end_writing();
+        let writer = self.read.lock().end_reading();
+        drop((reader, writer));
+    }
+}

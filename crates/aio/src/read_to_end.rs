@@ -1,0 +1,153 @@
+//! The steps of `read_to_end` and `read_to_string`.
+//!
+//! Bytes are read into the spare capacity of the vector. How much of that is initialised
+//! is remembered, so that a reader which wants initialised memory does not make it zero
+//! over and over.
+
+use std::io;
+use std::mem::{self, MaybeUninit};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use crate::operation::Step;
+use crate::utf8::Text;
+use crate::{AsyncRead, ReadBuf};
+
+/// A read gets at least so much room. A vector that has been full from the start is not
+/// enlarged before a read of so many bytes has found that there are more.
+const PROBE: usize = 32;
+
+/// How far the filling of a vector has come.
+#[derive(Debug)]
+pub(crate) struct Filling {
+    read: usize,
+    /// Initialised bytes of the spare capacity.
+    initialized: usize,
+    first_capacity: usize,
+}
+
+impl Filling {
+    pub(crate) fn new(bytes: &Vec<u8>) -> Self {
+        Self {
+            read: 0,
+            initialized: 0,
+            first_capacity: bytes.capacity(),
+        }
+    }
+
+    /// Reads to the end. A call after that starts to count anew.
+    pub(crate) fn poll<R: AsyncRead + ?Sized>(
+        &mut self,
+        mut reader: Pin<&mut R>,
+        cx: &mut Context<'_>,
+        bytes: &mut Vec<u8>,
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            let some = if self.may_be_complete(bytes) {
+                poll_probe(reader.as_mut(), cx, bytes)
+            } else {
+                self.poll_spare(reader.as_mut(), cx, bytes)
+            };
+            match ready!(some) {
+                Ok(0) => return Poll::Ready(Ok(mem::take(&mut self.read))),
+                Ok(count) => self.read += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+
+    /// Whether the caller may have sized the vector for exactly what there is.
+    fn may_be_complete(&self, bytes: &Vec<u8>) -> bool {
+        self.first_capacity >= PROBE
+            && bytes.capacity() == self.first_capacity
+            && bytes.capacity() - bytes.len() < PROBE
+    }
+
+    fn poll_spare<R: AsyncRead + ?Sized>(
+        &mut self,
+        reader: Pin<&mut R>,
+        cx: &mut Context<'_>,
+        bytes: &mut Vec<u8>,
+    ) -> Poll<io::Result<usize>> {
+        if bytes.capacity() - bytes.len() < PROBE {
+            bytes.reserve(PROBE);
+            self.initialized = 0;
+        }
+        let spare = bytes.spare_capacity_mut();
+        let start = spare.as_ptr().cast::<u8>();
+        let mut buf = ReadBuf::uninit(spare);
+        // SAFETY: a call before this one has seen so much of it initialised, and since then
+        // the vector has neither moved nor become longer without counting that off.
+        unsafe { buf.assume_init(self.initialized) };
+        let result = reader.poll_read(cx, &mut buf);
+        // A reader can put another `ReadBuf` in the place of this one.
+        assert_eq!(buf.filled().as_ptr(), start);
+        let count = buf.filled().len();
+        self.initialized = buf.initialized().len() - count;
+        // SAFETY: the reader has filled `count` bytes of the spare capacity.
+        unsafe { bytes.set_len(bytes.len() + count) };
+        result.map_ok(|()| count)
+    }
+}
+
+fn poll_probe<R: AsyncRead + ?Sized>(
+    reader: Pin<&mut R>,
+    cx: &mut Context<'_>,
+    bytes: &mut Vec<u8>,
+) -> Poll<io::Result<usize>> {
+    let mut memory = [MaybeUninit::uninit(); PROBE];
+    let mut probe = ReadBuf::uninit(&mut memory);
+    ready!(reader.poll_read(cx, &mut probe))?;
+    bytes.extend_from_slice(probe.filled());
+    Poll::Ready(Ok(probe.filled().len()))
+}
+
+/// `read_to_end`.
+#[derive(Debug)]
+pub struct ReadToEnd<'a> {
+    bytes: &'a mut Vec<u8>,
+    filling: Filling,
+}
+
+impl<'a> ReadToEnd<'a> {
+    pub(crate) fn new(bytes: &'a mut Vec<u8>) -> Self {
+        let filling = Filling::new(bytes);
+        Self { bytes, filling }
+    }
+}
+
+impl<R: AsyncRead + ?Sized> Step<R> for ReadToEnd<'_> {
+    type Output = io::Result<usize>;
+
+    fn poll(&mut self, reader: Pin<&mut R>, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        self.filling.poll(reader, cx, self.bytes)
+    }
+}
+
+/// `read_to_string`.
+#[derive(Debug)]
+pub struct ReadToString<'a> {
+    text: Text<'a>,
+    filling: Filling,
+}
+
+impl<'a> ReadToString<'a> {
+    pub(crate) fn new(text: &'a mut String) -> Self {
+        let text = Text::new(text);
+        let filling = Filling::new(&text.bytes);
+        Self { text, filling }
+    }
+}
+
+impl<R: AsyncRead + ?Sized> Step<R> for ReadToString<'_> {
+    type Output = io::Result<usize>;
+
+    fn poll(&mut self, reader: Pin<&mut R>, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let result = ready!(self.filling.poll(reader, cx, &mut self.text.bytes));
+        if result.is_err() {
+            self.text.take_back();
+        }
+        Poll::Ready(self.text.finish(result))
+    }
+}

@@ -1,0 +1,50 @@
+//! A `String` that bytes are read into: whether they are text is known only at the end.
+
+use std::io;
+use std::mem;
+use std::str;
+
+/// While a read is under way, the caller's string is empty, and its memory is here.
+#[derive(Debug)]
+pub(crate) struct Text<'a> {
+    text: &'a mut String,
+    pub(crate) bytes: Vec<u8>,
+    /// The length of the text that was there before.
+    before: usize,
+}
+
+impl<'a> Text<'a> {
+    pub(crate) fn new(text: &'a mut String) -> Self {
+        let bytes = mem::take(text).into_bytes();
+        let before = bytes.len();
+        Self {
+            text,
+            bytes,
+            before,
+        }
+    }
+
+    /// Drops what has been read.
+    pub(crate) fn take_back(&mut self) {
+        self.bytes.truncate(self.before);
+    }
+
+    /// Gives the caller the string back: with what has been read if that is text, else as
+    /// it was before.
+    pub(crate) fn finish(&mut self, result: io::Result<usize>) -> io::Result<usize> {
+        let text = str::from_utf8(&self.bytes[self.before..]);
+        let result = match (result, text) {
+            (Ok(_), Err(error)) => Err(io::Error::new(io::ErrorKind::InvalidData, error)),
+            (result, _) => result,
+        };
+        if text.is_err() {
+            self.take_back();
+        }
+        let bytes = mem::take(&mut self.bytes);
+        self.before = 0;
+        // SAFETY: the first `before` bytes were those of a string, and the rest has either
+        // been found to be text, or is gone.
+        *self.text = unsafe { String::from_utf8_unchecked(bytes) };
+        result
+    }
+}

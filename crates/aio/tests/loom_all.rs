@@ -1,0 +1,3 @@
+//! The models of this crate, in one program.
+
+#![cfg(loom)]
