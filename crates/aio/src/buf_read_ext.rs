@@ -81,10 +81,10 @@ pub trait AsyncBufReadExt: AsyncBufRead {
     /// Returns the pieces between the occurrences of `byte`, one by one.
     ///
     /// ```
-    /// use blitz_io::io::AsyncBufReadExt;
+    /// use blitz_io::io::{AsyncBufReadExt, BufReader};
     ///
     /// # pollster::block_on(async {
-    /// let mut words = (&b"red green"[..]).split(b' ');
+    /// let mut words = BufReader::new(&b"red green"[..]).split(b' ');
     /// assert_eq!(words.next_segment().await?.unwrap(), b"red");
     /// assert_eq!(words.next_segment().await?.unwrap(), b"green");
     /// assert_eq!(words.next_segment().await?, None);

@@ -53,6 +53,7 @@ mod forward;
 mod interest;
 mod join;
 mod lines;
+mod lock;
 mod memory;
 #[cfg(not(loom))]
 mod mutant;

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use blitz_sync::internals::coop;
-use blitz_sync::thread::Mutex;
 
+use crate::lock::Mutex;
 use crate::mutant::{Mutant, active};
 use crate::{AsyncRead, AsyncWrite, ReadBuf, ReadHalf, WriteHalf, split};
 

@@ -9,8 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use blitz_sync::thread::Mutex;
-
+use crate::lock::Mutex;
 use crate::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Splits a stream into its reading and its writing half, which can be in two tasks.

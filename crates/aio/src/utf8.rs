@@ -32,14 +32,15 @@ impl<'a> Text<'a> {
     /// Gives the caller the string back: with what has been read if that is text, else as
     /// it was before.
     pub(crate) fn finish(&mut self, result: io::Result<usize>) -> io::Result<usize> {
-        let text = str::from_utf8(&self.bytes[self.before..]);
-        let result = match (result, text) {
-            (Ok(_), Err(error)) => Err(io::Error::new(io::ErrorKind::InvalidData, error)),
-            (result, _) => result,
+        let result = match str::from_utf8(&self.bytes[self.before..]) {
+            Ok(_) => result,
+            Err(_) => {
+                // Counted from the start of the string, as the error says where it is wrong.
+                let error = str::from_utf8(&self.bytes).expect_err("a part of it is wrong");
+                self.take_back();
+                result.and(Err(io::Error::new(io::ErrorKind::InvalidData, error)))
+            }
         };
-        if text.is_err() {
-            self.take_back();
-        }
         let bytes = mem::take(&mut self.bytes);
         self.before = 0;
         // SAFETY: the first `before` bytes were those of a string, and the rest has either

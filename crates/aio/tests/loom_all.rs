@@ -1,3 +1,9 @@
 //! The models of this crate, in one program.
 
 #![cfg(loom)]
+
+#[path = "../../sync/tests/model/mod.rs"]
+mod model;
+
+#[path = "loom_memory.rs"]
+mod loom_memory;

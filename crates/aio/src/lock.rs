@@ -1,0 +1,24 @@
+//! The lock of streams in memory and of split streams: `thread::Mutex` of `blitz-sync`, and
+//! for the model checker, which has models of that one already, its own.
+
+#[cfg(not(loom))]
+pub(crate) use blitz_sync::thread::Mutex;
+
+#[cfg(loom)]
+#[derive(Debug)]
+pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
+
+#[cfg(loom)]
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(loom::sync::Mutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> loom::sync::MutexGuard<'_, T> {
+        self.0.lock().unwrap()
+    }
+
+    pub(crate) fn into_inner(self) -> T {
+        self.0.into_inner().unwrap()
+    }
+}

@@ -1,0 +1,36 @@
+//! The same steps with Tokio's `io` and with ours: the results, the errors, what other
+//! streams get to see and when tasks are woken are the same, for many seeds.
+
+mod of_tokio {
+    use tokio::io;
+
+    include!("parity/scenarios.rs");
+}
+
+mod ours {
+    use blitz_aio as io;
+
+    include!("parity/scenarios.rs");
+}
+
+macro_rules! same {
+    ($($scenario:ident),* $(,)?) => {$(
+        #[test]
+        fn $scenario() {
+            for seed in 0..100 {
+                blitz_testing::assert_same(&of_tokio::$scenario(seed), &ours::$scenario(seed));
+            }
+        }
+    )*};
+}
+
+same!(
+    buffered_reads,
+    reads_to_the_end,
+    lines_and_pieces,
+    buffered_writes,
+    copies,
+    streams_in_memory,
+    both_directions_buffered,
+    memory_of_std,
+);
