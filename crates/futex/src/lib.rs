@@ -13,8 +13,8 @@
 //! model-checked unchanged.
 //!
 //! ```
-//! use blitz_futex::atomic::{AtomicU32, Ordering};
-//! use blitz_futex::{wait, wake_all};
+//! use blitz_io::futex::atomic::{AtomicU32, Ordering};
+//! use blitz_io::futex::{wait, wake_all};
 //!
 //! static READY: AtomicU32 = AtomicU32::new(0);
 //!

@@ -1,8 +1,8 @@
 /// How a wait ended.
 ///
 /// ```
-/// use blitz_futex::atomic::AtomicU32;
-/// use blitz_futex::{WaitResult, wait_until};
+/// use blitz_io::futex::atomic::AtomicU32;
+/// use blitz_io::futex::{WaitResult, wait_until};
 ///
 /// let word = AtomicU32::new(1);
 /// assert_eq!(wait_until(&word, 0, None), WaitResult::ValueChanged);

@@ -12,8 +12,8 @@ use crate::{WaitResult, sys, wait};
 /// of this crate are those of [`Scope::Private`].
 ///
 /// ```
-/// use blitz_futex::Scope;
-/// use blitz_futex::atomic::AtomicU32;
+/// use blitz_io::futex::Scope;
+/// use blitz_io::futex::atomic::AtomicU32;
 ///
 /// let word = AtomicU32::new(0);
 /// match Scope::Shared.wake_all(&word) {
@@ -38,8 +38,8 @@ pub enum Scope {
 /// Only operations of [`Scope::Shared`] return it.
 ///
 /// ```
-/// use blitz_futex::{Scope, system};
-/// use blitz_futex::atomic::AtomicU32;
+/// use blitz_io::futex::{Scope, system};
+/// use blitz_io::futex::atomic::AtomicU32;
 ///
 /// let word = AtomicU32::new(0);
 /// assert_eq!(Scope::Shared.wake_one(&word).is_ok(), system::supports_shared());

@@ -40,7 +40,7 @@ use crate::{Scope, WaitResult, sys};
 /// Two groups of threads that sleep on one word for different reasons.
 ///
 /// ```
-/// use blitz_futex::{Group, SplitWord};
+/// use blitz_io::futex::{Group, SplitWord};
 ///
 /// static WORD: SplitWord = SplitWord::new([1, 0, 0, 0]);
 ///
@@ -67,8 +67,8 @@ pub enum Group {
 /// the other one free.
 ///
 /// ```
-/// use blitz_futex::SplitWord;
-/// use blitz_futex::atomic::Ordering;
+/// use blitz_io::futex::SplitWord;
+/// use blitz_io::futex::atomic::Ordering;
 ///
 /// static WORD: SplitWord = SplitWord::new([1, 0, 0, 0]);
 ///

@@ -5,7 +5,7 @@ use crate::sys;
 /// The name of the mechanism that puts threads to sleep, for people to read.
 ///
 /// ```
-/// println!("threads sleep with {}", blitz_futex::system::backend());
+/// println!("threads sleep with {}", blitz_io::futex::system::backend());
 /// ```
 pub fn backend() -> &'static str {
     sys::name()
@@ -15,7 +15,7 @@ pub fn backend() -> &'static str {
 ///
 /// ```
 /// if cfg!(all(target_os = "linux", not(feature = "portable"))) {
-///     assert!(blitz_futex::system::supports_shared());
+///     assert!(blitz_io::futex::system::supports_shared());
 /// }
 /// ```
 pub fn supports_shared() -> bool {
@@ -27,7 +27,7 @@ pub fn supports_shared() -> bool {
 ///
 /// ```
 /// if cfg!(windows) && !cfg!(feature = "portable") {
-///     assert!(!blitz_futex::system::counts_wakes());
+///     assert!(!blitz_io::futex::system::counts_wakes());
 /// }
 /// ```
 pub fn counts_wakes() -> bool {
@@ -39,7 +39,7 @@ pub fn counts_wakes() -> bool {
 /// [`wait_any`](crate::wait_any()) uses its fallback.
 ///
 /// ```
-/// println!("futex_waitv works: {}", blitz_futex::system::has_wait_any());
+/// println!("futex_waitv works: {}", blitz_io::futex::system::has_wait_any());
 /// ```
 pub fn has_wait_any() -> bool {
     sys::has_wait_any()

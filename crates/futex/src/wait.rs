@@ -11,8 +11,8 @@ use crate::{Scope, WaitResult, sys};
 /// meanwhile does not end the wait.
 ///
 /// ```
-/// use blitz_futex::atomic::{AtomicU32, Ordering};
-/// use blitz_futex::{wait, wake_one};
+/// use blitz_io::futex::atomic::{AtomicU32, Ordering};
+/// use blitz_io::futex::{wait, wake_one};
 ///
 /// let word = AtomicU32::new(0);
 /// std::thread::scope(|s| {
@@ -41,8 +41,8 @@ pub fn wait(word: &AtomicU32, expected: u32) {
 ///
 /// ```
 /// use std::time::{Duration, Instant};
-/// use blitz_futex::atomic::AtomicU32;
-/// use blitz_futex::{WaitResult, wait_until};
+/// use blitz_io::futex::atomic::AtomicU32;
+/// use blitz_io::futex::{WaitResult, wait_until};
 ///
 /// let word = AtomicU32::new(0);
 /// let deadline = Instant::now() + Duration::from_millis(5);
@@ -70,10 +70,10 @@ pub fn wait_until(
 /// [`system::counts_wakes`](crate::system::counts_wakes).
 ///
 /// ```
-/// use blitz_futex::atomic::AtomicU32;
+/// use blitz_io::futex::atomic::AtomicU32;
 ///
 /// let word = AtomicU32::new(0);
-/// assert_eq!(blitz_futex::wake_one(&word), 0);
+/// assert_eq!(blitz_io::futex::wake_one(&word), 0);
 /// ```
 #[inline]
 pub fn wake_one(word: *const AtomicU32) -> usize {
@@ -86,10 +86,10 @@ pub fn wake_one(word: *const AtomicU32) -> usize {
 /// `n` may be 0; then nothing happens.
 ///
 /// ```
-/// use blitz_futex::atomic::AtomicU32;
+/// use blitz_io::futex::atomic::AtomicU32;
 ///
 /// let word = AtomicU32::new(0);
-/// assert_eq!(blitz_futex::wake_n(&word, 3), 0);
+/// assert_eq!(blitz_io::futex::wake_n(&word, 3), 0);
 /// ```
 #[inline]
 pub fn wake_n(word: *const AtomicU32, n: usize) -> usize {
@@ -100,10 +100,10 @@ pub fn wake_n(word: *const AtomicU32, n: usize) -> usize {
 /// have been woken (see [`wake_one`]).
 ///
 /// ```
-/// use blitz_futex::atomic::AtomicU32;
+/// use blitz_io::futex::atomic::AtomicU32;
 ///
 /// let word = AtomicU32::new(0);
-/// assert_eq!(blitz_futex::wake_all(&word), 0);
+/// assert_eq!(blitz_io::futex::wake_all(&word), 0);
 /// ```
 #[inline]
 pub fn wake_all(word: *const AtomicU32) -> usize {
@@ -118,8 +118,8 @@ pub fn wake_all(word: *const AtomicU32) -> usize {
 /// for each.
 ///
 /// ```
-/// use blitz_futex::atomic::{AtomicU32, Ordering};
-/// use blitz_futex::{block_until_different, wake_all};
+/// use blitz_io::futex::atomic::{AtomicU32, Ordering};
+/// use blitz_io::futex::{block_until_different, wake_all};
 ///
 /// let word = AtomicU32::new(7);
 /// std::thread::scope(|s| {

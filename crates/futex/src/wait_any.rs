@@ -25,7 +25,7 @@ impl WaitAny {
     /// The position of the word that ended the wait; `None` after a timeout.
     ///
     /// ```
-    /// use blitz_futex::WaitAny;
+    /// use blitz_io::futex::WaitAny;
     ///
     /// assert_eq!(WaitAny::Woken(3).index(), Some(3));
     /// assert_eq!(WaitAny::TimedOut.index(), None);
@@ -83,8 +83,8 @@ impl Error for WaitAnyError {}
 /// longer than [`WAIT_ANY_MAX`].
 ///
 /// ```
-/// use blitz_futex::atomic::AtomicU32;
-/// use blitz_futex::{WaitAny, WaitAnyError, wait_any};
+/// use blitz_io::futex::atomic::AtomicU32;
+/// use blitz_io::futex::{WaitAny, WaitAnyError, wait_any};
 ///
 /// let (a, b) = (AtomicU32::new(1), AtomicU32::new(2));
 /// assert_eq!(wait_any(&[(&a, 1), (&b, 7)], None), Ok(WaitAny::ValueChanged(1)));

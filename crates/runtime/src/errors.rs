@@ -29,7 +29,7 @@ pub(crate) const UNHANDLED_PANIC: &str =
 /// There is no current runtime: see [`Handle::try_current`].
 ///
 /// ```
-/// use blitz_runtime::runtime::Handle;
+/// use blitz_io::runtime::Handle;
 ///
 /// let error = Handle::try_current().unwrap_err();
 /// assert!(error.is_missing_context() && !error.is_thread_local_destroyed());

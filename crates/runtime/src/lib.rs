@@ -7,8 +7,8 @@
 //! ```
 //! use std::time::Duration;
 //!
-//! use blitz_runtime::runtime::Builder;
-//! use blitz_runtime::{task, time};
+//! use blitz_io::runtime::Builder;
+//! use blitz_io::{task, time};
 //!
 //! let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
 //! let said = runtime.block_on(async {

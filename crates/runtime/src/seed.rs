@@ -12,7 +12,7 @@ use blitz_sync::internals::Random;
 /// For [`Builder::rng_seed`](crate::runtime::Builder::rng_seed).
 ///
 /// ```
-/// use blitz_runtime::runtime::{Builder, RngSeed};
+/// use blitz_io::runtime::{Builder, RngSeed};
 ///
 /// let seed = RngSeed::from_bytes(b"the same each time");
 /// let runtime = Builder::new_current_thread().rng_seed(seed).build()?;

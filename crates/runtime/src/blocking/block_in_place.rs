@@ -23,7 +23,7 @@ const REFUSED: &str = "can call blocking only when running on the multi-threaded
 /// On a current-thread runtime, and in a [`LocalSet`](crate::task::LocalSet).
 ///
 /// ```
-/// use blitz_runtime::{runtime::Runtime, task};
+/// use blitz_io::{runtime::Runtime, task};
 ///
 /// let runtime = Runtime::new()?;
 /// let task = runtime.spawn(async {

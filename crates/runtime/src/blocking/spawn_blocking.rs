@@ -22,9 +22,9 @@ use crate::trace::SpawnMeta;
 /// Outside of a runtime, or if the system has no thread for us.
 ///
 /// ```
-/// # let runtime = blitz_runtime::runtime::Builder::new_current_thread().build().unwrap();
+/// # let runtime = blitz_io::runtime::Builder::new_current_thread().build().unwrap();
 /// # runtime.block_on(async {
-/// let sum = blitz_runtime::task::spawn_blocking(|| (1..=100).sum::<u32>());
+/// let sum = blitz_io::task::spawn_blocking(|| (1..=100).sum::<u32>());
 /// assert_eq!(sum.await.unwrap(), 5050);
 /// # });
 /// ```

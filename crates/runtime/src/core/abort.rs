@@ -13,9 +13,9 @@ use super::id::Id;
 /// # Examples
 ///
 /// ```
-/// let runtime = blitz_runtime::runtime::Runtime::new()?;
+/// let runtime = blitz_io::runtime::Runtime::new()?;
 /// runtime.block_on(async {
-///     use blitz_runtime::task;
+///     use blitz_io::task;
 ///
 ///     let handle = task::spawn(std::future::pending::<()>());
 ///     let abort = handle.abort_handle();
@@ -55,9 +55,9 @@ impl AbortHandle {
     /// # Examples
     ///
     /// ```
-    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// let runtime = blitz_io::runtime::Runtime::new()?;
     /// runtime.block_on(async {
-    ///     use blitz_runtime::task;
+    ///     use blitz_io::task;
     ///
     ///     let task = task::spawn(std::future::pending::<()>());
     ///     task.abort_handle().abort();
@@ -76,9 +76,9 @@ impl AbortHandle {
     /// # Examples
     ///
     /// ```
-    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// let runtime = blitz_io::runtime::Runtime::new()?;
     /// runtime.block_on(async {
-    ///     use blitz_runtime::task;
+    ///     use blitz_io::task;
     ///
     ///     let task = task::spawn(async {});
     ///     let abort = task.abort_handle();
@@ -97,9 +97,9 @@ impl AbortHandle {
     /// # Examples
     ///
     /// ```
-    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// let runtime = blitz_io::runtime::Runtime::new()?;
     /// runtime.block_on(async {
-    ///     use blitz_runtime::task;
+    ///     use blitz_io::task;
     ///
     ///     let task = task::spawn(async {});
     ///     assert_eq!(task.abort_handle().id(), task.id());

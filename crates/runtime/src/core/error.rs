@@ -11,9 +11,9 @@ use super::id::Id;
 /// # Examples
 ///
 /// ```
-/// let runtime = blitz_runtime::runtime::Runtime::new()?;
+/// let runtime = blitz_io::runtime::Runtime::new()?;
 /// runtime.block_on(async {
-///     use blitz_runtime::task;
+///     use blitz_io::task;
 ///
 ///     let error = task::spawn(async { panic!("boom") }).await.unwrap_err();
 ///     assert!(error.is_panic());
@@ -68,9 +68,9 @@ impl JoinError {
     /// # Examples
     ///
     /// ```
-    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// let runtime = blitz_io::runtime::Runtime::new()?;
     /// runtime.block_on(async {
-    ///     use blitz_runtime::task;
+    ///     use blitz_io::task;
     ///
     ///     let task = task::spawn(std::future::pending::<()>());
     ///     task.abort();
@@ -88,9 +88,9 @@ impl JoinError {
     /// # Examples
     ///
     /// ```
-    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// let runtime = blitz_io::runtime::Runtime::new()?;
     /// runtime.block_on(async {
-    ///     use blitz_runtime::task;
+    ///     use blitz_io::task;
     ///
     ///     let task = task::spawn(async { panic!("boom") });
     ///     assert!(task.await.unwrap_err().is_panic());
@@ -111,9 +111,9 @@ impl JoinError {
     /// # Examples
     ///
     /// ```
-    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// let runtime = blitz_io::runtime::Runtime::new()?;
     /// runtime.block_on(async {
-    ///     use blitz_runtime::task;
+    ///     use blitz_io::task;
     ///
     ///     let task = task::spawn(async { panic!("boom") });
     ///     let payload = task.await.unwrap_err().into_panic();
@@ -137,9 +137,9 @@ impl JoinError {
     /// # Examples
     ///
     /// ```
-    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// let runtime = blitz_io::runtime::Runtime::new()?;
     /// runtime.block_on(async {
-    ///     use blitz_runtime::task;
+    ///     use blitz_io::task;
     ///
     ///     let task = task::spawn(std::future::pending::<()>());
     ///     task.abort();
@@ -160,9 +160,9 @@ impl JoinError {
     /// # Examples
     ///
     /// ```
-    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// let runtime = blitz_io::runtime::Runtime::new()?;
     /// runtime.block_on(async {
-    ///     use blitz_runtime::task;
+    ///     use blitz_io::task;
     ///
     ///     let task = task::spawn(std::future::pending::<()>());
     ///     task.abort();

@@ -14,9 +14,9 @@ use std::num::NonZeroU64;
 /// # Examples
 ///
 /// ```
-/// let runtime = blitz_runtime::runtime::Runtime::new()?;
+/// let runtime = blitz_io::runtime::Runtime::new()?;
 /// runtime.block_on(async {
-///     use blitz_runtime::task;
+///     use blitz_io::task;
 ///
 ///     let (one, two) = (task::spawn(async {}), task::spawn(async {}));
 ///     assert_ne!(one.id(), two.id());

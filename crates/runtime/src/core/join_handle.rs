@@ -35,9 +35,9 @@ use super::state::DropJoin;
 /// # Examples
 ///
 /// ```
-/// let runtime = blitz_runtime::runtime::Runtime::new()?;
+/// let runtime = blitz_io::runtime::Runtime::new()?;
 /// runtime.block_on(async {
-///     use blitz_runtime::task;
+///     use blitz_io::task;
 ///
 ///     let handle = task::spawn(async { 3 + 4 });
 ///     assert_eq!(handle.await.unwrap(), 7);
@@ -84,9 +84,9 @@ impl<T> JoinHandle<T> {
     /// # Examples
     ///
     /// ```
-    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// let runtime = blitz_io::runtime::Runtime::new()?;
     /// runtime.block_on(async {
-    ///     use blitz_runtime::task;
+    ///     use blitz_io::task;
     ///
     ///     let handle = task::spawn(std::future::pending::<()>());
     ///     handle.abort();
@@ -105,9 +105,9 @@ impl<T> JoinHandle<T> {
     /// # Examples
     ///
     /// ```
-    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// let runtime = blitz_io::runtime::Runtime::new()?;
     /// runtime.block_on(async {
-    ///     use blitz_runtime::task;
+    ///     use blitz_io::task;
     ///
     ///     let handle = task::spawn(async {});
     ///     while !handle.is_finished() {
@@ -126,9 +126,9 @@ impl<T> JoinHandle<T> {
     /// # Examples
     ///
     /// ```
-    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// let runtime = blitz_io::runtime::Runtime::new()?;
     /// runtime.block_on(async {
-    ///     use blitz_runtime::task;
+    ///     use blitz_io::task;
     ///
     ///     let handle = task::spawn(std::future::pending::<()>());
     ///     let abort = handle.abort_handle();
@@ -149,9 +149,9 @@ impl<T> JoinHandle<T> {
     /// # Examples
     ///
     /// ```
-    /// let runtime = blitz_runtime::runtime::Runtime::new()?;
+    /// let runtime = blitz_io::runtime::Runtime::new()?;
     /// runtime.block_on(async {
-    ///     use blitz_runtime::task;
+    ///     use blitz_io::task;
     ///
     ///     let handle = task::spawn(async { task::id() });
     ///     let id = handle.id();

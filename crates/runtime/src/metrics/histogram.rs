@@ -22,7 +22,7 @@ impl HistogramConfiguration {
     /// `num_buckets` ranges of the same width; the last one has no upper end.
     ///
     /// ```
-    /// use blitz_runtime::runtime::HistogramConfiguration;
+    /// use blitz_io::runtime::HistogramConfiguration;
     /// use std::time::Duration;
     ///
     /// let twenty = HistogramConfiguration::linear(Duration::from_micros(50), 20);
@@ -40,7 +40,7 @@ impl HistogramConfiguration {
     /// size.
     ///
     /// ```
-    /// use blitz_runtime::runtime::{HistogramConfiguration, LogHistogram};
+    /// use blitz_io::runtime::{HistogramConfiguration, LogHistogram};
     /// use std::time::Duration;
     ///
     /// let builder = LogHistogram::builder().max_value(Duration::from_secs(1));

@@ -67,7 +67,7 @@ impl Default for LogHistogram {
 /// Makes a [`LogHistogram`].
 ///
 /// ```
-/// use blitz_runtime::runtime::LogHistogram;
+/// use blitz_io::runtime::LogHistogram;
 /// use std::time::Duration;
 ///
 /// let ranges = LogHistogram::builder()

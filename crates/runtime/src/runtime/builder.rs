@@ -21,7 +21,7 @@ const WORKER_THREADS_VARIABLE: &str = "TOKIO_WORKER_THREADS";
 /// Makes a [`Runtime`] with settings.
 ///
 /// ```
-/// use blitz_runtime::runtime::Builder;
+/// use blitz_io::runtime::Builder;
 ///
 /// let runtime = Builder::new_multi_thread()
 ///     .worker_threads(2)
@@ -55,7 +55,7 @@ impl Builder {
     /// [`Runtime::block_on`].
     ///
     /// ```
-    /// use blitz_runtime::runtime::Builder;
+    /// use blitz_io::runtime::Builder;
     /// use std::thread;
     ///
     /// let runtime = Builder::new_current_thread().build()?;
@@ -72,7 +72,7 @@ impl Builder {
     /// For a runtime with workers that steal tasks from each other.
     ///
     /// ```
-    /// use blitz_runtime::runtime::Builder;
+    /// use blitz_io::runtime::Builder;
     /// use std::thread;
     ///
     /// let runtime = Builder::new_multi_thread().build()?;
@@ -121,7 +121,7 @@ impl Builder {
     /// Enables timers. Without it, the first timer panics.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Builder, time::{Duration, sleep}};
+    /// use blitz_io::{runtime::Builder, time::{Duration, sleep}};
     ///
     /// let runtime = Builder::new_current_thread().enable_time().build()?;
     /// runtime.block_on(async { sleep(Duration::from_millis(1)).await });
@@ -175,7 +175,7 @@ impl Builder {
     /// When `val` is 0.
     ///
     /// ```
-    /// use blitz_runtime::runtime::Builder;
+    /// use blitz_io::runtime::Builder;
     ///
     /// let runtime = Builder::new_multi_thread().worker_threads(3).build()?;
     /// assert_eq!(runtime.metrics().num_workers(), 3);
@@ -196,7 +196,7 @@ impl Builder {
     /// When `val` is 0.
     ///
     /// ```
-    /// use blitz_runtime::runtime::Builder;
+    /// use blitz_io::runtime::Builder;
     /// use std::thread;
     ///
     /// let runtime = Builder::new_current_thread().max_blocking_threads(1).build()?;
@@ -223,7 +223,7 @@ impl Builder {
     /// The name of the runtime's threads. By default "tokio-rt-worker".
     ///
     /// ```
-    /// use blitz_runtime::runtime::Builder;
+    /// use blitz_io::runtime::Builder;
     /// use std::thread;
     ///
     /// let runtime = Builder::new_multi_thread().thread_name("mine").build()?;
@@ -268,7 +268,7 @@ impl Builder {
     /// Called on each thread of the runtime when it begins.
     ///
     /// ```
-    /// use blitz_runtime::runtime::Builder;
+    /// use blitz_io::runtime::Builder;
     ///
     /// let runtime = Builder::new_multi_thread()
     ///     .on_thread_start(|| println!("a thread begins"))
@@ -315,7 +315,7 @@ impl Builder {
     /// panic, and should be fast.
     ///
     /// ```
-    /// use blitz_runtime::runtime::Builder;
+    /// use blitz_io::runtime::Builder;
     /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
     ///
     /// let spawned = Arc::new(AtomicUsize::new(0));
@@ -342,7 +342,7 @@ impl Builder {
     /// should be fast.
     ///
     /// ```
-    /// use blitz_runtime::runtime::Builder;
+    /// use blitz_io::runtime::Builder;
     /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
     ///
     /// let ended = Arc::new(AtomicUsize::new(0));
@@ -415,7 +415,7 @@ impl Builder {
     /// When a multi-thread runtime is to be shut down by it: that is not supported.
     ///
     /// ```should_panic
-    /// use blitz_runtime::{runtime::{Builder, UnhandledPanic}, task};
+    /// use blitz_io::{runtime::{Builder, UnhandledPanic}, task};
     ///
     /// let runtime = Builder::new_current_thread()
     ///     .unhandled_panic(UnhandledPanic::ShutdownRuntime)
@@ -448,7 +448,7 @@ impl Builder {
     /// The seed of the runtime's random decisions.
     ///
     /// ```
-    /// use blitz_runtime::runtime::{Builder, RngSeed};
+    /// use blitz_io::runtime::{Builder, RngSeed};
     ///
     /// let seed = RngSeed::from_bytes(b"the same each time");
     /// let runtime = Builder::new_current_thread().rng_seed(seed).build()?;
@@ -464,7 +464,7 @@ impl Builder {
     /// for current-thread runtimes.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Builder, time::{Duration, Instant, sleep}};
+    /// use blitz_io::{runtime::Builder, time::{Duration, Instant, sleep}};
     ///
     /// let runtime = Builder::new_current_thread().enable_time().start_paused(true).build()?;
     /// runtime.block_on(async {
@@ -515,7 +515,7 @@ impl Builder {
     /// When the builder is one for a multi-thread runtime.
     ///
     /// ```
-    /// use blitz_runtime::runtime::{Builder, LocalOptions};
+    /// use blitz_io::runtime::{Builder, LocalOptions};
     ///
     /// let runtime = Builder::new_current_thread().build_local(LocalOptions::default())?;
     /// assert_eq!(runtime.block_on(runtime.spawn_local(async { 1 })).unwrap(), 1);
@@ -545,7 +545,7 @@ impl Builder {
     /// When `TOKIO_WORKER_THREADS` is needed and is not a number above 0.
     ///
     /// ```
-    /// use blitz_runtime::runtime::Builder;
+    /// use blitz_io::runtime::Builder;
     ///
     /// let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     /// assert_eq!(runtime.block_on(async { "runs" }), "runs");

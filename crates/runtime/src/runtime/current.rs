@@ -17,8 +17,8 @@ use crate::scheduler::multi_thread;
 /// A task may be on another worker after each `.await`.
 ///
 /// ```
-/// use blitz_runtime::runtime::{Builder, worker_index};
-/// use blitz_runtime::task;
+/// use blitz_io::runtime::{Builder, worker_index};
+/// use blitz_io::task;
 ///
 /// let runtime = Builder::new_multi_thread().worker_threads(2).build()?;
 /// runtime.block_on(async {

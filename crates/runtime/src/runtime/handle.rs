@@ -19,7 +19,7 @@ use crate::trace;
 /// the [`Runtime`](super::Runtime) has been dropped, what is spawned is cancelled.
 ///
 /// ```
-/// use blitz_runtime::runtime::{Handle, Runtime};
+/// use blitz_io::runtime::{Handle, Runtime};
 ///
 /// let runtime = Runtime::new()?;
 /// let handle: Handle = runtime.handle().clone();
@@ -52,7 +52,7 @@ impl Handle {
     /// The drop of a guard panics when one that was made later is still there.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, task};
+    /// use blitz_io::{runtime::Runtime, task};
     ///
     /// let runtime = Runtime::new()?;
     /// let _guard = runtime.handle().enter();
@@ -75,7 +75,7 @@ impl Handle {
     /// When there is none. [`try_current`](Self::try_current) does not.
     ///
     /// ```
-    /// use blitz_runtime::runtime::{Handle, Runtime};
+    /// use blitz_io::runtime::{Handle, Runtime};
     ///
     /// let runtime = Runtime::new()?;
     /// let task = runtime.block_on(async { Handle::current().spawn(async { 3 }) });
@@ -98,7 +98,7 @@ impl Handle {
     /// When there is none.
     ///
     /// ```
-    /// use blitz_runtime::runtime::Handle;
+    /// use blitz_io::runtime::Handle;
     ///
     /// assert!(Handle::try_current().unwrap_err().is_missing_context());
     /// ```
@@ -114,7 +114,7 @@ impl Handle {
     /// [`Runtime::block_on`](super::Runtime::block_on).
     ///
     /// ```
-    /// use blitz_runtime::runtime::Runtime;
+    /// use blitz_io::runtime::Runtime;
     ///
     /// let runtime = Runtime::new()?;
     /// let task = runtime.handle().spawn(async { "done" });
@@ -135,7 +135,7 @@ impl Handle {
     /// See [`task::spawn_blocking`](crate::task::spawn_blocking).
     ///
     /// ```
-    /// use blitz_runtime::runtime::Runtime;
+    /// use blitz_io::runtime::Runtime;
     ///
     /// let runtime = Runtime::new()?;
     /// let size = runtime.handle().spawn_blocking(|| std::env::args().count());
@@ -162,7 +162,7 @@ impl Handle {
     /// When called from a task or within another `block_on`. When `future` panics.
     ///
     /// ```
-    /// use blitz_runtime::runtime::Runtime;
+    /// use blitz_io::runtime::Runtime;
     ///
     /// let runtime = Runtime::new()?;
     /// let handle = runtime.handle().clone();
@@ -184,7 +184,7 @@ impl Handle {
     /// Which kind of runtime it is.
     ///
     /// ```
-    /// use blitz_runtime::runtime::{Builder, RuntimeFlavor};
+    /// use blitz_io::runtime::{Builder, RuntimeFlavor};
     ///
     /// let runtime = Builder::new_current_thread().build()?;
     /// assert_eq!(runtime.handle().runtime_flavor(), RuntimeFlavor::CurrentThread);
@@ -201,7 +201,7 @@ impl Handle {
     /// A number that no other runtime of the process has.
     ///
     /// ```
-    /// use blitz_runtime::runtime::Builder;
+    /// use blitz_io::runtime::Builder;
     ///
     /// let one = Builder::new_current_thread().build()?;
     /// let other = Builder::new_current_thread().build()?;
@@ -216,7 +216,7 @@ impl Handle {
     /// The name that [`Builder::name`](super::Builder::name) was given.
     ///
     /// ```
-    /// use blitz_runtime::runtime::Builder;
+    /// use blitz_io::runtime::Builder;
     ///
     /// let runtime = Builder::new_current_thread().name("disks").build()?;
     /// assert_eq!(runtime.handle().name(), Some("disks"));
@@ -230,7 +230,7 @@ impl Handle {
     /// What the runtime counts of its work.
     ///
     /// ```
-    /// use blitz_runtime::runtime::Builder;
+    /// use blitz_io::runtime::Builder;
     ///
     /// let runtime = Builder::new_current_thread().build()?;
     /// let _task = runtime.spawn(async {});
@@ -248,7 +248,7 @@ impl Handle {
 /// From [`Handle::runtime_flavor`].
 ///
 /// ```
-/// use blitz_runtime::runtime::{Builder, RuntimeFlavor};
+/// use blitz_io::runtime::{Builder, RuntimeFlavor};
 ///
 /// let runtime = Builder::new_multi_thread().worker_threads(1).build()?;
 /// assert_eq!(runtime.handle().runtime_flavor(), RuntimeFlavor::MultiThread);

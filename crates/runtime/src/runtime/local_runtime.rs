@@ -27,7 +27,7 @@ use crate::trace::SpawnMeta;
 ///
 /// ```
 /// use std::rc::Rc;
-/// use blitz_runtime::{runtime::LocalRuntime, task};
+/// use blitz_io::{runtime::LocalRuntime, task};
 ///
 /// let runtime = LocalRuntime::new()?;
 /// let five = Rc::new(5);
@@ -76,7 +76,7 @@ impl LocalRuntime {
     ///
     /// ```
     /// use std::thread;
-    /// use blitz_runtime::runtime::LocalRuntime;
+    /// use blitz_io::runtime::LocalRuntime;
     ///
     /// let runtime = LocalRuntime::new()?;
     /// let handle = runtime.handle().clone();
@@ -95,7 +95,7 @@ impl LocalRuntime {
     ///
     /// ```
     /// use std::rc::Rc;
-    /// use blitz_runtime::runtime::LocalRuntime;
+    /// use blitz_io::runtime::LocalRuntime;
     ///
     /// let runtime = LocalRuntime::new()?;
     /// let one = Rc::new(1);
@@ -133,7 +133,7 @@ impl LocalRuntime {
     ///
     /// ```
     /// use std::rc::Rc;
-    /// use blitz_runtime::runtime::LocalRuntime;
+    /// use blitz_io::runtime::LocalRuntime;
     ///
     /// let runtime = LocalRuntime::new()?;
     /// let one = Rc::new(1);

@@ -15,7 +15,7 @@ use crate::metrics::{Counters, Histogram, Totals};
 /// little behind, and need not fit each other to the unit.
 ///
 /// ```
-/// use blitz_runtime::runtime::Builder;
+/// use blitz_io::runtime::Builder;
 ///
 /// let runtime = Builder::new_multi_thread().worker_threads(3).build()?;
 /// assert_eq!(runtime.metrics().num_workers(), 3);
@@ -59,7 +59,7 @@ impl RuntimeMetrics {
     /// How many tasks have not ended yet.
     ///
     /// ```
-    /// use blitz_runtime::runtime::Builder;
+    /// use blitz_io::runtime::Builder;
     ///
     /// let runtime = Builder::new_current_thread().build()?;
     /// runtime.spawn(std::future::pending::<()>());
@@ -174,7 +174,7 @@ impl RuntimeMetrics {
     /// How many tasks have been spawned.
     ///
     /// ```
-    /// use blitz_runtime::runtime::Builder;
+    /// use blitz_io::runtime::Builder;
     ///
     /// let runtime = Builder::new_current_thread().build()?;
     /// runtime.block_on(runtime.spawn(async {})).unwrap();
@@ -201,7 +201,7 @@ impl RuntimeMetrics {
     /// How many threads there are for blocking work.
     ///
     /// ```
-    /// use blitz_runtime::runtime::Builder;
+    /// use blitz_io::runtime::Builder;
     ///
     /// let runtime = Builder::new_current_thread().build()?;
     /// assert_eq!(runtime.metrics().num_blocking_threads(), 0);

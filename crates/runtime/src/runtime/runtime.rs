@@ -31,11 +31,11 @@ use crate::trace;
 /// block there.
 ///
 /// ```
-/// use blitz_runtime::runtime::Runtime;
+/// use blitz_io::runtime::Runtime;
 ///
 /// let runtime = Runtime::new()?;
 /// let answer = runtime.block_on(async {
-///     let task = blitz_runtime::task::spawn(async { 42 });
+///     let task = blitz_io::task::spawn(async { 42 });
 ///     task.await.unwrap()
 /// });
 /// assert_eq!(answer, 42);
@@ -64,7 +64,7 @@ impl Runtime {
     /// When the system refuses a thread.
     ///
     /// ```
-    /// use blitz_runtime::runtime::Runtime;
+    /// use blitz_io::runtime::Runtime;
     ///
     /// let runtime = Runtime::new()?;
     /// assert_eq!(runtime.block_on(async { 1 + 1 }), 2);
@@ -77,7 +77,7 @@ impl Runtime {
     /// What one can clone and send to other threads.
     ///
     /// ```
-    /// use blitz_runtime::runtime::Runtime;
+    /// use blitz_io::runtime::Runtime;
     /// use std::thread;
     ///
     /// let runtime = Runtime::new()?;
@@ -94,7 +94,7 @@ impl Runtime {
     /// Starts a task: see [`Handle::spawn`].
     ///
     /// ```
-    /// use blitz_runtime::runtime::Runtime;
+    /// use blitz_io::runtime::Runtime;
     ///
     /// let runtime = Runtime::new()?;
     /// let task = runtime.spawn(async { 6 * 7 });
@@ -113,7 +113,7 @@ impl Runtime {
     /// Runs `func` on a thread where it may block: see [`Handle::spawn_blocking`].
     ///
     /// ```
-    /// use blitz_runtime::runtime::Runtime;
+    /// use blitz_io::runtime::Runtime;
     ///
     /// let runtime = Runtime::new()?;
     /// let sum = runtime.spawn_blocking(|| (1..=100).sum::<u32>());
@@ -141,7 +141,7 @@ impl Runtime {
     /// When called within a task or another `block_on`. When `future` panics.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, task};
+    /// use blitz_io::{runtime::Runtime, task};
     ///
     /// let runtime = Runtime::new()?;
     /// let answer = runtime.block_on(async { task::spawn(async { 42 }).await.unwrap() });
@@ -164,7 +164,7 @@ impl Runtime {
     /// see [`Handle::enter`].
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, task};
+    /// use blitz_io::{runtime::Runtime, task};
     ///
     /// let runtime = Runtime::new()?;
     /// let _guard = runtime.enter();
@@ -180,7 +180,7 @@ impl Runtime {
     /// still busy then go on, and end when they come back from what they do.
     ///
     /// ```
-    /// use blitz_runtime::runtime::Runtime;
+    /// use blitz_io::runtime::Runtime;
     /// use std::{thread, time::Duration};
     ///
     /// let runtime = Runtime::new()?;
@@ -199,7 +199,7 @@ impl Runtime {
     /// Blocking work that has begun goes on: its threads live as long as it takes.
     ///
     /// ```
-    /// use blitz_runtime::runtime::Runtime;
+    /// use blitz_io::runtime::Runtime;
     ///
     /// let inner = Runtime::new()?;
     /// let outer = Runtime::new()?;
@@ -228,7 +228,7 @@ impl Runtime {
     /// What the runtime counts of its work.
     ///
     /// ```
-    /// use blitz_runtime::runtime::Builder;
+    /// use blitz_io::runtime::Builder;
     ///
     /// let runtime = Builder::new_multi_thread().worker_threads(2).build()?;
     /// assert_eq!(runtime.metrics().num_workers(), 2);

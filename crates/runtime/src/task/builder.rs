@@ -16,7 +16,7 @@ use crate::trace::SpawnMeta;
 /// for when they panic.
 ///
 /// ```
-/// use blitz_runtime::{runtime::Builder, task};
+/// use blitz_io::{runtime::Builder, task};
 ///
 /// let runtime = Builder::new_current_thread().build().unwrap();
 /// runtime.block_on(async {

@@ -7,8 +7,8 @@
 //! that is never empty does not keep other tasks from running.
 //!
 //! ```
-//! use blitz_channel::mpsc;
-//! use blitz_runtime::task::coop::unconstrained;
+//! use blitz_io::sync::mpsc;
+//! use blitz_io::task::coop::unconstrained;
 //!
 //! # pollster::block_on(async {
 //! let (sender, mut receiver) = mpsc::unbounded_channel();
@@ -41,7 +41,7 @@ pub use coop::{Coop, RestoreOnPending};
 /// has to wait costs nothing.
 ///
 /// ```
-/// use blitz_runtime::task::coop;
+/// use blitz_io::task::coop;
 /// use std::pin::Pin;
 /// use std::task::{Context, Poll, ready};
 ///
@@ -68,7 +68,7 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
 /// Whether the task has budget left. Always, outside of a task.
 ///
 /// ```
-/// assert!(blitz_runtime::task::coop::has_budget_remaining());
+/// assert!(blitz_io::task::coop::has_budget_remaining());
 /// ```
 #[inline]
 #[must_use]
@@ -80,7 +80,7 @@ pub fn has_budget_remaining() -> bool {
 /// is not polled when none is left.
 ///
 /// ```
-/// use blitz_runtime::task::coop::cooperative;
+/// use blitz_io::task::coop::cooperative;
 ///
 /// # pollster::block_on(async {
 /// assert_eq!(cooperative(std::future::ready(1)).await, 1);
@@ -99,7 +99,7 @@ pub fn cooperative<F: Future>(fut: F) -> Coop<F> {
 /// If the future is dropped before it is ready, no unit has been taken.
 ///
 /// ```
-/// use blitz_runtime::task::consume_budget;
+/// use blitz_io::task::consume_budget;
 ///
 /// async fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
 ///     let mut sum = 0;
@@ -119,7 +119,7 @@ pub async fn consume_budget() {
 /// tasks waiting.
 ///
 /// ```
-/// use blitz_runtime::task::unconstrained;
+/// use blitz_io::task::unconstrained;
 ///
 /// # pollster::block_on(async {
 /// assert_eq!(unconstrained(async { 1 }).await, 1);

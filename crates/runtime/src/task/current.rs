@@ -11,9 +11,9 @@ use crate::core::{Id, current};
 /// # Examples
 ///
 /// ```
-/// let runtime = blitz_runtime::runtime::Runtime::new()?;
+/// let runtime = blitz_io::runtime::Runtime::new()?;
 /// runtime.block_on(async {
-///     use blitz_runtime::task;
+///     use blitz_io::task;
 ///
 ///     let handle = task::spawn(async { task::id() });
 ///     let id = handle.id();
@@ -33,7 +33,7 @@ pub fn id() -> Id {
 /// # Examples
 ///
 /// ```
-/// assert!(blitz_runtime::task::try_id().is_none());
+/// assert!(blitz_io::task::try_id().is_none());
 /// ```
 #[must_use]
 pub fn try_id() -> Option<Id> {

@@ -15,7 +15,7 @@ use crate::trace::{self, SpawnMeta};
 /// Outside of a runtime.
 ///
 /// ```
-/// use blitz_runtime::{runtime::Runtime, task};
+/// use blitz_io::{runtime::Runtime, task};
 ///
 /// let sum = Runtime::new()?.block_on(async {
 ///     let one = task::spawn(async { 1 });

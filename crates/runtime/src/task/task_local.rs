@@ -29,7 +29,7 @@ use pin_project_lite::pin_project;
 /// [`scope`](LocalKey::scope) sets one for a future.
 ///
 /// ```
-/// use blitz_runtime::task_local;
+/// use blitz_io::task_local;
 ///
 /// task_local! {
 ///     pub static REQUEST: u64;
@@ -81,7 +81,7 @@ macro_rules! __task_local_inner {
 /// counts.
 ///
 /// ```
-/// blitz_runtime::task_local! {
+/// blitz_io::task_local! {
 ///     static DEPTH: u32;
 /// }
 ///
@@ -174,7 +174,7 @@ impl<T: 'static> LocalKey<T> {
     /// [`try_with`](Self::try_with) on the same key.
     ///
     /// ```
-    /// blitz_runtime::task_local! {
+    /// blitz_io::task_local! {
     ///     static NUMBER: u32;
     /// }
     ///
@@ -203,7 +203,7 @@ impl<T: 'static> LocalKey<T> {
     /// the same key.
     ///
     /// ```
-    /// blitz_runtime::task_local! {
+    /// blitz_io::task_local! {
     ///     static NUMBER: u32;
     /// }
     ///
@@ -239,7 +239,7 @@ impl<T: 'static> LocalKey<T> {
     /// If the key has no value here.
     ///
     /// ```
-    /// blitz_runtime::task_local! {
+    /// blitz_io::task_local! {
     ///     static NAME: String;
     /// }
     ///
@@ -265,7 +265,7 @@ impl<T: 'static> LocalKey<T> {
     /// If the key has no value here.
     ///
     /// ```
-    /// blitz_runtime::task_local! {
+    /// blitz_io::task_local! {
     ///     static NAME: String;
     /// }
     ///
@@ -300,7 +300,7 @@ impl<T: Clone + 'static> LocalKey<T> {
     /// If the key has no value here.
     ///
     /// ```
-    /// blitz_runtime::task_local! {
+    /// blitz_io::task_local! {
     ///     static NUMBER: u32;
     /// }
     ///
@@ -318,7 +318,7 @@ impl<T: Clone + 'static> LocalKey<T> {
     /// If the key has no value here.
     ///
     /// ```
-    /// blitz_runtime::task_local! {
+    /// blitz_io::task_local! {
     ///     static NUMBER: u32;
     /// }
     ///
@@ -341,7 +341,7 @@ pin_project! {
     /// Made by [`LocalKey::scope`]. As cancel safe as the future inside.
     ///
     /// ```
-    /// blitz_runtime::task_local! {
+    /// blitz_io::task_local! {
     ///     static NUMBER: u32;
     /// }
     ///
@@ -382,7 +382,7 @@ impl<T: 'static, F> TaskLocalFuture<T, F> {
     /// left of it.
     ///
     /// ```
-    /// blitz_runtime::task_local! {
+    /// blitz_io::task_local! {
     ///     static NUMBER: u32;
     /// }
     ///
@@ -446,7 +446,7 @@ where
 /// The key has no value here. Returned by [`LocalKey::try_with`].
 ///
 /// ```
-/// use blitz_runtime::task_local;
+/// use blitz_io::task_local;
 ///
 /// task_local!(static USER: u32);
 ///

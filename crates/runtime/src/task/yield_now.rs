@@ -18,7 +18,7 @@ use crate::core::{current, task_of};
 /// in between, if nothing else is ready.
 ///
 /// ```
-/// use blitz_runtime::{runtime::Builder, task};
+/// use blitz_io::{runtime::Builder, task};
 ///
 /// let runtime = Builder::new_current_thread().build()?;
 /// runtime.block_on(async {

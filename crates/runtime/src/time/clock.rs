@@ -53,7 +53,7 @@ fn alter(how: impl FnOnce(&Clock) -> Result<(), &'static str>) {
 /// # Examples
 ///
 /// ```
-/// use blitz_runtime::{runtime::Builder, time::{self, Duration, Instant}};
+/// use blitz_io::{runtime::Builder, time::{self, Duration, Instant}};
 ///
 /// let runtime = Builder::new_current_thread().enable_time().build().unwrap();
 /// runtime.block_on(async {
@@ -77,7 +77,7 @@ pub fn pause() {
 /// # Examples
 ///
 /// ```
-/// use blitz_runtime::{runtime::Builder, time};
+/// use blitz_io::{runtime::Builder, time};
 ///
 /// let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
 /// runtime.block_on(async { time::resume() });
@@ -105,7 +105,7 @@ pub fn resume() {
 /// # Examples
 ///
 /// ```
-/// use blitz_runtime::{runtime::Builder, time::{self, Duration, Instant}};
+/// use blitz_io::{runtime::Builder, time::{self, Duration, Instant}};
 ///
 /// let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
 /// runtime.block_on(async {

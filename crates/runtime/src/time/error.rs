@@ -20,7 +20,7 @@ impl Error {
     /// The runtime that the timer belongs to has ended.
     ///
     /// ```
-    /// let error = blitz_runtime::time::error::Error::shutdown();
+    /// let error = blitz_io::time::error::Error::shutdown();
     /// assert!(error.is_shutdown());
     /// ```
     #[must_use]
@@ -79,7 +79,7 @@ impl error::Error for Error {}
 ///
 /// ```
 /// use std::io;
-/// use blitz_runtime::{runtime::Runtime, time};
+/// use blitz_io::{runtime::Runtime, time};
 ///
 /// let result = Runtime::new().unwrap().block_on(async {
 ///     time::timeout(time::Duration::from_millis(1), std::future::pending::<()>()).await

@@ -14,7 +14,7 @@ use super::clock;
 /// # Examples
 ///
 /// ```
-/// use blitz_runtime::time::{Duration, Instant};
+/// use blitz_io::time::{Duration, Instant};
 ///
 /// let start = Instant::now();
 /// assert!(start + Duration::from_secs(1) > start);
@@ -28,7 +28,7 @@ impl Instant {
     /// The present moment.
     ///
     /// ```
-    /// use blitz_runtime::time::Instant;
+    /// use blitz_io::time::Instant;
     ///
     /// let before = Instant::now();
     /// assert!(Instant::now() >= before);
@@ -49,7 +49,7 @@ impl Instant {
     /// The same moment, for the standard library.
     ///
     /// ```
-    /// use blitz_runtime::time::Instant;
+    /// use blitz_io::time::Instant;
     ///
     /// let now = Instant::now();
     /// assert_eq!(Instant::from_std(now.into_std()), now);
@@ -63,7 +63,7 @@ impl Instant {
     /// The time from `earlier` until this moment; zero if `earlier` is later.
     ///
     /// ```
-    /// use blitz_runtime::time::{Duration, Instant};
+    /// use blitz_io::time::{Duration, Instant};
     ///
     /// let start = Instant::now();
     /// let end = start + Duration::from_secs(1);
@@ -78,7 +78,7 @@ impl Instant {
     /// The time from `earlier` until this moment; `None` if `earlier` is later.
     ///
     /// ```
-    /// use blitz_runtime::time::{Duration, Instant};
+    /// use blitz_io::time::{Duration, Instant};
     ///
     /// let start = Instant::now();
     /// let end = start + Duration::from_secs(1);
@@ -99,7 +99,7 @@ impl Instant {
     /// The time since this moment; zero if it is still to come.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Builder, time};
+    /// use blitz_io::{runtime::Builder, time};
     ///
     /// let runtime = Builder::new_current_thread().enable_time().start_paused(true).build()?;
     /// runtime.block_on(async {
@@ -117,7 +117,7 @@ impl Instant {
     /// This moment and `duration`; `None` if that can not be represented.
     ///
     /// ```
-    /// use blitz_runtime::time::{Duration, Instant};
+    /// use blitz_io::time::{Duration, Instant};
     ///
     /// let now = Instant::now();
     /// assert!(now.checked_add(Duration::from_secs(1)).is_some());

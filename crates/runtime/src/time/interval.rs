@@ -21,7 +21,7 @@ const MISSED: Duration = Duration::from_millis(5);
 /// # Examples
 ///
 /// ```
-/// use blitz_runtime::{runtime::Runtime, time::{interval, Duration, Instant}};
+/// use blitz_io::{runtime::Runtime, time::{interval, Duration, Instant}};
 ///
 /// Runtime::new().unwrap().block_on(async {
 ///     let start = Instant::now();
@@ -51,7 +51,7 @@ pub fn interval(period: Duration) -> Interval {
 /// # Examples
 ///
 /// ```
-/// use blitz_runtime::{runtime::Runtime, time::{interval_at, Duration, Instant}};
+/// use blitz_io::{runtime::Runtime, time::{interval_at, Duration, Instant}};
 ///
 /// Runtime::new().unwrap().block_on(async {
 ///     let start = Instant::now() + Duration::from_millis(3);
@@ -71,7 +71,7 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 /// # Examples
 ///
 /// ```
-/// use blitz_runtime::{runtime::Runtime, time::{self, Duration}};
+/// use blitz_io::{runtime::Runtime, time::{self, Duration}};
 ///
 /// Runtime::new().unwrap().block_on(async {
 ///     let mut interval = time::interval(Duration::from_millis(1));
@@ -107,7 +107,7 @@ impl Interval {
     /// If the runtime has ended.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, time::{Duration, interval}};
+    /// use blitz_io::{runtime::Runtime, time::{Duration, interval}};
     ///
     /// Runtime::new()?.block_on(async {
     ///     let mut interval = interval(Duration::from_millis(2));
@@ -130,7 +130,7 @@ impl Interval {
     ///
     /// ```
     /// use std::future::poll_fn;
-    /// use blitz_runtime::{runtime::Runtime, time::{interval, Duration, Instant}};
+    /// use blitz_io::{runtime::Runtime, time::{interval, Duration, Instant}};
     ///
     /// Runtime::new().unwrap().block_on(async {
     ///     let mut interval = interval(Duration::from_millis(1));
@@ -154,7 +154,7 @@ impl Interval {
     /// The next tick comes one period from now.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, time::{interval, Duration, Instant}};
+    /// use blitz_io::{runtime::Runtime, time::{interval, Duration, Instant}};
     ///
     /// Runtime::new().unwrap().block_on(async {
     ///     let mut interval = interval(Duration::from_millis(3));
@@ -171,7 +171,7 @@ impl Interval {
     /// The next tick comes now.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, time::{interval, Duration}};
+    /// use blitz_io::{runtime::Runtime, time::{interval, Duration}};
     ///
     /// Runtime::new().unwrap().block_on(async {
     ///     let mut interval = interval(Duration::from_secs(3600));
@@ -187,7 +187,7 @@ impl Interval {
     /// The next tick comes after this time.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, time::{interval, Duration}};
+    /// use blitz_io::{runtime::Runtime, time::{interval, Duration}};
     ///
     /// Runtime::new().unwrap().block_on(async {
     ///     let mut interval = interval(Duration::from_secs(3600));
@@ -203,7 +203,7 @@ impl Interval {
     /// missed tick; ticks that had been missed before are forgotten.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, time::{interval, Duration, Instant}};
+    /// use blitz_io::{runtime::Runtime, time::{interval, Duration, Instant}};
     ///
     /// Runtime::new().unwrap().block_on(async {
     ///     let mut interval = interval(Duration::from_secs(3600));
@@ -225,7 +225,7 @@ impl Interval {
     /// Says what happens when ticks are missed.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, time::{interval, Duration, MissedTickBehavior}};
+    /// use blitz_io::{runtime::Runtime, time::{interval, Duration, MissedTickBehavior}};
     ///
     /// Runtime::new().unwrap().block_on(async {
     ///     let mut interval = interval(Duration::from_millis(1));

@@ -16,7 +16,7 @@ use super::Instant;
 /// | [`Skip`](Self::Skip) | 100 | 200, 250, 300 |
 ///
 /// ```
-/// use blitz_runtime::{runtime::Builder, time::{self, Duration, Instant, MissedTickBehavior}};
+/// use blitz_io::{runtime::Builder, time::{self, Duration, Instant, MissedTickBehavior}};
 ///
 /// let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
 /// runtime.block_on(async {

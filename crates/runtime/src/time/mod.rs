@@ -15,7 +15,7 @@
 //! # Examples
 //!
 //! ```
-//! use blitz_runtime::{runtime::Runtime, time};
+//! use blitz_io::{runtime::Runtime, time};
 //! use std::time::Duration;
 //!
 //! Runtime::new().unwrap().block_on(async {

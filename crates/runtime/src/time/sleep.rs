@@ -31,7 +31,7 @@ use crate::timers::wheel::Timer;
 /// # Examples
 ///
 /// ```
-/// use blitz_runtime::{runtime::Runtime, time::{sleep_until, Duration, Instant}};
+/// use blitz_io::{runtime::Runtime, time::{sleep_until, Duration, Instant}};
 ///
 /// Runtime::new().unwrap().block_on(async {
 ///     let deadline = Instant::now() + Duration::from_millis(5);
@@ -55,7 +55,7 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 /// # Examples
 ///
 /// ```
-/// use blitz_runtime::{runtime::Runtime, time::{sleep, Duration, Instant}};
+/// use blitz_io::{runtime::Runtime, time::{sleep, Duration, Instant}};
 ///
 /// Runtime::new().unwrap().block_on(async {
 ///     let start = Instant::now();
@@ -79,7 +79,7 @@ pin_project! {
     /// # Examples
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, time::{self, Duration, Instant}};
+    /// use blitz_io::{runtime::Runtime, time::{self, Duration, Instant}};
     ///
     /// Runtime::new().unwrap().block_on(async {
     ///     let start = Instant::now();
@@ -115,7 +115,7 @@ impl Sleep {
     /// When it will be ready.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, time::{sleep_until, Duration, Instant}};
+    /// use blitz_io::{runtime::Runtime, time::{sleep_until, Duration, Instant}};
     ///
     /// Runtime::new().unwrap().block_on(async {
     ///     let deadline = Instant::now() + Duration::from_secs(1);
@@ -131,7 +131,7 @@ impl Sleep {
     /// has never been polled or reset.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, time::{sleep, Duration}};
+    /// use blitz_io::{runtime::Runtime, time::{sleep, Duration}};
     ///
     /// Runtime::new().unwrap().block_on(async {
     ///     let mut sleep = std::pin::pin!(sleep(Duration::from_millis(1)));
@@ -149,7 +149,7 @@ impl Sleep {
     /// To put it off while it waits costs next to nothing.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, time::{sleep, Duration, Instant}};
+    /// use blitz_io::{runtime::Runtime, time::{sleep, Duration, Instant}};
     ///
     /// Runtime::new().unwrap().block_on(async {
     ///     let mut sleep = std::pin::pin!(sleep(Duration::from_secs(3600)));

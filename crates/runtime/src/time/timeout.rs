@@ -31,7 +31,7 @@ use super::{Instant, Sleep};
 /// # Examples
 ///
 /// ```
-/// use blitz_runtime::{runtime::Runtime, time::{timeout, Duration}};
+/// use blitz_io::{runtime::Runtime, time::{timeout, Duration}};
 ///
 /// Runtime::new().unwrap().block_on(async {
 ///     assert_eq!(timeout(Duration::from_secs(1), async { 7 }).await, Ok(7));
@@ -69,7 +69,7 @@ where
 /// # Examples
 ///
 /// ```
-/// use blitz_runtime::{runtime::Runtime, time::{timeout_at, Duration, Instant}};
+/// use blitz_io::{runtime::Runtime, time::{timeout_at, Duration, Instant}};
 ///
 /// Runtime::new().unwrap().block_on(async {
 ///     let deadline = Instant::now() + Duration::from_secs(1);
@@ -114,7 +114,7 @@ impl<T> Timeout<T> {
     /// The future, without a limit to its time.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, time::{timeout, Duration}};
+    /// use blitz_io::{runtime::Runtime, time::{timeout, Duration}};
     ///
     /// Runtime::new().unwrap().block_on(async {
     ///     let timeout = timeout(Duration::from_millis(1), async { 7 });

@@ -39,7 +39,7 @@ use crate::wait_queue::{Node, WaitQueue};
 /// # Examples
 ///
 /// ```
-/// use blitz_sync::task::Barrier;
+/// use blitz_io::sync::Barrier;
 ///
 /// let barrier = Barrier::new(4);
 /// let leaders = std::thread::scope(|scope| {
@@ -83,7 +83,7 @@ impl Barrier {
         ///
         /// ```
         /// # pollster::block_on(async {
-        /// use blitz_sync::task::Barrier;
+        /// use blitz_io::sync::Barrier;
         ///
         /// static ALONE: Barrier = Barrier::new(0);
         /// assert!(ALONE.wait().await.is_leader());
@@ -110,7 +110,7 @@ impl Barrier {
     ///
     /// ```
     /// # pollster::block_on(async {
-    /// use blitz_sync::task::Barrier;
+    /// use blitz_io::sync::Barrier;
     ///
     /// let barrier = Barrier::new(2);
     /// std::thread::scope(|scope| {
@@ -128,7 +128,7 @@ impl Barrier {
     /// [`wait`](Barrier::wait) for a thread, which is blocked meanwhile.
     ///
     /// ```
-    /// use blitz_sync::task::Barrier;
+    /// use blitz_io::sync::Barrier;
     ///
     /// let barrier = Barrier::new(2);
     /// std::thread::scope(|scope| {

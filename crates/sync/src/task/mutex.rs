@@ -29,7 +29,7 @@ pub use owned::{OwnedMappedMutexGuard, OwnedMutexGuard};
 /// [`thread::Mutex`](crate::thread::Mutex) is faster.
 ///
 /// ```
-/// use blitz_sync::task::Mutex;
+/// use blitz_io::sync::Mutex;
 ///
 /// # pollster::block_on(async {
 /// let mutex = Mutex::new(1);
@@ -52,7 +52,7 @@ impl<T: ?Sized> Mutex<T> {
     /// An unlocked mutex.
     ///
     /// ```
-    /// use blitz_sync::task::Mutex;
+    /// use blitz_io::sync::Mutex;
     ///
     /// let mutex = Mutex::new(5);
     /// assert_eq!(mutex.into_inner(), 5);
@@ -69,7 +69,7 @@ impl<T: ?Sized> Mutex<T> {
         /// The same in a constant or a static.
         ///
         /// ```
-        /// use blitz_sync::task::Mutex;
+        /// use blitz_io::sync::Mutex;
         ///
         /// static NAMES: Mutex<Vec<String>> = Mutex::const_new(Vec::new());
         /// NAMES.try_lock().unwrap().push("Ada".into());
@@ -89,7 +89,7 @@ impl<T: ?Sized> Mutex<T> {
     /// Who drops the future loses its place in the queue, and nothing else.
     ///
     /// ```
-    /// use blitz_sync::task::Mutex;
+    /// use blitz_io::sync::Mutex;
     ///
     /// # pollster::block_on(async {
     /// let mutex = Mutex::new(1);
@@ -114,7 +114,7 @@ impl<T: ?Sized> Mutex<T> {
     /// In a task, if the runtime is that of this project: it must not be blocked.
     ///
     /// ```
-    /// use blitz_sync::task::Mutex;
+    /// use blitz_io::sync::Mutex;
     ///
     /// let mutex = Mutex::new(1);
     /// *mutex.blocking_lock() += 1;
@@ -136,7 +136,7 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::Mutex;
+    /// use blitz_io::sync::Mutex;
     ///
     /// let guard = Arc::new(Mutex::new(1)).blocking_lock_owned();
     /// assert_eq!(*guard, 1);
@@ -156,7 +156,7 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::Mutex;
+    /// use blitz_io::sync::Mutex;
     ///
     /// # pollster::block_on(async {
     /// let mutex = Arc::new(Mutex::new(1));
@@ -179,13 +179,13 @@ impl<T: ?Sized> Mutex<T> {
     /// If somebody does.
     ///
     /// ```
-    /// use blitz_sync::task::Mutex;
+    /// use blitz_io::sync::Mutex;
     ///
     /// let mutex = Mutex::new(1);
     /// let guard = mutex.try_lock()?;
     /// assert!(mutex.try_lock().is_err());
     /// # drop(guard);
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn try_lock(&self) -> Result<MutexGuard<'_, T>, TryLockError> {
@@ -196,7 +196,7 @@ impl<T: ?Sized> Mutex<T> {
     /// The value, without locking: nobody else has the mutex.
     ///
     /// ```
-    /// use blitz_sync::task::Mutex;
+    /// use blitz_io::sync::Mutex;
     ///
     /// let mut mutex = Mutex::new(1);
     /// *mutex.get_mut() = 2;
@@ -214,12 +214,12 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::Mutex;
+    /// use blitz_io::sync::Mutex;
     ///
     /// let mutex = Arc::new(Mutex::new(1));
     /// let guard = mutex.clone().try_lock_owned()?;
     /// assert!(mutex.try_lock_owned().is_err());
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn try_lock_owned(self: Arc<Self>) -> Result<OwnedMutexGuard<T>, TryLockError> {
@@ -230,7 +230,7 @@ impl<T: ?Sized> Mutex<T> {
     /// The value.
     ///
     /// ```
-    /// use blitz_sync::task::Mutex;
+    /// use blitz_io::sync::Mutex;
     ///
     /// assert_eq!(Mutex::new(1).into_inner(), 1);
     /// ```

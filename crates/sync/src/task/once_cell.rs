@@ -21,7 +21,7 @@ use crate::macros::const_unless_loom;
 ///
 /// ```
 /// # pollster::block_on(async {
-/// use blitz_sync::task::OnceCell;
+/// use blitz_io::sync::OnceCell;
 ///
 /// static ANSWER: OnceCell<u32> = OnceCell::const_new();
 ///
@@ -42,7 +42,7 @@ impl<T> OnceCell<T> {
         /// An empty cell.
         ///
         /// ```
-        /// use blitz_sync::task::OnceCell;
+        /// use blitz_io::sync::OnceCell;
         ///
         /// assert_eq!(OnceCell::<u32>::new().get(), None);
         /// ```
@@ -63,7 +63,7 @@ impl<T> OnceCell<T> {
     /// A cell with a value, if there is one, else an empty one.
     ///
     /// ```
-    /// use blitz_sync::task::OnceCell;
+    /// use blitz_io::sync::OnceCell;
     ///
     /// assert_eq!(OnceCell::new_with(Some(7)).get(), Some(&7));
     /// ```
@@ -76,7 +76,7 @@ impl<T> OnceCell<T> {
         /// A cell with a value.
         ///
         /// ```
-        /// use blitz_sync::task::OnceCell;
+        /// use blitz_io::sync::OnceCell;
         ///
         /// static SEVEN: OnceCell<u32> = OnceCell::const_new_with(7);
         /// assert_eq!(SEVEN.get(), Some(&7));
@@ -104,7 +104,7 @@ impl<T> OnceCell<T> {
     /// The value, if there is one, to be changed.
     ///
     /// ```
-    /// use blitz_sync::task::OnceCell;
+    /// use blitz_io::sync::OnceCell;
     ///
     /// let mut cell = OnceCell::from(1);
     /// *cell.get_mut().unwrap() += 1;
@@ -123,7 +123,7 @@ impl<T> OnceCell<T> {
     /// making one.
     ///
     /// ```
-    /// use blitz_sync::task::{OnceCell, SetError};
+    /// use blitz_io::sync::{OnceCell, SetError};
     ///
     /// let cell = OnceCell::new();
     /// assert_eq!(cell.set(1), Ok(()));
@@ -151,7 +151,7 @@ impl<T> OnceCell<T> {
     ///
     /// ```
     /// # pollster::block_on(async {
-    /// use blitz_sync::task::OnceCell;
+    /// use blitz_io::sync::OnceCell;
     ///
     /// let cell = OnceCell::new();
     /// assert_eq!(cell.get_or_init(|| async { 1 }).await, &1);
@@ -186,7 +186,7 @@ impl<T> OnceCell<T> {
     ///
     /// ```
     /// # pollster::block_on(async {
-    /// use blitz_sync::task::OnceCell;
+    /// use blitz_io::sync::OnceCell;
     ///
     /// let cell = OnceCell::new();
     /// assert_eq!(cell.get_or_try_init(|| async { "x".parse() }).await.ok(), None::<&u32>);
@@ -215,7 +215,7 @@ impl<T> OnceCell<T> {
     /// waits for ever.
     ///
     /// ```
-    /// use blitz_sync::task::OnceCell;
+    /// use blitz_io::sync::OnceCell;
     ///
     /// let cell = OnceCell::new();
     /// assert_eq!(cell.blocking_get_or_init(|| 1), &1);
@@ -240,7 +240,7 @@ impl<T> OnceCell<T> {
     /// If this call's own `f` fails.
     ///
     /// ```
-    /// use blitz_sync::task::OnceCell;
+    /// use blitz_io::sync::OnceCell;
     ///
     /// let cell = OnceCell::new();
     /// assert!(cell.blocking_get_or_try_init(|| "x".parse::<u32>()).is_err());
@@ -266,7 +266,7 @@ impl<T> OnceCell<T> {
     ///
     /// ```
     /// # pollster::block_on(async {
-    /// use blitz_sync::task::OnceCell;
+    /// use blitz_io::sync::OnceCell;
     ///
     /// let cell = OnceCell::new();
     /// std::thread::scope(|scope| {
@@ -286,7 +286,7 @@ impl<T> OnceCell<T> {
     /// [`wait`](OnceCell::wait) for a thread.
     ///
     /// ```
-    /// use blitz_sync::task::OnceCell;
+    /// use blitz_io::sync::OnceCell;
     ///
     /// let cell = OnceCell::new();
     /// std::thread::scope(|scope| {
@@ -306,7 +306,7 @@ impl<T> OnceCell<T> {
     /// The value, if there is one.
     ///
     /// ```
-    /// use blitz_sync::task::OnceCell;
+    /// use blitz_io::sync::OnceCell;
     ///
     /// assert_eq!(OnceCell::from(7).into_inner(), Some(7));
     /// ```
@@ -318,7 +318,7 @@ impl<T> OnceCell<T> {
     /// Takes the value out, if there is one. The cell is empty then.
     ///
     /// ```
-    /// use blitz_sync::task::OnceCell;
+    /// use blitz_io::sync::OnceCell;
     ///
     /// let mut cell = OnceCell::from(7);
     /// assert_eq!((cell.take(), cell.take()), (Some(7), None));

@@ -35,7 +35,7 @@ const MAX_READERS: u32 = u32::MAX >> 3;
 /// queue, or the lock, and goes on when it is polled again.
 ///
 /// ```
-/// use blitz_sync::task::RwLock;
+/// use blitz_io::sync::RwLock;
 ///
 /// # pollster::block_on(async {
 /// let lock = RwLock::new(5);
@@ -64,7 +64,7 @@ impl<T: ?Sized> RwLock<T> {
     /// An unlocked lock.
     ///
     /// ```
-    /// use blitz_sync::task::RwLock;
+    /// use blitz_io::sync::RwLock;
     ///
     /// assert_eq!(RwLock::new(5).into_inner(), 5);
     /// ```
@@ -83,12 +83,12 @@ impl<T: ?Sized> RwLock<T> {
     /// If `max_reads` is zero, or above `u32::MAX >> 3`.
     ///
     /// ```
-    /// use blitz_sync::task::RwLock;
+    /// use blitz_io::sync::RwLock;
     ///
     /// let lock = RwLock::with_max_readers(5, 1);
     /// let reader = lock.try_read()?;
     /// assert!(lock.try_read().is_err());
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[track_caller]
     pub fn with_max_readers(value: T, max_reads: u32) -> RwLock<T>
@@ -107,7 +107,7 @@ impl<T: ?Sized> RwLock<T> {
         /// [`new`](RwLock::new) in a constant or a static.
         ///
         /// ```
-        /// use blitz_sync::task::RwLock;
+        /// use blitz_io::sync::RwLock;
         ///
         /// static NAMES: RwLock<Vec<String>> = RwLock::const_new(Vec::new());
         /// assert!(NAMES.try_read().unwrap().is_empty());
@@ -128,7 +128,7 @@ impl<T: ?Sized> RwLock<T> {
         /// If `max_reads` is zero, or above `u32::MAX >> 3`.
         ///
         /// ```
-        /// use blitz_sync::task::RwLock;
+        /// use blitz_io::sync::RwLock;
         ///
         /// static NAMES: RwLock<Vec<String>> = RwLock::const_with_max_readers(Vec::new(), 10);
         /// assert!(NAMES.try_read().unwrap().is_empty());
@@ -156,7 +156,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Who drops the future loses its place in the queue, and nothing else.
     ///
     /// ```
-    /// use blitz_sync::task::RwLock;
+    /// use blitz_io::sync::RwLock;
     ///
     /// # pollster::block_on(async {
     /// let lock = RwLock::new(1);
@@ -182,7 +182,7 @@ impl<T: ?Sized> RwLock<T> {
     /// In a task, if the runtime is that of this project: it must not be blocked.
     ///
     /// ```
-    /// use blitz_sync::task::RwLock;
+    /// use blitz_io::sync::RwLock;
     ///
     /// assert_eq!(*RwLock::new(1).blocking_read(), 1);
     /// ```
@@ -203,7 +203,7 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::RwLock;
+    /// use blitz_io::sync::RwLock;
     ///
     /// # pollster::block_on(async {
     /// let reader = Arc::new(RwLock::new(1)).read_owned().await;
@@ -224,14 +224,14 @@ impl<T: ?Sized> RwLock<T> {
     /// If there is.
     ///
     /// ```
-    /// use blitz_sync::task::RwLock;
+    /// use blitz_io::sync::RwLock;
     ///
     /// let lock = RwLock::new(1);
     /// let writer = lock.try_write()?;
     /// assert!(lock.try_read().is_err());
     /// drop(writer);
     /// assert!(lock.try_read().is_ok());
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn try_read(&self) -> Result<RwLockReadGuard<'_, T>, TryLockError> {
@@ -248,12 +248,12 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::RwLock;
+    /// use blitz_io::sync::RwLock;
     ///
     /// let lock = Arc::new(RwLock::new(1));
     /// let reader = lock.clone().try_read_owned()?;
     /// assert!(lock.try_read_owned().is_ok());
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn try_read_owned(self: Arc<Self>) -> Result<OwnedRwLockReadGuard<T>, TryLockError> {
@@ -269,7 +269,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Who drops the future loses its place in the queue, and nothing else.
     ///
     /// ```
-    /// use blitz_sync::task::RwLock;
+    /// use blitz_io::sync::RwLock;
     ///
     /// # pollster::block_on(async {
     /// let lock = RwLock::new(1);
@@ -295,7 +295,7 @@ impl<T: ?Sized> RwLock<T> {
     /// In a task, if the runtime is that of this project: it must not be blocked.
     ///
     /// ```
-    /// use blitz_sync::task::RwLock;
+    /// use blitz_io::sync::RwLock;
     ///
     /// let lock = RwLock::new(1);
     /// *lock.blocking_write() = 2;
@@ -319,7 +319,7 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::RwLock;
+    /// use blitz_io::sync::RwLock;
     ///
     /// # pollster::block_on(async {
     /// let lock = Arc::new(RwLock::new(1));
@@ -344,14 +344,14 @@ impl<T: ?Sized> RwLock<T> {
     /// If there is.
     ///
     /// ```
-    /// use blitz_sync::task::RwLock;
+    /// use blitz_io::sync::RwLock;
     ///
     /// let lock = RwLock::new(1);
     /// let reader = lock.try_read()?;
     /// assert!(lock.try_write().is_err());
     /// drop(reader);
     /// *lock.try_write()? = 2;
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn try_write(&self) -> Result<RwLockWriteGuard<'_, T>, TryLockError> {
@@ -367,12 +367,12 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::RwLock;
+    /// use blitz_io::sync::RwLock;
     ///
     /// let lock = Arc::new(RwLock::new(1));
     /// let writer = lock.clone().try_write_owned()?;
     /// assert!(lock.try_write_owned().is_err());
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn try_write_owned(self: Arc<Self>) -> Result<OwnedRwLockWriteGuard<T>, TryLockError> {
@@ -383,7 +383,7 @@ impl<T: ?Sized> RwLock<T> {
     /// The value, without locking: nobody else has the lock.
     ///
     /// ```
-    /// use blitz_sync::task::RwLock;
+    /// use blitz_io::sync::RwLock;
     ///
     /// let mut lock = RwLock::new(1);
     /// *lock.get_mut() = 2;
@@ -396,7 +396,7 @@ impl<T: ?Sized> RwLock<T> {
     /// The value.
     ///
     /// ```
-    /// use blitz_sync::task::RwLock;
+    /// use blitz_io::sync::RwLock;
     ///
     /// assert_eq!(RwLock::new(1).into_inner(), 1);
     /// ```

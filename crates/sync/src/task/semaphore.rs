@@ -28,7 +28,7 @@ pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 /// when it is polled again.
 ///
 /// ```
-/// use blitz_sync::task::Semaphore;
+/// use blitz_io::sync::Semaphore;
 ///
 /// static CONNECTIONS: Semaphore = Semaphore::const_new(2);
 ///
@@ -39,7 +39,7 @@ pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 /// drop(first);
 /// assert!(CONNECTIONS.try_acquire().is_ok());
 /// # drop(second);
-/// # Ok::<(), blitz_sync::task::AcquireError>(())
+/// # Ok::<(), blitz_io::sync::AcquireError>(())
 /// # }).unwrap();
 /// ```
 pub struct Semaphore {
@@ -57,7 +57,7 @@ impl Semaphore {
     /// If `permits` exceeds [`MAX_PERMITS`](Semaphore::MAX_PERMITS).
     ///
     /// ```
-    /// use blitz_sync::task::Semaphore;
+    /// use blitz_io::sync::Semaphore;
     ///
     /// assert_eq!(Semaphore::new(3).available_permits(), 3);
     /// ```
@@ -76,7 +76,7 @@ impl Semaphore {
         /// If `permits` exceeds [`MAX_PERMITS`](Semaphore::MAX_PERMITS).
         ///
         /// ```
-        /// use blitz_sync::task::Semaphore;
+        /// use blitz_io::sync::Semaphore;
         ///
         /// static SEATS: Semaphore = Semaphore::const_new(10);
         /// assert_eq!(SEATS.available_permits(), 10);
@@ -92,7 +92,7 @@ impl Semaphore {
     /// How many permits can be had now. None, while somebody waits.
     ///
     /// ```
-    /// use blitz_sync::task::Semaphore;
+    /// use blitz_io::sync::Semaphore;
     ///
     /// let semaphore = Semaphore::new(2);
     /// let _permit = semaphore.try_acquire();
@@ -112,7 +112,7 @@ impl Semaphore {
     /// semaphore is as it was then.
     ///
     /// ```
-    /// use blitz_sync::task::Semaphore;
+    /// use blitz_io::sync::Semaphore;
     ///
     /// let semaphore = Semaphore::new(0);
     /// semaphore.add_permits(1);
@@ -127,7 +127,7 @@ impl Semaphore {
     /// Takes up to `n` permits away for good. How many there were to take.
     ///
     /// ```
-    /// use blitz_sync::task::Semaphore;
+    /// use blitz_io::sync::Semaphore;
     ///
     /// let semaphore = Semaphore::new(3);
     /// assert_eq!(semaphore.forget_permits(2), 2);
@@ -148,7 +148,7 @@ impl Semaphore {
     /// Who drops the future loses its place in the queue, and nothing else.
     ///
     /// ```
-    /// use blitz_sync::task::Semaphore;
+    /// use blitz_io::sync::Semaphore;
     ///
     /// # pollster::block_on(async {
     /// let semaphore = Semaphore::new(1);
@@ -156,7 +156,7 @@ impl Semaphore {
     /// assert_eq!(semaphore.available_permits(), 0);
     /// drop(permit);
     /// assert_eq!(semaphore.available_permits(), 1);
-    /// # Ok::<(), blitz_sync::task::AcquireError>(())
+    /// # Ok::<(), blitz_io::sync::AcquireError>(())
     /// # }).unwrap();
     /// ```
     pub async fn acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
@@ -182,13 +182,13 @@ impl Semaphore {
     /// Who drops the future loses its place in the queue, and nothing else.
     ///
     /// ```
-    /// use blitz_sync::task::Semaphore;
+    /// use blitz_io::sync::Semaphore;
     ///
     /// # pollster::block_on(async {
     /// let semaphore = Semaphore::new(5);
     /// let permits = semaphore.acquire_many(3).await?;
     /// assert_eq!(permits.num_permits(), 3);
-    /// # Ok::<(), blitz_sync::task::AcquireError>(())
+    /// # Ok::<(), blitz_io::sync::AcquireError>(())
     /// # }).unwrap();
     /// ```
     pub async fn acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
@@ -205,7 +205,7 @@ impl Semaphore {
     /// If the semaphore is closed, or there is none.
     ///
     /// ```
-    /// use blitz_sync::task::{Semaphore, TryAcquireError};
+    /// use blitz_io::sync::{Semaphore, TryAcquireError};
     ///
     /// let semaphore = Semaphore::new(1);
     /// let _permit = semaphore.try_acquire()?;
@@ -230,7 +230,7 @@ impl Semaphore {
     /// 32-bit systems.
     ///
     /// ```
-    /// use blitz_sync::task::Semaphore;
+    /// use blitz_io::sync::Semaphore;
     ///
     /// let semaphore = Semaphore::new(5);
     /// assert!(semaphore.try_acquire_many(5).is_ok());
@@ -252,7 +252,7 @@ impl Semaphore {
     /// If the semaphore is closed, or is closed meanwhile.
     ///
     /// ```
-    /// use blitz_sync::task::Semaphore;
+    /// use blitz_io::sync::Semaphore;
     ///
     /// let semaphore = Semaphore::new(0);
     /// std::thread::scope(|scope| {
@@ -260,7 +260,7 @@ impl Semaphore {
     ///     semaphore.add_permits(1);
     ///     waiter.join().unwrap()
     /// })?;
-    /// # Ok::<(), blitz_sync::task::AcquireError>(())
+    /// # Ok::<(), blitz_io::sync::AcquireError>(())
     /// ```
     pub fn blocking_acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
         self.take_blocking(1)?;
@@ -280,11 +280,11 @@ impl Semaphore {
     /// 32-bit systems.
     ///
     /// ```
-    /// use blitz_sync::task::Semaphore;
+    /// use blitz_io::sync::Semaphore;
     ///
     /// let semaphore = Semaphore::new(3);
     /// assert_eq!(semaphore.blocking_acquire_many(2)?.num_permits(), 2);
-    /// # Ok::<(), blitz_sync::task::AcquireError>(())
+    /// # Ok::<(), blitz_io::sync::AcquireError>(())
     /// ```
     #[track_caller]
     pub fn blocking_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
@@ -305,14 +305,14 @@ impl Semaphore {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::Semaphore;
+    /// use blitz_io::sync::Semaphore;
     ///
     /// # pollster::block_on(async {
     /// let semaphore = Arc::new(Semaphore::new(1));
     /// let permit = semaphore.clone().acquire_owned().await?;
     /// std::thread::spawn(move || drop(permit)).join().unwrap();
     /// assert_eq!(semaphore.available_permits(), 1);
-    /// # Ok::<(), blitz_sync::task::AcquireError>(())
+    /// # Ok::<(), blitz_io::sync::AcquireError>(())
     /// # }).unwrap();
     /// ```
     pub async fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
@@ -340,13 +340,13 @@ impl Semaphore {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::Semaphore;
+    /// use blitz_io::sync::Semaphore;
     ///
     /// # pollster::block_on(async {
     /// let semaphore = Arc::new(Semaphore::new(3));
     /// let permits = semaphore.acquire_many_owned(2).await?;
     /// assert_eq!(permits.semaphore().available_permits(), 1);
-    /// # Ok::<(), blitz_sync::task::AcquireError>(())
+    /// # Ok::<(), blitz_io::sync::AcquireError>(())
     /// # }).unwrap();
     /// ```
     pub async fn acquire_many_owned(
@@ -368,12 +368,12 @@ impl Semaphore {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::Semaphore;
+    /// use blitz_io::sync::Semaphore;
     ///
     /// let semaphore = Arc::new(Semaphore::new(1));
     /// let _permit = semaphore.clone().try_acquire_owned()?;
     /// assert!(semaphore.try_acquire_owned().is_err());
-    /// # Ok::<(), blitz_sync::task::TryAcquireError>(())
+    /// # Ok::<(), blitz_io::sync::TryAcquireError>(())
     /// ```
     #[inline]
     pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {
@@ -395,12 +395,12 @@ impl Semaphore {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::Semaphore;
+    /// use blitz_io::sync::Semaphore;
     ///
     /// let semaphore = Arc::new(Semaphore::new(3));
     /// let _permits = semaphore.clone().try_acquire_many_owned(2)?;
     /// assert!(semaphore.try_acquire_many_owned(2).is_err());
-    /// # Ok::<(), blitz_sync::task::TryAcquireError>(())
+    /// # Ok::<(), blitz_io::sync::TryAcquireError>(())
     /// ```
     #[inline]
     pub fn try_acquire_many_owned(
@@ -420,11 +420,11 @@ impl Semaphore {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::Semaphore;
+    /// use blitz_io::sync::Semaphore;
     ///
     /// let semaphore = Arc::new(Semaphore::new(1));
     /// let _permit = semaphore.blocking_acquire_owned()?;
-    /// # Ok::<(), blitz_sync::task::AcquireError>(())
+    /// # Ok::<(), blitz_io::sync::AcquireError>(())
     /// ```
     pub fn blocking_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
         self.take_blocking(1)?;
@@ -445,11 +445,11 @@ impl Semaphore {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::Semaphore;
+    /// use blitz_io::sync::Semaphore;
     ///
     /// let semaphore = Arc::new(Semaphore::new(2));
     /// let _permits = semaphore.blocking_acquire_many_owned(2)?;
-    /// # Ok::<(), blitz_sync::task::AcquireError>(())
+    /// # Ok::<(), blitz_io::sync::AcquireError>(())
     /// ```
     #[track_caller]
     pub fn blocking_acquire_many_owned(
@@ -464,7 +464,7 @@ impl Semaphore {
     /// stay valid.
     ///
     /// ```
-    /// use blitz_sync::task::{Semaphore, TryAcquireError};
+    /// use blitz_io::sync::{Semaphore, TryAcquireError};
     ///
     /// let semaphore = Semaphore::new(1);
     /// semaphore.close();
@@ -478,7 +478,7 @@ impl Semaphore {
     /// Whether [`close`](Semaphore::close) has been called.
     ///
     /// ```
-    /// use blitz_sync::task::Semaphore;
+    /// use blitz_io::sync::Semaphore;
     ///
     /// let semaphore = Semaphore::new(1);
     /// assert!(!semaphore.is_closed());

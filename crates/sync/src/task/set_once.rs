@@ -17,7 +17,7 @@ use crate::macros::const_unless_loom;
 /// # Examples
 ///
 /// ```
-/// use blitz_sync::task::SetOnce;
+/// use blitz_io::sync::SetOnce;
 ///
 /// static NAME: SetOnce<&str> = SetOnce::const_new();
 ///
@@ -35,7 +35,7 @@ impl<T> SetOnce<T> {
         /// An empty cell.
         ///
         /// ```
-        /// use blitz_sync::task::SetOnce;
+        /// use blitz_io::sync::SetOnce;
         ///
         /// assert_eq!(SetOnce::<u32>::new().get(), None);
         /// ```
@@ -56,7 +56,7 @@ impl<T> SetOnce<T> {
     /// A cell with a value, if there is one, else an empty one.
     ///
     /// ```
-    /// use blitz_sync::task::SetOnce;
+    /// use blitz_io::sync::SetOnce;
     ///
     /// assert_eq!(SetOnce::new_with(Some(7)).get(), Some(&7));
     /// ```
@@ -69,7 +69,7 @@ impl<T> SetOnce<T> {
         /// A cell with a value.
         ///
         /// ```
-        /// use blitz_sync::task::SetOnce;
+        /// use blitz_io::sync::SetOnce;
         ///
         /// static SEVEN: SetOnce<u32> = SetOnce::const_new_with(7);
         /// assert_eq!(SEVEN.get(), Some(&7));
@@ -101,7 +101,7 @@ impl<T> SetOnce<T> {
     /// Gives the value back if there is one already.
     ///
     /// ```
-    /// use blitz_sync::task::{SetOnce, SetOnceError};
+    /// use blitz_io::sync::{SetOnce, SetOnceError};
     ///
     /// let cell = SetOnce::new();
     /// assert_eq!(cell.set(1), Ok(()));
@@ -122,7 +122,7 @@ impl<T> SetOnce<T> {
     ///
     /// ```
     /// # pollster::block_on(async {
-    /// use blitz_sync::task::SetOnce;
+    /// use blitz_io::sync::SetOnce;
     ///
     /// let cell = SetOnce::from(7);
     /// assert_eq!(cell.wait().await, &7);
@@ -139,7 +139,7 @@ impl<T> SetOnce<T> {
     /// Blocks the thread until there is a value.
     ///
     /// ```
-    /// use blitz_sync::task::SetOnce;
+    /// use blitz_io::sync::SetOnce;
     ///
     /// let cell = SetOnce::new();
     /// std::thread::scope(|scope| {
@@ -159,7 +159,7 @@ impl<T> SetOnce<T> {
     /// The value, if there is one.
     ///
     /// ```
-    /// use blitz_sync::task::SetOnce;
+    /// use blitz_io::sync::SetOnce;
     ///
     /// assert_eq!(SetOnce::from(7).into_inner(), Some(7));
     /// ```

@@ -44,7 +44,7 @@ use crate::spin::EventSpin;
 /// A place where threads wait for each other.
 ///
 /// ```
-/// use blitz_sync::thread::Barrier;
+/// use blitz_io::thread::Barrier;
 ///
 /// let barrier = Barrier::new(4);
 /// let leaders = std::thread::scope(|scope| {
@@ -117,7 +117,7 @@ impl Barrier {
     /// another one in its place.
     ///
     /// ```
-    /// use blitz_sync::thread::Barrier;
+    /// use blitz_io::thread::Barrier;
     /// use std::time::Duration;
     ///
     /// let barrier = Barrier::new(2);

@@ -29,7 +29,7 @@ use crate::wait_queue::{Node, WaitQueue};
 /// with [`wait_while`](Condvar::wait_while).
 ///
 /// ```
-/// use blitz_sync::thread::{Condvar, Mutex};
+/// use blitz_io::thread::{Condvar, Mutex};
 ///
 /// let ready = Mutex::new(false);
 /// let changed = Condvar::new();
@@ -92,7 +92,7 @@ impl Condvar {
     /// Waits for as long as `condition` says `true` of the value.
     ///
     /// ```
-    /// use blitz_sync::thread::{Condvar, Mutex};
+    /// use blitz_io::thread::{Condvar, Mutex};
     ///
     /// let queue = Mutex::new(vec![1]);
     /// let changed = Condvar::new();
@@ -124,7 +124,7 @@ impl Condvar {
     /// [`wait`](Condvar::wait), but not for longer than `timeout`.
     ///
     /// ```
-    /// use blitz_sync::thread::{Condvar, Mutex};
+    /// use blitz_io::thread::{Condvar, Mutex};
     /// use std::time::Duration;
     ///
     /// let value = Mutex::new(0);

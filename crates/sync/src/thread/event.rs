@@ -39,7 +39,7 @@ use std::time::{Duration, Instant};
 /// # Examples
 ///
 /// ```
-/// use blitz_sync::thread::Event;
+/// use blitz_io::thread::Event;
 ///
 /// let start = Event::new_manual(false);
 /// std::thread::scope(|s| {
@@ -66,7 +66,7 @@ impl Event {
         /// # Examples
         ///
         /// ```
-        /// use blitz_sync::thread::Event;
+        /// use blitz_io::thread::Event;
         ///
         /// static STOP: Event = Event::new_manual(false);
         ///
@@ -89,7 +89,7 @@ impl Event {
         /// # Examples
         ///
         /// ```
-        /// use blitz_sync::thread::Event;
+        /// use blitz_io::thread::Event;
         ///
         /// static WORK: Event = Event::new_auto(false);
         ///
@@ -109,7 +109,7 @@ impl Event {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Event;
+    /// use blitz_io::thread::Event;
     ///
     /// let event = Event::new_auto(false);
     /// event.set();
@@ -130,7 +130,7 @@ impl Event {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Event;
+    /// use blitz_io::thread::Event;
     ///
     /// let event = Event::new_auto(true);
     /// event.reset();
@@ -149,7 +149,7 @@ impl Event {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Event;
+    /// use blitz_io::thread::Event;
     ///
     /// let event = Event::new_auto(true);
     /// assert!(event.is_set());
@@ -172,7 +172,7 @@ impl Event {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Event;
+    /// use blitz_io::thread::Event;
     ///
     /// let event = Event::new_auto(true);
     /// assert!(event.try_wait());
@@ -192,7 +192,7 @@ impl Event {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Event;
+    /// use blitz_io::thread::Event;
     ///
     /// let event = Event::new_auto(false);
     /// std::thread::scope(|s| {
@@ -215,7 +215,7 @@ impl Event {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Event;
+    /// use blitz_io::thread::Event;
     /// use std::time::Duration;
     ///
     /// assert!(!Event::new_manual(false).wait_timeout(Duration::from_millis(1)));
@@ -232,7 +232,7 @@ impl Event {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Event;
+    /// use blitz_io::thread::Event;
     /// use std::time::Instant;
     ///
     /// assert!(Event::new_manual(true).wait_until(Instant::now()));

@@ -15,7 +15,7 @@ pub struct RawFairMutex(RawMutex);
 /// the wait as well and is the better choice for nearly everything.
 ///
 /// ```
-/// use blitz_sync::thread::FairMutex;
+/// use blitz_io::thread::FairMutex;
 ///
 /// let turn = FairMutex::new(0);
 /// *turn.lock() += 1;

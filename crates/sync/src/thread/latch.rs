@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 /// # Examples
 ///
 /// ```
-/// use blitz_sync::thread::Latch;
+/// use blitz_io::thread::Latch;
 ///
 /// let ready = Latch::new(3);
 /// std::thread::scope(|s| {
@@ -49,7 +49,7 @@ impl Latch {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Latch;
+    /// use blitz_io::thread::Latch;
     ///
     /// assert_eq!(Latch::new(Latch::MAX_COUNT).count(), Latch::MAX_COUNT);
     /// ```
@@ -66,7 +66,7 @@ impl Latch {
         /// # Examples
         ///
         /// ```
-        /// use blitz_sync::thread::Latch;
+        /// use blitz_io::thread::Latch;
         ///
         /// static STARTED: Latch = Latch::new(8);
         /// assert!(!STARTED.is_released());
@@ -85,7 +85,7 @@ impl Latch {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Latch;
+    /// use blitz_io::thread::Latch;
     ///
     /// let latch = Latch::new(3);
     /// latch.count_down();
@@ -107,7 +107,7 @@ impl Latch {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Latch;
+    /// use blitz_io::thread::Latch;
     ///
     /// let latch = Latch::new(1);
     /// latch.count_down();
@@ -129,7 +129,7 @@ impl Latch {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Latch;
+    /// use blitz_io::thread::Latch;
     ///
     /// let latch = Latch::new(5);
     /// latch.count_down_n(3);
@@ -152,7 +152,7 @@ impl Latch {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Latch;
+    /// use blitz_io::thread::Latch;
     ///
     /// let latch = Latch::new(2);
     /// assert_eq!(latch.try_count_down_n(3).unwrap_err().count(), 2);
@@ -178,7 +178,7 @@ impl Latch {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Latch;
+    /// use blitz_io::thread::Latch;
     ///
     /// assert!(Latch::new(0).is_released());
     /// ```
@@ -194,7 +194,7 @@ impl Latch {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Latch;
+    /// use blitz_io::thread::Latch;
     ///
     /// assert!(!Latch::new(1).try_wait());
     /// ```
@@ -209,7 +209,7 @@ impl Latch {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Latch;
+    /// use blitz_io::thread::Latch;
     ///
     /// let latch = Latch::new(1);
     /// std::thread::scope(|s| {
@@ -228,7 +228,7 @@ impl Latch {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Latch;
+    /// use blitz_io::thread::Latch;
     /// use std::time::Duration;
     ///
     /// assert!(!Latch::new(1).wait_timeout(Duration::from_millis(1)));
@@ -245,7 +245,7 @@ impl Latch {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Latch;
+    /// use blitz_io::thread::Latch;
     /// use std::time::Instant;
     ///
     /// assert!(Latch::new(0).wait_until(Instant::now()));
@@ -265,7 +265,7 @@ impl Latch {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Latch;
+    /// use blitz_io::thread::Latch;
     ///
     /// let start = Latch::new(2);
     /// std::thread::scope(|s| {
@@ -294,7 +294,7 @@ impl fmt::Debug for Latch {
 /// # Examples
 ///
 /// ```
-/// use blitz_sync::thread::Latch;
+/// use blitz_io::thread::Latch;
 ///
 /// let error = Latch::new(2).try_count_down_n(3).unwrap_err();
 /// assert_eq!(error.to_string(), "a latch can not count down by 3: its count is 2");
@@ -311,7 +311,7 @@ impl CountDownError {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Latch;
+    /// use blitz_io::thread::Latch;
     ///
     /// assert_eq!(Latch::new(0).try_count_down_n(1).unwrap_err().count(), 0);
     /// ```

@@ -28,7 +28,7 @@ const LAZY_POISONED: &str = "LazyLock instance has previously been poisoned";
 /// # Examples
 ///
 /// ```
-/// use blitz_sync::thread::LazyLock;
+/// use blitz_io::thread::LazyLock;
 ///
 /// static SQUARES: LazyLock<Vec<u32>> = LazyLock::new(|| (0..10).map(|n| n * n).collect());
 ///
@@ -53,7 +53,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         /// # Examples
         ///
         /// ```
-        /// use blitz_sync::thread::LazyLock;
+        /// use blitz_io::thread::LazyLock;
         ///
         /// let name = "Ada".to_string();
         /// let greeting = LazyLock::new(|| format!("Hello, {name}"));
@@ -79,7 +79,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::LazyLock;
+    /// use blitz_io::thread::LazyLock;
     ///
     /// let lazy = LazyLock::new(|| 92);
     /// assert_eq!(LazyLock::force(&lazy), &92);
@@ -104,7 +104,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::LazyLock;
+    /// use blitz_io::thread::LazyLock;
     ///
     /// let mut lazy = LazyLock::new(|| 90);
     /// *LazyLock::force_mut(&mut lazy) += 2;
@@ -131,7 +131,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::LazyLock;
+    /// use blitz_io::thread::LazyLock;
     ///
     /// let lazy = LazyLock::new(|| 92);
     /// LazyLock::force(&lazy);
@@ -183,7 +183,7 @@ impl<T, F> LazyLock<T, F> {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::LazyLock;
+    /// use blitz_io::thread::LazyLock;
     ///
     /// let lazy = LazyLock::new(|| 92);
     /// assert_eq!(LazyLock::get(&lazy), None);
@@ -205,7 +205,7 @@ impl<T, F> LazyLock<T, F> {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::LazyLock;
+    /// use blitz_io::thread::LazyLock;
     ///
     /// let mut lazy = LazyLock::new(|| 90);
     /// assert_eq!(LazyLock::get_mut(&mut lazy), None);

@@ -29,7 +29,7 @@ pub struct RawMutex(Exclusive);
 /// [`MutexGuard::unlock_fair`] hands over at once.
 ///
 /// ```
-/// use blitz_sync::thread::Mutex;
+/// use blitz_io::thread::Mutex;
 ///
 /// static TOTAL: Mutex<u64> = Mutex::new(0);
 ///

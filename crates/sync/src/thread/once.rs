@@ -97,7 +97,7 @@ const ONCE_POISONED: &str = "Once instance has previously been poisoned";
 /// # Examples
 ///
 /// ```
-/// use blitz_sync::thread::Once;
+/// use blitz_io::thread::Once;
 ///
 /// static START: Once = Once::new();
 ///
@@ -114,7 +114,7 @@ pub struct Once {
 /// # Examples
 ///
 /// ```
-/// use blitz_sync::thread::{Once, OnceState};
+/// use blitz_io::thread::{Once, OnceState};
 ///
 /// let once = Once::new();
 /// assert_eq!(once.state(), OnceState::New);
@@ -139,7 +139,7 @@ impl OnceState {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Once;
+    /// use blitz_io::thread::Once;
     ///
     /// assert!(!Once::new().state().poisoned());
     /// ```
@@ -154,7 +154,7 @@ impl OnceState {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Once;
+    /// use blitz_io::thread::Once;
     ///
     /// let once = Once::new();
     /// once.call_once_force(|state| assert!(!state.is_poisoned()));
@@ -170,7 +170,7 @@ impl OnceState {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Once;
+    /// use blitz_io::thread::Once;
     ///
     /// let once = Once::new();
     /// once.call_once(|| ());
@@ -199,7 +199,7 @@ impl Once {
         /// # Examples
         ///
         /// ```
-        /// use blitz_sync::thread::Once;
+        /// use blitz_io::thread::Once;
         ///
         /// static START: Once = Once::new();
         /// assert!(!START.is_completed());
@@ -225,7 +225,7 @@ impl Once {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Once;
+    /// use blitz_io::thread::Once;
     ///
     /// let once = Once::new();
     /// let mut runs = 0;
@@ -257,7 +257,7 @@ impl Once {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Once;
+    /// use blitz_io::thread::Once;
     /// use std::panic::catch_unwind;
     ///
     /// static START: Once = Once::new();
@@ -281,7 +281,7 @@ impl Once {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Once;
+    /// use blitz_io::thread::Once;
     ///
     /// let once = Once::new();
     /// once.call_once(|| assert!(!once.is_completed()));
@@ -299,7 +299,7 @@ impl Once {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::{Once, OnceState};
+    /// use blitz_io::thread::{Once, OnceState};
     ///
     /// assert_eq!(Once::new().state(), OnceState::New);
     /// ```
@@ -319,7 +319,7 @@ impl Once {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Once;
+    /// use blitz_io::thread::Once;
     ///
     /// let ready = Once::new();
     /// std::thread::scope(|s| {
@@ -344,7 +344,7 @@ impl Once {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Once;
+    /// use blitz_io::thread::Once;
     /// use std::panic::catch_unwind;
     ///
     /// static READY: Once = Once::new();
@@ -373,7 +373,7 @@ impl Once {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Once;
+    /// use blitz_io::thread::Once;
     /// use std::time::Duration;
     ///
     /// assert!(!Once::new().wait_timeout(Duration::from_millis(1)));
@@ -396,7 +396,7 @@ impl Once {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::Once;
+    /// use blitz_io::thread::Once;
     /// use std::time::Instant;
     ///
     /// assert!(!Once::new().wait_until(Instant::now()));

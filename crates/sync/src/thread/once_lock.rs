@@ -33,7 +33,7 @@ use std::time::{Duration, Instant};
 /// # Examples
 ///
 /// ```
-/// use blitz_sync::thread::OnceLock;
+/// use blitz_io::thread::OnceLock;
 ///
 /// fn primes() -> &'static [u32] {
 ///     static PRIMES: OnceLock<Vec<u32>> = OnceLock::new();
@@ -57,7 +57,7 @@ impl<T> OnceLock<T> {
         /// # Examples
         ///
         /// ```
-        /// use blitz_sync::thread::OnceLock;
+        /// use blitz_io::thread::OnceLock;
         ///
         /// static NAME: OnceLock<String> = OnceLock::new();
         /// assert!(NAME.get().is_none());
@@ -78,7 +78,7 @@ impl<T> OnceLock<T> {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::OnceLock;
+    /// use blitz_io::thread::OnceLock;
     ///
     /// let cell = OnceLock::new();
     /// assert_eq!(cell.get(), None);
@@ -101,7 +101,7 @@ impl<T> OnceLock<T> {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::OnceLock;
+    /// use blitz_io::thread::OnceLock;
     ///
     /// let mut cell = OnceLock::from(90);
     /// *cell.get_mut().unwrap() += 2;
@@ -133,7 +133,7 @@ impl<T> OnceLock<T> {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::OnceLock;
+    /// use blitz_io::thread::OnceLock;
     ///
     /// let cell = OnceLock::new();
     /// assert_eq!(cell.set("first"), Ok(()));
@@ -163,7 +163,7 @@ impl<T> OnceLock<T> {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::OnceLock;
+    /// use blitz_io::thread::OnceLock;
     ///
     /// let cell = OnceLock::new();
     /// assert_eq!(cell.try_insert(1), Ok(&1));
@@ -203,7 +203,7 @@ impl<T> OnceLock<T> {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::OnceLock;
+    /// use blitz_io::thread::OnceLock;
     ///
     /// let cell = OnceLock::new();
     /// assert_eq!(cell.get_or_init(|| 92), &92);
@@ -227,7 +227,7 @@ impl<T> OnceLock<T> {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::OnceLock;
+    /// use blitz_io::thread::OnceLock;
     ///
     /// let mut cell = OnceLock::new();
     /// *cell.get_mut_or_init(|| 90) += 2;
@@ -255,7 +255,7 @@ impl<T> OnceLock<T> {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::OnceLock;
+    /// use blitz_io::thread::OnceLock;
     ///
     /// let cell = OnceLock::new();
     /// assert!(cell.get_or_try_init(|| "x".parse::<u8>()).is_err());
@@ -279,7 +279,7 @@ impl<T> OnceLock<T> {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::OnceLock;
+    /// use blitz_io::thread::OnceLock;
     ///
     /// let mut cell = OnceLock::from(92);
     /// assert_eq!(cell.take(), Some(92));
@@ -295,7 +295,7 @@ impl<T> OnceLock<T> {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::OnceLock;
+    /// use blitz_io::thread::OnceLock;
     ///
     /// assert_eq!(OnceLock::from(92).into_inner(), Some(92));
     /// assert_eq!(OnceLock::<u8>::new().into_inner(), None);
@@ -320,7 +320,7 @@ impl<T> OnceLock<T> {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::OnceLock;
+    /// use blitz_io::thread::OnceLock;
     ///
     /// let cell = OnceLock::new();
     /// std::thread::scope(|s| {
@@ -342,7 +342,7 @@ impl<T> OnceLock<T> {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::OnceLock;
+    /// use blitz_io::thread::OnceLock;
     /// use std::time::Duration;
     ///
     /// let cell = OnceLock::<u8>::new();
@@ -361,7 +361,7 @@ impl<T> OnceLock<T> {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::OnceLock;
+    /// use blitz_io::thread::OnceLock;
     /// use std::time::Instant;
     ///
     /// let cell = OnceLock::from(92);

@@ -64,7 +64,7 @@ struct Inner {
 /// Making one allocates, parking and unparking do not.
 ///
 /// ```
-/// use blitz_sync::thread::Parker;
+/// use blitz_io::thread::Parker;
 ///
 /// let parker = Parker::new();
 /// let unparker = parker.unparker().clone();
@@ -109,7 +109,7 @@ impl Parker {
     /// Waits for the token no longer than `timeout`. Whether it came.
     ///
     /// ```
-    /// use blitz_sync::thread::Parker;
+    /// use blitz_io::thread::Parker;
     /// use std::time::Duration;
     ///
     /// let parker = Parker::new();

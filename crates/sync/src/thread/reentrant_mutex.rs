@@ -24,7 +24,7 @@ unsafe impl lock_api::GetThreadId for RawThreadId {
 /// value in a `Cell` or a `RefCell` to change it.
 ///
 /// ```
-/// use blitz_sync::thread::ReentrantMutex;
+/// use blitz_io::thread::ReentrantMutex;
 /// use std::cell::Cell;
 ///
 /// let depth = ReentrantMutex::new(Cell::new(0));

@@ -32,7 +32,7 @@ pub struct RawRwLock(Shared);
 /// **Panics** when a billion readers hold it at once, which takes leaked guards.
 ///
 /// ```
-/// use blitz_sync::thread::RwLock;
+/// use blitz_io::thread::RwLock;
 ///
 /// let scores = RwLock::new(vec![1, 2, 3]);
 /// {

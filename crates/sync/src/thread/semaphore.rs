@@ -84,7 +84,7 @@ const PERMIT: u64 = 8;
 /// keeps everybody else waiting: give it a deadline.
 ///
 /// ```
-/// use blitz_sync::thread::Semaphore;
+/// use blitz_io::thread::Semaphore;
 ///
 /// static CONNECTIONS: Semaphore = Semaphore::new(2);
 ///
@@ -94,7 +94,7 @@ const PERMIT: u64 = 8;
 /// drop(first);
 /// assert!(CONNECTIONS.try_acquire().is_ok());
 /// # drop(second);
-/// # Ok::<(), blitz_sync::thread::AcquireError>(())
+/// # Ok::<(), blitz_io::thread::AcquireError>(())
 /// ```
 pub struct Semaphore {
     state: AtomicU64,
@@ -200,7 +200,7 @@ impl Semaphore {
     /// `NoPermits` when the time is up, `Closed` if the semaphore is closed.
     ///
     /// ```
-    /// use blitz_sync::thread::{Semaphore, TryAcquireError};
+    /// use blitz_io::thread::{Semaphore, TryAcquireError};
     /// use std::time::Duration;
     ///
     /// let none = Semaphore::new(0);
@@ -271,7 +271,7 @@ impl Semaphore {
     /// As [`acquire`](Semaphore::acquire).
     ///
     /// ```
-    /// use blitz_sync::thread::Semaphore;
+    /// use blitz_io::thread::Semaphore;
     /// use std::sync::Arc;
     ///
     /// let slots = Arc::new(Semaphore::new(3));
@@ -279,7 +279,7 @@ impl Semaphore {
     /// let worker = std::thread::spawn(move || drop(permit));
     /// worker.join().unwrap();
     /// assert_eq!(slots.available_permits(), 3);
-    /// # Ok::<(), blitz_sync::thread::AcquireError>(())
+    /// # Ok::<(), blitz_io::thread::AcquireError>(())
     /// ```
     pub fn acquire_many_owned(
         self: Arc<Self>,
@@ -334,7 +334,7 @@ impl Semaphore {
     /// semaphore is as it was then.
     ///
     /// ```
-    /// use blitz_sync::thread::Semaphore;
+    /// use blitz_io::thread::Semaphore;
     ///
     /// let full = Semaphore::new(Semaphore::MAX_PERMITS);
     /// assert!(full.try_add_permits(1).is_err());

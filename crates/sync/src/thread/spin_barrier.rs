@@ -18,7 +18,7 @@ use crate::spin;
 /// fast in the short term and sleeps in the long.
 ///
 /// ```
-/// use blitz_sync::thread::SpinBarrier;
+/// use blitz_io::thread::SpinBarrier;
 ///
 /// let barrier = SpinBarrier::new(2);
 /// std::thread::scope(|scope| {

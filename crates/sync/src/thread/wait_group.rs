@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// # Examples
 ///
 /// ```
-/// use blitz_sync::thread::WaitGroup;
+/// use blitz_io::thread::WaitGroup;
 ///
 /// let group = WaitGroup::new();
 /// for _ in 0..4 {
@@ -45,7 +45,7 @@ impl WaitGroup {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::WaitGroup;
+    /// use blitz_io::thread::WaitGroup;
     ///
     /// WaitGroup::new().wait(); // nobody else is in it
     /// ```
@@ -61,7 +61,7 @@ impl WaitGroup {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::WaitGroup;
+    /// use blitz_io::thread::WaitGroup;
     ///
     /// let group = WaitGroup::new();
     /// let other = group.clone();
@@ -89,7 +89,7 @@ impl WaitGroup {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::WaitGroup;
+    /// use blitz_io::thread::WaitGroup;
     /// use std::time::Duration;
     ///
     /// let group = WaitGroup::new();
@@ -116,7 +116,7 @@ impl WaitGroup {
     /// # Examples
     ///
     /// ```
-    /// use blitz_sync::thread::WaitGroup;
+    /// use blitz_io::thread::WaitGroup;
     /// use std::time::Instant;
     ///
     /// let group = WaitGroup::new();

@@ -22,7 +22,7 @@ impl DropGuard {
     /// The token that will be cancelled.
     ///
     /// ```
-    /// use blitz_runtime::sync::CancellationToken;
+    /// use blitz_io::sync::CancellationToken;
     ///
     /// let guard = CancellationToken::new().drop_guard();
     /// assert!(!guard.token().is_cancelled());
@@ -35,7 +35,7 @@ impl DropGuard {
     /// Gives the token back, and does not cancel it.
     ///
     /// ```
-    /// use blitz_runtime::sync::CancellationToken;
+    /// use blitz_io::sync::CancellationToken;
     ///
     /// let guard = CancellationToken::new().drop_guard();
     /// let token = guard.disarm();
@@ -56,7 +56,7 @@ impl<'a> DropGuardRef<'a> {
     /// Does not cancel the token.
     ///
     /// ```
-    /// use blitz_runtime::sync::CancellationToken;
+    /// use blitz_io::sync::CancellationToken;
     ///
     /// let token = CancellationToken::new();
     /// token.drop_guard_ref().disarm();

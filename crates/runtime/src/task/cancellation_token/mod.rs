@@ -35,7 +35,7 @@ pub use wait::{WaitForCancellationFuture, WaitForCancellationFutureOwned};
 /// child of a token without parent makes one more.
 ///
 /// ```
-/// use blitz_runtime::sync::CancellationToken;
+/// use blitz_io::sync::CancellationToken;
 ///
 /// # pollster::block_on(async {
 /// let service = CancellationToken::new();
@@ -58,7 +58,7 @@ impl CancellationToken {
     /// A token that is not cancelled.
     ///
     /// ```
-    /// use blitz_runtime::sync::CancellationToken;
+    /// use blitz_io::sync::CancellationToken;
     ///
     /// assert!(!CancellationToken::new().is_cancelled());
     /// ```
@@ -80,7 +80,7 @@ impl CancellationToken {
     /// It hears from those above also when this token is gone.
     ///
     /// ```
-    /// use blitz_runtime::sync::CancellationToken;
+    /// use blitz_io::sync::CancellationToken;
     ///
     /// let parent = CancellationToken::new();
     /// let [one, other] = [parent.child_token(), parent.child_token()];
@@ -104,7 +104,7 @@ impl CancellationToken {
     /// If a waker does; all others have been woken then.
     ///
     /// ```
-    /// use blitz_runtime::sync::CancellationToken;
+    /// use blitz_io::sync::CancellationToken;
     ///
     /// let token = CancellationToken::new();
     /// token.cancel();
@@ -118,7 +118,7 @@ impl CancellationToken {
     /// that.
     ///
     /// ```
-    /// use blitz_runtime::sync::CancellationToken;
+    /// use blitz_io::sync::CancellationToken;
     ///
     /// let token = CancellationToken::new();
     /// let worker = std::thread::spawn({
@@ -141,7 +141,7 @@ impl CancellationToken {
     /// Who drops the future is not woken, and that is all.
     ///
     /// ```
-    /// use blitz_runtime::sync::CancellationToken;
+    /// use blitz_io::sync::CancellationToken;
     ///
     /// # pollster::block_on(async {
     /// let token = CancellationToken::new();
@@ -160,7 +160,7 @@ impl CancellationToken {
     /// Who drops the future is not woken, and that is all.
     ///
     /// ```
-    /// use blitz_runtime::sync::CancellationToken;
+    /// use blitz_io::sync::CancellationToken;
     ///
     /// # pollster::block_on(async {
     /// let token = CancellationToken::new();
@@ -176,7 +176,7 @@ impl CancellationToken {
     /// A guard that cancels the token when it is dropped, also in a panic.
     ///
     /// ```
-    /// use blitz_runtime::sync::CancellationToken;
+    /// use blitz_io::sync::CancellationToken;
     ///
     /// let token = CancellationToken::new();
     /// drop(token.clone().drop_guard());
@@ -190,7 +190,7 @@ impl CancellationToken {
     /// token.
     ///
     /// ```
-    /// use blitz_runtime::sync::CancellationToken;
+    /// use blitz_io::sync::CancellationToken;
     ///
     /// let token = CancellationToken::new();
     /// drop(token.drop_guard_ref());
@@ -209,7 +209,7 @@ impl CancellationToken {
     /// As the future's own.
     ///
     /// ```
-    /// use blitz_runtime::sync::CancellationToken;
+    /// use blitz_io::sync::CancellationToken;
     /// use std::future::pending;
     ///
     /// # pollster::block_on(async {
@@ -237,7 +237,7 @@ impl CancellationToken {
     /// As the future's own.
     ///
     /// ```
-    /// use blitz_runtime::sync::CancellationToken;
+    /// use blitz_io::sync::CancellationToken;
     ///
     /// # pollster::block_on(async {
     /// let token = CancellationToken::new();

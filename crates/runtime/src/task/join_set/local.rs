@@ -14,7 +14,7 @@ impl<T: 'static> JoinSet<T> {
     /// Outside of a `LocalSet`.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, task::{JoinSet, LocalSet}};
+    /// use blitz_io::{runtime::Runtime, task::{JoinSet, LocalSet}};
     /// use std::rc::Rc;
     ///
     /// let runtime = Runtime::new()?;

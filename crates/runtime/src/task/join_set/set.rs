@@ -20,7 +20,7 @@ use crate::runtime::Handle;
 /// its handles in chunks that grow with it.
 ///
 /// ```
-/// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+/// use blitz_io::{runtime::Runtime, task::JoinSet};
 ///
 /// let mut outputs = Runtime::new()?.block_on(async {
 ///     let mut set = JoinSet::new();
@@ -59,7 +59,7 @@ impl<T> JoinSet<T> {
     /// asked for.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    /// use blitz_io::{runtime::Runtime, task::JoinSet};
     ///
     /// let runtime = Runtime::new()?;
     /// let mut set = JoinSet::new();
@@ -90,7 +90,7 @@ impl<T: 'static> JoinSet<T> {
     /// Outside of a runtime.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    /// use blitz_io::{runtime::Runtime, task::JoinSet};
     ///
     /// Runtime::new()?.block_on(async {
     ///     let mut set = JoinSet::new();
@@ -112,7 +112,7 @@ impl<T: 'static> JoinSet<T> {
     /// Starts a task on that runtime.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    /// use blitz_io::{runtime::Runtime, task::JoinSet};
     ///
     /// let runtime = Runtime::new()?;
     /// let mut set = JoinSet::new();
@@ -138,7 +138,7 @@ impl<T: 'static> JoinSet<T> {
     /// Outside of a runtime.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    /// use blitz_io::{runtime::Runtime, task::JoinSet};
     ///
     /// Runtime::new()?.block_on(async {
     ///     let mut set = JoinSet::new();
@@ -164,7 +164,7 @@ impl<T: 'static> JoinSet<T> {
     /// Runs a function that may block, on the blocking pool of that runtime.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    /// use blitz_io::{runtime::Runtime, task::JoinSet};
     ///
     /// let runtime = Runtime::new()?;
     /// let mut set = JoinSet::new();
@@ -187,7 +187,7 @@ impl<T: 'static> JoinSet<T> {
     /// Only with the feature `tracing`.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Builder, task::JoinSet};
+    /// use blitz_io::{runtime::Builder, task::JoinSet};
     ///
     /// let runtime = Builder::new_current_thread().build()?;
     /// let outputs = runtime.block_on(async {
@@ -220,7 +220,7 @@ impl<T: 'static> JoinSet<T> {
     /// Who drops the future takes no task out.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    /// use blitz_io::{runtime::Runtime, task::JoinSet};
     ///
     /// Runtime::new()?.block_on(async {
     ///     let mut set = JoinSet::new();
@@ -251,7 +251,7 @@ impl<T: 'static> JoinSet<T> {
     /// Who drops the future takes no task out.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    /// use blitz_io::{runtime::Runtime, task::JoinSet};
     ///
     /// Runtime::new()?.block_on(async {
     ///     let mut set = JoinSet::new();
@@ -272,7 +272,7 @@ impl<T: 'static> JoinSet<T> {
     /// If the task panicked or was aborted.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    /// use blitz_io::{runtime::Runtime, task::JoinSet};
     ///
     /// Runtime::new()?.block_on(async {
     ///     let mut set = JoinSet::new();
@@ -282,7 +282,7 @@ impl<T: 'static> JoinSet<T> {
     ///         match set.try_join_next() {
     ///             Some(result) => break assert_eq!(result.unwrap(), 1),
     ///             // Something else is done meanwhile.
-    ///             None => blitz_runtime::task::yield_now().await,
+    ///             None => blitz_io::task::yield_now().await,
     ///         }
     ///     }
     /// });
@@ -308,7 +308,7 @@ impl<T: 'static> JoinSet<T> {
     /// Who drops the future has aborted the tasks all the same.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    /// use blitz_io::{runtime::Runtime, task::JoinSet};
     /// use std::future::pending;
     ///
     /// Runtime::new()?.block_on(async {
@@ -336,7 +336,7 @@ impl<T: 'static> JoinSet<T> {
     /// Who drops the future drops the set, and aborts its tasks.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    /// use blitz_io::{runtime::Runtime, task::JoinSet};
     ///
     /// Runtime::new()?.block_on(async {
     ///     let set: JoinSet<_> = [1, 2].map(|i| async move { i }).into_iter().collect();
@@ -361,7 +361,7 @@ impl<T: 'static> JoinSet<T> {
     /// Aborts all tasks. They stay in the set until they are asked for.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    /// use blitz_io::{runtime::Runtime, task::JoinSet};
     ///
     /// Runtime::new()?.block_on(async {
     ///     let mut set = JoinSet::new();
@@ -378,11 +378,11 @@ impl<T: 'static> JoinSet<T> {
     /// Takes all tasks out of the set, and lets them go on.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, task::JoinSet};
+    /// use blitz_io::{runtime::Runtime, task::JoinSet};
     ///
     /// Runtime::new()?.block_on(async {
     ///     let mut set = JoinSet::new();
-    ///     let (tx, rx) = blitz_channel::oneshot::channel();
+    ///     let (tx, rx) = blitz_io::sync::oneshot::channel();
     ///     set.spawn(async move { tx.send("still running").unwrap() });
     ///     set.detach_all();
     ///     assert!(set.is_empty());

@@ -49,7 +49,7 @@ impl Drop for Enter {
 /// From [`LocalSet::enter`](super::LocalSet::enter).
 ///
 /// ```
-/// use blitz_runtime::task::{LocalSet, spawn_local};
+/// use blitz_io::task::{LocalSet, spawn_local};
 ///
 /// let set = LocalSet::new();
 /// let _guard = set.enter();

@@ -70,7 +70,7 @@ struct Local {
 ///
 /// ```
 /// use std::rc::Rc;
-/// use blitz_runtime::{runtime::Builder, task};
+/// use blitz_io::{runtime::Builder, task};
 ///
 /// let runtime = Builder::new_current_thread().build().unwrap();
 /// let set = task::LocalSet::new();
@@ -101,7 +101,7 @@ impl LocalSet {
     /// A set without tasks.
     ///
     /// ```
-    /// let set = blitz_runtime::task::LocalSet::new();
+    /// let set = blitz_io::task::LocalSet::new();
     /// # drop(set);
     /// ```
     #[must_use]
@@ -120,7 +120,7 @@ impl LocalSet {
     /// The tasks do not run before somebody polls the set.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Builder, task};
+    /// use blitz_io::{runtime::Builder, task};
     ///
     /// let runtime = Builder::new_current_thread().build().unwrap();
     /// let set = task::LocalSet::new();
@@ -136,7 +136,7 @@ impl LocalSet {
     /// Adds a task, also from outside of the set.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Builder, task::LocalSet};
+    /// use blitz_io::{runtime::Builder, task::LocalSet};
     ///
     /// let runtime = Builder::new_current_thread().build().unwrap();
     /// let set = LocalSet::new();
@@ -175,7 +175,7 @@ impl LocalSet {
     /// As [`Runtime::block_on`] does.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Builder, task};
+    /// use blitz_io::{runtime::Builder, task};
     ///
     /// let runtime = Builder::new_current_thread().build().unwrap();
     /// let set = task::LocalSet::new();
@@ -201,7 +201,7 @@ impl LocalSet {
     /// As cancel safe as `future`; the set's tasks stay where they are.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Builder, task};
+    /// use blitz_io::{runtime::Builder, task};
     ///
     /// let runtime = Builder::new_current_thread().build().unwrap();
     /// runtime.block_on(async {
@@ -222,7 +222,7 @@ impl LocalSet {
     /// A number that no other runtime or set of the program has at the same time.
     ///
     /// ```
-    /// use blitz_runtime::task::LocalSet;
+    /// use blitz_io::task::LocalSet;
     ///
     /// assert_ne!(LocalSet::new().id(), LocalSet::new().id());
     /// ```

@@ -21,7 +21,7 @@ use blitz_sync::internals::ThreadId;
 ///
 /// ```
 /// use std::rc::Rc;
-/// use blitz_runtime::{runtime::Builder, task};
+/// use blitz_io::{runtime::Builder, task};
 ///
 /// let runtime = Builder::new_current_thread().build().unwrap();
 /// task::LocalSet::new().block_on(&runtime, async {

@@ -21,7 +21,7 @@ use crate::runtime::Handle;
 /// Starts children of a [`scope_blocking`].
 ///
 /// ```
-/// use blitz_runtime::{runtime::Runtime, task::{BlockingScope, scope_blocking}};
+/// use blitz_io::{runtime::Runtime, task::{BlockingScope, scope_blocking}};
 ///
 /// fn double<'scope>(s: &'scope BlockingScope<'scope, '_>, numbers: &'scope mut [u32]) {
 ///     for number in numbers {
@@ -60,7 +60,7 @@ pub struct BlockingScope<'scope, 'env: 'scope> {
 /// child does, and nobody took its result: when all others have ended.
 ///
 /// ```
-/// use blitz_runtime::{runtime::Runtime, task};
+/// use blitz_io::{runtime::Runtime, task};
 ///
 /// let runtime = Runtime::new()?;
 /// let sum = runtime.block_on(async {
@@ -80,7 +80,7 @@ pub struct BlockingScope<'scope, 'env: 'scope> {
 /// borrow it:
 ///
 /// ```compile_fail,E0373
-/// use blitz_runtime::task::scope_blocking;
+/// use blitz_io::task::scope_blocking;
 ///
 /// scope_blocking(|s| {
 ///     let inside = String::from("gone too soon");
@@ -122,7 +122,7 @@ impl<'scope> BlockingScope<'scope, '_> {
     /// Starts a child, as a task of the runtime.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, task::scope_blocking};
+    /// use blitz_io::{runtime::Runtime, task::scope_blocking};
     ///
     /// let runtime = Runtime::new()?;
     /// let _entered = runtime.enter();

@@ -29,7 +29,7 @@ use crate::core::{AbortHandle, Id, JoinError};
 /// Awaiting `&mut handle` is cancel safe: the result stays until it is taken.
 ///
 /// ```
-/// use blitz_runtime::task::scope;
+/// use blitz_io::task::scope;
 ///
 /// # pollster::block_on(async {
 /// let words = ["a", "b"];
@@ -75,7 +75,7 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// an error for which [`JoinError::is_cancelled`] holds.
     ///
     /// ```
-    /// use blitz_runtime::task::scope;
+    /// use blitz_io::task::scope;
     /// use std::future::pending;
     ///
     /// # pollster::block_on(async {

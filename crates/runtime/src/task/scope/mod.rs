@@ -66,7 +66,7 @@ type Unclaimed = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 /// Starts children of a [`scope`]. Clones are the same.
 ///
 /// ```
-/// use blitz_runtime::task::{Scope, scope};
+/// use blitz_io::task::{Scope, scope};
 /// use std::sync::atomic::{AtomicU32, Ordering};
 ///
 /// fn count<'env>(s: &Scope<'env>, sum: &'env AtomicU32) {
@@ -110,7 +110,7 @@ pub struct Scope<'env> {
 /// If the future is dropped, the closure's future and all children are dropped.
 ///
 /// ```
-/// use blitz_runtime::task::scope;
+/// use blitz_io::task::scope;
 ///
 /// # pollster::block_on(async {
 /// let words = vec!["to", "be", "or", "not"];
@@ -131,7 +131,7 @@ pub struct Scope<'env> {
 /// borrow it:
 ///
 /// ```compile_fail,E0373
-/// use blitz_runtime::task::scope;
+/// use blitz_io::task::scope;
 ///
 /// # pollster::block_on(async {
 /// scope(|s| async move {
@@ -145,7 +145,7 @@ pub struct Scope<'env> {
 /// What they borrow must live as long as the scope's future:
 ///
 /// ```compile_fail,E0597
-/// use blitz_runtime::task::scope;
+/// use blitz_io::task::scope;
 ///
 /// let future = {
 ///     let inside = String::from("gone too soon");
@@ -160,7 +160,7 @@ pub struct Scope<'env> {
 /// That is so also for a future that is only dropped, and if the scope has got out:
 ///
 /// ```compile_fail,E0597
-/// use blitz_runtime::task::scope;
+/// use blitz_io::task::scope;
 ///
 /// let mut escaped = None;
 /// {
@@ -177,7 +177,7 @@ pub struct Scope<'env> {
 /// And what a child borrows mutably is its own as long:
 ///
 /// ```compile_fail,E0503
-/// use blitz_runtime::task::scope;
+/// use blitz_io::task::scope;
 ///
 /// let mut number = 0;
 /// let child = &mut number;
@@ -191,7 +191,7 @@ pub struct Scope<'env> {
 /// Only what may be sent to another thread can be in a child:
 ///
 /// ```compile_fail,E0277
-/// use blitz_runtime::task::scope;
+/// use blitz_io::task::scope;
 /// use std::rc::Rc;
 ///
 /// # pollster::block_on(async {
@@ -238,7 +238,7 @@ impl<'env> Scope<'env> {
     /// If the scope has ended or is just being dropped, so is the child, at once.
     ///
     /// ```
-    /// use blitz_runtime::task::scope;
+    /// use blitz_io::task::scope;
     ///
     /// # pollster::block_on(async {
     /// let numbers = [1, 2, 3];

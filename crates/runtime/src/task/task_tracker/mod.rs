@@ -43,7 +43,7 @@ const TASK: usize = 2;
 /// futures also work without a runtime, or with another one.
 ///
 /// ```
-/// use blitz_runtime::task::TaskTracker;
+/// use blitz_io::task::TaskTracker;
 ///
 /// # pollster::block_on(async {
 /// let tracker = TaskTracker::new();
@@ -141,7 +141,7 @@ impl TaskTracker {
     /// Who drops the future is not woken, and that is all.
     ///
     /// ```
-    /// use blitz_runtime::task::TaskTracker;
+    /// use blitz_io::task::TaskTracker;
     ///
     /// # pollster::block_on(async {
     /// let tracker = TaskTracker::new();
@@ -162,7 +162,7 @@ impl TaskTracker {
     /// Lets waits end when there are no tasks. Whether it was open.
     ///
     /// ```
-    /// use blitz_runtime::task::TaskTracker;
+    /// use blitz_io::task::TaskTracker;
     ///
     /// let tracker = TaskTracker::new();
     /// assert!(tracker.close());
@@ -180,7 +180,7 @@ impl TaskTracker {
     /// Takes [`close`](TaskTracker::close) back. Whether it was closed.
     ///
     /// ```
-    /// use blitz_runtime::task::TaskTracker;
+    /// use blitz_io::task::TaskTracker;
     ///
     /// let tracker = TaskTracker::new();
     /// tracker.close();
@@ -202,7 +202,7 @@ impl TaskTracker {
     /// How many tasks there are.
     ///
     /// ```
-    /// use blitz_runtime::task::TaskTracker;
+    /// use blitz_io::task::TaskTracker;
     ///
     /// let tracker = TaskTracker::new();
     /// let _token = tracker.token();
@@ -226,7 +226,7 @@ impl TaskTracker {
     /// runtime drops it then.
     ///
     /// ```
-    /// use blitz_runtime::task::TaskTracker;
+    /// use blitz_io::task::TaskTracker;
     ///
     /// # pollster::block_on(async {
     /// let tracker = TaskTracker::new();
@@ -245,7 +245,7 @@ impl TaskTracker {
     /// Something that counts as a task until it is dropped.
     ///
     /// ```
-    /// use blitz_runtime::task::TaskTracker;
+    /// use blitz_io::task::TaskTracker;
     ///
     /// let tracker = TaskTracker::new();
     /// let token = tracker.token();
@@ -264,7 +264,7 @@ impl TaskTracker {
     /// Whether both are the same tracker.
     ///
     /// ```
-    /// use blitz_runtime::task::TaskTracker;
+    /// use blitz_io::task::TaskTracker;
     ///
     /// let tracker = TaskTracker::new();
     /// assert!(TaskTracker::ptr_eq(&tracker, &tracker.clone()));

@@ -15,7 +15,7 @@ impl TaskTracker {
     /// Outside of a runtime.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, task::TaskTracker};
+    /// use blitz_io::{runtime::Runtime, task::TaskTracker};
     ///
     /// Runtime::new()?.block_on(async {
     ///     let tracker = TaskTracker::new();
@@ -54,7 +54,7 @@ impl TaskTracker {
     /// Outside of a runtime.
     ///
     /// ```
-    /// use blitz_runtime::{runtime::Runtime, task::TaskTracker};
+    /// use blitz_io::{runtime::Runtime, task::TaskTracker};
     ///
     /// Runtime::new()?.block_on(async {
     ///     let tracker = TaskTracker::new();

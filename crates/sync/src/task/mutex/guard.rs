@@ -10,12 +10,12 @@ use crate::task::permits::One;
 /// The right to use the value of a [`Mutex`]; unlocks when dropped.
 ///
 /// ```
-/// use blitz_sync::task::Mutex;
+/// use blitz_io::sync::Mutex;
 ///
 /// let mutex = Mutex::new(1);
 /// *mutex.try_lock()? += 1;
 /// assert_eq!(mutex.into_inner(), 2);
-/// # Ok::<(), blitz_sync::task::TryLockError>(())
+/// # Ok::<(), blitz_io::sync::TryLockError>(())
 /// ```
 #[clippy::has_significant_drop]
 #[must_use = "if unused the Mutex will immediately unlock"]
@@ -55,14 +55,14 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     /// A guard for a part of the value.
     ///
     /// ```
-    /// use blitz_sync::task::{Mutex, MutexGuard};
+    /// use blitz_io::sync::{Mutex, MutexGuard};
     ///
     /// let mutex = Mutex::new((1, "one"));
     /// let mut number = MutexGuard::map(mutex.try_lock()?, |pair| &mut pair.0);
     /// *number = 2;
     /// drop(number);
     /// assert_eq!(mutex.into_inner(), (2, "one"));
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn map<U: ?Sized, F>(mut this: Self, f: F) -> MappedMutexGuard<'a, U>
@@ -80,12 +80,12 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     /// If there is not. The guard comes back.
     ///
     /// ```
-    /// use blitz_sync::task::{Mutex, MutexGuard};
+    /// use blitz_io::sync::{Mutex, MutexGuard};
     ///
     /// let mutex = Mutex::new(vec![1]);
     /// let guard = MutexGuard::try_map(mutex.try_lock()?, |list| list.get_mut(5)).unwrap_err();
     /// assert_eq!(*guard, [1]);
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn try_map<U: ?Sized, F>(mut this: Self, f: F) -> Result<MappedMutexGuard<'a, U>, Self>
@@ -115,12 +115,12 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     /// The mutex.
     ///
     /// ```
-    /// use blitz_sync::task::{Mutex, MutexGuard};
+    /// use blitz_io::sync::{Mutex, MutexGuard};
     ///
     /// let mutex = Mutex::new(1);
     /// let guard = mutex.try_lock()?;
     /// assert!(MutexGuard::mutex(&guard).try_lock().is_err());
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn mutex(this: &Self) -> &'a Mutex<T> {
@@ -144,12 +144,12 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
     /// A guard for a part of the part.
     ///
     /// ```
-    /// use blitz_sync::task::{MappedMutexGuard, Mutex, MutexGuard};
+    /// use blitz_io::sync::{MappedMutexGuard, Mutex, MutexGuard};
     ///
     /// let mutex = Mutex::new(((1, 2), 3));
     /// let pair = MutexGuard::map(mutex.try_lock()?, |all| &mut all.0);
     /// assert_eq!(*MappedMutexGuard::map(pair, |pair| &mut pair.1), 2);
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn map<U: ?Sized, F>(mut this: Self, f: F) -> MappedMutexGuard<'a, U>
@@ -167,12 +167,12 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
     /// If there is not. The guard comes back.
     ///
     /// ```
-    /// use blitz_sync::task::{MappedMutexGuard, Mutex, MutexGuard};
+    /// use blitz_io::sync::{MappedMutexGuard, Mutex, MutexGuard};
     ///
     /// let mutex = Mutex::new((vec![1], 2));
     /// let list = MutexGuard::map(mutex.try_lock()?, |pair| &mut pair.0);
     /// assert!(MappedMutexGuard::try_map(list, |list| list.get_mut(5)).is_err());
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn try_map<U: ?Sized, F>(mut this: Self, f: F) -> Result<MappedMutexGuard<'a, U>, Self>

@@ -10,12 +10,12 @@ use crate::task::guard_traits::{guard_reads, guard_writes};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use blitz_sync::task::Mutex;
+/// use blitz_io::sync::Mutex;
 ///
 /// let mutex = Arc::new(Mutex::new(1));
 /// let guard = mutex.clone().try_lock_owned()?;
 /// std::thread::spawn(move || assert_eq!(*guard, 1)).join().unwrap();
-/// # Ok::<(), blitz_sync::task::TryLockError>(())
+/// # Ok::<(), blitz_io::sync::TryLockError>(())
 /// ```
 #[clippy::has_significant_drop]
 pub struct OwnedMutexGuard<T: ?Sized> {
@@ -63,11 +63,11 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::{Mutex, OwnedMutexGuard};
+    /// use blitz_io::sync::{Mutex, OwnedMutexGuard};
     ///
     /// let guard = Arc::new(Mutex::new((1, 2))).try_lock_owned()?;
     /// assert_eq!(*OwnedMutexGuard::map(guard, |pair| &mut pair.1), 2);
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn map<U: ?Sized, F>(mut this: Self, f: F) -> OwnedMappedMutexGuard<T, U>
@@ -89,12 +89,12 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::{Mutex, OwnedMutexGuard};
+    /// use blitz_io::sync::{Mutex, OwnedMutexGuard};
     ///
     /// let guard = Arc::new(Mutex::new(vec![1])).try_lock_owned()?;
     /// let guard = OwnedMutexGuard::try_map(guard, |list| list.get_mut(5)).unwrap_err();
     /// assert_eq!(*guard, [1]);
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn try_map<U: ?Sized, F>(mut this: Self, f: F) -> Result<OwnedMappedMutexGuard<T, U>, Self>
@@ -114,12 +114,12 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::{Mutex, OwnedMutexGuard};
+    /// use blitz_io::sync::{Mutex, OwnedMutexGuard};
     ///
     /// let mutex = Arc::new(Mutex::new(1));
     /// let guard = mutex.clone().try_lock_owned()?;
     /// assert!(Arc::ptr_eq(OwnedMutexGuard::mutex(&guard), &mutex));
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn mutex(this: &Self) -> &Arc<Mutex<T>> {
@@ -137,12 +137,12 @@ impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::{Mutex, OwnedMappedMutexGuard, OwnedMutexGuard};
+    /// use blitz_io::sync::{Mutex, OwnedMappedMutexGuard, OwnedMutexGuard};
     ///
     /// let guard = Arc::new(Mutex::new(((1, 2), 3))).try_lock_owned()?;
     /// let pair = OwnedMutexGuard::map(guard, |all| &mut all.0);
     /// assert_eq!(*OwnedMappedMutexGuard::map(pair, |pair| &mut pair.1), 2);
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn map<S: ?Sized, F>(mut this: Self, f: F) -> OwnedMappedMutexGuard<T, S>
@@ -164,12 +164,12 @@ impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::{Mutex, OwnedMappedMutexGuard, OwnedMutexGuard};
+    /// use blitz_io::sync::{Mutex, OwnedMappedMutexGuard, OwnedMutexGuard};
     ///
     /// let guard = Arc::new(Mutex::new((vec![1], 2))).try_lock_owned()?;
     /// let list = OwnedMutexGuard::map(guard, |pair| &mut pair.0);
     /// assert!(OwnedMappedMutexGuard::try_map(list, |list| list.get_mut(5)).is_err());
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn try_map<S: ?Sized, F>(mut this: Self, f: F) -> Result<OwnedMappedMutexGuard<T, S>, Self>

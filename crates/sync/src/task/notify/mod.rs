@@ -129,7 +129,7 @@ struct Ticket {
 /// A task that hands over values, and one that waits for them:
 ///
 /// ```
-/// use blitz_sync::task::Notify;
+/// use blitz_io::sync::Notify;
 /// use std::collections::VecDeque;
 /// use std::sync::Mutex;
 ///
@@ -176,7 +176,7 @@ impl Notify {
         /// Nobody waits, and no notification is stored.
         ///
         /// ```
-        /// use blitz_sync::task::Notify;
+        /// use blitz_io::sync::Notify;
         ///
         /// static CHANGED: Notify = Notify::new();
         /// CHANGED.notify_one();
@@ -216,7 +216,7 @@ impl Notify {
     ///
     /// ```
     /// # pollster::block_on(async {
-    /// use blitz_sync::task::Notify;
+    /// use blitz_io::sync::Notify;
     ///
     /// let changed = Notify::new();
     /// changed.notify_one();
@@ -235,7 +235,7 @@ impl Notify {
     ///
     /// ```
     /// # pollster::block_on(async {
-    /// use blitz_sync::task::Notify;
+    /// use blitz_io::sync::Notify;
     /// use std::sync::Arc;
     ///
     /// let changed = Arc::new(Notify::new());
@@ -262,7 +262,7 @@ impl Notify {
     ///
     /// ```
     /// # pollster::block_on(async {
-    /// use blitz_sync::task::Notify;
+    /// use blitz_io::sync::Notify;
     ///
     /// let changed = Notify::new();
     /// changed.notify_one();
@@ -280,7 +280,7 @@ impl Notify {
     /// Notifies the one who came last, or stores the notification.
     ///
     /// ```
-    /// use blitz_sync::task::Notify;
+    /// use blitz_io::sync::Notify;
     /// use std::pin::pin;
     ///
     /// let changed = Notify::new();
@@ -334,7 +334,7 @@ impl Notify {
     ///
     /// ```
     /// # pollster::block_on(async {
-    /// use blitz_sync::task::Notify;
+    /// use blitz_io::sync::Notify;
     ///
     /// let changed = Notify::new();
     /// let (one, another) = (changed.notified(), changed.notified());

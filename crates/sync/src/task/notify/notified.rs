@@ -284,7 +284,7 @@ impl Notified<'_> {
     ///
     /// ```
     /// # pollster::block_on(async {
-    /// use blitz_sync::task::Notify;
+    /// use blitz_io::sync::Notify;
     /// use std::pin::pin;
     ///
     /// let changed = Notify::new();
@@ -309,7 +309,7 @@ impl Notified<'_> {
     /// Not for tasks: the executor's thread would do nothing else meanwhile.
     ///
     /// ```
-    /// use blitz_sync::task::Notify;
+    /// use blitz_io::sync::Notify;
     ///
     /// let changed = Notify::new();
     /// std::thread::scope(|scope| {
@@ -327,7 +327,7 @@ impl Notified<'_> {
     /// `timeout`. Whether the notification came.
     ///
     /// ```
-    /// use blitz_sync::task::Notify;
+    /// use blitz_io::sync::Notify;
     /// use std::time::Duration;
     ///
     /// let changed = Notify::new();

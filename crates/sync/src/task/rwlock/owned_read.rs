@@ -11,11 +11,11 @@ use crate::task::guard_traits::guard_reads;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use blitz_sync::task::RwLock;
+/// use blitz_io::sync::RwLock;
 ///
 /// let reader = Arc::new(RwLock::new(1)).try_read_owned()?;
 /// std::thread::spawn(move || assert_eq!(*reader, 1)).join().unwrap();
-/// # Ok::<(), blitz_sync::task::TryLockError>(())
+/// # Ok::<(), blitz_io::sync::TryLockError>(())
 /// ```
 #[clippy::has_significant_drop]
 pub struct OwnedRwLockReadGuard<T: ?Sized, U: ?Sized = T> {
@@ -68,11 +68,11 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::{OwnedRwLockReadGuard, RwLock};
+    /// use blitz_io::sync::{OwnedRwLockReadGuard, RwLock};
     ///
     /// let reader = Arc::new(RwLock::new((1, 2))).try_read_owned()?;
     /// assert_eq!(*OwnedRwLockReadGuard::map(reader, |pair| &pair.1), 2);
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn map<F, V: ?Sized>(this: Self, f: F) -> OwnedRwLockReadGuard<T, V>
@@ -91,11 +91,11 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::{OwnedRwLockReadGuard, RwLock};
+    /// use blitz_io::sync::{OwnedRwLockReadGuard, RwLock};
     ///
     /// let reader = Arc::new(RwLock::new(vec![1])).try_read_owned()?;
     /// assert!(OwnedRwLockReadGuard::try_map(reader, |list| list.get(5)).is_err());
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn try_map<F, V: ?Sized>(this: Self, f: F) -> Result<OwnedRwLockReadGuard<T, V>, Self>
@@ -115,12 +115,12 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::{OwnedRwLockReadGuard, RwLock};
+    /// use blitz_io::sync::{OwnedRwLockReadGuard, RwLock};
     ///
     /// let lock = Arc::new(RwLock::new(1));
     /// let reader = lock.clone().try_read_owned()?;
     /// assert!(Arc::ptr_eq(OwnedRwLockReadGuard::rwlock(&reader), &lock));
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
         &this.hold.0

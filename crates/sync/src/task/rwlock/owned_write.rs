@@ -14,13 +14,13 @@ use crate::task::guard_traits::{guard_reads, guard_writes};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use blitz_sync::task::RwLock;
+/// use blitz_io::sync::RwLock;
 ///
 /// let lock = Arc::new(RwLock::new(1));
 /// let mut writer = lock.clone().try_write_owned()?;
 /// std::thread::spawn(move || *writer = 2).join().unwrap();
 /// assert_eq!(*lock.try_read()?, 2);
-/// # Ok::<(), blitz_sync::task::TryLockError>(())
+/// # Ok::<(), blitz_io::sync::TryLockError>(())
 /// ```
 #[clippy::has_significant_drop]
 pub struct OwnedRwLockWriteGuard<T: ?Sized> {
@@ -107,13 +107,13 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::{OwnedRwLockWriteGuard, RwLock};
+    /// use blitz_io::sync::{OwnedRwLockWriteGuard, RwLock};
     ///
     /// let lock = Arc::new(RwLock::new((1, 2)));
     /// let writer = lock.clone().try_write_owned()?;
     /// *OwnedRwLockWriteGuard::map(writer, |pair| &mut pair.1) = 3;
     /// assert_eq!(*lock.try_read()?, (1, 3));
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn map<F, U: ?Sized>(mut this: Self, f: F) -> OwnedRwLockMappedWriteGuard<T, U>
@@ -128,14 +128,14 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::{OwnedRwLockWriteGuard, RwLock};
+    /// use blitz_io::sync::{OwnedRwLockWriteGuard, RwLock};
     ///
     /// let lock = Arc::new(RwLock::new((1, 2)));
     /// let writer = lock.clone().try_write_owned()?;
     /// let second = OwnedRwLockWriteGuard::downgrade_map(writer, |pair| &pair.1);
     /// assert!(lock.try_read().is_ok());
     /// assert_eq!(*second, 2);
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn downgrade_map<F, U: ?Sized>(this: Self, f: F) -> OwnedRwLockReadGuard<T, U>
@@ -154,11 +154,11 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::{OwnedRwLockWriteGuard, RwLock};
+    /// use blitz_io::sync::{OwnedRwLockWriteGuard, RwLock};
     ///
     /// let writer = Arc::new(RwLock::new(vec![1])).try_write_owned()?;
     /// assert!(OwnedRwLockWriteGuard::try_map(writer, |list| list.get_mut(5)).is_err());
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn try_map<F, U: ?Sized>(
@@ -185,11 +185,11 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::{OwnedRwLockWriteGuard, RwLock};
+    /// use blitz_io::sync::{OwnedRwLockWriteGuard, RwLock};
     ///
     /// let writer = Arc::new(RwLock::new(vec![1])).try_write_owned()?;
     /// assert!(OwnedRwLockWriteGuard::try_downgrade_map(writer, |list| list.get(5)).is_err());
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn try_downgrade_map<F, U: ?Sized>(
@@ -212,12 +212,12 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::{OwnedRwLockWriteGuard, RwLock};
+    /// use blitz_io::sync::{OwnedRwLockWriteGuard, RwLock};
     ///
     /// let lock = Arc::new(RwLock::new(1));
     /// *OwnedRwLockWriteGuard::into_mapped(lock.clone().try_write_owned()?) = 2;
     /// assert_eq!(*lock.try_read()?, 2);
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn into_mapped(this: Self) -> OwnedRwLockMappedWriteGuard<T> {
@@ -228,12 +228,12 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::RwLock;
+    /// use blitz_io::sync::RwLock;
     ///
     /// let lock = Arc::new(RwLock::new(1));
     /// let reader = lock.clone().try_write_owned()?.downgrade();
     /// assert_eq!(*reader + *lock.try_read()?, 2);
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     pub fn downgrade(self) -> OwnedRwLockReadGuard<T> {
         OwnedRwLockReadGuard::of(self.hold.keep_one(), self.data)
@@ -243,12 +243,12 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::{OwnedRwLockWriteGuard, RwLock};
+    /// use blitz_io::sync::{OwnedRwLockWriteGuard, RwLock};
     ///
     /// let lock = Arc::new(RwLock::new(1));
     /// let writer = lock.clone().try_write_owned()?;
     /// assert!(Arc::ptr_eq(OwnedRwLockWriteGuard::rwlock(&writer), &lock));
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
         &this.hold.0
@@ -274,12 +274,12 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::{OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard, RwLock};
+    /// use blitz_io::sync::{OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard, RwLock};
     ///
     /// let writer = Arc::new(RwLock::new(((1, 2), 3))).try_write_owned()?;
     /// let pair = OwnedRwLockWriteGuard::map(writer, |all| &mut all.0);
     /// assert_eq!(*OwnedRwLockMappedWriteGuard::map(pair, |pair| &mut pair.1), 2);
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn map<F, V: ?Sized>(mut this: Self, f: F) -> OwnedRwLockMappedWriteGuard<T, V>
@@ -298,12 +298,12 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::{OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard, RwLock};
+    /// use blitz_io::sync::{OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard, RwLock};
     ///
     /// let writer = Arc::new(RwLock::new((vec![1], 2))).try_write_owned()?;
     /// let list = OwnedRwLockWriteGuard::map(writer, |pair| &mut pair.0);
     /// assert!(OwnedRwLockMappedWriteGuard::try_map(list, |list| list.get_mut(5)).is_err());
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn try_map<F, V: ?Sized>(
@@ -326,12 +326,12 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::{OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard, RwLock};
+    /// use blitz_io::sync::{OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard, RwLock};
     ///
     /// let lock = Arc::new(RwLock::new(1));
     /// let writer = OwnedRwLockWriteGuard::into_mapped(lock.clone().try_write_owned()?);
     /// assert!(Arc::ptr_eq(OwnedRwLockMappedWriteGuard::rwlock(&writer), &lock));
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     pub fn rwlock(this: &Self) -> &Arc<RwLock<T>> {
         &this.hold.0

@@ -9,12 +9,12 @@ use crate::task::permits::One;
 /// unlocks when dropped.
 ///
 /// ```
-/// use blitz_sync::task::RwLock;
+/// use blitz_io::sync::RwLock;
 ///
 /// let lock = RwLock::new(1);
 /// let reader = lock.try_read()?;
 /// assert_eq!(*reader, 1);
-/// # Ok::<(), blitz_sync::task::TryLockError>(())
+/// # Ok::<(), blitz_io::sync::TryLockError>(())
 /// ```
 #[clippy::has_significant_drop]
 #[must_use = "if unused the RwLock will immediately unlock"]
@@ -49,12 +49,12 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
     /// A guard for a part of the value.
     ///
     /// ```
-    /// use blitz_sync::task::{RwLock, RwLockReadGuard};
+    /// use blitz_io::sync::{RwLock, RwLockReadGuard};
     ///
     /// let lock = RwLock::new((1, 2));
     /// let second = RwLockReadGuard::map(lock.try_read()?, |pair| &pair.1);
     /// assert_eq!(*second, 2);
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn map<F, U: ?Sized>(this: Self, f: F) -> RwLockReadGuard<'a, U>
@@ -72,12 +72,12 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
     /// If there is not. The guard comes back.
     ///
     /// ```
-    /// use blitz_sync::task::{RwLock, RwLockReadGuard};
+    /// use blitz_io::sync::{RwLock, RwLockReadGuard};
     ///
     /// let lock = RwLock::new(vec![1]);
     /// let reader = RwLockReadGuard::try_map(lock.try_read()?, |list| list.get(5)).unwrap_err();
     /// assert_eq!(*reader, [1]);
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn try_map<F, U: ?Sized>(this: Self, f: F) -> Result<RwLockReadGuard<'a, U>, Self>

@@ -10,12 +10,12 @@ use crate::task::permits::All;
 /// dropped.
 ///
 /// ```
-/// use blitz_sync::task::RwLock;
+/// use blitz_io::sync::RwLock;
 ///
 /// let lock = RwLock::new(1);
 /// *lock.try_write()? += 1;
 /// assert_eq!(lock.into_inner(), 2);
-/// # Ok::<(), blitz_sync::task::TryLockError>(())
+/// # Ok::<(), blitz_io::sync::TryLockError>(())
 /// ```
 #[clippy::has_significant_drop]
 #[must_use = "if unused the RwLock will immediately unlock"]
@@ -68,12 +68,12 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// A guard for a part of the value.
     ///
     /// ```
-    /// use blitz_sync::task::{RwLock, RwLockWriteGuard};
+    /// use blitz_io::sync::{RwLock, RwLockWriteGuard};
     ///
     /// let lock = RwLock::new((1, 2));
     /// *RwLockWriteGuard::map(lock.try_write()?, |pair| &mut pair.1) = 3;
     /// assert_eq!(lock.into_inner(), (1, 3));
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn map<F, U: ?Sized>(mut this: Self, f: F) -> RwLockMappedWriteGuard<'a, U>
@@ -87,13 +87,13 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// Becomes a reader of a part of the value. No writer comes in between.
     ///
     /// ```
-    /// use blitz_sync::task::{RwLock, RwLockWriteGuard};
+    /// use blitz_io::sync::{RwLock, RwLockWriteGuard};
     ///
     /// let lock = RwLock::new((1, 2));
     /// let second = RwLockWriteGuard::downgrade_map(lock.try_write()?, |pair| &pair.1);
     /// assert!(lock.try_read().is_ok());
     /// assert_eq!(*second, 2);
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn downgrade_map<F, U: ?Sized>(this: Self, f: F) -> RwLockReadGuard<'a, U>
@@ -111,13 +111,13 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// If there is not. The guard comes back.
     ///
     /// ```
-    /// use blitz_sync::task::{RwLock, RwLockWriteGuard};
+    /// use blitz_io::sync::{RwLock, RwLockWriteGuard};
     ///
     /// let lock = RwLock::new(vec![1]);
     /// let writer = lock.try_write()?;
     /// let writer = RwLockWriteGuard::try_map(writer, |list| list.get_mut(5)).unwrap_err();
     /// assert_eq!(*writer, [1]);
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn try_map<F, U: ?Sized>(
@@ -143,14 +143,14 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// If there is not. The guard comes back, and is still that of a writer.
     ///
     /// ```
-    /// use blitz_sync::task::{RwLock, RwLockWriteGuard};
+    /// use blitz_io::sync::{RwLock, RwLockWriteGuard};
     ///
     /// let lock = RwLock::new(vec![1]);
     /// let writer = lock.try_write()?;
     /// let writer = RwLockWriteGuard::try_downgrade_map(writer, |list| list.get(5)).unwrap_err();
     /// assert!(lock.try_read().is_err());
     /// # drop(writer);
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn try_downgrade_map<F, U: ?Sized>(this: Self, f: F) -> Result<RwLockReadGuard<'a, U>, Self>
@@ -169,12 +169,12 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// The same right, as a mapped guard.
     ///
     /// ```
-    /// use blitz_sync::task::{RwLock, RwLockWriteGuard};
+    /// use blitz_io::sync::{RwLock, RwLockWriteGuard};
     ///
     /// let lock = RwLock::new(1);
     /// *RwLockWriteGuard::into_mapped(lock.try_write()?) = 2;
     /// assert_eq!(lock.into_inner(), 2);
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn into_mapped(this: Self) -> RwLockMappedWriteGuard<'a, T> {
@@ -184,14 +184,14 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// Becomes a reader. No writer comes in between.
     ///
     /// ```
-    /// use blitz_sync::task::RwLock;
+    /// use blitz_io::sync::RwLock;
     ///
     /// let lock = RwLock::new(1);
     /// let mut writer = lock.try_write()?;
     /// *writer = 2;
     /// let reader = writer.downgrade();
     /// assert_eq!(*reader + *lock.try_read()?, 4);
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     pub fn downgrade(self) -> RwLockReadGuard<'a, T> {
         RwLockReadGuard::new(self.hold.keep_one(), self.data)
@@ -216,13 +216,13 @@ impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
     /// A guard for a part of the part.
     ///
     /// ```
-    /// use blitz_sync::task::{RwLock, RwLockMappedWriteGuard, RwLockWriteGuard};
+    /// use blitz_io::sync::{RwLock, RwLockMappedWriteGuard, RwLockWriteGuard};
     ///
     /// let lock = RwLock::new(((1, 2), 3));
     /// let pair = RwLockWriteGuard::map(lock.try_write()?, |all| &mut all.0);
     /// *RwLockMappedWriteGuard::map(pair, |pair| &mut pair.1) = 5;
     /// assert_eq!(lock.into_inner(), ((1, 5), 3));
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn map<F, U: ?Sized>(mut this: Self, f: F) -> RwLockMappedWriteGuard<'a, U>
@@ -240,12 +240,12 @@ impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
     /// If there is not. The guard comes back.
     ///
     /// ```
-    /// use blitz_sync::task::{RwLock, RwLockMappedWriteGuard, RwLockWriteGuard};
+    /// use blitz_io::sync::{RwLock, RwLockMappedWriteGuard, RwLockWriteGuard};
     ///
     /// let lock = RwLock::new((vec![1], 2));
     /// let list = RwLockWriteGuard::map(lock.try_write()?, |pair| &mut pair.0);
     /// assert!(RwLockMappedWriteGuard::try_map(list, |list| list.get_mut(5)).is_err());
-    /// # Ok::<(), blitz_sync::task::TryLockError>(())
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     #[inline]
     pub fn try_map<F, U: ?Sized>(

@@ -9,14 +9,14 @@ use super::Semaphore;
 /// Permits of a [`Semaphore`]; gives them back when dropped.
 ///
 /// ```
-/// use blitz_sync::task::Semaphore;
+/// use blitz_io::sync::Semaphore;
 ///
 /// let semaphore = Semaphore::new(2);
 /// let permit = semaphore.try_acquire()?;
 /// assert_eq!(semaphore.available_permits(), 1);
 /// drop(permit);
 /// assert_eq!(semaphore.available_permits(), 2);
-/// # Ok::<(), blitz_sync::task::TryAcquireError>(())
+/// # Ok::<(), blitz_io::sync::TryAcquireError>(())
 /// ```
 #[must_use = "permits go back at once when they are not kept"]
 #[derive(Debug)]
@@ -29,11 +29,11 @@ pub struct SemaphorePermit<'a> {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use blitz_sync::task::Semaphore;
+/// use blitz_io::sync::Semaphore;
 ///
 /// let permit = Arc::new(Semaphore::new(2)).try_acquire_owned()?;
 /// assert_eq!(permit.semaphore().available_permits(), 1);
-/// # Ok::<(), blitz_sync::task::TryAcquireError>(())
+/// # Ok::<(), blitz_io::sync::TryAcquireError>(())
 /// ```
 #[must_use = "permits go back at once when they are not kept"]
 #[derive(Debug)]
@@ -51,12 +51,12 @@ impl<'a> SemaphorePermit<'a> {
     /// Never gives the permits back: the semaphore has as many fewer.
     ///
     /// ```
-    /// use blitz_sync::task::Semaphore;
+    /// use blitz_io::sync::Semaphore;
     ///
     /// let semaphore = Semaphore::new(2);
     /// semaphore.try_acquire()?.forget();
     /// assert_eq!(semaphore.available_permits(), 1);
-    /// # Ok::<(), blitz_sync::task::TryAcquireError>(())
+    /// # Ok::<(), blitz_io::sync::TryAcquireError>(())
     /// ```
     pub fn forget(self) {
         mem::forget(self);
@@ -69,13 +69,13 @@ impl<'a> SemaphorePermit<'a> {
     /// If they are of another semaphore, or more together than can be counted.
     ///
     /// ```
-    /// use blitz_sync::task::Semaphore;
+    /// use blitz_io::sync::Semaphore;
     ///
     /// let semaphore = Semaphore::new(2);
     /// let mut permit = semaphore.try_acquire()?;
     /// permit.merge(semaphore.try_acquire()?);
     /// assert_eq!(permit.num_permits(), 2);
-    /// # Ok::<(), blitz_sync::task::TryAcquireError>(())
+    /// # Ok::<(), blitz_io::sync::TryAcquireError>(())
     /// ```
     #[track_caller]
     pub fn merge(&mut self, mut other: Self) {
@@ -91,14 +91,14 @@ impl<'a> SemaphorePermit<'a> {
     /// Splits `n` permits off, if there are as many.
     ///
     /// ```
-    /// use blitz_sync::task::Semaphore;
+    /// use blitz_io::sync::Semaphore;
     ///
     /// let semaphore = Semaphore::new(3);
     /// let mut permits = semaphore.try_acquire_many(3)?;
     /// let two = permits.split(2).unwrap();
     /// assert_eq!((permits.num_permits(), two.num_permits()), (1, 2));
     /// assert!(permits.split(2).is_none());
-    /// # Ok::<(), blitz_sync::task::TryAcquireError>(())
+    /// # Ok::<(), blitz_io::sync::TryAcquireError>(())
     /// ```
     pub fn split(&mut self, n: usize) -> Option<Self> {
         self.permits = self.permits.checked_sub(n)?;
@@ -135,12 +135,12 @@ impl OwnedSemaphorePermit {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::Semaphore;
+    /// use blitz_io::sync::Semaphore;
     ///
     /// let semaphore = Arc::new(Semaphore::new(2));
     /// semaphore.clone().try_acquire_owned()?.forget();
     /// assert_eq!(semaphore.available_permits(), 1);
-    /// # Ok::<(), blitz_sync::task::TryAcquireError>(())
+    /// # Ok::<(), blitz_io::sync::TryAcquireError>(())
     /// ```
     pub fn forget(mut self) {
         self.permits = 0;
@@ -154,13 +154,13 @@ impl OwnedSemaphorePermit {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::Semaphore;
+    /// use blitz_io::sync::Semaphore;
     ///
     /// let semaphore = Arc::new(Semaphore::new(2));
     /// let mut permit = semaphore.clone().try_acquire_owned()?;
     /// permit.merge(semaphore.try_acquire_owned()?);
     /// assert_eq!(permit.num_permits(), 2);
-    /// # Ok::<(), blitz_sync::task::TryAcquireError>(())
+    /// # Ok::<(), blitz_io::sync::TryAcquireError>(())
     /// ```
     #[track_caller]
     pub fn merge(&mut self, mut other: Self) {
@@ -177,11 +177,11 @@ impl OwnedSemaphorePermit {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use blitz_sync::task::Semaphore;
+    /// use blitz_io::sync::Semaphore;
     ///
     /// let mut permits = Arc::new(Semaphore::new(3)).try_acquire_many_owned(3)?;
     /// assert_eq!(permits.split(2).unwrap().num_permits(), 2);
-    /// # Ok::<(), blitz_sync::task::TryAcquireError>(())
+    /// # Ok::<(), blitz_io::sync::TryAcquireError>(())
     /// ```
     pub fn split(&mut self, n: usize) -> Option<Self> {
         self.permits = self.permits.checked_sub(n)?;
