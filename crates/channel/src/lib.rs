@@ -12,7 +12,7 @@
 //! operation that waits has a form that blocks.
 //!
 //! ```
-//! use blitz_channel::mpsc;
+//! use blitz_io::sync::mpsc;
 //!
 //! let (tx, mut rx) = mpsc::channel(16);
 //! let thread = std::thread::spawn(move || {

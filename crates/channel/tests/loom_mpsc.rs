@@ -7,7 +7,6 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use blitz_channel::mpsc;
-use blitz_channel::mpsc::bias::with_bias;
 use blitz_channel::mpsc::error::TryRecvError;
 use blitz_channel::mpsc::mutant::{self, Mutant};
 use loom::future::block_on;
@@ -166,11 +165,11 @@ fn a_thread_waits_for_room() {
 }
 
 /// Somebody has waited before, so the receiver passes a fence.
-fn a_sender_comes_in_a_spell() {
+fn a_sender_comes_in_contended_mode() {
     model(2, || {
         let (tx, mut rx) = mpsc::channel(1);
         tx.try_send(1).unwrap();
-        begin_spell(&tx);
+        enter_contended_mode(&tx);
         let sender = thread::spawn({
             let tx = tx.clone();
             move || tx.blocking_send(2).unwrap()
@@ -181,12 +180,12 @@ fn a_sender_comes_in_a_spell() {
     });
 }
 
-/// The second look in vain ends a spell here.
-fn a_sender_comes_when_a_spell_ends() {
+/// The second receive without a waiting sender ends contended mode here.
+fn a_sender_comes_when_contended_mode_ends() {
     model(1, || {
         let (tx, mut rx) = mpsc::channel(1);
         tx.try_send(0).unwrap();
-        begin_spell(&tx);
+        enter_contended_mode(&tx);
         assert_eq!(rx.try_recv(), Ok(0));
         tx.try_send(1).unwrap();
         let sender = thread::spawn({
@@ -204,7 +203,7 @@ fn a_sender_comes_when_a_spell_ends() {
 }
 
 /// Somebody waits for room for a moment.
-fn begin_spell(tx: &mpsc::Sender<i32>) {
+fn enter_contended_mode(tx: &mpsc::Sender<i32>) {
     let mut send = pin!(tx.send(7));
     assert!(poll_idly(send.as_mut()).is_pending());
 }
@@ -264,6 +263,32 @@ fn a_permit_comes_back_late() {
     });
 }
 
+/// The same for a thread that receives.
+fn a_permit_comes_back_to_a_thread() {
+    model_in_order(2, || {
+        let (tx, mut rx) = mpsc::channel::<u8>(2);
+        let permit = tx.clone().try_reserve_owned().unwrap();
+        let other = thread::spawn(move || drop(permit.release()));
+        rx.close();
+        assert_eq!(rx.blocking_recv(), None);
+        other.join().unwrap();
+        drop(tx);
+    });
+}
+
+/// A sender claims a slot before another one links the next block.
+fn a_block_is_linked_behind_a_claim() {
+    model_in_order(3, || {
+        let (tx, rx) = mpsc::unbounded_channel();
+        let others = [1, 2].map(|n| {
+            let tx = tx.clone();
+            thread::spawn(move || tx.send(n).unwrap())
+        });
+        others.into_iter().for_each(|other| other.join().unwrap());
+        drop((tx, rx));
+    });
+}
+
 /// A permit is used after the close.
 fn a_permit_is_used_late() {
     model_in_order(2, || {
@@ -278,8 +303,8 @@ fn a_permit_is_used_late() {
     });
 }
 
-/// Somebody gives up while it is chosen; another one waits behind it.
-fn a_chosen_one_gives_up() {
+/// A waiter gives up while it is chosen; another one waits behind it.
+fn a_chosen_waiter_gives_up() {
     model_in_order(2, || {
         let (tx, mut rx) = mpsc::channel(1);
         tx.try_send(1).unwrap();
@@ -301,8 +326,8 @@ fn a_chosen_one_gives_up() {
     });
 }
 
-/// Somebody who wants much gives up; another one that wants little waits behind.
-fn one_in_the_way_gives_up() {
+/// A large request is given up; a small one waits behind it.
+fn a_large_request_gives_up() {
     model(2, || {
         let (tx, mut rx) = mpsc::channel(2);
         tx.try_send(1).unwrap();
@@ -363,121 +388,38 @@ fn time_is_up() {
     });
 }
 
-/// The calling thread is granted a block, of which it may claim the first slot.
-fn earn_a_block(tx: &mpsc::UnboundedSender<i32>, rx: &mut mpsc::UnboundedReceiver<i32>) {
-    for n in 0..4 {
-        tx.send(n).unwrap();
-        assert_eq!(rx.try_recv(), Ok(n));
-    }
-}
-
-/// Another thread sends while one has a grant.
-fn another_one_sends() {
-    with_bias(|| {
-        model(2, || {
-            let (tx, mut rx) = mpsc::unbounded_channel();
-            earn_a_block(&tx, &mut rx);
-            let other = thread::spawn({
-                let tx = tx.clone();
-                move || tx.send(10).unwrap()
-            });
-            tx.send(1).unwrap();
-            tx.send(2).unwrap();
-            other.join().unwrap();
-            drop(tx);
-            let mut got = Vec::new();
-            while let Ok(message) = rx.try_recv() {
-                got.push(message);
-            }
-            assert_eq!(got.iter().sum::<i32>(), 13);
-            let place = |n| got.iter().position(|&m| m == n);
-            assert!(place(1) < place(2));
-            assert_eq!(rx.try_recv(), Err(TryRecvError::Disconnected));
+/// A sender has claimed a slot and not filled it yet; nobody else sends.
+fn a_value_is_being_written() {
+    model(3, || {
+        let (tx, mut rx) = mpsc::unbounded_channel();
+        let sender = thread::spawn({
+            let tx = tx.clone();
+            move || tx.send(7).unwrap()
         });
+        let receiver = thread::spawn(move || match rx.try_recv() {
+            Ok(n) => n,
+            Err(_) => rx.blocking_recv().unwrap(),
+        });
+        assert_eq!(receiver.join().unwrap(), 7);
+        sender.join().unwrap();
+        drop(tx);
     });
 }
 
-/// The receiver goes to sleep while a thread has a grant.
-fn the_receiver_sleeps_beside_a_grant() {
-    with_bias(|| {
-        model(2, || {
-            let (tx, mut rx) = mpsc::unbounded_channel();
-            earn_a_block(&tx, &mut rx);
-            let receiver = thread::spawn(move || rx.blocking_recv());
-            tx.send(7).unwrap();
-            assert_eq!(receiver.join().unwrap(), Some(7));
-            drop(tx);
+/// The same with a thread that receives twice, from two senders.
+fn two_values_are_being_written() {
+    model(1, || {
+        let (tx, mut rx) = mpsc::unbounded_channel();
+        let senders = [1, 10].map(|n| {
+            let tx = tx.clone();
+            thread::spawn(move || tx.send(n).unwrap())
         });
-    });
-}
-
-/// The receiver looks, and counts, without going to sleep.
-fn the_receiver_looks_beside_a_grant() {
-    with_bias(|| {
-        model(2, || {
-            let (tx, mut rx) = mpsc::unbounded_channel();
-            earn_a_block(&tx, &mut rx);
-            let receiver = thread::spawn(move || {
-                let len = rx.len();
-                let first = rx.try_recv();
-                assert!(len == 0 || first == Ok(7));
-                (rx, first)
-            });
-            tx.send(7).unwrap();
-            drop(tx);
-            let (mut rx, first) = receiver.join().unwrap();
-            match first {
-                Ok(n) => assert_eq!(n, 7),
-                Err(TryRecvError::Empty) => assert_eq!(rx.try_recv(), Ok(7)),
-                Err(TryRecvError::Disconnected) => panic!("a message was lost"),
-            }
-            assert_eq!(rx.try_recv(), Err(TryRecvError::Disconnected));
-        });
-    });
-}
-
-/// The channel is closed while a thread has a grant.
-fn closing_beside_a_grant() {
-    with_bias(|| {
-        model(2, || {
-            let (tx, mut rx) = mpsc::unbounded_channel();
-            earn_a_block(&tx, &mut rx);
-            let receiver = thread::spawn(move || {
-                rx.close();
-                let got = block_on(rx.recv());
-                assert!(got.is_none() || block_on(rx.recv()).is_none());
-                got.is_some()
-            });
-            let sent = tx.send(1).is_ok();
-            assert_eq!(receiver.join().unwrap(), sent);
-            assert!(tx.send(2).is_err());
-        });
-    });
-}
-
-/// A sender waits for the room that a thread with a grant has taken.
-fn waiting_beside_a_grant() {
-    with_bias(|| {
-        model(2, || {
-            let (tx, mut rx) = mpsc::channel(1);
-            for n in 0..4 {
-                tx.try_send(n).unwrap();
-                assert_eq!(rx.try_recv(), Ok(n));
-            }
-            let other = thread::spawn({
-                let tx = tx.clone();
-                move || tx.blocking_send(10).unwrap()
-            });
-            let mut sum = 0;
-            if tx.try_send(1).is_ok() {
-                sum += 1;
-            }
-            let first = rx.blocking_recv().unwrap();
-            other.join().unwrap();
-            let second = if sum == 1 { rx.try_recv().unwrap() } else { 0 };
-            assert_eq!(first + second, 10 + sum);
-            assert_eq!(tx.capacity(), 1);
-        });
+        let sum = rx.blocking_recv().unwrap() + rx.blocking_recv().unwrap();
+        assert_eq!(sum, 11);
+        senders
+            .into_iter()
+            .for_each(|sender| sender.join().unwrap());
+        drop(tx);
     });
 }
 
@@ -494,8 +436,15 @@ fn a_thread_that_receives_sleeps_and_is_woken() {
 }
 
 #[test]
+fn a_receiver_sleeps_beside_a_claim() {
+    a_value_is_being_written();
+    two_values_are_being_written();
+}
+
+#[test]
 fn the_end_of_a_block_is_claimed_by_one() {
     three_claim();
+    a_block_is_linked_behind_a_claim();
 }
 
 #[test]
@@ -525,26 +474,27 @@ fn a_thread_that_sends_sleeps_and_is_woken() {
 }
 
 #[test]
-fn nobody_is_lost_in_a_spell_of_waiting_and_after_it() {
-    a_sender_comes_in_a_spell();
-    a_sender_comes_when_a_spell_ends();
+fn no_waiter_is_lost_in_contended_mode_and_after_it() {
+    a_sender_comes_in_contended_mode();
+    a_sender_comes_when_contended_mode_ends();
 }
 
 #[test]
 fn permits_come_back() {
     a_permit_comes_back();
     a_permit_comes_back_late();
+    a_permit_comes_back_to_a_thread();
     a_permit_is_used_late();
 }
 
 #[test]
-fn who_is_chosen_and_gives_up_hands_on() {
-    a_chosen_one_gives_up();
+fn a_chosen_waiter_that_gives_up_passes_its_permit_on() {
+    a_chosen_waiter_gives_up();
 }
 
 #[test]
-fn who_gives_up_lets_others_pass() {
-    one_in_the_way_gives_up();
+fn a_waiter_that_gives_up_lets_others_pass() {
+    a_large_request_gives_up();
 }
 
 #[test]
@@ -567,7 +517,7 @@ fn the_receiver_must_not_sleep_beside_a_claim() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn who_claims_first_must_wake_the_receiver() {
+fn the_first_claim_must_wake_the_receiver() {
     mutant::with(Mutant::SendForgetsReceiver, a_message_wakes);
 }
 
@@ -585,7 +535,7 @@ fn senders_are_counted_before_messages() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn a_permit_must_be_handed_on() {
+fn a_permit_must_be_passed_on() {
     mutant::with(Mutant::PermitForgetsWaiters, a_permit_comes_back);
 }
 
@@ -597,14 +547,14 @@ fn the_last_permit_must_wake_the_receiver() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn who_was_chosen_must_give_back() {
-    mutant::with(Mutant::ChosenKeepsPermit, a_chosen_one_gives_up);
+fn a_chosen_waiter_must_give_back() {
+    mutant::with(Mutant::ChosenKeepsPermit, a_chosen_waiter_gives_up);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn who_leaves_must_serve_the_others() {
-    mutant::with(Mutant::LeavesWithoutServing, one_in_the_way_gives_up);
+fn a_waiter_that_leaves_must_serve_the_others() {
+    mutant::with(Mutant::LeavesWithoutServing, a_large_request_gives_up);
 }
 
 #[test]
@@ -615,20 +565,26 @@ fn a_sender_must_pass_a_heavy_fence() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn in_a_spell_the_receiver_must_pass_a_fence() {
-    mutant::with(Mutant::NoFenceInSpell, a_sender_comes_in_a_spell);
+fn in_contended_mode_the_receiver_must_pass_a_fence() {
+    mutant::with(
+        Mutant::NoFenceInContendedMode,
+        a_sender_comes_in_contended_mode,
+    );
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn who_ends_a_spell_must_look_again() {
-    mutant::with(Mutant::SpellEndsBlindly, a_sender_comes_when_a_spell_ends);
+fn ending_contended_mode_takes_another_look() {
+    mutant::with(
+        Mutant::QuietWithoutLook,
+        a_sender_comes_when_contended_mode_ends,
+    );
 }
 
 #[test]
 #[should_panic]
-fn the_next_block_needs_a_gate() {
-    mutant::with(Mutant::NoGate, three_claim);
+fn the_next_block_is_linked_before_the_claim() {
+    mutant::with(Mutant::ClaimsBeforeLink, three_claim);
 }
 
 #[test]
@@ -639,39 +595,18 @@ fn a_message_must_be_released() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn closing_must_tell_those_who_wait() {
+fn closing_must_tell_the_waiters() {
     mutant::with(Mutant::CloseForgetsWaiters, closing);
 }
 
 #[test]
-fn who_has_a_grant_and_others_claim_different_slots() {
-    another_one_sends();
-}
-
-#[test]
-fn who_has_a_grant_wakes_the_receiver() {
-    the_receiver_sleeps_beside_a_grant();
-    the_receiver_looks_beside_a_grant();
-}
-
-#[test]
-fn who_has_a_grant_learns_of_the_end() {
-    closing_beside_a_grant();
-}
-
-#[test]
-fn who_has_a_grant_lets_others_wait() {
-    waiting_beside_a_grant();
+#[should_panic(expected = "deadlock")]
+fn a_receiver_beside_a_claim_must_pass_a_heavy_fence() {
+    mutant::with(Mutant::NoFenceBesideClaim, a_value_is_being_written);
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn who_claims_must_say_so() {
-    mutant::with(Mutant::InsideUnannounced, another_one_sends);
-}
-
-#[test]
-#[should_panic(expected = "Causality violation")]
-fn who_revokes_must_pass_a_fence() {
-    mutant::with(Mutant::RevokesWithoutFence, another_one_sends);
+fn the_last_block_must_be_released() {
+    mutant::with(Mutant::LinksRelaxed, a_block_is_linked_behind_a_claim);
 }

@@ -25,7 +25,7 @@
 //! it wait for another thread that does so.
 //!
 //! ```
-//! use blitz_channel::broadcast;
+//! use blitz_io::sync::broadcast;
 //!
 //! # pollster::block_on(async {
 //! let (tx, mut first) = broadcast::channel(16);
@@ -167,7 +167,7 @@ pub use sender::{Sender, WeakSender};
 /// If the capacity is zero or exceeds `usize::MAX / 2`.
 ///
 /// ```
-/// use blitz_channel::broadcast;
+/// use blitz_io::sync::broadcast;
 ///
 /// let (tx, mut rx) = broadcast::channel(16);
 /// tx.send("hello").unwrap();

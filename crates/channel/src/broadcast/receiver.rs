@@ -23,7 +23,7 @@ use super::shared::Shared;
 /// [`resubscribe`](Receiver::resubscribe) make more receivers.
 ///
 /// ```
-/// use blitz_channel::broadcast::{self, error::RecvError};
+/// use blitz_io::sync::broadcast::{self, error::RecvError};
 ///
 /// # pollster::block_on(async {
 /// let (tx, mut rx) = broadcast::channel(2);
@@ -51,7 +51,7 @@ impl<T> Receiver<T> {
     /// capacity if it lags.
     ///
     /// ```
-    /// use blitz_channel::broadcast;
+    /// use blitz_io::sync::broadcast;
     ///
     /// let (tx, rx) = broadcast::channel(16);
     /// tx.send(10).unwrap();
@@ -91,7 +91,7 @@ impl<T> Receiver<T> {
     /// Whether the last sender has been dropped. There may be values left to get.
     ///
     /// ```
-    /// use blitz_channel::broadcast;
+    /// use blitz_io::sync::broadcast;
     ///
     /// let (tx, rx) = broadcast::channel::<()>(16);
     /// assert!(!rx.is_closed());
@@ -109,7 +109,7 @@ impl<T: Clone> Receiver<T> {
     /// get what this one has yet to get.
     ///
     /// ```
-    /// use blitz_channel::broadcast;
+    /// use blitz_io::sync::broadcast;
     ///
     /// let (tx, mut rx) = broadcast::channel(16);
     /// tx.send(1).unwrap();
@@ -141,7 +141,7 @@ impl<T: Clone> Receiver<T> {
     /// with the oldest one that is left.
     ///
     /// ```
-    /// use blitz_channel::broadcast;
+    /// use blitz_io::sync::broadcast;
     ///
     /// # pollster::block_on(async {
     /// let (tx, mut rx) = broadcast::channel(16);
@@ -167,7 +167,7 @@ impl<T: Clone> Receiver<T> {
     /// nothing to get at the moment.
     ///
     /// ```
-    /// use blitz_channel::broadcast::{self, error::TryRecvError};
+    /// use blitz_io::sync::broadcast::{self, error::TryRecvError};
     ///
     /// let (tx, mut rx) = broadcast::channel(16);
     /// assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
@@ -192,7 +192,7 @@ impl<T: Clone> Receiver<T> {
     /// In a task, if the runtime is that of this project: it must not be blocked.
     ///
     /// ```
-    /// use blitz_channel::broadcast;
+    /// use blitz_io::sync::broadcast;
     ///
     /// let (tx, mut rx) = broadcast::channel(16);
     /// let thread = std::thread::spawn(move || rx.blocking_recv());
@@ -218,7 +218,7 @@ impl<T: Clone> Receiver<T> {
     /// came in time.
     ///
     /// ```
-    /// use blitz_channel::broadcast::{self, error::RecvTimeoutError};
+    /// use blitz_io::sync::broadcast::{self, error::RecvTimeoutError};
     /// use std::time::Duration;
     ///
     /// let (tx, mut rx) = broadcast::channel::<u32>(16);

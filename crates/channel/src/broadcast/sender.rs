@@ -21,7 +21,7 @@ use super::shared::Shared;
 /// [`RecvError::Closed`](super::error::RecvError::Closed).
 ///
 /// ```
-/// use blitz_channel::broadcast;
+/// use blitz_io::sync::broadcast;
 ///
 /// let (tx, mut first) = broadcast::channel(16);
 /// let mut second = tx.subscribe();
@@ -39,7 +39,7 @@ impl<T> Sender<T> {
     /// A channel without receivers; see [`subscribe`](Sender::subscribe).
     ///
     /// ```
-    /// use blitz_channel::broadcast;
+    /// use blitz_io::sync::broadcast;
     ///
     /// let tx = broadcast::Sender::new(16);
     /// assert!(tx.send(1).is_err());
@@ -82,7 +82,7 @@ impl<T> Sender<T> {
     /// Gives the value back if there are no receivers. There may be some later.
     ///
     /// ```
-    /// use blitz_channel::broadcast;
+    /// use blitz_io::sync::broadcast;
     ///
     /// let (tx, rx) = broadcast::channel(16);
     /// drop(rx);
@@ -96,7 +96,7 @@ impl<T> Sender<T> {
     /// A new receiver. It gets the values that are sent after this call.
     ///
     /// ```
-    /// use blitz_channel::broadcast;
+    /// use blitz_io::sync::broadcast;
     ///
     /// let (tx, _rx) = broadcast::channel(16);
     /// tx.send(1).unwrap();
@@ -126,7 +126,7 @@ impl<T> Sender<T> {
     /// How many values are kept because some receiver has yet to get them.
     ///
     /// ```
-    /// use blitz_channel::broadcast;
+    /// use blitz_io::sync::broadcast;
     ///
     /// let (tx, mut first) = broadcast::channel(16);
     /// let mut second = tx.subscribe();
@@ -168,7 +168,7 @@ impl<T> Sender<T> {
     /// Cancel safe: nothing is lost when the future is dropped.
     ///
     /// ```
-    /// use blitz_channel::broadcast;
+    /// use blitz_io::sync::broadcast;
     ///
     /// let (tx, rx) = broadcast::channel::<u32>(16);
     /// let thread = std::thread::spawn(move || drop(rx));
@@ -193,7 +193,7 @@ impl<T> Sender<T> {
     /// The same, but no longer than `timeout`. Whether there are no receivers.
     ///
     /// ```
-    /// use blitz_channel::broadcast;
+    /// use blitz_io::sync::broadcast;
     /// use std::time::Duration;
     ///
     /// let (tx, rx) = broadcast::channel::<u32>(16);
@@ -259,7 +259,7 @@ impl<T> fmt::Debug for Sender<T> {
 /// To send, [`upgrade`](WeakSender::upgrade) it.
 ///
 /// ```
-/// use blitz_channel::broadcast;
+/// use blitz_io::sync::broadcast;
 ///
 /// let (tx, mut rx) = broadcast::channel(16);
 /// let weak = tx.downgrade();

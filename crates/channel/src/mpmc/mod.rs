@@ -25,7 +25,7 @@
 //! it fills up.
 //!
 //! ```
-//! use blitz_channel::mpmc;
+//! use blitz_io::sync::mpmc;
 //!
 //! let (sender, receiver) = mpmc::bounded(8);
 //! let thread = std::thread::spawn(move || {
@@ -89,7 +89,7 @@ use channel::Channel;
 /// sender waits for the receiver that takes its value.
 ///
 /// ```
-/// use blitz_channel::mpmc::{self, TrySendError};
+/// use blitz_io::sync::mpmc::{self, TrySendError};
 ///
 /// let (sender, receiver) = mpmc::bounded(1);
 /// sender.try_send(1).unwrap();
@@ -104,7 +104,7 @@ pub fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
 /// A channel that holds as many values as there is memory for.
 ///
 /// ```
-/// let (sender, receiver) = blitz_channel::mpmc::unbounded();
+/// let (sender, receiver) = blitz_io::sync::mpmc::unbounded();
 /// for n in 0..1000 {
 ///     sender.try_send(n).unwrap();
 /// }

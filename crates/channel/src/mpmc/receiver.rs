@@ -46,7 +46,7 @@ impl<T> Receiver<T> {
     ///
     /// ```
     /// # pollster::block_on(async {
-    /// use blitz_channel::mpmc::{self, RecvError};
+    /// use blitz_io::sync::mpmc::{self, RecvError};
     ///
     /// let (sender, receiver) = mpmc::bounded(1);
     /// sender.send(1).await.unwrap();
@@ -69,7 +69,7 @@ impl<T> Receiver<T> {
     /// If the channel is empty and closed.
     ///
     /// ```
-    /// let (sender, receiver) = blitz_channel::mpmc::bounded(0);
+    /// let (sender, receiver) = blitz_io::sync::mpmc::bounded(0);
     /// let thread = std::thread::spawn(move || sender.send_blocking(1));
     /// assert_eq!(receiver.recv_blocking(), Ok(1));
     /// # thread.join().unwrap().unwrap();
@@ -86,7 +86,7 @@ impl<T> Receiver<T> {
     /// If the channel is empty, or empty and closed.
     ///
     /// ```
-    /// use blitz_channel::mpmc::{self, TryRecvError};
+    /// use blitz_io::sync::mpmc::{self, TryRecvError};
     ///
     /// let (sender, receiver) = mpmc::unbounded();
     /// assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
@@ -107,7 +107,7 @@ impl<T> Receiver<T> {
     /// If the time is up, or the channel is empty and closed.
     ///
     /// ```
-    /// use blitz_channel::mpmc::{self, RecvTimeoutError};
+    /// use blitz_io::sync::mpmc::{self, RecvTimeoutError};
     /// use std::time::Duration;
     ///
     /// let (_sender, receiver) = mpmc::unbounded::<()>();
@@ -132,7 +132,7 @@ impl<T> Receiver<T> {
     /// empty and closed.
     ///
     /// ```
-    /// let (sender, receiver) = blitz_channel::mpmc::unbounded();
+    /// let (sender, receiver) = blitz_io::sync::mpmc::unbounded();
     /// sender.try_send(1).unwrap();
     /// sender.try_send(2).unwrap();
     /// drop(sender);
@@ -145,7 +145,7 @@ impl<T> Receiver<T> {
     /// The values that can be received without waiting.
     ///
     /// ```
-    /// let (sender, receiver) = blitz_channel::mpmc::unbounded();
+    /// let (sender, receiver) = blitz_io::sync::mpmc::unbounded();
     /// sender.try_send(1).unwrap();
     /// sender.try_send(2).unwrap();
     /// assert_eq!(receiver.try_iter().sum::<i32>(), 3);

@@ -144,7 +144,7 @@ impl<T> End for Sender<T> {
 /// [`Sender::send`] and [`Receiver::recv`].
 ///
 /// ```
-/// use blitz_channel::mpmc::{self, Select};
+/// use blitz_io::sync::mpmc::{self, Select};
 ///
 /// let (sender, receiver) = mpmc::unbounded();
 /// let (_quit_sender, quit) = mpmc::bounded::<()>(0);
@@ -263,7 +263,7 @@ impl<'a> Select<'a> {
     /// If there is none with this index.
     ///
     /// ```
-    /// use blitz_channel::mpmc::{self, Select};
+    /// use blitz_io::sync::mpmc::{self, Select};
     ///
     /// let (_sender, first) = mpmc::unbounded::<i32>();
     /// let (_, second) = mpmc::unbounded::<i32>();
@@ -315,7 +315,7 @@ impl<'a> Select<'a> {
     /// If the time is up.
     ///
     /// ```
-    /// use blitz_channel::mpmc::{self, Select};
+    /// use blitz_io::sync::mpmc::{self, Select};
     /// use std::time::Duration;
     ///
     /// let (_sender, receiver) = mpmc::unbounded::<()>();
@@ -363,7 +363,7 @@ impl<'a> Select<'a> {
     /// If no operation has been added.
     ///
     /// ```
-    /// use blitz_channel::mpmc::{self, Select};
+    /// use blitz_io::sync::mpmc::{self, Select};
     ///
     /// let (sender, receiver) = mpmc::unbounded();
     /// sender.try_send(7).unwrap();

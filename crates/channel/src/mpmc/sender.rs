@@ -35,7 +35,7 @@ impl<T> Sender<T> {
     ///
     /// ```
     /// # pollster::block_on(async {
-    /// use blitz_channel::mpmc::{self, SendError};
+    /// use blitz_io::sync::mpmc::{self, SendError};
     ///
     /// let (sender, receiver) = mpmc::bounded(1);
     /// sender.send("first").await?;
@@ -58,10 +58,10 @@ impl<T> Sender<T> {
     /// If the channel is closed, now or while waiting. The value comes back.
     ///
     /// ```
-    /// let (sender, receiver) = blitz_channel::mpmc::unbounded();
+    /// let (sender, receiver) = blitz_io::sync::mpmc::unbounded();
     /// sender.send_blocking(1)?;
     /// assert_eq!(receiver.recv_blocking(), Ok(1));
-    /// # Ok::<(), blitz_channel::mpmc::SendError<i32>>(())
+    /// # Ok::<(), blitz_io::sync::mpmc::SendError<i32>>(())
     /// ```
     #[inline]
     pub fn send_blocking(&self, value: T) -> Result<(), SendError<T>> {
@@ -78,7 +78,7 @@ impl<T> Sender<T> {
     /// waits; or if the channel is closed. The value comes back.
     ///
     /// ```
-    /// use blitz_channel::mpmc::{self, TrySendError};
+    /// use blitz_io::sync::mpmc::{self, TrySendError};
     ///
     /// let (sender, receiver) = mpmc::bounded(1);
     /// assert_eq!(sender.try_send(1), Ok(()));
@@ -98,7 +98,7 @@ impl<T> Sender<T> {
     /// If the time is up, or the channel is closed. The value comes back.
     ///
     /// ```
-    /// use blitz_channel::mpmc::{self, SendTimeoutError};
+    /// use blitz_io::sync::mpmc::{self, SendTimeoutError};
     /// use std::time::Duration;
     ///
     /// let (sender, _receiver) = mpmc::bounded(0);
@@ -128,7 +128,7 @@ impl<T> Sender<T> {
     /// If the channel is closed. The value comes back.
     ///
     /// ```
-    /// let (sender, receiver) = blitz_channel::mpmc::bounded(1);
+    /// let (sender, receiver) = blitz_io::sync::mpmc::bounded(1);
     /// assert_eq!(sender.force_send(1), Ok(None));
     /// assert_eq!(sender.force_send(2), Ok(Some(1)));
     /// assert_eq!(receiver.try_recv(), Ok(2));
@@ -143,7 +143,7 @@ impl<T> Sender<T> {
     ///
     /// ```
     /// # pollster::block_on(async {
-    /// let (sender, receiver) = blitz_channel::mpmc::bounded::<()>(1);
+    /// let (sender, receiver) = blitz_io::sync::mpmc::bounded::<()>(1);
     /// drop(receiver);
     /// sender.closed().await;
     /// # });
@@ -179,7 +179,7 @@ macro_rules! shared_by_both_ends {
             /// closed before.
             ///
             /// ```
-            /// use blitz_channel::mpmc::{self, TryRecvError};
+            /// use blitz_io::sync::mpmc::{self, TryRecvError};
             ///
             /// let (sender, receiver) = mpmc::unbounded();
             /// sender.try_send(1).unwrap();

@@ -47,7 +47,7 @@ impl<T> Sender<T> {
     /// # pollster::block_on(async {
     /// use futures_util::SinkExt;
     ///
-    /// let (sender, receiver) = blitz_channel::mpmc::bounded(1);
+    /// let (sender, receiver) = blitz_io::sync::mpmc::bounded(1);
     /// sender.sink().send(1).await.unwrap();
     /// assert_eq!(receiver.try_recv(), Ok(1));
     /// # });

@@ -24,7 +24,7 @@ use super::waiter::Waiter;
 /// # pollster::block_on(async {
 /// use futures_util::StreamExt;
 ///
-/// let (sender, mut receiver) = blitz_channel::mpmc::unbounded();
+/// let (sender, mut receiver) = blitz_io::sync::mpmc::unbounded();
 /// sender.try_send(1).unwrap();
 /// drop(sender);
 /// assert_eq!(receiver.next().await, Some(1));

@@ -12,7 +12,7 @@ use super::sender::Sender;
 /// A sender that does not keep the channel open, and cannot send.
 ///
 /// ```
-/// let (sender, _receiver) = blitz_channel::mpmc::unbounded::<()>();
+/// let (sender, _receiver) = blitz_io::sync::mpmc::unbounded::<()>();
 /// let weak = sender.downgrade();
 /// assert!(weak.upgrade().is_some());
 /// drop(sender);
@@ -25,7 +25,7 @@ pub struct WeakSender<T> {
 /// A receiver that does not keep the channel open, and cannot receive.
 ///
 /// ```
-/// let (_sender, receiver) = blitz_channel::mpmc::unbounded::<()>();
+/// let (_sender, receiver) = blitz_io::sync::mpmc::unbounded::<()>();
 /// let weak = receiver.downgrade();
 /// assert!(weak.upgrade().is_some());
 /// drop(receiver);

@@ -1,24 +1,31 @@
-//! The blocks of slots that make the queue.
+//! The blocks of slots that make the queue, and those that wait to be used again.
 //!
-//! A message is written into a slot by the sender that claimed it, and read by
-//! the receiver; the slot's stamp says which of the two may use it. Stamps are
-//! never cleared: every slot of a block is filled exactly once a turn, so it is
-//! enough that the stamp for "filled" differs from turn to turn. It is 1 and 0
-//! by turns.
+//! A value is written into a slot by the sender that claimed it, and read by the
+//! receiver; the slot's stamp says which of the two may use it. Stamps are never
+//! cleared: every slot of a block is filled exactly once a turn, so it is enough
+//! that the stamp for "filled" differs from turn to turn. It alternates between 1
+//! and 0.
 //!
-//! What a block says of itself (where it starts, its neighbours, its turn) is
-//! written before it becomes the last block, and not changed before the receiver
-//! has read all its slots. `next` is written by the sender that has claimed the
-//! block's last slot, before it fills that slot.
+//! A block's header (its first position, its predecessor, its turn) is written
+//! before the block becomes the last one, and not changed before the receiver has
+//! read all its slots. `next` is written before the block's last slot is claimed.
+//!
+//! # Free blocks
+//!
+//! Blocks that have been read go onto a stack, [`FreeBlocks`], so that a channel in
+//! steady use allocates nothing. Only the receiver pushes, and only one sender at a
+//! time pops: the one that links the next block, under a lock. So the block on top
+//! cannot be popped and pushed again between a popper's two steps, which rules out
+//! the ABA problem.
 
 use std::alloc::{Layout, alloc, handle_alloc_error};
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, size_of};
 use std::ptr::{self, NonNull};
 
 use blitz_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
+use blitz_sync::internals::{Panics, Watched, fences};
 
-use super::mutant::{Mutant, active};
-use blitz_sync::internals::Watched;
+use super::mutant::{Mutant, active, model_failed};
 
 /// How many slots a block has.
 pub const LEN: u32 = if cfg!(loom) { 2 } else { 32 };
@@ -29,7 +36,7 @@ pub fn offset(position: u32) -> u32 {
     position % LEN
 }
 
-/// A place for one message.
+/// Room for one value.
 struct Slot<T> {
     /// The block's turn, if the slot is filled.
     stamp: AtomicU8,
@@ -45,7 +52,7 @@ impl<T> Slot<T> {
     }
 }
 
-/// What a block says of itself.
+/// Where a block is in the queue.
 pub struct Header<T> {
     /// The position of the first slot.
     pub start: u32,
@@ -67,9 +74,9 @@ impl<T> Copy for Header<T> {}
 pub struct Block<T> {
     header: Watched<Header<T>>,
     next: Watched<*mut Block<T>>,
-    /// The next in a stack of spare blocks, and how many there are from here on.
-    pub(super) below: AtomicPtr<Block<T>>,
-    pub(super) height: AtomicU32,
+    /// The next free block, and the length of the stack from here on.
+    below: AtomicPtr<Block<T>>,
+    height: AtomicU32,
     slots: [Slot<T>; LEN as usize],
 }
 
@@ -87,8 +94,8 @@ impl<T> Block<T> {
             previous: ptr::null_mut(),
         };
         let to = block.as_ptr();
-        // Field by field: a block of large messages is not to go over the stack,
-        // and the room for messages is not to be touched.
+        // Field by field: a block of large values must not go through the stack, and
+        // the memory for values stays untouched.
         // SAFETY: the memory is ours and large enough for each of the fields.
         unsafe {
             (&raw mut (*to).header).write(Watched::new(header));
@@ -102,7 +109,7 @@ impl<T> Block<T> {
         block
     }
 
-    /// Frees a block. Messages in it are not dropped.
+    /// Frees a block. Values in it are not dropped.
     ///
     /// # Safety
     ///
@@ -112,7 +119,7 @@ impl<T> Block<T> {
         drop(unsafe { Box::from_raw(block.as_ptr()) });
     }
 
-    /// What it says of itself.
+    /// Returns the header.
     ///
     /// # Safety
     ///
@@ -123,7 +130,7 @@ impl<T> Block<T> {
         self.header.with(|header| unsafe { *header })
     }
 
-    /// Makes it the block after `previous`.
+    /// Makes this the block after `previous`.
     ///
     /// # Safety
     ///
@@ -139,17 +146,17 @@ impl<T> Block<T> {
         });
     }
 
-    /// Names the next block.
+    /// Sets the next block.
     ///
     /// # Safety
     ///
-    /// The caller has claimed the last slot and not filled it yet.
+    /// The last slot has not been claimed, and nobody else calls this.
     pub unsafe fn set_next(&self, next: NonNull<Self>) {
         // SAFETY: the receiver does not read it before the last slot is filled.
         self.next.with_mut(|link| unsafe { *link = next.as_ptr() });
     }
 
-    /// The next block.
+    /// Returns the next block.
     ///
     /// # Safety
     ///
@@ -157,35 +164,36 @@ impl<T> Block<T> {
     /// filled.
     pub unsafe fn next(&self) -> NonNull<Self> {
         self.next
-            // SAFETY: it was written before the last slot was filled.
+            // SAFETY: it was written before the last slot was claimed.
             .with(|link| unsafe { NonNull::new_unchecked(*link) })
     }
 
-    /// Fills a slot, and lets the receiver see that.
+    /// Fills a slot and publishes it to the receiver. Returns what `look` held after
+    /// that.
     ///
     /// # Safety
     ///
     /// The caller has claimed this slot in this turn.
     #[inline(always)]
-    pub unsafe fn fill(&self, offset: u32, turn: u8, value: T) {
+    pub unsafe fn fill(&self, offset: u32, turn: u8, value: T, look: &AtomicU8) -> u8 {
         let slot = self.slot(offset);
         slot.value
             // SAFETY: the slot is the caller's until the stamp says otherwise.
             .with_mut(|place| unsafe { (*place).write(value) });
-        let order = match active(Mutant::PublishRelaxed) {
-            true => Ordering::Relaxed,
-            false => Ordering::Release,
-        };
-        slot.stamp.store(turn, order);
+        if active(Mutant::PublishRelaxed) {
+            slot.stamp.store(turn, Ordering::Relaxed);
+            return look.load(Ordering::Relaxed);
+        }
+        fences::publish(&slot.stamp, turn, look)
     }
 
-    /// Whether a slot has been filled.
+    /// Returns whether a slot has been filled.
     #[inline(always)]
     pub fn is_filled(&self, offset: u32, turn: u8) -> bool {
         self.slot(offset).stamp.load(Ordering::Acquire) == turn
     }
 
-    /// Takes the message out of a slot.
+    /// Takes the value out of a slot.
     ///
     /// # Safety
     ///
@@ -194,12 +202,179 @@ impl<T> Block<T> {
     pub unsafe fn take(&self, offset: u32) -> T {
         self.slot(offset)
             .value
-            // SAFETY: it was written before the stamp, and is ours since.
+            // SAFETY: it was written before the stamp; the caller takes it once.
             .with(|place| unsafe { (*place).assume_init_read() })
     }
 
     #[inline(always)]
     fn slot(&self, offset: u32) -> &Slot<T> {
         &self.slots[(offset % LEN) as usize]
+    }
+}
+
+/// Where the next value is to be read.
+pub struct Cursor<T> {
+    /// How many values have been read.
+    pub head: u32,
+    /// The stamp of a filled slot of the block.
+    turn: u8,
+    block: NonNull<Block<T>>,
+}
+
+impl<T> Cursor<T> {
+    /// Returns the cursor of a queue in its first turn.
+    pub fn new(head: u32, block: NonNull<Block<T>>) -> Self {
+        Self {
+            head,
+            turn: 1,
+            block,
+        }
+    }
+
+    /// Returns whether the next slot has been filled.
+    #[inline(always)]
+    pub fn is_filled(&self) -> bool {
+        // SAFETY: the block of the head is in the queue until the cursor leaves it.
+        unsafe { self.block.as_ref() }.is_filled(offset(self.head), self.turn)
+    }
+
+    /// Takes the next value. A block that has been read to its end goes to `read`.
+    #[inline(always)]
+    pub fn take(&mut self, read: impl FnOnce(NonNull<Block<T>>)) -> Option<T> {
+        if !self.is_filled() {
+            return None;
+        }
+        let at = offset(self.head);
+        // SAFETY: as in `is_filled`; the slot is filled, and the head moves on.
+        let value = unsafe { self.block.as_ref().take(at) };
+        self.head = self.head.wrapping_add(1);
+        if at == LEN - 1 {
+            read(self.next_block());
+        }
+        Some(value)
+    }
+
+    /// Goes to the next block. Returns the one that has been read.
+    fn next_block(&mut self) -> NonNull<Block<T>> {
+        let read = self.block;
+        // SAFETY: its last slot has been filled, so the next block is there.
+        let next = unsafe { read.as_ref().next() };
+        // SAFETY: the cursor has not left it.
+        self.turn = unsafe { next.as_ref().header() }.turn;
+        self.block = next;
+        read
+    }
+
+    /// Returns a copy, for when this one is not used any more.
+    pub fn leave(&mut self) -> Self {
+        Self { ..*self }
+    }
+
+    /// Drops the values that are left, and frees the blocks up to `last`.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else uses the queue any more.
+    pub unsafe fn drop_all(mut self, last: NonNull<Block<T>>, panics: &mut Panics) {
+        // SAFETY: nobody else uses it.
+        let free = |block| unsafe { Block::free(block) };
+        while let Some(value) = self.take(free) {
+            panics.put_off(|| drop(value));
+        }
+        // The next block is linked before the last slot is claimed.
+        if last != self.block {
+            free(last);
+        }
+        free(self.block);
+    }
+}
+
+/// The most memory that is kept, unless the blocks are so large that two of them
+/// need more.
+const BYTES: usize = 64 * 1024;
+const MOST: usize = 64;
+
+/// A stack of blocks. See the head of this file.
+pub struct FreeBlocks<T>(AtomicPtr<Block<T>>);
+
+impl<T> FreeBlocks<T> {
+    /// The most blocks that are kept.
+    const KEPT: u32 = {
+        let fit = BYTES / size_of::<Block<T>>();
+        (if fit < 2 {
+            2
+        } else if fit > MOST {
+            MOST
+        } else {
+            fit
+        }) as u32
+    };
+
+    pub fn new() -> Self {
+        Self(AtomicPtr::new(ptr::null_mut()))
+    }
+
+    /// Keeps a block, or frees it if there are enough already.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the receiver, and nobody else uses the block any more.
+    pub unsafe fn push(&self, block: NonNull<Block<T>>) {
+        // SAFETY: the caller owns it.
+        let this = unsafe { block.as_ref() };
+        let mut top = self.0.load(Ordering::Acquire);
+        loop {
+            // SAFETY: only the receiver, the caller, frees blocks while others use the
+            // channel, so the block stays alive even if it is popped meanwhile.
+            let first = unsafe { top.as_ref() };
+            let height = first.map_or(0, |first| first.height.load(Ordering::Relaxed));
+            if height >= Self::KEPT {
+                // SAFETY: the caller owned it, and it is in no list.
+                return unsafe { Block::free(block) };
+            }
+            this.below.store(top, Ordering::Relaxed);
+            this.height.store(height + 1, Ordering::Relaxed);
+            match self
+                .0
+                .compare_exchange(top, block.as_ptr(), Ordering::AcqRel, Ordering::Acquire)
+            {
+                Ok(_) => return,
+                Err(now) => top = now,
+            }
+        }
+    }
+
+    /// Takes a block.
+    ///
+    /// # Safety
+    ///
+    /// Only one thread at a time does this.
+    pub unsafe fn pop(&self) -> Option<NonNull<Block<T>>> {
+        let mut top = self.0.load(Ordering::Acquire);
+        loop {
+            let block = NonNull::new(top)?;
+            // SAFETY: only the caller pops, so it is still there.
+            let below = unsafe { block.as_ref() }.below.load(Ordering::Relaxed);
+            match self
+                .0
+                .compare_exchange(top, below, Ordering::AcqRel, Ordering::Acquire)
+            {
+                Ok(_) => return Some(block),
+                Err(now) => top = now,
+            }
+        }
+    }
+}
+
+impl<T> Drop for FreeBlocks<T> {
+    fn drop(&mut self) {
+        if model_failed() {
+            return;
+        }
+        // SAFETY: nobody else is left, and a free block is in no other list.
+        while let Some(block) = unsafe { self.pop() } {
+            // SAFETY: as above.
+            unsafe { Block::free(block) };
+        }
     }
 }

@@ -1,107 +1,127 @@
 //! What both ends share: claiming slots and filling them.
 //!
-//! See the head of `mod.rs` for the protocol.
+//! Senders meet in one word:
+//!
+//! ```text
+//! bit 63 .. 32   position: how many slots have been claimed, modulo 2^32
+//! bit 31 .. 3    reserved: permits that are out and have claimed no slot yet
+//! bit 2          CLOSED: the receiver takes no new values
+//! bit 1          TX_WAITS: senders wait for room, nobody may overtake them
+//! bit 0          RX_WAITS: the receiver sleeps; the next claim has to wake it
+//! ```
+//!
+//! The position may wrap: it is only compared with positions of the same queue, and
+//! a queue is never longer than [`MAX_VALUES`]. See the head of `mod.rs` for the
+//! protocol.
 
 use std::cell::Cell;
 use std::fmt;
-use std::hint;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 use blitz_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use blitz_sync::internals::{Backoff, Panics, WaitQueue, yield_now};
+use blitz_sync::internals::{Backoff, Lock, Panics, WaitQueue};
 
-use super::bias::Bias;
-use super::block::{Block, LEN, offset};
+use super::block::{Block, Cursor, FreeBlocks, LEN, offset};
 use super::mutant::{Mutant, active, model_failed};
-use super::rx::{Rx, Unread};
-use super::seat::Seat;
-use super::spares::Spares;
-use super::tx::Tx;
-use super::wait::Wish;
-use super::word::{
-    BIASED, CLOSED, INSTALLING, MOST_MESSAGES, OBSTACLES, PERMIT, RX_WAITS, SLOT, TX_WAITS,
-    position, reserved, used,
-};
+use super::rx_waiter::RxWaiter;
+use super::wait::{QUIET, Request};
+
+pub const RX_WAITS: u64 = 1;
+pub const TX_WAITS: u64 = 2;
+pub const CLOSED: u64 = 4;
+/// One permit.
+pub const PERMIT: u64 = 8;
+/// One claimed slot.
+const SLOT: u64 = 1 << 32;
+
+/// The longest queue, so that positions can be compared.
+pub const MAX_VALUES: u32 = (1 << 31) - 1;
+/// The most permits that can be out.
+pub const MAX_PERMITS: u32 = (1 << 29) - 1;
+
+/// The next slot to be claimed.
+#[inline(always)]
+pub fn position(word: u64) -> u32 {
+    (word >> 32) as u32
+}
+
+/// How many permits are out.
+#[inline(always)]
+pub fn reserved(word: u64) -> u32 {
+    (word as u32) >> 3
+}
+
+/// How much of the capacity is in use when `head` values have been received.
+/// Above [`MAX_VALUES`] if `head` is newer than the word and the difference would
+/// be negative.
+#[inline(always)]
+pub fn used(word: u64, head: u32) -> u32 {
+    position(word)
+        .wrapping_sub(head)
+        .wrapping_add(reserved(word))
+}
+
+/// Returns whether the next slot to be claimed is the last one of its block.
+#[inline(always)]
+fn ends_block(word: u64) -> bool {
+    offset(position(word)) == LEN - 1
+}
 
 /// Keeps what different threads write out of each other's cache lines.
 #[repr(align(128))]
-pub struct Apart<T>(pub T);
+pub struct Padded<T>(pub T);
 
 /// What senders write.
 pub struct Tail<T> {
-    /// See `word.rs`.
+    /// See the head of this file.
     pub word: AtomicU64,
-    /// What the word is, unless somebody has changed it and not said so. A claim
-    /// starts from here: to read the word itself right after the last claim's
-    /// locked instruction would take a quarter of the time of a claim.
-    guess: AtomicU64,
     /// The block of the last claimed slot, or a later one.
-    pub block: AtomicPtr<Block<T>>,
-    /// How many messages had been received when a sender last had to look.
+    block: AtomicPtr<Block<T>>,
+    /// How many values had been received when a sender last had to look.
     pub head_seen: AtomicU32,
-    pub bias: Bias,
-}
-
-impl<T> Tail<T> {
-    /// What the word may be. An old guess does no harm: whoever starts from it
-    /// fails, and reads the word.
-    #[inline(always)]
-    fn guess(&self) -> u64 {
-        match cfg!(loom) {
-            // Its only effect would be more schedules.
-            true => self.word.load(Ordering::Relaxed),
-            false => self.guess.load(Ordering::Relaxed),
-        }
-    }
-
-    /// Says that the word has been changed to this.
-    #[inline(always)]
-    pub fn set_guess(&self, word: u64) {
-        if !cfg!(loom) {
-            self.guess.store(word, Ordering::Relaxed);
-        }
-    }
 }
 
 /// What the receiver writes.
 pub struct Front {
-    /// How many messages have been received.
+    /// How many values have been received.
     pub head: AtomicU32,
-    /// Changes after it: the byte that goes with the light fence.
+    /// Changes after `head`: the byte that goes with the light fence.
     pub taken: AtomicU8,
 }
 
 pub struct Chan<T> {
-    pub tail: Apart<Tail<T>>,
-    pub front: Apart<Front>,
+    pub tail: Padded<Tail<T>>,
+    pub front: Padded<Front>,
     /// What the user asked for.
     pub max_capacity: usize,
-    /// How many messages and permits there may be at once.
+    /// How many values and permits there may be at once.
     pub limit: u32,
     /// Whether senders have been waiting lately; see `wait.rs`.
-    pub spell: AtomicU8,
+    pub mode: AtomicU8,
     pub senders: AtomicUsize,
-    pub weak_senders: AtomicUsize,
-    pub seat: Apart<Seat>,
-    pub waiters: WaitQueue<Wish<T>>,
+    weak_senders: AtomicUsize,
+    pub rx_waiter: Padded<RxWaiter>,
+    pub waiters: WaitQueue<Request<T>>,
     /// Those who wait for the end of the channel.
-    pub watchers: WaitQueue,
-    pub spares: Spares<T>,
+    pub close_waiters: WaitQueue,
+    /// The last block. Locked to claim the last slot of a block.
+    last: Lock<NonNull<Block<T>>>,
+    pub free_blocks: FreeBlocks<T>,
     /// What the receiver left behind.
-    pub unread: Cell<Option<Unread<T>>>,
+    pub unread: Cell<Option<Cursor<T>>>,
 }
 
-// SAFETY: messages go from the thread of a sender to that of the receiver, or to
-// the one that drops the channel, and are used by one thread at a time. `unread`
-// is written by the receiver when it leaves, and read when all others have left.
+// SAFETY: values go from the thread of a sender to that of the receiver, or to the
+// one that drops the channel, and are used by one thread at a time. `unread` is
+// written by the receiver when it leaves, and read when all others have left.
 unsafe impl<T: Send> Send for Chan<T> {}
-// SAFETY: as above; nobody gets a shared reference to a message.
+// SAFETY: as above; nobody gets a shared reference to a value.
 unsafe impl<T: Send> Sync for Chan<T> {}
 
-// A panic of the user's code (a waker's, a message's drop) happens where nothing
-// is half done.
+// A panic of the user's code (a waker's, a value's drop) happens where nothing is
+// half done.
 impl<T> UnwindSafe for Chan<T> {}
 impl<T> RefUnwindSafe for Chan<T> {}
 
@@ -121,59 +141,59 @@ pub enum Refusal {
     Closed,
 }
 
-/// By what right a slot is claimed.
+/// What a claim is paid with.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Right {
-    /// There is room.
+enum Payment {
+    /// Free room, if there is some.
     Room,
     /// A permit, which is used up.
     Permit,
 }
 
-/// Makes a channel. `None`: without a limit.
-pub fn channel<T>(capacity: Option<usize>) -> (Tx<T>, Rx<T>) {
-    channel_at(capacity, 0)
-}
-
-/// A channel that has had some traffic already.
-pub fn channel_at<T>(capacity: Option<usize>, start: u32) -> (Tx<T>, Rx<T>) {
-    let start = start - offset(start);
-    let first = Block::allocate(start);
-    let max_capacity = capacity.unwrap_or(usize::MAX);
-    let chan = Arc::new(Chan {
-        tail: Apart(Tail {
-            word: AtomicU64::new(u64::from(start) * SLOT),
-            guess: AtomicU64::new(u64::from(start) * SLOT),
-            block: AtomicPtr::new(first.as_ptr()),
-            head_seen: AtomicU32::new(start),
-            bias: Bias::default(),
-        }),
-        front: Apart(Front {
-            head: AtomicU32::new(start),
-            taken: AtomicU8::new(0),
-        }),
-        max_capacity,
-        limit: u32::try_from(max_capacity).map_or(MOST_MESSAGES, |max| max.min(MOST_MESSAGES)),
-        spell: AtomicU8::new(super::wait::CALM),
-        senders: AtomicUsize::new(1),
-        weak_senders: AtomicUsize::new(0),
-        seat: Apart(Seat::new()),
-        waiters: WaitQueue::new(),
-        watchers: WaitQueue::new(),
-        spares: Spares::new(),
-        unread: Cell::new(None),
-    });
-    (Tx::new(chan.clone()), Rx::new(chan, start, first))
+impl Payment {
+    /// The word after a claim.
+    #[inline(always)]
+    fn claim(self, word: u64) -> u64 {
+        let permit = if self == Self::Permit { PERMIT } else { 0 };
+        word.wrapping_add(SLOT - permit) & !RX_WAITS
+    }
 }
 
 impl<T> Chan<T> {
+    /// Makes the shared part of a channel in which `start` slots have been used, and
+    /// the receiver's cursor. `None`: without a limit.
+    pub fn new(capacity: Option<usize>, start: u32) -> (Arc<Self>, Cursor<T>) {
+        let start = start - offset(start);
+        let first = Block::allocate(start);
+        let max_capacity = capacity.unwrap_or(usize::MAX);
+        let chan = Arc::new(Self {
+            tail: Padded(Tail {
+                word: AtomicU64::new(u64::from(start) * SLOT),
+                block: AtomicPtr::new(first.as_ptr()),
+                head_seen: AtomicU32::new(start),
+            }),
+            front: Padded(Front {
+                head: AtomicU32::new(start),
+                taken: AtomicU8::new(0),
+            }),
+            max_capacity,
+            limit: u32::try_from(max_capacity).map_or(MAX_VALUES, |max| max.min(MAX_VALUES)),
+            mode: AtomicU8::new(QUIET),
+            senders: AtomicUsize::new(1),
+            weak_senders: AtomicUsize::new(0),
+            rx_waiter: Padded(RxWaiter::new()),
+            waiters: WaitQueue::new(),
+            close_waiters: WaitQueue::new(),
+            last: Lock::new(first),
+            free_blocks: FreeBlocks::new(),
+            unread: Cell::new(None),
+        });
+        (chan, Cursor::new(start, first))
+    }
+
     /// Sends if there is room.
     #[inline]
     pub fn try_send(&self, value: T) -> Result<(), (Refusal, T)> {
-        let value = match self.send_granted(value) {
-            Ok(()) => return Ok(()),
-            Err(value) => value,
-        };
         match self.claim() {
             Ok(claim) => {
                 self.fill(claim, value);
@@ -183,121 +203,149 @@ impl<T> Chan<T> {
         }
     }
 
-    /// Sends by right of a permit, which is used up.
+    /// Sends with a permit, which is used up.
     #[inline]
     pub fn send_permitted(&self, value: T) {
         self.fill(self.claim_permitted(), value);
     }
 
-    /// Claims a slot by right of a permit, which is used up. Runs no code of the
-    /// user's, and waits for nobody but one who links a block.
+    /// Claims a slot if there is room.
+    #[inline]
+    fn claim(&self) -> Result<Claim, Refusal> {
+        let word = self.tail.0.word.load(Ordering::Relaxed);
+        if word & (TX_WAITS | CLOSED) == 0 && !ends_block(word) && self.has_room(word) {
+            if let Some(claim) = self.advance(word, Payment::Room) {
+                return Ok(claim);
+            }
+        }
+        self.claim_slowly(Payment::Room)
+    }
+
+    /// Claims a slot with a permit, which is used up. Runs no code of the user's.
     #[inline]
     pub fn claim_permitted(&self) -> Claim {
-        let word = self.tail.0.guess();
-        if word & (INSTALLING | BIASED) == 0 && offset(position(word)) != LEN - 1 {
-            let next = word.wrapping_add(SLOT - PERMIT) & !RX_WAITS;
-            if let Some(claim) = self.advance(word, next) {
+        let word = self.tail.0.word.load(Ordering::Relaxed);
+        if !ends_block(word) {
+            if let Some(claim) = self.advance(word, Payment::Permit) {
                 return claim;
             }
         }
-        match self.claim_slowly(Right::Permit) {
+        match self.claim_slowly(Payment::Permit) {
             Ok(claim) => claim,
             Err(_) => unreachable!("a permit is never refused"),
         }
     }
 
-    /// Claims a slot if there is room.
-    #[inline]
-    fn claim(&self) -> Result<Claim, Refusal> {
-        let word = self.tail.0.guess();
-        if word & OBSTACLES == 0
-            && offset(position(word)) != LEN - 1
-            && self.has_room(position(word), reserved(word))
-        {
-            let next = word.wrapping_add(SLOT) & !RX_WAITS;
-            if let Some(claim) = self.advance(word, next) {
-                return Ok(claim);
-            }
-        }
-        self.claim_slowly(Right::Room)
-    }
-
     /// The one step that claims a slot. The acquire makes the last block visible,
-    /// and the seat of the receiver.
+    /// and the waiting receiver.
     #[inline(always)]
-    fn advance(&self, word: u64, next: u64) -> Option<Claim> {
-        let tail = &self.tail.0;
-        tail.word
-            .compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed)
+    fn advance(&self, word: u64, payment: Payment) -> Option<Claim> {
+        self.tail
+            .0
+            .word
+            .compare_exchange(
+                word,
+                payment.claim(word),
+                Ordering::AcqRel,
+                Ordering::Relaxed,
+            )
             .ok()?;
-        tail.set_guess(next);
         Some(Claim {
             position: position(word),
             wakes: word & RX_WAITS != 0,
         })
     }
 
-    /// Whether there is room for one more. The head that senders know may be an
-    /// old one; that it is never too new makes it safe to trust.
+    /// Returns whether there is room for one more. The head that senders remember may be an
+    /// old one, but it is never too new.
     #[inline(always)]
-    pub fn has_room(&self, position: u32, reserved: u32) -> bool {
+    fn has_room(&self, word: u64) -> bool {
         let seen = self.tail.0.head_seen.load(Ordering::Relaxed);
-        if used(position, reserved, seen) < self.limit {
-            return true;
-        }
-        let head = self.front.0.head.load(Ordering::Acquire);
-        self.tail.0.head_seen.store(head, Ordering::Relaxed);
-        used(position, reserved, head) < self.limit
+        used(word, seen) < self.limit || self.may_claim(word, 1).is_ok()
     }
 
-    /// Claims a slot where it is not simple: others came first, or it is the last
-    /// slot of its block.
+    /// Claims a slot after the fast path has failed.
     #[cold]
     #[inline(never)]
-    fn claim_slowly(&self, right: Right) -> Result<Claim, Refusal> {
-        let mut reserve = None;
-        let mut pause = Pause::new();
+    fn claim_slowly(&self, payment: Payment) -> Result<Claim, Refusal> {
         let mut backoff = Backoff::new();
-        let result = loop {
-            let word = self.settled_word();
-            if right == Right::Room {
-                if let Err(refusal) = self.may_claim(word, 1) {
-                    break Err(refusal);
+        loop {
+            let word = self.tail.0.word.load(Ordering::Acquire);
+            if ends_block(word) {
+                match self.claim_last(payment) {
+                    Some(result) => return result,
+                    None => continue,
                 }
             }
-            if word & INSTALLING != 0 {
-                pause.turn();
-                continue;
+            if payment == Payment::Room {
+                self.may_claim(word, 1)?;
             }
-            let permit = if right == Right::Permit { PERMIT } else { 0 };
-            let mut next = word.wrapping_add(SLOT - permit) & !RX_WAITS;
-            let is_last = offset(position(word)) == LEN - 1;
-            if is_last {
-                if reserve.is_none() && self.spares.is_empty() {
-                    reserve = Some(Block::allocate(0));
-                }
-                if !active(Mutant::NoGate) {
-                    next |= INSTALLING;
-                }
-            }
-            if let Some(claim) = self.advance(word, next) {
-                if is_last {
-                    // SAFETY: we have set `INSTALLING`, and the last slot is ours.
-                    unsafe { self.install(claim.position, &mut reserve) };
-                    self.open_gate(claim.position.wrapping_add(1), right == Right::Room);
-                }
-                break Ok(claim);
+            if let Some(claim) = self.advance(word, payment) {
+                return Ok(claim);
             }
             backoff.snooze();
-        };
-        if let Some(block) = reserve {
-            // SAFETY: it is ours, and was not used.
-            unsafe { Block::free(block) };
         }
-        result
     }
 
-    /// Whether `n` may be claimed or reserved.
+    /// Claims the last slot of a block after linking the next one, under the lock.
+    /// `None` if another sender has claimed it.
+    fn claim_last(&self, payment: Payment) -> Option<Result<Claim, Refusal>> {
+        let mut last = self.last.lock();
+        loop {
+            let word = self.tail.0.word.load(Ordering::Acquire);
+            if !ends_block(word) {
+                return None;
+            }
+            if payment == Payment::Room {
+                if let Err(refusal) = self.may_claim(word, 1) {
+                    return Some(Err(refusal));
+                }
+            }
+            let start = position(word).wrapping_add(1);
+            if !active(Mutant::ClaimsBeforeLink) {
+                // SAFETY: nobody claims this slot without the lock.
+                unsafe { self.link_next(&mut last, start) };
+            }
+            if let Some(claim) = self.advance(word, payment) {
+                if active(Mutant::ClaimsBeforeLink) {
+                    // SAFETY: not at all.
+                    unsafe { self.link_next(&mut last, start) };
+                }
+                return Some(Ok(claim));
+            }
+        }
+    }
+
+    /// Links the block that begins at `start`, unless that has been done already.
+    ///
+    /// # Safety
+    ///
+    /// `last` is locked, and the slot before `start` has not been claimed.
+    unsafe fn link_next(&self, last: &mut NonNull<Block<T>>, start: u32) {
+        // SAFETY: this is the block of the slot before `start` or the one after it.
+        // That slot has not been filled, so the receiver has left neither.
+        if unsafe { last.as_ref().header() }.start == start {
+            return;
+        }
+        // SAFETY: only who holds the lock pops.
+        let free = unsafe { self.free_blocks.pop() };
+        let is_new = free.is_none();
+        let next = free.unwrap_or_else(|| Block::allocate(start));
+        // SAFETY: a free block, or a new one, is ours alone; nobody has claimed the
+        // last slot of the last block.
+        unsafe {
+            next.as_ref().begin(start, *last, is_new);
+            last.as_ref().set_next(next);
+        }
+        *last = next;
+        let order = match active(Mutant::LinksRelaxed) {
+            true => Ordering::Relaxed,
+            false => Ordering::Release,
+        };
+        self.tail.0.block.store(next.as_ptr(), order);
+    }
+
+    /// Whether `n` slots may be claimed or reserved.
     #[inline]
     pub fn may_claim(&self, word: u64, n: u32) -> Result<(), Refusal> {
         if word & CLOSED != 0 {
@@ -308,93 +356,65 @@ impl<T> Chan<T> {
         }
         let head = self.front.0.head.load(Ordering::Acquire);
         self.tail.0.head_seen.store(head, Ordering::Relaxed);
-        match used(position(word), reserved(word), head) {
-            // The word is older than the head: whoever changes it will fail.
-            used if used > MOST_MESSAGES => Ok(()),
+        match used(word, head) {
+            // The word is older than the head: a change that starts from it will fail.
+            used if used > MAX_VALUES => Ok(()),
             used if self.limit.saturating_sub(used) >= n => Ok(()),
             _ => Err(Refusal::Full),
         }
     }
 
-    /// Links the next block. The gate to it is still to be opened.
-    ///
-    /// # Safety
-    ///
-    /// The caller has claimed the last slot of a block, at `position`, and set
-    /// `INSTALLING`.
-    unsafe fn install(&self, position: u32, reserve: &mut Option<NonNull<Block<T>>>) {
-        // SAFETY: only one thread at a time has set `INSTALLING`.
-        let spare = unsafe { self.spares.take() };
-        let is_new = spare.is_none();
-        let next = spare
-            .or_else(|| reserve.take())
-            .unwrap_or_else(|| Block::allocate(0));
-        let tail = &self.tail.0;
-        // SAFETY: the last block is that of the last claimed slot, ours, as long
-        // as nobody else links one; so it is alive until we fill our slot.
-        let last = unsafe { NonNull::new_unchecked(tail.block.load(Ordering::Relaxed)) };
-        // SAFETY: a spare block, or a new one, is ours alone; the last slot of
-        // the last block is ours and not filled yet.
-        unsafe {
-            next.as_ref().begin(position.wrapping_add(1), last, is_new);
-            last.as_ref().set_next(next);
-        }
-        tail.block.store(next.as_ptr(), Ordering::Release);
-    }
-
-    /// Fills a claimed slot, and wakes the receiver if that has become our duty.
+    /// Fills a claimed slot, and wakes the receiver if the claim says so, or if the
+    /// receiver waits for a slot to be filled.
     #[inline]
     pub fn fill(&self, claim: Claim, value: T) {
         let at = offset(claim.position);
         let start = claim.position.wrapping_sub(at);
+        let rx_waiter = &self.rx_waiter.0;
         let mut block: *const Block<T> = self.tail.0.block.load(Ordering::Acquire);
-        // SAFETY: the receiver cannot go past our slot before it is filled. The
-        // last block is ours or a later one, so it and all from ours on are in
-        // the queue, and a block's predecessor is right as long as that is, too.
-        // The slot is ours.
-        unsafe {
+        // SAFETY: the receiver cannot pass our slot before it is filled. The last
+        // block is the slot's or a later one, so it and all from the slot's on are in
+        // the queue, and a block's predecessor is right as long as that is, too. The
+        // slot is ours.
+        let wants_fill = unsafe {
             let mut header = (*block).header();
             while header.start != start {
                 block = header.previous;
                 assert!(!cfg!(loom) || !block.is_null(), "a slot without a block");
                 header = (*block).header();
             }
-            (*block).fill(at, header.turn, value);
-        }
+            (*block).fill(at, header.turn, value, &rx_waiter.wants_fill)
+        };
         if claim.wakes && !active(Mutant::SendForgetsReceiver) {
-            self.seat.0.wake();
+            rx_waiter.wake();
+        } else if wants_fill != 0 {
+            rx_waiter.wake_for_fill();
         }
     }
 
     /// Takes `n` permits if there is room.
     #[inline]
     pub fn try_reserve(&self, n: u32) -> Result<(), Refusal> {
+        let tail = &self.tail.0;
+        let mut word = tail.word.load(Ordering::Acquire);
         loop {
-            let word = self.settled_word();
             if n == 0 {
                 let closed = word & CLOSED != 0;
                 return if closed { Err(Refusal::Closed) } else { Ok(()) };
             }
             self.may_claim(word, n)?;
-            if !self.may_reserve(word, n) {
+            if !may_reserve(word, n) {
                 return Err(Refusal::Full);
             }
             let next = word + u64::from(n) * PERMIT;
-            let tail = &self.tail.0;
-            if tail
+            match tail
                 .word
-                .compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed)
-                .is_ok()
+                .compare_exchange(word, next, Ordering::AcqRel, Ordering::Acquire)
             {
-                tail.set_guess(next);
-                return Ok(());
+                Ok(_) => return Ok(()),
+                Err(now) => word = now,
             }
         }
-    }
-
-    /// Whether so many permits more can be counted.
-    pub fn may_reserve(&self, word: u64, n: u32) -> bool {
-        super::word::MOST_PERMITS - reserved(word) >= n
     }
 
     /// Takes back permits that were not used.
@@ -402,11 +422,8 @@ impl<T> Chan<T> {
         if n == 0 {
             return;
         }
-        let before = self
-            .tail
-            .0
-            .word
-            .fetch_sub(u64::from(n) * PERMIT, Ordering::AcqRel);
+        let permits = u64::from(n) * PERMIT;
+        let before = self.tail.0.word.fetch_sub(permits, Ordering::AcqRel);
         // Of the wakers of those that are served.
         let mut panics = Panics::default();
         if before & TX_WAITS != 0 && !active(Mutant::PermitForgetsWaiters) {
@@ -415,24 +432,23 @@ impl<T> Chan<T> {
         // The receiver may be waiting for the last permit.
         let last = reserved(before) == n;
         if before & CLOSED != 0 && last && !active(Mutant::PermitForgetsReceiver) {
-            panics.put_off(|| self.seat.0.wake());
+            panics.put_off(|| self.rx_waiter.0.wake());
         }
         panics.go_on();
     }
 
-    /// Takes no more messages. Those who wait are told.
+    /// Takes no more values, and wakes everything that waits for room or for this.
     pub fn close(&self) {
         let before = self.tail.0.word.fetch_or(CLOSED, Ordering::AcqRel);
         if before & CLOSED != 0 {
             return;
         }
-        self.settled_word();
         let mut panics = Panics::default();
         if !active(Mutant::CloseForgetsWaiters) {
             panics.put_off(|| self.turn_away());
         }
         panics.put_off(|| {
-            self.watchers.notify_all();
+            self.close_waiters.notify_all();
         });
         panics.go_on();
     }
@@ -441,37 +457,30 @@ impl<T> Chan<T> {
         self.tail.0.word.load(Ordering::Acquire) & CLOSED != 0
     }
 
-    /// How many messages there are, written or about to be.
-    pub fn len(&self, head: u32) -> usize {
+    /// How many more values may be sent.
+    pub fn capacity(&self) -> usize {
+        // Before the word, so that it is not newer.
+        let head = self.front.0.head.load(Ordering::Acquire);
         let word = self.tail.0.word.load(Ordering::Acquire);
-        self.ahead(word, head) as usize
+        // What is free belongs to those who wait.
+        if word & TX_WAITS != 0 {
+            return 0;
+        }
+        self.max_capacity.saturating_sub(used(word, head) as usize)
     }
 
-    /// How many more may be sent.
-    pub fn capacity(&self) -> usize {
-        let mut pause = Pause::new();
-        loop {
-            let word = self.tail.0.word.load(Ordering::Acquire);
-            // What is free belongs to those who wait.
-            if word & TX_WAITS != 0 {
-                return 0;
-            }
-            let position = self.position_in(word);
-            let head = self.front.0.head.load(Ordering::Acquire);
-            let ahead = match position.wrapping_sub(head) {
-                // See `ahead`. It may take long until the slot is counted.
-                u32::MAX if word & BIASED != 0 => 0,
-                // The head is newer than the word.
-                ahead if ahead > MOST_MESSAGES => {
-                    pause.turn();
-                    continue;
-                }
-                ahead => ahead,
-            };
-            let used = ahead.saturating_add(reserved(word));
-            return self.max_capacity.saturating_sub(used as usize);
-        }
+    pub fn strong_count(&self) -> usize {
+        self.senders.load(Ordering::Acquire)
     }
+
+    pub fn weak_count(&self) -> usize {
+        self.weak_senders.load(Ordering::Relaxed)
+    }
+}
+
+/// Whether so many permits more can be counted.
+pub fn may_reserve(word: u64, n: u32) -> bool {
+    MAX_PERMITS - reserved(word) >= n
 }
 
 impl<T> Drop for Chan<T> {
@@ -485,14 +494,17 @@ impl<T> Drop for Chan<T> {
             self.tail.0.word.fetch_add(0, Ordering::AcqRel);
         }
         if let Some(unread) = self.unread.take() {
-            unread.drop_all();
+            let last = *self.last.get_mut();
+            let mut panics = Panics::default();
+            // SAFETY: nobody else is left.
+            unsafe { unread.drop_all(last, &mut panics) };
+            panics.go_on();
         }
     }
 }
 
 impl<T> fmt::Debug for Chan<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = self.tail.0.word.load(Ordering::Acquire);
         let mut debug = f.debug_struct("Chan");
         if self.max_capacity != usize::MAX {
             debug
@@ -501,53 +513,92 @@ impl<T> fmt::Debug for Chan<T> {
         }
         debug
             .field("senders", &self.senders.load(Ordering::Relaxed))
-            .field("closed", &(word & CLOSED != 0))
+            .field("closed", &self.is_closed())
             .finish_non_exhaustive()
     }
 }
 
-/// A wait for another thread that is about to do the next step, as to link a block.
-pub struct Pause(u32);
+/// A counted sender: when the last one goes, the receiver is told.
+pub struct Tx<T>(Arc<Chan<T>>);
 
-impl Pause {
-    /// How often to look before letting others run.
-    const PATIENCE: u32 = 64;
+/// A counted sender that does not keep the channel open.
+pub struct WeakTx<T>(Arc<Chan<T>>);
 
-    pub fn new() -> Self {
-        Self(0)
+impl<T> Tx<T> {
+    /// The one with which the count begins.
+    pub fn new(chan: Arc<Chan<T>>) -> Self {
+        Self(chan)
     }
 
-    pub fn turn(&mut self) {
-        if cfg!(loom) || self.0 >= Self::PATIENCE {
-            return yield_now();
-        }
-        self.0 += 1;
-        hint::spin_loop();
+    #[inline(always)]
+    pub fn chan(&self) -> &Chan<T> {
+        &self.0
+    }
+
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    pub fn downgrade(&self) -> WeakTx<T> {
+        self.0.weak_senders.fetch_add(1, Ordering::Relaxed);
+        WeakTx(self.0.clone())
     }
 }
 
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
+impl<T> Clone for Tx<T> {
+    fn clone(&self) -> Self {
+        self.0.senders.fetch_add(1, Ordering::Relaxed);
+        Self(self.0.clone())
+    }
+}
 
-    #[test]
-    fn positions_go_round() {
-        let (tx, mut rx) = channel_at(Some(70), u32::MAX - 100);
-        for turn in 0..20 {
-            for n in 0..70 {
-                assert_eq!(tx.chan().capacity(), 70 - n);
-                tx.chan().try_send((turn, n)).unwrap();
-                assert_eq!(rx.len(), n + 1);
-            }
-            assert_eq!(
-                tx.chan().try_send((7, 7)).unwrap_err(),
-                (Refusal::Full, (7, 7))
-            );
-            (0..70).for_each(|n| assert_eq!(rx.try_receive(), Ok((turn, n))));
-            assert_eq!(rx.len(), 0);
-            tx.chan().try_reserve(70).unwrap();
-            assert_eq!(tx.chan().try_reserve(1), Err(Refusal::Full));
-            tx.chan().give_back(70);
+impl<T> Drop for Tx<T> {
+    fn drop(&mut self) {
+        if model_failed() {
+            return;
+        }
+        // The release is for the receiver: if it sees that no sender is left, it sees
+        // all that they have sent.
+        let last = self.0.senders.fetch_sub(1, Ordering::AcqRel) == 1;
+        if last && !active(Mutant::LastSenderLeavesQuietly) {
+            self.0.rx_waiter.0.wake();
+        }
+    }
+}
+
+impl<T> fmt::Debug for Tx<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T> WeakTx<T> {
+    pub fn chan(&self) -> &Chan<T> {
+        &self.0
+    }
+
+    pub fn upgrade(&self) -> Option<Tx<T>> {
+        self.0
+            .senders
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |senders| {
+                (senders != 0).then(|| senders + 1)
+            })
+            .ok()
+            .map(|_| Tx(self.0.clone()))
+    }
+}
+
+impl<T> Clone for WeakTx<T> {
+    fn clone(&self) -> Self {
+        self.0.weak_senders.fetch_add(1, Ordering::Relaxed);
+        Self(self.0.clone())
+    }
+}
+
+impl<T> Drop for WeakTx<T> {
+    fn drop(&mut self) {
+        if !model_failed() {
+            self.0.weak_senders.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }

@@ -34,7 +34,7 @@ impl<T> TrySendError<T> {
     /// The value that was not sent.
     ///
     /// ```
-    /// use blitz_channel::mpsc;
+    /// use blitz_io::sync::mpsc;
     ///
     /// let (tx, _rx) = mpsc::channel(1);
     /// tx.try_send(1).unwrap();

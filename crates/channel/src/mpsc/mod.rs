@@ -1,12 +1,12 @@
 //! Many senders, one receiver: bounded and unbounded.
 //!
-//! A drop-in for `tokio::sync::mpsc`, with the same names, errors and rules, for
-//! any runtime, for threads, and for both at once: every operation that waits has
-//! a `blocking_` form.
+//! The names, errors and rules are those of `tokio::sync::mpsc`. It works under any
+//! runtime, between threads, and between the two: every operation that waits has a
+//! `blocking_` form.
 //!
 //! ```
 //! # pollster::block_on(async {
-//! use blitz_channel::mpsc;
+//! use blitz_io::sync::mpsc;
 //!
 //! let (tx, mut rx) = mpsc::channel(100);
 //! let sender = std::thread::spawn(move || {
@@ -23,75 +23,83 @@
 //! # });
 //! ```
 //!
-//! **Order.** What one sender sends is received in the order in which it was sent.
+//! **Order.** The values of one sender are received in the order in which it sent
+//! them.
 //!
-//! **Room.** A bounded channel has room for as many values as it was made for,
-//! including those for which there are permits. Who waits for room is served in
-//! turn, and nobody overtakes those who wait. A channel allocates room in blocks
-//! as it fills, and uses blocks again: in steady use it allocates nothing.
+//! **Capacity.** A bounded channel has room for as many values as it was made for,
+//! including those for which permits are out. Senders that wait for room are served
+//! in the order of their arrival, and no other sender overtakes them. A channel
+//! allocates memory in blocks as it fills, and uses blocks again: in steady use it
+//! allocates nothing.
 //!
-//! **The end.** When all senders are gone, or the receiver has
+//! **The end.** When all senders have been dropped, or the receiver has
 //! [closed](Receiver::close) the channel and no permit is out, the receiver gets
-//! what is left, and then `None`. When the receiver is gone, what is left is
-//! dropped, and senders get their values back.
+//! the values that are left, and then `None`. When the receiver is dropped, the values
+//! that are left are dropped, and senders get their values back.
+//!
+//! **Futures.** A future of `recv` holds no value; one of `send` or `reserve` that is
+//! kept without being polled keeps its turn, and the room it has been given, from
+//! the senders behind it. Drop futures that you do not poll any more.
 //
 // # How it works
 //
 // The queue is a list of blocks of slots (`block.rs`). Senders claim slots by
-// counting up a position; one word (`word.rs`) holds it together with all that
+// counting up a position; one word (`chan.rs`) holds it together with all that
 // decides whether a sender may claim: how many permits are out, whether senders
 // wait, whether the channel is closed. So to send is one read-modify-write, to
-// claim, and one store, to say that the slot is filled (`chan.rs`). A thread that
-// sends all the time does without the read-modify-write (`bias.rs`). The receiver
-// looks at the next slot until it is filled; to receive is plain loads and stores
-// (`rx.rs`). Room is what the word says minus what the receiver has counted in
-// `head`.
+// claim, and one store, to say that the slot is filled. The receiver looks at the
+// next slot until it is filled; to receive is plain loads and stores (`rx.rs`). The
+// room is the capacity minus what the word says plus what the receiver has counted
+// in `head`.
 //
 // ## Blocks
 //
-// Who claims the last slot of a block links the next one, and keeps others from
-// claiming meanwhile (`INSTALLING`). So a claimed slot is always in the last block
-// or in one before it, and a sender finds its block from the last one, backwards.
-// It looks *after* claiming. As the receiver cannot pass a slot that is not filled,
-// the blocks it looks at cannot go away. When the receiver has read a block to its
-// end nobody else uses it: a sender's last step in a block is to fill its slot,
-// and the one that links the next block does so before. So the block can be used
-// again (`spares.rs`).
+// The last slot of a block is claimed under a lock, by a thread that has linked the
+// next block before. So a claimed slot is always in the last block or in one before
+// it, and a sender finds its block from the last one, backwards. It looks *after*
+// claiming. As the receiver cannot pass a slot that is not filled, the blocks it
+// looks at cannot go away. When the receiver has read a block to its end nobody else
+// uses it: a sender's last step in a block is to fill its slot, and the next block
+// was linked before that. So the block can be used again.
+//
+// The address of the last block is stored with release and loaded with acquire. A
+// sender that claimed a slot before the next block was linked may find that one
+// first, and reads its header; nothing else orders that after the link.
 //
 // ## The receiver sleeps
 //
-// It sits down (`seat.rs`), sets `RX_WAITS` in the word, and sees in the same step
-// whether all claimed slots have been read. If so it sleeps: the next one to claim
-// a slot clears the flag in the same step, and has the duty to wake it when the
-// slot is filled; nobody else can do better, as the receiver has to wait for that
-// slot. If not, some sender is between claiming and filling. It may not have seen
-// the flag, so the receiver does not sleep: it looks some more times, and then
-// lets other threads or tasks run and looks again.
+// It registers (`rx_waiter.rs`), sets `RX_WAITS` in the word, and sees in the same
+// step whether all claimed slots have been read. If so it sleeps: the next sender to
+// claim a slot clears the flag in the same step, and wakes the receiver when the slot
+// is filled; no other sender can do better, as the receiver has to wait for that
+// slot.
 //
-// The last sender to leave, and the last permit to come back to a closed channel,
-// wake the receiver through its seat. If the lock of the seat is theirs before it
-// is the receiver's, the receiver sees, after that, that they have left.
+// If not, some sender is between claiming and filling, and may have claimed before
+// the flag was set. It may be preempted there, so the receiver must not spin until it
+// goes on. After some looks it sets `wants_fill`, passes a heavy fence, looks once
+// more and sleeps. To fill a slot is a light publication: the sender stores the stamp
+// and loads `wants_fill`. So either the receiver sees the stamp, or the sender sees
+// that it is asked for a wake-up. Of several senders that see it the first one wakes
+// the receiver, which then looks again, and asks again if it has to.
+//
+// The last sender to be dropped, and the last permit to come back to a closed
+// channel, wake the receiver through the same registration. If they take its lock
+// before the receiver does, the receiver sees, after that, that they are gone.
 //
 // ## Senders sleep
 //
-// See `wait.rs`.
+// For room: see `wait.rs`. For the lock under which blocks are linked: as for any
+// lock. No thread spins until another one has done its step.
 //
 // ## Sources
 //
-// Linked blocks with a gate at the last slot: crossbeam's `SegQueue`. Blocks that
-// are used again and a receiver that never writes into the senders' counter:
-// Tokio's channel. The word with all conditions, stamps by turns, finding the
-// block after the claim, and the fence that only waiting senders pay for are ours;
-// `bias.rs` names its own.
+// Linked blocks that are used again and a receiver that never writes into the
+// senders' counter: Tokio's channel. The word with all conditions, stamps that
+// alternate, finding the block after the claim, and the fences that only waiting
+// ends pay for are ours.
 
-#[cfg(not(loom))]
-mod bias;
-#[cfg(loom)]
-#[doc(hidden)]
-pub mod bias;
 mod block;
 mod chan;
-mod closed;
 pub mod error;
 #[cfg(not(loom))]
 mod mutant;
@@ -101,16 +109,16 @@ pub mod mutant;
 mod permit;
 mod receiver;
 mod rx;
-mod seat;
+mod rx_waiter;
 #[cfg(feature = "time")]
 mod send_timeout;
 mod sender;
-mod spares;
-mod tx;
 mod unbounded;
 mod wait;
 mod weak;
-mod word;
+
+use chan::{Chan, Tx};
+use rx::Rx;
 
 pub use permit::{OwnedPermit, Permit, PermitIterator};
 pub use receiver::{Receiver, UnboundedReceiver};
@@ -118,21 +126,21 @@ pub use sender::Sender;
 pub use unbounded::UnboundedSender;
 pub use weak::{WeakSender, WeakUnboundedSender};
 
-/// The most that a bounded channel can be made for, as in Tokio.
+/// The largest capacity of a bounded channel, as in Tokio.
 const MAX_CAPACITY: usize = usize::MAX >> 3;
 
-/// Makes a channel with room for `buffer` values.
+/// Creates a bounded channel with room for `buffer` values.
 ///
-/// Nothing is allocated for room that is not used. There are never more than
-/// 2^31 - 1 values in a channel, however large `buffer` is.
+/// Memory is allocated as the channel fills. It never holds more than 2^31 - 1 values,
+/// however large `buffer` is.
 ///
 /// # Panics
 ///
-/// If `buffer` is 0, or larger than `usize::MAX >> 3`.
+/// Panics if `buffer` is 0, or larger than `usize::MAX >> 3`.
 ///
 /// ```
 /// # pollster::block_on(async {
-/// use blitz_channel::mpsc;
+/// use blitz_io::sync::mpsc;
 ///
 /// let (tx, mut rx) = mpsc::channel(100);
 /// tx.send(7).await.unwrap();
@@ -146,17 +154,20 @@ pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
         buffer <= MAX_CAPACITY,
         "a semaphore may not have more than MAX_PERMITS permits ({MAX_CAPACITY})"
     );
-    let (tx, rx) = chan::channel(Some(buffer));
-    (Sender::new(tx), Receiver::new(rx))
+    let (chan, cursor) = Chan::new(Some(buffer), 0);
+    (
+        Sender::new(Tx::new(chan.clone())),
+        Receiver::new(Rx::new(chan, cursor)),
+    )
 }
 
-/// Makes a channel that always has room: to send never waits.
+/// Creates an unbounded channel: sending never waits.
 ///
-/// If the receiver is slower than the senders, memory fills up.
+/// If the receiver is slower than the senders, memory use grows without limit.
 ///
 /// ```
 /// # pollster::block_on(async {
-/// use blitz_channel::mpsc;
+/// use blitz_io::sync::mpsc;
 ///
 /// let (tx, mut rx) = mpsc::unbounded_channel();
 /// tx.send(7).unwrap();
@@ -164,6 +175,9 @@ pub fn channel<T>(buffer: usize) -> (Sender<T>, Receiver<T>) {
 /// # });
 /// ```
 pub fn unbounded_channel<T>() -> (UnboundedSender<T>, UnboundedReceiver<T>) {
-    let (tx, rx) = chan::channel(None);
-    (UnboundedSender::new(tx), UnboundedReceiver::new(rx))
+    let (chan, cursor) = Chan::new(None, 0);
+    (
+        UnboundedSender::new(Tx::new(chan.clone())),
+        UnboundedReceiver::new(Rx::new(chan, cursor)),
+    )
 }

@@ -1,15 +1,17 @@
 //! Deliberate mistakes for the model checker; see [`blitz_sync::mutants`].
 
 blitz_sync::mutants! {
-    /// A receiver goes to sleep although a message before it is being written.
+    /// The receiver sleeps although a value before it is being written.
     SleepsBesideClaim,
-    /// Who takes the duty to wake the receiver forgets it.
+    /// The receiver asks for a wake-up when a slot is filled, without a fence.
+    NoFenceBesideClaim,
+    /// The sender that owes the receiver a wake-up forgets it.
     SendForgetsReceiver,
     /// The last sender leaves without waking the receiver.
     LastSenderLeavesQuietly,
-    /// The receiver asks for the senders after it has looked for messages.
+    /// The receiver counts the senders after it has looked for values.
     SendersAskedLate,
-    /// A permit that comes back is not handed on.
+    /// A permit that comes back is not passed on.
     PermitForgetsWaiters,
     /// A permit that comes back to a closed channel does not wake the receiver.
     PermitForgetsReceiver,
@@ -19,21 +21,19 @@ blitz_sync::mutants! {
     LeavesWithoutServing,
     /// A sender goes to sleep without making the receiver's stores visible.
     NoFenceBeforeWait,
-    /// The receiver looks for waiting senders without a fence in a spell of waiting.
-    NoFenceInSpell,
-    /// The receiver ends a spell of waiting without another look.
-    SpellEndsBlindly,
-    /// Senders may claim slots while the next block is being linked.
-    NoGate,
-    /// A message is published without release.
+    /// In contended mode the receiver looks for waiting senders without a fence.
+    NoFenceInContendedMode,
+    /// The receiver ends contended mode without another look.
+    QuietWithoutLook,
+    /// The last slot of a block is claimed before the next block is linked.
+    ClaimsBeforeLink,
+    /// The address of the last block is published without release.
+    LinksRelaxed,
+    /// A value is published without release.
     PublishRelaxed,
     /// Closing does not tell the senders that wait for room.
     CloseForgetsWaiters,
-    /// A thread that was granted a block claims without saying that it does.
-    InsideUnannounced,
-    /// A grant is revoked without making the favourite's stores visible.
-    RevokesWithoutFence,
-    /// Who serves claims the slot for a thread's value after it has been chosen.
+    /// The slot for a thread's value is claimed after the thread has been chosen.
     ClaimsAfterSignal,
 }
 

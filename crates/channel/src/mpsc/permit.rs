@@ -4,9 +4,9 @@ use std::fmt;
 use std::iter::FusedIterator;
 use std::mem;
 
+use super::chan::Tx;
 use super::mutant::model_failed;
 use super::sender::Sender;
-use super::tx::Tx;
 
 /// Room for one value, kept by [`Sender::reserve`] or [`Sender::try_reserve`].
 /// Dropped without being used, it gives the room back.
@@ -24,7 +24,7 @@ impl<'a, T> Permit<'a, T> {
     /// is gone, the value is dropped with the channel.
     ///
     /// ```
-    /// use blitz_channel::mpsc;
+    /// use blitz_io::sync::mpsc;
     ///
     /// let (tx, mut rx) = mpsc::channel(1);
     /// let permit = tx.try_reserve().unwrap();
@@ -120,7 +120,7 @@ impl<T> OwnedPermit<T> {
     /// channel.
     ///
     /// ```
-    /// use blitz_channel::mpsc;
+    /// use blitz_io::sync::mpsc;
     ///
     /// let (tx, mut rx) = mpsc::channel(1);
     /// let tx = tx.try_reserve_owned().unwrap().send(7);
@@ -136,7 +136,7 @@ impl<T> OwnedPermit<T> {
     /// Gives the room back, and returns the sender.
     ///
     /// ```
-    /// use blitz_channel::mpsc;
+    /// use blitz_io::sync::mpsc;
     ///
     /// let (tx, _rx) = mpsc::channel::<u8>(1);
     /// let tx = tx.try_reserve_owned().unwrap().release();
@@ -148,13 +148,13 @@ impl<T> OwnedPermit<T> {
         Sender::new(tx)
     }
 
-    /// Whether both are for the same channel.
+    /// Returns whether both are for the same channel.
     pub fn same_channel(&self, other: &Self) -> bool {
         let both = self.tx.as_ref().zip(other.tx.as_ref());
         both.is_some_and(|(one, other)| one.is(other))
     }
 
-    /// Whether it is for the channel of `sender`.
+    /// Returns whether it is for the channel of `sender`.
     pub fn same_channel_as_sender(&self, sender: &Sender<T>) -> bool {
         self.tx.as_ref().is_some_and(|tx| tx.is(&sender.tx))
     }

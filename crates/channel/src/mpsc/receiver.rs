@@ -33,7 +33,7 @@ macro_rules! receiver {
             ///
             /// ```
             /// # pollster::block_on(async {
-            /// use blitz_channel::mpsc;
+            /// use blitz_io::sync::mpsc;
             ///
             /// let (tx, mut rx) = mpsc::unbounded_channel();
             /// tx.send("hello").unwrap();
@@ -56,7 +56,7 @@ macro_rules! receiver {
             ///
             /// ```
             /// # pollster::block_on(async {
-            /// use blitz_channel::mpsc;
+            /// use blitz_io::sync::mpsc;
             ///
             /// let (tx, mut rx) = mpsc::unbounded_channel();
             /// (1..=3).for_each(|n| tx.send(n).unwrap());
@@ -79,7 +79,7 @@ macro_rules! receiver {
             /// [`Disconnected`](TryRecvError::Disconnected) if there will be none.
             ///
             /// ```
-            /// use blitz_channel::mpsc::{self, error::TryRecvError};
+            /// use blitz_io::sync::mpsc::{self, error::TryRecvError};
             ///
             /// let (tx, mut rx) = mpsc::unbounded_channel();
             /// assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
@@ -104,7 +104,7 @@ macro_rules! receiver {
             /// In a task, if the runtime is that of this project: it must not be blocked.
             ///
             /// ```
-            /// use blitz_channel::mpsc;
+            /// use blitz_io::sync::mpsc;
             ///
             /// let (tx, mut rx) = mpsc::unbounded_channel();
             /// let sender = std::thread::spawn(move || tx.send(7).unwrap());
@@ -128,7 +128,7 @@ macro_rules! receiver {
             /// no value.
             ///
             /// ```
-            /// use blitz_channel::mpsc::{self, error::RecvTimeoutError};
+            /// use blitz_io::sync::mpsc::{self, error::RecvTimeoutError};
             /// use std::time::Duration;
             ///
             /// let (_tx, mut rx) = mpsc::unbounded_channel::<()>();
@@ -149,7 +149,7 @@ macro_rules! receiver {
             /// In a task, if the runtime is that of this project: it must not be blocked.
             ///
             /// ```
-            /// use blitz_channel::mpsc;
+            /// use blitz_io::sync::mpsc;
             ///
             /// let (tx, mut rx) = mpsc::unbounded_channel();
             /// (1..=3).for_each(|n| tx.send(n).unwrap());
@@ -168,7 +168,7 @@ macro_rules! receiver {
             /// is nothing left, so that nothing is lost.
             ///
             /// ```
-            /// use blitz_channel::mpsc::{self, error::TryRecvError};
+            /// use blitz_io::sync::mpsc::{self, error::TryRecvError};
             ///
             /// let (tx, mut rx) = mpsc::channel(2);
             /// tx.try_send(1).unwrap();
@@ -185,13 +185,13 @@ macro_rules! receiver {
                 self.rx.chan().close();
             }
 
-            /// Whether the channel was closed or all senders are gone. There may
+            /// Returns whether the channel was closed or all senders are gone. There may
             /// be values left to receive.
             pub fn is_closed(&self) -> bool {
                 self.rx.is_closed()
             }
 
-            /// Whether there are no values to receive now.
+            /// Returns whether there are no values to receive now.
             pub fn is_empty(&self) -> bool {
                 self.len() == 0
             }

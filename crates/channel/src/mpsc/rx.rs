@@ -1,51 +1,38 @@
-//! The receiver's share of the channel.
+//! The receiver's side of the protocol.
 
 use std::fmt;
 use std::hint;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use blitz_futex::atomic::{Ordering, fence};
-use blitz_sync::internals::{HandoffSpin, coop, deadline, fences, yield_now};
+use blitz_sync::internals::{HandoffSpin, Panics, coop, deadline, fences};
 
-use super::block::{Block, LEN, offset};
-use super::chan::{Chan, Pause};
+use super::block::Cursor;
+use super::chan::{CLOSED, Chan, RX_WAITS, TX_WAITS, position, reserved};
 use super::error::{RecvTimeoutError, TryRecvError};
 use super::mutant::{Mutant, active, model_failed};
-use super::wait::{CALM, WAITING};
-use super::word::{BIASED, CLOSED, RX_WAITS, TX_WAITS, position, reserved};
+use super::wait::{CONTENDED, QUIET};
 
-/// After how many looks in vain the receiver takes it that nobody waits for room.
-const LOOKS_IN_VAIN: u32 = if cfg!(loom) { 2 } else { 256 };
-/// How often a task looks for a message that is being written before it lets
-/// other tasks run.
-const LOOKS_BEFORE_YIELD: u32 = if cfg!(loom) { 0 } else { 100 };
-
-/// The messages that have not been received.
-pub struct Unread<T> {
-    /// How many have been received.
-    head: u32,
-    /// The stamp of a filled slot of the block.
-    turn: u8,
-    /// Where the next message is.
-    block: NonNull<Block<T>>,
-}
+/// After so many receives without a waiting sender, contended mode ends.
+const QUIET_RECEIVES: u32 = if cfg!(loom) { 2 } else { 256 };
+/// How often to look for a value that is being written before waiting for it.
+const LOOKS: u32 = if cfg!(loom) { 0 } else { 100 };
 
 /// The receiver.
 pub struct Rx<T> {
     chan: Arc<Chan<T>>,
-    unread: Unread<T>,
-    /// How often in a row no sender was waiting, in a spell of waiting.
-    in_vain: u32,
+    cursor: Cursor<T>,
+    /// How many receives in a row have found no waiting sender, in contended mode.
+    quiet: u32,
 }
 
-// SAFETY: the blocks belong to the channel, which it keeps alive; the messages
-// in them go to the receiver's thread.
+// SAFETY: the blocks belong to the channel, which it keeps alive; the values in
+// them go to the receiver's thread.
 unsafe impl<T: Send> Send for Rx<T> {}
-// SAFETY: a shared receiver only counts messages.
+// SAFETY: a shared receiver only counts values.
 unsafe impl<T: Send> Sync for Rx<T> {}
 
 // As for the channel: a panic of the user's code leaves nothing half done.
@@ -55,81 +42,20 @@ impl<T> RefUnwindSafe for Rx<T> {}
 /// What the receiver found when it announced that it waits.
 #[derive(PartialEq, Eq)]
 enum Announced {
-    /// Nothing: whoever sends next wakes it.
+    /// Nothing: the next sender to claim a slot wakes it.
     Sleep,
-    /// A message is there, or about to be.
-    Message,
-    /// There will be no more messages.
+    /// A value is there, or about to be.
+    Value,
+    /// There will be no more values.
     End,
 }
 
-impl<T> Unread<T> {
-    /// Takes the next message. What has been read of the queue goes to `used`.
-    #[inline(always)]
-    fn take(&mut self, used: impl FnOnce(NonNull<Block<T>>)) -> Option<T> {
-        let at = offset(self.head);
-        // SAFETY: the block of the head is in the queue until we leave it.
-        let block = unsafe { self.block.as_ref() };
-        if !block.is_filled(at, self.turn) {
-            return None;
-        }
-        // SAFETY: it is filled, and the head moves on.
-        let value = unsafe { block.take(at) };
-        self.head = self.head.wrapping_add(1);
-        if at == LEN - 1 {
-            used(self.next_block());
-        }
-        Some(value)
-    }
-
-    /// Goes to the next block. Returns the one that has been read.
-    fn next_block(&mut self) -> NonNull<Block<T>> {
-        let read = self.block;
-        // SAFETY: its last slot has been filled, so the next block is there.
-        let next = unsafe { read.as_ref().next() };
-        // SAFETY: we have not left it.
-        self.turn = unsafe { next.as_ref().header() }.turn;
-        self.block = next;
-        read
-    }
-
-    /// Drops all messages, and frees the blocks. For the last user.
-    pub fn drop_all(self) {
-        /// Goes on where a message's drop has panicked.
-        struct Rest<T>(Unread<T>);
-        impl<T> Rest<T> {
-            fn drop_messages(&mut self) {
-                // SAFETY: nobody else uses a block that has been read.
-                let free = |block| unsafe { Block::free(block) };
-                while let Some(message) = self.0.take(free) {
-                    drop(message);
-                }
-            }
-        }
-        impl<T> Drop for Rest<T> {
-            fn drop(&mut self) {
-                self.drop_messages();
-                // The last block has not been read to its end, or it would have
-                // a next one.
-                // SAFETY: nobody uses it any more.
-                unsafe { Block::free(self.0.block) };
-            }
-        }
-        Rest(self).drop_messages();
-    }
-}
-
 impl<T> Rx<T> {
-    pub(super) fn new(chan: Arc<Chan<T>>, head: u32, block: NonNull<Block<T>>) -> Self {
-        let unread = Unread {
-            head,
-            turn: 1,
-            block,
-        };
+    pub fn new(chan: Arc<Chan<T>>, cursor: Cursor<T>) -> Self {
         Self {
             chan,
-            unread,
-            in_vain: 0,
+            cursor,
+            quiet: 0,
         }
     }
 
@@ -137,63 +63,62 @@ impl<T> Rx<T> {
         &self.chan
     }
 
-    /// Takes the next message, if there is one; its room is not free yet.
+    /// Takes the next value, if there is one; its room is not free yet.
     #[inline(always)]
     fn take(&mut self) -> Option<T> {
-        let spares = &self.chan.spares;
-        // SAFETY: we are the receiver; all slots have been filled and read, which
-        // was the last that anybody does with a block.
-        self.unread.take(|block| unsafe { spares.put(block) })
+        let free = &self.chan.free_blocks;
+        // SAFETY: we are the receiver; all slots have been filled and read, which is
+        // the last that anybody does with a block.
+        self.cursor.take(|block| unsafe { free.push(block) })
     }
 
     /// Lets senders have the room of what has been taken.
     #[inline(always)]
     fn publish(&mut self) {
-        let (chan, head) = (&*self.chan, self.unread.head);
+        let (chan, head) = (&*self.chan, self.cursor.head);
         chan.front.0.head.store(head, Ordering::Release);
-        if fences::publish(&chan.front.0.taken, head as u8, &chan.spell) != CALM {
+        if fences::publish(&chan.front.0.taken, head as u8, &chan.mode) != QUIET {
             self.look_for_waiters();
         }
     }
 
-    /// In a spell of waiting; see `wait.rs`.
+    /// In contended mode; see `wait.rs`.
     #[inline(never)]
     fn look_for_waiters(&mut self) {
         let chan = &*self.chan;
-        if !active(Mutant::NoFenceInSpell) {
+        if !active(Mutant::NoFenceInContendedMode) {
             fence(Ordering::SeqCst);
         }
         if chan.tail.0.word.load(Ordering::SeqCst) & TX_WAITS != 0 {
-            self.in_vain = 0;
+            self.quiet = 0;
             return chan.serve();
         }
-        self.in_vain += 1;
-        if self.in_vain < LOOKS_IN_VAIN {
+        self.quiet += 1;
+        if self.quiet < QUIET_RECEIVES {
             return;
         }
-        self.in_vain = 0;
-        chan.spell.store(CALM, Ordering::SeqCst);
-        if active(Mutant::SpellEndsBlindly) {
+        self.quiet = 0;
+        chan.mode.store(QUIET, Ordering::SeqCst);
+        if active(Mutant::QuietWithoutLook) {
             return;
         }
         fence(Ordering::SeqCst);
         if chan.tail.0.word.load(Ordering::SeqCst) & TX_WAITS != 0 {
-            chan.spell.store(WAITING, Ordering::SeqCst);
+            chan.mode.store(CONTENDED, Ordering::SeqCst);
             chan.serve();
         }
     }
 
-    /// Receives a message if one is there.
+    /// Receives a value if one is there.
     #[inline(always)]
     fn receive(&mut self) -> Option<T> {
         let value = self.take()?;
-        // The room is free even if a waker panics; the message is not lost then,
-        // but dropped.
+        // If a waker panics, the room is free all the same, and the value is dropped.
         self.publish();
         Some(value)
     }
 
-    /// Receives up to `limit` messages that are there.
+    /// Receives up to `limit` values that are there.
     fn receive_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
         let before = buffer.len();
         while buffer.len() - before < limit {
@@ -245,59 +170,56 @@ impl<T> Rx<T> {
         waker: &Waker,
         mut receive: impl FnMut(&mut Self) -> Option<R>,
     ) -> Poll<Option<R>> {
-        self.chan.seat.0.sit(waker);
+        self.chan.rx_waiter.0.set_task(waker);
         match self.announce() {
             Announced::Sleep => return Poll::Pending,
             Announced::End => {
-                self.chan.seat.0.leave();
+                self.chan.rx_waiter.0.clear();
                 return Poll::Ready(None);
             }
-            Announced::Message => {}
+            Announced::Value => {}
         }
-        for _ in 0..=LOOKS_BEFORE_YIELD {
+        for _ in 0..LOOKS {
             if let Some(result) = receive(self) {
                 return Poll::Ready(Some(result));
             }
             hint::spin_loop();
         }
-        // Its sender has been interrupted between claiming the slot and filling
-        // it. It may have claimed before we announced ourselves, and owes us no
-        // wake-up; so we stay awake.
-        if cfg!(loom) {
-            // The model checker knows no executor that runs others first.
-            yield_now();
+        match self.must_wait_for_fill() {
+            true => Poll::Pending,
+            false => Poll::Ready(receive(self)),
         }
-        waker.wake_by_ref();
-        Poll::Pending
     }
 
-    /// Announces, after sitting down, that the receiver waits.
+    /// Announces, after registering, that the receiver waits.
     fn announce(&self) -> Announced {
         let chan = &*self.chan;
         let late = active(Mutant::SendersAskedLate);
-        // Before the look at the messages: who sees that no sender is left sees
-        // all that they have sent.
+        // Before the look at the word: if no sender is left, all that they have sent
+        // is visible.
         let mut alone = !late && chan.strong_count() == 0;
-        let mut word = chan.tail.0.word.fetch_or(RX_WAITS, Ordering::AcqRel);
-        while word & BIASED != 0 {
-            // A thread claims without looking at the flag. From now on it will.
-            chan.revoke();
-            word = chan.tail.0.word.fetch_or(RX_WAITS, Ordering::AcqRel);
-        }
-        chan.tail.0.set_guess(word | RX_WAITS);
+        let word = chan.tail.0.word.fetch_or(RX_WAITS, Ordering::AcqRel);
         if late {
             alone = chan.strong_count() == 0;
         }
-        if position(word) != self.unread.head {
+        if position(word) != self.cursor.head {
             return match active(Mutant::SleepsBesideClaim) {
                 true => Announced::Sleep,
-                false => Announced::Message,
+                false => Announced::Value,
             };
         }
-        if alone || (word & CLOSED != 0 && reserved(word) == 0) {
-            return Announced::End;
+        match alone || is_closed(word) {
+            true => Announced::End,
+            false => Announced::Sleep,
         }
-        Announced::Sleep
+    }
+
+    /// The next slot has been claimed by a sender that owes no wake-up, as it may
+    /// have claimed before the announcement. Asks for one; see the head of `mod.rs`.
+    /// `false` if the slot is filled by now.
+    fn must_wait_for_fill(&self) -> bool {
+        self.chan.rx_waiter.0.ask_for_fill();
+        !self.cursor.is_filled()
     }
 
     pub fn try_receive(&mut self) -> Result<T, TryRecvError> {
@@ -309,22 +231,35 @@ impl<T> Rx<T> {
 
     #[cold]
     fn try_receive_slowly(&mut self) -> Result<T, TryRecvError> {
-        let mut pause = Pause::new();
         loop {
             let alone = self.chan.strong_count() == 0;
             let word = self.chan.tail.0.word.load(Ordering::Acquire);
-            if self.chan.ahead(word, self.unread.head) == 0 {
-                let closed = word & CLOSED != 0 && reserved(word) == 0;
-                return Err(match alone || closed {
+            if position(word) == self.cursor.head {
+                return Err(match alone || is_closed(word) {
                     true => TryRecvError::Disconnected,
                     false => TryRecvError::Empty,
                 });
             }
-            if let Some(value) = self.receive() {
-                return Ok(value);
+            for _ in 0..=LOOKS {
+                if let Some(value) = self.receive() {
+                    return Ok(value);
+                }
+                hint::spin_loop();
             }
-            // It is being written.
-            pause.turn();
+            self.block_until_filled();
+        }
+    }
+
+    /// Blocks this thread for a value that is being written. Its sender runs no code
+    /// of the user's meanwhile.
+    fn block_until_filled(&self) {
+        let waiter = &self.chan.rx_waiter.0;
+        // A task that has registered polls again, and finds what there is then.
+        waiter.wake();
+        waiter.set_thread();
+        match self.must_wait_for_fill() {
+            true => drop(waiter.sleep(None)),
+            false => waiter.clear(),
         }
     }
 
@@ -360,34 +295,36 @@ impl<T> Rx<T> {
                 if let Some(result) = receive(self) {
                     return Ok(result);
                 }
-                if deadline::is_past(deadline) {
+                // A yield may take long: each is followed by a look at everything
+                // that ends the wait.
+                let ended = || self.chan.strong_count() == 0 && self.is_finished();
+                if deadline::is_past(deadline) || ended() {
                     return self.last_look(receive);
                 }
                 if !spin.turn() {
                     break;
                 }
             }
-            self.chan.seat.0.sit_thread();
-            match self.announce() {
-                Announced::Sleep => {
-                    if !self.chan.seat.0.sleep(deadline) {
-                        self.chan.seat.0.leave();
-                        return self.last_look(receive);
-                    }
-                }
-                Announced::Message => {
-                    self.chan.seat.0.leave();
-                    yield_now();
-                }
+            let waiter = &self.chan.rx_waiter.0;
+            waiter.set_thread();
+            let sleeps = match self.announce() {
+                Announced::Sleep => true,
+                Announced::Value => self.must_wait_for_fill(),
                 Announced::End => {
-                    self.chan.seat.0.leave();
+                    waiter.clear();
                     return Err(RecvTimeoutError::Disconnected);
                 }
+            };
+            if !sleeps {
+                waiter.clear();
+            } else if !waiter.sleep(deadline) {
+                waiter.clear();
+                return self.last_look(receive);
             }
         }
     }
 
-    /// The time is up.
+    /// The time is up, or nothing can come any more.
     fn last_look<R>(
         &mut self,
         mut receive: impl FnMut(&mut Self) -> Option<R>,
@@ -399,21 +336,37 @@ impl<T> Rx<T> {
         })
     }
 
-    /// Whether nothing can come any more.
+    /// Whether everything has been received and nothing can come any more.
     fn is_finished(&self) -> bool {
         let alone = self.chan.strong_count() == 0;
         let word = self.chan.tail.0.word.load(Ordering::Acquire);
-        let closed = word & CLOSED != 0 && reserved(word) == 0;
-        self.chan.ahead(word, self.unread.head) == 0 && (alone || closed)
+        position(word) == self.cursor.head && (alone || is_closed(word))
     }
 
     pub fn is_closed(&self) -> bool {
         self.chan.is_closed() || self.chan.strong_count() == 0
     }
 
+    /// How many values there are, written or about to be.
     pub fn len(&self) -> usize {
-        self.chan.len(self.unread.head)
+        let word = self.chan.tail.0.word.load(Ordering::Acquire);
+        position(word).wrapping_sub(self.cursor.head) as usize
     }
+
+    /// Drops what has been sent so far. What is being sent is dropped with the
+    /// channel.
+    fn drop_values(&mut self, panics: &mut Panics) {
+        while let Some(value) = self.take() {
+            let head = &self.chan.front.0.head;
+            head.store(self.cursor.head, Ordering::Release);
+            panics.put_off(|| drop(value));
+        }
+    }
+}
+
+/// Returns whether the channel is closed and no permit is out.
+fn is_closed(word: u64) -> bool {
+    word & CLOSED != 0 && reserved(word) == 0
 }
 
 impl<T> Drop for Rx<T> {
@@ -421,45 +374,47 @@ impl<T> Drop for Rx<T> {
         if model_failed() {
             return;
         }
-        /// Leaves the rest to the one who drops the channel, also if a message's
-        /// drop panics.
-        struct Leave<'a, T>(&'a mut Rx<T>);
-        impl<T> Drop for Leave<'_, T> {
-            fn drop(&mut self) {
-                self.0.drop_messages();
-                let Unread { head, turn, block } = self.0.unread;
-                let chan = &self.0.chan;
-                chan.unread.set(Some(Unread { head, turn, block }));
-                if cfg!(loom) {
-                    // So that the model sees what the count of `Arc` orders.
-                    chan.tail.0.word.fetch_add(0, Ordering::AcqRel);
-                }
-            }
+        let mut panics = Panics::default();
+        panics.put_off(|| self.chan.close());
+        panics.put_off(|| self.chan.rx_waiter.0.clear());
+        self.drop_values(&mut panics);
+        self.chan.unread.set(Some(self.cursor.leave()));
+        if cfg!(loom) {
+            // So that the model sees what the count of `Arc` orders.
+            self.chan.tail.0.word.fetch_add(0, Ordering::AcqRel);
         }
-        let leave = Leave(self);
-        leave.0.chan.close();
-        leave.0.chan.seat.0.leave();
-        leave.0.drop_messages();
-    }
-}
-
-impl<T> Rx<T> {
-    /// Drops what has been sent so far. What is being sent is dropped with the
-    /// channel.
-    fn drop_messages(&mut self) {
-        while let Some(message) = self.take() {
-            self.chan
-                .front
-                .0
-                .head
-                .store(self.unread.head, Ordering::Release);
-            drop(message);
-        }
+        panics.go_on();
     }
 }
 
 impl<T> fmt::Debug for Rx<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.chan.fmt(f)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::super::chan::{Refusal, Tx};
+    use super::*;
+
+    #[test]
+    fn positions_wrap() {
+        let (chan, cursor) = Chan::new(Some(70), u32::MAX - 100);
+        let (tx, mut rx) = (Tx::new(chan.clone()), Rx::new(chan, cursor));
+        for turn in 0..20 {
+            for n in 0..70 {
+                assert_eq!(tx.chan().capacity(), 70 - n);
+                tx.chan().try_send((turn, n)).unwrap();
+                assert_eq!(rx.len(), n + 1);
+            }
+            let refused = tx.chan().try_send((7, 7)).unwrap_err();
+            assert_eq!(refused, (Refusal::Full, (7, 7)));
+            (0..70).for_each(|n| assert_eq!(rx.try_receive(), Ok((turn, n))));
+            assert_eq!(rx.len(), 0);
+            tx.chan().try_reserve(70).unwrap();
+            assert_eq!(tx.chan().try_reserve(1), Err(Refusal::Full));
+            tx.chan().give_back(70);
+        }
     }
 }

@@ -35,7 +35,7 @@ impl<T> Sender<T> {
     /// As [`send`](Self::send).
     ///
     /// ```no_run
-    /// use blitz_channel::mpsc::{self, error::SendTimeoutError};
+    /// use blitz_io::sync::mpsc::{self, error::SendTimeoutError};
     /// use std::time::Duration;
     ///
     /// # async fn in_a_runtime() {

@@ -5,13 +5,11 @@ use std::time::Duration;
 
 use blitz_sync::internals::{coop, deadline};
 
-use super::chan::Refusal;
+use super::chan::{MAX_PERMITS, Refusal, Tx};
 use super::error::{SendError, SendTimeoutError, TrySendError};
 use super::permit::{OwnedPermit, Permit, PermitIterator};
-use super::tx::Tx;
 use super::wait::Denial;
 use super::weak::WeakSender;
-use super::word::MOST_PERMITS;
 
 /// The sending end of a bounded channel, made by [`channel`](super::channel).
 ///
@@ -40,7 +38,7 @@ impl<T> Sender<T> {
     ///
     /// ```
     /// # pollster::block_on(async {
-    /// use blitz_channel::mpsc;
+    /// use blitz_io::sync::mpsc;
     ///
     /// let (tx, mut rx) = mpsc::channel(1);
     /// tx.send("hello").await.unwrap();
@@ -76,7 +74,7 @@ impl<T> Sender<T> {
     /// value back.
     ///
     /// ```
-    /// use blitz_channel::mpsc::{self, error::TrySendError};
+    /// use blitz_io::sync::mpsc::{self, error::TrySendError};
     ///
     /// let (tx, rx) = mpsc::channel(1);
     /// tx.try_send(1).unwrap();
@@ -109,7 +107,7 @@ impl<T> Sender<T> {
     /// In a task, if the runtime is that of this project: it must not be blocked.
     ///
     /// ```
-    /// use blitz_channel::mpsc;
+    /// use blitz_io::sync::mpsc;
     ///
     /// let (tx, mut rx) = mpsc::channel(1);
     /// let sender = std::thread::spawn(move || (1..=3).for_each(|n| tx.blocking_send(n).unwrap()));
@@ -144,7 +142,7 @@ impl<T> Sender<T> {
     /// the value back.
     ///
     /// ```
-    /// use blitz_channel::mpsc::{self, error::SendTimeoutError};
+    /// use blitz_io::sync::mpsc::{self, error::SendTimeoutError};
     /// use std::time::Duration;
     ///
     /// let (tx, _rx) = mpsc::channel(1);
@@ -185,7 +183,7 @@ impl<T> Sender<T> {
     ///
     /// ```
     /// # pollster::block_on(async {
-    /// use blitz_channel::mpsc;
+    /// use blitz_io::sync::mpsc;
     ///
     /// let (tx, mut rx) = mpsc::channel(1);
     /// let permit = tx.reserve().await.unwrap();
@@ -204,7 +202,7 @@ impl<T> Sender<T> {
     /// # Errors
     ///
     /// If the channel is closed, or never has room for `n` values, or for `n`
-    /// from 2^27 on.
+    /// from 2^29 on.
     ///
     /// # Cancel safety
     ///
@@ -212,7 +210,7 @@ impl<T> Sender<T> {
     ///
     /// ```
     /// # pollster::block_on(async {
-    /// use blitz_channel::mpsc;
+    /// use blitz_io::sync::mpsc;
     ///
     /// let (tx, mut rx) = mpsc::channel(2);
     /// for (permit, n) in tx.reserve_many(2).await.unwrap().zip(1..) {
@@ -241,7 +239,7 @@ impl<T> Sender<T> {
     ///
     /// ```
     /// # pollster::block_on(async {
-    /// use blitz_channel::mpsc;
+    /// use blitz_io::sync::mpsc;
     ///
     /// let (tx, mut rx) = mpsc::channel(1);
     /// let permit = tx.reserve_owned().await.unwrap();
@@ -262,7 +260,7 @@ impl<T> Sender<T> {
     /// As [`try_send`](Self::try_send).
     ///
     /// ```
-    /// use blitz_channel::mpsc;
+    /// use blitz_io::sync::mpsc;
     ///
     /// let (tx, mut rx) = mpsc::channel(1);
     /// let permit = tx.try_reserve().unwrap();
@@ -280,10 +278,10 @@ impl<T> Sender<T> {
     /// # Errors
     ///
     /// As [`try_send`](Self::try_send); [`Full`](TrySendError::Full), too, if
-    /// there is never room for `n` values, and for `n` from 2^27 on.
+    /// there is never room for `n` values, and for `n` from 2^29 on.
     ///
     /// ```
-    /// use blitz_channel::mpsc;
+    /// use blitz_io::sync::mpsc;
     ///
     /// let (tx, _rx) = mpsc::channel::<u8>(2);
     /// assert!(tx.try_reserve_many(3).is_err());
@@ -303,7 +301,7 @@ impl<T> Sender<T> {
     /// As [`try_send`](Self::try_send). Both give the sender back.
     ///
     /// ```
-    /// use blitz_channel::mpsc;
+    /// use blitz_io::sync::mpsc;
     ///
     /// let (tx, mut rx) = mpsc::channel(1);
     /// let permit = tx.clone().try_reserve_owned().unwrap();
@@ -327,7 +325,7 @@ impl<T> Sender<T> {
     ///
     /// ```
     /// # pollster::block_on(async {
-    /// use blitz_channel::mpsc;
+    /// use blitz_io::sync::mpsc;
     ///
     /// let (tx, rx) = mpsc::channel::<()>(1);
     /// drop(rx);
@@ -338,12 +336,12 @@ impl<T> Sender<T> {
         self.tx.chan().closed().await;
     }
 
-    /// Whether the receiver has closed the channel or is gone.
+    /// Returns whether the receiver has closed the channel or is gone.
     pub fn is_closed(&self) -> bool {
         self.tx.chan().is_closed()
     }
 
-    /// Whether both send into the same channel.
+    /// Returns whether both send into the same channel.
     pub fn same_channel(&self, other: &Self) -> bool {
         self.tx.is(&other.tx)
     }
@@ -352,7 +350,7 @@ impl<T> Sender<T> {
     /// does not count, nor what belongs to those who wait.
     ///
     /// ```
-    /// use blitz_channel::mpsc;
+    /// use blitz_io::sync::mpsc;
     ///
     /// let (tx, _rx) = mpsc::channel(5);
     /// tx.try_send(1).unwrap();
@@ -388,7 +386,7 @@ impl<T> Sender<T> {
     fn permits(&self, n: usize) -> Option<u32> {
         u32::try_from(n)
             .ok()
-            .filter(|&permits| n <= self.max_capacity() && permits <= MOST_PERMITS)
+            .filter(|&permits| n <= self.max_capacity() && permits <= MAX_PERMITS)
     }
 
     fn try_take_permits(&self, n: u32) -> Result<(), TrySendError<()>> {

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use super::chan::Refusal;
+use super::chan::{Refusal, Tx};
 use super::error::SendError;
-use super::tx::Tx;
 use super::weak::WeakUnboundedSender;
 
 /// The sending end of an unbounded channel, made by
@@ -31,7 +30,7 @@ impl<T> UnboundedSender<T> {
     /// If there are 2^31 values in the channel.
     ///
     /// ```
-    /// use blitz_channel::mpsc;
+    /// use blitz_io::sync::mpsc;
     ///
     /// let (tx, mut rx) = mpsc::unbounded_channel();
     /// tx.send(7).unwrap();
@@ -56,7 +55,7 @@ impl<T> UnboundedSender<T> {
     ///
     /// ```
     /// # pollster::block_on(async {
-    /// use blitz_channel::mpsc;
+    /// use blitz_io::sync::mpsc;
     ///
     /// let (tx, mut rx) = mpsc::unbounded_channel::<()>();
     /// rx.close();
@@ -67,12 +66,12 @@ impl<T> UnboundedSender<T> {
         self.tx.chan().closed().await;
     }
 
-    /// Whether the receiver has closed the channel or is gone.
+    /// Returns whether the receiver has closed the channel or is gone.
     pub fn is_closed(&self) -> bool {
         self.tx.chan().is_closed()
     }
 
-    /// Whether both send into the same channel.
+    /// Returns whether both send into the same channel.
     pub fn same_channel(&self, other: &Self) -> bool {
         self.tx.is(&other.tx)
     }

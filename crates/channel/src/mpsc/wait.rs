@@ -1,58 +1,59 @@
-//! Senders that wait for room, first come, first served.
+//! Senders that wait: for room, first come, first served, and for the end.
 //!
 //! # The announcement
 //!
-//! A sender that finds no room takes the lock of the queue and sets `TX_WAITS`
-//! in the channel's word. From then on nobody claims or reserves without being
-//! chosen, so the room can only grow: by messages that are received, and by
-//! permits that come back. Both look at `TX_WAITS` afterwards and serve the
-//! queue. Under the same lock, the sender looks at the room once more, and takes
-//! it or joins the queue. `TX_WAITS` is cleared, under the lock, when the queue
-//! is empty.
+//! A sender that finds no room takes the lock of the queue and sets `TX_WAITS` in
+//! the channel's word. From then on nobody claims or reserves without being chosen,
+//! so the room can only grow: by values that are received, and by permits that come
+//! back. Both look at `TX_WAITS` afterwards and serve the queue. Under the same
+//! lock, the sender looks at the room once more, and takes it or joins the queue.
+//! `TX_WAITS` is cleared, under the lock, when the queue is empty.
 //!
-//! *A permit that comes back* changes the word that holds `TX_WAITS`, so one of
-//! the two sees the other.
+//! *A permit that comes back* changes the word that holds `TX_WAITS`, so one of the
+//! two sides sees the other.
 //!
-//! *A message that is received* changes another word, `head`: the receiver
-//! stores `head` and looks at the announcement, the sender announces and looks at
-//! `head`. That is Dekker's pattern, and the receiver is to pay nothing for it
-//! while nobody waits. So there are spells:
+//! *A value that is received* changes another word, `head`: the receiver stores
+//! `head` and looks at the announcement, the sender announces and looks at `head`.
+//! That is Dekker's pattern, and the receiver should pay nothing for it while nobody
+//! waits. So the channel is in one of two modes:
 //!
-//! * [`CALM`]: the receiver makes a light publication (`fences::publish`): a
-//!   store, and a look at the spell that may overtake it.
-//! * [`WAITING`]: the receiver makes a full fence and looks at `TX_WAITS`.
+//! * [`QUIET`]: the receiver makes a light publication (`fences::publish`): a store,
+//!   and a look at the mode that may overtake it.
+//! * [`CONTENDED`]: the receiver passes a full fence and looks at `TX_WAITS`.
 //!
-//! A sender that has announced itself, and passed a full fence, reads the spell.
-//! In a calm one it begins one of waiting and makes every thread pass a fence
-//! (`fences::heavy`), all under the lock. After that a publication either is
-//! visible to it, or its look comes late enough to see the spell. If it reads
-//! `WAITING`, then whoever wrote that has finished with its heavy fence (it did
-//! so under the lock), or it was the receiver itself, which had passed a fence.
-//! So every publication that it cannot see is followed by a full fence and a look
-//! at `TX_WAITS`, which comes after the announcement.
+//! A sender that has announced itself, and passed a full fence, reads the mode. If
+//! it is quiet, the sender changes it to contended and makes every thread pass a
+//! fence (`fences::heavy`), all under the lock. After that a publication either is
+//! visible to it, or its look comes late enough to see the new mode. If the sender
+//! reads `CONTENDED`, then the one that wrote it has finished its heavy fence (it
+//! did so under the lock), or it was the receiver itself, which had passed a fence.
+//! So every publication that the sender cannot see is followed by a full fence and a
+//! look at `TX_WAITS`, which comes after the announcement.
 //!
-//! The receiver ends a spell when it has looked in vain for some time: it writes
-//! `CALM`, passes a full fence and looks once more. Either it sees the
-//! announcement, and goes on as before, or the sender that made it will read
-//! `CALM`. Only the receiver writes `CALM`, so nobody else's `WAITING` is lost.
+//! The receiver ends contended mode after a number of receives that found no waiting
+//! sender: it writes `QUIET`, passes a full fence and looks once more. Either it sees
+//! the announcement, and changes back, or the sender that made it will read `QUIET`.
+//! Only the receiver writes `QUIET`, so no other thread's `CONTENDED` is lost.
+//!
+//! `queue_up` reads the word for its decisions by the read-modify-write that sets
+//! `TX_WAITS`, so no claim can come between the two.
 //!
 //! # Being chosen
 //!
-//! Who serves takes permits for the first in the queue, if there is room for as
-//! many as it wants, and chooses it. If the first wants more than there is, all
-//! wait: so many cannot be starved by few. Who is chosen and gives up hands its
-//! permits on; who gives up before that serves the queue, because the one behind
-//! it may want less.
+//! The thread that serves takes permits for the first waiter, if there is room for as
+//! many as it requests, and chooses it. If the first requests more than there is, all
+//! wait: a large request cannot be starved by small ones. A waiter that was chosen
+//! and gives up passes its permits on; one that gives up before that serves the
+//! queue, because the one behind it may request less.
 //!
-//! A thread that waits to send gives its value along. Who serves sends it, by the
-//! permit that it took, before the thread is woken: the receiver has the next
-//! message at once, and not only when the thread runs again. The slot is claimed
-//! *before* the thread can see that it was chosen, which it may do without being
-//! woken: what it sends next must come later. So the claim is made under the lock
-//! of the queue. It runs no code of the user's; it may have to allocate a block, or
-//! to wait for a sender that is linking one, who never takes this lock. The slot is
-//! filled after the lock, as that may wake the receiver. Who looks for the message
-//! meanwhile finds that it is being written.
+//! A thread that waits to send hands its value over. The thread that serves sends it,
+//! with the permit that it took, before the waiting thread is woken: the receiver has
+//! the next value at once, and not only when that thread runs again. The slot is
+//! claimed *before* the waiting thread can see that it was chosen, which it may do
+//! without being woken: what it sends next must come later. So the claim is made
+//! under the lock of the queue. It runs no code of the user's, and takes at most the
+//! lock under which blocks are linked, whose holder never takes this one. The slot is
+//! filled after the lock is released, as that may wake the receiver.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -65,36 +66,35 @@ use std::time::Instant;
 use blitz_futex::atomic::{Ordering, fence};
 use blitz_sync::internals::{HandoffSpin, List, Node, Panics, Wakes, coop, deadline, fences};
 
-use super::chan::{Chan, Claim, Refusal};
+use super::chan::{CLOSED, Chan, Claim, MAX_VALUES, PERMIT, Refusal, TX_WAITS, may_reserve, used};
 use super::mutant::{Mutant, active, model_failed};
-use super::word::{CLOSED, MOST_MESSAGES, PERMIT, TX_WAITS, position, reserved, used};
 
 /// No sender has waited for a while.
-pub const CALM: u8 = 0;
+pub const QUIET: u8 = 0;
 /// Senders wait, or have done so lately.
-pub const WAITING: u8 = 1;
+pub const CONTENDED: u8 = 1;
 
 /// With less room than this, a thread queues up without trying again.
 const QUEUE_AT_ONCE: u32 = 16;
 
-/// What a node in the queue wants, and gets.
-pub struct Wish<T> {
+/// What a waiting sender requests, and gets.
+pub struct Request<T> {
     permits: u32,
     outcome: Cell<Outcome>,
-    /// The value of a thread that wants to send it. Taken by the one who grants.
+    /// The value of a thread that waits to send it. Taken when the request is granted.
     value: Option<NonNull<T>>,
 }
 
-// SAFETY: the value is the waiting thread's, who does not touch it while its node
+// SAFETY: the value is the waiting thread's, which does not touch it while its node
 // is linked; it is taken under the queue's lock by another thread.
-unsafe impl<T: Send> Send for Wish<T> {}
+unsafe impl<T: Send> Send for Request<T> {}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Outcome {
     /// It has its permits.
     Granted,
     /// The channel is closed.
-    TurnedAway,
+    Closed,
 }
 
 /// How a sender came out of the queue's lock.
@@ -111,11 +111,11 @@ pub enum Denial {
     Timeout,
 }
 
-impl<T> Wish<T> {
+impl<T> Request<T> {
     fn new(permits: u32) -> Self {
         Self {
             permits,
-            outcome: Cell::new(Outcome::TurnedAway),
+            outcome: Cell::new(Outcome::Closed),
             value: None,
         }
     }
@@ -127,18 +127,16 @@ impl<T> Chan<T> {
     /// # Safety
     ///
     /// The node is not linked, and stays where it is while it is.
-    unsafe fn queue_up(&self, node: &Node<Wish<T>>) -> Queued {
+    unsafe fn queue_up(&self, node: &Node<Request<T>>) -> Queued {
         self.waiters.locked(|list| {
-            self.tail.0.word.fetch_or(TX_WAITS, Ordering::SeqCst);
-            // Nobody is granted a block from now on.
-            let before = self.settled_word();
-            if before & CLOSED != 0 {
+            let word = self.tail.0.word.fetch_or(TX_WAITS, Ordering::SeqCst);
+            if word & CLOSED != 0 {
                 self.stop_waiting(list);
                 return Queued::Closed;
             }
-            self.begin_spell();
+            self.enter_contended_mode();
             let n = node.request.permits;
-            if list.is_empty() && self.fits(before, n) {
+            if list.is_empty() && self.fits(word, n) {
                 self.take_permits(n);
                 self.stop_waiting(list);
                 return Queued::Granted;
@@ -149,12 +147,12 @@ impl<T> Chan<T> {
         })
     }
 
-    /// After an announcement, under the lock: what the receiver does from now on
-    /// without looking is visible, the rest is not done without looking.
-    fn begin_spell(&self) {
+    /// After an announcement, under the lock: a publication that the receiver has
+    /// made without looking is visible, and from now on it looks.
+    fn enter_contended_mode(&self) {
         fence(Ordering::SeqCst);
-        if self.spell.load(Ordering::SeqCst) != WAITING {
-            self.spell.store(WAITING, Ordering::SeqCst);
+        if self.mode.load(Ordering::SeqCst) != CONTENDED {
+            self.mode.store(CONTENDED, Ordering::SeqCst);
             if !active(Mutant::NoFenceBeforeWait) {
                 fences::heavy();
             }
@@ -163,34 +161,31 @@ impl<T> Chan<T> {
         self.front.0.taken.load(Ordering::Acquire);
     }
 
-    /// Whether there is room for `n` permits. While `TX_WAITS` is set that can
-    /// only become truer.
+    /// Returns whether there is room for `n` permits. While `TX_WAITS` is set that can only
+    /// become true.
     fn fits(&self, word: u64, n: u32) -> bool {
         let head = self.front.0.head.load(Ordering::SeqCst);
-        // Where all who send wait before, nobody else would keep it up to date, and
+        // Where all senders wait first, nobody else would keep it up to date, and
         // positions can only be compared while they are less than 2^32 apart.
         self.tail.0.head_seen.store(head, Ordering::Relaxed);
-        let used = used(position(word), reserved(word), head);
-        let used = if used > MOST_MESSAGES { 0 } else { used };
-        self.limit.saturating_sub(used) >= n && self.may_reserve(word, n)
+        let used = used(word, head);
+        let used = if used > MAX_VALUES { 0 } else { used };
+        self.limit.saturating_sub(used) >= n && may_reserve(word, n)
     }
 
     fn take_permits(&self, n: u32) {
-        let tail = &self.tail.0;
         let permits = u64::from(n) * PERMIT;
-        let before = tail.word.fetch_add(permits, Ordering::AcqRel);
-        tail.set_guess(before + permits);
+        self.tail.0.word.fetch_add(permits, Ordering::AcqRel);
     }
 
-    fn stop_waiting(&self, list: &List<Wish<T>>) {
+    fn stop_waiting(&self, list: &List<Request<T>>) {
         if list.is_empty() {
             self.tail.0.word.fetch_and(!TX_WAITS, Ordering::AcqRel);
         }
     }
 
-    /// Chooses and wakes those in the queue for whom there is room.
-    /// A waker that panics keeps nobody from being served; the first panic goes on
-    /// afterwards.
+    /// Chooses and wakes the waiters for which there is room. All are served even if
+    /// a waker panics; the first panic goes on afterwards.
     #[cold]
     pub fn serve(&self) {
         let mut panics = Panics::default();
@@ -209,21 +204,21 @@ impl<T> Chan<T> {
         }
     }
 
-    /// Gives permits to the first in the queue as long as there is room. Stops at
-    /// one that has given its value along. That is returned, with the slot that was
-    /// claimed for it, which is to be filled before its owner is woken.
-    fn choose(&self, list: &mut List<Wish<T>>, wakes: &mut Wakes) -> Option<(Option<Claim>, T)> {
+    /// Gives permits to the first waiters as long as there is room. Stops at one that
+    /// has handed its value over. That is returned, with the slot that was claimed
+    /// for it, which must be filled before its owner is woken.
+    fn choose(&self, list: &mut List<Request<T>>, wakes: &mut Wakes) -> Option<(Option<Claim>, T)> {
         while let Some(first) = list.first().filter(|_| !wakes.is_full()) {
-            let wish = &first.request;
-            if !self.fits(self.tail.0.word.load(Ordering::SeqCst), wish.permits) {
+            let request = &first.request;
+            if !self.fits(self.tail.0.word.load(Ordering::SeqCst), request.permits) {
                 return None;
             }
-            self.take_permits(wish.permits);
-            wish.outcome.set(Outcome::Granted);
+            self.take_permits(request.permits);
+            request.outcome.set(Outcome::Granted);
             // SAFETY: the value is there as long as the node is linked; its owner
-            // takes it for sent when it is granted.
-            let value = wish.value.map(|value| unsafe { value.read() });
-            // Before its owner can see that it was chosen, and send another one.
+            // does not use it again once the request is granted.
+            let value = request.value.map(|value| unsafe { value.read() });
+            // Before its owner can see that it was chosen, and send the next one.
             let sending = value.map(|value| {
                 let late = active(Mutant::ClaimsAfterSignal);
                 ((!late).then(|| self.claim_permitted()), value)
@@ -240,7 +235,7 @@ impl<T> Chan<T> {
         None
     }
 
-    /// Tells all who wait that the channel is closed. Nobody can join them.
+    /// Tells all waiters that the channel is closed. None can join them.
     pub fn turn_away(&self) {
         // In case a waker panics.
         struct Stop<'a, T>(&'a Chan<T>);
@@ -251,19 +246,19 @@ impl<T> Chan<T> {
         }
         let _stop = Stop(self);
         self.waiters
-            .notify_each(|wish| wish.outcome.set(Outcome::TurnedAway));
+            .notify_each(|request| request.outcome.set(Outcome::Closed));
     }
 
-    /// What a chosen node got. As in Tokio, a closed channel counts more than a
+    /// What a chosen waiter got. As in Tokio, a closed channel counts more than a
     /// permit that was granted before.
-    fn outcome(&self, wish: &Wish<T>) -> Result<(), Denial> {
-        match wish.outcome.get() {
+    fn outcome(&self, request: &Request<T>) -> Result<(), Denial> {
+        match request.outcome.get() {
             Outcome::Granted if self.is_closed() => {
-                self.give_back(wish.permits);
+                self.give_back(request.permits);
                 Err(Denial::Closed)
             }
             Outcome::Granted => Ok(()),
-            Outcome::TurnedAway => Err(Denial::Closed),
+            Outcome::Closed => Err(Denial::Closed),
         }
     }
 
@@ -281,20 +276,19 @@ impl<T> Chan<T> {
                 }
                 Err((Refusal::Full, value)) => value,
             };
-            // To try again is in vain where others queue. And where there is little
-            // room, whoever makes some should find as many values as possible to
-            // fill it with, without having to wait for their threads to run.
+            // Where others queue, trying again cannot help. And where there is little
+            // room, the receiver should find as many values as possible to fill it
+            // with, without having to wait for their threads to run.
             if self.limit < QUEUE_AT_ONCE || self.others_wait() || !spin.turn() {
                 break;
             }
         }
-        // Whoever makes room sends the value for us, and wakes us afterwards. So
-        // the receiver need not wait until we run. A task's value is not sent in
-        // this way: its future may be dropped, and then nothing must be sent.
+        // A task's value is not handed over: its future may be dropped, and then
+        // nothing must be sent.
         let mut value = ManuallyDrop::new(value);
-        let node = Node::new(Wish {
+        let node = Node::new(Request {
             value: Some(NonNull::from(&mut *value)),
-            ..Wish::new(1)
+            ..Request::new(1)
         });
         // SAFETY: the node stays where it is, and is not linked when this ends.
         let denial = match unsafe { self.queue_up(&node) } {
@@ -321,8 +315,8 @@ impl<T> Chan<T> {
         self.tail.0.word.load(Ordering::Relaxed) & TX_WAITS != 0
     }
 
-    /// Waits in the queue: awake for a while, as it may be a short one.
-    fn sleep(&self, node: &Node<Wish<T>>, deadline: Option<Instant>) -> bool {
+    /// Waits in the queue, spinning first.
+    fn sleep(&self, node: &Node<Request<T>>, deadline: Option<Instant>) -> bool {
         let mut spin = HandoffSpin::new(self.strong_count() + 1);
         while !node.is_signalled() && spin.turn() {}
         self.waiters.sleep(node, deadline)
@@ -332,12 +326,12 @@ impl<T> Chan<T> {
     pub fn reserve(&self, n: u32) -> Reserve<'_, T> {
         Reserve {
             chan: self,
-            node: Node::new(Wish::new(n)),
+            node: Node::new(Request::new(n)),
             state: State::New,
         }
     }
 
-    /// Somebody has given up waiting: those behind it may want less.
+    /// A waiter has given up: those behind it may request less.
     fn left_queue(&self) {
         if !active(Mutant::LeavesWithoutServing) {
             self.serve();
@@ -345,10 +339,10 @@ impl<T> Chan<T> {
     }
 }
 
-/// Waits for permits. Whoever it is ready for owns them.
+/// Waits for permits. When it is ready, the caller owns them.
 pub struct Reserve<'a, T> {
     chan: &'a Chan<T>,
-    node: Node<Wish<T>>,
+    node: Node<Request<T>>,
     state: State,
 }
 
@@ -365,8 +359,9 @@ impl<T> Future for Reserve<'_, T> {
     /// `Err`: the channel is closed.
     type Output = Result<(), Denial>;
 
-    /// A task without budget takes its place in the queue all the same, or the permits:
-    /// it must not lose its turn to one that came later. It may not go on with them yet.
+    /// A task without budget queues up or takes the permits all the same, so that it
+    /// does not lose its turn to one that came later. It goes on with them only when it
+    /// has budget again.
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: the node is not moved.
         let this = unsafe { self.get_unchecked_mut() };
@@ -430,15 +425,76 @@ impl<T> Reserve<'_, T> {
 
 impl<T> Drop for Reserve<'_, T> {
     fn drop(&mut self) {
-        let (chan, wish) = (self.chan, &self.node.request);
+        let (chan, request) = (self.chan, &self.node.request);
         match self.state {
             State::New | State::Done => return,
             _ if model_failed() => return,
             State::Queued if chan.waiters.leave(&self.node) => return chan.left_queue(),
-            State::Queued if wish.outcome.get() == Outcome::TurnedAway => return,
+            State::Queued if request.outcome.get() == Outcome::Closed => return,
             State::Queued if active(Mutant::ChosenKeepsPermit) => return,
             State::Queued | State::Holds => {}
         }
-        chan.give_back(wish.permits);
+        chan.give_back(request.permits);
+    }
+}
+
+impl<T> Chan<T> {
+    /// Waits until the receiver takes no more values.
+    pub fn closed(&self) -> Closed<'_, T> {
+        Closed {
+            chan: self,
+            node: Node::new(()),
+            queued: false,
+        }
+    }
+}
+
+/// Ready when the channel is closed.
+pub struct Closed<'a, T> {
+    chan: &'a Chan<T>,
+    node: Node,
+    queued: bool,
+}
+
+impl<T> Future for Closed<'_, T> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        // SAFETY: the node is not moved.
+        let this = unsafe { self.get_unchecked_mut() };
+        let (chan, node) = (this.chan, &this.node);
+        if this.queued {
+            return match chan.close_waiters.still_waits(node, cx.waker()) {
+                true => Poll::Pending,
+                false => Poll::Ready(()),
+            };
+        }
+        if chan.is_closed() {
+            return Poll::Ready(());
+        }
+        // SAFETY: the node is not linked yet.
+        unsafe { node.arm(cx.waker()) };
+        // The channel is closed before its waiters are told, under this lock: either
+        // we see that it is, or we are told.
+        this.queued = chan.close_waiters.locked(|list| {
+            let open = !chan.is_closed();
+            if open {
+                // SAFETY: it is pinned, and `drop` takes it out.
+                unsafe { list.push(node) };
+            }
+            open
+        });
+        match this.queued {
+            true => Poll::Pending,
+            false => Poll::Ready(()),
+        }
+    }
+}
+
+impl<T> Drop for Closed<'_, T> {
+    fn drop(&mut self) {
+        if self.queued && !model_failed() {
+            self.chan.close_waiters.leave(&self.node);
+        }
     }
 }

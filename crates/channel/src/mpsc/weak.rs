@@ -1,13 +1,11 @@
-//! `WeakSender` and `WeakUnboundedSender`: senders that do not keep the channel
-//! open.
+//! `WeakSender` and `WeakUnboundedSender`.
 
 use std::fmt;
 
+use super::chan::WeakTx;
 use super::sender::Sender;
-use super::tx::WeakTx;
 use super::unbounded::UnboundedSender;
 
-/// What both have.
 macro_rules! weak {
     ($(#[$attribute:meta])* $name:ident, $text:literal, $strong:ident) => {
         $(#[$attribute])*
@@ -20,17 +18,17 @@ macro_rules! weak {
                 Self { tx }
             }
 
-            /// A sender, if there still is another one.
+            /// Returns a sender, unless all senders have been dropped.
             pub fn upgrade(&self) -> Option<$strong<T>> {
                 self.tx.upgrade().map($strong::new)
             }
 
-            /// How many senders there are.
+            /// Returns the number of senders.
             pub fn strong_count(&self) -> usize {
                 self.tx.chan().strong_count()
             }
 
-            /// How many weak senders there are.
+            /// Returns the number of weak senders.
             pub fn weak_count(&self) -> usize {
                 self.tx.chan().weak_count()
             }
@@ -55,7 +53,7 @@ weak! {
     /// [`Sender::downgrade`].
     ///
     /// ```
-    /// use blitz_channel::mpsc;
+    /// use blitz_io::sync::mpsc;
     ///
     /// let (tx, _rx) = mpsc::channel::<u8>(1);
     /// let weak = tx.downgrade();
@@ -71,7 +69,7 @@ weak! {
     /// [`UnboundedSender::downgrade`].
     ///
     /// ```
-    /// use blitz_channel::mpsc;
+    /// use blitz_io::sync::mpsc;
     ///
     /// let (tx, _rx) = mpsc::unbounded_channel::<u8>();
     /// let weak = tx.downgrade();

@@ -8,7 +8,7 @@
 //! Names and behaviour are those of `tokio::sync::oneshot`. No runtime is needed.
 //!
 //! ```
-//! use blitz_channel::oneshot;
+//! use blitz_io::sync::oneshot;
 //!
 //! # pollster::block_on(async {
 //! let (tx, rx) = oneshot::channel();
@@ -51,7 +51,7 @@ pub use slot::{Slot, SlotReceiver, SlotSender};
 /// Makes a channel for one value.
 ///
 /// ```
-/// use blitz_channel::oneshot;
+/// use blitz_io::sync::oneshot;
 ///
 /// let (tx, mut rx) = oneshot::channel();
 /// assert!(rx.try_recv().is_err());

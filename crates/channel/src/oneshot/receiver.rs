@@ -29,7 +29,7 @@ use super::home::Heap;
 /// [`try_recv`](Receiver::try_recv).
 ///
 /// ```
-/// use blitz_channel::oneshot;
+/// use blitz_io::sync::oneshot;
 ///
 /// # pollster::block_on(async {
 /// let (tx, mut rx) = oneshot::channel();
@@ -50,7 +50,7 @@ impl<T> Receiver<T> {
     /// received.
     ///
     /// ```
-    /// use blitz_channel::oneshot;
+    /// use blitz_io::sync::oneshot;
     ///
     /// let (tx, mut rx) = oneshot::channel();
     /// rx.close();
@@ -65,7 +65,7 @@ impl<T> Receiver<T> {
     /// [`try_recv`](Receiver::try_recv), or that has said `Closed`.
     ///
     /// ```
-    /// use blitz_channel::oneshot;
+    /// use blitz_io::sync::oneshot;
     ///
     /// let (tx, mut rx) = oneshot::channel();
     /// tx.send(1).unwrap();
@@ -80,7 +80,7 @@ impl<T> Receiver<T> {
     /// Whether there is no value to receive at this moment.
     ///
     /// ```
-    /// use blitz_channel::oneshot;
+    /// use blitz_io::sync::oneshot;
     ///
     /// let (tx, rx) = oneshot::channel();
     /// assert!(rx.is_empty());
@@ -98,7 +98,7 @@ impl<T> Receiver<T> {
     /// `Empty` if it may still come; `Closed` if it will not, or has been taken.
     ///
     /// ```
-    /// use blitz_channel::oneshot::{self, error::TryRecvError};
+    /// use blitz_io::sync::oneshot::{self, error::TryRecvError};
     ///
     /// let (tx, mut rx) = oneshot::channel();
     /// assert_eq!(rx.try_recv(), Err(TryRecvError::Empty));
@@ -126,7 +126,7 @@ impl<T> Receiver<T> {
     /// must not be blocked.
     ///
     /// ```
-    /// use blitz_channel::oneshot;
+    /// use blitz_io::sync::oneshot;
     ///
     /// let (tx, rx) = oneshot::channel();
     /// let sender = std::thread::spawn(move || tx.send("from afar"));
@@ -149,7 +149,7 @@ impl<T> Receiver<T> {
     /// taken.
     ///
     /// ```
-    /// use blitz_channel::oneshot::{self, error::TryRecvError};
+    /// use blitz_io::sync::oneshot::{self, error::TryRecvError};
     /// use std::time::Duration;
     ///
     /// let (tx, mut rx) = oneshot::channel();

@@ -30,7 +30,7 @@ impl<T> Sender<T> {
     /// Gives the value back if the receiver is closed or dropped.
     ///
     /// ```
-    /// use blitz_channel::oneshot;
+    /// use blitz_io::sync::oneshot;
     ///
     /// let (tx, rx) = oneshot::channel();
     /// drop(rx);
@@ -48,7 +48,7 @@ impl<T> Sender<T> {
     /// This method is cancel safe.
     ///
     /// ```
-    /// use blitz_channel::oneshot;
+    /// use blitz_io::sync::oneshot;
     ///
     /// # pollster::block_on(async {
     /// let (mut tx, rx) = oneshot::channel::<()>();
@@ -65,7 +65,7 @@ impl<T> Sender<T> {
     /// is not.
     ///
     /// ```
-    /// use blitz_channel::oneshot;
+    /// use blitz_io::sync::oneshot;
     ///
     /// let (tx, rx) = oneshot::channel::<()>();
     /// assert!(!tx.is_closed());
@@ -80,7 +80,7 @@ impl<T> Sender<T> {
     /// it is; only the one that polled last.
     ///
     /// ```
-    /// use blitz_channel::oneshot;
+    /// use blitz_io::sync::oneshot;
     /// use std::future::poll_fn;
     ///
     /// # pollster::block_on(async {
@@ -96,7 +96,7 @@ impl<T> Sender<T> {
     /// Blocks the thread until the receiver is closed or dropped.
     ///
     /// ```
-    /// use blitz_channel::oneshot;
+    /// use blitz_io::sync::oneshot;
     ///
     /// let (mut tx, rx) = oneshot::channel::<()>();
     /// let dropped = std::thread::spawn(move || drop(rx));
@@ -111,7 +111,7 @@ impl<T> Sender<T> {
     /// `timeout`. Whether it is.
     ///
     /// ```
-    /// use blitz_channel::oneshot;
+    /// use blitz_io::sync::oneshot;
     /// use std::time::Duration;
     ///
     /// let (mut tx, _rx) = oneshot::channel::<()>();

@@ -25,7 +25,7 @@ use super::error::{RecvError, TryRecvError};
 /// are joined, not for tasks that are spawned.
 ///
 /// ```
-/// use blitz_channel::oneshot::Slot;
+/// use blitz_io::sync::oneshot::Slot;
 ///
 /// let mut slot = Slot::new();
 /// for round in 0..3 {
@@ -41,7 +41,7 @@ use super::error::{RecvError, TryRecvError};
 /// dropped:
 ///
 /// ```compile_fail,E0499
-/// # use blitz_channel::oneshot::Slot;
+/// # use blitz_io::sync::oneshot::Slot;
 /// let mut slot = Slot::new();
 /// let (tx, _rx) = slot.channel();
 /// let (_tx, rx) = slot.channel();
@@ -68,7 +68,7 @@ impl<T> Slot<T> {
     /// Makes a channel here. It can be called again when both ends are gone.
     ///
     /// ```
-    /// use blitz_channel::oneshot::Slot;
+    /// use blitz_io::sync::oneshot::Slot;
     ///
     /// # async fn double(x: u32) -> u32 { 2 * x }
     /// # pollster::block_on(async {

@@ -17,7 +17,7 @@
 //! what waits can also block its thread ([`Receiver::blocking_changed`]).
 //!
 //! ```
-//! use blitz_channel::watch;
+//! use blitz_io::sync::watch;
 //!
 //! # pollster::block_on(async {
 //! let (tx, mut rx) = watch::channel("hello");
@@ -60,7 +60,7 @@ use shared::{Shared, Version};
 /// Makes a channel with this value, which counts as seen.
 ///
 /// ```
-/// use blitz_channel::watch;
+/// use blitz_io::sync::watch;
 ///
 /// let (tx, rx) = watch::channel(1);
 /// tx.send(2).unwrap();

@@ -29,7 +29,7 @@ impl<T> Receiver<T> {
     /// Nobody can send while this is held: see [`Ref`].
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// let (tx, rx) = watch::channel("hello");
     /// assert_eq!(*rx.borrow(), "hello");
@@ -46,7 +46,7 @@ impl<T> Receiver<T> {
     /// twice.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// let (tx, mut rx) = watch::channel(1);
     /// tx.send(2).unwrap();
@@ -65,7 +65,7 @@ impl<T> Receiver<T> {
     /// If all senders are gone, also if the last value has not been seen.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// let (tx, rx) = watch::channel(1);
     /// assert!(!rx.has_changed().unwrap());
@@ -85,7 +85,7 @@ impl<T> Receiver<T> {
     /// Whether all senders are gone.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// let (tx, rx) = watch::channel(1);
     /// assert!(!rx.is_closed());
@@ -99,7 +99,7 @@ impl<T> Receiver<T> {
     /// Lets the value count as not seen.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// # pollster::block_on(async {
     /// let (_tx, mut rx) = watch::channel(1);
@@ -114,7 +114,7 @@ impl<T> Receiver<T> {
     /// Lets the value count as seen.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// let (tx, mut rx) = watch::channel(1);
     /// tx.send(2).unwrap();
@@ -137,7 +137,7 @@ impl<T> Receiver<T> {
     /// This method is cancel safe. If it is given up, no value counts as seen by it.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// # pollster::block_on(async {
     /// let (tx, mut rx) = watch::channel("hello");
@@ -169,7 +169,7 @@ impl<T> Receiver<T> {
     /// This method is cancel safe: a value that was wanted is returned at once.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// # pollster::block_on(async {
     /// let (tx, mut rx) = watch::channel(0);
@@ -204,7 +204,7 @@ impl<T> Receiver<T> {
     /// If all senders are gone and the last value has been seen.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// let (tx, mut rx) = watch::channel(1);
     /// std::thread::spawn(move || tx.send(2));
@@ -219,7 +219,7 @@ impl<T> Receiver<T> {
     /// `timeout`. `None` when the time is up.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     /// use std::time::Duration;
     ///
     /// let (tx, mut rx) = watch::channel(1);
@@ -244,7 +244,7 @@ impl<T> Receiver<T> {
     /// If `f` does.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// let (tx, mut rx) = watch::channel(0);
     /// std::thread::spawn(move || (1..10).try_for_each(|i| tx.send(i)));
@@ -261,7 +261,7 @@ impl<T> Receiver<T> {
     /// `timeout`. `None` when the time is up.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     /// use std::time::Duration;
     ///
     /// let (tx, mut rx) = watch::channel(0);
@@ -279,7 +279,7 @@ impl<T> Receiver<T> {
     /// Whether both are receivers of the same channel.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// let (_tx, rx) = watch::channel(1);
     /// assert!(rx.same_channel(&rx.clone()));

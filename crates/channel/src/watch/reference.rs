@@ -13,7 +13,7 @@ use super::lock::ReadGuard;
 /// wait behind a sender that waits for the first.
 ///
 /// ```
-/// use blitz_channel::watch;
+/// use blitz_io::sync::watch;
 ///
 /// let (tx, rx) = watch::channel(String::from("hello"));
 /// assert_eq!(rx.borrow().len(), 5);
@@ -37,7 +37,7 @@ impl<'a, T> Ref<'a, T> {
     /// a sender borrows.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// let (tx, mut rx) = watch::channel(1);
     /// assert!(!rx.borrow().has_changed());

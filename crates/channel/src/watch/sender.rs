@@ -23,7 +23,7 @@ impl<T> Sender<T> {
     /// A channel without receivers. [`subscribe`](Sender::subscribe) makes one.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// let tx = watch::Sender::new(1);
     /// assert_eq!(tx.receiver_count(), 0);
@@ -41,7 +41,7 @@ impl<T> Sender<T> {
     /// [`send_replace`](Sender::send_replace) to change it all the same.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// let (tx, rx) = watch::channel(1);
     /// tx.send(2)?;
@@ -68,7 +68,7 @@ impl<T> Sender<T> {
     /// value before stays, and the channel can be used as before.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// let (tx, rx) = watch::channel(vec![1]);
     /// tx.send_modify(|list| list.push(2));
@@ -92,7 +92,7 @@ impl<T> Sender<T> {
     /// As [`send_modify`](Sender::send_modify).
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// let (tx, rx) = watch::channel(5);
     /// let raise_to = |least: i32| tx.send_if_modified(|value| {
@@ -116,7 +116,7 @@ impl<T> Sender<T> {
     /// also when there is no receiver.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// let tx = watch::Sender::new(1);
     /// assert_eq!(tx.send_replace(2), 1);
@@ -134,7 +134,7 @@ impl<T> Sender<T> {
     /// The value as it is. Nobody can send while this is held: see [`Ref`].
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// let tx = watch::Sender::new(1);
     /// assert_eq!(*tx.borrow(), 1);
@@ -147,7 +147,7 @@ impl<T> Sender<T> {
     /// [`subscribe`](Sender::subscribe).
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// let (tx, rx) = watch::channel(());
     /// assert!(!tx.is_closed());
@@ -165,7 +165,7 @@ impl<T> Sender<T> {
     /// This method is cancel safe.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// # pollster::block_on(async {
     /// let (tx, rx) = watch::channel(());
@@ -180,7 +180,7 @@ impl<T> Sender<T> {
     /// Blocks the thread until there is no receiver.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// let (tx, rx) = watch::channel(());
     /// std::thread::spawn(move || drop(rx));
@@ -194,7 +194,7 @@ impl<T> Sender<T> {
     /// Whether there was none.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     /// use std::time::Duration;
     ///
     /// let (tx, _rx) = watch::channel(());
@@ -207,7 +207,7 @@ impl<T> Sender<T> {
     /// A new receiver, which has seen the value as it is now.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// let (tx, first) = watch::channel(1);
     /// tx.send(2).unwrap();
@@ -225,7 +225,7 @@ impl<T> Sender<T> {
     /// How many receivers there are.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// let (tx, rx) = watch::channel(());
     /// let _other = rx.clone();
@@ -239,7 +239,7 @@ impl<T> Sender<T> {
     /// How many senders there are.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// let tx = watch::Sender::new(());
     /// let _other = tx.clone();
@@ -252,7 +252,7 @@ impl<T> Sender<T> {
     /// Whether both are senders of the same channel.
     ///
     /// ```
-    /// use blitz_channel::watch;
+    /// use blitz_io::sync::watch;
     ///
     /// let (one, other) = (watch::Sender::new(1), watch::Sender::new(1));
     /// assert!(one.same_channel(&one.clone()));

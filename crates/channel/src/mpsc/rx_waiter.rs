@@ -1,0 +1,117 @@
+//! Where the receiver waits: one task, or one thread.
+//!
+//! Whatever wakes the receiver takes its waker from here, so it is woken once. The
+//! receiver registers *before* it announces that it waits, in the channel's word or
+//! in `wants_fill`. A sender that sees the announcement finds it here, or finds that
+//! another one has taken it, which wakes it. A wake that comes too late, for a wait
+//! that is over, only makes the receiver look once more.
+
+use std::mem;
+use std::task::Waker;
+use std::time::Instant;
+
+use blitz_futex::atomic::{AtomicU8, AtomicU32, Ordering};
+use blitz_futex::{WaitResult, wait_until, wake_one};
+use blitz_sync::internals::{Lock, fences};
+
+use super::mutant::{Mutant, active};
+
+const ASLEEP: u32 = 0;
+const WOKEN: u32 = 1;
+
+enum Sleeper {
+    Nobody,
+    Task(Waker),
+    /// The thread that sleeps on the signal.
+    Thread,
+}
+
+pub struct RxWaiter {
+    sleeper: Lock<Sleeper>,
+    signal: AtomicU32,
+    /// 1 while the receiver waits for a slot that was claimed before it announced
+    /// itself in the channel's word.
+    pub wants_fill: AtomicU8,
+}
+
+impl RxWaiter {
+    pub fn new() -> Self {
+        Self {
+            sleeper: Lock::new(Sleeper::Nobody),
+            signal: AtomicU32::new(ASLEEP),
+            wants_fill: AtomicU8::new(0),
+        }
+    }
+
+    /// Registers a task.
+    pub fn set_task(&self, waker: &Waker) {
+        let is_set = match &*self.sleeper.lock() {
+            Sleeper::Task(old) => old.will_wake(waker),
+            _ => false,
+        };
+        if !is_set {
+            drop(self.replace(Sleeper::Task(waker.clone())));
+        }
+    }
+
+    /// Registers the calling thread.
+    pub fn set_thread(&self) {
+        self.signal.store(ASLEEP, Ordering::Relaxed);
+        drop(self.replace(Sleeper::Thread));
+    }
+
+    /// Blocks the registered thread until it is woken. `false` if the deadline comes
+    /// first.
+    pub fn sleep(&self, deadline: Option<Instant>) -> bool {
+        while self.signal.load(Ordering::Acquire) == ASLEEP {
+            if wait_until(&self.signal, ASLEEP, deadline) == WaitResult::TimedOut {
+                return self.signal.load(Ordering::Acquire) == WOKEN;
+            }
+        }
+        true
+    }
+
+    /// Removes the task or thread.
+    pub fn clear(&self) {
+        drop(self.replace(Sleeper::Nobody));
+    }
+
+    /// Asks the senders to wake the registered receiver when they have filled a slot.
+    /// Afterwards either what they have filled is visible, or they will see this.
+    pub fn ask_for_fill(&self) {
+        self.wants_fill.store(1, Ordering::SeqCst);
+        if !active(Mutant::NoFenceBesideClaim) {
+            fences::heavy();
+        }
+    }
+
+    /// Wakes the receiver if no other sender has done so since it asked.
+    #[cold]
+    pub fn wake_for_fill(&self) {
+        if self.wants_fill.swap(0, Ordering::AcqRel) != 0 {
+            self.wake();
+        }
+    }
+
+    /// Wakes the registered task or thread.
+    #[cold]
+    pub fn wake(&self) {
+        let mut locked = self.sleeper.lock();
+        let sleeper = mem::replace(&mut *locked, Sleeper::Nobody);
+        if matches!(sleeper, Sleeper::Thread) {
+            self.signal.store(WOKEN, Ordering::Release);
+        }
+        drop(locked);
+        match sleeper {
+            Sleeper::Nobody => {}
+            Sleeper::Task(waker) => waker.wake(),
+            Sleeper::Thread => {
+                wake_one(&self.signal);
+            }
+        }
+    }
+
+    fn replace(&self, with: Sleeper) -> Sleeper {
+        mem::replace(&mut *self.sleeper.lock(), with)
+    }
+}
