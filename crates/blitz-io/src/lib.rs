@@ -282,6 +282,7 @@
 //! | `tracing` | a span of `tracing` for each task |
 //! | `hyper` | hyper's traits for an executor, a timer and streams |
 //! | `tokio`, `futures-io` | the traits of those packages on our streams, and ours on theirs |
+//! | `ipc` | `ipc`: routes, channels and queues between processes |
 //! | `stream` | `Stream` for the receivers of channels, and `stream::wrappers` |
 //! | `sink` | `Sink` for senders |
 //! | `serde` | the locks of [`thread`] can be serialised |
@@ -308,6 +309,8 @@ pub mod task;
 pub mod time;
 
 pub use blitz_futex as futex;
+#[cfg(feature = "ipc")]
+pub use blitz_ipc as ipc;
 #[cfg(feature = "hyper")]
 pub use blitz_runtime::hyper;
 #[cfg(feature = "rt")]

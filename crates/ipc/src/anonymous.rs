@@ -1,0 +1,150 @@
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use crate::builder::Builder;
+use crate::endpoint::{Endpoint, Role};
+use crate::error::Error;
+use crate::segment::{Membership, Segment};
+use crate::sys::{self, SegmentFile, socket};
+use crate::{Receiver, Sender};
+
+/// A segment without a name: only those can join that were given its descriptor.
+///
+/// Its memory is free when the last process has closed it, however that ends, so there is
+/// nothing to remove. Nobody can change its size.
+///
+/// ```
+/// use std::os::unix::net::UnixStream;
+/// use blitz_io::ipc::{Anonymous, Route};
+///
+/// let (ours, theirs) = UnixStream::pair()?; // as one gets it from a listener
+/// let segment = Route::builder().max_len(64).anonymous()?;
+/// segment.send_over(&ours)?;
+/// let mut sender = segment.sender()?;
+///
+/// // In the other process:
+/// let mut receiver = Anonymous::receive_from(&theirs)?.receiver()?;
+///
+/// sender.send(b"nobody else hears this")?;
+/// assert_eq!(*receiver.recv()?, *b"nobody else hears this");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Anonymous {
+    fd: OwnedFd,
+    history: bool,
+}
+
+impl Builder {
+    /// Makes a segment without a name.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub fn anonymous(&self) -> Result<Anonymous, Error> {
+        sys::supported()?;
+        let settings = self.settings();
+        settings.layout()?;
+        let io = |error| Error::from_io("make", unnamed(), error);
+        let file = SegmentFile::anonymous().map_err(io)?;
+        let segment = Segment::fill(file, None, &settings, None)?;
+        segment.file.seal().map_err(io)?;
+        let fd = segment.file.descriptor().try_clone_to_owned();
+        Ok(Anonymous {
+            fd: fd.map_err(io)?,
+            history: self.wants_history(),
+        })
+    }
+}
+
+impl Anonymous {
+    /// Sends the descriptor over a connected Unix socket, with one byte of data.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn send_over(&self, socket: &UnixStream) -> Result<(), Error> {
+        socket::send(socket.as_fd(), self.fd.as_fd())
+            .map_err(|error| Error::from_io("send the descriptor", unnamed(), error))
+    }
+
+    /// Receives what [`send_over`](Self::send_over) has sent.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`]. Whether it is a segment turns out when it is joined.
+    pub fn receive_from(socket: &UnixStream) -> Result<Self, Error> {
+        let fd = socket::receive(socket.as_fd())
+            .map_err(|error| Error::from_io("receive the descriptor", unnamed(), error))?;
+        Ok(Self::from(fd))
+    }
+
+    /// Whether receivers of a route or channel begin with the messages that the ring still
+    /// holds.
+    #[must_use]
+    pub fn with_history(mut self, history: bool) -> Self {
+        self.history = history;
+        self
+    }
+
+    /// Joins as a sender.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub fn sender(&self) -> Result<Sender, Error> {
+        self.join(Role::Sender).map(Sender::new)
+    }
+
+    /// Joins as a receiver.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub fn receiver(&self) -> Result<Receiver, Error> {
+        let endpoint = self.join(Role::Receiver)?;
+        Ok(Receiver::new(endpoint, self.history))
+    }
+
+    fn join(&self, role: Role) -> Result<Endpoint, Error> {
+        sys::supported()?;
+        let open = || {
+            SegmentFile::reopen(self.fd.as_fd())
+                .map_err(|error| Error::from_io("open once more", unnamed(), error))
+        };
+        // Locks of its own: joining may wait for the membership lock.
+        let file = open()?;
+        let _membership = Membership::wait(&file, crate::segment::JOIN_PATIENCE)?;
+        if !file.is_sealed() {
+            return Err(Error::Foreign {
+                path: unnamed().to_owned(),
+                reason: "its size is not sealed".to_owned(),
+            });
+        }
+        Endpoint::join(Segment::map_existing(open()?, None)?, role)
+    }
+}
+
+fn unnamed() -> &'static Path {
+    Path::new("(anonymous)")
+}
+
+impl From<OwnedFd> for Anonymous {
+    /// A descriptor that came another way.
+    fn from(fd: OwnedFd) -> Self {
+        Self { fd, history: false }
+    }
+}
+
+impl From<Anonymous> for OwnedFd {
+    fn from(segment: Anonymous) -> Self {
+        segment.fd
+    }
+}
+
+impl AsFd for Anonymous {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}

@@ -1,0 +1,249 @@
+use std::path::{Path, PathBuf};
+
+use crate::endpoint::{Endpoint, Role};
+use crate::error::Error;
+use crate::segment::{Missing, Segment};
+use crate::settings::{Kind, Settings, WhenFull};
+use crate::{Receiver, Sender, sys};
+
+/// What a segment is made with, and which one is opened.
+///
+/// Whoever comes first makes the segment; the others find it. A setting that was given must
+/// be the segment's; one that was left out is taken from the segment, or has its default if
+/// there is none yet.
+///
+/// ```
+/// use blitz_io::ipc::{Queue, WhenFull};
+/// # if blitz_io::ipc::is_supported() {
+/// let jobs = Queue::builder().capacity(64).max_len(1024).when_full(WhenFull::Fail);
+/// # let jobs = jobs.directory(std::env::temp_dir());
+/// # let name = &format!("jobs-builder-{}", std::process::id());
+/// # let _ = r#"
+/// let name = "jobs";
+/// # "#;
+/// let mut sender = jobs.sender(name)?;
+/// let mut worker = jobs.receiver(name)?;
+/// sender.send(b"sweep")?;
+/// assert_eq!(*worker.recv()?, *b"sweep");
+/// # }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Builder {
+    kind: Kind,
+    capacity: Option<usize>,
+    max_len: Option<usize>,
+    when_full: Option<WhenFull>,
+    senders: Option<usize>,
+    receivers: Option<usize>,
+    mode: u32,
+    directory: Option<PathBuf>,
+    history: bool,
+    must_exist: bool,
+}
+
+const DEFAULT_CAPACITY: usize = 1024;
+const DEFAULT_MAX_LEN: usize = 1008;
+const DEFAULT_PARTICIPANTS: usize = 64;
+/// Only the user.
+const DEFAULT_MODE: u32 = 0o600;
+/// A file name has 255 bytes, and the ending needs some.
+const MAX_NAME: usize = 200;
+pub(crate) const ENDING: &str = "ring";
+
+impl Builder {
+    pub(crate) fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            capacity: None,
+            max_len: None,
+            when_full: None,
+            senders: None,
+            receivers: None,
+            mode: DEFAULT_MODE,
+            directory: None,
+            history: false,
+            must_exist: false,
+        }
+    }
+
+    /// How many messages the ring holds, rounded up to a power of two. 1024 by default.
+    #[must_use]
+    pub fn capacity(mut self, messages: usize) -> Self {
+        // What has no next power of two is refused when the segment is made.
+        self.capacity = Some(messages.checked_next_power_of_two().unwrap_or(messages));
+        self
+    }
+
+    /// The longest message, in bytes. 1008 by default. The segment has this much memory for
+    /// each message of its capacity.
+    #[must_use]
+    pub fn max_len(mut self, bytes: usize) -> Self {
+        self.max_len = Some(bytes);
+        self
+    }
+
+    /// What a sender does when the ring is full. [`WhenFull::Block`] by default.
+    #[must_use]
+    pub fn when_full(mut self, policy: WhenFull) -> Self {
+        self.when_full = Some(policy);
+        self
+    }
+
+    /// How many senders there can be at a time. 1 in a route, 64 otherwise.
+    #[must_use]
+    pub fn max_senders(mut self, senders: usize) -> Self {
+        self.senders = Some(senders);
+        self
+    }
+
+    /// How many receivers there can be at a time. 64 by default; senders and receivers are
+    /// at most 512 together.
+    #[must_use]
+    pub fn max_receivers(mut self, receivers: usize) -> Self {
+        self.receivers = Some(receivers);
+        self
+    }
+
+    /// The permissions of the segment's file, if this builder makes it. `0o600` by default:
+    /// only the same user. Others also need access to the [directory](Self::directory).
+    #[must_use]
+    pub fn mode(mut self, mode: u32) -> Self {
+        self.mode = mode & 0o777;
+        self
+    }
+
+    /// Where the segment's file is. By default the user's own directory on a file system in
+    /// memory: `$XDG_RUNTIME_DIR/blitz-io`, or `/dev/shm/blitz-io-UID`.
+    #[must_use]
+    pub fn directory(mut self, path: impl Into<PathBuf>) -> Self {
+        self.directory = Some(path.into());
+        self
+    }
+
+    /// Whether a receiver of a route or channel begins with the messages that the ring still
+    /// holds, or with the next one, as it does by default.
+    #[must_use]
+    pub fn with_history(mut self, history: bool) -> Self {
+        self.history = history;
+        self
+    }
+
+    /// Whether it is an error if there is no segment of this name yet.
+    #[must_use]
+    pub fn must_exist(mut self, must_exist: bool) -> Self {
+        self.must_exist = must_exist;
+        self
+    }
+
+    /// Joins the segment `name` as a sender.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`]; [`Error::Occupied`] if there are as many senders as there can be.
+    pub fn sender(&self, name: &str) -> Result<Sender, Error> {
+        self.join(name, Role::Sender).map(Sender::new)
+    }
+
+    /// Joins the segment `name` as a receiver.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`]; [`Error::Occupied`] if there are as many receivers as there can be.
+    pub fn receiver(&self, name: &str) -> Result<Receiver, Error> {
+        let endpoint = self.join(name, Role::Receiver)?;
+        Ok(Receiver::new(endpoint, self.history))
+    }
+
+    fn join(&self, name: &str, role: Role) -> Result<Endpoint, Error> {
+        let settings = self.settings();
+        settings.layout()?;
+        let path = self.path(name)?;
+        let missing = match self.must_exist {
+            true => Missing::Report,
+            false => Missing::Make(&settings, self.mode),
+        };
+        Segment::open(&path, missing, |segment| {
+            self.check(&segment.settings)?;
+            Endpoint::join(segment, role)
+        })
+    }
+
+    /// Where the segment `name` is. Makes the user's directory.
+    pub(crate) fn path(&self, name: &str) -> Result<PathBuf, Error> {
+        check_name(name)?;
+        sys::supported()?;
+        let directory = match &self.directory {
+            Some(path) => sys::check_directory(path).map(|()| path.clone())?,
+            None => sys::user_directory()?,
+        };
+        Ok(path_in(&directory, name))
+    }
+
+    pub(crate) fn settings(&self) -> Settings {
+        let senders = match self.kind {
+            Kind::Route => 1,
+            _ => DEFAULT_PARTICIPANTS,
+        };
+        Settings {
+            kind: self.kind,
+            capacity: self.capacity.unwrap_or(DEFAULT_CAPACITY),
+            max_len: self.max_len.unwrap_or(DEFAULT_MAX_LEN),
+            when_full: self.when_full.unwrap_or_default(),
+            senders: self.senders.unwrap_or(senders),
+            receivers: self.receivers.unwrap_or(DEFAULT_PARTICIPANTS),
+        }
+    }
+
+    /// Whether what was asked for is what the segment has.
+    pub(crate) fn check(&self, found: &Settings) -> Result<(), Error> {
+        let when_full = self.when_full.map(|policy| policy as usize);
+        let checks = [
+            ("kind", Some(self.kind as usize), found.kind as usize),
+            ("capacity", self.capacity, found.capacity),
+            ("max_len", self.max_len, found.max_len),
+            ("when_full", when_full, found.when_full as usize),
+            ("max_senders", self.senders, found.senders),
+            ("max_receivers", self.receivers, found.receivers),
+        ];
+        for (setting, wanted, found) in checks {
+            if let Some(wanted) = wanted.filter(|&wanted| wanted != found) {
+                return Err(Error::Mismatch {
+                    setting,
+                    wanted: wanted as u64,
+                    found: found as u64,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(crate) fn wants_history(&self) -> bool {
+        self.history
+    }
+}
+
+pub(crate) fn path_in(directory: &Path, name: &str) -> PathBuf {
+    directory.join(format!("{name}.{ENDING}"))
+}
+
+fn check_name(name: &str) -> Result<(), Error> {
+    let fault = |reason| {
+        Err(Error::Name {
+            name: name.to_owned(),
+            reason,
+        })
+    };
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if name.is_empty() {
+        return fault("it is empty");
+    }
+    if name.len() > MAX_NAME {
+        return fault("it is longer than 200 bytes");
+    }
+    if name.starts_with('.') || !name.chars().all(allowed) {
+        return fault("use letters, digits, '-', '_' and '.', and begin with no '.'");
+    }
+    Ok(())
+}

@@ -1,0 +1,248 @@
+//! A participant: a segment, a record in it, and the lock on the record's byte.
+//!
+//! **Liveness.** A participant lives as long as the kernel keeps its lock. The lock's byte
+//! is `FIRST_PARTICIPANT` + the number of the record. Process number and start time stand in
+//! the record for people; nothing depends on them.
+//!
+//! **A record's states.** *Empty* (role 0, cursor inactive), or *in use*. It is changed by
+//! the owner of its lock only:
+//!
+//! * *Join* (under the membership lock): take the lock; if the record is in use, its owner
+//!   is dead: reap it. Then write the record, the role last.
+//! * *Leave:* reap oneself, then give the lock back.
+//! * *Look* (anyone, any time): for each record in use whose lock is free: take the lock,
+//!   look at the record again, reap, give the lock back.
+//!
+//! Reaping makes the record empty at its very end, so whoever is killed while reaping leaves
+//! a record in use without a lock, which the next one reaps again.
+
+use std::time::{Duration, Instant};
+
+use blitz_futex::atomic::Ordering;
+
+use crate::error::Error;
+use crate::memory::record;
+use crate::ring::INACTIVE;
+use crate::segment::{FIRST_PARTICIPANT, Segment};
+use crate::sys;
+
+/// What a participant does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    Sender = 1,
+    Receiver = 2,
+}
+
+/// How often a joiner tries again when the last free records are just being reaped, and how
+/// long it waits in between.
+const JOIN_ATTEMPTS: usize = 20;
+const JOIN_PAUSE: Duration = Duration::from_millis(1);
+
+/// See the head of the file.
+pub(crate) struct Endpoint {
+    pub(crate) segment: Segment,
+    pub(crate) me: usize,
+    generation: u32,
+    /// Something that this library never writes was found.
+    pub(crate) corrupt: bool,
+    /// Outlives a single wait: waits that are short must look, too.
+    pub(crate) patience: Patience,
+}
+
+impl Endpoint {
+    /// Takes part in `segment`. The caller holds the membership lock, if there is a name.
+    pub(crate) fn join(segment: Segment, role: Role) -> Result<Self, Error> {
+        let settings = segment.settings;
+        let (records, name, limit) = match role {
+            Role::Sender => (0..settings.senders, "sender", settings.senders),
+            Role::Receiver => (
+                settings.senders..settings.participants(),
+                "receiver",
+                settings.receivers,
+            ),
+        };
+        for attempt in 0..JOIN_ATTEMPTS {
+            if attempt > 0 {
+                std::thread::sleep(JOIN_PAUSE);
+            }
+            for me in records.clone() {
+                if segment.try_lock_record(me)? {
+                    if segment.is_in_use(me) {
+                        segment.reap(me);
+                    }
+                    segment.write_record(me, role);
+                    return Ok(Self {
+                        segment,
+                        me,
+                        generation: sys::fork_generation(),
+                        corrupt: false,
+                        patience: Patience::new(),
+                    });
+                }
+            }
+        }
+        Err(Error::Occupied { role: name, limit })
+    }
+
+    /// Whether this process is not the one that joined, but was forked from it.
+    #[inline]
+    pub(crate) fn is_forked(&self) -> bool {
+        self.generation != sys::fork_generation()
+    }
+
+    /// Looks for dead participants and reaps them, if it is time to. `true` if it did.
+    #[cold]
+    pub(crate) fn look_if_due(&mut self) -> bool {
+        let due = self.patience.is_over();
+        if due {
+            self.look();
+        }
+        due
+    }
+
+    fn look(&self) {
+        for participant in 0..self.segment.settings.participants() {
+            if participant != self.me && self.segment.is_in_use(participant) {
+                self.segment.reap_if_dead(participant);
+            }
+        }
+    }
+}
+
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        if self.is_forked() {
+            return;
+        }
+        self.segment.reap(self.me);
+        self.segment.unlock_record(self.me);
+        self.segment.remove_if_abandoned();
+    }
+}
+
+impl Segment {
+    fn try_lock_record(&self, participant: usize) -> Result<bool, Error> {
+        self.file
+            .try_lock(FIRST_PARTICIPANT + participant)
+            .map_err(|error| {
+                let path = self.path.as_deref().unwrap_or(std::path::Path::new(""));
+                Error::from_io("lock", path, error)
+            })
+    }
+
+    fn unlock_record(&self, participant: usize) {
+        self.file.unlock(FIRST_PARTICIPANT + participant);
+    }
+
+    fn write_record(&self, me: usize, role: Role) {
+        let memory = &self.ring.memory;
+        let own = sys::process(std::process::id());
+        let started = own.map_or(0, |own| own.started);
+        let pid = u64::from(std::process::id());
+        memory.record(me, record::PID).store(pid, Ordering::Relaxed);
+        let word = memory.record(me, record::STARTED);
+        word.store(started, Ordering::Relaxed);
+        if role == Role::Sender {
+            memory.header(crate::memory::header::SENDERS_SEEN).add(1);
+        }
+        memory.record(me, record::ROLE).swap(role as u64);
+    }
+
+    /// Whether somebody has joined with this record and has not left, dead or alive.
+    pub(crate) fn is_in_use(&self, participant: usize) -> bool {
+        let memory = &self.ring.memory;
+        memory
+            .record(participant, record::ROLE)
+            .load(Ordering::Acquire)
+            != 0
+            || memory.cursor(participant).load(Ordering::Acquire) != INACTIVE
+    }
+
+    /// Whether the kernel keeps a lock of this record for another participant. What cannot
+    /// be found out counts as alive.
+    pub(crate) fn is_alive(&self, participant: usize) -> bool {
+        let byte = FIRST_PARTICIPANT + participant;
+        self.file.is_locked(byte, 1).unwrap_or(true)
+    }
+
+    fn reap_if_dead(&self, participant: usize) {
+        if self.is_alive(participant) || !matches!(self.try_lock_record(participant), Ok(true)) {
+            return;
+        }
+        // Somebody may have reaped it, joined with it and left, meanwhile.
+        if self.is_in_use(participant) {
+            self.reap(participant);
+        }
+        self.unlock_record(participant);
+    }
+
+    /// Undoes all that a participant has left. The caller has the lock of its record.
+    fn reap(&self, participant: usize) {
+        let memory = &self.ring.memory;
+        self.ring.reap(participant);
+        memory.record(participant, record::ARMED).swap(0);
+        memory.record(participant, record::DOORBELL).swap(0);
+        memory.record(participant, record::ROLE).swap(0);
+        self.ring.published().notify_waiters();
+        self.ring.room().notify_waiters();
+    }
+
+    /// Wakes receivers after a change of a stamp.
+    #[inline]
+    pub(crate) fn notify_published(&self) {
+        self.ring.published().notify();
+    }
+
+    /// Wakes senders after a place has become free.
+    #[inline]
+    pub(crate) fn notify_room(&self) {
+        self.ring.room().notify();
+    }
+
+    /// Whether there is a sender, as far as is known without asking the kernel.
+    pub(crate) fn has_senders(&self) -> bool {
+        (0..self.settings.senders).any(|participant| {
+            let role = self.ring.memory.record(participant, record::ROLE);
+            role.load(Ordering::Acquire) != 0
+        })
+    }
+
+    /// How many senders there have been.
+    pub(crate) fn senders_seen(&self) -> u64 {
+        let seen = self.ring.memory.header(crate::memory::header::SENDERS_SEEN);
+        seen.load(Ordering::Acquire)
+    }
+}
+
+/// How long a participant that waits goes without a look at whether the others are alive.
+/// This bounds what the death of another one costs. Twenty looks a second are not
+/// noticed by a machine.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// When to look at the others again.
+pub(crate) struct Patience {
+    next_look: Instant,
+}
+
+impl Patience {
+    fn new() -> Self {
+        Self {
+            next_look: Instant::now() + LOOK_EVERY,
+        }
+    }
+
+    /// Until when to sleep.
+    pub(crate) fn until(&self, deadline: Option<Instant>) -> Instant {
+        deadline.map_or(self.next_look, |deadline| deadline.min(self.next_look))
+    }
+
+    /// Whether it is time for a look, which the caller takes then.
+    fn is_over(&mut self) -> bool {
+        let now = Instant::now();
+        let over = now >= self.next_look;
+        if over {
+            self.next_look = now + LOOK_EVERY;
+        }
+        over
+    }
+}

@@ -1,0 +1,246 @@
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// Why a segment could not be made, opened or joined.
+///
+/// The text says what is wrong and what can be done about it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// This system has no memory shared between processes that this library supports.
+    Unsupported,
+    /// The name cannot be the name of a segment.
+    Name {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A setting of the builder is out of its range.
+    Setting {
+        /// The setting.
+        setting: &'static str,
+        /// What is wrong with its value.
+        reason: String,
+    },
+    /// The directory cannot be trusted.
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// No permission for a file or directory.
+    Permission {
+        /// The file or directory.
+        path: PathBuf,
+    },
+    /// There is not enough shared memory.
+    NoSpace {
+        /// Bytes that the segment needs.
+        needed: usize,
+    },
+    /// The file is no segment, or not one of this version.
+    Foreign {
+        /// The file; empty if it has no name.
+        path: PathBuf,
+        /// What gives it away.
+        reason: String,
+    },
+    /// The segment exists with another setting.
+    Mismatch {
+        /// The setting.
+        setting: &'static str,
+        /// What was asked for.
+        wanted: u64,
+        /// What the segment has.
+        found: u64,
+    },
+    /// No segment has this name.
+    NotFound {
+        /// The name.
+        name: String,
+    },
+    /// As many senders or receivers take part as the segment allows.
+    Occupied {
+        /// `"sender"` or `"receiver"`.
+        role: &'static str,
+        /// How many the segment allows.
+        limit: usize,
+    },
+    /// Another process has been joining or leaving for a long time; it is probably stopped.
+    Busy,
+    /// It was made before a fork and is used in the child.
+    Forked,
+    /// Another error of the system.
+    Io {
+        /// What failed.
+        what: &'static str,
+        /// The file or directory; empty if it has no name.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    pub(crate) fn from_io(what: &'static str, path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            ErrorKind::PermissionDenied => Self::Permission { path },
+            ErrorKind::Unsupported => Self::Unsupported,
+            _ => Self::Io { what, path, source },
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsupported => f.write_str(
+                "memory shared between processes is not supported on this system; use sockets here",
+            ),
+            Self::Name { name, reason } => {
+                write!(f, "{name:?} cannot be the name of a segment: {reason}")
+            }
+            Self::Setting { setting, reason } => write!(f, "{setting}: {reason}"),
+            Self::Directory { path, reason } => {
+                write!(f, "cannot trust {}: {reason}", path.display())
+            }
+            Self::Permission { path } => write!(
+                f,
+                "no permission for {}; its owner can make it with another mode",
+                path.display()
+            ),
+            Self::NoSpace { needed } => write!(
+                f,
+                "not enough shared memory for {needed} bytes; make capacity or max_len smaller, \
+                 or the file system larger"
+            ),
+            Self::Foreign { path, reason } => write!(
+                f,
+                "{} is not a segment that this version can use: {reason}; use another name, or \
+                 the same version in all processes",
+                path.display()
+            ),
+            Self::Mismatch {
+                setting,
+                wanted,
+                found,
+            } => write!(
+                f,
+                "the segment exists with {setting} {found}, and {wanted} was asked for; ask for \
+                 the same, or leave the setting out to take what there is"
+            ),
+            Self::NotFound { name } => {
+                write!(f, "there is no segment {name:?}; is its maker running?")
+            }
+            Self::Occupied { role, limit } => write!(
+                f,
+                "the segment has {limit} {role}s already; make it with a larger limit"
+            ),
+            Self::Busy => f.write_str(
+                "another process has not finished joining or leaving the segment; it may be \
+                 stopped: continue or kill it",
+            ),
+            Self::Forked => f.write_str(
+                "made before a fork and used in the child; open the segment again there",
+            ),
+            Self::Io { what, path, source } => {
+                write!(f, "cannot {what} {}: {source}", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+/// Why a message was not sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SendError {
+    /// It is longer than the segment's messages may be.
+    TooLong {
+        /// Its length in bytes.
+        len: usize,
+        /// The longest that fits.
+        max: usize,
+    },
+    /// The ring is full.
+    Full,
+    /// The deadline passed while the ring was full.
+    TimedOut,
+    /// The sender was made before a fork and is used in the child.
+    Forked,
+    /// The segment holds what this library never writes: a participant has overwritten it.
+    /// The sender can not be used any more.
+    Corrupt,
+}
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong { len, max } => {
+                write!(f, "a message of {len} bytes, where {max} is the limit")
+            }
+            Self::Full => f.write_str("the ring is full"),
+            Self::TimedOut => f.write_str("the ring was full until the deadline"),
+            Self::Forked => f.write_str(FORKED),
+            Self::Corrupt => f.write_str(CORRUPT),
+        }
+    }
+}
+
+impl std::error::Error for SendError {}
+
+/// Why no message was received.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum RecvError {
+    /// There is none at the moment.
+    Empty,
+    /// None came until the deadline.
+    TimedOut,
+    /// All messages have been received and every sender has left or died. A later receive
+    /// finds what a new sender sends.
+    Disconnected,
+    /// Messages that were dropped because the ring was full: so many.
+    Lagged(u64),
+    /// The buffer is too short for the message, which can be received again.
+    TooShort {
+        /// The message's length in bytes.
+        len: usize,
+    },
+    /// The receiver was made before a fork and is used in the child.
+    Forked,
+    /// The segment holds what this library never writes: a participant has overwritten it.
+    /// The receiver can not be used any more.
+    Corrupt,
+}
+
+impl fmt::Display for RecvError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("there is no message"),
+            Self::TimedOut => f.write_str("there was no message until the deadline"),
+            Self::Disconnected => f.write_str("there is no message and no sender"),
+            Self::Lagged(count) => write!(f, "{count} messages were dropped before"),
+            Self::TooShort { len } => write!(f, "the message has {len} bytes: more than fit"),
+            Self::Forked => f.write_str(FORKED),
+            Self::Corrupt => f.write_str(CORRUPT),
+        }
+    }
+}
+
+impl std::error::Error for RecvError {}
+
+const FORKED: &str = "made before a fork and used in the child; open the segment again there";
+const CORRUPT: &str = "the segment was overwritten by one of its participants";

@@ -1,0 +1,95 @@
+//! Sleeping until another participant has changed something, without a count of sleepers.
+//!
+//! A count would be wrong for ever once a counted sleeper is killed. So the word has flags
+//! that any number of sleepers set and that a notifier clears, and an epoch:
+//!
+//! ```text
+//! bits 31..2   epoch: goes up with each notification that found a flag
+//! bit 1        DOORBELL: a participant awaits a datagram
+//! bit 0        SLEEPER:  a thread sleeps on this word, or is about to
+//! ```
+//!
+//! * A waiter *prepares* (sets its flag and remembers the word as its key), *looks again* at
+//!   what it waits for, and sleeps while the word is its key.
+//! * A notifier makes its change, then looks at the word. Without flags it is done. Else it
+//!   adds one to the epoch, clears the flags, and wakes all sleepers, in this order.
+//!
+//! **No wake-up is lost.** The flag is set before the second look, and the change is made
+//! before the look at the flag; all four are sequentially consistent, or have a fence
+//! between them. So either the waiter sees the change, or the notifier sees the flag. In the
+//! second case the notifier changes the epoch after the waiter took its key, so that the
+//! waiter does not fall asleep, or does so before the wake. A waiter that prepares between
+//! the notifier's two steps has the new epoch and its flag in the key; clearing the flag
+//! changes the word, and it does not fall asleep either.
+//!
+//! **A notifier that is killed** after its change, or between its steps, leaves sleepers
+//! that nobody wakes. That is a debt of the dead like others: no participant sleeps longer
+//! than a look (see `patience.rs`) without checking everything again. A sleeper that is
+//! killed leaves a flag behind, which costs one needless wake.
+
+use std::time::Instant;
+
+use blitz_futex::{Scope, WaitResult};
+use blitz_sync::internals::fences;
+
+use crate::memory::SleepWord;
+use crate::mutant::{self, Mutant};
+
+/// A thread sleeps, or is about to.
+pub(crate) const SLEEPER: u32 = 1;
+/// A participant has armed its doorbell.
+pub(crate) const DOORBELL: u32 = 2;
+const FLAGS: u32 = SLEEPER | DOORBELL;
+const EPOCH: u32 = 4;
+
+/// The model checker's participants are threads.
+const SCOPE: Scope = if cfg!(loom) {
+    Scope::Private
+} else {
+    Scope::Shared
+};
+
+/// See the head of the file.
+#[derive(Clone, Copy)]
+pub(crate) struct EventCount<'a>(pub(crate) SleepWord<'a>);
+
+impl EventCount<'_> {
+    /// Announces a waiter, which then looks again. The result is its key.
+    pub(crate) fn prepare(self, flag: u32) -> u32 {
+        let key = self.0.or(flag) | flag;
+        if !mutant::active(Mutant::NoFenceAfterPrepare) {
+            fences::after_rmw();
+        }
+        key
+    }
+
+    /// Sleeps while the word is `key`, until `deadline`.
+    pub(crate) fn sleep(self, key: u32, deadline: Option<Instant>) {
+        let result = SCOPE.wait_until(self.0.get(), key, deadline);
+        // Checked when the segment was opened.
+        debug_assert!(result.is_ok());
+        _ = result.unwrap_or(WaitResult::Woken);
+    }
+
+    /// Wakes the waiters after a change, which was a sequentially consistent
+    /// read-modify-write. `true` if doorbells are to be rung, too.
+    #[inline]
+    pub(crate) fn notify(self) -> bool {
+        if !mutant::active(Mutant::NoFenceBeforeNotify) {
+            fences::after_rmw();
+        }
+        self.0.load() & FLAGS != 0 && self.notify_waiters()
+    }
+
+    /// The same for whoever does not know that there are waiters.
+    #[cold]
+    pub(crate) fn notify_waiters(self) -> bool {
+        if !mutant::active(Mutant::NotifyKeepsEpoch) {
+            self.0.add(EPOCH);
+        }
+        let flags = self.0.and(!FLAGS);
+        let woken = SCOPE.wake_all(self.0.get());
+        debug_assert!(woken.is_ok());
+        flags & DOORBELL != 0
+    }
+}

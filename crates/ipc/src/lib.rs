@@ -1,0 +1,118 @@
+//! Messages between processes of one machine, through shared memory.
+//!
+//! * [`Route`]: one sender; every receiver gets every message.
+//! * [`Channel`]: many senders; every receiver gets every message, all in one order.
+//! * [`Queue`]: many senders; each message goes to one receiver.
+//!
+//! ```
+//! use blitz_io::ipc::Route;
+//!
+//! # if blitz_io::ipc::is_supported() {
+//! # let name = &format!("prices-lib-{}", std::process::id());
+//! # let _ = r#"
+//! let name = "prices"; // the same in all processes
+//! # "#;
+//! let mut receiver = Route::receiver(name)?; // in one process
+//! let mut sender = Route::sender(name)?; // in another
+//!
+//! sender.send(b"ACME 12.50")?;
+//! assert_eq!(*receiver.recv()?, *b"ACME 12.50");
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The participants share a ring of messages in memory. Whoever comes first makes it, the
+//! last one out removes it. To send or receive enters the kernel only to sleep, or to wake
+//! somebody who sleeps. Large messages can be written and read in place: [`Sender::loan`],
+//! [`Message`].
+//!
+//! # When a process dies
+//!
+//! There is no lock in the shared memory, and the kernel says who is alive. So a process can
+//! be killed at any instruction, and
+//!
+//! * a message that it was sending is whole or absent; one that was reported as sent arrives;
+//! * senders stop waiting for a killed receiver, and receivers for a killed sender, at the
+//!   latest after a twentieth of a second;
+//! * a message that it had taken from a queue goes to another receiver;
+//! * its place among the participants can be used again, and what the last ones have left
+//!   behind is removed by the next that opens the segment, or by [`clean`].
+//!
+//! A *stopped* process (`SIGSTOP`) is alive: if it is stopped while it sends, receivers wait
+//! for it, and senders wait for a stopped receiver when the ring is full.
+//!
+//! # Permissions and trust
+//!
+//! By default only processes of the same user: see [`Builder::mode`]. A participant can write
+//! anything to the segment. The others check what they read: they report
+//! [`Corrupt`](RecvError::Corrupt), and never read outside of the segment. They cannot check
+//! whether the bytes of a message are those that a sender meant.
+//!
+//! After a `fork` the child cannot use what its parent had opened, and is told so.
+//!
+//! # Systems
+//!
+//! Linux. Elsewhere every attempt returns [`Error::Unsupported`]; see [`is_supported`].
+#![doc(html_root_url = "https://docs.rs/blitz-ipc/0.1.0")]
+
+#[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
+mod anonymous;
+#[cfg(not(loom))]
+mod builder;
+#[cfg(not(loom))]
+mod endpoint;
+#[cfg(not(loom))]
+mod error;
+mod event_count;
+#[cfg(not(loom))]
+mod inspect;
+#[cfg(not(loom))]
+mod kinds;
+#[cfg(not(loom))]
+mod loan;
+mod memory;
+#[cfg(not(loom))]
+mod message;
+#[cfg(loom)]
+#[doc(hidden)]
+pub mod model;
+mod mutant;
+#[cfg(not(loom))]
+mod receiver;
+mod ring;
+#[cfg(not(loom))]
+mod segment;
+#[cfg(not(loom))]
+mod sender;
+#[cfg(not(loom))]
+mod settings;
+#[doc(hidden)]
+pub mod step;
+#[cfg(not(loom))]
+mod sys;
+
+#[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
+pub use anonymous::Anonymous;
+#[cfg(not(loom))]
+pub use builder::Builder;
+#[cfg(not(loom))]
+pub use error::{Error, RecvError, SendError};
+#[cfg(not(loom))]
+pub use inspect::{Participant, SegmentInfo, clean, clean_in, is_supported, list, list_in};
+#[cfg(not(loom))]
+pub use kinds::{Channel, Queue, Route};
+#[cfg(not(loom))]
+pub use loan::Loan;
+#[cfg(not(loom))]
+pub use message::Message;
+#[cfg(not(loom))]
+pub use receiver::Receiver;
+#[cfg(not(loom))]
+pub use sender::Sender;
+#[cfg(not(loom))]
+pub use settings::{Kind, WhenFull};
+
+/// The examples of the README run as tests.
+#[cfg(all(doctest, not(loom)))]
+#[doc = include_str!("../README.md")]
+struct Readme;

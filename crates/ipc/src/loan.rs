@@ -1,0 +1,80 @@
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+use crate::Sender;
+use crate::error::SendError;
+
+/// The place of a message that is being written, from [`Sender::loan`].
+///
+/// At first it holds what an older message has left there. [`send`](Self::send) makes it
+/// visible; dropping it leaves no message.
+pub struct Loan<'a> {
+    sender: &'a mut Sender,
+    position: u64,
+    len: usize,
+    sent: bool,
+}
+
+impl<'a> Loan<'a> {
+    pub(crate) fn new(sender: &'a mut Sender, position: u64, len: usize) -> Self {
+        Self {
+            sender,
+            position,
+            len,
+            sent: false,
+        }
+    }
+
+    /// Sends what was written.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::Forked`] and [`SendError::Corrupt`].
+    pub fn send(mut self) -> Result<(), SendError> {
+        self.sent = true;
+        match self.sender.is_forked() {
+            true => Err(SendError::Forked),
+            false => self.sender.publish(self.position, self.len),
+        }
+    }
+
+    /// Makes the message shorter: it will be its first `len` bytes.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+}
+
+impl Deref for Loan<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        let bytes = self.sender.bytes(self.position);
+        // SAFETY: the place has `max_len` bytes, `len` is not more, and the claim keeps
+        // every participant away that keeps the protocol.
+        unsafe { std::slice::from_raw_parts(bytes.as_ptr(), self.len) }
+    }
+}
+
+impl DerefMut for Loan<'_> {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        let bytes = self.sender.bytes(self.position);
+        // SAFETY: as in `deref`; the sender is borrowed, so this is the only slice.
+        unsafe { std::slice::from_raw_parts_mut(bytes.as_ptr(), self.len) }
+    }
+}
+
+impl Drop for Loan<'_> {
+    fn drop(&mut self) {
+        if !self.sent {
+            self.sender.give_up(self.position);
+        }
+    }
+}
+
+impl fmt::Debug for Loan<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loan")
+            .field("len", &self.len)
+            .finish_non_exhaustive()
+    }
+}

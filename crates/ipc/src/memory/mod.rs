@@ -1,0 +1,89 @@
+//! The memory that participants share: its words, and the bytes of messages.
+//!
+//! What the protocols see of it is the same in a program (`mapped.rs`: words laid over a
+//! mapped file) and under the model checker (`model.rs`: loom's words). Each change of a
+//! word passes [`step::point`] first, so that a test can kill the process there.
+
+use blitz_futex::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::step;
+
+#[cfg(not(loom))]
+mod mapped;
+#[cfg(loom)]
+mod model;
+
+#[cfg(not(loom))]
+pub(crate) use mapped::{Layout, Memory, header, record};
+#[cfg(loom)]
+pub(crate) use model::Memory;
+
+/// A 64-bit word of shared memory. Another process may change it at any time, to anything.
+#[derive(Clone, Copy)]
+pub(crate) struct Word<'a>(&'a AtomicU64);
+
+impl Word<'_> {
+    #[inline]
+    pub(crate) fn load(self, order: Ordering) -> u64 {
+        self.0.load(order)
+    }
+
+    #[inline]
+    pub(crate) fn store(self, value: u64, order: Ordering) {
+        step::point();
+        self.0.store(value, order);
+    }
+
+    #[inline]
+    pub(crate) fn swap(self, value: u64) -> u64 {
+        step::point();
+        self.0.swap(value, Ordering::SeqCst)
+    }
+
+    #[inline]
+    #[cfg_attr(loom, allow(dead_code, reason = "for what models leave out"))]
+    pub(crate) fn add(self, value: u64) -> u64 {
+        step::point();
+        self.0.fetch_add(value, Ordering::SeqCst)
+    }
+
+    /// Whether the word held `current` and now holds `new`.
+    #[inline]
+    pub(crate) fn replace(self, current: u64, new: u64) -> bool {
+        step::point();
+        self.0
+            .compare_exchange(current, new, Ordering::SeqCst, Ordering::Relaxed)
+            .is_ok()
+    }
+}
+
+/// A 32-bit word of shared memory that participants sleep on.
+#[derive(Clone, Copy)]
+pub(crate) struct SleepWord<'a>(&'a AtomicU32);
+
+impl<'a> SleepWord<'a> {
+    #[inline]
+    pub(crate) fn load(self) -> u32 {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn or(self, bits: u32) -> u32 {
+        step::point();
+        self.0.fetch_or(bits, Ordering::SeqCst)
+    }
+
+    pub(crate) fn and(self, bits: u32) -> u32 {
+        step::point();
+        self.0.fetch_and(bits, Ordering::SeqCst)
+    }
+
+    pub(crate) fn add(self, value: u32) -> u32 {
+        step::point();
+        self.0.fetch_add(value, Ordering::SeqCst)
+    }
+
+    /// The word itself, to sleep on.
+    pub(crate) fn get(self) -> &'a AtomicU32 {
+        self.0
+    }
+}

@@ -1,0 +1,86 @@
+//! The shared memory of a model: loom's words instead of a mapped file.
+
+use blitz_futex::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use super::{SleepWord, Word};
+use crate::ring::{INACTIVE, Phase, Stamp};
+
+/// Two words of each message, so that a model can see a torn one.
+const PAYLOAD_WORDS: usize = 2;
+
+/// See the head of the file.
+pub(crate) struct Memory {
+    tail: AtomicU64,
+    next: AtomicU64,
+    restored: AtomicU64,
+    published: AtomicU32,
+    room: AtomicU32,
+    stamps: Vec<AtomicU64>,
+    payloads: Vec<[AtomicU64; PAYLOAD_WORDS]>,
+    cursors: Vec<AtomicU64>,
+}
+
+impl Memory {
+    pub(crate) fn new(capacity: u64, participants: usize) -> Self {
+        Self {
+            tail: AtomicU64::new(0),
+            next: AtomicU64::new(0),
+            restored: AtomicU64::new(0),
+            published: AtomicU32::new(0),
+            room: AtomicU32::new(0),
+            stamps: (0..capacity)
+                .map(|i| AtomicU64::new(Stamp::new(i, Phase::Free, 0).0))
+                .collect(),
+            payloads: (0..capacity)
+                .map(|_| [AtomicU64::new(0), AtomicU64::new(0)])
+                .collect(),
+            cursors: (0..participants)
+                .map(|_| AtomicU64::new(INACTIVE))
+                .collect(),
+        }
+    }
+
+    pub(crate) fn tail(&self) -> Word<'_> {
+        Word(&self.tail)
+    }
+
+    pub(crate) fn next(&self) -> Word<'_> {
+        Word(&self.next)
+    }
+
+    pub(crate) fn restored(&self) -> Word<'_> {
+        Word(&self.restored)
+    }
+
+    pub(crate) fn published(&self) -> SleepWord<'_> {
+        SleepWord(&self.published)
+    }
+
+    pub(crate) fn room(&self) -> SleepWord<'_> {
+        SleepWord(&self.room)
+    }
+
+    pub(crate) fn stamp(&self, index: u64) -> Word<'_> {
+        Word(&self.stamps[index as usize])
+    }
+
+    pub(crate) fn cursor(&self, participant: usize) -> Word<'_> {
+        Word(&self.cursors[participant])
+    }
+
+    /// Writes the message `value` at `index`.
+    pub(crate) fn write(&self, index: u64, value: u64) {
+        for word in &self.payloads[index as usize] {
+            word.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// The message at `index`, word by word.
+    pub(crate) fn read(&self, index: u64) -> [u64; PAYLOAD_WORDS] {
+        let [first, second] = &self.payloads[index as usize];
+        [
+            first.load(Ordering::Relaxed),
+            second.load(Ordering::Relaxed),
+        ]
+    }
+}

@@ -1,0 +1,435 @@
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use blitz_futex::atomic::Ordering;
+use blitz_sync::internals::{EventSpin, deadline};
+
+use crate::endpoint::Endpoint;
+use crate::error::RecvError;
+use crate::event_count::SLEEPER;
+use crate::message::Message;
+use crate::ring::{Corrupt, Cursor, Delivery, Look, Take};
+use crate::settings::{Kind, WhenFull};
+
+/// The receiving end of a [`Route`](crate::Route), [`Channel`](crate::Channel) or
+/// [`Queue`](crate::Queue).
+///
+/// It can be moved to another thread; several threads use several receivers. Dropping it
+/// leaves the segment. If the process is killed instead, the others notice within a
+/// twentieth of a second: senders no longer wait for it, and a message that it had taken
+/// from a queue goes to another receiver.
+pub struct Receiver {
+    endpoint: Endpoint,
+    /// Route and channel: what is read next.
+    cursor: u64,
+    /// Route and channel: from here on senders wait for this receiver.
+    safe: u64,
+    /// Queue: see `ring::take`.
+    searched: u64,
+    /// Received and not released.
+    held: Option<Held>,
+    /// The copy of a message that may be overwritten.
+    buffer: Vec<u8>,
+    /// How often in a row there was nothing.
+    empties: u32,
+    /// There has been a sender since this receiver joined.
+    had_sender: bool,
+    senders_at_join: u64,
+}
+
+/// A message that was received.
+#[derive(Clone, Copy)]
+struct Held {
+    position: u64,
+    len: usize,
+    /// It is in the receiver's buffer.
+    copied: bool,
+}
+
+/// How often `try_recv` finds nothing before it asks again whether there is a sender, so
+/// that asking is the smaller part of its cost. The first time it asks, too.
+const ASK_EVERY: u32 = 32;
+
+impl Receiver {
+    pub(crate) fn new(endpoint: Endpoint, history: bool) -> Self {
+        let segment = &endpoint.segment;
+        let senders_at_join = segment.senders_seen();
+        let had_sender = segment.has_senders();
+        let Cursor { first, safe } = match segment.settings.kind.delivery() {
+            Delivery::Every => segment.ring.join(endpoint.me, history),
+            Delivery::One => Cursor { first: 0, safe: 0 },
+        };
+        Self {
+            cursor: first,
+            safe,
+            searched: 0,
+            held: None,
+            buffer: Vec::new(),
+            empties: 0,
+            had_sender,
+            senders_at_join,
+            endpoint,
+        }
+    }
+
+    /// Receives the next message; blocks until there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`RecvError::Disconnected`] when every message was received and every sender that
+    /// there was has left or died; before the first sender it waits.
+    /// [`RecvError::Lagged`] with [`WhenFull::DropOldest`]. [`RecvError::Forked`],
+    /// [`RecvError::Corrupt`].
+    #[inline]
+    pub fn recv(&mut self) -> Result<Message<'_>, RecvError> {
+        self.find(None)?;
+        Ok(Message::new(self))
+    }
+
+    /// Receives the next message if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`RecvError::Empty`] if there is none; else as [`recv`](Self::recv).
+    #[inline]
+    pub fn try_recv(&mut self) -> Result<Message<'_>, RecvError> {
+        self.try_find_or_disconnected()?;
+        Ok(Message::new(self))
+    }
+
+    /// As [`recv`](Self::recv), but waits no longer than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// [`RecvError::TimedOut`] if there was none until then; else as [`recv`](Self::recv).
+    pub fn recv_timeout(&mut self, timeout: Duration) -> Result<Message<'_>, RecvError> {
+        self.find(deadline::after(timeout))?;
+        Ok(Message::new(self))
+    }
+
+    /// As [`recv`](Self::recv), but waits no longer than until `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// [`RecvError::TimedOut`] if there was none until then; else as [`recv`](Self::recv).
+    pub fn recv_until(&mut self, deadline: Instant) -> Result<Message<'_>, RecvError> {
+        self.find(Some(deadline))?;
+        Ok(Message::new(self))
+    }
+
+    /// Receives the next message into `buffer` and returns its length; blocks until there
+    /// is one.
+    ///
+    /// # Errors
+    ///
+    /// [`RecvError::TooShort`] if it does not fit: the next call receives it again. Else as
+    /// [`recv`](Self::recv).
+    #[inline]
+    pub fn recv_into(&mut self, buffer: &mut [u8]) -> Result<usize, RecvError> {
+        self.find(None)?;
+        self.copy_out(buffer)
+    }
+
+    /// Receives the next message into `buffer` if there is one, and returns its length.
+    ///
+    /// # Errors
+    ///
+    /// As [`recv_into`](Self::recv_into) and [`try_recv`](Self::try_recv).
+    #[inline]
+    pub fn try_recv_into(&mut self, buffer: &mut [u8]) -> Result<usize, RecvError> {
+        self.try_find_or_disconnected()?;
+        self.copy_out(buffer)
+    }
+
+    /// The longest message, in bytes.
+    pub fn max_len(&self) -> usize {
+        self.endpoint.segment.settings.max_len
+    }
+
+    /// How many messages the ring holds.
+    pub fn capacity(&self) -> usize {
+        self.endpoint.segment.settings.capacity
+    }
+
+    /// How messages find their receivers.
+    pub fn kind(&self) -> Kind {
+        self.endpoint.segment.settings.kind
+    }
+
+    fn copy_out(&mut self, buffer: &mut [u8]) -> Result<usize, RecvError> {
+        let bytes = self.held_bytes();
+        let len = bytes.len();
+        let Some(target) = buffer.get_mut(..len) else {
+            return Err(RecvError::TooShort { len });
+        };
+        target.copy_from_slice(bytes);
+        self.release();
+        Ok(len)
+    }
+
+    #[inline]
+    fn find(&mut self, until: Option<Instant>) -> Result<(), RecvError> {
+        match self.try_find() {
+            Err(RecvError::Empty) => self.wait(until),
+            other => other,
+        }
+    }
+
+    #[inline]
+    fn try_find_or_disconnected(&mut self) -> Result<(), RecvError> {
+        match self.try_find() {
+            Err(RecvError::Empty) => self.nothing(),
+            other => other,
+        }
+    }
+
+    /// Holds the next message afterwards, or says why not.
+    #[inline]
+    fn try_find(&mut self) -> Result<(), RecvError> {
+        if self.endpoint.is_forked() {
+            return Err(RecvError::Forked);
+        }
+        if self.endpoint.corrupt {
+            return Err(RecvError::Corrupt);
+        }
+        // A guard was forgotten, or a buffer was too short: the same message again.
+        if self.held.is_some() {
+            return Ok(());
+        }
+        match self.kind().delivery() {
+            Delivery::Every => self.try_find_next(),
+            Delivery::One => self.try_take(),
+        }
+    }
+
+    #[inline]
+    fn try_find_next(&mut self) -> Result<(), RecvError> {
+        loop {
+            match self.endpoint.segment.ring.look(self.cursor) {
+                Look::Ready if !self.may_be_overwritten() => return self.hold(self.cursor),
+                Look::Ready => {
+                    self.hold(self.cursor)?;
+                    if self.copy_held() {
+                        return Ok(());
+                    }
+                    self.held = None;
+                }
+                Look::Skip => self.move_on(),
+                Look::Empty | Look::Claimed => return Err(RecvError::Empty),
+                Look::Overwritten if self.may_be_overwritten() => self.skip_overwritten()?,
+                Look::Overwritten | Look::Corrupt => return Err(self.found_corrupt()),
+            }
+        }
+    }
+
+    #[inline]
+    fn may_be_overwritten(&self) -> bool {
+        self.cursor < self.safe
+            || (self.drops_oldest() && self.kind().delivery() == Delivery::Every)
+    }
+
+    #[inline]
+    fn drops_oldest(&self) -> bool {
+        self.endpoint.segment.settings.when_full == WhenFull::DropOldest
+    }
+
+    /// The messages at the cursor are gone. Messages of a history are not missed.
+    #[cold]
+    fn skip_overwritten(&mut self) -> Result<(), RecvError> {
+        let ring = &self.endpoint.segment.ring;
+        let history = self.cursor < self.safe;
+        let oldest = ring.oldest().max(self.cursor + 1);
+        let missed = oldest - self.cursor;
+        self.cursor = oldest;
+        ring.set_cursor(self.endpoint.me, oldest);
+        self.endpoint.segment.notify_room();
+        match history {
+            true => Ok(()),
+            false => Err(RecvError::Lagged(missed)),
+        }
+    }
+
+    #[inline]
+    fn try_take(&mut self) -> Result<(), RecvError> {
+        let ring = &self.endpoint.segment.ring;
+        match ring.try_take(self.endpoint.me, &mut self.searched) {
+            Take::Taken(position) => self.hold(position),
+            Take::Empty => Err(RecvError::Empty),
+            Take::Corrupt => Err(self.found_corrupt()),
+        }
+    }
+
+    #[inline]
+    fn hold(&mut self, position: u64) -> Result<(), RecvError> {
+        let ring = &self.endpoint.segment.ring;
+        let length = ring.memory.length(ring.index(position));
+        let len = length.load(Ordering::Relaxed);
+        if len > self.max_len() as u64 {
+            // Read from a place that is overwritten right now, or by somebody hostile.
+            if self.may_be_overwritten() && !ring.is_still_ready(position) {
+                return self.hold_nothing(position);
+            }
+            return Err(self.found_corrupt());
+        }
+        self.held = Some(Held {
+            position,
+            len: len as usize,
+            copied: false,
+        });
+        self.empties = 0;
+        Ok(())
+    }
+
+    /// Stands for a message that will be found overwritten when it is copied.
+    #[cold]
+    fn hold_nothing(&mut self, position: u64) -> Result<(), RecvError> {
+        self.held = Some(Held {
+            position,
+            len: 0,
+            copied: false,
+        });
+        Ok(())
+    }
+
+    /// Copies the held message; `false` if it was overwritten meanwhile.
+    fn copy_held(&mut self) -> bool {
+        let Some(held) = &mut self.held else {
+            return false;
+        };
+        let ring = &self.endpoint.segment.ring;
+        self.buffer.resize(held.len, 0);
+        ring.memory
+            .read(ring.index(held.position), &mut self.buffer);
+        held.copied = true;
+        ring.is_still_ready(held.position)
+    }
+
+    #[inline]
+    pub(crate) fn held_bytes(&self) -> &[u8] {
+        let Some(held) = self.held else {
+            return &[];
+        };
+        if held.copied {
+            return &self.buffer;
+        }
+        let ring = &self.endpoint.segment.ring;
+        let bytes = ring.memory.bytes(ring.index(held.position));
+        // SAFETY: the place has `max_len` bytes, and `hold` checked that `len` is not more.
+        // The cursor or the stamp keeps every sender away that keeps the protocol; about
+        // others the documentation of `Message` warns.
+        unsafe { std::slice::from_raw_parts(bytes.as_ptr(), held.len) }
+    }
+
+    /// Ends the use of the held message.
+    #[inline]
+    pub(crate) fn release(&mut self) {
+        let Some(held) = self.held.take() else {
+            return;
+        };
+        if self.endpoint.is_forked() {
+            return;
+        }
+        match self.kind().delivery() {
+            Delivery::Every => self.move_on(),
+            Delivery::One => {
+                let ring = &self.endpoint.segment.ring;
+                match ring.consume(self.endpoint.me, held.position) {
+                    Ok(()) => self.endpoint.segment.notify_room(),
+                    Err(Corrupt) => _ = self.found_corrupt(),
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn move_on(&mut self) {
+        self.cursor += 1;
+        let ring = &self.endpoint.segment.ring;
+        ring.set_cursor(self.endpoint.me, self.cursor);
+        self.endpoint.segment.notify_room();
+    }
+
+    /// `try_recv` found nothing: is there a sender?
+    #[cold]
+    fn nothing(&mut self) -> Result<(), RecvError> {
+        self.empties = self.empties.wrapping_add(1);
+        if self.empties % ASK_EVERY != 1 {
+            return Err(RecvError::Empty);
+        }
+        self.endpoint.look_if_due();
+        match self.is_disconnected() {
+            true => self.last_look(),
+            false => Err(RecvError::Empty),
+        }
+    }
+
+    fn is_disconnected(&mut self) -> bool {
+        let segment = &self.endpoint.segment;
+        self.had_sender = self.had_sender || segment.senders_seen() != self.senders_at_join;
+        self.had_sender && !segment.has_senders()
+    }
+
+    /// There is no sender, but the last one may have sent before it left.
+    fn last_look(&mut self) -> Result<(), RecvError> {
+        match self.try_find() {
+            Err(RecvError::Empty) => Err(RecvError::Disconnected),
+            other => other,
+        }
+    }
+
+    #[cold]
+    fn wait(&mut self, until: Option<Instant>) -> Result<(), RecvError> {
+        let mut spin = EventSpin::new();
+        loop {
+            match self.try_find() {
+                Err(RecvError::Empty) => {}
+                other => return other,
+            }
+            if spin.turn() {
+                continue;
+            }
+            let key = self.endpoint.segment.ring.published().prepare(SLEEPER);
+            match self.try_find() {
+                Err(RecvError::Empty) => {}
+                other => return other,
+            }
+            if self.endpoint.look_if_due() {
+                self.repair();
+                continue;
+            }
+            if self.is_disconnected() {
+                return self.last_look();
+            }
+            if deadline::is_past(until) {
+                return Err(RecvError::TimedOut);
+            }
+            let latest = self.endpoint.patience.until(until);
+            let published = self.endpoint.segment.ring.published();
+            published.sleep(key, Some(latest));
+        }
+    }
+
+    /// Somebody may have overwritten this receiver's cursor, and made senders wait.
+    fn repair(&self) {
+        if self.kind().delivery() == Delivery::Every {
+            let ring = &self.endpoint.segment.ring;
+            ring.set_cursor(self.endpoint.me, self.cursor);
+            self.endpoint.segment.notify_room();
+        }
+    }
+
+    #[cold]
+    fn found_corrupt(&mut self) -> RecvError {
+        self.endpoint.corrupt = true;
+        RecvError::Corrupt
+    }
+}
+
+impl fmt::Debug for Receiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver")
+            .field("kind", &self.kind())
+            .field("path", &self.endpoint.segment.path)
+            .finish_non_exhaustive()
+    }
+}

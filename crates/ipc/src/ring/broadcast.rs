@@ -1,0 +1,104 @@
+//! The receivers' side of a route or channel: cursors. The protocol is in `mod.rs`.
+
+use blitz_futex::atomic::{Ordering, fence};
+
+use super::{INACTIVE, Phase, Ring, Stamp};
+use crate::mutant::{self, Mutant};
+
+/// What a receiver finds at its cursor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Look {
+    /// A whole message.
+    Ready,
+    /// There never will be one at this position.
+    Skip,
+    /// Nothing yet.
+    Empty,
+    /// A sender writes it, or has died doing so.
+    Claimed,
+    /// Senders have used the place again.
+    Overwritten,
+    /// What this library never writes.
+    Corrupt,
+}
+
+/// Where a receiver begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Cursor {
+    /// The first position that it reads.
+    pub(crate) first: u64,
+    /// From this position on senders wait for it.
+    pub(crate) safe: u64,
+}
+
+impl Ring {
+    /// Looks at the message at `cursor`.
+    #[inline]
+    pub(crate) fn look(&self, cursor: u64) -> Look {
+        let stamp = self.stamp(cursor);
+        let position = stamp.position();
+        if position == cursor {
+            return match stamp.phase() {
+                Phase::Published => Look::Ready,
+                Phase::Claimed => Look::Claimed,
+                Phase::Tombstone => Look::Skip,
+                Phase::Free => Look::Empty,
+                _ => Look::Corrupt,
+            };
+        }
+        if position > cursor {
+            return Look::Overwritten;
+        }
+        match position + self.capacity == cursor {
+            true => Look::Empty,
+            false => Look::Corrupt,
+        }
+    }
+
+    /// Whether the message at `cursor`, which was ready before its bytes were copied, still
+    /// is: then the copy is whole.
+    pub(crate) fn is_still_ready(&self, cursor: u64) -> bool {
+        fence(Ordering::Acquire);
+        let word = self.memory.stamp(self.index(cursor));
+        word.load(Ordering::Relaxed) == Stamp::new(cursor, Phase::Published, 0).0
+            || mutant::active(Mutant::NoSecondLook)
+    }
+
+    /// Moves the cursor of participant `me`. The caller notifies `room` afterwards.
+    #[inline]
+    pub(crate) fn set_cursor(&self, me: usize, cursor: u64) {
+        self.memory.cursor(me).swap(cursor);
+    }
+
+    /// Where a receiver that was overtaken goes on.
+    pub(crate) fn oldest(&self) -> u64 {
+        let tail = self.memory.tail().load(Ordering::Acquire);
+        tail.saturating_sub(self.capacity)
+    }
+
+    /// Makes participant `me` a receiver, from now on or with what the ring still holds.
+    pub(crate) fn join(&self, me: usize, history: bool) -> Cursor {
+        let word = self.memory.cursor(me);
+        let early = self.memory.tail().load(Ordering::Acquire);
+        let back = match history {
+            true => self.capacity,
+            false => 0,
+        };
+        word.swap(early.saturating_sub(back));
+        fence(Ordering::SeqCst);
+        let safe = match mutant::active(Mutant::JoinsWithOldTail) {
+            true => early,
+            false => self.memory.tail().load(Ordering::Acquire),
+        };
+        let first = safe.saturating_sub(back);
+        word.swap(first.min(INACTIVE - 1));
+        Cursor { first, safe }
+    }
+
+    /// How many messages participant `me` has not read yet.
+    #[cfg(not(loom))]
+    pub(crate) fn depth(&self, cursor: u64) -> u64 {
+        let tail = self.memory.tail().load(Ordering::Acquire);
+        tail.saturating_sub(cursor).min(self.capacity)
+    }
+}

@@ -1,0 +1,198 @@
+//! The ring: one protocol for routes, channels and queues.
+//!
+//! A message has a *position*, counted from 0. Its *place* is `position % capacity`, and the
+//! place's word, the [`Stamp`], says which position it is for and what has happened to it:
+//!
+//! ```text
+//!            claim            publish                        claim of position + capacity
+//!   Free ───────────► Claimed ───────► Published ─────────────────────────────────────►
+//!                        │                │  ▲                                    ▲   ▲
+//!                        │ give up,       │  │ restore (its receiver died)        │   │
+//!                        │ reap           ▼  │                                    │   │
+//!                        │              Taken ────consume────► Consumed ──────────┘   │
+//!                        └────────────► Tombstone ────────────────────────────────────┘
+//! ```
+//!
+//! `Taken` and `Consumed` occur in queues only. Each arrow is one compare-and-swap of the
+//! stamp, which holds the whole position: no stamp ever returns to a value that it had.
+//!
+//! **Sending.** A sender reads the *tail*, the next position that nobody has claimed. If the
+//! stamp there is claimed already, its sender was stopped before it could advance the tail:
+//! anyone advances it. Otherwise the place must be free to use again (below); the sender
+//! claims it with its number in the stamp, advances the tail, writes length and bytes, and
+//! publishes. Positions are handed out by the stamps; the tail only says where to look, and
+//! its lagging by one is repaired by whoever comes next.
+//!
+//! **Receiving, route and channel.** A receiver owns a *cursor*, the position that it will
+//! read next. It reads in place while its cursor holds senders off, then moves on.
+//!
+//! **Receiving, queue.** *Next* is where receivers look. One takes the message with its
+//! number in the stamp, helps to advance next, and consumes it when it is done.
+//!
+//! **When a place is free again.** Queue: `Consumed`, `Tombstone` (or `Published`, if the
+//! oldest is to be dropped). Route and channel: `Published` or `Tombstone`, and no active
+//! cursor is at or below its position. The sender keeps the result of the last look at the
+//! cursors as its *limit*: min(tail, cursors) + capacity. Cursors only go up, so the limit
+//! stays right; and a receiver that joins makes its cursor known, has a fence, and then
+//! takes its position from the tail. A sender that did not see the cursor had read the tail
+//! before that, so its limit is at most the new cursor + capacity.
+//!
+//! **The dead.** A participant that was killed leaves at most: a tail or next that lags
+//! (anyone advances it), a claim, a taken message, a cursor. Whoever finds the participant
+//! dead, which the kernel says (`participants.rs`), gets the kernel's lock on its record and
+//! *reaps* it: claims become tombstones, taken messages are published again and `restored`
+//! counts up, the cursor becomes inactive. Each is one store that can be repeated, so a
+//! reaper that is killed is no trouble: the lock falls to the next one. A message is
+//! published by one compare-and-swap after its last byte, so it is whole or absent.
+//!
+//! **Dropping the oldest.** Senders of a route or channel then ignore cursors, and receivers
+//! copy the bytes and look at the stamp again: if it is still the same, no sender had
+//! claimed the place before the copy was complete (release fence after a claim, acquire
+//! fence before the second look). A receiver that joins with history reads like that too,
+//! until it has come to the tail it joined at, since senders may have older limits.
+//!
+//! **Waiting.** A waiter sleeps on one of two event counts: receivers on `published`, senders on
+//! `room`. Every change that they wait for is a read-modify-write, followed by a notify.
+//!
+//! **Hostile words.** Positions become indices by a mask. A stamp that no run of this
+//! protocol can produce is reported as [`Corrupt`], and no loop runs on without another
+//! participant's progress.
+
+mod broadcast;
+mod send;
+mod stamp;
+mod take;
+
+use blitz_futex::atomic::Ordering;
+
+use crate::event_count::EventCount;
+use crate::memory::Memory;
+use crate::mutant::{self, Mutant};
+
+#[cfg(not(loom))]
+pub(crate) use broadcast::Cursor;
+pub(crate) use broadcast::Look;
+pub(crate) use send::Claim;
+pub(crate) use stamp::{MAX_PARTICIPANTS, Phase, Stamp};
+pub(crate) use take::Take;
+
+/// The cursor of a participant that does not receive.
+pub(crate) const INACTIVE: u64 = u64::MAX;
+
+/// The segment holds what this library never writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Corrupt;
+
+/// How messages find receivers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Delivery {
+    /// Each message goes to every receiver.
+    Every,
+    /// Each message goes to one receiver.
+    One,
+}
+
+/// See the head of the file.
+pub(crate) struct Ring {
+    pub(crate) memory: Memory,
+    capacity: u64,
+    participants: usize,
+    delivery: Delivery,
+    drop_oldest: bool,
+}
+
+impl Ring {
+    /// `capacity` is a power of two.
+    pub(crate) fn new(
+        memory: Memory,
+        capacity: u64,
+        participants: usize,
+        delivery: Delivery,
+        drop_oldest: bool,
+    ) -> Self {
+        debug_assert!(capacity.is_power_of_two() && participants <= MAX_PARTICIPANTS);
+        Self {
+            memory,
+            capacity,
+            participants,
+            delivery,
+            drop_oldest,
+        }
+    }
+
+    /// The place of a position.
+    #[inline]
+    pub(crate) fn index(&self, position: u64) -> u64 {
+        position & (self.capacity - 1)
+    }
+
+    #[inline]
+    fn stamp(&self, position: u64) -> Stamp {
+        Stamp(
+            self.memory
+                .stamp(self.index(position))
+                .load(Ordering::Acquire),
+        )
+    }
+
+    /// Changes a stamp; `false` if it is not `from`.
+    #[inline]
+    fn change(&self, from: Stamp, to: Stamp) -> bool {
+        let word = self.memory.stamp(self.index(from.position()));
+        word.replace(from.0, to.0)
+    }
+
+    /// Where receivers sleep.
+    #[inline]
+    pub(crate) fn published(&self) -> EventCount<'_> {
+        EventCount(self.memory.published())
+    }
+
+    /// Where senders sleep.
+    #[inline]
+    pub(crate) fn room(&self) -> EventCount<'_> {
+        EventCount(self.memory.room())
+    }
+
+    /// Undoes what the participant `dead` has left in the ring. The caller holds the
+    /// kernel's lock on its record, and notifies both event counts afterwards.
+    pub(crate) fn reap(&self, dead: usize) {
+        let mut restored = false;
+        for index in 0..self.capacity {
+            let stamp = Stamp(self.memory.stamp(index).load(Ordering::Acquire));
+            if stamp.owner() != dead || self.index(stamp.position()) != index {
+                continue;
+            }
+            match stamp.phase() {
+                Phase::Claimed => self.bury(stamp),
+                Phase::Taken => {
+                    self.restore(stamp);
+                    restored = true;
+                }
+                _ => {}
+            }
+        }
+        self.memory.cursor(dead).swap(INACTIVE);
+        // The first reaper of this participant may have been killed right before this.
+        if (restored || self.delivery == Delivery::One) && !mutant::active(Mutant::RestoredSilently)
+        {
+            self.memory.restored().add(1);
+        }
+    }
+
+    fn bury(&self, claim: Stamp) {
+        let phase = match mutant::active(Mutant::DeadClaimPublished) {
+            true => Phase::Published,
+            false => Phase::Tombstone,
+        };
+        self.change(claim, Stamp::new(claim.position(), phase, 0));
+    }
+
+    fn restore(&self, taken: Stamp) {
+        let phase = match mutant::active(Mutant::DeadTakeConsumed) {
+            true => Phase::Consumed,
+            false => Phase::Published,
+        };
+        self.change(taken, Stamp::new(taken.position(), phase, 0));
+    }
+}

@@ -1,0 +1,147 @@
+//! The senders' side of the ring: claim, publish, give up. The protocol is in `mod.rs`.
+
+use blitz_futex::atomic::{Ordering, fence};
+
+use super::stamp::MAX_POSITION;
+use super::{Corrupt, Delivery, INACTIVE, Phase, Ring, Stamp};
+use crate::mutant::{self, Mutant};
+
+/// The outcome of a try to get a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Claim {
+    /// The place of this position is the sender's.
+    Claimed(u64),
+    /// A receiver, or another sender, is not done with the oldest place.
+    Full,
+    /// See [`Corrupt`].
+    Corrupt,
+}
+
+/// What a sender makes of the stamp at the tail.
+enum AtTail {
+    /// It was claimed; the tail lags.
+    Ahead,
+    /// It can be claimed.
+    Reusable,
+    /// Not yet.
+    Busy,
+    /// The tail that was read is old, or the stamp makes no sense.
+    Odd,
+}
+
+impl Ring {
+    /// Tries to claim the next position for participant `me`. `limit` is the sender's: the
+    /// position that it may not claim without another look at the cursors.
+    #[inline]
+    pub(crate) fn try_claim(&self, me: usize, limit: &mut u64) -> Claim {
+        loop {
+            let tail = self.memory.tail().load(Ordering::Acquire);
+            let stamp = self.stamp(tail);
+            match self.at_tail(stamp, tail) {
+                AtTail::Reusable => {}
+                AtTail::Busy => return Claim::Full,
+                AtTail::Ahead => {
+                    self.advance_tail(tail);
+                    continue;
+                }
+                // Between two looks at the same tail a place has the stamp of that
+                // position or of the lap before.
+                AtTail::Odd => match self.memory.tail().load(Ordering::Acquire) == tail {
+                    true => return Claim::Corrupt,
+                    false => continue,
+                },
+            }
+            if tail >= *limit && self.delivery == Delivery::Every && !self.drop_oldest {
+                *limit = self.find_limit();
+                if tail >= *limit && !mutant::active(Mutant::IgnoresCursors) {
+                    return Claim::Full;
+                }
+            }
+            let claimed = Stamp::new(tail, Phase::Claimed, me);
+            let word = self.memory.stamp(self.index(tail));
+            if word.replace(stamp.0, claimed.0) {
+                // For readers that copy: none sees the new bytes and the old stamp.
+                fence(Ordering::Release);
+                if !mutant::active(Mutant::NobodyHelps) {
+                    self.advance_tail(tail);
+                }
+                return Claim::Claimed(tail);
+            }
+        }
+    }
+
+    #[inline]
+    fn at_tail(&self, stamp: Stamp, tail: u64) -> AtTail {
+        let (position, phase) = (stamp.position(), stamp.phase());
+        if tail >= MAX_POSITION - self.capacity {
+            return AtTail::Odd;
+        }
+        if phase == Phase::Free {
+            return match position == tail {
+                true => AtTail::Reusable,
+                false => AtTail::Odd,
+            };
+        }
+        if position == tail {
+            return match mutant::active(Mutant::NobodyHelps) {
+                true => AtTail::Busy,
+                false => AtTail::Ahead,
+            };
+        }
+        if position + self.capacity != tail {
+            return AtTail::Odd;
+        }
+        match (phase, self.delivery) {
+            (Phase::Tombstone, _) | (Phase::Published, Delivery::Every) => AtTail::Reusable,
+            (Phase::Consumed, Delivery::One) => AtTail::Reusable,
+            (Phase::Published, Delivery::One) if self.drop_oldest => AtTail::Reusable,
+            (Phase::Published | Phase::Taken, Delivery::One) | (Phase::Claimed, _) => AtTail::Busy,
+            _ => AtTail::Odd,
+        }
+    }
+
+    /// Advances the tail past `position`, which is claimed, unless somebody else has.
+    #[inline]
+    fn advance_tail(&self, position: u64) {
+        self.memory.tail().replace(position, position + 1);
+    }
+
+    /// The first position that must not be claimed before some cursor has moved on.
+    #[cold]
+    fn find_limit(&self) -> u64 {
+        let tail = self.memory.tail().load(Ordering::Acquire);
+        fence(Ordering::SeqCst);
+        let slowest = (0..self.participants)
+            .map(|participant| self.memory.cursor(participant).load(Ordering::Acquire))
+            .filter(|&cursor| cursor != INACTIVE)
+            .fold(tail, u64::min);
+        slowest.saturating_add(self.capacity)
+    }
+
+    /// Makes the claimed message visible. The caller notifies `published` afterwards.
+    #[inline]
+    pub(crate) fn publish(&self, me: usize, position: u64) -> Result<(), Corrupt> {
+        if mutant::active(Mutant::RelaxedPublish) {
+            let published = Stamp::new(position, Phase::Published, 0);
+            let word = self.memory.stamp(self.index(position));
+            word.store(published.0, Ordering::Relaxed);
+            return Ok(());
+        }
+        self.end_claim(me, position, Phase::Published)
+    }
+
+    /// Gives a claim up: there will be no message. The caller notifies `published`.
+    #[cfg(not(loom))]
+    pub(crate) fn give_up(&self, me: usize, position: u64) -> Result<(), Corrupt> {
+        self.end_claim(me, position, Phase::Tombstone)
+    }
+
+    #[inline]
+    fn end_claim(&self, me: usize, position: u64, phase: Phase) -> Result<(), Corrupt> {
+        let claimed = Stamp::new(position, Phase::Claimed, me);
+        match self.change(claimed, Stamp::new(position, phase, 0)) {
+            true => Ok(()),
+            false => Err(Corrupt),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The receivers' side of a queue: take, consume. The protocol is in `mod.rs`.
+//!
+//! **No message is passed over.** Receivers advance next only past a position whose stamp
+//! they saw taken, consumed, buried or reused. A taken message that is published again,
+//! because its receiver died, lies behind next; so `restored` counts up after that, and a
+//! receiver that sees another count than at its last fruitless search goes through the
+//! whole ring before it looks at next. The reaper notifies after the count, so a receiver
+//! that was asleep sees it, too.
+
+use blitz_futex::atomic::Ordering;
+
+use super::{Corrupt, Phase, Ring, Stamp};
+use crate::mutant::{self, Mutant};
+
+/// The outcome of a try to take a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Take {
+    /// The message at this position is the receiver's.
+    Taken(u64),
+    /// There is none.
+    Empty,
+    /// See [`Corrupt`].
+    Corrupt,
+}
+
+impl Ring {
+    /// Tries to take a message for participant `me`. `searched` is the receiver's: the
+    /// count of restorations at its last fruitless search.
+    #[inline]
+    pub(crate) fn try_take(&self, me: usize, searched: &mut u64) -> Take {
+        let restored = self.memory.restored().load(Ordering::Acquire);
+        if restored != *searched {
+            if let Some(position) = self.search(me) {
+                return Take::Taken(position);
+            }
+            *searched = restored;
+        }
+        // Next is a few steps behind at most, unless a participant scribbles.
+        for _ in 0..self.capacity * 4 {
+            let next = self.memory.next().load(Ordering::Acquire);
+            let stamp = self.stamp(next);
+            let position = stamp.position();
+            if position == next {
+                match stamp.phase() {
+                    Phase::Published => {
+                        if self.take(stamp, me) {
+                            self.advance_next(next);
+                            return Take::Taken(next);
+                        }
+                    }
+                    Phase::Claimed | Phase::Free => return Take::Empty,
+                    Phase::Taken | Phase::Consumed | Phase::Tombstone => self.advance_next(next),
+                    Phase::Unknown => return Take::Corrupt,
+                }
+            } else if position > next {
+                // Its message was taken long ago.
+                self.advance_next(next);
+            } else if position + self.capacity == next {
+                return Take::Empty;
+            } else if self.memory.next().load(Ordering::Acquire) == next {
+                return Take::Corrupt;
+            }
+        }
+        Take::Empty
+    }
+
+    #[inline]
+    fn take(&self, message: Stamp, me: usize) -> bool {
+        let taken = Stamp::new(message.position(), Phase::Taken, me);
+        if mutant::active(Mutant::TakesByStore) {
+            let word = self.memory.stamp(self.index(message.position()));
+            word.swap(taken.0);
+            return true;
+        }
+        self.change(message, taken)
+    }
+
+    #[inline]
+    fn advance_next(&self, position: u64) {
+        self.memory.next().replace(position, position + 1);
+    }
+
+    /// Takes any message that is in the ring, the oldest first.
+    #[cold]
+    fn search(&self, me: usize) -> Option<u64> {
+        let oldest = self.oldest();
+        (oldest..oldest + self.capacity).find(|&position| {
+            let stamp = self.stamp(position);
+            stamp.position() == position
+                && stamp.phase() == Phase::Published
+                && self.take(stamp, me)
+        })
+    }
+
+    /// Ends the use of a taken message. The caller notifies `room` afterwards.
+    #[inline]
+    pub(crate) fn consume(&self, me: usize, position: u64) -> Result<(), Corrupt> {
+        let taken = Stamp::new(position, Phase::Taken, me);
+        match self.change(taken, Stamp::new(position, Phase::Consumed, 0)) {
+            true => Ok(()),
+            false => Err(Corrupt),
+        }
+    }
+}

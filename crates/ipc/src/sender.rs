@@ -1,0 +1,281 @@
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use blitz_futex::atomic::Ordering;
+use blitz_sync::internals::{EventSpin, deadline};
+
+use crate::endpoint::Endpoint;
+use crate::error::SendError;
+use crate::event_count::SLEEPER;
+use crate::loan::Loan;
+use crate::ring::{Claim, Corrupt};
+use crate::settings::{Kind, WhenFull};
+
+/// The sending end of a [`Route`](crate::Route), [`Channel`](crate::Channel) or
+/// [`Queue`](crate::Queue).
+///
+/// It can be moved to another thread; several threads use several senders. Dropping it
+/// leaves the segment. If the process is killed instead, a message that was being sent is
+/// absent, and the others notice within a twentieth of a second.
+pub struct Sender {
+    endpoint: Endpoint,
+    /// See `ring`: no claim at or above this without a look at the cursors.
+    limit: u64,
+    /// A claim whose loan was forgotten.
+    claimed: Option<u64>,
+}
+
+/// How long a sender waits for room.
+#[derive(Clone, Copy)]
+enum Wait {
+    Not,
+    Until(Option<Instant>),
+}
+
+impl Sender {
+    pub(crate) fn new(endpoint: Endpoint) -> Self {
+        Self {
+            endpoint,
+            limit: 0,
+            claimed: None,
+        }
+    }
+
+    /// Sends a copy of `message`. When the ring is full it does what the segment's
+    /// [`WhenFull`] says; by default it blocks until there is room.
+    ///
+    /// With [`WhenFull::DropOldest`] it still waits while another participant is in the
+    /// middle of the oldest message: a sender that writes it, or a receiver of a queue that
+    /// has taken it.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::TooLong`], [`SendError::Forked`], [`SendError::Corrupt`], and
+    /// [`SendError::Full`] with [`WhenFull::Fail`].
+    #[inline]
+    pub fn send(&mut self, message: &[u8]) -> Result<(), SendError> {
+        self.send_waiting(message, self.usual_wait(None))
+    }
+
+    /// Sends a copy of `message` if there is room.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::Full`] if there is none; else as [`send`](Self::send).
+    #[inline]
+    pub fn try_send(&mut self, message: &[u8]) -> Result<(), SendError> {
+        self.send_waiting(message, Wait::Not)
+    }
+
+    /// As [`send`](Self::send), but waits no longer than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::TimedOut`] if there was no room until then; else as
+    /// [`send`](Self::send).
+    pub fn send_timeout(&mut self, message: &[u8], timeout: Duration) -> Result<(), SendError> {
+        self.send_waiting(message, self.usual_wait(deadline::after(timeout)))
+    }
+
+    /// As [`send`](Self::send), but waits no longer than until `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::TimedOut`] if there was no room until then; else as
+    /// [`send`](Self::send).
+    pub fn send_until(&mut self, message: &[u8], deadline: Instant) -> Result<(), SendError> {
+        self.send_waiting(message, self.usual_wait(Some(deadline)))
+    }
+
+    /// Takes the place of the next message, to write `len` bytes right into it. Blocks like
+    /// [`send`](Self::send) when the ring is full.
+    ///
+    /// Messages that are sent after this wait behind it until the loan is sent or dropped,
+    /// those of other senders too; so fill it soon.
+    ///
+    /// ```
+    /// # if blitz_io::ipc::is_supported() {
+    /// use blitz_io::ipc::Route;
+    /// # let name = &format!("frames-doc-{}", std::process::id());
+    /// # let _ = r#"
+    /// let name = "frames";
+    /// # "#;
+    /// let frames = Route::builder().capacity(4).max_len(1 << 20);
+    /// let (mut camera, mut screen) = (frames.sender(name)?, frames.receiver(name)?);
+    /// let mut frame = camera.loan(1 << 20)?;
+    /// frame.fill(7);
+    /// frame.send()?;
+    /// assert!(screen.recv()?.iter().all(|&byte| byte == 7));
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`send`](Self::send).
+    pub fn loan(&mut self, len: usize) -> Result<Loan<'_>, SendError> {
+        let wait = self.usual_wait(None);
+        self.loan_waiting(len, wait)
+    }
+
+    /// As [`loan`](Self::loan), if there is room.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::Full`] if there is none; else as [`send`](Self::send).
+    pub fn try_loan(&mut self, len: usize) -> Result<Loan<'_>, SendError> {
+        self.loan_waiting(len, Wait::Not)
+    }
+
+    /// The longest message, in bytes.
+    pub fn max_len(&self) -> usize {
+        self.endpoint.segment.settings.max_len
+    }
+
+    /// How many messages the ring holds.
+    pub fn capacity(&self) -> usize {
+        self.endpoint.segment.settings.capacity
+    }
+
+    /// How messages find their receivers.
+    pub fn kind(&self) -> Kind {
+        self.endpoint.segment.settings.kind
+    }
+
+    fn usual_wait(&self, deadline: Option<Instant>) -> Wait {
+        match self.endpoint.segment.settings.when_full {
+            WhenFull::Fail => Wait::Not,
+            WhenFull::Block | WhenFull::DropOldest => Wait::Until(deadline),
+        }
+    }
+
+    #[inline]
+    fn send_waiting(&mut self, message: &[u8], wait: Wait) -> Result<(), SendError> {
+        let position = self.claim(message.len(), wait)?;
+        let ring = &self.endpoint.segment.ring;
+        ring.memory.write(ring.index(position), message);
+        self.publish(position, message.len())
+    }
+
+    fn loan_waiting(&mut self, len: usize, wait: Wait) -> Result<Loan<'_>, SendError> {
+        let position = self.claim(len, wait)?;
+        self.claimed = Some(position);
+        Ok(Loan::new(self, position, len))
+    }
+
+    /// Claims the next position.
+    #[inline]
+    fn claim(&mut self, len: usize, wait: Wait) -> Result<u64, SendError> {
+        let max = self.max_len();
+        if len > max {
+            return Err(SendError::TooLong { len, max });
+        }
+        if self.endpoint.is_forked() {
+            return Err(SendError::Forked);
+        }
+        if self.endpoint.corrupt {
+            return Err(SendError::Corrupt);
+        }
+        if let Some(position) = self.claimed {
+            self.give_up(position);
+        }
+        match self.try_claim()? {
+            Some(position) => Ok(position),
+            None => self.wait_for_room(wait),
+        }
+    }
+
+    /// `None` if the ring is full.
+    #[inline]
+    fn try_claim(&mut self) -> Result<Option<u64>, SendError> {
+        let ring = &self.endpoint.segment.ring;
+        match ring.try_claim(self.endpoint.me, &mut self.limit) {
+            Claim::Claimed(position) => Ok(Some(position)),
+            Claim::Full => Ok(None),
+            Claim::Corrupt => Err(self.found_corrupt()),
+        }
+    }
+
+    #[cold]
+    fn wait_for_room(&mut self, wait: Wait) -> Result<u64, SendError> {
+        let Wait::Until(until) = wait else {
+            self.endpoint.look_if_due();
+            return self.try_claim()?.ok_or(SendError::Full);
+        };
+        let mut spin = EventSpin::new();
+        loop {
+            if let Some(position) = self.try_claim()? {
+                return Ok(position);
+            }
+            if spin.turn() {
+                continue;
+            }
+            let key = self.endpoint.segment.ring.room().prepare(SLEEPER);
+            if let Some(position) = self.try_claim()? {
+                return Ok(position);
+            }
+            if self.endpoint.look_if_due() {
+                continue;
+            }
+            if deadline::is_past(until) {
+                return Err(SendError::TimedOut);
+            }
+            let latest = self.endpoint.patience.until(until);
+            self.endpoint.segment.ring.room().sleep(key, Some(latest));
+        }
+    }
+
+    /// Makes the claimed message visible.
+    #[inline]
+    pub(crate) fn publish(&mut self, position: u64, len: usize) -> Result<(), SendError> {
+        self.claimed = None;
+        let ring = &self.endpoint.segment.ring;
+        let length = ring.memory.length(ring.index(position));
+        length.store(len as u64, Ordering::Relaxed);
+        match ring.publish(self.endpoint.me, position) {
+            Ok(()) => {
+                self.endpoint.segment.notify_published();
+                Ok(())
+            }
+            Err(Corrupt) => Err(self.found_corrupt()),
+        }
+    }
+
+    /// Leaves the claimed position without a message.
+    pub(crate) fn give_up(&mut self, position: u64) {
+        self.claimed = None;
+        if self.endpoint.is_forked() {
+            return;
+        }
+        let ring = &self.endpoint.segment.ring;
+        match ring.give_up(self.endpoint.me, position) {
+            Ok(()) => self.endpoint.segment.notify_published(),
+            Err(Corrupt) => _ = self.found_corrupt(),
+        }
+    }
+
+    /// Where the bytes of the claimed message are.
+    pub(crate) fn bytes(&self, position: u64) -> std::ptr::NonNull<u8> {
+        let ring = &self.endpoint.segment.ring;
+        ring.memory.bytes(ring.index(position))
+    }
+
+    pub(crate) fn is_forked(&self) -> bool {
+        self.endpoint.is_forked()
+    }
+
+    #[cold]
+    fn found_corrupt(&mut self) -> SendError {
+        self.endpoint.corrupt = true;
+        SendError::Corrupt
+    }
+}
+
+impl fmt::Debug for Sender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender")
+            .field("kind", &self.kind())
+            .field("path", &self.endpoint.segment.path)
+            .finish_non_exhaustive()
+    }
+}

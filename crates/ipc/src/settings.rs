@@ -1,0 +1,188 @@
+//! What is fixed when a segment is made, and how it stands in the header.
+
+use crate::error::Error;
+use crate::memory::{Layout, Memory, header};
+use crate::ring::{Delivery, MAX_PARTICIPANTS};
+
+/// How messages of a segment find their receivers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// One sender; every receiver gets every message.
+    Route,
+    /// Many senders; every receiver gets every message.
+    Channel,
+    /// Many senders; each message goes to one receiver.
+    Queue,
+}
+
+/// What a sender does when the ring is full.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+#[non_exhaustive]
+pub enum WhenFull {
+    /// It waits for the slowest receiver that lives.
+    #[default]
+    Block,
+    /// It overwrites the oldest message. Receivers of routes and channels copy messages
+    /// then, and learn how many they have missed from
+    /// [`RecvError::Lagged`](crate::RecvError::Lagged).
+    DropOldest,
+    /// It returns [`SendError::Full`](crate::SendError::Full).
+    Fail,
+}
+
+impl Kind {
+    fn from_word(word: u64) -> Option<Self> {
+        [Self::Route, Self::Channel, Self::Queue]
+            .into_iter()
+            .find(|&kind| kind as u64 == word)
+    }
+
+    pub(crate) fn delivery(self) -> Delivery {
+        match self {
+            Self::Route | Self::Channel => Delivery::Every,
+            Self::Queue => Delivery::One,
+        }
+    }
+}
+
+impl WhenFull {
+    fn from_word(word: u64) -> Option<Self> {
+        [Self::Block, Self::DropOldest, Self::Fail]
+            .into_iter()
+            .find(|&policy| policy as u64 == word)
+    }
+}
+
+/// The settings of one segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Settings {
+    pub(crate) kind: Kind,
+    pub(crate) capacity: usize,
+    pub(crate) max_len: usize,
+    pub(crate) when_full: WhenFull,
+    pub(crate) senders: usize,
+    pub(crate) receivers: usize,
+}
+
+/// "blitzipc", as a word.
+const MAGIC: u64 = u64::from_le_bytes(*b"blitzipc");
+/// Of the layout and of the protocol.
+const VERSION: u64 = 1;
+
+impl Settings {
+    pub(crate) fn participants(&self) -> usize {
+        self.senders + self.receivers
+    }
+
+    /// Checks every setting, so that offsets can be computed without a further look.
+    pub(crate) fn layout(&self) -> Result<Layout, Error> {
+        let fault = |setting, reason: &str| {
+            Err(Error::Setting {
+                setting,
+                reason: reason.to_owned(),
+            })
+        };
+        if !self.capacity.is_power_of_two() || self.capacity > 1 << 30 {
+            return fault("capacity", "must be a power of two up to 2^30");
+        }
+        if self.max_len == 0 || self.max_len > 1 << 40 {
+            return fault("max_len", "must be from 1 byte to 2^40");
+        }
+        if self.senders == 0 || (self.kind == Kind::Route && self.senders != 1) {
+            return fault("max_senders", "must be at least 1, and is 1 in a route");
+        }
+        if self.receivers == 0 {
+            return fault("max_receivers", "must be at least 1");
+        }
+        if self.senders.saturating_add(self.receivers) > MAX_PARTICIPANTS {
+            return fault(
+                "max_receivers",
+                "senders and receivers are at most 512 together",
+            );
+        }
+        match Layout::new(self.capacity, self.max_len, self.participants()) {
+            Some(layout) => Ok(layout),
+            None => fault(
+                "max_len",
+                "capacity times max_len is more than there can be",
+            ),
+        }
+    }
+
+    /// Writes the header of a new segment. Nobody uses it before `READY` is set.
+    pub(crate) fn write(&self, memory: &Memory, size: usize) {
+        use blitz_futex::atomic::Ordering::{Relaxed, Release};
+        for (offset, value) in self.words() {
+            memory.header(offset).store(value, Relaxed);
+        }
+        memory.header(header::VERSION).store(VERSION, Relaxed);
+        memory.header(header::LAYOUT).store(self.hash(), Relaxed);
+        memory.header(header::SIZE).store(size as u64, Relaxed);
+        memory.header(header::MAGIC).store(MAGIC, Relaxed);
+        memory.header(header::READY).store(1, Release);
+    }
+
+    /// Reads the header. `load` gives a word of it. The error says what is wrong.
+    pub(crate) fn read(load: impl Fn(usize) -> u64, size: u64) -> Result<Self, String> {
+        if load(header::MAGIC) != MAGIC {
+            return Err("it does not begin with the magic number".into());
+        }
+        if load(header::VERSION) != VERSION {
+            let found = load(header::VERSION);
+            return Err(format!(
+                "it has version {found}, and this is version {VERSION}"
+            ));
+        }
+        if load(header::READY) != 1 {
+            return Err("it was never completed".into());
+        }
+        let (Some(kind), Some(when_full)) = (
+            Kind::from_word(load(header::KIND)),
+            WhenFull::from_word(load(header::WHEN_FULL)),
+        ) else {
+            return Err("its kind or its policy is unknown".into());
+        };
+        let count = |offset| usize::try_from(load(offset)).unwrap_or(usize::MAX);
+        let settings = Self {
+            kind,
+            capacity: count(header::CAPACITY),
+            max_len: count(header::MAX_LEN),
+            when_full,
+            senders: count(header::SENDERS),
+            receivers: count(header::RECEIVERS),
+        };
+        let layout = settings.layout().map_err(|error| error.to_string())?;
+        if load(header::LAYOUT) != settings.hash() {
+            return Err("its layout is not the one of this version".into());
+        }
+        if size != layout.size() as u64 || load(header::SIZE) != size {
+            let needed = layout.size();
+            return Err(format!("it has {size} bytes and needs {needed}"));
+        }
+        Ok(settings)
+    }
+
+    fn words(&self) -> [(usize, u64); 6] {
+        [
+            (header::KIND, self.kind as u64),
+            (header::CAPACITY, self.capacity as u64),
+            (header::MAX_LEN, self.max_len as u64),
+            (header::WHEN_FULL, self.when_full as u64),
+            (header::SENDERS, self.senders as u64),
+            (header::RECEIVERS, self.receivers as u64),
+        ]
+    }
+
+    /// FNV-1a over the settings and the words' size and order.
+    fn hash(&self) -> u64 {
+        let tag = if cfg!(target_endian = "little") { 1 } else { 2 };
+        let words = self.words().into_iter().map(|(_, value)| value);
+        words
+            .chain([VERSION, tag, usize::BITS.into()])
+            .flat_map(u64::to_le_bytes)
+            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+            })
+    }
+}

@@ -1,0 +1,56 @@
+//! A point before each store to shared memory at which a test can kill the process.
+//!
+//! Without the feature `stepping`, [`point`] is nothing. With it, the process kills itself,
+//! as `kill -9` would, at the point whose number `BLITZ_IPC_STEP` names. Counting begins at
+//! the first point after [`arm`].
+
+#[cfg(not(feature = "stepping"))]
+#[inline(always)]
+pub(crate) fn point() {}
+
+#[cfg(feature = "stepping")]
+pub(crate) use stepping::point;
+#[cfg(feature = "stepping")]
+pub use stepping::{arm, passed};
+
+#[cfg(feature = "stepping")]
+mod stepping {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// Points still to pass; 0: not armed.
+    static LEFT: AtomicU64 = AtomicU64::new(0);
+    static PASSED: AtomicU64 = AtomicU64::new(0);
+
+    /// From here on points count; the process dies at number `at`, counted from 1.
+    pub fn arm(at: u64) {
+        PASSED.store(0, Ordering::Relaxed);
+        LEFT.store(at, Ordering::Relaxed);
+    }
+
+    /// How many points this process has passed since [`arm`].
+    pub fn passed() -> u64 {
+        PASSED.load(Ordering::Relaxed)
+    }
+
+    #[inline(never)]
+    pub(crate) fn point() {
+        PASSED.fetch_add(1, Ordering::Relaxed);
+        if LEFT.load(Ordering::Relaxed) != 0 && LEFT.fetch_sub(1, Ordering::Relaxed) == 1 {
+            die();
+        }
+    }
+
+    #[cfg(unix)]
+    fn die() -> ! {
+        // SAFETY: a process may kill itself.
+        unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+        loop {
+            std::thread::park();
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn die() -> ! {
+        std::process::abort()
+    }
+}

@@ -1,0 +1,82 @@
+//! Systems on which segments are not supported yet: every attempt says so.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+
+use super::Process;
+use crate::error::Error;
+
+fn unsupported<T>() -> io::Result<T> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Whether segments can be shared here.
+pub(crate) fn supported() -> Result<(), Error> {
+    Err(Error::Unsupported)
+}
+
+/// Never made on this system.
+#[derive(Debug)]
+pub(crate) enum SegmentFile {}
+
+impl SegmentFile {
+    pub(crate) fn open(_: &Path, _: Option<u32>) -> io::Result<Self> {
+        unsupported()
+    }
+
+    pub(crate) fn size(&self) -> io::Result<u64> {
+        match *self {}
+    }
+
+    pub(crate) fn allocate(&self, _: usize, _: Option<u32>) -> io::Result<()> {
+        match *self {}
+    }
+
+    pub(crate) fn is_at(&self, _: &Path) -> bool {
+        match *self {}
+    }
+
+    pub(crate) fn try_lock(&self, _: usize) -> io::Result<bool> {
+        match *self {}
+    }
+
+    pub(crate) fn unlock(&self, _: usize) {
+        match *self {}
+    }
+
+    pub(crate) fn is_locked(&self, _: usize, _: usize) -> io::Result<bool> {
+        match *self {}
+    }
+
+    pub(crate) fn map(&self, _: usize) -> io::Result<Mapping> {
+        match *self {}
+    }
+}
+
+/// Never made on this system.
+#[derive(Debug)]
+pub(crate) enum Mapping {}
+
+impl Mapping {
+    pub(crate) fn base(&self) -> NonNull<u8> {
+        match *self {}
+    }
+}
+
+/// Forks are not watched where there are no segments.
+pub(crate) fn fork_generation() -> u32 {
+    0
+}
+
+pub(crate) fn user_directory() -> Result<PathBuf, Error> {
+    Err(Error::Unsupported)
+}
+
+pub(crate) fn check_directory(_: &Path) -> Result<(), Error> {
+    Err(Error::Unsupported)
+}
+
+pub(crate) fn process(_: u32) -> Option<Process> {
+    None
+}

@@ -1,0 +1,97 @@
+//! A descriptor, handed over a Unix socket.
+
+use std::io;
+use std::mem;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr;
+
+/// Room for one descriptor, aligned as the system wants it.
+#[repr(C)]
+union Control {
+    header: libc::cmsghdr,
+    bytes: [u8; 64],
+}
+
+/// One byte of data goes with it: nothing at all could not be told from an end.
+const DATA: u8 = b'B';
+
+/// Sends `fd` over `socket`.
+pub(crate) fn send(socket: BorrowedFd<'_>, fd: BorrowedFd<'_>) -> io::Result<()> {
+    let mut data = DATA;
+    let mut control = Control { bytes: [0; 64] };
+    let mut vector = libc::iovec {
+        iov_base: ptr::from_mut(&mut data).cast(),
+        iov_len: 1,
+    };
+    let message = message(&mut vector, &mut control);
+    // SAFETY: the control buffer is large enough for one descriptor and is aligned.
+    unsafe {
+        let header = libc::CMSG_FIRSTHDR(&message);
+        (*header).cmsg_level = libc::SOL_SOCKET;
+        (*header).cmsg_type = libc::SCM_RIGHTS;
+        (*header).cmsg_len = libc::CMSG_LEN(mem::size_of::<i32>() as u32) as _;
+        let place = libc::CMSG_DATA(header).cast::<i32>();
+        place.write_unaligned(fd.as_raw_fd());
+    }
+    retry(|| {
+        // SAFETY: `message` and what it points to are alive.
+        unsafe { libc::sendmsg(socket.as_raw_fd(), &message, libc::MSG_NOSIGNAL) }
+    })
+    .map(drop)
+}
+
+/// Receives a descriptor from `socket`.
+pub(crate) fn receive(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let mut data = 0_u8;
+    let mut control = Control { bytes: [0; 64] };
+    let mut vector = libc::iovec {
+        iov_base: ptr::from_mut(&mut data).cast(),
+        iov_len: 1,
+    };
+    let mut message = message(&mut vector, &mut control);
+    let count = retry(|| {
+        // SAFETY: `message` and what it points to are alive.
+        unsafe { libc::recvmsg(socket.as_raw_fd(), &mut message, libc::MSG_CMSG_CLOEXEC) }
+    })?;
+    if count == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    // SAFETY: the kernel has filled the control buffer, whose length stands in `message`.
+    unsafe {
+        let header = libc::CMSG_FIRSTHDR(&message);
+        let expected = libc::CMSG_LEN(mem::size_of::<i32>() as u32);
+        if header.is_null()
+            || (*header).cmsg_level != libc::SOL_SOCKET
+            || (*header).cmsg_type != libc::SCM_RIGHTS
+            || (*header).cmsg_len as u64 != u64::from(expected)
+        {
+            let text = "the message on the socket carries no descriptor";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+        }
+        let fd = libc::CMSG_DATA(header).cast::<i32>().read_unaligned();
+        Ok(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+fn message(vector: &mut libc::iovec, control: &mut Control) -> libc::msghdr {
+    // SAFETY: all zeros is a `msghdr`; it has padding on some systems.
+    let mut message: libc::msghdr = unsafe { mem::zeroed() };
+    message.msg_iov = vector;
+    message.msg_iovlen = 1;
+    message.msg_control = ptr::from_mut(control).cast();
+    // SAFETY: computes a number.
+    message.msg_controllen = unsafe { libc::CMSG_SPACE(mem::size_of::<i32>() as u32) } as _;
+    message
+}
+
+fn retry(mut call: impl FnMut() -> isize) -> io::Result<usize> {
+    loop {
+        match usize::try_from(call()) {
+            Ok(count) => return Ok(count),
+            Err(_) => match io::Error::last_os_error() {
+                error if error.kind() == io::ErrorKind::Interrupted => {}
+                error => return Err(error),
+            },
+        }
+    }
+}

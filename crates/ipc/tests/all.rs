@@ -1,0 +1,11 @@
+//! The tests of this crate, in one program.
+
+#![cfg(any(target_os = "linux", target_os = "android"))]
+
+mod common;
+
+mod basics;
+mod crash;
+mod fork;
+mod hostile;
+mod opening;

@@ -1,0 +1,337 @@
+use std::thread;
+use std::time::{Duration, Instant};
+
+use blitz_ipc::{Builder, Channel, Queue, RecvError, Route, SendError, WhenFull};
+
+use crate::common::{LONG, Place, check, message};
+
+fn small(place: &Place, builder: Builder) -> Builder {
+    place.in_it(builder.capacity(8).max_len(256))
+}
+
+#[test]
+fn every_receiver_of_a_route_gets_every_message() {
+    let place = Place::new();
+    let route = small(&place, Route::builder());
+    let mut sender = route.sender("r").unwrap();
+    let receivers: Vec<_> = (0..64).map(|_| route.receiver("r").unwrap()).collect();
+    let threads: Vec<_> = receivers
+        .into_iter()
+        .map(|mut receiver| {
+            thread::spawn(move || {
+                for number in 0..2000 {
+                    let message = receiver.recv_timeout(LONG).unwrap();
+                    assert_eq!(check(&message, 256), (1, number));
+                }
+                let end = receiver.recv_timeout(LONG).map(drop);
+                assert_eq!(end, Err(RecvError::Disconnected));
+            })
+        })
+        .collect();
+    for number in 0..2000 {
+        sender.send_timeout(&message(1, number, 256), LONG).unwrap();
+    }
+    drop(sender);
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    assert_eq!(place.segments(), 0);
+}
+
+#[test]
+fn all_receivers_of_a_channel_see_one_order() {
+    let place = Place::new();
+    let channel = small(&place, Channel::builder());
+    let receivers = [(); 3].map(|()| channel.receiver("c").unwrap());
+    let senders = [1, 2, 3, 4].map(|id| {
+        let mut sender = channel.sender("c").unwrap();
+        thread::spawn(move || {
+            for number in 0..2000 {
+                sender
+                    .send_timeout(&message(id, number, 256), LONG)
+                    .unwrap();
+            }
+        })
+    });
+    let receivers = receivers.map(|mut receiver| {
+        thread::spawn(move || {
+            let mut seen = Vec::new();
+            let mut next = [0; 5];
+            for _ in 0..8000 {
+                let (sender, number) = check(&receiver.recv_timeout(LONG).unwrap(), 256);
+                assert_eq!(number, next[sender as usize]);
+                next[sender as usize] += 1;
+                seen.push(sender);
+            }
+            seen
+        })
+    });
+    for sender in senders {
+        sender.join().unwrap();
+    }
+    let [one, two, three] = receivers.map(|receiver| receiver.join().unwrap());
+    assert!(one == two && two == three);
+    assert_eq!(place.segments(), 0);
+}
+
+#[test]
+fn each_message_of_a_queue_goes_to_one_receiver() {
+    let place = Place::new();
+    let queue = small(&place, Queue::builder());
+    let receivers = [(); 4].map(|()| queue.receiver("q").unwrap());
+    let senders = [0, 1, 2].map(|id| {
+        let mut sender = queue.sender("q").unwrap();
+        thread::spawn(move || {
+            for number in 0..3000 {
+                sender
+                    .send_timeout(&message(id, number, 256), LONG)
+                    .unwrap();
+            }
+        })
+    });
+    let receivers = receivers.map(|mut receiver| {
+        thread::spawn(move || {
+            let mut seen = Vec::new();
+            let mut buffer = [0; 256];
+            loop {
+                match receiver.recv_into(&mut buffer) {
+                    Ok(len) => seen.push(check(&buffer[..len], 256)),
+                    Err(RecvError::Disconnected) => return seen,
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        })
+    });
+    for sender in senders {
+        sender.join().unwrap();
+    }
+    let mut all: Vec<_> = receivers
+        .into_iter()
+        .flat_map(|receiver| receiver.join().unwrap())
+        .collect();
+    all.sort_unstable();
+    let expected: Vec<_> = (0..3)
+        .flat_map(|id| (0..3000).map(move |n| (id, n)))
+        .collect();
+    assert_eq!(all, expected);
+    assert_eq!(place.segments(), 0);
+}
+
+#[test]
+fn a_full_ring_blocks_fails_or_drops_the_oldest() {
+    let place = Place::new();
+    for builder in [Route::builder(), Queue::builder()] {
+        let blocking = small(&place, builder.clone());
+        let mut receiver = blocking.receiver("b").unwrap();
+        let mut sender = blocking.sender("b").unwrap();
+        for number in 0..8_u8 {
+            sender.send(&[number]).unwrap();
+        }
+        assert_eq!(sender.try_send(&[8]), Err(SendError::Full));
+        let start = Instant::now();
+        let timeout = Duration::from_millis(120);
+        assert_eq!(sender.send_timeout(&[8], timeout), Err(SendError::TimedOut));
+        assert!(start.elapsed() >= timeout);
+        assert_eq!(*receiver.recv().unwrap(), [0]);
+        sender.try_send(&[8]).unwrap();
+
+        let failing = small(&place, builder.clone()).when_full(WhenFull::Fail);
+        let _receiver = failing.receiver("f").unwrap();
+        let mut sender = failing.sender("f").unwrap();
+        for number in 0..8_u8 {
+            sender.send(&[number]).unwrap();
+        }
+        assert_eq!(sender.send(&[8]), Err(SendError::Full));
+    }
+    let dropping = small(&place, Route::builder()).when_full(WhenFull::DropOldest);
+    let mut receiver = dropping.receiver("d").unwrap();
+    let mut sender = dropping.sender("d").unwrap();
+    for number in 0..20_u8 {
+        sender.send(&[number]).unwrap();
+    }
+    assert_eq!(receiver.recv().unwrap_err(), RecvError::Lagged(12));
+    assert_eq!(*receiver.recv().unwrap(), [12]);
+
+    let dropping = small(&place, Queue::builder()).when_full(WhenFull::DropOldest);
+    let mut receiver = dropping.receiver("e").unwrap();
+    let mut sender = dropping.sender("e").unwrap();
+    for number in 0..20_u8 {
+        sender.send(&[number]).unwrap();
+    }
+    for number in 12..20 {
+        assert_eq!(*receiver.recv().unwrap(), [number]);
+    }
+    assert_eq!(receiver.try_recv().unwrap_err(), RecvError::Empty);
+}
+
+#[test]
+fn copies_of_a_ring_that_drops_are_whole() {
+    let place = Place::new();
+    let route = small(&place, Route::builder()).when_full(WhenFull::DropOldest);
+    let mut sender = route.sender("d").unwrap();
+    let receivers = [(); 3].map(|()| {
+        let mut receiver = route.receiver("d").unwrap();
+        thread::spawn(move || {
+            let mut next = 0;
+            while next < 20_000 {
+                match receiver.recv_timeout(LONG) {
+                    Ok(bytes) => {
+                        assert_eq!(check(&bytes, 256), (1, next));
+                        next += 1;
+                    }
+                    Err(RecvError::Lagged(missed)) => next += missed,
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        })
+    });
+    for number in 0..20_000 {
+        sender.send(&message(1, number, 256)).unwrap();
+    }
+    for receiver in receivers {
+        receiver.join().unwrap();
+    }
+}
+
+#[test]
+fn a_late_receiver_begins_now_or_with_history() {
+    let place = Place::new();
+    let route = small(&place, Route::builder());
+    let mut sender = route.sender("h").unwrap();
+    for number in 0..11_u8 {
+        sender.send(&[number]).unwrap();
+    }
+    let mut late = route.receiver("h").unwrap();
+    let mut historian = route.clone().with_history(true).receiver("h").unwrap();
+    sender.send(&[11]).unwrap();
+    assert_eq!(*late.recv().unwrap(), [11]);
+    let mut seen = Vec::new();
+    while let Ok(message) = historian.try_recv() {
+        seen.push(message[0]);
+    }
+    assert!(
+        seen == (4..12).collect::<Vec<_>>() || seen == (3..12).collect::<Vec<_>>(),
+        "{seen:?}"
+    );
+}
+
+#[test]
+fn a_message_that_does_not_fit_is_kept_and_a_too_long_one_refused() {
+    let place = Place::new();
+    for builder in [Route::builder(), Queue::builder()] {
+        let builder = small(&place, builder);
+        let mut receiver = builder.receiver("s").unwrap();
+        let mut sender = builder.sender("s").unwrap();
+        let too_long = SendError::TooLong { len: 257, max: 256 };
+        assert_eq!(sender.send(&[0; 257]), Err(too_long));
+        sender.send(&[1, 2, 3]).unwrap();
+        sender.send(&[]).unwrap();
+        let short = receiver.recv_into(&mut [0; 2]);
+        assert_eq!(short, Err(RecvError::TooShort { len: 3 }));
+        std::mem::forget(receiver.recv().unwrap());
+        let mut buffer = [0; 3];
+        assert_eq!(receiver.try_recv_into(&mut buffer), Ok(3));
+        assert_eq!(buffer, [1, 2, 3]);
+        assert_eq!(receiver.recv().unwrap().len(), 0);
+        assert_eq!(receiver.try_recv().unwrap_err(), RecvError::Empty);
+    }
+}
+
+#[test]
+fn a_loan_is_written_and_read_in_place_or_leaves_nothing() {
+    let place = Place::new();
+    for builder in [Route::builder(), Queue::builder()] {
+        let builder = small(&place, builder);
+        let mut receiver = builder.receiver("l").unwrap();
+        let mut sender = builder.sender("l").unwrap();
+        for round in 0..30_u8 {
+            drop(sender.loan(10).unwrap());
+            std::mem::forget(sender.try_loan(10).unwrap());
+            let mut loan = sender.loan(200).unwrap();
+            loan.fill(round);
+            loan.truncate(100);
+            loan.send().unwrap();
+            let message = receiver.recv().unwrap();
+            assert_eq!(*message, [round; 100]);
+        }
+        assert_eq!(receiver.try_recv().unwrap_err(), RecvError::Empty);
+    }
+}
+
+#[test]
+fn a_receiver_waits_for_the_first_sender_and_sees_the_last_one_go() {
+    let place = Place::new();
+    let route = small(&place, Route::builder());
+    let mut receiver = route.receiver("w").unwrap();
+    assert_eq!(receiver.try_recv().unwrap_err(), RecvError::Empty);
+    let short = Duration::from_millis(10);
+    assert_eq!(
+        receiver.recv_timeout(short).unwrap_err(),
+        RecvError::TimedOut
+    );
+    let waiting = thread::spawn(move || {
+        assert_eq!(*receiver.recv_timeout(LONG).unwrap(), [1]);
+        receiver
+    });
+    thread::sleep(short);
+    let mut sender = route.sender("w").unwrap();
+    sender.send(&[1]).unwrap();
+    let mut receiver = waiting.join().unwrap();
+    sender.send(&[2]).unwrap();
+    drop(sender);
+    assert_eq!(*receiver.recv().unwrap(), [2]);
+    assert_eq!(receiver.recv().unwrap_err(), RecvError::Disconnected);
+    assert_eq!(receiver.try_recv().unwrap_err(), RecvError::Disconnected);
+    // A new sender, and all is well.
+    let mut sender = route.sender("w").unwrap();
+    sender.send(&[3]).unwrap();
+    assert_eq!(*receiver.recv().unwrap(), [3]);
+}
+
+#[test]
+fn a_receiver_that_leaves_holds_nobody_up() {
+    let place = Place::new();
+    let route = small(&place, Route::builder());
+    let slow = route.receiver("g").unwrap();
+    let mut sender = route.sender("g").unwrap();
+    for number in 0..8_u8 {
+        sender.send(&[number]).unwrap();
+    }
+    let waiting = thread::spawn(move || sender.send_timeout(&[8], LONG));
+    thread::sleep(Duration::from_millis(20));
+    drop(slow);
+    waiting.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_queue_gives_back_what_a_receiver_left_with() {
+    let place = Place::new();
+    let queue = small(&place, Queue::builder());
+    let mut sender = queue.sender("x").unwrap();
+    let mut leaving = queue.receiver("x").unwrap();
+    let mut staying = queue.receiver("x").unwrap();
+    for number in 0..3_u8 {
+        sender.send(&[number]).unwrap();
+    }
+    std::mem::forget(leaving.recv().unwrap());
+    assert_eq!(*staying.recv().unwrap(), [1]);
+    drop(leaving);
+    let mut rest = [(); 2].map(|()| staying.recv().unwrap()[0]);
+    rest.sort_unstable();
+    assert_eq!(rest, [0, 2]);
+}
+
+#[test]
+fn ends_can_move_between_threads_and_say_what_they_are() {
+    fn is_send<T: Send>(_: &T) {}
+    let place = Place::new();
+    let route = small(&place, Route::builder());
+    let (sender, mut receiver) = (route.sender("t").unwrap(), route.receiver("t").unwrap());
+    is_send(&sender);
+    is_send(&receiver);
+    assert!(format!("{sender:?}").contains("Route"));
+    assert!(format!("{receiver:?}").contains("t.ring"));
+    assert_eq!((sender.capacity(), receiver.max_len()), (8, 256));
+    drop(sender);
+    assert!(receiver.try_recv().is_err());
+}

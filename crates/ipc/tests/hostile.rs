@@ -1,0 +1,116 @@
+//! A participant that writes anything anywhere, while others work.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use blitz_ipc::{Builder, Channel, Queue, RecvError, Route, SendError, WhenFull};
+
+use crate::common::{Place, Random};
+
+const ROUNDS: usize = 12;
+const ROUND: Duration = Duration::from_millis(60);
+/// Each call has this deadline, and must keep it, give or take a loaded machine.
+const DEADLINE: Duration = Duration::from_millis(20);
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Sends and receives until `stop`, opening again whatever was found corrupt. Results are
+/// of no interest, only that each call comes back.
+fn work(builder: &Builder, sends: bool, stop: &AtomicBool) {
+    while !stop.load(Ordering::Relaxed) {
+        if sends {
+            let Ok(mut sender) = builder.sender("h") else {
+                continue;
+            };
+            while !stop.load(Ordering::Relaxed) {
+                let began = Instant::now();
+                match sender.send_timeout(&[7; 32], DEADLINE) {
+                    Err(SendError::Corrupt) => break,
+                    Err(SendError::TooLong { .. } | SendError::Forked) => unreachable!(),
+                    _ => {}
+                }
+                assert!(began.elapsed() < PATIENCE, "a send hangs");
+            }
+        } else {
+            let Ok(mut receiver) = builder.receiver("h") else {
+                continue;
+            };
+            while !stop.load(Ordering::Relaxed) {
+                let began = Instant::now();
+                match receiver.recv_timeout(DEADLINE) {
+                    Ok(message) => assert!(message.len() <= 32),
+                    Err(RecvError::Corrupt) => break,
+                    Err(RecvError::TooShort { .. } | RecvError::Forked) => unreachable!(),
+                    Err(_) => {}
+                }
+                assert!(began.elapsed() < PATIENCE, "a receive hangs");
+            }
+        }
+    }
+}
+
+/// Values that are near to those of the protocol.
+fn nasty(random: &mut Random) -> u64 {
+    match random.below(6) {
+        0 => 0,
+        1 => u64::MAX,
+        2 => random.below(16) << 12 | random.below(8),
+        3 => random.below(64),
+        4 => 1 << random.below(64),
+        _ => random.next(),
+    }
+}
+
+fn scribble(builder: Builder, first: u64, step: u64) {
+    let place = Place::new();
+    let builder = place.in_it(builder.capacity(4).max_len(32));
+    for round in 0..ROUNDS {
+        let keeper = builder.receiver("h").unwrap();
+        let stop = AtomicBool::new(false);
+        let path = place.path().join("h.ring");
+        let file = OpenOptions::new().write(true).open(&path).unwrap();
+        let size = file.metadata().unwrap().len();
+        thread::scope(|scope| {
+            for worker in 0..4 {
+                let (builder, stop) = (&builder, &stop);
+                scope.spawn(move || work(builder, worker % 2 == 0, stop));
+            }
+            let mut random = Random(round as u64 * 7919 + first);
+            let end = Instant::now() + ROUND;
+            while Instant::now() < end {
+                let words = (size - first) / step;
+                let at = first + random.below(words) * step;
+                let value = nasty(&mut random).to_le_bytes();
+                file.write_all_at(&value[..step.min(8) as usize], at)
+                    .unwrap();
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        drop(keeper);
+        // What is left may be damaged beyond use; it must not keep the next from starting.
+        if path.exists() {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+}
+
+/// Ring and records: what the participants act upon.
+#[test]
+fn words_of_the_ring_may_hold_anything() {
+    for builder in [Route::builder(), Channel::builder(), Queue::builder()] {
+        scribble(builder, 1024, 8);
+    }
+}
+
+#[test]
+fn words_of_a_ring_that_drops_may_hold_anything() {
+    scribble(Channel::builder().when_full(WhenFull::DropOldest), 1024, 8);
+    scribble(Queue::builder().when_full(WhenFull::DropOldest), 1024, 8);
+}
+
+#[test]
+fn all_bytes_may_be_anything() {
+    scribble(Channel::builder(), 0, 1);
+}

@@ -1,0 +1,220 @@
+//! Models of the ring, with participants that are killed in the middle of a step.
+#![cfg(loom)]
+
+use blitz_ipc::model::{Model, Mutant, with};
+use loom::thread::{self, JoinHandle};
+// loom's `Arc` can not be dropped after a deadlock was found.
+use std::sync::Arc;
+
+fn spawn<R: 'static>(model: &Arc<Model>, f: impl FnOnce(&Model) -> R + 'static) -> JoinHandle<R> {
+    let model = model.clone();
+    thread::spawn(move || f(&model))
+}
+
+/// A message is both its words.
+fn whole([first, second]: [u64; 2]) -> u64 {
+    assert_eq!(first, second, "a torn message");
+    first
+}
+
+/// The model that a mutant is to fail.
+fn fails(mutant: Mutant, model: fn()) {
+    let result = std::panic::catch_unwind(|| with(mutant, model));
+    assert!(result.is_err(), "{mutant:?} was not found");
+}
+
+/// A sender with more messages than places, and a receiver; both sleep.
+fn one_to_one() {
+    loom::model(|| {
+        let model = Arc::new(Model::broadcast(1, 2));
+        let mut cursor = model.join(1);
+        let sender = spawn(&model, |model| {
+            let mut limit = 0;
+            model.send(0, &mut limit, 1);
+            model.send(0, &mut limit, 2);
+        });
+        assert_eq!(whole(model.recv(1, &mut cursor)), 1);
+        assert_eq!(whole(model.recv(1, &mut cursor)), 2);
+        sender.join().unwrap();
+    });
+}
+
+#[test]
+fn a_message_is_whole_and_its_receiver_wakes_up() {
+    one_to_one();
+}
+
+#[test]
+fn the_mistakes_of_one_to_one_are_found() {
+    fails(Mutant::NoFenceAfterPrepare, one_to_one);
+    fails(Mutant::NoFenceBeforeNotify, one_to_one);
+    fails(Mutant::RelaxedPublish, one_to_one);
+    fails(Mutant::IgnoresCursors, one_to_one);
+}
+
+/// Two receivers sleep on the same event count.
+fn one_to_two() {
+    loom::model(|| {
+        let model = Arc::new(Model::broadcast(1, 3));
+        let mut cursor = model.join(1);
+        let mut other = model.join(2);
+        let second = spawn(&model, move |model| whole(model.recv(2, &mut other)));
+        let sender = spawn(&model, |model| model.send(0, &mut 0, 7));
+        assert_eq!(whole(model.recv(1, &mut cursor)), 7);
+        assert_eq!(second.join().unwrap(), 7);
+        sender.join().unwrap();
+    });
+}
+
+#[test]
+fn every_receiver_wakes_up() {
+    one_to_two();
+    fails(Mutant::NotifyKeepsEpoch, one_to_two);
+}
+
+/// Two senders; one is killed right after its claim, before or after the tail was advanced.
+fn dead_claim() {
+    loom::model(|| {
+        let model = Arc::new(Model::broadcast(2, 3));
+        let mut cursor = model.join(2);
+        let dead = spawn(&model, |model| {
+            let position = model.claim(0, &mut 0).expect("there is room");
+            model.write(position, 6);
+        });
+        let sender = spawn(&model, |model| model.send(1, &mut 0, 7));
+        let reaper = spawn(&model, move |model| {
+            dead.join().unwrap();
+            model.reap(0);
+        });
+        assert_eq!(whole(model.recv(2, &mut cursor)), 7);
+        sender.join().unwrap();
+        reaper.join().unwrap();
+        assert_eq!(model.try_recv(2, &mut cursor), None);
+    });
+}
+
+#[test]
+fn a_dead_sender_leaves_no_message_and_stops_nobody() {
+    dead_claim();
+    fails(Mutant::NobodyHelps, dead_claim);
+    fails(Mutant::DeadClaimPublished, dead_claim);
+}
+
+/// A receiver is killed; the sender that waits for it goes on.
+#[test]
+fn a_dead_receiver_holds_nobody_up() {
+    loom::model(|| {
+        let model = Arc::new(Model::broadcast(1, 2));
+        _ = model.join(1);
+        let sender = spawn(&model, |model| {
+            let mut limit = 0;
+            model.send(0, &mut limit, 1);
+            model.send(0, &mut limit, 2);
+        });
+        model.reap(1);
+        sender.join().unwrap();
+    });
+}
+
+/// A receiver joins while a sender fills the ring: what it has begun with is not taken away.
+fn late_joiner() {
+    loom::model(|| {
+        let model = Arc::new(Model::broadcast(1, 2));
+        let sender = spawn(&model, |model| {
+            let mut limit = 0;
+            (1..4)
+                .filter(|&value| model.try_send(0, &mut limit, value))
+                .count()
+        });
+        let mut cursor = model.join(1);
+        let first = model.try_recv(1, &mut cursor).map(whole);
+        let second = model.try_recv(1, &mut cursor).map(whole);
+        if let (Some(first), Some(second)) = (first, second) {
+            assert_eq!(first + 1, second);
+        }
+        sender.join().unwrap();
+    });
+}
+
+#[test]
+fn a_late_receiver_misses_nothing_after_its_first() {
+    late_joiner();
+    fails(Mutant::JoinsWithOldTail, late_joiner);
+}
+
+/// A receiver copies while a sender overwrites.
+fn copies() {
+    loom::model(|| {
+        let model = Arc::new(Model::dropping(1, 2));
+        model.send(0, &mut 0, 1);
+        let sender = spawn(&model, |model| model.send(0, &mut 0, 2));
+        if let Some(copy) = model.copy(0) {
+            assert_eq!(whole(copy), 1);
+        }
+        sender.join().unwrap();
+    });
+}
+
+#[test]
+fn a_copy_is_whole() {
+    copies();
+    fails(Mutant::NoSecondLook, copies);
+}
+
+/// Two senders race for the places.
+#[test]
+fn two_senders_share_a_ring() {
+    loom::model(|| {
+        let model = Arc::new(Model::broadcast(2, 3));
+        let mut cursor = model.join(2);
+        let senders =
+            [0, 1].map(|me| spawn(&model, move |model| model.send(me, &mut 0, me as u64 + 1)));
+        let sum = whole(model.recv(2, &mut cursor)) + whole(model.recv(2, &mut cursor));
+        assert_eq!(sum, 3);
+        for sender in senders {
+            sender.join().unwrap();
+        }
+    });
+}
+
+/// Two receivers of a queue race for two messages.
+fn queue() {
+    loom::model(|| {
+        let model = Arc::new(Model::queue(2, 3));
+        let receivers =
+            [1, 2].map(|me| spawn(&model, move |model| whole(model.recv_one(me, &mut 0))));
+        let mut limit = 0;
+        model.send(0, &mut limit, 1);
+        model.send(0, &mut limit, 2);
+        let sum: u64 = receivers
+            .map(|receiver| receiver.join().unwrap())
+            .iter()
+            .sum();
+        assert_eq!(sum, 3);
+    });
+}
+
+#[test]
+fn each_message_of_a_queue_has_one_receiver() {
+    queue();
+    fails(Mutant::TakesByStore, queue);
+}
+
+/// A receiver is killed with a message; another one gets it, even if it was asleep.
+fn dead_take() {
+    loom::model(|| {
+        let model = Arc::new(Model::queue(2, 3));
+        assert!(model.try_send(0, &mut 0, 5));
+        assert!(model.take(1, &mut 0).is_some());
+        let receiver = spawn(&model, |model| whole(model.recv_one(2, &mut 0)));
+        model.reap(1);
+        assert_eq!(receiver.join().unwrap(), 5);
+    });
+}
+
+#[test]
+fn what_a_dead_receiver_had_taken_is_received() {
+    dead_take();
+    fails(Mutant::DeadTakeConsumed, dead_take);
+    fails(Mutant::RestoredSilently, dead_take);
+}

@@ -1,0 +1,283 @@
+use std::fs;
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use blitz_ipc::{Anonymous, Channel, Error, Queue, RecvError, Route, clean_in, list_in};
+
+use crate::common::Place;
+
+#[test]
+fn names_that_are_no_names_are_refused() {
+    let place = Place::new();
+    let long = "n".repeat(201);
+    for name in ["", ".", "..", ".hidden", "a/b", "a b", "ä", "a\0b", &long] {
+        let error = place.in_it(Route::builder()).sender(name).unwrap_err();
+        assert!(matches!(&error, Error::Name { .. }), "{name:?}: {error}");
+    }
+    let longest = "n".repeat(200);
+    place.in_it(Route::builder()).sender(&longest).unwrap();
+}
+
+#[test]
+fn settings_out_of_range_are_refused() {
+    let place = Place::new();
+    let bad = [
+        Route::builder().capacity(1 << 40),
+        Route::builder().capacity(usize::MAX),
+        Route::builder().max_len(0),
+        Route::builder().max_len(usize::MAX),
+        Route::builder().max_senders(2),
+        Channel::builder().max_senders(0),
+        Channel::builder().max_receivers(0),
+        Channel::builder().max_receivers(449),
+        Channel::builder().max_receivers(usize::MAX),
+    ];
+    for builder in bad {
+        let error = place.in_it(builder).sender("s").unwrap_err();
+        assert!(matches!(&error, Error::Setting { .. }), "{error}");
+    }
+    assert_eq!(place.segments(), 0);
+}
+
+#[test]
+fn what_exists_must_be_what_was_asked_for() {
+    let place = Place::new();
+    let made = place.in_it(Channel::builder().capacity(4).max_len(64));
+    let _sender = made.sender("m").unwrap();
+    let asks = [
+        (Queue::builder(), "kind"),
+        (Channel::builder().capacity(8), "capacity"),
+        (Channel::builder().max_len(65), "max_len"),
+        (
+            Channel::builder().when_full(blitz_ipc::WhenFull::Fail),
+            "when_full",
+        ),
+        (Channel::builder().max_senders(3), "max_senders"),
+        (Channel::builder().max_receivers(3), "max_receivers"),
+    ];
+    for (builder, wrong) in asks {
+        match place.in_it(builder).receiver("m").unwrap_err() {
+            Error::Mismatch { setting, .. } => assert_eq!(setting, wrong),
+            error => panic!("{error}"),
+        }
+    }
+    let taken = place.in_it(Channel::builder()).receiver("m").unwrap();
+    assert_eq!((taken.capacity(), taken.max_len()), (4, 64));
+}
+
+#[test]
+fn too_many_are_told_so() {
+    let place = Place::new();
+    let route = place.in_it(Route::builder().max_receivers(2));
+    let _first = route.sender("o").unwrap();
+    let error = route.sender("o").unwrap_err();
+    assert!(matches!(
+        error,
+        Error::Occupied {
+            role: "sender",
+            limit: 1
+        }
+    ));
+    let _receivers = [route.receiver("o").unwrap(), route.receiver("o").unwrap()];
+    let error = route.receiver("o").unwrap_err();
+    assert!(matches!(
+        error,
+        Error::Occupied {
+            role: "receiver",
+            limit: 2
+        }
+    ));
+}
+
+#[test]
+fn must_exist_finds_only_what_lives() {
+    let place = Place::new();
+    let route = place.in_it(Route::builder());
+    let existing = route.clone().must_exist(true);
+    let missing = existing.receiver("n").unwrap_err();
+    assert!(matches!(missing, Error::NotFound { .. }), "{missing}");
+    let _sender = route.sender("n").unwrap();
+    existing.receiver("n").unwrap();
+}
+
+#[test]
+fn files_that_are_no_segments_are_refused_and_kept() {
+    let place = Place::new();
+    let file = place.path().join("f.ring");
+    for text in [vec![b'x'; 100], vec![b'x'; 10_000]] {
+        fs::write(&file, &text).unwrap();
+        let error = place.in_it(Route::builder()).sender("f").unwrap_err();
+        assert!(matches!(error, Error::Foreign { .. }), "{error}");
+        assert!(clean_in(place.path()).unwrap().is_empty());
+        assert_eq!(fs::read(&file).unwrap(), text);
+    }
+    fs::remove_file(&file).unwrap();
+    fs::create_dir(&file).unwrap();
+    assert!(place.in_it(Route::builder()).sender("f").is_err());
+}
+
+/// Damages a segment in use; the next one to open it must be told, and the first not harmed.
+#[test]
+fn a_damaged_header_is_reported() {
+    // Version, layout, size, ready, kind, capacity, policy.
+    for offset in [8, 16, 24, 32, 48, 56, 72] {
+        let place = Place::new();
+        let route = place.in_it(Route::builder().capacity(4));
+        let mut sender = route.sender("d").unwrap();
+        let file = fs::OpenOptions::new()
+            .write(true)
+            .open(place.path().join("d.ring"));
+        file.unwrap().write_all_at(&[77], offset).unwrap();
+        let error = place.in_it(Route::builder()).receiver("d").unwrap_err();
+        assert!(matches!(error, Error::Foreign { .. }), "{offset}: {error}");
+        sender.send(b"still").unwrap();
+    }
+}
+
+#[test]
+fn a_truncated_segment_is_reported() {
+    let place = Place::new();
+    let route = place.in_it(Route::builder());
+    let sender = route.sender("t").unwrap();
+    let file = fs::OpenOptions::new()
+        .write(true)
+        .open(place.path().join("t.ring"))
+        .unwrap();
+    for len in [9000, 10] {
+        file.set_len(len).unwrap();
+        let error = route.receiver("t").unwrap_err();
+        assert!(matches!(error, Error::Foreign { .. }), "{error}");
+    }
+    // The sender would touch memory that is gone.
+    std::mem::forget(sender);
+}
+
+#[test]
+fn no_space_is_said_in_bytes() {
+    let place = Place::new();
+    let huge = place.in_it(Route::builder().capacity(1 << 20).max_len(1 << 30));
+    let error = huge.sender("h").unwrap_err();
+    assert!(
+        matches!(error, Error::NoSpace { needed } if needed > 1 << 50),
+        "{error}"
+    );
+    assert_eq!(place.segments(), 0);
+}
+
+#[test]
+fn only_the_user_may_join_unless_said_otherwise() {
+    let place = Place::new();
+    let mode = |name: &str| {
+        let path = place.path().join(format!("{name}.ring"));
+        fs::metadata(path).unwrap().mode() & 0o777
+    };
+    let _private = place.in_it(Route::builder()).sender("p").unwrap();
+    assert_eq!(mode("p"), 0o600);
+    let _shared = place
+        .in_it(Route::builder().mode(0o666))
+        .sender("s")
+        .unwrap();
+    assert_eq!(mode("s"), 0o666);
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let error = place.in_it(Route::builder()).sender("x").unwrap_err();
+    assert!(matches!(error, Error::Directory { .. }), "{error}");
+    let nowhere = Route::builder().directory("/dev/shm/there/is/no/such");
+    assert!(nowhere.sender("x").is_err());
+}
+
+#[test]
+fn what_the_dead_left_is_made_anew() {
+    let place = Place::new();
+    let route = place.in_it(Route::builder().capacity(4).max_len(16));
+    // A maker that was killed: nothing yet, zeros, and a whole segment without participants.
+    let file = place.path().join("l.ring");
+    fs::write(&file, []).unwrap();
+    drop(route.sender("l").unwrap());
+    assert_eq!(place.segments(), 0);
+    fs::write(&file, vec![0; 8192]).unwrap();
+    drop(route.sender("l").unwrap());
+    let sender = route.sender("l").unwrap();
+    fs::copy(&file, place.path().join("copy.ring")).unwrap();
+    let listed = list_in(place.path()).unwrap();
+    assert_eq!(listed.len(), 2);
+    assert!(!listed[0].participants[0].alive && listed[1].participants[0].alive);
+    assert_eq!(listed[1].participants[0].pid, std::process::id());
+    // The next start takes it over, with other settings too; cleaning keeps what is in use.
+    let other = place.in_it(Queue::builder()).receiver("copy").unwrap();
+    drop(other);
+    fs::copy(&file, place.path().join("copy.ring")).unwrap();
+    assert_eq!(clean_in(place.path()).unwrap(), ["copy"]);
+    assert_eq!(place.segments(), 1);
+    drop(sender);
+    assert_eq!(place.segments(), 0);
+}
+
+#[test]
+fn many_join_and_leave_at_once() {
+    let place = Place::new();
+    let channel = place.in_it(Channel::builder().capacity(4).max_len(16));
+    let joined = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for thread in 0..8 {
+            let (channel, joined) = (&channel, &joined);
+            scope.spawn(move || {
+                for _ in 0..50 {
+                    if thread % 2 == 0 {
+                        let mut sender = channel.sender("j").unwrap();
+                        sender.send(b"here").unwrap();
+                    } else {
+                        let mut receiver = channel.receiver("j").unwrap();
+                        match receiver.try_recv() {
+                            Ok(message) => assert_eq!(*message, *b"here"),
+                            Err(RecvError::Empty | RecvError::Disconnected) => {}
+                            Err(error) => panic!("{error}"),
+                        }
+                    }
+                    joined.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(joined.into_inner(), 400);
+    assert_eq!(place.segments(), 0);
+}
+
+#[test]
+fn an_anonymous_segment_goes_over_a_socket() {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let segment = Queue::builder().capacity(4).max_len(8).anonymous().unwrap();
+    segment.send_over(&ours).unwrap();
+    let mut sender = segment.sender().unwrap();
+    sender.send(b"one").unwrap();
+    let received = Anonymous::receive_from(&theirs).unwrap();
+    let mut receiver = received.receiver().unwrap();
+    assert_eq!(*receiver.recv().unwrap(), *b"one");
+    drop(sender);
+    assert_eq!(receiver.recv().unwrap_err(), RecvError::Disconnected);
+
+    drop(ours);
+    assert!(matches!(
+        Anonymous::receive_from(&theirs),
+        Err(Error::Io { .. })
+    ));
+    let file = tempfile::tempfile().unwrap();
+    let foreign = Anonymous::from(std::os::fd::OwnedFd::from(file));
+    assert!(matches!(foreign.sender(), Err(Error::Foreign { .. })));
+}
+
+#[test]
+fn errors_say_what_to_do() {
+    let place = Place::new();
+    let _route = place.in_it(Route::builder()).sender("e").unwrap();
+    let text = place
+        .in_it(Queue::builder())
+        .sender("e")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        text.contains("kind") && text.contains("leave the setting out"),
+        "{text}"
+    );
+}

@@ -1,0 +1,317 @@
+//! A process is killed before *each* store to shared memory that its role makes, one run
+//! after the other, and the survivors are checked: nobody hangs, no message is torn, doubled
+//! or lost that was reported as sent, and no segment stays behind.
+//!
+//! Needs the feature `stepping`.
+
+#![cfg(any(target_os = "linux", target_os = "android"))]
+
+mod common;
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use blitz_ipc::step;
+use blitz_ipc::{Builder, Channel, Queue, Receiver, RecvError, Route, SendError, Sender, WhenFull};
+
+use common::{LONG, Log, Place, Process, check, directory_of, message, role};
+
+const MAX: usize = 64;
+/// Messages that a child sends or receives: more than the ring holds.
+const MESSAGES: u64 = 3;
+const CHILD: u64 = 1;
+const PARENT: u64 = 2;
+
+fn builder(kind: &str) -> Builder {
+    let builder = match kind {
+        "route" => Route::builder(),
+        "channel" => Channel::builder().max_senders(4),
+        "dropping" => Channel::builder()
+            .max_senders(4)
+            .when_full(WhenFull::DropOldest),
+        _ => Queue::builder().max_senders(4),
+    };
+    builder.capacity(2).max_len(MAX).max_receivers(4)
+}
+
+/// What a child process does; in the parent, nothing.
+#[test]
+fn child() {
+    let Some(arguments) = role() else { return };
+    let directory = directory_of(&arguments);
+    let builder = builder(&arguments[2]).directory(&directory);
+    let mut log = Log::create(&directory.join("log"));
+    step::arm(arguments[3].parse().unwrap());
+    match &*arguments[0] {
+        "send" => {
+            let mut sender = builder.sender("k").unwrap();
+            for number in 0..MESSAGES {
+                let mut loan = sender.loan(1).unwrap();
+                loan[0] = 1;
+                drop(loan);
+                sender
+                    .send_timeout(&message(CHILD, number, MAX), LONG)
+                    .unwrap();
+                log.set(number + 1);
+            }
+        }
+        "receive" => {
+            let mut receiver = builder.receiver("k").unwrap();
+            let mut count = 0;
+            while count < MESSAGES {
+                match receiver.recv_timeout(LONG) {
+                    Ok(message) => {
+                        let (sender, number) = check(&message, MAX);
+                        log.push([sender, number]);
+                        count += 1;
+                    }
+                    Err(RecvError::Lagged(_)) => {}
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        }
+        // Dies with both ends open, and leaves a dead one to be reaped by the next.
+        "leave behind" => {
+            let mut sender = builder.sender("k").unwrap();
+            let mut receiver = builder.receiver("k").unwrap();
+            let loan = sender.loan(MAX).unwrap();
+            _ = receiver.try_recv().map(std::mem::forget);
+            std::mem::forget(loan);
+            // SAFETY: a process may kill itself.
+            unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+        }
+        _ => unreachable!(),
+    }
+}
+
+fn start(place: &Place, task: &str, kind: &str, step: u64) -> Process {
+    let directory = place.path().display().to_string();
+    let arguments = [
+        task.to_owned(),
+        directory,
+        kind.to_owned(),
+        step.to_string(),
+    ];
+    Process::start("child", &arguments)
+}
+
+/// The survivors.
+struct Survivors {
+    sender: Option<Sender>,
+    receiver: Receiver,
+    kind: String,
+    sent: u64,
+    seen: Vec<(u64, u64)>,
+}
+
+impl Survivors {
+    fn join(place: &Place, kind: &str, sends: bool) -> Self {
+        let builder = place.in_it(builder(kind));
+        Self {
+            receiver: builder.receiver("k").unwrap(),
+            sender: sends.then(|| builder.sender("k").unwrap()),
+            kind: kind.to_owned(),
+            sent: 0,
+            seen: Vec::new(),
+        }
+    }
+
+    fn send(&mut self, timeout: Duration) -> bool {
+        let Some(sender) = &mut self.sender else {
+            return true;
+        };
+        match sender.send_timeout(&message(PARENT, self.sent, MAX), timeout) {
+            Ok(()) => self.sent += 1,
+            Err(SendError::TimedOut) => return false,
+            Err(error) => panic!("{error}"),
+        }
+        true
+    }
+
+    fn receive(&mut self, timeout: Duration) -> bool {
+        match self.receiver.recv_timeout(timeout) {
+            Ok(message) if message.len() == 1 => panic!("a loan that was dropped arrived"),
+            Ok(message) => self.seen.push(check(&message, MAX)),
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::TimedOut | RecvError::Disconnected) => return false,
+            Err(error) => panic!("{error}"),
+        }
+        true
+    }
+
+    /// Works with the child until it has ended; whether it was killed.
+    fn work_with(&mut self, mut child: Process) -> bool {
+        let deadline = Instant::now() + LONG;
+        loop {
+            let tick = Duration::from_millis(1);
+            self.send(tick);
+            self.receive(tick);
+            if let Some(status) = child.0.try_wait().unwrap() {
+                assert!(matches!(status.code(), None | Some(0)), "the child failed");
+                return status.code().is_none();
+            }
+            assert!(Instant::now() < deadline, "the child hangs");
+        }
+    }
+
+    /// Goes on without the child: all must work, soon.
+    fn go_on(&mut self, place: &Place) {
+        let builder = place.in_it(builder(&self.kind));
+        if self.sender.is_none() {
+            let patience = Instant::now() + LONG;
+            while self.receive(Duration::from_millis(100)) {
+                assert!(Instant::now() < patience);
+            }
+            self.sender = Some(builder.sender("k").unwrap());
+        }
+        for _ in 0..4 {
+            let patience = Instant::now() + LONG;
+            while !self.send(Duration::from_millis(1)) {
+                self.receive(Duration::from_millis(1));
+                assert!(Instant::now() < patience, "a sender hangs");
+            }
+        }
+        self.sender = None;
+        let patience = Instant::now() + LONG;
+        while self.receive(LONG) {
+            assert!(Instant::now() < patience, "the end was not noticed");
+        }
+    }
+
+    /// Each message once, in order, and none missing that was reported.
+    fn check(&self, child: &[u64], child_sent: bool) {
+        let reported = match child_sent {
+            true => child.first().copied().unwrap_or(0),
+            false => 0,
+        };
+        let received: Vec<(u64, u64)> = match child_sent {
+            true => Vec::new(),
+            false => child
+                .chunks_exact(2)
+                .map(|pair| (pair[0], pair[1]))
+                .collect(),
+        };
+        let mut times: HashMap<(u64, u64), usize> = HashMap::new();
+        for message in &self.seen {
+            *times.entry(*message).or_default() += 1;
+        }
+        assert!(times.values().all(|&times| times == 1), "doubled");
+        if self.kind == "dropping" {
+            return;
+        }
+        for (sender, count) in [(CHILD, reported), (PARENT, self.sent)] {
+            for number in 0..count {
+                let message = (sender, number);
+                let here = times.contains_key(&message);
+                let there = self.kind == "queue" && received.contains(&message);
+                assert!(here || there, "lost: {message:?}");
+                // A worker that is killed may have done its last job.
+                assert!(
+                    !(here && there) || received.last() == Some(&message),
+                    "twice"
+                );
+            }
+        }
+        for sender in [CHILD, PARENT] {
+            let numbers = self.seen.iter().filter(|message| message.0 == sender);
+            let numbers: Vec<_> = numbers.map(|message| message.1).collect();
+            assert!(
+                self.kind == "queue" || numbers.iter().copied().eq(0..numbers.len() as u64),
+                "out of order: {numbers:?}"
+            );
+        }
+    }
+}
+
+/// Runs the child once for each step, until it gets through.
+fn every_step(task: &str, kind: &str, sends: bool, behind: bool) {
+    for step in 1.. {
+        let place = Place::new();
+        let mut survivors = Survivors::join(&place, kind, sends);
+        if behind {
+            let left = start(&place, "leave behind", kind, 0);
+            assert_eq!(left.wait(), None);
+        }
+        let killed = survivors.work_with(start(&place, task, kind, step));
+        survivors.go_on(&place);
+        survivors.check(&Log::read(&place.path().join("log")), task == "send");
+        drop(survivors);
+        assert_eq!(place.segments(), 0, "step {step}");
+        if !killed {
+            println!("{task} {kind}: {} steps", step - 1);
+            assert!(step > 12, "only {step} steps: are the points still there?");
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_sender_of_a_route() {
+    every_step("send", "route", false, false);
+}
+
+#[test]
+fn a_receiver_of_a_route() {
+    every_step("receive", "route", true, false);
+}
+
+#[test]
+fn a_sender_of_a_channel() {
+    every_step("send", "channel", true, false);
+}
+
+#[test]
+fn a_receiver_of_a_channel() {
+    every_step("receive", "channel", true, false);
+}
+
+#[test]
+fn a_sender_of_a_ring_that_drops() {
+    every_step("send", "dropping", true, false);
+}
+
+#[test]
+fn a_receiver_of_a_ring_that_drops() {
+    every_step("receive", "dropping", true, false);
+}
+
+#[test]
+fn a_sender_of_a_queue() {
+    every_step("send", "queue", true, false);
+}
+
+#[test]
+fn a_receiver_of_a_queue() {
+    every_step("receive", "queue", true, false);
+}
+
+/// The child that is killed is itself clearing away another dead participant.
+#[test]
+fn a_reaper_of_a_channel() {
+    every_step("send", "channel", false, true);
+}
+
+#[test]
+fn a_reaper_of_a_queue() {
+    every_step("receive", "queue", true, true);
+}
+
+/// The maker of a segment is killed at each step; the next one begins anew.
+#[test]
+fn a_maker() {
+    for step in 1.. {
+        let place = Place::new();
+        let killed = start(&place, "send", "queue", step).wait().is_none();
+        let builder = place.in_it(builder("queue"));
+        let (mut sender, mut receiver) =
+            (builder.sender("k").unwrap(), builder.receiver("k").unwrap());
+        sender.send(&[1]).unwrap();
+        assert_eq!(*receiver.recv_timeout(LONG).unwrap(), [1]);
+        drop((sender, receiver));
+        assert_eq!(place.segments(), 0);
+        // Without a receiver the child waits for room for ever; all before is covered.
+        if !killed || step > 60 {
+            return;
+        }
+    }
+}
