@@ -11,7 +11,7 @@ pub(crate) type ThreadNameFn = Arc<dyn Fn() -> String + Send + Sync>;
 /// What a current-thread runtime does when a task panics and the panic is not looked
 /// for.
 ///
-/// For [`Builder::unhandled_panic`].
+/// For [`Builder::unhandled_panic`](crate::runtime::Builder::unhandled_panic).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum UnhandledPanic {

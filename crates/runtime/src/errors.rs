@@ -26,7 +26,7 @@ pub(crate) const OUT_OF_ORDER: &str = "`EnterGuard` values dropped out of order.
 pub(crate) const UNHANDLED_PANIC: &str =
     "a spawned task panicked and the runtime is configured to shut down on unhandled panic";
 
-/// There is no current runtime: see [`Handle::try_current`].
+/// There is no current runtime: see [`Handle::try_current`](crate::runtime::Handle::try_current).
 ///
 /// ```
 /// use blitz_io::runtime::Handle;

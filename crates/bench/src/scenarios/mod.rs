@@ -3,7 +3,7 @@
 //! One file for each family. It holds a small trait that says what the family
 //! does, one `impl` for each contender, a table of the contenders, and the
 //! bodies. A new peer is one `impl` and one line of the table. A new family is
-//! one file and one line of [`FAMILIES`]; that is also how a tier gets its first
+//! one file and one line of `FAMILIES`; that is also how a tier gets its first
 //! scenario.
 
 mod barrier;

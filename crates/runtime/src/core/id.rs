@@ -9,7 +9,7 @@ use std::num::NonZeroU64;
 /// Numbers are not used again. They say nothing about the order in which tasks were
 /// spawned.
 ///
-/// See [`JoinHandle::id`](super::JoinHandle::id) and [`id`].
+/// See [`JoinHandle::id`](super::JoinHandle::id) and [`id`](crate::task::id).
 ///
 /// # Examples
 ///

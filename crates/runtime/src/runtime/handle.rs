@@ -257,7 +257,7 @@ impl Handle {
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RuntimeFlavor {
-    /// The thread in [`Runtime::block_on`] runs the tasks.
+    /// The thread in [`Runtime::block_on`](super::Runtime::block_on) runs the tasks.
     CurrentThread,
     /// Workers run them.
     MultiThread,
