@@ -5,6 +5,8 @@ mod completions;
 mod doctor;
 mod exit;
 mod output;
+mod report;
+mod runs;
 
 use std::io::ErrorKind;
 use std::process::ExitCode;
@@ -28,6 +30,8 @@ struct Cli {
 enum Command {
     /// Runs the benchmark and says who won.
     Bench(bench::Arguments),
+    /// Makes documents of several runs: a page with all rows, charts, a README's figures.
+    Report(report::Arguments),
     /// Says what this machine offers, what blitz-io uses of it, and what you could change.
     Doctor(doctor::Arguments),
     /// Prints a completion script for a shell.
@@ -44,6 +48,7 @@ fn main() -> ExitCode {
     };
     let ended = match command {
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Hog(arguments) => bench::load::run(&arguments),

@@ -159,6 +159,11 @@ impl Document {
 }
 
 impl Metadata {
+    /// Whether as much was measured as in a run without `--quick`.
+    pub fn is_full(&self) -> bool {
+        self.sync_ops == SYNC_OPS && self.iterations >= Settings::FULL.iterations
+    }
+
     fn new(settings: &Settings) -> Metadata {
         let now = std::time::SystemTime::now();
         Metadata {

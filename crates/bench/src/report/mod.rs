@@ -1,10 +1,13 @@
-//! What is made of a run: a JSON document, a table, a page, a comparison.
+//! What is made of runs: a JSON document, tables, pages, a comparison, a chart.
 
+pub mod chart;
 pub mod compare;
 pub mod document;
 mod grid;
 pub mod heap;
 pub mod html;
+pub mod markdown;
+pub mod runs;
 pub mod table;
 
 /// A figure with about three significant digits and thousands separators.
@@ -33,6 +36,17 @@ fn separated(value: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// A time with a unit that fits it.
+pub(crate) fn duration(ns: f64) -> String {
+    let (value, unit) = match ns {
+        ns if ns < 1e3 => (ns, "ns"),
+        ns if ns < 1e6 => (ns / 1e3, "µs"),
+        ns if ns < 1e9 => (ns / 1e6, "ms"),
+        ns => (ns / 1e9, "s"),
+    };
+    format!("{} {unit}", figure(value))
 }
 
 /// A ratio, such as `1.87×`.
@@ -106,6 +120,14 @@ mod tests {
             "alpha beta\ngamma\n  delta\n    épsilon\n"
         );
         assert_eq!(wrapped("unbreakable", Some(4)), "unbreakable");
+    }
+
+    #[test]
+    fn times_get_a_fitting_unit() {
+        assert_eq!(duration(2.604), "2.60 ns");
+        assert_eq!(duration(84_600.0), "84.6 µs");
+        assert_eq!(duration(110_493_695.0), "110 ms");
+        assert_eq!(duration(1.5e9), "1.50 s");
     }
 
     #[test]

@@ -1,37 +1,11 @@
-//! The files a run reads and writes.
+//! Where a page goes.
 
-use std::fmt::Display;
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 
-use blitz_bench::Document;
-use blitz_bench::scenario::OURS;
-
 use crate::exit::Exit;
 use crate::output;
-
-/// Reads an older run.
-pub fn read(path: &Path) -> Result<Document, Exit> {
-    let shown = path.display();
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Exit::usage(
-            format_args!("--compare: {shown} cannot be read: {error}"),
-            "Keep a run with `blitz bench --json > FILE` and give that file.",
-        )
-    })?;
-    let foreign = |why: &dyn Display| {
-        Exit::usage(
-            format_args!("--compare: {shown} is not a run of blitz bench: {why}"),
-            "Make a new one with `blitz bench --json > FILE`.",
-        )
-    };
-    let document = Document::parse(&text).map_err(|error| foreign(&error))?;
-    match document.metadata.runtime.as_str() {
-        OURS => Ok(document),
-        other => Err(foreign(&format_args!("it is one of {other}"))),
-    }
-}
 
 /// Where a page goes to: open, but not yet written.
 pub enum Page {

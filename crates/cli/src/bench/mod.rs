@@ -21,7 +21,7 @@ use clap::Args;
 use clap::builder::RangedU64ValueParser;
 
 use crate::exit::Exit;
-use crate::output;
+use crate::{output, runs};
 use cpus::Cpus;
 use load::Load;
 
@@ -121,7 +121,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
         return Ok(Exit::Done);
     }
     // Whatever can be wrong with the files is wrong before the run.
-    let older = arguments.compare.as_deref().map(files::read).transpose()?;
+    let older = arguments.compare.as_deref().map(runs::read).transpose()?;
     let page = arguments.html.as_deref().map(files::open).transpose()?;
     let page_is_printed = page.as_ref().is_some_and(files::Page::is_printed);
     if page_is_printed && arguments.json {

@@ -7,5 +7,6 @@ mod doctor;
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod load;
+mod report;
 #[cfg(target_os = "linux")]
 mod terminal;

@@ -10,7 +10,7 @@ use std::fmt::{self, Display, Write};
 
 use super::document::{Document, Figures, Row, TIE};
 use super::table::Score;
-use super::{figure, range, times};
+use super::{duration, figure, range, times};
 use crate::latency::Latency;
 use crate::scenario::{Compares, OURS};
 use crate::tier::{Tier, numbered, tier};
@@ -363,19 +363,8 @@ impl Verdict {
     }
 }
 
-/// A time with a unit that fits it.
-fn duration(ns: f64) -> String {
-    let (value, unit) = match ns {
-        ns if ns < 1e3 => (ns, "ns"),
-        ns if ns < 1e6 => (ns / 1e3, "µs"),
-        ns if ns < 1e9 => (ns / 1e6, "ms"),
-        ns => (ns / 1e9, "s"),
-    };
-    format!("{} {unit}", figure(value))
-}
-
 /// Text in which nothing is taken for markup.
-struct Escaped<T>(T);
+pub(super) struct Escaped<T>(pub(super) T);
 
 impl<T: Display> Display for Escaped<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -440,13 +429,5 @@ mod tests {
     fn markup_in_names_is_escaped() {
         let text = Escaped("<b> & \"x\" 'y'").to_string();
         assert_eq!(text, "&lt;b&gt; &amp; &quot;x&quot; &#39;y&#39;");
-    }
-
-    #[test]
-    fn times_get_a_fitting_unit() {
-        assert_eq!(duration(2.604), "2.60 ns");
-        assert_eq!(duration(84_600.0), "84.6 µs");
-        assert_eq!(duration(110_493_695.0), "110 ms");
-        assert_eq!(duration(1.5e9), "1.50 s");
     }
 }

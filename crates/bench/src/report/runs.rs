@@ -1,0 +1,307 @@
+//! Several runs made into one: the median of each figure.
+
+use indexmap::IndexMap;
+
+use super::document::{Document, Figures, Metadata, Row};
+use super::heap::HeapBytes;
+use super::table::Score;
+use crate::latency::Latency;
+use crate::scenario::Compares;
+use crate::settings::Load;
+use crate::stats::{Interval, Verdict, median};
+use crate::tier::tier;
+
+/// Runs of the same scenarios under the same load.
+#[derive(Clone, Debug)]
+pub struct Runs {
+    /// How many there are.
+    pub count: usize,
+    /// What the last of them says of itself and of the machine.
+    pub metadata: Metadata,
+    /// Our heap bytes against Tokio's, which do not differ from run to run.
+    pub heap: Option<HeapBytes>,
+    /// The rows that all of them have, by id.
+    pub rows: IndexMap<String, Joined>,
+}
+
+/// One row of several runs.
+#[derive(Clone, Debug)]
+pub struct Joined {
+    /// The scenario's tier.
+    pub tier: u8,
+    /// The title, with the number of threads.
+    pub title: String,
+    /// What the figures are.
+    pub compares: Compares,
+    /// Our figure.
+    pub ours: f64,
+    /// The best peer, where there is one.
+    pub best: Option<Against>,
+    /// Tokio, where it takes part.
+    pub tokio: Option<Against>,
+    /// The waits of all contenders, where they were recorded.
+    pub waits: Vec<(String, Latency)>,
+}
+
+/// What one peer did in several runs.
+#[derive(Clone, Debug)]
+pub struct Against {
+    /// The peer.
+    pub name: String,
+    /// The median of its figures.
+    pub figure: f64,
+    /// The median of the runs' ratios, its figure by ours: above 1, we win.
+    pub ratio: f64,
+    /// The lowest and the highest of these ratios.
+    pub range: Interval,
+}
+
+/// Why documents cannot be made into one report.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// There is none.
+    #[error("there is no run")]
+    None,
+    /// A run ended early.
+    #[error("the run of {0} was interrupted or failed")]
+    Incomplete(String),
+    /// Two runs are not of the same machine.
+    #[error("the runs are of two machines, {0} and {1}")]
+    Machines(String, String),
+    /// Two runs under the same load are not of the same length.
+    #[error("some runs measured {0} iterations of other sizes than others, which measured {1}")]
+    Lengths(usize, usize),
+}
+
+impl Runs {
+    /// One entry for each load, the runs without load first.
+    ///
+    /// # Errors
+    ///
+    /// When a run is incomplete, or two cannot be compared.
+    pub fn by_load(documents: &[Document]) -> Result<Vec<Runs>, Unfit> {
+        let first = documents.first().ok_or(Unfit::None)?;
+        let none = Load::NONE;
+        let mut groups: Vec<(&Load, Vec<&Document>)> = vec![(&none, Vec::new())];
+        for document in documents {
+            comparable(first, document)?;
+            let load = &document.metadata.load;
+            match groups.iter_mut().find(|(known, _)| *known == load) {
+                Some((_, group)) => group.push(document),
+                None => groups.push((load, vec![document])),
+            }
+        }
+        let groups = groups.into_iter().map(|(_, group)| group);
+        groups
+            .filter(|group| !group.is_empty())
+            .map(Runs::join)
+            .collect()
+    }
+
+    fn join(documents: Vec<&Document>) -> Result<Runs, Unfit> {
+        let last = documents[documents.len() - 1];
+        for document in &documents {
+            let (one, other) = (&document.metadata, &last.metadata);
+            if (one.iterations, one.sync_ops) != (other.iterations, other.sync_ops) {
+                return Err(Unfit::Lengths(one.iterations, other.iterations));
+            }
+        }
+        let rows = last.benchmarks.keys().filter_map(|id| {
+            let rows: Option<Vec<&Row>> = documents.iter().map(|d| d.benchmarks.get(id)).collect();
+            Some((id.clone(), Joined::of(&rows?)))
+        });
+        Ok(Runs {
+            count: documents.len(),
+            metadata: last.metadata.clone(),
+            heap: last.heap_bytes_per_op,
+            rows: rows.collect(),
+        })
+    }
+
+    /// How many rows were won, tied and lost in all runs.
+    pub fn score(&self) -> Score {
+        let mut score = Score::default();
+        for row in self.rows.values() {
+            match row.best.as_ref().map(|best| best.range.verdict()) {
+                None => score.alone += 1,
+                Some(Verdict::Tie) => score.tied += 1,
+                Some(Verdict::Above) => score.won += 1,
+                Some(Verdict::Below) => score.lost += 1,
+            }
+        }
+        score
+    }
+}
+
+fn comparable(first: &Document, document: &Document) -> Result<(), Unfit> {
+    if document.interrupted || document.failure.is_some() {
+        return Err(Unfit::Incomplete(document.metadata.measured_at.clone()));
+    }
+    let machine = |document: &Document| {
+        let machine = &document.metadata.machine;
+        format!("{}, {} {}", machine.cpu, machine.os, machine.kernel)
+    };
+    let (one, other) = (machine(first), machine(document));
+    match one == other {
+        true => Ok(()),
+        false => Err(Unfit::Machines(one, other)),
+    }
+}
+
+impl Joined {
+    /// `rows` are the same row of each run, at least one.
+    fn of(rows: &[&Row]) -> Joined {
+        let row = rows[rows.len() - 1];
+        let compares = row.compares;
+        let peers = row.peers.keys().filter_map(|name| Against::of(name, rows));
+        let peers: Vec<Against> = peers.collect();
+        Joined {
+            tier: row.tier,
+            title: match tier(row.tier) {
+                Some(tier) => tier.full_title(&row.title, row.threads),
+                None => row.title.clone(),
+            },
+            compares,
+            ours: of_runs(rows, |row| Some(row.ours.compared(compares))).unwrap_or(0.0),
+            best: best(rows, &peers).cloned(),
+            tokio: peers.iter().find(|peer| peer.name == "tokio").cloned(),
+            waits: waits(rows),
+        }
+    }
+}
+
+/// The peer with the best figures of the runs. As within one run, throughput decides
+/// also where the waits are compared.
+fn best<'a>(rows: &[&Row], peers: &'a [Against]) -> Option<&'a Against> {
+    let measure = |peer: &Against| {
+        let figure = |figures: &Figures| figures.kept_bytes_per_op.unwrap_or(figures.ns_per_op);
+        of_runs(rows, |row| Some(figure(row.peers.get(&peer.name)?))).unwrap_or(f64::INFINITY)
+    };
+    peers
+        .iter()
+        .min_by(|a, b| measure(a).total_cmp(&measure(b)))
+}
+
+/// The median over the runs, if all of them have the figure.
+fn of_runs(rows: &[&Row], figure: impl Fn(&Row) -> Option<f64>) -> Option<f64> {
+    let figures: Option<Vec<f64>> = rows.iter().map(|row| figure(row)).collect();
+    figures.map(|figures| median(&figures))
+}
+
+impl Against {
+    fn of(name: &str, rows: &[&Row]) -> Option<Against> {
+        let ratios = rows.iter().map(|row| {
+            let compares = row.compares;
+            let theirs = row.peers.get(name)?.compared(compares);
+            Some((theirs, theirs / row.ours.compared(compares)))
+        });
+        let (figures, ratios): (Vec<f64>, Vec<f64>) =
+            ratios.collect::<Option<Vec<_>>>()?.into_iter().unzip();
+        Some(Against {
+            name: name.to_owned(),
+            figure: median(&figures),
+            ratio: median(&ratios),
+            range: Interval {
+                low: ratios.iter().copied().fold(f64::INFINITY, f64::min),
+                high: ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            },
+        })
+    }
+}
+
+/// The medians of the percentiles, and the median of the longest waits.
+fn waits(rows: &[&Row]) -> Vec<(String, Latency)> {
+    let names = rows[rows.len() - 1].everybody().map(|(name, _)| name);
+    let of = |name: &str| {
+        let at = |percentile: fn(&Latency) -> f64| {
+            of_runs(rows, |row| {
+                let mut contenders = row.everybody();
+                let (_, figures) = contenders.find(|(other, _)| *other == name)?;
+                figures.latency.as_ref().map(percentile)
+            })
+        };
+        Some(Latency {
+            p50_ns: at(|l| l.p50_ns)?,
+            p99_ns: at(|l| l.p99_ns)?,
+            p99_9_ns: at(|l| l.p99_9_ns)?,
+            max_ns: at(|l| l.max_ns)?,
+        })
+    };
+    names
+        .filter_map(|name| Some((name.to_owned(), of(name)?)))
+        .collect()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::report::document::tests::{run, samples};
+    use crate::scenario::{OURS, Scenario};
+
+    /// A run of one row, in which we took `ours` nanoseconds and two peers theirs.
+    pub(in crate::report) fn document(ours: u64, one: u64, other: u64) -> Document {
+        let scenario = Scenario::new(4, "lock", "Lock", 1000).threads(8);
+        run(
+            &scenario,
+            vec![
+                samples(OURS, &[ours; 5], Some(ours)),
+                samples("one", &[one; 5], Some(one)),
+                samples("tokio", &[other; 5], Some(other)),
+            ],
+        )
+    }
+
+    #[test]
+    fn figures_are_medians_and_the_range_is_that_of_the_runs() {
+        let runs = [
+            document(10, 30, 90),
+            document(12, 18, 60),
+            document(20, 30, 40),
+        ];
+        let runs = Runs::by_load(&runs).unwrap().remove(0);
+        assert_eq!(runs.count, 3);
+        let row = &runs.rows["lock"];
+        assert_eq!((row.ours, row.title.as_str()), (12.0, "Lock, 8 threads"));
+        let best = row.best.as_ref().unwrap();
+        assert_eq!((best.name.as_str(), best.figure), ("one", 30.0));
+        assert_eq!(best.ratio, 1.5);
+        assert_eq!((best.range.low, best.range.high), (1.5, 3.0));
+        assert_eq!(row.tokio.as_ref().unwrap().ratio, 5.0);
+        assert_eq!(row.waits.len(), 3);
+        assert_eq!(runs.score().won, 1);
+    }
+
+    #[test]
+    fn a_row_that_is_won_once_and_lost_once_is_a_tie() {
+        let runs = [document(10, 9, 90), document(10, 11, 90)];
+        assert_eq!(Runs::by_load(&runs).unwrap()[0].score().tied, 1);
+    }
+
+    #[test]
+    fn runs_under_another_load_stand_apart() {
+        let mut loaded = document(30, 30, 30);
+        loaded.metadata.load.hog = 1;
+        let runs = Runs::by_load(&[loaded, document(10, 30, 90)]).unwrap();
+        assert_eq!(runs[0].metadata.load, Load::NONE);
+        assert_eq!(runs[1].rows["lock"].ours, 30.0);
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_refused() {
+        let good = || document(1, 1, 1);
+        let refused = |bad: Document| Runs::by_load(&[good(), bad]).unwrap_err();
+        assert_eq!(Runs::by_load(&[]).unwrap_err(), Unfit::None);
+        let mut bad = good();
+        bad.interrupted = true;
+        assert!(matches!(refused(bad), Unfit::Incomplete(_)));
+        let mut bad = good();
+        bad.metadata.machine.cpu = "another".to_owned();
+        assert!(matches!(refused(bad), Unfit::Machines(..)));
+        let mut bad = good();
+        bad.metadata.iterations = 1;
+        assert!(matches!(
+            refused(bad),
+            Unfit::Lengths(1, _) | Unfit::Lengths(_, 1)
+        ));
+    }
+}

@@ -1,0 +1,146 @@
+//! `blitz report`: documents from kept runs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use blitz_bench::Document;
+use blitz_bench::report::chart::{self, Theme};
+use blitz_bench::report::markdown;
+use blitz_bench::report::runs::Runs;
+use clap::Args;
+
+use crate::exit::Exit;
+use crate::{output, runs};
+
+const EXAMPLES: &str = "\
+Examples:
+  for run in 1 2 3; do blitz bench --json > run$run.json; done
+  blitz bench --hog 1 --json > hog.json
+  blitz bench --cpus 0 --json > pinned.json
+  blitz report *.json --page docs/benchmarks.md --charts docs --readme README.md
+  blitz report run?.json | less";
+
+/// How many runs without load a report needs: with fewer, no range is worth its name.
+const ENOUGH: usize = 3;
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Runs that were kept with `blitz bench --json`, at least three without load.
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+
+    /// Write the page with all rows as Markdown; without --charts and --readme it is printed.
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+
+    /// Write the chart of some rows, for light and for dark pages, into this folder.
+    #[arg(long, value_name = "FOLDER")]
+    charts: Option<PathBuf>,
+
+    /// Replace the figures between the markers of this file.
+    #[arg(long, value_name = "FILE")]
+    readme: Option<PathBuf>,
+
+    /// Take fewer than three runs, or quick ones: for a look.
+    #[arg(long)]
+    draft: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
+    let documents: Result<Vec<Document>, Exit> =
+        arguments.runs.iter().map(|path| runs::read(path)).collect();
+    let documents = documents?;
+    let groups = Runs::by_load(&documents).map_err(|unfit| {
+        Exit::usage(
+            unfit,
+            "Give runs of one machine and one length, and whole ones.",
+        )
+    })?;
+    let quiet = quiet(&groups, arguments.draft)?;
+
+    // All texts before the first file: a mistake leaves all files as they were.
+    let page = markdown::page(&groups);
+    let readme = arguments
+        .readme
+        .as_deref()
+        .map(|path| with_figures(path, quiet))
+        .transpose()?;
+    let charts = match &arguments.charts {
+        Some(folder) => charts(folder, quiet)?,
+        None => Vec::new(),
+    };
+    match &arguments.page {
+        Some(path) => write(path, &page)?,
+        None if readme.is_none() && charts.is_empty() => output::print(&page)?,
+        None => {}
+    }
+    for (path, text) in charts.iter().chain(&readme) {
+        write(path, text)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// The runs without load, if they are enough.
+fn quiet(groups: &[Runs], draft: bool) -> Result<&Runs, Exit> {
+    let missing = |problem: String| {
+        Exit::usage(
+            problem,
+            "`blitz bench --json > FILE` keeps one; --draft takes fewer and shorter ones.",
+        )
+    };
+    match groups.first() {
+        Some(quiet) if quiet.metadata.load.words().is_none() => {
+            if !draft && quiet.count < ENOUGH {
+                let count = quiet.count;
+                return Err(missing(format!(
+                    "{count} of {ENOUGH} runs without load are there"
+                )));
+            }
+            if !draft && groups.iter().any(|group| !group.metadata.is_full()) {
+                return Err(missing("not all of the runs are full ones".to_owned()));
+            }
+            Ok(quiet)
+        }
+        _ => Err(missing("there is no run without load".to_owned())),
+    }
+}
+
+/// The file with the figures in it.
+fn with_figures(path: &Path, quiet: &Runs) -> Result<(PathBuf, String), Exit> {
+    let shown = path.display();
+    let text = fs::read_to_string(path).map_err(|error| {
+        Exit::usage(
+            format_args!("--readme: {shown} cannot be read: {error}"),
+            "Give a file that exists.",
+        )
+    })?;
+    let [begin, end] = markdown::MARKERS;
+    let text = markdown::replace(&text, &markdown::figures(quiet)).ok_or_else(|| {
+        Exit::usage(
+            format_args!("--readme: {shown} has no place for figures"),
+            format_args!("Put the lines {begin} and {end} where they belong."),
+        )
+    })?;
+    Ok((path.to_owned(), text))
+}
+
+/// The charts and where they go.
+fn charts(folder: &Path, quiet: &Runs) -> Result<Vec<(PathBuf, String)>, Exit> {
+    let chart = |theme: Theme| Some((folder.join(theme.file()), chart::svg(quiet, theme)?));
+    let charts: Option<Vec<_>> = Theme::ALL.into_iter().map(chart).collect();
+    charts.ok_or_else(|| {
+        Exit::usage(
+            "--charts: none of the rows that it shows was measured",
+            format_args!("They are {}.", markdown::CHOSEN.join(", ")),
+        )
+    })
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Exit> {
+    let shown = path.display();
+    fs::write(path, text)
+        .map_err(|error| Exit::Failed(format!("{shown} could not be written: {error}")))?;
+    output::tell(format_args!("Wrote {shown}.\n"));
+    Ok(())
+}
