@@ -5,6 +5,8 @@
 //! * [`thread`]: locks, barriers, latches, parkers and events for threads, with the names of
 //!   parking_lot, std and crossbeam.
 //! * `runtime`, `task`, `time`: a work-stealing runtime with Tokio's names (feature `rt`).
+//! * `io`: reading and writing bytes, with the names of `tokio::io` (feature `io-util`).
+//! * `ipc`: messages between processes, through shared memory (feature `ipc`).
 //! * [`futex`]: what all of them sleep on, for primitives of your own.
 //!
 //! # The runtime
