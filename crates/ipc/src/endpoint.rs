@@ -38,6 +38,13 @@ pub(crate) enum Role {
 const JOIN_ATTEMPTS: usize = 20;
 const JOIN_PAUSE: Duration = Duration::from_millis(1);
 
+/// What a participant awaits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Awaited {
+    Published = 1,
+    Room = 2,
+}
+
 /// See the head of the file.
 pub(crate) struct Endpoint {
     pub(crate) segment: Segment,
@@ -47,6 +54,8 @@ pub(crate) struct Endpoint {
     pub(crate) corrupt: bool,
     /// Outlives a single wait: waits that are short must look, too.
     pub(crate) patience: Patience,
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(crate) doorbell: crate::doorbell::OwnDoorbell,
 }
 
 impl Endpoint {
@@ -77,6 +86,8 @@ impl Endpoint {
                         generation: sys::fork_generation(),
                         corrupt: false,
                         patience: Patience::new(),
+                        #[cfg(any(target_os = "linux", target_os = "android"))]
+                        doorbell: Default::default(),
                     });
                 }
             }
@@ -98,6 +109,12 @@ impl Endpoint {
             self.look();
         }
         due
+    }
+
+    /// See `doorbell.rs`.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(crate) fn arm(&mut self, what: Awaited) -> std::io::Result<()> {
+        self.doorbell.arm(&self.segment, self.me, what)
     }
 
     fn look(&self) {
@@ -184,19 +201,35 @@ impl Segment {
         memory.record(participant, record::DOORBELL).swap(0);
         memory.record(participant, record::ROLE).swap(0);
         self.ring.published().notify_waiters();
+        self.ring_doorbells(Awaited::Published);
         self.ring.room().notify_waiters();
+        self.ring_doorbells(Awaited::Room);
     }
 
     /// Wakes receivers after a change of a stamp.
     #[inline]
     pub(crate) fn notify_published(&self) {
-        self.ring.published().notify();
+        if self.ring.published().notify() {
+            self.ring_doorbells(Awaited::Published);
+        }
     }
 
     /// Wakes senders after a place has become free.
     #[inline]
     pub(crate) fn notify_room(&self) {
-        self.ring.room().notify();
+        if self.ring.room().notify() {
+            self.ring_doorbells(Awaited::Room);
+        }
+    }
+
+    /// Where there are no doorbells, nobody arms one.
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    fn ring_doorbells(&self, _: Awaited) {}
+
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[cold]
+    fn ring_doorbells(&self, what: Awaited) {
+        crate::doorbell::ring(self, what);
     }
 
     /// Whether there is a sender, as far as is known without asking the kernel.
@@ -217,7 +250,7 @@ impl Segment {
 /// How long a participant that waits goes without a look at whether the others are alive.
 /// This bounds what the death of another one costs. Twenty looks a second are not
 /// noticed by a machine.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// When to look at the others again.
 pub(crate) struct Patience {

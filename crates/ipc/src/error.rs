@@ -178,6 +178,8 @@ pub enum SendError {
     Full,
     /// The deadline passed while the ring was full.
     TimedOut,
+    /// The descriptor to wait on could not be made, or waiting for it failed.
+    Io(io::ErrorKind),
     /// The sender was made before a fork and is used in the child.
     Forked,
     /// The segment holds what this library never writes: a participant has overwritten it.
@@ -193,6 +195,7 @@ impl fmt::Display for SendError {
             }
             Self::Full => f.write_str("the ring is full"),
             Self::TimedOut => f.write_str("the ring was full until the deadline"),
+            Self::Io(error) => write!(f, "cannot wait: {error}"),
             Self::Forked => f.write_str(FORKED),
             Self::Corrupt => f.write_str(CORRUPT),
         }
@@ -219,6 +222,8 @@ pub enum RecvError {
         /// The message's length in bytes.
         len: usize,
     },
+    /// The descriptor to wait on could not be made, or waiting for it failed.
+    Io(io::ErrorKind),
     /// The receiver was made before a fork and is used in the child.
     Forked,
     /// The segment holds what this library never writes: a participant has overwritten it.
@@ -234,6 +239,7 @@ impl fmt::Display for RecvError {
             Self::Disconnected => f.write_str("there is no message and no sender"),
             Self::Lagged(count) => write!(f, "{count} messages were dropped before"),
             Self::TooShort { len } => write!(f, "the message has {len} bytes: more than fit"),
+            Self::Io(error) => write!(f, "cannot wait: {error}"),
             Self::Forked => f.write_str(FORKED),
             Self::Corrupt => f.write_str(CORRUPT),
         }

@@ -26,6 +26,11 @@
 //! somebody who sleeps. Large messages can be written and read in place: [`Sender::loan`],
 //! [`Message`].
 //!
+//! # Waiting
+//!
+//! Every end can be tried (`try_…`), block the thread, with or without a deadline, and be
+//! awaited in any runtime, without a helper thread: see [`Receiver::recv_when`].
+//!
 //! # When a process dies
 //!
 //! There is no lock in the shared memory, and the kernel says who is alive. So a process can
@@ -57,8 +62,12 @@
 
 #[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
 mod anonymous;
+#[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
+mod awaiting;
 #[cfg(not(loom))]
 mod builder;
+#[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
+mod doorbell;
 #[cfg(not(loom))]
 mod endpoint;
 #[cfg(not(loom))]
@@ -95,6 +104,8 @@ mod sys;
 pub use anonymous::Anonymous;
 #[cfg(not(loom))]
 pub use builder::Builder;
+#[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
+pub use doorbell::Doorbell;
 #[cfg(not(loom))]
 pub use error::{Error, RecvError, SendError};
 #[cfg(not(loom))]

@@ -19,7 +19,7 @@ use crate::settings::{Kind, WhenFull};
 /// twentieth of a second: senders no longer wait for it, and a message that it had taken
 /// from a queue goes to another receiver.
 pub struct Receiver {
-    endpoint: Endpoint,
+    pub(crate) endpoint: Endpoint,
     /// Route and channel: what is read next.
     cursor: u64,
     /// Route and channel: from here on senders wait for this receiver.
@@ -360,6 +360,23 @@ impl Receiver {
         match self.is_disconnected() {
             true => self.last_look(),
             false => Err(RecvError::Empty),
+        }
+    }
+
+    /// As `try_find`, for a task that is about to wait: it looks at the others, too.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(crate) fn find_or_look(&mut self) -> Result<(), RecvError> {
+        match self.try_find() {
+            Err(RecvError::Empty) => {}
+            other => return other,
+        }
+        if self.endpoint.look_if_due() {
+            self.repair();
+        }
+        match self.is_disconnected() {
+            true => self.last_look(),
+            // The look may have brought a message back.
+            false => self.try_find(),
         }
     }
 

@@ -18,7 +18,7 @@ use crate::settings::{Kind, WhenFull};
 /// leaves the segment. If the process is killed instead, a message that was being sent is
 /// absent, and the others notice within a twentieth of a second.
 pub struct Sender {
-    endpoint: Endpoint,
+    pub(crate) endpoint: Endpoint,
     /// See `ring`: no claim at or above this without a look at the cursors.
     limit: u64,
     /// A claim whose loan was forgotten.
@@ -140,6 +140,11 @@ impl Sender {
     /// How messages find their receivers.
     pub fn kind(&self) -> Kind {
         self.endpoint.segment.settings.kind
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(crate) fn fails_when_full(&self) -> bool {
+        self.endpoint.segment.settings.when_full == WhenFull::Fail
     }
 
     fn usual_wait(&self, deadline: Option<Instant>) -> Wait {

@@ -4,6 +4,7 @@
 
 mod common;
 
+mod awaiting;
 mod basics;
 mod crash;
 mod fork;

@@ -2,7 +2,8 @@
 //! folder for each user.
 //!
 //! A system is one file with `SegmentFile`, `Mapping`, `user_directory`, `check_directory`,
-//! `process` and `supported`. Only here are `cfg`s on systems.
+//! `process` and `supported`. Beside these, `anonymous.rs`, `doorbell.rs` and
+//! `awaiting.rs` are there on Linux only.
 
 #[cfg_attr(any(target_os = "linux", target_os = "android"), path = "linux.rs")]
 #[cfg_attr(

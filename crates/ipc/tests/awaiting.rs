@@ -1,0 +1,159 @@
+//! Senders and receivers that are awaited, in two runtimes that are not ours.
+
+use std::thread;
+use std::time::Duration;
+
+use async_io::Async;
+use blitz_ipc::{Builder, Channel, Doorbell, Message, Queue, Receiver, RecvError, Route, Sender};
+use tokio::io::unix::AsyncFd;
+
+use crate::common::{LONG, Place, Process, check, directory_of, message, role};
+
+const MAX: usize = 100;
+
+fn small(place: &Place, builder: Builder) -> Builder {
+    place.in_it(builder.capacity(4).max_len(MAX))
+}
+
+fn registered(doorbell: Doorbell) -> AsyncFd<Doorbell> {
+    // SAFETY: a doorbell has the same descriptor for as long as it lives.
+    unsafe { AsyncFd::register(doorbell) }.unwrap()
+}
+
+async fn recv<'a>(
+    receiver: &'a mut Receiver,
+    doorbell: &AsyncFd<Doorbell>,
+) -> Result<Message<'a>, RecvError> {
+    let ready = || async {
+        doorbell.readable().await?.clear_ready();
+        Ok(())
+    };
+    let received = tokio::time::timeout(LONG, receiver.recv_when(ready)).await;
+    received.expect("a lost wake-up")
+}
+
+async fn send(sender: &mut Sender, doorbell: &AsyncFd<Doorbell>, message: &[u8]) {
+    let ready = || async {
+        doorbell.readable().await?.clear_ready();
+        Ok(())
+    };
+    let sent = tokio::time::timeout(LONG, sender.send_when(message, ready)).await;
+    sent.expect("a lost wake-up").unwrap();
+}
+
+#[test]
+fn tasks_of_tokio_send_and_receive() {
+    const COUNT: u64 = 5000;
+    let place = Place::new();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    for builder in [Route::builder(), Channel::builder(), Queue::builder()] {
+        let builder = small(&place, builder);
+        let mut sender = builder.sender("t").unwrap();
+        let mut receiver = builder.receiver("t").unwrap();
+        let sending = async move {
+            let doorbell = registered(sender.doorbell().unwrap());
+            for number in 0..COUNT {
+                send(&mut sender, &doorbell, &message(1, number, MAX)).await;
+            }
+        };
+        let receiving = async move {
+            let doorbell = registered(receiver.doorbell().unwrap());
+            for number in 0..COUNT {
+                let message = recv(&mut receiver, &doorbell).await.unwrap();
+                assert_eq!(check(&message, MAX), (1, number));
+            }
+            let end = recv(&mut receiver, &doorbell).await.map(drop);
+            assert_eq!(end, Err(RecvError::Disconnected));
+        };
+        runtime.block_on(async {
+            let tasks = [tokio::spawn(sending), tokio::spawn(receiving)];
+            for task in tasks {
+                task.await.unwrap();
+            }
+        });
+    }
+    assert_eq!(place.segments(), 0);
+}
+
+#[test]
+fn a_task_of_async_io_waits_for_a_thread() {
+    let place = Place::new();
+    let route = small(&place, Route::builder());
+    let mut receiver = route.receiver("a").unwrap();
+    let mut sender = route.sender("a").unwrap();
+    let sending = thread::spawn(move || {
+        for number in 0..300 {
+            sender.send_timeout(&message(1, number, MAX), LONG).unwrap();
+            if number % 30 == 0 {
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+    });
+    pollster::block_on(async {
+        let doorbell = Async::new_nonblocking(receiver.doorbell().unwrap()).unwrap();
+        for number in 0..300 {
+            let message = receiver.recv_when(|| doorbell.readable()).await;
+            assert_eq!(check(&message.unwrap(), MAX), (1, number));
+        }
+        let end = receiver.recv_when(|| doorbell.readable()).await;
+        assert_eq!(end.unwrap_err(), RecvError::Disconnected);
+    });
+    sending.join().unwrap();
+}
+
+#[test]
+fn a_future_that_is_dropped_receives_nothing() {
+    let place = Place::new();
+    let route = small(&place, Route::builder());
+    let (mut sender, mut receiver) = (route.sender("c").unwrap(), route.receiver("c").unwrap());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let doorbell = registered(receiver.doorbell().unwrap());
+        let short = Duration::from_millis(1);
+        for number in 0..50_u8 {
+            let waiting = recv(&mut receiver, &doorbell);
+            assert!(tokio::time::timeout(short, waiting).await.is_err());
+            sender.send(&[number]).unwrap();
+            assert_eq!(*recv(&mut receiver, &doorbell).await.unwrap(), [number]);
+        }
+    });
+}
+
+/// A child that sends one message and waits to be killed; in the parent, nothing.
+#[test]
+fn child() {
+    let Some(arguments) = role() else { return };
+    let route = Route::builder()
+        .capacity(4)
+        .max_len(MAX)
+        .directory(directory_of(&arguments));
+    let mut sender = route.sender("k").unwrap();
+    sender.send(b"alive").unwrap();
+    thread::sleep(LONG);
+}
+
+#[test]
+fn a_task_notices_that_the_sender_was_killed() {
+    let place = Place::new();
+    let mut receiver = small(&place, Route::builder()).receiver("k").unwrap();
+    let arguments = ["".to_owned(), place.path().display().to_string()];
+    let child = Process::start("awaiting::child", &arguments);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let doorbell = registered(receiver.doorbell().unwrap());
+        assert_eq!(*recv(&mut receiver, &doorbell).await.unwrap(), *b"alive");
+        child.kill();
+        let end = recv(&mut receiver, &doorbell).await;
+        assert_eq!(end.unwrap_err(), RecvError::Disconnected);
+    });
+}
