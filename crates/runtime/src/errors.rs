@@ -4,8 +4,9 @@
 use std::error::Error;
 use std::fmt;
 
-pub(crate) const NO_CONTEXT: &str =
-    "there is no reactor running, must be called from the context of a Tokio 1.x runtime";
+pub(crate) const NO_CONTEXT: &str = "there is no reactor running, must be called from the context of a Tokio 1.x runtime \
+     (blitz-io: `blitz_io::runtime::Runtime` and `#[blitz_io::main]` start one; if this thread is \
+     in a Tokio runtime: that is not blitz-io's)";
 
 pub(crate) const SHUTTING_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown.";
 

@@ -344,6 +344,44 @@ fn blocked_twice() {
     });
 }
 
+/// Two tasks come from outside, and the first blocks its thread until the second has run.
+/// There is one processor, so no worker is called to work for the second; and when all were
+/// asleep there was no monitor.
+fn blocked_by_injected() {
+    model(2, || {
+        let world = World::new(2, 1, 3);
+        expire();
+        let run = |worker: &Worker<'_>, task: Task| {
+            if task == 1 {
+                worker.world.wait_for(2);
+            }
+            worker.world.finish(task);
+        };
+        let workers = [0, 1].map(|index| start(&world, index, run));
+        world.inject(1);
+        world.inject(2);
+        all_end(workers, world);
+    });
+}
+
+/// A monitor that dozes is called by the next push, and by no other.
+fn dozing() {
+    model(2, || {
+        let idle = Idle::new(2, 1);
+        let _ = idle.go_to_sleep(0, false);
+        assert!(idle.is_monitor(0) && idle.doze(0) && idle.is_dozing());
+        let calls = idle.pushed(false);
+        assert_eq!(calls.to_monitor, Some(0), "the monitor was not called");
+        assert!(idle.is_monitor(0) && !idle.is_dozing());
+        assert_eq!(idle.pushed(false), Calls::default());
+        // The role ends with all that belongs to it.
+        assert!(idle.doze(0));
+        assert_eq!(idle.get_up(0, false), Some(Calls::default()));
+        assert!(!idle.is_monitor(0) && !idle.is_dozing());
+        assert_eq!((idle.awake(), idle.searching()), (2, 0));
+    });
+}
+
 /// The end comes while workers go to sleep.
 fn closes() {
     model(2, || {
@@ -385,6 +423,16 @@ fn the_role_of_the_monitor_is_passed_on() {
 }
 
 #[test]
+fn an_injected_task_makes_a_worker_the_monitor() {
+    blocked_by_injected();
+}
+
+#[test]
+fn a_push_calls_a_dozing_monitor() {
+    dozing();
+}
+
+#[test]
 fn the_end_wakes_all() {
     closes();
 }
@@ -402,6 +450,8 @@ mod mistakes {
         the_last_searcher_must_look_for_more: SearchesForItself in chain = "deadlock";
         there_must_be_a_monitor: NoMonitor in blocked = "deadlock";
         the_role_of_the_monitor_must_be_passed_on: MonitorLeaves in blocked_twice = "deadlock";
+        a_task_from_outside_must_be_monitored: InjectsUnmonitored in blocked_by_injected = "deadlock";
+        a_push_must_call_a_dozing_monitor: MonitorDozesOn in dozing = "was not called";
         the_end_must_wake_all: ClosesForOne in closes = "deadlock";
     }
 }

@@ -287,3 +287,71 @@ fn workers_count_what_they_do() {
         .collect();
     assert_eq!(threads.len(), 2);
 }
+
+/// The time was counted only when a worker parked.
+#[test]
+fn a_worker_that_never_parks_is_busy() {
+    let runtime = runtime(1);
+    let metrics = runtime.metrics();
+    let task = runtime.spawn(async move {
+        let before = metrics.worker_total_busy_duration(0);
+        let parks = metrics.worker_park_count(0);
+        let end = Instant::now() + LONG;
+        while metrics.worker_total_busy_duration(0) == before && Instant::now() < end {
+            task::yield_now().await;
+        }
+        // It did not park while this task was ready.
+        assert_eq!(metrics.worker_park_count(0), parks);
+        metrics.worker_total_busy_duration(0) - before
+    });
+    assert!(runtime.block_on(task).unwrap() > Duration::ZERO);
+}
+
+/// Workers that found nothing to do, or ended at once, were never busy.
+#[test]
+fn every_worker_was_busy_for_some_time_in_the_end() {
+    let runtime = runtime(3);
+    let metrics = runtime.metrics();
+    drop(runtime);
+    for worker in 0..3 {
+        assert!(metrics.worker_total_busy_duration(worker) > Duration::ZERO);
+    }
+}
+
+/// It looked every four milliseconds for ever.
+#[test]
+fn the_monitor_of_a_blocked_worker_looks_ever_more_rarely() {
+    let runtime = runtime(3);
+    let metrics = runtime.metrics();
+    let parks = || (0..3).map(|i| metrics.worker_park_count(i)).sum::<u64>();
+    let (begun, has_begun) = mpsc::channel();
+    let task = runtime.spawn(async move {
+        begun.send(()).unwrap();
+        thread::sleep(Duration::from_millis(1500));
+    });
+    has_begun.recv_timeout(LONG).unwrap();
+    let before = parks();
+    runtime.block_on(task).unwrap();
+    let looks = parks() - before;
+    assert!(looks < 60, "{looks} looks in 1.5 s");
+}
+
+/// The timer of a blocked worker does not wait until the monitor looks again by itself.
+#[test]
+fn a_monitor_that_looks_rarely_sees_the_timers_of_a_blocked_worker() {
+    let runtime = runtime(2);
+    let task = runtime.spawn(async {
+        let begin = Instant::now();
+        let timer = task::spawn(async move {
+            time::sleep(Duration::from_millis(400)).await;
+            begin.elapsed()
+        });
+        // The timer starts on this thread.
+        task::yield_now().await;
+        thread::sleep(Duration::from_millis(1200));
+        [timer]
+    });
+    let [timer] = runtime.block_on(task).unwrap();
+    let took = runtime.block_on(timer).unwrap();
+    assert!(took < Duration::from_millis(1100), "{took:?}");
+}

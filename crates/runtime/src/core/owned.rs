@@ -29,7 +29,7 @@ use std::future::Future;
 use std::ptr::{self, NonNull};
 
 use blitz_futex::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-use blitz_sync::internals::ListLock;
+use blitz_sync::internals::Lock;
 
 use super::harness;
 use super::header::{self, Header, ListId};
@@ -39,7 +39,6 @@ use super::list::List;
 use super::list::OwnedList;
 use super::mutant::{Mutant, active};
 use super::schedule::{Notified, Schedule};
-use blitz_sync::internals::Watched;
 
 /// After how many tasks that an owner has sent to others' stacks it looks after these.
 const MOST_SENT: usize = if cfg!(loom) { 2 } else { 1024 };
@@ -50,15 +49,13 @@ pub struct OwnedTasks {
     /// Minus how many own tasks of shards have ended where there is no owner.
     elsewhere: AtomicUsize,
     /// Held by who visits others' lists.
-    remote_use: ListLock,
+    remote_use: Lock,
 }
 
 /// Two lists of tasks: see the head of this file.
 #[repr(align(128))]
 struct Shard {
-    lock: ListLock,
-    /// Under the lock.
-    list: Watched<List>,
+    list: Lock<List>,
     /// How many tasks are in that list. Written under the lock.
     len: AtomicUsize,
     /// The owner's.
@@ -97,8 +94,7 @@ fn add(number: &AtomicUsize, change: isize) {
 impl Shard {
     fn new() -> Self {
         Self {
-            lock: ListLock::new(),
-            list: Watched::new(List::new()),
+            list: Lock::new(List::new()),
             len: AtomicUsize::new(0),
             own: OwnedList::new(),
             own_len: AtomicUsize::new(0),
@@ -116,9 +112,7 @@ impl Shard {
         // To take the lock is one read-modify-write, to release it is none.
         #[cfg(all(test, not(loom)))]
         super::tests::changes::count();
-        self.lock
-            // SAFETY: the list is used under its lock only.
-            .locked(|| self.list.with_mut(|list| with(unsafe { &mut *list })))
+        with(&mut self.list.lock())
     }
 
     /// Adds a new task, unless the list is closed.
@@ -285,7 +279,7 @@ impl OwnedTasks {
         Self {
             shards: (0..shards.max(1)).map(|_| Shard::new()).collect(),
             elsewhere: AtomicUsize::new(0),
-            remote_use: ListLock::new(),
+            remote_use: Lock::new(()),
         }
     }
 
@@ -446,12 +440,12 @@ impl OwnedTasks {
     fn with_all_own<R>(&self, mut with: impl FnMut(&mut List, &Shard) -> R) -> Vec<R> {
         let mut results = Vec::with_capacity(self.shards.len());
         let lists = self.shards.iter().map(|shard| (&shard.own, shard));
-        self.remote_use.locked(|| {
-            let visit = |list: &mut List, shard| results.push(with(list, shard));
-            // SAFETY: we have the lock. Owners come here only when they are done with
-            // their own lists, as nothing that is done there leads here.
-            unsafe { OwnedList::with_remote(lists, visit) }
-        });
+        let alone = self.remote_use.lock();
+        let visit = |list: &mut List, shard| results.push(with(list, shard));
+        // SAFETY: we have the lock. Owners come here only when they are done with
+        // their own lists, as nothing that is done there leads here.
+        unsafe { OwnedList::with_remote(lists, visit) };
+        drop(alone);
         results
     }
 

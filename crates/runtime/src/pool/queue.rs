@@ -18,7 +18,7 @@
 //! A thread is *arriving* if it is sure to look at the queue without being woken: it
 //! has been started, it has been chosen and woken, or it *searches*, which is to
 //! look at the length of the queue for some microseconds before it goes to sleep.
-//! At most one thread searches. An arriving thread that finds no job searches or goes
+//! At most one thread searches. Nothing that counts as arriving yields its processor. An arriving thread that finds no job searches or goes
 //! to sleep.
 //!
 //! # Which thread is woken
@@ -56,15 +56,15 @@
 //! leave. The thread that leaves last says so. Jobs that no thread took because none
 //! could be started are left to the closer.
 
-use std::cell::UnsafeCell;
 use std::collections::VecDeque;
+use std::hint;
 use std::mem;
 use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
 use blitz_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
 use blitz_futex::{WaitResult, wait_until, wake_all, wake_one};
-use blitz_sync::internals::{EventSpin, ListLock, deadline};
+use blitz_sync::internals::{Lock, deadline, processors};
 
 use super::mutant::{Mutant, active};
 
@@ -73,6 +73,11 @@ const ASLEEP: u32 = 0;
 /// It has been chosen.
 const CHOSEN: u32 = 1;
 
+/// How long a thread searches: about as long as a sleep and a wake-up take.
+const SEARCH_FOR: Duration = Duration::from_micros(20);
+/// How many pauses lie between two looks.
+const PAUSE: u32 = 16;
+
 /// The pool may have threads.
 const OPEN: u32 = 0;
 /// The pool is closed, and no thread is left.
@@ -80,8 +85,7 @@ const EMPTY: u32 = 1;
 
 /// See the head of this file.
 pub struct JobQueue<J> {
-    lock: ListLock,
-    inside: UnsafeCell<Inside<J>>,
+    inside: Lock<Inside<J>>,
     /// Not zero: there is something to do for a searching thread. Written under the
     /// lock; a look without it is a hint.
     pending: AtomicUsize,
@@ -210,6 +214,12 @@ enum Served {
     ByNewThread,
 }
 
+/// Whether a thread goes on searching that `began` then. With one processor, the submitter
+/// runs only when the thread does not.
+fn may_search(began: Instant) -> bool {
+    processors() > 1 && began.elapsed() < SEARCH_FOR && !cfg!(loom)
+}
+
 /// Whether the last thread has left.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
@@ -254,8 +264,7 @@ impl<J> JobQueue<J> {
     /// A queue for up to `limit` threads.
     pub fn new(limit: usize) -> Self {
         Self {
-            lock: ListLock::new(),
-            inside: UnsafeCell::new(Inside {
+            inside: Lock::new(Inside {
                 queue: VecDeque::new(),
                 sleepers: Vec::new(),
                 arriving: 0,
@@ -271,10 +280,7 @@ impl<J> JobQueue<J> {
 
     #[inline]
     fn locked<R>(&self, with: impl FnOnce(&mut Inside<J>) -> R) -> R {
-        self.lock.locked(|| {
-            // SAFETY: the lock is held, so no other thread has a reference.
-            with(unsafe { &mut *self.inside.get() })
-        })
+        with(&mut self.inside.lock())
     }
 
     /// Hands in a job.
@@ -353,10 +359,13 @@ impl<J> JobQueue<J> {
         })
     }
 
-    /// Looks for a job for a while.
+    /// Looks for a job for a while. The thread counts as arriving meanwhile, so it does not
+    /// yield: a yield to another process takes a time slice, for which a job would wait.
     fn search(&self, state: &mut ThreadState) {
-        let mut spin = EventSpin::new();
-        while self.pending.load(Ordering::Relaxed) == 0 && spin.turn() {}
+        let began = Instant::now();
+        while self.pending.load(Ordering::Relaxed) == 0 && may_search(began) {
+            (0..PAUSE).for_each(|_| hint::spin_loop());
+        }
         state.0 = Last::Searched;
     }
 

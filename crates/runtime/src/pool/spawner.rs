@@ -8,6 +8,7 @@ use std::panic::panic_any;
 use std::thread;
 use std::time::Duration;
 
+use blitz_sync::internals::coop::{self, Budget};
 use blitz_sync::internals::deadline;
 use blitz_sync::thread::Mutex;
 
@@ -331,6 +332,8 @@ impl<R: PoolRef> Drop for Missing<'_, R> {
 
 impl Spawner {
     fn work(&self, runtime: &impl PoolRef) {
+        // A closure may do as much as it likes.
+        coop::set(Budget::UNCONSTRAINED);
         let mut state = ThreadState::new();
         loop {
             match self.queue.next(&mut state, self.keep_alive) {

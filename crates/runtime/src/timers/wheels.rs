@@ -85,6 +85,12 @@ impl Wheels {
         Some(self.clock.real(ticks::begin(tick, self.origin)?))
     }
 
+    /// Before when nothing is due in a worker's wheel, by the system's clock.
+    pub(crate) fn earliest(&self, worker: usize) -> Option<Instant> {
+        let tick = self.wheel(worker).earliest();
+        Some(self.clock.real(ticks::begin(tick, self.origin)?))
+    }
+
     /// Whether there may be timers in a worker's wheel. If not, there is no need to read
     /// the clock for [`turn`](Self::turn).
     #[inline]

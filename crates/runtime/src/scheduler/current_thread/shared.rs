@@ -13,7 +13,6 @@
 //! - The functions for the end of a task are called by the thread that runs the tasks,
 //!   which is in a method of the runtime.
 
-use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
@@ -22,7 +21,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use blitz_futex::atomic::{AtomicBool, AtomicUsize, Ordering};
-use blitz_sync::internals::ListLock;
+use blitz_sync::internals::Lock;
 
 use super::super::address::Address;
 use super::core::Core;
@@ -194,12 +193,10 @@ const KEEP: usize = 4096;
 /// once: one lock for a whole burst.
 pub(super) struct Remote {
     length: AtomicUsize,
-    lock: ListLock,
-    /// Belongs to the holder of the lock.
-    list: UnsafeCell<VecDeque<NonNull<Header>>>,
+    list: Lock<VecDeque<NonNull<Header>>>,
 }
 
-// SAFETY: the list is touched only under the lock, and tokens may be sent.
+// SAFETY: tokens may be sent.
 unsafe impl Send for Remote {}
 // SAFETY: as above.
 unsafe impl Sync for Remote {}
@@ -208,8 +205,7 @@ impl Remote {
     pub(super) fn new() -> Self {
         Self {
             length: AtomicUsize::new(0),
-            lock: ListLock::new(),
-            list: UnsafeCell::new(VecDeque::new()),
+            list: Lock::new(VecDeque::new()),
         }
     }
 
@@ -238,12 +234,9 @@ impl Remote {
     }
 
     fn locked(&self, change: impl FnOnce(&mut VecDeque<NonNull<Header>>)) {
-        self.lock.locked(|| {
-            // SAFETY: we hold the lock.
-            let list = unsafe { &mut *self.list.get() };
-            change(list);
-            self.length.store(list.len(), Ordering::Release);
-        });
+        let mut list = self.list.lock();
+        change(&mut list);
+        self.length.store(list.len(), Ordering::Release);
     }
 }
 

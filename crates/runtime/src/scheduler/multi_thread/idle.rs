@@ -57,27 +57,32 @@
 //! monitor looks at all queues, and gets up to work when one has a task and its worker
 //! has not polled any since the last look.
 //!
+//! A monitor that has found all quiet for some looks (no worker has polled, no task is
+//! queued) *dozes*: it sets [`DOZING`], looks ever more rarely, and a push that reads the bit
+//! clears it and calls the monitor, which begins anew. It sleeps no longer than until the next
+//! timer of a worker that may be stalled.
+//!
 //! A push to a worker's own queue reads the word without a fence. So it may overlook
 //! that the last searcher has just gone to sleep. This costs time, and no task: the
 //! worker itself is awake, the next push and the next maintenance look again, and
-//! there is the monitor.
+//! there is the monitor, which looks now and then even when it dozes.
 //!
 //! The counts of searchers and of those awake, and the chain of calls, are those of
 //! Go's scheduler and of Tokio's; the monitor does, without a thread of its own, what
 //! Go's `sysmon` does for processors whose thread is blocked.
 
-use std::cell::UnsafeCell;
-
 use blitz_futex::atomic::{AtomicBool, AtomicUsize, Ordering};
-use blitz_sync::internals::ListLock;
+use blitz_sync::internals::Lock;
 use blitz_sync::internals::fences::after_rmw;
 
 use super::mutant::{Mutant, active};
 
 /// There is a monitor.
 const MONITORED: usize = 1;
+/// The monitor has found all quiet for a while, and looks rarely.
+const DOZING: usize = 2;
 /// One more worker searches.
-const SEARCHING: usize = 2;
+const SEARCHING: usize = 4;
 /// One more worker is awake.
 const AWAKE: usize = 1 << (usize::BITS / 2);
 
@@ -99,6 +104,15 @@ impl Count {
 
     fn is_monitored(self) -> bool {
         self.0 & MONITORED != 0
+    }
+
+    fn is_dozing(self) -> bool {
+        self.0 & DOZING != 0
+    }
+
+    /// There is a monitor that looks every few milliseconds.
+    fn is_well_monitored(self) -> bool {
+        self.0 & (MONITORED | DOZING) == MONITORED
     }
 }
 
@@ -142,18 +156,11 @@ pub struct Idle {
     word: AtomicUsize,
     workers: usize,
     processors: usize,
-    lock: ListLock,
-    /// Belongs to the holder of the lock.
-    sleepers: UnsafeCell<Sleepers>,
+    sleepers: Lock<Sleepers>,
     /// Which workers are asleep; for each to see whether it was called. Written under the
     /// lock.
     asleep: Box<[AtomicBool]>,
 }
-
-// SAFETY: the sleepers are touched only under the lock.
-unsafe impl Send for Idle {}
-// SAFETY: as above.
-unsafe impl Sync for Idle {}
 
 impl Idle {
     /// All of `workers` are awake and not searching.
@@ -163,8 +170,7 @@ impl Idle {
             word: AtomicUsize::new(workers * AWAKE),
             workers,
             processors,
-            lock: ListLock::new(),
-            sleepers: UnsafeCell::new(Sleepers {
+            sleepers: Lock::new(Sleepers {
                 parked: Vec::with_capacity(workers),
                 monitor: None,
             }),
@@ -173,10 +179,7 @@ impl Idle {
     }
 
     fn locked<R>(&self, with: impl FnOnce(&mut Sleepers) -> R) -> R {
-        self.lock.locked(|| {
-            // SAFETY: we hold the lock, and the reference ends before it is let go.
-            with(unsafe { &mut *self.sleepers.get() })
-        })
+        with(&mut self.sleepers.lock())
     }
 
     fn count(&self) -> Count {
@@ -209,7 +212,7 @@ impl Idle {
     fn push_matters(&self, stealable: bool) -> bool {
         let count = self.count();
         count.awake() != self.workers
-            && (!count.is_monitored() || stealable && self.wants_worker(count))
+            && (!count.is_well_monitored() || stealable && self.wants_worker(count))
     }
 
     /// A task has been put into the inject queue.
@@ -220,10 +223,11 @@ impl Idle {
         if awake == self.workers || (count.searching() > 0 && !active(Mutant::WakesTooMany)) {
             return Calls::default();
         }
-        if awake >= self.processors && count.is_monitored() {
+        if awake >= self.processors && count.is_well_monitored() {
             return Calls::default();
         }
-        self.call(true, awake >= self.processors)
+        let monitor = awake >= self.processors && !active(Mutant::InjectsUnmonitored);
+        self.call(true, monitor)
     }
 
     #[cold]
@@ -234,8 +238,12 @@ impl Idle {
             if worker && self.wants_worker(count) {
                 calls.to_work = self.call_to_work(sleepers);
             }
-            if monitor && self.wants_monitor(self.count()) {
+            let count = self.count();
+            if monitor && self.wants_monitor(count) {
                 calls.to_monitor = self.call_to_monitor(sleepers);
+            } else if monitor && count.is_dozing() && !active(Mutant::MonitorDozesOn) {
+                self.word.fetch_sub(DOZING, Ordering::SeqCst);
+                calls.to_monitor = sleepers.monitor;
             }
             calls
         })
@@ -250,13 +258,35 @@ impl Idle {
         let index = match sleepers.parked.pop() {
             Some(index) => index,
             None => {
-                change -= MONITORED;
+                change -= self.monitor_bits();
                 sleepers.monitor.take()?
             }
         };
         self.asleep[index].store(false, Ordering::Release);
         self.word.fetch_add(change, Ordering::SeqCst);
         Some(index)
+    }
+
+    /// Under the lock: what of the word is the monitor's.
+    fn monitor_bits(&self) -> usize {
+        self.word.load(Ordering::Relaxed) & (MONITORED | DOZING)
+    }
+
+    /// The monitor, at `index`, has found all quiet: it will look rarely, until a push calls
+    /// it. `false` if it is not the monitor any more.
+    pub fn doze(&self, index: usize) -> bool {
+        self.locked(|sleepers| {
+            let is_monitor = sleepers.monitor == Some(index);
+            if is_monitor {
+                self.word.fetch_or(DOZING, Ordering::SeqCst);
+            }
+            is_monitor
+        })
+    }
+
+    /// Whether the monitor looks rarely.
+    pub fn is_dozing(&self) -> bool {
+        self.count().is_dozing()
     }
 
     /// Makes the one that has been asleep the longest the monitor.
@@ -331,7 +361,7 @@ impl Idle {
             let others = self.count().awake() > 0;
             if sleepers.monitor == Some(index) {
                 sleepers.monitor = None;
-                self.word.fetch_sub(MONITORED, Ordering::SeqCst);
+                self.word.fetch_sub(self.monitor_bits(), Ordering::SeqCst);
                 if others && !active(Mutant::MonitorLeaves) {
                     calls.to_monitor = self.call_to_monitor(sleepers);
                 }
@@ -360,7 +390,7 @@ impl Idle {
             }
             sleepers.monitor = None;
             sleepers.parked.insert(0, index);
-            self.word.fetch_sub(MONITORED, Ordering::SeqCst);
+            self.word.fetch_sub(self.monitor_bits(), Ordering::SeqCst);
             false
         })
     }
@@ -378,7 +408,7 @@ impl Idle {
             for &index in &called {
                 self.asleep[index].store(false, Ordering::Release);
             }
-            let monitor = usize::from(monitor.is_some()) * MONITORED;
+            let monitor = self.monitor_bits();
             let change = called.len() * (AWAKE + SEARCHING);
             self.word
                 .fetch_add(change.wrapping_sub(monitor), Ordering::SeqCst);

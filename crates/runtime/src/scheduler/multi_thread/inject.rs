@@ -1,19 +1,18 @@
 //! The queue that belongs to no worker.
 //!
 //! It takes what comes from threads that are no workers, and what does not fit into a
-//! worker's own queue. A list under a lock, and beside it the length, which is looked at
+//! worker's own queue. A list under a lock, and beside it the length, which is read
 //! without the lock: a worker that finds 0 goes on with its own work.
 //!
 //! The length is written last, under the lock, with a sequentially consistent
 //! read-modify-write, as it is also what a pusher publishes before it looks whether
-//! anybody has to be woken (`idle.rs`).
+//! a worker has to be woken (`idle.rs`).
 
-use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 
 use blitz_futex::atomic::{AtomicUsize, Ordering};
-use blitz_sync::internals::ListLock;
+use blitz_sync::internals::Lock;
 
 /// A list that has held more than this gives its memory back when it is empty.
 const KEEP: usize = 4096;
@@ -24,13 +23,11 @@ pub struct Inject<T> {
     length: AtomicUsize,
     /// How many have been taken, ever. Written under the lock.
     taken: AtomicUsize,
-    lock: ListLock,
-    /// Belongs to who holds the lock.
-    list: UnsafeCell<VecDeque<NonNull<T>>>,
+    list: Lock<VecDeque<NonNull<T>>>,
 }
 
-// SAFETY: the list is touched only under the lock; the pointers in it are what the users
-// hand from thread to thread, and whoever puts one in or takes one out answers for that.
+// SAFETY: the pointers are what the users hand from thread to thread, and the one that puts
+// one in or takes one out answers for that.
 unsafe impl<T> Send for Inject<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Inject<T> {}
@@ -47,8 +44,7 @@ impl<T> Inject<T> {
         Self {
             length: AtomicUsize::new(0),
             taken: AtomicUsize::new(0),
-            lock: ListLock::new(),
-            list: UnsafeCell::new(VecDeque::new()),
+            list: Lock::new(VecDeque::new()),
         }
     }
 
@@ -70,10 +66,7 @@ impl<T> Inject<T> {
     }
 
     fn locked<R>(&self, with: impl FnOnce(&mut VecDeque<NonNull<T>>) -> R) -> R {
-        self.lock.locked(|| {
-            // SAFETY: we hold the lock, and the reference ends before it is let go.
-            with(unsafe { &mut *self.list.get() })
-        })
+        with(&mut self.list.lock())
     }
 
     /// Puts one at the end.

@@ -6,16 +6,22 @@
 //! same, then the worker is stalled: its thread is blocked, or its task takes long. The
 //! monitor gets up to work, and takes the task. It also wakes the tasks whose time has come
 //! in such a worker's timers.
+//!
+//! When no worker has polled since the last look, and no task is queued, there is nothing to
+//! find until a worker goes on. So the monitor looks less and less often, and says so
+//! ([`Idle::doze`](super::idle::Idle::doze)): a push then calls it. It still looks when the
+//! next timer of another worker is due.
 
 use std::time::{Duration, Instant};
 
-use super::core::Local;
 use super::shared::Shared;
 
 /// How long it is from one look to the next, at first.
 const FIRST: Duration = Duration::from_millis(1);
 /// Each time that the monitor finds nothing this doubles, up to here.
 const LAST: Duration = Duration::from_millis(4);
+/// And up to here while all is quiet, so that the looks cost next to nothing.
+const LAST_DOZING: Duration = Duration::from_millis(256);
 
 /// What the monitor saw when it looked last.
 pub(super) struct Seen {
@@ -23,9 +29,10 @@ pub(super) struct Seen {
     polls: Box<[u64]>,
     /// How many tasks had been taken from the inject queue.
     taken: usize,
-    /// When to look next, and how long that is after the last look. `None` when this worker
-    /// is not the monitor.
-    next: Option<(Instant, Duration)>,
+    /// When to look next. `None` when this worker is not the monitor.
+    next: Option<Instant>,
+    /// How long that is after the last look, but for timers.
+    pause: Duration,
 }
 
 impl Seen {
@@ -34,7 +41,13 @@ impl Seen {
             polls: vec![u64::MAX; workers].into(),
             taken: usize::MAX,
             next: None,
+            pause: FIRST,
         }
+    }
+
+    /// A worker that goes to sleep begins anew.
+    pub(super) fn reset(&mut self) {
+        self.next = None;
     }
 
     fn remember(&mut self, shared: &Shared) {
@@ -43,63 +56,73 @@ impl Seen {
         }
         self.taken = shared.inject.taken();
     }
-}
 
-/// A worker that goes to sleep begins anew.
-pub(super) fn reset(local: &Local) {
-    local.seen.borrow_mut().next = None;
-}
-
-/// When the worker at `index`, which asks, has to look next, if it is the monitor.
-pub(super) fn next_look(shared: &Shared, index: usize) -> Option<Instant> {
-    let mut seen = shared.cores[index].local.seen.borrow_mut();
-    if !shared.idle.is_monitor(index) {
-        seen.next = None;
-        return None;
-    }
-    if let Some((next, _)) = seen.next {
-        return Some(next);
-    }
-    seen.remember(shared);
-    let next = Instant::now() + FIRST;
-    seen.next = Some((next, FIRST));
-    Some(next)
-}
-
-/// Whether it is time for the monitor to look. The time of the next look is set.
-pub(super) fn is_time_to_look(local: &Local) -> bool {
-    let mut seen = local.seen.borrow_mut();
-    let Some((next, pause)) = seen.next else {
-        return false;
-    };
-    let now = Instant::now();
-    if now < next {
-        return false;
-    }
-    let pause = (pause * 2).min(LAST);
-    seen.next = Some((now + pause, pause));
-    true
-}
-
-/// Looks at all queues, and at the timers of stalled workers. Whether one of those has
-/// something that this worker, at `index`, can do.
-pub(super) fn look(shared: &Shared, index: usize) -> bool {
-    let local = &shared.cores[index].local;
-    let mut found = !shared.inject.is_empty() && shared.inject.taken() == local.seen.borrow().taken;
-    for (other, core) in shared.cores.iter().enumerate() {
-        let polls = local.seen.borrow().polls[other];
-        if other == index || core.counters.polls.get() != polls {
-            continue;
+    /// Sets the time of the next look.
+    fn schedule(&mut self, shared: &Shared, pause: Duration) {
+        self.pause = pause;
+        let mut next = Instant::now() + pause;
+        if let (Some(wheels), true) = (&shared.common().time, pause > LAST) {
+            let timers = (0..shared.workers()).filter_map(|worker| wheels.earliest(worker));
+            next = timers.fold(next, Instant::min);
         }
-        if core.has_tasks() {
-            local.reclaims.set(true);
-            found = true;
-        }
-        if let Some(wheels) = &shared.common().time {
-            // The tasks that this wakes are ready on this thread.
-            _ = wheels.turn_if_due(other);
-        }
+        self.next = Some(next);
     }
-    local.seen.borrow_mut().remember(shared);
-    found
+
+    /// When the worker at `index`, whose this is, has to look next, if it is the monitor.
+    pub(super) fn next_look(&mut self, shared: &Shared, index: usize) -> Option<Instant> {
+        if !shared.idle.is_monitor(index) {
+            self.next = None;
+        } else if self.next.is_none() {
+            self.remember(shared);
+            self.schedule(shared, FIRST);
+        } else if self.pause > LAST && !shared.idle.is_dozing() {
+            // It was called, because there is something to see.
+            self.schedule(shared, FIRST);
+        }
+        self.next
+    }
+
+    /// If it is time, looks at all queues, and at the timers of stalled workers. What it has
+    /// found; `None` if it is not time.
+    pub(super) fn look(&mut self, shared: &Shared, index: usize) -> Option<Found> {
+        if self.next.is_none_or(|next| Instant::now() < next) {
+            return None;
+        }
+        let injected = !shared.inject.is_empty();
+        let mut found = Found {
+            work: injected && shared.inject.taken() == self.taken,
+            claimed: false,
+        };
+        let mut is_quiet = !injected;
+        for (other, core) in shared.cores.iter().enumerate() {
+            if other == index {
+                continue;
+            }
+            let has_tasks = core.has_tasks();
+            if core.counters.polls.get() != self.polls[other] {
+                is_quiet = false;
+                continue;
+            }
+            is_quiet &= !has_tasks;
+            found.work |= has_tasks;
+            found.claimed |= has_tasks;
+            if let Some(wheels) = &shared.common().time {
+                // The tasks that this wakes are ready on this thread.
+                _ = wheels.turn_if_due(other);
+            }
+        }
+        self.remember(shared);
+        let is_dozing = is_quiet && self.pause >= LAST && shared.idle.doze(index);
+        let most = if is_dozing { LAST_DOZING } else { LAST };
+        self.schedule(shared, (self.pause * 2).min(most));
+        Some(found)
+    }
+}
+
+/// What stalled workers have.
+pub(super) struct Found {
+    /// There is something to do.
+    pub(super) work: bool,
+    /// Some of it may have been claimed.
+    pub(super) claimed: bool,
 }

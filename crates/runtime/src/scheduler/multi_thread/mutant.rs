@@ -25,6 +25,10 @@ blitz_sync::mutants! {
     NoMonitor,
     /// The monitor goes to work and passes its role on to no worker.
     MonitorLeaves,
+    /// A task that is injected makes no worker the monitor.
+    InjectsUnmonitored,
+    /// A push leaves a dozing monitor alone.
+    MonitorDozesOn,
     /// The end wakes only one.
     ClosesForOne,
 }

@@ -7,7 +7,6 @@ use blitz_sync::internals::EventSpin;
 
 use super::core::Core;
 use super::idle::Calls;
-use super::monitor;
 use super::sleep::Sleeper;
 use super::worker::Worker;
 use crate::context;
@@ -126,8 +125,8 @@ fn sleep(worker: &Worker) {
     hooks.thread_park();
     // The hook may have made something ready.
     if !worker.has_tasks() {
-        monitor::reset(worker.local());
         let local = worker.local();
+        local.seen.borrow_mut().reset();
         let began = Instant::now();
         let searching = worker.shared.idle.sleep(worker, local.searching.get());
         local.searching.set(searching);
@@ -168,7 +167,7 @@ impl Sleeper for Worker {
         let core = self.core();
         let wheels = self.shared.common().time.as_ref();
         let timer = wheels.and_then(|wheels| wheels.next_deadline(self.index));
-        let look = monitor::next_look(&self.shared, self.index);
+        let look = (core.local.seen.borrow_mut()).next_look(&self.shared, self.index);
         let deadline = [timer, look].into_iter().flatten().min();
         core.counters.about_to_park();
         core.driver.park(deadline);
@@ -177,11 +176,12 @@ impl Sleeper for Worker {
     }
 
     fn sees_stalled(&self) -> bool {
-        if !monitor::is_time_to_look(self.local()) {
-            return false;
+        let found = (self.local().seen.borrow_mut()).look(&self.shared, self.index);
+        let Some(found) = found else { return false };
+        if found.claimed {
+            self.local().reclaims.set(true);
         }
-        let found = monitor::look(&self.shared, self.index);
-        found || self.core().has_tasks()
+        found.work || self.core().has_tasks()
     }
 
     fn call(&self, calls: Calls) {

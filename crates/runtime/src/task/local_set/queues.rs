@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Waker;
 
-use blitz_sync::internals::ListLock;
+use blitz_sync::internals::Lock;
 
 use crate::core::{Header, Id, JoinHandle, Notified, OwnedTasks, Ran, Schedule};
 use crate::runtime_id;
@@ -28,9 +28,7 @@ pub(super) struct Shared {
     polls: Cell<usize>,
     /// How many of the set's tasks the thread is running and has not released.
     running: Cell<usize>,
-    lock: ListLock,
-    /// Belongs to who has the lock.
-    remote: UnsafeCell<Remote>,
+    remote: Lock<Remote>,
     /// How many tasks there are in `remote`. Written under the lock.
     remote_len: AtomicUsize,
     /// Whether there is a waker in `remote`. Written under the lock.
@@ -46,7 +44,7 @@ struct Remote {
 /// What a waker is told by, as long as it exists.
 type WakerId = (*const (), *const ());
 
-// SAFETY: `remote` is used under the lock; `local` and the cells on the set's thread
+// SAFETY: `local` and the cells are used on the set's thread
 // only: by functions that demand it of their callers, and by such as a `LocalSet` calls,
 // which does not leave its thread.
 unsafe impl Send for Shared {}
@@ -64,8 +62,7 @@ impl Shared {
             registered: Cell::new(None),
             polls: Cell::new(0),
             running: Cell::new(0),
-            lock: ListLock::new(),
-            remote: UnsafeCell::new(Remote {
+            remote: Lock::new(Remote {
                 queue: VecDeque::new(),
                 waker: None,
             }),
@@ -179,10 +176,7 @@ impl Shared {
     }
 
     fn locked<R>(&self, with: impl FnOnce(&mut Remote) -> R) -> R {
-        self.lock.locked(|| {
-            // SAFETY: the lock is held, so there is no other reference.
-            with(unsafe { &mut *self.remote.get() })
-        })
+        with(&mut self.remote.lock())
     }
 
     /// Leaves the host's waker for those who wake tasks. On the set's thread, at the
