@@ -8,12 +8,29 @@ use std::{env, fs};
 
 const FILES: &[&str] = &[
     "duplex_stream",
+    "fs",
+    "fs_canonicalize_dir",
+    "fs_copy",
+    "fs_dir",
+    "fs_file",
+    "fs_file_join_error",
+    "fs_link",
+    "fs_open_options",
+    "fs_open_options_windows",
+    "fs_remove_dir_all",
+    "fs_remove_file",
+    "fs_rename",
+    "fs_symlink_dir_windows",
+    "fs_symlink_file_windows",
+    "fs_try_exists",
+    "fs_write",
     "io_async_read",
     "io_buf_reader",
     "io_buf_writer",
     "io_chain",
     "io_copy",
     "io_copy_buf",
+    "io_fill_buf",
     "io_join",
     "io_lines",
     "io_mem_stream",
@@ -44,7 +61,11 @@ const FILES: &[&str] = &[
 ];
 
 /// Tests that are not run. The program that includes the file says why.
-const LEFT_OUT: &[&str] = &["lines_next_line_is_cancel_safe"];
+const LEFT_OUT: &[&str] = &[
+    "file_debug_fmt",
+    "lines_next_line_is_cancel_safe",
+    "try_exists",
+];
 
 /// What those have in common.
 const SUPPORT: &[&str] = &["io_vec", "leaked_buffers"];
@@ -55,6 +76,7 @@ fn main() {
     // Tokio's tests of what it calls unstable, and we do not: `rng_seed`, `unhandled_panic`.
     println!("cargo:rustc-check-cfg=cfg(tokio_unstable)");
     println!("cargo:rustc-cfg=tokio_unstable");
+    println!("cargo:rustc-check-cfg=cfg(feature, values(\"io-uring\"))");
 
     let tests = tokio().join("tests");
     let copies = PathBuf::from(env::var_os("OUT_DIR").unwrap());

@@ -16,3 +16,5 @@
 //! ```
 
 pub use blitz_aio::*;
+#[cfg(feature = "io-std")]
+pub use blitz_os::io::{Stderr, Stdin, Stdout, stderr, stdin, stdout};

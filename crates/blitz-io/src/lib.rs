@@ -295,6 +295,8 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "fs")]
+pub use blitz_os::fs;
 #[cfg(feature = "io-util")]
 pub mod io;
 #[cfg(feature = "macros")]

@@ -8,7 +8,8 @@ pub(crate) const NO_CONTEXT: &str = "there is no reactor running, must be called
      (blitz-io: `blitz_io::runtime::Runtime` and `#[blitz_io::main]` start one; if this thread is \
      in a Tokio runtime: that is not blitz-io's)";
 
-pub(crate) const SHUTTING_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown.";
+/// The runtime takes no more work.
+pub const SHUTTING_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown.";
 
 pub(crate) const CONTEXT_DESTROYED: &str =
     "The Tokio context thread-local variable has been destroyed.";

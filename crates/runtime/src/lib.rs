@@ -71,6 +71,15 @@ pub mod sync {
     };
 }
 
+/// For the other crates of this workspace: not part of the public interface, and free to
+/// change with any release.
+#[cfg(not(loom))]
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::blocking::spawn_mandatory_blocking;
+    pub use crate::errors::SHUTTING_DOWN;
+}
+
 /// For the models of this crate: not part of the public interface.
 #[cfg(loom)]
 #[doc(hidden)]

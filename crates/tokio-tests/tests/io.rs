@@ -6,7 +6,6 @@
 //! |---|---|
 //! | `io_async_fd`, `io_driver`, `io_driver_drop`, `io_panic` | they need a driver |
 //! | `io_copy_bidirectional` | it needs sockets |
-//! | `io_fill_buf` | it needs files |
 //! | `io_emscripten`, `io_poll_aio` | other systems |
 //! | `lines_next_line_is_cancel_safe` | its mock sleeps, and with Tokio's timer |
 
@@ -31,6 +30,7 @@ tests_of_tokio! {
     io_chain,
     io_copy,
     io_copy_buf,
+    io_fill_buf,
     io_join,
     io_lines,
     io_mem_stream,

@@ -41,3 +41,19 @@ where
         Err(error) => panic!("{error}"),
     }
 }
+
+/// Runs a closure on a thread of the pool even if the runtime is shut down before a thread
+/// gets to it: for writes that have been accepted. `None` if the pool takes no more.
+#[doc(hidden)]
+#[track_caller]
+pub fn spawn_mandatory_blocking<F, R>(f: F) -> Option<JoinHandle<R>>
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
+    let spawn = |handle: &Handle| handle.pool().spawn_mandatory(handle, f);
+    match with_current(spawn) {
+        Ok(join) => join,
+        Err(error) => panic!("{error}"),
+    }
+}

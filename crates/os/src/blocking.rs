@@ -1,0 +1,20 @@
+//! Operations that block, on threads of the runtime's pool.
+
+use std::io;
+
+use blitz_runtime::task::spawn_blocking;
+
+/// Runs one operation that blocks.
+pub(crate) async fn run<T: Send + 'static>(
+    operation: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    match spawn_blocking(operation).await {
+        Ok(result) => result,
+        Err(_) => Err(lost()),
+    }
+}
+
+/// What an operation ends with that the pool did not run, or that panicked.
+pub(crate) fn lost() -> io::Error {
+    io::Error::other("background task failed")
+}

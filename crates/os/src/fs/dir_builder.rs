@@ -1,0 +1,63 @@
+//! `DirBuilder`: how a folder is created.
+
+use std::io;
+use std::path::Path;
+
+use crate::blocking::run;
+
+/// Creates folders, as [`std::fs::DirBuilder`] does.
+///
+/// ```
+/// # #[blitz_io::main]
+/// # async fn main() -> std::io::Result<()> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("a/b/c");
+/// blitz_io::fs::DirBuilder::new().recursive(true).create(&path).await?;
+/// assert!(blitz_io::fs::try_exists(&path).await?);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Default)]
+pub struct DirBuilder {
+    recursive: bool,
+    #[cfg(unix)]
+    mode: Option<u32>,
+}
+
+impl DirBuilder {
+    /// Creates one that creates one folder, with the usual permissions.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets whether missing folders on the way are created too, and a folder that is there
+    /// already is no error.
+    pub fn recursive(&mut self, recursive: bool) -> &mut Self {
+        self.recursive = recursive;
+        self
+    }
+
+    /// Sets the permissions of what is created, before the umask.
+    #[cfg(unix)]
+    pub fn mode(&mut self, mode: u32) -> &mut Self {
+        self.mode = Some(mode);
+        self
+    }
+
+    /// Creates the folder.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`std::fs::DirBuilder::create`].
+    pub async fn create(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        let path = path.as_ref().to_owned();
+        let mut builder = std::fs::DirBuilder::new();
+        builder.recursive(self.recursive);
+        #[cfg(unix)]
+        if let Some(mode) = self.mode {
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, mode);
+        }
+        run(move || builder.create(path)).await
+    }
+}

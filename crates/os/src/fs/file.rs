@@ -1,0 +1,553 @@
+//! `File`.
+//!
+//! One operation at a time is under way, on a thread of the pool, with the buffer:
+//!
+//! ```text
+//!            read, write, seek, set_len
+//!   Idle(buffer) ------------------------> Busy(job)
+//!        ^                                    |
+//!        +------ the job has ended -----------+
+//! ```
+//!
+//! Whoever comes to a busy file waits for the job, takes the buffer back, and sees to what
+//! came of it, whoever started it:
+//!
+//! * A read leaves its bytes in the buffer, for the next read. The file stands behind them. So
+//!   a write, a seek and `set_len` go back first by what is left of them: the place is that
+//!   of the caller, always.
+//! * A write was done for its caller when the bytes were in the buffer. Its error is told to
+//!   the next write, flush or shutdown.
+//! * A seek has told its caller through `poll_complete`; nobody else is told.
+
+use std::fmt;
+use std::fs::{File as StdFile, Metadata, Permissions};
+use std::future::{Future, poll_fn};
+use std::io::{self, IoSlice, Seek, SeekFrom};
+use std::mem;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::SystemTime;
+
+use blitz_aio::{AsyncRead, AsyncSeek, AsyncWrite, ReadBuf, foreign_traits};
+use blitz_runtime::internals::spawn_mandatory_blocking;
+use blitz_runtime::task::{JoinHandle, spawn_blocking};
+use blitz_sync::task::Mutex;
+
+use super::{FileTimes, OpenOptions};
+use crate::blocking::{lost, run};
+use crate::buffer::{Buffer, MAX_BUF_SIZE};
+
+/// A file that is open.
+///
+/// It is read and written with the methods of
+/// [`AsyncReadExt`](blitz_aio::AsyncReadExt), [`AsyncWriteExt`](blitz_aio::AsyncWriteExt) and
+/// [`AsyncSeekExt`](blitz_aio::AsyncSeekExt). Each read and each write moves up to
+/// [`max_buf_size`](File::max_buf_size) bytes through a buffer to a thread of the pool, so few
+/// large ones are better than many small ones: see [`BufReader`](blitz_aio::BufReader) and
+/// [`BufWriter`](blitz_aio::BufWriter).
+///
+/// A write is done when its bytes are in the buffer. They are written even if the file is
+/// dropped at once, or the runtime ends; but only [`flush`] waits for that, and tells whether
+/// there was an error. A file is closed when it is dropped and no operation is under way.
+///
+/// [`flush`]: blitz_aio::AsyncWriteExt::flush
+///
+/// ```
+/// use blitz_io::fs::File;
+/// use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
+///
+/// # #[blitz_io::main]
+/// # async fn main() -> std::io::Result<()> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("file");
+/// let mut file = File::create(&path).await?;
+/// file.write_all(b"hello, file").await?;
+/// file.flush().await?;
+///
+/// let mut text = String::new();
+/// File::open(&path).await?.read_to_string(&mut text).await?;
+/// assert_eq!(text, "hello, file");
+/// # Ok(())
+/// # }
+/// ```
+pub struct File {
+    std: Arc<StdFile>,
+    inner: Mutex<Inner>,
+    max_buf_size: usize,
+}
+
+struct Inner {
+    state: State,
+    /// What a write has failed with that nobody has been told yet.
+    write_error: Option<io::ErrorKind>,
+    /// Where the last seek went to.
+    place: u64,
+}
+
+enum State {
+    Idle(Buffer),
+    Busy(JoinHandle<(Outcome, Buffer)>),
+}
+
+/// What came of an operation.
+enum Outcome {
+    Read(io::Result<()>),
+    Write(io::Result<()>),
+    Seek(io::Result<u64>),
+    SetLen(io::Result<()>),
+}
+
+impl File {
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`std::fs::File::open`].
+    pub async fn open(path: impl AsRef<Path>) -> io::Result<File> {
+        Self::options().read(true).open(path).await
+    }
+
+    /// Opens a file for writing. It is created, or what it held before is dropped.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`std::fs::File::create`].
+    pub async fn create(path: impl AsRef<Path>) -> io::Result<File> {
+        let mut options = Self::options();
+        options.write(true).create(true).truncate(true);
+        options.open(path).await
+    }
+
+    /// Creates a file, for reading and writing.
+    ///
+    /// # Errors
+    ///
+    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) if there is one, and those of
+    /// [`std::fs::File::create_new`].
+    pub async fn create_new<P: AsRef<Path>>(path: P) -> io::Result<File> {
+        let mut options = Self::options();
+        options.read(true).write(true).create_new(true);
+        options.open(path).await
+    }
+
+    /// Returns options for opening a file: the same as [`OpenOptions::new`].
+    #[must_use]
+    pub fn options() -> OpenOptions {
+        OpenOptions::new()
+    }
+
+    /// Makes a `File` of one of the standard library.
+    #[must_use]
+    pub fn from_std(std: StdFile) -> File {
+        File {
+            std: Arc::new(std),
+            inner: Mutex::new(Inner {
+                state: State::Idle(Buffer::default()),
+                write_error: None,
+                place: 0,
+            }),
+            max_buf_size: MAX_BUF_SIZE,
+        }
+    }
+
+    /// Waits until the disk has everything that was written, and what is known of the file.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`std::fs::File::sync_all`]. That of a write is told to the next write or
+    /// flush.
+    pub async fn sync_all(&self) -> io::Result<()> {
+        self.when_idle(|std| std.sync_all()).await
+    }
+
+    /// Waits until the disk has everything that was written, and as much of what is known of
+    /// the file as is needed to read it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`std::fs::File::sync_data`]. That of a write is told to the next write or
+    /// flush.
+    pub async fn sync_data(&self) -> io::Result<()> {
+        self.when_idle(|std| std.sync_data()).await
+    }
+
+    /// Cuts the file off at `size` bytes, or makes it as long with zeros. The place stays.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`std::fs::File::set_len`].
+    pub async fn set_len(&self, size: u64) -> io::Result<()> {
+        let mut inner = self.inner.lock().await;
+        poll_fn(|cx| inner.poll_settle(cx)).await;
+        let (buffer, ahead) = inner.take_buffer();
+        let std = self.std.clone();
+        inner.state = State::Busy(spawn_blocking(move || {
+            let result = go_back(&std, ahead).and_then(|()| std.set_len(size));
+            (Outcome::SetLen(result), buffer)
+        }));
+        let outcome = poll_fn(|cx| inner.poll_outcome(cx)).await?;
+        let Some(Outcome::SetLen(result)) = outcome else {
+            unreachable!("the lock was held all the time");
+        };
+        result
+    }
+
+    /// Returns what is known of the file.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`std::fs::File::metadata`].
+    pub async fn metadata(&self) -> io::Result<Metadata> {
+        let std = self.std.clone();
+        run(move || std.metadata()).await
+    }
+
+    /// Creates another `File` for the same open file: the place is that of both.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`std::fs::File::try_clone`].
+    pub async fn try_clone(&self) -> io::Result<File> {
+        let mut file = File::from_std(self.when_idle(StdFile::try_clone).await?);
+        file.max_buf_size = self.max_buf_size;
+        Ok(file)
+    }
+
+    /// Returns the file of the standard library, when no operation is under way any more.
+    ///
+    /// Bytes that were read ahead are lost, and so is the error of a write that nobody has
+    /// been told: [flush](blitz_aio::AsyncWriteExt::flush) before.
+    pub async fn into_std(mut self) -> StdFile {
+        let inner = self.inner.get_mut();
+        poll_fn(|cx| inner.poll_settle(cx)).await;
+        // An operation of which the future was dropped, such as `metadata`, may still use it.
+        Arc::try_unwrap(self.std).unwrap_or_else(|shared| {
+            let another = shared.try_clone();
+            another.expect("the process has no descriptor left for a file that is in use")
+        })
+    }
+
+    /// Returns the file of the standard library, at once.
+    ///
+    /// # Errors
+    ///
+    /// The file itself, if an operation is under way.
+    #[allow(clippy::result_large_err, reason = "the signature is Tokio's")]
+    pub fn try_into_std(mut self) -> Result<StdFile, Self> {
+        match Arc::try_unwrap(self.std) {
+            Ok(std) => Ok(std),
+            Err(std) => {
+                self.std = std;
+                Err(self)
+            }
+        }
+    }
+
+    /// Changes the permissions of the file.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`std::fs::File::set_permissions`].
+    pub async fn set_permissions(&self, perm: Permissions) -> io::Result<()> {
+        let std = self.std.clone();
+        run(move || std.set_permissions(perm)).await
+    }
+
+    /// Changes the times of the file.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`std::fs::File::set_times`].
+    pub async fn set_times(&self, times: FileTimes) -> io::Result<()> {
+        self.when_idle(move |std| std.set_times(times.to_std()))
+            .await
+    }
+
+    /// Changes when the file was changed last.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`std::fs::File::set_modified`].
+    pub async fn set_modified(&self, time: SystemTime) -> io::Result<()> {
+        self.set_times(FileTimes::new().set_modified(time)).await
+    }
+
+    /// Sets how many bytes one operation moves at most; at first it is 2 MiB.
+    ///
+    /// It does not apply to an operation that is under way.
+    ///
+    /// # Panics
+    ///
+    /// If it is zero: no operation would get on.
+    #[track_caller]
+    pub fn set_max_buf_size(&mut self, max_buf_size: usize) {
+        assert!(max_buf_size > 0, "`max_buf_size` must be greater than 0");
+        self.max_buf_size = max_buf_size;
+    }
+
+    /// Returns how many bytes one operation moves at most.
+    pub fn max_buf_size(&self) -> usize {
+        self.max_buf_size
+    }
+
+    /// Runs something once no operation is under way.
+    async fn when_idle<T: Send + 'static>(
+        &self,
+        operation: impl FnOnce(&StdFile) -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        let mut inner = self.inner.lock().await;
+        poll_fn(|cx| inner.poll_settle(cx)).await;
+        let std = self.std.clone();
+        run(move || operation(&std)).await
+    }
+}
+
+impl Inner {
+    /// Waits for the operation under way, and returns what came of it: `None` if there was
+    /// none.
+    fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Outcome>>> {
+        let State::Busy(job) = &mut self.state else {
+            return Poll::Ready(Ok(None));
+        };
+        let done = ready!(Pin::new(job).poll(cx));
+        // A buffer that is lost with its job is replaced.
+        self.state = State::Idle(Buffer::default());
+        let (outcome, buffer) = done?;
+        self.state = State::Idle(buffer);
+        Poll::Ready(Ok(Some(outcome)))
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let Some(kind) = self.write_error.take() {
+            return Poll::Ready(Err(kind.into()));
+        }
+        match ready!(self.poll_outcome(cx))? {
+            Some(Outcome::Write(result)) => Poll::Ready(result),
+            _ => Poll::Ready(Ok(())),
+        }
+    }
+
+    /// Waits for the operation under way, and keeps its error for the next write.
+    fn poll_settle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Err(error) = ready!(self.poll_flush(cx)) {
+            self.write_error = Some(error.kind());
+        }
+        Poll::Ready(())
+    }
+
+    /// Takes the buffer for an operation, empty, and returns how far the file stands ahead of
+    /// the caller.
+    fn take_buffer(&mut self) -> (Buffer, usize) {
+        let State::Idle(buffer) = &mut self.state else {
+            unreachable!("an operation is under way");
+        };
+        let mut buffer = mem::take(buffer);
+        let ahead = buffer.discard();
+        (buffer, ahead)
+    }
+}
+
+/// Goes back by what was read ahead.
+fn go_back(mut file: &StdFile, ahead: usize) -> io::Result<()> {
+    if ahead == 0 {
+        return Ok(());
+    }
+    // It is at most the size of a buffer.
+    file.seek(SeekFrom::Current(-(ahead as i64))).map(drop)
+}
+
+impl AsyncRead for File {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let inner = this.inner.get_mut();
+        loop {
+            if let State::Idle(buffer) = &mut inner.state {
+                if !buffer.is_empty() || buf.remaining() == 0 {
+                    buffer.copy_to(buf);
+                    return Poll::Ready(Ok(()));
+                }
+                let (mut buffer, _) = inner.take_buffer();
+                let std = this.std.clone();
+                let limit = buf.remaining().min(this.max_buf_size);
+                inner.state = State::Busy(spawn_blocking(move || {
+                    let result = buffer.read_from(&mut &*std, limit);
+                    (Outcome::Read(result), buffer)
+                }));
+            }
+            match ready!(inner.poll_outcome(cx))? {
+                Some(Outcome::Read(result)) => {
+                    result?;
+                    if let State::Idle(buffer) = &mut inner.state {
+                        buffer.copy_to(buf);
+                    }
+                    return Poll::Ready(Ok(()));
+                }
+                Some(Outcome::Write(Err(error))) => inner.write_error = Some(error.kind()),
+                Some(Outcome::Seek(Ok(place))) => inner.place = place,
+                _ => {}
+            }
+        }
+    }
+}
+
+impl AsyncWrite for File {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(cx, &[IoSlice::new(buf)])
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.inner.get_mut().poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_flush(cx)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let inner = this.inner.get_mut();
+        // The write before must be done, and well.
+        ready!(inner.poll_flush(cx))?;
+        if bufs.iter().all(|buf| buf.is_empty()) {
+            return Poll::Ready(Ok(0));
+        }
+        let (mut buffer, ahead) = inner.take_buffer();
+        let count = buffer.copy_from(bufs, this.max_buf_size);
+        let std = this.std.clone();
+        let job = spawn_mandatory_blocking(move || {
+            let result = go_back(&std, ahead).and_then(|()| buffer.write_to(&mut &*std));
+            (Outcome::Write(result), buffer)
+        });
+        inner.state = State::Busy(job.ok_or_else(lost)?);
+        Poll::Ready(Ok(count))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+}
+
+impl AsyncSeek for File {
+    fn start_seek(self: Pin<&mut Self>, position: SeekFrom) -> io::Result<()> {
+        let this = self.get_mut();
+        let inner = this.inner.get_mut();
+        if let State::Busy(_) = inner.state {
+            return Err(io::Error::other(
+                "other file operation is pending, call poll_complete before start_seek",
+            ));
+        }
+        let (buffer, ahead) = inner.take_buffer();
+        let std = this.std.clone();
+        inner.state = State::Busy(spawn_blocking(move || {
+            let result = go_back(&std, ahead).and_then(|()| (&*std).seek(position));
+            (Outcome::Seek(result), buffer)
+        }));
+        Ok(())
+    }
+
+    fn poll_complete(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
+        let inner = self.inner.get_mut();
+        match ready!(inner.poll_outcome(cx))? {
+            Some(Outcome::Seek(result)) => {
+                inner.place = result?;
+            }
+            Some(Outcome::Write(Err(error))) => inner.write_error = Some(error.kind()),
+            _ => {}
+        }
+        Poll::Ready(Ok(inner.place))
+    }
+}
+
+foreign_traits!([] File: read, write, seek);
+
+impl From<StdFile> for File {
+    fn from(std: StdFile) -> Self {
+        Self::from_std(std)
+    }
+}
+
+impl fmt::Debug for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("File").field("std", &self.std).finish()
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+    use super::{File, StdFile};
+
+    impl From<OwnedFd> for File {
+        fn from(fd: OwnedFd) -> Self {
+            Self::from_std(fd.into())
+        }
+    }
+
+    impl AsRawFd for File {
+        fn as_raw_fd(&self) -> RawFd {
+            self.std.as_raw_fd()
+        }
+    }
+
+    impl AsFd for File {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            self.std.as_fd()
+        }
+    }
+
+    impl FromRawFd for File {
+        unsafe fn from_raw_fd(fd: RawFd) -> Self {
+            // SAFETY: the caller says that the descriptor is open, and gives it away.
+            Self::from_std(unsafe { StdFile::from_raw_fd(fd) })
+        }
+    }
+}
+
+#[cfg(windows)]
+mod windows {
+    use std::os::windows::io::{
+        AsHandle, AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHandle, RawHandle,
+    };
+
+    use super::{File, StdFile};
+
+    impl From<OwnedHandle> for File {
+        fn from(handle: OwnedHandle) -> Self {
+            Self::from_std(handle.into())
+        }
+    }
+
+    impl AsRawHandle for File {
+        fn as_raw_handle(&self) -> RawHandle {
+            self.std.as_raw_handle()
+        }
+    }
+
+    impl AsHandle for File {
+        fn as_handle(&self) -> BorrowedHandle<'_> {
+            self.std.as_handle()
+        }
+    }
+
+    impl FromRawHandle for File {
+        unsafe fn from_raw_handle(handle: RawHandle) -> Self {
+            // SAFETY: the caller says that the handle is open, and gives it away.
+            Self::from_std(unsafe { StdFile::from_raw_handle(handle) })
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Files and folders, as in `tokio::fs`.
+//!
+//! Each function does what the one of the same name in [`std::fs`] does, with the same errors,
+//! on a thread of the runtime's pool. A dropped future does not stop it.
+//!
+//! # Panics
+//!
+//! Without a runtime.
+
+mod dir_builder;
+mod file;
+mod file_times;
+mod functions;
+mod open_options;
+mod read_dir;
+
+pub use dir_builder::DirBuilder;
+pub use file::File;
+pub use file_times::FileTimes;
+#[cfg(unix)]
+pub use functions::symlink;
+pub use functions::{
+    canonicalize, copy, create_dir, create_dir_all, hard_link, metadata, read, read_link,
+    read_to_string, remove_dir, remove_dir_all, remove_file, rename, set_permissions,
+    symlink_metadata, try_exists, write,
+};
+#[cfg(windows)]
+pub use functions::{symlink_dir, symlink_file};
+pub use open_options::OpenOptions;
+pub use read_dir::{DirEntry, ReadDir, read_dir};

@@ -1,0 +1,150 @@
+//! `OpenOptions`: how a file is opened.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+#[cfg(unix)]
+use std::os::unix::fs::OpenOptionsExt;
+#[cfg(windows)]
+use std::os::windows::fs::OpenOptionsExt;
+
+use super::File;
+use crate::blocking::run;
+
+/// Opens files, as [`std::fs::OpenOptions`] does.
+///
+/// ```
+/// use blitz_io::fs::OpenOptions;
+/// use blitz_io::io::AsyncWriteExt;
+///
+/// # #[blitz_io::main]
+/// # async fn main() -> std::io::Result<()> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("log");
+/// let mut log = OpenOptions::new().append(true).create(true).open(&path).await?;
+/// log.write_all(b"a line\n").await?;
+/// log.flush().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct OpenOptions(fs::OpenOptions);
+
+impl OpenOptions {
+    /// Creates options that allow nothing yet.
+    #[must_use]
+    pub fn new() -> OpenOptions {
+        OpenOptions(fs::OpenOptions::new())
+    }
+
+    /// Sets whether the file can be read.
+    pub fn read(&mut self, read: bool) -> &mut OpenOptions {
+        self.0.read(read);
+        self
+    }
+
+    /// Sets whether the file can be written.
+    pub fn write(&mut self, write: bool) -> &mut OpenOptions {
+        self.0.write(write);
+        self
+    }
+
+    /// Sets whether every write goes to the end of the file.
+    pub fn append(&mut self, append: bool) -> &mut OpenOptions {
+        self.0.append(append);
+        self
+    }
+
+    /// Sets whether what the file holds is dropped.
+    pub fn truncate(&mut self, truncate: bool) -> &mut OpenOptions {
+        self.0.truncate(truncate);
+        self
+    }
+
+    /// Sets whether the file is created if it is missing.
+    pub fn create(&mut self, create: bool) -> &mut OpenOptions {
+        self.0.create(create);
+        self
+    }
+
+    /// Sets whether the file must be a new one.
+    pub fn create_new(&mut self, create_new: bool) -> &mut OpenOptions {
+        self.0.create_new(create_new);
+        self
+    }
+
+    /// Opens a file.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`std::fs::OpenOptions::open`].
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped future does not stop it: the file may be created, and is closed then.
+    pub async fn open(&self, path: impl AsRef<Path>) -> io::Result<File> {
+        let (options, path) = (self.0.clone(), path.as_ref().to_owned());
+        run(move || options.open(path)).await.map(File::from_std)
+    }
+}
+
+#[cfg(unix)]
+impl OpenOptions {
+    /// Sets the permissions of a file that is created, before the umask.
+    pub fn mode(&mut self, mode: u32) -> &mut OpenOptions {
+        self.0.mode(mode);
+        self
+    }
+
+    /// Sets flags that `open` gets besides.
+    pub fn custom_flags(&mut self, flags: i32) -> &mut OpenOptions {
+        self.0.custom_flags(flags);
+        self
+    }
+}
+
+#[cfg(windows)]
+impl OpenOptions {
+    /// Sets `dwDesiredAccess` of `CreateFile`.
+    pub fn access_mode(&mut self, access: u32) -> &mut OpenOptions {
+        self.0.access_mode(access);
+        self
+    }
+
+    /// Sets `dwShareMode` of `CreateFile`.
+    pub fn share_mode(&mut self, share: u32) -> &mut OpenOptions {
+        self.0.share_mode(share);
+        self
+    }
+
+    /// Sets flags that `CreateFile` gets besides.
+    pub fn custom_flags(&mut self, flags: u32) -> &mut OpenOptions {
+        self.0.custom_flags(flags);
+        self
+    }
+
+    /// Sets the attributes of a file that is created.
+    pub fn attributes(&mut self, attributes: u32) -> &mut OpenOptions {
+        self.0.attributes(attributes);
+        self
+    }
+
+    /// Sets what a server may do in the name of this process.
+    pub fn security_qos_flags(&mut self, flags: u32) -> &mut OpenOptions {
+        self.0.security_qos_flags(flags);
+        self
+    }
+}
+
+impl From<fs::OpenOptions> for OpenOptions {
+    fn from(options: fs::OpenOptions) -> OpenOptions {
+        OpenOptions(options)
+    }
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}

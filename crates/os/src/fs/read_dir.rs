@@ -1,0 +1,195 @@
+//! `read_dir`: what is in a folder.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs::{self, FileType, Metadata};
+use std::future::{Future, poll_fn};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use blitz_runtime::task::{JoinHandle, spawn_blocking};
+
+use crate::blocking::run;
+
+/// So many entries are read on one visit to the pool: what a visit costs is divided by it,
+/// and so many wait in memory.
+const CHUNK: usize = 32;
+
+/// Returns what is in a folder, one by one, in any order, without `.` and `..`.
+///
+/// # Errors
+///
+/// Those of [`std::fs::read_dir`].
+///
+/// ```
+/// # #[blitz_io::main]
+/// # async fn main() -> std::io::Result<()> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path();
+/// blitz_io::fs::write(path.join("file"), "").await?;
+/// let mut entries = blitz_io::fs::read_dir(path).await?;
+/// while let Some(entry) = entries.next_entry().await? {
+///     assert_eq!(entry.file_name(), "file");
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
+    let path = path.as_ref().to_owned();
+    let chunk = run(move || {
+        let folder = fs::read_dir(path)?;
+        let mut chunk = Chunk {
+            entries: VecDeque::with_capacity(CHUNK),
+            folder,
+            has_more: true,
+        };
+        chunk.fill();
+        Ok(chunk)
+    });
+    chunk.await.map(|chunk| ReadDir(State::Idle(chunk)))
+}
+
+/// What is in a folder: see [`read_dir`].
+#[derive(Debug)]
+#[must_use = "streams do nothing unless polled"]
+pub struct ReadDir(State);
+
+#[derive(Debug)]
+enum State {
+    Idle(Chunk),
+    Busy(JoinHandle<Chunk>),
+    /// A runtime has ended with the folder in it.
+    Lost,
+}
+
+#[derive(Debug)]
+struct Chunk {
+    entries: VecDeque<io::Result<DirEntry>>,
+    folder: fs::ReadDir,
+    has_more: bool,
+}
+
+impl Chunk {
+    /// Reads some entries. It blocks.
+    fn fill(&mut self) {
+        while self.has_more && self.entries.len() < CHUNK {
+            let Some(entry) = self.folder.next() else {
+                self.has_more = false;
+                return;
+            };
+            let is_error = entry.is_err();
+            self.entries.push_back(entry.map(DirEntry::new));
+            if is_error {
+                return;
+            }
+        }
+    }
+}
+
+impl ReadDir {
+    /// Returns the next entry; `None` after the last one.
+    ///
+    /// # Errors
+    ///
+    /// Those of the operating system. The entries after one that failed may still be read.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe: no entry is lost.
+    pub async fn next_entry(&mut self) -> io::Result<Option<DirEntry>> {
+        poll_fn(|cx| self.poll_next_entry(cx)).await
+    }
+
+    /// Attempts to return the next entry; `None` after the last one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`next_entry`](ReadDir::next_entry).
+    pub fn poll_next_entry(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<DirEntry>>> {
+        loop {
+            match &mut self.0 {
+                State::Idle(chunk) => {
+                    if let Some(entry) = chunk.entries.pop_front() {
+                        return Poll::Ready(entry.map(Some));
+                    }
+                    if !chunk.has_more {
+                        return Poll::Ready(Ok(None));
+                    }
+                }
+                State::Busy(job) => {
+                    let chunk = ready!(Pin::new(job).poll(cx));
+                    self.0 = State::Lost;
+                    self.0 = State::Idle(chunk?);
+                    continue;
+                }
+                State::Lost => return Poll::Ready(Err(crate::blocking::lost())),
+            }
+            if let State::Idle(mut chunk) = std::mem::replace(&mut self.0, State::Lost) {
+                self.0 = State::Busy(spawn_blocking(move || {
+                    chunk.fill();
+                    chunk
+                }));
+            }
+        }
+    }
+}
+
+/// What is known of one thing in a folder.
+#[derive(Debug)]
+pub struct DirEntry {
+    /// Where the system says it with the name.
+    file_type: Option<FileType>,
+    std: Arc<fs::DirEntry>,
+}
+
+impl DirEntry {
+    /// It blocks where the system does not say the type with the name.
+    fn new(std: fs::DirEntry) -> Self {
+        Self {
+            file_type: std.file_type().ok(),
+            std: Arc::new(std),
+        }
+    }
+
+    /// Returns the path: that of the folder, and the name.
+    pub fn path(&self) -> PathBuf {
+        self.std.path()
+    }
+
+    /// Returns the name, without the path.
+    pub fn file_name(&self) -> OsString {
+        self.std.file_name()
+    }
+
+    /// Returns what is known of it. It follows no link.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`std::fs::DirEntry::metadata`].
+    pub async fn metadata(&self) -> io::Result<Metadata> {
+        let std = self.std.clone();
+        run(move || std.metadata()).await
+    }
+
+    /// Returns whether it is a file, a folder or something else. It follows no link.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`std::fs::DirEntry::file_type`].
+    pub async fn file_type(&self) -> io::Result<FileType> {
+        if let Some(file_type) = self.file_type {
+            return Ok(file_type);
+        }
+        let std = self.std.clone();
+        run(move || std.file_type()).await
+    }
+
+    /// Returns the number of its inode.
+    #[cfg(unix)]
+    pub fn ino(&self) -> u64 {
+        std::os::unix::fs::DirEntryExt::ino(&*self.std)
+    }
+}

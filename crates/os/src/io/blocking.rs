@@ -1,0 +1,130 @@
+//! A stream that blocks, used on threads of the pool.
+//!
+//! The stream and a buffer go to a thread and come back with the result. A write is done as
+//! soon as its bytes are in the buffer; what became of it is told to the next write or flush,
+//! which wait for the thread first. So does a read, whose bytes stay in the buffer if the
+//! task that asked for them has gone.
+
+use std::future::Future;
+use std::io::{self, IoSlice, Read, Write};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use blitz_aio::{AsyncRead, AsyncWrite, ReadBuf};
+use blitz_runtime::internals::{SHUTTING_DOWN, spawn_mandatory_blocking};
+use blitz_runtime::task::{JoinHandle, spawn_blocking};
+
+use crate::buffer::{Buffer, MAX_BUF_SIZE};
+
+#[derive(Debug)]
+pub(super) struct Blocking<T> {
+    state: State<T>,
+    /// There have been writes since the last flush.
+    needs_flush: bool,
+}
+
+#[derive(Debug)]
+enum State<T> {
+    Idle(Buffer, T),
+    Busy(JoinHandle<(io::Result<()>, Buffer, T)>),
+    /// A runtime has ended with the stream in it.
+    Lost,
+}
+
+impl<T: Send + 'static> Blocking<T> {
+    pub(super) fn new(stream: T) -> Self {
+        Self {
+            state: State::Idle(Buffer::default(), stream),
+            needs_flush: false,
+        }
+    }
+
+    /// Waits for the operation under way, and returns the buffer.
+    fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<&mut Buffer>> {
+        if let State::Busy(job) = &mut self.state {
+            let done = ready!(Pin::new(job).poll(cx));
+            self.state = State::Lost;
+            let (result, buffer, stream) = done?;
+            self.state = State::Idle(buffer, stream);
+            result?;
+        }
+        match &mut self.state {
+            State::Idle(buffer, _) => Poll::Ready(Ok(buffer)),
+            _ => Poll::Ready(Err(io::Error::other(SHUTTING_DOWN))),
+        }
+    }
+
+    /// Starts an operation. A `mandatory` one is done even if the runtime ends meanwhile.
+    fn start(
+        &mut self,
+        mandatory: bool,
+        operation: impl FnOnce(&mut Buffer, &mut T) -> io::Result<()> + Send + 'static,
+    ) -> io::Result<()> {
+        let State::Idle(mut buffer, mut stream) = std::mem::replace(&mut self.state, State::Lost)
+        else {
+            return Err(io::Error::other(SHUTTING_DOWN));
+        };
+        let run = move || {
+            let result = operation(&mut buffer, &mut stream);
+            (result, buffer, stream)
+        };
+        let job = if mandatory {
+            spawn_mandatory_blocking(run)
+        } else {
+            Some(spawn_blocking(run))
+        };
+        self.state = State::Busy(job.ok_or_else(|| io::Error::other(SHUTTING_DOWN))?);
+        Ok(())
+    }
+}
+
+impl<T: Read + Unpin + Send + 'static> AsyncRead for Blocking<T> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        // A read under way may have been started for somebody else: its bytes are for whoever
+        // asks first.
+        let was_busy = matches!(self.state, State::Busy(_));
+        let buffer = ready!(self.poll_idle(cx))?;
+        if was_busy || !buffer.is_empty() || buf.remaining() == 0 {
+            buffer.copy_to(buf);
+            return Poll::Ready(Ok(()));
+        }
+        let limit = buf.remaining().min(MAX_BUF_SIZE);
+        self.start(false, move |buffer, stream| buffer.read_from(stream, limit))?;
+        ready!(self.poll_idle(cx))?.copy_to(buf);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<T: Write + Unpin + Send + 'static> AsyncWrite for Blocking<T> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let buffer = ready!(self.poll_idle(cx))?;
+        let count = buffer.copy_from(&[IoSlice::new(buf)], MAX_BUF_SIZE);
+        if count != 0 {
+            self.start(true, |buffer, stream| buffer.write_to(stream))?;
+            self.needs_flush = true;
+        }
+        Poll::Ready(Ok(count))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_idle(cx))?;
+        if self.needs_flush {
+            self.start(true, |_, stream| stream.flush())?;
+            self.needs_flush = false;
+            ready!(self.poll_idle(cx))?;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_flush(cx)
+    }
+}

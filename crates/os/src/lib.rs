@@ -1,0 +1,31 @@
+//! What an operating system has besides sockets: [files](fs), and the
+//! [standard streams](io). Names, errors, panics and cancel safety are Tokio's.
+//!
+//! Operations run on threads of the runtime's pool for blocking work, so they panic where
+//! there is no runtime.
+//!
+//! ```
+//! use blitz_io::fs;
+//!
+//! # #[blitz_io::main]
+//! # async fn main() -> std::io::Result<()> {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("greeting");
+//! fs::write(&path, "hello").await?;
+//! assert_eq!(fs::read_to_string(&path).await?, "hello");
+//! # Ok(())
+//! # }
+//! ```
+
+// The model checker sees nothing of this.
+#![cfg(not(loom))]
+
+mod blocking;
+mod buffer;
+pub mod fs;
+pub mod io;
+
+/// The examples of the README run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
