@@ -241,7 +241,8 @@
 //! | `tokio::spawn`, `tokio::task::X`, `tokio::task_local!` | `blitz_io::spawn`, `blitz_io::task::X`, `blitz_io::task_local!` (`rt`) |
 //! | `tokio::runtime::{Runtime, Builder, Handle}` | `blitz_io::runtime::{Runtime, Builder, Handle}` (`rt`) |
 //! | `tokio::time::X` | `blitz_io::time::X` (`time`); `pause`, `advance`, `resume` (`test-util`) |
-//! | `tokio::io::X` | `blitz_io::io::X`, except what needs an operating system (`io-util`) |
+//! | `tokio::io::X` | `blitz_io::io::X` (`io-util`; `io-std` for the standard streams) |
+//! | `tokio::fs::X` | `blitz_io::fs::X` (`fs`) |
 //! | `tokio_util::sync::CancellationToken` | `blitz_io::sync::CancellationToken` (`rt`) |
 //! | `tokio_util::task::TaskTracker` | `blitz_io::task::TaskTracker` (`rt`) |
 //! | `tokio_stream::wrappers::ReceiverStream` | the receiver itself is a `Stream` (`stream`) |
@@ -258,8 +259,7 @@
 //! | `rayon::spawn` and a channel for the result | `blitz_io::task::spawn_blocking(…).await` (`rt`) |
 //! | `rayon`'s `par_iter` over a few big pieces | `blitz_io::task::JoinSet::spawn_blocking` for each piece; for many small ones keep rayon |
 //!
-//! Not here yet: `tokio::{net, fs, process, signal}`, and of `tokio::io` the standard streams
-//! and `AsyncFd`.
+//! Not here yet: `tokio::{net, process, signal}`, and of `tokio::io` `AsyncFd`.
 //!
 //! # What differs
 //!
@@ -275,8 +275,10 @@
 //!
 //! | feature | what it adds |
 //! |---|---|
-//! | `full` | `rt`, `macros`, `io-util`, and the other names of Tokio's `full` that exist here |
+//! | `full` | `rt`, `macros`, `io-util`, `fs`, `io-std`, and the other names of Tokio's `full` that exist here |
 //! | `rt` | the runtime: `runtime`, `task`, `time`, `spawn`, `task_local!`, and in [`sync`] `CancellationToken` |
+//! | `fs` | `fs`: files and folders (with `rt` and `io-util`) |
+//! | `io-std` | `io::{stdin, stdout, stderr}` (with `rt` and `io-util`) |
 //! | `io-util` | `io`: reading and writing, as far as it needs no operating system |
 //! | `macros` | `select!`, `join!`, `try_join!`, `pin!`; with `rt` also `#[main]` and `#[test]` |
 //! | `rt-multi-thread`, `time`, `test-util` | the same as `rt`, for programs that come from Tokio |
