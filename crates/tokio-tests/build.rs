@@ -1,6 +1,6 @@
-//! Copies test files of the package `tokio` (the version that `Cargo.lock` names) from where
-//! Cargo has unpacked it, so that `tests/` can include them. Nothing of Tokio is kept in this
-//! repository.
+//! Copies test files of the packages `tokio` and `tokio-stream` (the versions that `Cargo.lock`
+//! names) from where Cargo has unpacked them, so that `tests/` can include them. Nothing of Tokio
+//! is kept in this repository.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -60,6 +60,9 @@ const FILES: &[&str] = &[
     "macros_try_join",
 ];
 
+/// Those of `tokio-stream`.
+const STREAM_FILES: &[&str] = &["mpsc_bounded_stream", "mpsc_unbounded_stream", "watch"];
+
 /// Tests that are not run. The program that includes the file says why.
 const LEFT_OUT: &[&str] = &[
     "file_debug_fmt",
@@ -78,20 +81,27 @@ fn main() {
     println!("cargo:rustc-cfg=tokio_unstable");
     println!("cargo:rustc-check-cfg=cfg(feature, values(\"io-uring\"))");
 
-    let tests = tokio().join("tests");
     let copies = PathBuf::from(env::var_os("OUT_DIR").unwrap());
     fs::create_dir_all(copies.join("support")).unwrap();
-    let support = SUPPORT.iter().map(|name| format!("support/{name}"));
-    for file in FILES.iter().map(|name| name.to_string()).chain(support) {
-        let path = tests.join(&file).with_extension("rs");
+    let metadata = metadata();
+    let copy = |package: &str, file: &str| {
+        let tests = folder(&metadata, package).join("tests");
+        let path = tests.join(file).with_extension("rs");
         let text = fs::read_to_string(&path)
             .unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()));
         fs::write(copies.join(file).with_extension("rs"), includable(&text)).unwrap();
-    }
+    };
+    FILES.iter().for_each(|name| copy("tokio", name));
+    SUPPORT
+        .iter()
+        .for_each(|name| copy("tokio", &format!("support/{name}")));
+    STREAM_FILES
+        .iter()
+        .for_each(|name| copy("tokio-stream", name));
 }
 
-/// The folder of the package `tokio` from the registry.
-fn tokio() -> PathBuf {
+/// What Cargo knows of the packages in the graph.
+fn metadata() -> serde_json::Value {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .args(["metadata", "--format-version=1", "--locked"])
@@ -103,13 +113,17 @@ fn tokio() -> PathBuf {
         "cargo metadata failed: {}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The folder of a package from the registry.
+fn folder(metadata: &serde_json::Value, name: &str) -> PathBuf {
     let packages = metadata["packages"].as_array().unwrap();
-    let tokio = packages
+    let package = packages
         .iter()
-        .find(|package| package["name"] == "tokio" && package["source"].is_string())
-        .expect("the package tokio is not in the graph");
-    let manifest = Path::new(tokio["manifest_path"].as_str().unwrap());
+        .find(|package| package["name"] == name && package["source"].is_string())
+        .unwrap_or_else(|| panic!("the package {name} is not in the graph"));
+    let manifest = Path::new(package["manifest_path"].as_str().unwrap());
     manifest.parent().unwrap().to_owned()
 }
 

@@ -245,8 +245,7 @@
 //! | `tokio::fs::X` | `blitz_io::fs::X` (`fs`) |
 //! | `tokio_util::sync::CancellationToken` | `blitz_io::sync::CancellationToken` (`rt`) |
 //! | `tokio_util::task::TaskTracker` | `blitz_io::task::TaskTracker` (`rt`) |
-//! | `tokio_stream::wrappers::ReceiverStream` | the receiver itself is a `Stream` (`stream`) |
-//! | `tokio_stream::wrappers::IntervalStream` | `blitz_io::stream::wrappers::IntervalStream` (`stream`, `rt`) |
+//! | `tokio_stream::wrappers::{ReceiverStream, BroadcastStream, WatchStream, IntervalStream, …}` | `blitz_io::stream::wrappers::…` (`stream`) |
 //! | `parking_lot::{Mutex, RwLock, Condvar, Once, …}` | `blitz_io::thread::{Mutex, RwLock, Condvar, Once, …}` |
 //! | `std::sync::Mutex`, `RwLock`, `Condvar` | `blitz_io::thread::…`, without `unwrap()`: there is no poisoning |
 //! | `std::sync::{Barrier, OnceLock, LazyLock}` | `blitz_io::thread::{Barrier, OnceLock, LazyLock}` |

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use blitz_io::stream::{Stream, wrappers::IntervalStream};
+use blitz_io::stream::Stream;
+use blitz_io::stream::wrappers::errors::BroadcastStreamRecvError::Lagged;
+use blitz_io::stream::wrappers::{BroadcastStream, IntervalStream, WatchStream};
+use blitz_io::sync::{broadcast, watch};
+use blitz_io::task::{coop, yield_now};
 use blitz_io::time::{Instant, MissedTickBehavior, interval_at};
 use futures_util::{StreamExt, poll};
 
@@ -23,4 +27,78 @@ async fn an_interval_ticks_as_a_stream() {
     assert_eq!(ticks.next().await, Some(start + 2 * period));
     assert_eq!(ticks.next().await, Some(start + 6 * period));
     assert_eq!(ticks.into_inner().tick().await, start + 7 * period);
+}
+
+#[blitz_io::test]
+async fn a_broadcast_stream_waits_lags_and_ends() {
+    let (tx, rx) = broadcast::channel(2);
+    let mut stream = BroadcastStream::from(rx);
+    assert!(poll!(stream.next()).is_pending());
+    tx.send(1).unwrap();
+    assert_eq!(stream.next().await, Some(Ok(1)));
+    for number in 2..6 {
+        tx.send(number).unwrap();
+    }
+    assert_eq!(stream.next().await, Some(Err(Lagged(2))));
+    assert_eq!(stream.next().await, Some(Ok(4)));
+    drop(tx);
+    assert_eq!(stream.next().await, Some(Ok(5)));
+    assert_eq!(stream.next().await, None);
+    assert_eq!(stream.next().await, None);
+    assert_eq!(Lagged(2).to_string(), "channel lagged by 2");
+}
+
+/// A stream that is dropped while it waits leaves the channel.
+#[blitz_io::test]
+async fn a_waiting_stream_can_be_dropped() {
+    let (tx, rx) = broadcast::channel::<u8>(2);
+    let mut stream = BroadcastStream::new(rx);
+    assert!(poll!(stream.next()).is_pending());
+    drop(stream);
+    assert!(tx.send(1).is_err());
+
+    let (tx, rx) = watch::channel(0);
+    let mut stream = WatchStream::from_changes(rx);
+    assert!(poll!(stream.next()).is_pending());
+    drop(stream);
+    assert!(tx.is_closed());
+}
+
+#[blitz_io::test]
+async fn a_change_that_was_not_seen_outlives_the_sender() {
+    let (tx, rx) = watch::channel(0);
+    let mut changes = WatchStream::from_changes(rx.clone());
+    let mut values = WatchStream::new(rx);
+    assert_eq!(values.next().await, Some(0));
+    tx.send(1).unwrap();
+    drop(tx);
+    for stream in [&mut changes, &mut values] {
+        assert_eq!(stream.next().await, Some(1));
+        assert_eq!(stream.next().await, None);
+    }
+}
+
+/// With the budget spent nothing is lost, not even the first value.
+#[blitz_io::test]
+async fn streams_take_part_in_the_budget() {
+    let (tx, rx) = broadcast::channel(4);
+    let (_tx, latest) = watch::channel(7);
+    let (mut all, mut values) = (BroadcastStream::new(rx), WatchStream::new(latest));
+    tx.send(1).unwrap();
+    while coop::has_budget_remaining() {
+        coop::consume_budget().await;
+    }
+    assert!(poll!(all.next()).is_pending());
+    assert!(poll!(values.next()).is_pending());
+    yield_now().await;
+    assert_eq!(all.next().await, Some(Ok(1)));
+    assert_eq!(values.next().await, Some(7));
+}
+
+#[test]
+fn streams_go_to_other_threads() {
+    fn both<T: Send + Sync + Unpin>() {}
+    both::<BroadcastStream<std::cell::Cell<u8>>>();
+    both::<WatchStream<u8>>();
+    both::<IntervalStream>();
 }
