@@ -10,6 +10,8 @@ mod watch_dog;
 mod broadcast_parity;
 #[path = "budget.rs"]
 mod budget;
+#[path = "drop_panics.rs"]
+mod drop_panics;
 #[path = "mpmc.rs"]
 mod mpmc;
 #[path = "mpmc_parity.rs"]

@@ -208,3 +208,43 @@ fn a_selection_must_look_under_the_lock_that_it_joins_under() {
 fn a_time_out_must_ask_whether_a_channel_was_quicker() {
     mutant::with(Mutant::SelectTimesOutBlindly, a_selection_times_out);
 }
+
+/// A value is in the second channel until one is in the first.
+fn a_value_moves_to_a_channel_looked_at_before() {
+    model(2, || {
+        let (one, first) = channel(1);
+        let (two, second) = channel(1);
+        two.try_send(2).unwrap();
+        let mover = thread::spawn({
+            let second = second.clone();
+            move || {
+                one.try_send(1).unwrap();
+                let _ = second.try_recv();
+            }
+        });
+        let mut select = Select::new();
+        select.recv(&first);
+        select.recv(&second);
+        let operation = select.try_select().expect("a value is there all the time");
+        match operation.index() {
+            0 => assert_eq!(operation.recv(&first), Ok(1)),
+            _ => assert_eq!(operation.recv(&second), Ok(2)),
+        }
+        mover.join().unwrap();
+        drop(two);
+    });
+}
+
+#[test]
+fn an_attempt_finds_what_is_there_all_the_time() {
+    a_value_moves_to_a_channel_looked_at_before();
+}
+
+#[test]
+#[should_panic(expected = "a value is there all the time")]
+fn an_attempt_must_join_the_lists() {
+    mutant::with(
+        Mutant::GivesUpUnregistered,
+        a_value_moves_to_a_channel_looked_at_before,
+    );
+}

@@ -639,6 +639,38 @@ fn large_values_and_aligned_ones_arrive() {
     assert!(matches!(rx.try_recv(), Err(TryRecvError::Empty)));
 }
 
+/// Yields beside busy threads take whole time slices: the receiver must not make many
+/// before it looks for the end.
+#[test]
+fn the_end_is_noticed_soon_beside_busy_threads() {
+    use std::sync::atomic::AtomicBool;
+
+    within(60, || {
+        let stop = Arc::new(AtomicBool::new(false));
+        let busy: Vec<_> = (0..6)
+            .map(|_| {
+                let stop = stop.clone();
+                thread::spawn(move || while !stop.load(Ordering::Relaxed) {})
+            })
+            .collect();
+        let delays = (0..5).map(|_| {
+            let (tx, mut rx) = mpsc::channel::<()>(1);
+            let receiver = thread::spawn(move || {
+                assert_eq!(rx.blocking_recv(), None);
+                Instant::now()
+            });
+            thread::sleep(ms(20));
+            let dropped = Instant::now();
+            drop(tx);
+            receiver.join().unwrap().saturating_duration_since(dropped)
+        });
+        let shortest = delays.min();
+        stop.store(true, Ordering::Relaxed);
+        busy.into_iter().for_each(|thread| thread.join().unwrap());
+        assert!(shortest < Some(ms(150)), "{shortest:?}");
+    });
+}
+
 /// The sender blocks everything on its processor that could run between its claim and
 /// the filling of the slot; the receiver has a higher priority and must sleep until the
 /// slot is filled. Needs the right to use real-time priorities.

@@ -309,7 +309,7 @@ fn selecting_among_nothing_panics() {
 #[should_panic(expected = "wasn't selected")]
 fn completing_with_another_end_panics() {
     let (sender, receiver) = unbounded();
-    let other = receiver.clone();
+    let (_, other) = unbounded::<i32>();
     sender.try_send(1).unwrap();
     let mut select = Select::new();
     select.recv(&receiver);
@@ -494,4 +494,128 @@ fn many_selections_lose_nothing() {
         assert!(channels.iter().all(|(sender, _)| sender.is_empty()));
         assert_eq!(drops.count(), 3 * EACH);
     }
+}
+
+/// A value is in the first channel until one is in the second, so a selection that
+/// includes both finds one, however short it waits.
+fn a_value_moves_on(select: impl Fn(&mut Select<'_>) -> Result<usize, ()> + Sync) {
+    const TURNS: usize = if cfg!(miri) { 50 } else { 20_000 };
+    let (one, first) = unbounded();
+    let (two, second) = unbounded();
+    let turns = std::sync::Barrier::new(2);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 0..TURNS {
+                one.try_send(n).unwrap();
+                turns.wait();
+                two.try_send(n).unwrap();
+                let _ = first.try_recv();
+                turns.wait();
+                let _ = second.try_recv();
+                turns.wait();
+            }
+        });
+        let mut missed = 0;
+        for _ in 0..TURNS {
+            turns.wait();
+            let mut selection = Select::new();
+            selection.recv(&first);
+            selection.recv(&second);
+            missed += usize::from(select(&mut selection).is_err());
+            turns.wait();
+            turns.wait();
+        }
+        assert_eq!(missed, 0);
+    });
+}
+
+#[test]
+fn an_attempt_does_not_miss_a_value_that_moves_on() {
+    a_value_moves_on(|select| select.try_ready().map_err(drop));
+}
+
+#[test]
+fn a_short_wait_does_not_miss_a_value_that_moves_on() {
+    a_value_moves_on(|select| select.ready_timeout(Duration::ZERO).map_err(drop));
+}
+
+#[test]
+fn a_selection_does_not_miss_a_value_that_moves_on() {
+    const TURNS: usize = if cfg!(miri) { 50 } else { 20_000 };
+    let (one, first) = unbounded();
+    let (two, second) = unbounded();
+    let turns = std::sync::Barrier::new(2);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 0..TURNS {
+                one.try_send(n).unwrap();
+                turns.wait();
+                two.try_send(n).unwrap();
+                let _ = first.try_recv();
+                turns.wait();
+                while first.try_recv().is_ok() || second.try_recv().is_ok() {}
+                turns.wait();
+            }
+        });
+        let mut missed = 0;
+        for _ in 0..TURNS {
+            turns.wait();
+            let mut select = Select::new();
+            let index = select.recv(&first);
+            select.recv(&second);
+            match select.try_select() {
+                Ok(operation) if operation.index() == index => drop(operation.recv(&first)),
+                Ok(operation) => drop(operation.recv(&second)),
+                Err(_) => missed += 1,
+            }
+            turns.wait();
+            turns.wait();
+        }
+        assert_eq!(missed, 0);
+    });
+}
+
+#[test]
+fn ready_cases_are_chosen_equally_often() {
+    const TURNS: usize = 10_000;
+    let channels: Vec<_> = (0..4).map(|_| unbounded()).collect();
+    let mut counts = [0_usize; 4];
+    for _ in 0..TURNS {
+        // The two ready ones stand side by side, behind two idle ones.
+        channels[2].0.try_send(()).unwrap();
+        channels[3].0.try_send(()).unwrap();
+        let mut select = Select::new();
+        for (_, receiver) in &channels {
+            select.recv(receiver);
+        }
+        let operation = select.select();
+        let index = operation.index();
+        operation.recv(&channels[index].1).unwrap();
+        counts[index] += 1;
+        while channels[2].1.try_recv().is_ok() || channels[3].1.try_recv().is_ok() {}
+    }
+    assert_eq!(counts[0] + counts[1], 0);
+    assert!(counts[2].abs_diff(counts[3]) < TURNS / 10, "{counts:?}");
+}
+
+#[test]
+fn a_clone_of_the_selected_end_completes_the_operation() {
+    let (sender, receiver) = bounded(1);
+    let (sender_too, receiver_too) = (sender.clone(), receiver.clone());
+    let mut select = Select::new();
+    select.send(&sender);
+    select.select().send(&sender_too, 7).unwrap();
+    let mut select = Select::new();
+    select.recv(&receiver);
+    assert_eq!(select.select().recv(&receiver_too), Ok(7));
+}
+
+#[test]
+#[should_panic(expected = "passed a sender that wasn't selected")]
+fn the_other_end_of_the_selected_channel_is_refused() {
+    let (sender, receiver) = bounded(1);
+    sender.try_send(1).unwrap();
+    let mut select = Select::new();
+    select.recv(&receiver);
+    let _ = select.select().send(&sender, 2);
 }

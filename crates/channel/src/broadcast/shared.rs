@@ -3,7 +3,7 @@
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use blitz_futex::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use blitz_sync::internals::{List, Node, WaitQueue};
+use blitz_sync::internals::{List, Node, Panics, WaitQueue};
 
 use super::error::{SendError, TryRecvError};
 use super::mutant::{Mutant, active};
@@ -441,62 +441,22 @@ impl<T> Shared<T> {
             }
             (tail.position(), receivers == 0)
         });
-        let _leftovers = Leftovers {
-            shared: self,
-            next,
-            until,
-            is_last,
-        };
-    }
-}
-
-/// What a receiver that has gone has not got. Dropping it gives that up and, if
-/// it was the last receiver, tells the senders: in a `drop`, so that this goes on
-/// when the drop of a value panics.
-struct Leftovers<'a, T> {
-    shared: &'a Shared<T>,
-    next: u64,
-    until: u64,
-    is_last: bool,
-}
-
-impl<T> Leftovers<'_, T> {
-    /// Gives one value up. Returns it if nobody else wants it.
-    fn renounce_next(&mut self) -> Option<T> {
-        let position = self.next;
-        self.next += 1;
-        let slot = self.shared.slot(position);
-        let unread = slot.holds(position) && !active(Mutant::KeepsUnread);
-        unread.then(|| slot.renounce(position)).flatten()
-    }
-
-    fn renounce_all(&mut self) {
+        let mut panics = Panics::default();
         // What has been overwritten need not be looked at.
-        let oldest = self.shared.tail().position();
-        let oldest = oldest.saturating_sub(self.shared.capacity());
-        self.next = self.next.max(oldest);
-        while self.next < self.until {
-            drop(self.renounce_next());
-        }
-    }
-}
-
-impl<T> Drop for Leftovers<'_, T> {
-    fn drop(&mut self) {
-        /// Does the rest, also when a drop panics.
-        struct Rest<'a, 'b, T>(&'a mut Leftovers<'b, T>);
-
-        impl<T> Drop for Rest<'_, '_, T> {
-            fn drop(&mut self) {
-                self.0.renounce_all();
-                if self.0.is_last {
-                    self.0.shared.farewells.notify_all();
-                }
+        let oldest = self.tail().position().saturating_sub(self.capacity());
+        for position in next.max(oldest)..until {
+            let slot = self.slot(position);
+            if slot.holds(position) && !active(Mutant::KeepsUnread) {
+                let value = slot.renounce(position);
+                panics.put_off(|| drop(value));
             }
         }
-
-        let rest = Rest(self);
-        rest.0.renounce_all();
+        if is_last {
+            panics.put_off(|| {
+                self.farewells.notify_all();
+            });
+        }
+        panics.go_on();
     }
 }
 

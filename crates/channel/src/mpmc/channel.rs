@@ -361,9 +361,12 @@ impl<T> Channel<T> {
         if self.receivers.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }
-        let (_, panics) = self.end();
-        let values = self.locked(State::take_all);
-        drop(values);
+        let (_, mut panics) = self.end();
+        let (returned, buffer) = self.locked(State::take_all);
+        let returned = returned.into_iter().map(|(_, value)| value);
+        for value in returned.chain(buffer) {
+            panics.put_off(|| drop(value));
+        }
         panics.go_on();
     }
 

@@ -46,6 +46,7 @@
 
 use std::sync::Arc;
 
+mod blocking;
 mod channel;
 mod error;
 mod futures;
@@ -55,7 +56,6 @@ mod mutant;
 #[cfg(loom)]
 #[doc(hidden)]
 pub mod mutant;
-mod places;
 mod receiver;
 mod select;
 mod sender;

@@ -22,4 +22,6 @@ blitz_sync::mutants! {
     SelectJoinsBlindly,
     /// `Select`: a time-out does not ask whether a channel was quicker.
     SelectTimesOutBlindly,
+    /// A selection that must not block gives up without joining the lists.
+    GivesUpUnregistered,
 }

@@ -2,12 +2,20 @@
 //!
 //! # How it waits
 //!
-//! First it tries every case, from a random one on. If none is possible, it joins
-//! the list of each channel with a node. All nodes point to one word, the
-//! [`Selection`]; whoever finds such a node in his channel, and could serve it,
-//! *claims* the word by a compare-and-swap. It succeeds once: who comes second
-//! takes the node out and goes on to the next waiter, as if it had not been there.
-//! So a thread is given exactly one case, and no value is spent on another.
+//! First it tries every case, in random order, so that of several that are possible
+//! each is as likely as the others. If none is possible, it joins the list of each
+//! channel with a node. All nodes point to one word, the [`Selection`]; a thread that
+//! finds such a node in its channel, and could serve it, *claims* the word by a
+//! compare-and-swap. That succeeds once: a second one removes the node and goes on to
+//! the next waiter, as if it had not been there. So a thread is given exactly one case,
+//! and no value is spent on another.
+//!
+//! An attempt that must not block, or whose time is up, joins all lists as well before
+//! it gives up. Otherwise it could miss a value that moves from a channel that it has
+//! yet to look at to one that it has looked at, though there was one at every moment.
+//! When the last node has been linked and the word is still unclaimed, no case was
+//! possible at that moment: each was impossible when its node was linked, and what
+//! would have made it possible since would have claimed the word.
 //!
 //! The claim does not do the operation. It gives a right (see `state.rs`), which
 //! [`SelectedOperation`] carries: a value is set aside, or room is promised. It is
@@ -41,7 +49,7 @@ use std::fmt;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_sync::internals::deadline::{after, is_past};
+use blitz_sync::internals::deadline::after;
 use blitz_sync::internals::{Node, Random};
 
 use super::mutant::{Mutant, active};
@@ -72,8 +80,8 @@ trait End {
     fn leave(&self, node: &Node<Wish>);
     /// Gives a right back that was not used.
     fn abandon(&self, outcome: Outcome);
-    /// Which end it is.
-    fn address(&self) -> *const ();
+    /// Which channel it belongs to, and whether it sends: the same for its clones.
+    fn identity(&self) -> (*const (), bool);
 }
 
 impl<T> End for Receiver<T> {
@@ -99,8 +107,8 @@ impl<T> End for Receiver<T> {
         self.channel.abandon(outcome);
     }
 
-    fn address(&self) -> *const () {
-        (&raw const *self).cast()
+    fn identity(&self) -> (*const (), bool) {
+        ((&raw const *self.channel).cast(), false)
     }
 }
 
@@ -127,8 +135,8 @@ impl<T> End for Sender<T> {
         self.channel.abandon(outcome);
     }
 
-    fn address(&self) -> *const () {
-        (&raw const *self).cast()
+    fn identity(&self) -> (*const (), bool) {
+        ((&raw const *self.channel).cast(), true)
     }
 }
 
@@ -196,25 +204,10 @@ enum Waited {
 
 /// How long to wait.
 #[derive(Clone, Copy)]
-enum Patience {
-    None,
+enum Limit {
+    /// Not at all.
+    Now,
     Until(Option<Instant>),
-}
-
-impl Patience {
-    fn is_over(self) -> bool {
-        match self {
-            Self::None => true,
-            Self::Until(deadline) => is_past(deadline),
-        }
-    }
-
-    fn deadline(self) -> Option<Instant> {
-        match self {
-            Self::None => None,
-            Self::Until(deadline) => deadline,
-        }
-    }
 }
 
 impl<'a> Select<'a> {
@@ -289,7 +282,7 @@ impl<'a> Select<'a> {
     ///
     /// If none is.
     pub fn try_select(&mut self) -> Result<SelectedOperation<'a>, TrySelectError> {
-        self.run(Patience::None).ok_or(TrySelectError)
+        self.run(Limit::Now).ok_or(TrySelectError)
     }
 
     /// Chooses an operation; waits until one is possible.
@@ -301,7 +294,7 @@ impl<'a> Select<'a> {
     pub fn select(&mut self) -> SelectedOperation<'a> {
         self.assert_not_empty();
         loop {
-            if let Some(operation) = self.run(Patience::Until(None)) {
+            if let Some(operation) = self.run(Limit::Until(None)) {
                 return operation;
             }
         }
@@ -327,7 +320,7 @@ impl<'a> Select<'a> {
         &mut self,
         timeout: Duration,
     ) -> Result<SelectedOperation<'a>, SelectTimeoutError> {
-        self.run(Patience::Until(after(timeout)))
+        self.run(Limit::Until(after(timeout)))
             .ok_or(SelectTimeoutError)
     }
 
@@ -341,7 +334,7 @@ impl<'a> Select<'a> {
         &mut self,
         deadline: Instant,
     ) -> Result<SelectedOperation<'a>, SelectTimeoutError> {
-        self.run(Patience::Until(Some(deadline)))
+        self.run(Limit::Until(Some(deadline)))
             .ok_or(SelectTimeoutError)
     }
 
@@ -352,7 +345,7 @@ impl<'a> Select<'a> {
     ///
     /// If none is.
     pub fn try_ready(&mut self) -> Result<usize, TryReadyError> {
-        self.run_ready(Patience::None).ok_or(TryReadyError)
+        self.run_ready(Limit::Now).ok_or(TryReadyError)
     }
 
     /// The index of an operation that is possible; waits until one is. It is not
@@ -376,7 +369,7 @@ impl<'a> Select<'a> {
     pub fn ready(&mut self) -> usize {
         self.assert_not_empty();
         loop {
-            if let Some(index) = self.run_ready(Patience::Until(None)) {
+            if let Some(index) = self.run_ready(Limit::Until(None)) {
                 return index;
             }
         }
@@ -389,7 +382,7 @@ impl<'a> Select<'a> {
     ///
     /// If the time is up.
     pub fn ready_timeout(&mut self, timeout: Duration) -> Result<usize, ReadyTimeoutError> {
-        self.run_ready(Patience::Until(after(timeout)))
+        self.run_ready(Limit::Until(after(timeout)))
             .ok_or(ReadyTimeoutError)
     }
 
@@ -400,7 +393,7 @@ impl<'a> Select<'a> {
     ///
     /// If the time is up.
     pub fn ready_deadline(&mut self, deadline: Instant) -> Result<usize, ReadyTimeoutError> {
-        self.run_ready(Patience::Until(Some(deadline)))
+        self.run_ready(Limit::Until(Some(deadline)))
             .ok_or(ReadyTimeoutError)
     }
 
@@ -412,70 +405,67 @@ impl<'a> Select<'a> {
         );
     }
 
-    fn run(&mut self, patience: Patience) -> Option<SelectedOperation<'a>> {
+    /// Chooses an operation. `None` if the time is up.
+    fn run(&mut self, limit: Limit) -> Option<SelectedOperation<'a>> {
         if self.cases.is_empty() {
-            sleep(patience);
+            sleep(limit);
             return None;
         }
-        let start = self.start();
-        let mut is_over = patience.is_over();
+        self.shuffle();
         loop {
-            if let Some(operation) = self.choose(start) {
+            if let Some(operation) = self.choose() {
                 return Some(operation);
             }
-            if is_over {
+            if active(Mutant::GivesUpUnregistered) && matches!(limit, Limit::Now) {
                 return None;
             }
-            match self.wait(start, Role::Case, patience.deadline()) {
+            match self.wait(Role::Case, limit) {
                 Waited::Decided(case, outcome) => {
                     let Case { end, index } = self.cases[case];
                     return Some(SelectedOperation::new(end, index, outcome));
                 }
                 Waited::Possible => {}
-                Waited::TimedOut => is_over = true,
+                Waited::TimedOut => return None,
             }
         }
     }
 
     /// Tries all of them once.
-    fn choose(&self, start: usize) -> Option<SelectedOperation<'a>> {
-        self.from(start).find_map(|(_, Case { end, index })| {
+    fn choose(&self) -> Option<SelectedOperation<'a>> {
+        self.cases.iter().find_map(|&Case { end, index }| {
             let outcome = end.choose()?;
             Some(SelectedOperation::new(end, index, outcome))
         })
     }
 
-    fn run_ready(&mut self, patience: Patience) -> Option<usize> {
+    /// Returns the index of an operation that is ready. `None` if the time is up.
+    fn run_ready(&mut self, limit: Limit) -> Option<usize> {
         if self.cases.is_empty() {
-            sleep(patience);
+            sleep(limit);
             return None;
         }
-        let start = self.start();
-        let mut is_over = patience.is_over();
+        self.shuffle();
         loop {
-            let mut cases = self.from(start);
-            if let Some((_, case)) = cases.find(|(_, case)| case.end.is_ready()) {
+            if let Some(case) = self.cases.iter().find(|case| case.end.is_ready()) {
                 return Some(case.index);
             }
-            if is_over {
+            if self.wait(Role::Observer, limit) == Waited::TimedOut {
                 return None;
             }
-            drop(cases);
-            let waited = self.wait(start, Role::Observer, patience.deadline());
-            is_over = waited == Waited::TimedOut;
         }
     }
 
     /// Waits in all lists.
-    fn wait(&mut self, start: usize, role: Role, deadline: Option<Instant>) -> Waited {
+    fn wait(&mut self, role: Role, limit: Limit) -> Waited {
         let selection = Selection::new();
         let mut nodes = std::mem::take(&mut self.nodes);
-        nodes.extend(self.from(start).map(|(position, _)| {
-            Node::new(Wish::case(role, &raw const selection, position as u32))
-        }));
+        nodes.extend(
+            (0..self.cases.len() as u32)
+                .map(|position| Node::new(Wish::case(role, &raw const selection, position))),
+        );
         let mut joined = 0;
         let mut is_possible = false;
-        for ((_, case), node) in self.from(start).zip(&nodes) {
+        for (case, node) in self.cases.iter().zip(&nodes) {
             // SAFETY: the nodes are not moved until they have left, below; nothing
             // in between panics.
             is_possible = !unsafe { case.end.join(node, &selection) };
@@ -484,12 +474,16 @@ impl<'a> Select<'a> {
                 break;
             }
         }
-        let in_time = is_possible || selection.wait(deadline);
+        let in_time = is_possible
+            || match limit {
+                Limit::Now => false,
+                Limit::Until(deadline) => selection.wait(deadline),
+            };
         let mut decided = selection.abort();
         if !in_time && active(Mutant::SelectTimesOutBlindly) {
             decided = None;
         }
-        for ((_, case), node) in self.from(start).zip(&nodes).take(joined) {
+        for (case, node) in self.cases.iter().zip(&nodes).take(joined) {
             case.end.leave(node);
         }
         nodes.clear();
@@ -501,25 +495,22 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// The cases with their positions, from that one on, around.
-    fn from(&self, start: usize) -> impl Iterator<Item = (usize, Case<'a>)> {
-        let cases = self.cases.iter().copied().enumerate();
-        cases.clone().skip(start).chain(cases.take(start))
-    }
-
-    fn start(&self) -> usize {
-        match self.is_biased || cfg!(loom) {
-            true => 0,
-            false => random() % self.cases.len(),
+    /// Puts the cases into a random order, unless theirs is the one that counts.
+    fn shuffle(&mut self) {
+        if self.is_biased || cfg!(loom) {
+            return;
+        }
+        for last in (1..self.cases.len()).rev() {
+            self.cases.swap(last, random() % (last + 1));
         }
     }
 }
 
 /// With no case to wait for.
-fn sleep(patience: Patience) {
-    if let Patience::Until(Some(deadline)) = patience {
+fn sleep(limit: Limit) {
+    if let Limit::Until(Some(deadline)) = limit {
         thread::sleep(deadline.saturating_duration_since(Instant::now()));
-    } else if let Patience::Until(None) = patience {
+    } else if let Limit::Until(None) = limit {
         thread::park();
     }
 }

@@ -51,7 +51,6 @@ use blitz_sync::internals::{List, Node, Wake, Wakes};
 
 use super::error::{TryRecvError, TrySendError};
 use super::mutant::{Mutant, active};
-use super::places::Places;
 use super::wish::{Outcome, Role, Wish, claim, selection_of};
 
 mod selections;
@@ -74,8 +73,6 @@ const BUSY: u16 = 2;
 pub(super) struct State<T> {
     /// `CLOSED` and `BUSY`: zero when a step need only look at the buffer.
     flags: u16,
-    /// Where the threads are that had to wait.
-    pub(super) places: Places,
     /// How many values have been handed to a waiting receiver.
     tickets: u64,
     buffer: VecDeque<T>,
@@ -121,7 +118,6 @@ impl<T> State<T> {
     pub(super) fn new(capacity: usize) -> Self {
         Self {
             flags: if capacity == 0 { BUSY } else { 0 },
-            places: Places::new(),
             tickets: 0,
             buffer: VecDeque::with_capacity(match capacity {
                 UNLIMITED => 0,

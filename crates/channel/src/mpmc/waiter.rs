@@ -4,38 +4,21 @@
 //! the channel's list and a slot for the value. While the node is linked, both
 //! belong to the holder of the channel's lock; who finds the node signalled has
 //! them back.
-//!
-//! A thread spins before it sleeps. With a buffer of some size it looks at the
-//! number of values meanwhile and is in no list, so whoever is on the other side can
-//! do many steps before this one interferes; a sender does not before a quarter of
-//! the buffer is free, or its patience is at an end. Without a buffer, or with a
-//! small one, it has to be found: it is in the list and looks at its signal
-//! (`places.rs` says how). The list says so (`spins`), and whoever chooses it makes no
-//! system call. Before it goes to sleep it says that under the lock.
 
 use std::cell::{Cell, UnsafeCell};
-use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 #[cfg(feature = "stream")]
 use std::task::Waker;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
 
-use blitz_sync::internals::deadline::{is_past, now};
-use blitz_sync::internals::{HandoffSpin, List, Node, Wake};
+use blitz_sync::internals::{List, Node, Wake};
 
 use super::channel::Channel;
-use super::error::{
-    RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError,
-};
+use super::error::{RecvError, SendError, TryRecvError, TrySendError};
 use super::mutant::{Mutant, active};
-use super::places::Way;
 use super::state::State;
 use super::wish::Wish;
-use super::woken::{Call, caught};
-
-/// How long a thread whose time is up, but to whom a value is promised, waits for
-/// it before it asks again whether it still is.
-const FOR_A_PROMISE: Duration = Duration::from_millis(1);
+use super::woken::Call;
 
 /// See the head of this file.
 #[repr(C)]
@@ -46,11 +29,6 @@ pub(super) struct Waiter<T> {
     slot: UnsafeCell<Option<T>>,
     stage: Cell<Stage>,
 }
-
-/// That of a thread, on its stack. What else the thread writes while it waits is to
-/// be in other lines of the cache than what others write to serve it.
-#[repr(align(128))]
-struct OnStack<T>(Waiter<T>);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
@@ -75,12 +53,12 @@ impl<T> UnwindSafe for Waiter<T> {}
 impl<T> RefUnwindSafe for Waiter<T> {}
 
 /// The list of those who wait to receive.
-fn receivers<T>(state: &mut State<T>) -> &mut List<Wish> {
+pub(super) fn receivers<T>(state: &mut State<T>) -> &mut List<Wish> {
     &mut state.receivers
 }
 
 /// The list of those who wait to send.
-fn senders<T>(state: &mut State<T>) -> &mut List<Wish> {
+pub(super) fn senders<T>(state: &mut State<T>) -> &mut List<Wish> {
     &mut state.senders
 }
 
@@ -95,7 +73,7 @@ fn watchers<T>(state: &mut State<T>) -> &mut List<Wish> {
     &mut state.watchers
 }
 
-fn wake(wake: Option<Wake>) {
+pub(super) fn wake(wake: Option<Wake>) {
     if let Some(wake) = wake {
         wake.wake();
     }
@@ -128,14 +106,14 @@ impl<T> Waiter<T> {
     }
 
     /// The value, while the node is not linked.
-    fn take(&self) -> Option<T> {
+    pub(super) fn take(&self) -> Option<T> {
         // SAFETY: the slot is ours while the node is not linked.
         unsafe { (*self.slot.get()).take() }
     }
 
     /// Makes the node, to be linked. Before it is pinned or after, but not while it
     /// is linked.
-    fn prepare(&self, spins: bool) -> &Node<Wish> {
+    pub(super) fn prepare(&self, spins: bool) -> &Node<Wish> {
         // SAFETY: it is not linked, and ours.
         let node = unsafe { &mut *self.node.get() };
         let node = node.get_or_insert_with(|| Node::new(Wish::plain()));
@@ -145,7 +123,7 @@ impl<T> Waiter<T> {
     }
 
     /// The node, of one that waits.
-    fn node(&self) -> &Node<Wish> {
+    pub(super) fn node(&self) -> &Node<Wish> {
         // SAFETY: it is written only by `prepare`, before it is linked.
         match unsafe { &*self.node.get() } {
             Some(node) => node,
@@ -211,7 +189,7 @@ impl<T> Channel<T> {
         }
     }
 
-    fn received(&self, received: Option<(T, Option<Wake>)>) -> Result<T, RecvError> {
+    pub(super) fn received(&self, received: Option<(T, Option<Wake>)>) -> Result<T, RecvError> {
         let (value, woken) = received.ok_or(RecvError)?;
         wake(woken);
         Ok(value)
@@ -239,7 +217,11 @@ impl<T> Channel<T> {
         }
     }
 
-    fn leave(&self, node: &Node<Wish>, list: fn(&mut State<T>) -> &mut List<Wish>) -> bool {
+    pub(super) fn leave(
+        &self,
+        node: &Node<Wish>,
+        list: fn(&mut State<T>) -> &mut List<Wish>,
+    ) -> bool {
         !node.is_signalled() && self.locked(|state| list(state).remove(node))
     }
 }
@@ -346,7 +328,7 @@ impl<T> Channel<T> {
     /// # Safety
     ///
     /// The waiter is prepared, and stays where it is until its node is taken out.
-    unsafe fn send_or_join(
+    pub(super) unsafe fn send_or_join(
         state: &mut State<T>,
         waiter: &Waiter<T>,
     ) -> Result<Option<Call>, Option<Call>> {
@@ -360,7 +342,7 @@ impl<T> Channel<T> {
     }
 
     /// A value that is still there was not sent.
-    fn sent(waiter: &Waiter<T>) -> Result<(), SendError<T>> {
+    pub(super) fn sent(waiter: &Waiter<T>) -> Result<(), SendError<T>> {
         waiter.finish();
         match waiter.take() {
             None => Ok(()),
@@ -426,177 +408,5 @@ impl<T> Channel<T> {
         if waiter.stage.get() == Stage::Waiting {
             self.leave(waiter.node(), watchers);
         }
-    }
-}
-
-/// Threads.
-impl<T> Channel<T> {
-    /// Receives; waits until `deadline` if need be.
-    #[inline]
-    pub(super) fn recv_until(&self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
-        if self.looks_receivable() {
-            match self.receive() {
-                Ok(value) => return Ok(value),
-                Err(TryRecvError::Closed) => return Err(RecvTimeoutError::Closed),
-                Err(TryRecvError::Empty) => {}
-            }
-        }
-        self.recv_slow_until(deadline)
-    }
-
-    #[cold]
-    fn recv_slow_until(&self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
-        if is_past(deadline) {
-            return self.recv_too_late();
-        }
-        if self.spins_outside() {
-            let mut spin = HandoffSpin::new(self.ends());
-            while spin.turn() {
-                if self.looks_receivable() {
-                    match self.receive() {
-                        Ok(value) => return Ok(value),
-                        Err(TryRecvError::Closed) => return Err(RecvTimeoutError::Closed),
-                        Err(TryRecvError::Empty) => {}
-                    }
-                }
-            }
-        }
-        let OnStack(waiter) = &OnStack(Waiter::new(None));
-        waiter.prepare(!self.spins_outside());
-        let (joined, way) = self.locked(|state| {
-            // SAFETY: the waiter stays here until its node is taken out.
-            let joined = unsafe { state.recv_or_join(waiter.node(), receivers) };
-            // Who spins outside has done so.
-            let way = (!self.spins_outside()).then(|| state.places.receiver_comes(joined.is_err()));
-            (joined, way)
-        });
-        match joined {
-            Ok(received) => return self.received(received).map_err(RecvTimeoutError::from),
-            Err(woken) => wake(woken),
-        }
-        if let Some(way) = way {
-            self.spin_in(waiter.node(), receivers, way);
-        }
-        self.sleep_to_recv(waiter, deadline)
-    }
-
-    /// One last look, also at selections.
-    fn recv_too_late(&self) -> Result<T, RecvTimeoutError> {
-        self.try_recv().map_err(|error| match error {
-            TryRecvError::Empty => RecvTimeoutError::Timeout,
-            TryRecvError::Closed => RecvTimeoutError::Closed,
-        })
-    }
-
-    fn sleep_to_recv(
-        &self,
-        waiter: &Waiter<T>,
-        mut deadline: Option<Instant>,
-    ) -> Result<T, RecvTimeoutError> {
-        while !waiter.node().sleep(deadline) {
-            // Who leaves although a value is promised to him would let it be sent
-            // to nobody.
-            let (promised, left) = self.locked(|state| {
-                let promised = state.is_promised() && state.receivers.holds(waiter.node());
-                (promised, !promised && state.receivers.remove(waiter.node()))
-            });
-            match (promised, left) {
-                (true, _) => deadline = Some(now() + FOR_A_PROMISE),
-                (_, true) => return Err(RecvTimeoutError::Timeout),
-                _ => break,
-            }
-        }
-        waiter.take().ok_or(RecvTimeoutError::Closed)
-    }
-
-    /// Sends; waits until `deadline` if need be.
-    #[inline]
-    pub(super) fn send_until(
-        &self,
-        mut value: T,
-        deadline: Option<Instant>,
-    ) -> Result<(), SendTimeoutError<T>> {
-        if self.looks_sendable() {
-            match self.try_send(value) {
-                Ok(()) => return Ok(()),
-                Err(TrySendError::Closed(value)) => return Err(SendTimeoutError::Closed(value)),
-                Err(TrySendError::Full(full)) => value = full,
-            }
-        }
-        self.send_slow_until(value, deadline)
-    }
-
-    #[cold]
-    fn send_slow_until(
-        &self,
-        mut value: T,
-        deadline: Option<Instant>,
-    ) -> Result<(), SendTimeoutError<T>> {
-        if is_past(deadline) {
-            return self.try_send(value).map_err(|error| match error {
-                TrySendError::Full(value) => SendTimeoutError::Timeout(value),
-                TrySendError::Closed(value) => SendTimeoutError::Closed(value),
-            });
-        }
-        if self.spins_outside() {
-            let mut spin = HandoffSpin::new(self.ends());
-            while spin.turn() {
-                if self.has_much_room() {
-                    match self.try_send(value) {
-                        Ok(()) => return Ok(()),
-                        Err(TrySendError::Full(full)) => value = full,
-                        Err(TrySendError::Closed(value)) => {
-                            return Err(SendTimeoutError::Closed(value));
-                        }
-                    }
-                }
-            }
-        }
-        let OnStack(waiter) = &OnStack(Waiter::new(Some(value)));
-        waiter.prepare(!self.spins_outside());
-        let (joined, way) = self.locked(|state| {
-            // SAFETY: the waiter stays here until its node is taken out.
-            let joined = unsafe { Self::send_or_join(state, waiter) };
-            let way = (!self.spins_outside()).then(|| state.places.sender_comes(joined.is_err()));
-            (joined, way)
-        });
-        match joined {
-            Ok(call) => self.call(call),
-            Err(call) => {
-                if let Err(payload) = caught(|| self.call(call)) {
-                    // The node must not stay behind.
-                    self.leave(waiter.node(), senders);
-                    resume_unwind(payload);
-                }
-                if let Some(way) = way {
-                    self.spin_in(waiter.node(), senders, way);
-                }
-                if !waiter.node().sleep(deadline) && self.leave(waiter.node(), senders) {
-                    return match waiter.take() {
-                        Some(value) => Err(SendTimeoutError::Timeout(value)),
-                        None => Ok(()),
-                    };
-                }
-            }
-        }
-        Self::sent(waiter).map_err(SendTimeoutError::from)
-    }
-
-    /// Looks at the signal for a while, then says that the thread sleeps.
-    fn spin_in(&self, node: &Node<Wish>, list: fn(&mut State<T>) -> &mut List<Wish>, way: Way) {
-        let mut spin = way.spin();
-        while spin.turn() {
-            if node.is_signalled() {
-                return;
-            }
-        }
-        if active(Mutant::SleepsSilently) {
-            return;
-        }
-        self.locked(|state| {
-            if list(state).holds(node) {
-                node.request.spins.set(false);
-            }
-        });
     }
 }

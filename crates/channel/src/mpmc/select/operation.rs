@@ -50,7 +50,7 @@ impl<'a> SelectedOperation<'a> {
     #[track_caller]
     pub fn send<T>(mut self, sender: &Sender<T>, value: T) -> Result<(), SendError<T>> {
         assert!(
-            self.end.address() == (&raw const *sender).cast(),
+            self.end.identity() == End::identity(sender),
             "passed a sender that wasn't selected"
         );
         match self.outcome.take() {
@@ -71,7 +71,7 @@ impl<'a> SelectedOperation<'a> {
     #[track_caller]
     pub fn recv<T>(mut self, receiver: &Receiver<T>) -> Result<T, RecvError> {
         assert!(
-            self.end.address() == (&raw const *receiver).cast(),
+            self.end.identity() == End::identity(receiver),
             "passed a receiver that wasn't selected"
         );
         match self.outcome.take() {
