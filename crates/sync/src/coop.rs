@@ -4,36 +4,77 @@
 //! return to its scheduler. So a scheduler polls a task within [`budget`], and
 //! each operation that completes takes one unit of it. When nothing is left,
 //! operations do as if they had to wait: the task is woken at once and polled
-//! again behind the others. Outside of a scheduler's poll, and in
-//! [`unconstrained`], there is no limit. The semantics are Tokio's.
+//! again behind the others. In [`unconstrained`] there is no limit. The semantics are
+//! Tokio's.
+//!
+//! Other runtimes' tasks, and futures that are polled by hand, have no scheduler of ours.
+//! There an operation that completes takes a unit as well. A task that uses up [`BUDGET`]
+//! of them twice, with no other task doing so in between and no operation that had to
+//! wait, is turned away once: the operation returns `Pending` and wakes the task. So a
+//! task that always finds something lets the others of its thread run, and a timeout
+//! around it fires. A task with a waker that does nothing ([`Waker::noop`]) would never be
+//! polled again, so it is not turned away.
 //!
 //! All of it is one number for each thread, without a destructor, so a look at it
-//! is a load:
+//! is a load. Its lower half counts:
 //!
 //! * `n + 1`: `n` units are left;
-//! * [`SPENT`]: nothing is left, and nobody has been turned away for it yet;
-//! * [`REFUSED`]: nothing is left, and that has been counted;
-//! * [`UNLIMITED`], or somewhat less: there is no limit. Operations count it down
-//!   too, as that is cheaper than to ask. With 2^62 of them it does not end.
+//! * [`SPENT`]: nothing is left, and no operation has been turned away for it yet;
+//! * [`REFUSED`]: nothing is left, and that has been counted.
+//!
+//! Its upper half says what the units are of: a poll by one of our schedulers ([`POLL`]),
+//! a thread outside of those ([`OUTSIDE`]), or no limit at all ([`UNLIMITED`]), where they
+//! are counted all the same, as that is cheaper than to ask, and refilled.
 
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker, ready};
+use std::ptr;
+use std::task::{Context, Poll, RawWakerVTable, Waker, ready};
 
+/// How many units a task gets for one poll: Tokio's number.
+const BUDGET: u64 = 128;
 /// Nothing is left, and that has been counted.
 const REFUSED: u64 = 0;
 /// Nothing is left.
 const SPENT: u64 = 1;
-/// What a task gets for one poll: 128 units.
-const FULL: u64 = SPENT + 128;
+
+/// The lower half.
+const COUNT: u64 = u32::MAX as u64;
+/// The units of one poll.
+const POLL: u64 = 0;
+/// The units after which an operation elsewhere is turned away.
+const OUTSIDE: u64 = 1 << 32;
 /// There is no limit.
-const UNLIMITED: u64 = 1 << 62;
+const UNLIMITED: u64 = 2 << 32;
 
 thread_local! {
-    static LEFT: Cell<u64> = const { Cell::new(UNLIMITED) };
+    static LEFT: Cell<u64> = const { Cell::new(OUTSIDE | full(OUTSIDE)) };
     static FORCED_YIELDS: Cell<u64> = const { Cell::new(0) };
+    /// The waker of the task that has used up the units outside of our schedulers last.
+    static USED_UP_BY: Cell<Task> = const { Cell::new((ptr::null(), ptr::null())) };
+}
+
+/// Tells wakers, and so tasks, apart.
+type Task = (*const (), *const RawWakerVTable);
+
+/// The count with which a budget of this kind begins.
+const fn full(kind: u64) -> u64 {
+    match kind {
+        UNLIMITED => COUNT,
+        _ => SPENT + BUDGET,
+    }
+}
+
+const fn kind(left: u64) -> u64 {
+    left & !COUNT
+}
+
+/// Whether no unit is left.
+#[inline(always)]
+const fn is_spent(left: u64) -> bool {
+    left & COUNT <= SPENT
 }
 
 /// What is left for a thread to do, while it is kept elsewhere.
@@ -42,16 +83,16 @@ pub struct Budget(u64);
 
 impl Budget {
     /// No limit.
-    pub const UNCONSTRAINED: Self = Self(UNLIMITED);
+    pub const UNCONSTRAINED: Self = Self(UNLIMITED | full(UNLIMITED));
     /// What a task gets for one poll.
-    pub const FULL: Self = Self(FULL);
+    pub const FULL: Self = Self(POLL | full(POLL));
 }
 
 impl fmt::Debug for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let limited = self.0 <= FULL;
+        let units = (self.0 & COUNT).saturating_sub(SPENT);
         f.debug_tuple("Budget")
-            .field(&limited.then(|| self.0.saturating_sub(SPENT)))
+            .field(&(kind(self.0) == POLL).then_some(units))
             .finish()
     }
 }
@@ -87,7 +128,7 @@ impl Drop for RestoreOnPending {
     #[inline(always)]
     fn drop(&mut self) {
         if self.before.get() != REFUSED {
-            LEFT.set(self.before.get());
+            waited(self.before.get());
         }
     }
 }
@@ -103,11 +144,10 @@ impl fmt::Debug for RestoreOnPending {
 /// Takes one unit. If none is left, the task is woken, and is to return `Pending`.
 #[inline(always)]
 pub fn poll_proceed(context: &mut Context<'_>) -> Poll<RestoreOnPending> {
-    let left = LEFT.get();
-    if left <= SPENT {
-        refuse(context.waker());
+    if is_spent(LEFT.get()) && refuses(context.waker()) {
         return Poll::Pending;
     }
+    let left = LEFT.get();
     LEFT.set(left - 1);
     Poll::Ready(RestoreOnPending::new(left))
 }
@@ -119,14 +159,14 @@ pub fn poll_with<R>(
     context: &mut Context<'_>,
     operation: impl FnOnce(&mut Context<'_>) -> Poll<R>,
 ) -> Poll<R> {
-    let left = LEFT.get();
-    if left <= SPENT {
-        refuse(context.waker());
+    if is_spent(LEFT.get()) && refuses(context.waker()) {
         return Poll::Pending;
     }
+    let left = LEFT.get();
     let result = operation(context);
-    if result.is_ready() {
-        LEFT.set(left - 1);
+    match result.is_ready() {
+        true => LEFT.set(left - 1),
+        false => waited(left),
     }
     result
 }
@@ -148,7 +188,7 @@ pub fn attempt<R>(operation: impl FnOnce() -> Option<R>) -> Option<R> {
 #[inline(always)]
 pub fn attempt_with<T, R>(input: T, operation: impl FnOnce(T) -> Result<R, T>) -> Result<R, T> {
     let left = LEFT.get();
-    if left <= SPENT {
+    if is_spent(left) {
         return Err(input);
     }
     let result = operation(input);
@@ -188,19 +228,41 @@ impl<F: Future> Future for Coop<F> {
     }
 }
 
+/// Notes that an operation had to wait, with this much left.
+#[inline(always)]
+fn waited(left: u64) {
+    LEFT.set(match kind(left) {
+        OUTSIDE => OUTSIDE | full(OUTSIDE),
+        _ => left,
+    });
+}
+
+/// Nothing is left. Whether the operation is to be turned away; its task is woken then.
 #[cold]
-fn refuse(waker: &Waker) {
-    if LEFT.replace(REFUSED) == SPENT {
-        FORCED_YIELDS.set(FORCED_YIELDS.get() + 1);
+fn refuses(waker: &Waker) -> bool {
+    let left = LEFT.get();
+    let kind = kind(left);
+    if kind == POLL {
+        if left == SPENT {
+            FORCED_YIELDS.set(FORCED_YIELDS.get() + 1);
+        }
+        LEFT.set(REFUSED);
+    } else {
+        LEFT.set(kind | full(kind));
+        let task = (waker.data(), ptr::from_ref(waker.vtable()));
+        if kind == UNLIMITED || USED_UP_BY.replace(task) != task || waker.will_wake(Waker::noop()) {
+            return false;
+        }
     }
     waker.wake_by_ref();
+    true
 }
 
 /// Whether an operation could be done now.
 #[inline(always)]
 #[must_use]
 pub fn has_budget_remaining() -> bool {
-    LEFT.get() > SPENT
+    !is_spent(LEFT.get())
 }
 
 /// How often a task of this thread has been made to yield so far.
@@ -245,7 +307,7 @@ pub fn set(budget: Budget) {
 /// [`set`] to restore.
 #[inline(always)]
 pub fn stop() -> Budget {
-    Budget(LEFT.replace(UNLIMITED))
+    Budget(LEFT.replace(Budget::UNCONSTRAINED.0))
 }
 
 /// What Tokio says, because people search for it.
@@ -262,7 +324,7 @@ const MAY_NOT_BLOCK: &str = "Cannot block the current thread from within a runti
 #[inline]
 #[track_caller]
 pub fn assert_may_block() {
-    assert!(LEFT.get() > FULL, "{MAY_NOT_BLOCK}");
+    assert!(kind(LEFT.get()) != POLL, "{MAY_NOT_BLOCK}");
 }
 
 #[cfg(all(test, not(loom)))]
@@ -271,7 +333,7 @@ mod tests {
 
     fn units() -> Option<u64> {
         let left = LEFT.get();
-        (left <= FULL).then(|| left.saturating_sub(SPENT))
+        (kind(left) == POLL).then(|| left.saturating_sub(SPENT))
     }
 
     fn proceed() -> Poll<RestoreOnPending> {
@@ -286,12 +348,58 @@ mod tests {
         true
     }
 
+    /// A waker that is not the one that does nothing.
+    fn some_waker() -> Waker {
+        struct Ignore;
+        impl std::task::Wake for Ignore {
+            fn wake(self: std::sync::Arc<Self>) {}
+        }
+        std::sync::Arc::new(Ignore).into()
+    }
+
     #[test]
-    fn there_is_no_limit_outside() {
+    fn outside_an_operation_is_turned_away_once_in_a_while() {
+        let waker = some_waker();
+        let context = &mut Context::from_waker(&waker);
+        let mut succeeds = || poll_with(context, |_| Poll::Ready(())).is_ready();
+        let mut done = || (0..).take_while(|_| succeeds()).count();
+        // The first time it is found out which task it is.
+        assert_eq!([done(), done()], [2 * BUDGET as usize, BUDGET as usize]);
+        assert_eq!(units(), None);
+    }
+
+    #[test]
+    fn outside_tasks_that_take_turns_or_wait_are_not_turned_away() {
+        let wakers = [some_waker(), some_waker()];
+        let poll = |n: usize, ready| {
+            let operation = |_: &mut Context<'_>| match ready {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            };
+            poll_with(&mut Context::from_waker(&wakers[n]), operation).is_ready()
+        };
+        for turn in 0..10_000 {
+            assert!(poll(turn / 100 % 2, true));
+        }
+        for turn in 0..10_000 {
+            assert_eq!(poll(0, turn % 100 != 0), turn % 100 != 0);
+        }
+    }
+
+    #[test]
+    fn a_poll_that_would_not_be_repeated_is_not_turned_away() {
         for _ in 0..10_000 {
             assert!(spend());
         }
-        assert_eq!(units(), None);
+    }
+
+    #[test]
+    fn without_a_limit_the_count_is_refilled() {
+        unconstrained(|| {
+            LEFT.set(UNLIMITED | (SPENT + 2));
+            assert!(spend() && spend() && spend());
+            assert!(kind(LEFT.get()) == UNLIMITED && has_budget_remaining());
+        });
     }
 
     #[test]

@@ -85,6 +85,8 @@ mutants! {
     BarrierNoFenceInOpen,
     /// `Barrier`: a sleeper looks at the barrier without a fence.
     BarrierNoFenceInSleep,
+    /// `Condvar`: a thread that was woken does not wake the next one that is notified.
+    CondvarKeepsWake,
     /// `Parker`: a token does not change what a parked thread looks at.
     ParkerLazyToken,
     /// `Once`: publish the outcome with a relaxed store.

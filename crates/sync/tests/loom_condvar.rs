@@ -5,7 +5,8 @@ use crate::model;
 
 use std::sync::Arc;
 
-use blitz_sync::thread::core::{Exclusive, HELD, Node, WaitQueue};
+use blitz_sync::mutant::{self, Mutant};
+use blitz_sync::thread::core::{Ended, Exclusive, HELD, NotifyQueue};
 use loom::cell::UnsafeCell;
 use loom::thread;
 use model::{model_in_order as model, soon};
@@ -14,7 +15,7 @@ use model::{model_in_order as model, soon};
 struct Items {
     lock: Exclusive,
     items: UnsafeCell<u32>,
-    waiters: WaitQueue,
+    waiters: NotifyQueue,
 }
 
 // SAFETY: the number is used by the owner of the lock only, which loom checks.
@@ -27,7 +28,7 @@ impl Items {
         Arc::new(Self {
             lock: Exclusive::new(),
             items: UnsafeCell::new(0),
-            waiters: WaitQueue::new(),
+            waiters: NotifyQueue::new(),
         })
     }
 
@@ -41,9 +42,7 @@ impl Items {
 
     fn put(&self) {
         self.locked(|items| *items += 1);
-        if !self.waiters.is_empty() {
-            self.waiters.notify_one();
-        }
+        self.waiters.notify_one();
     }
 
     /// Takes an item, or leaves when a deadline passes.
@@ -60,15 +59,19 @@ impl Items {
                 self.lock.unlock();
                 return true;
             }
-            let node = Node::new(());
+            let node = NotifyQueue::node((&raw const self.lock).cast());
             // SAFETY: the node is not moved, and `sleep` returns before it goes.
             unsafe { self.waiters.join(&node) };
             self.lock.unlock();
-            let notified = self.waiters.sleep(&node, has_deadline.then(soon));
-            if !notified {
+            let ended = self.waiters.sleep(&node, has_deadline.then(soon));
+            self.lock.lock(HELD);
+            if ended == Ended::PassesOn {
+                self.waiters.pass_on();
+            }
+            if ended == Ended::TimedOut {
+                self.lock.unlock();
                 return false;
             }
-            self.lock.lock(HELD);
         }
     }
 }
@@ -120,17 +123,47 @@ fn no_notification_is_spent_on_one_who_leaves() {
     });
 }
 
-#[test]
+/// Two threads are notified at once, and the second is woken by the first.
 fn all_are_notified() {
+    let items = Items::new();
+    let takers = [(); 2].map(|()| {
+        let items = items.clone();
+        thread::spawn(move || assert!(items.take(false)))
+    });
+    items.locked(|items| *items += 2);
+    items.waiters.notify_all();
+    takers.into_iter().for_each(|taker| taker.join().unwrap());
+    assert!(!items.waiters.notify_one());
+}
+
+#[test]
+fn all_who_are_notified_are_woken() {
+    model(2, all_are_notified);
+}
+
+#[test]
+#[should_panic = "deadlock"]
+fn a_thread_that_does_not_pass_the_wake_on_leaves_the_next_one_asleep() {
+    mutant::with(Mutant::CondvarKeepsWake, || model(2, all_are_notified));
+}
+
+/// The time of the first, or of the second, is up while both are notified at once.
+#[test]
+fn a_wake_is_passed_on_past_one_who_leaves() {
     model(1, || {
         let items = Items::new();
-        let takers = [(); 2].map(|()| {
+        let hasty = {
+            let items = items.clone();
+            thread::spawn(move || items.take(true))
+        };
+        let patient = {
             let items = items.clone();
             thread::spawn(move || assert!(items.take(false)))
-        });
+        };
         items.locked(|items| *items += 2);
         items.waiters.notify_all();
-        takers.into_iter().for_each(|taker| taker.join().unwrap());
-        assert!(items.waiters.is_empty());
+        blitz_futex::model::expire();
+        hasty.join().unwrap();
+        patient.join().unwrap();
     });
 }

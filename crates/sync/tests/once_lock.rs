@@ -143,7 +143,8 @@ fn traits() {
     assert_ne!(full, empty);
     assert_eq!(empty, OnceLock::new());
     assert_eq!(full.clone(), full);
-    assert_eq!(size_of::<OnceLock<u32>>(), 8);
+    assert_eq!(size_of::<OnceLock<&str>>(), 3 * size_of::<usize>());
+    assert_eq!(size_of::<OnceLock<u32>>(), 12);
 }
 
 #[test]
@@ -292,4 +293,15 @@ fn readers_never_see_half_a_value() {
         }
     });
     assert_eq!(wins.into_inner(), ROUNDS);
+}
+
+/// It is enough that this compiles, as it does with the standard library's.
+#[test]
+fn a_cell_of_references_may_outlive_what_they_refer_to() {
+    let cell = OnceLock::new();
+    {
+        let text = String::from("short-lived");
+        cell.set(&text).unwrap();
+        assert_eq!(cell.get().map(|text| text.len()), Some(11));
+    }
 }

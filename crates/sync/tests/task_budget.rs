@@ -225,3 +225,59 @@ fn what_was_got_without_budget_goes_back() {
     assert_eq!(poll_once(task, waker), Poll::Ready(false));
     assert_eq!(semaphore.available_permits(), 1);
 }
+
+/// Tasks of another runtime, whose scheduler knows nothing of the budget.
+mod elsewhere {
+    use std::cell::Cell;
+    use std::rc::Rc;
+    use std::time::Duration;
+
+    use blitz_sync::task::{Mutex, Notify, Semaphore};
+
+    /// Runs all operations over and over until the flag is set. Each is ready at once.
+    async fn work_until(done: Rc<Cell<bool>>) {
+        let (mutex, semaphore, notify) = (Mutex::new(0), Semaphore::new(1), Notify::new());
+        while !done.get() {
+            *mutex.lock().await += 1;
+            drop(semaphore.acquire().await.unwrap());
+            notify.notify_one();
+            notify.notified().await;
+        }
+    }
+
+    fn on_tokio<F: Future>(future: F) -> F::Output {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        tokio::task::LocalSet::new().block_on(&runtime, future)
+    }
+
+    #[test]
+    fn a_busy_task_does_not_starve_another_task_of_tokio() {
+        on_tokio(async {
+            let done = Rc::new(Cell::new(false));
+            let busy = tokio::task::spawn_local(work_until(done.clone()));
+            tokio::task::spawn_local(async move { done.set(true) });
+            busy.await.unwrap();
+        });
+    }
+
+    #[test]
+    fn a_timeout_of_tokio_fires_around_operations_that_are_always_ready() {
+        on_tokio(async {
+            let forever = work_until(Rc::new(Cell::new(false)));
+            let result = tokio::time::timeout(Duration::from_millis(5), forever).await;
+            assert!(result.is_err());
+        });
+    }
+
+    #[test]
+    fn a_busy_task_does_not_starve_another_task_of_smol() {
+        let executor = async_executor::LocalExecutor::new();
+        let done = Rc::new(Cell::new(false));
+        let busy = executor.spawn(work_until(done.clone()));
+        executor.spawn(async move { done.set(true) }).detach();
+        pollster::block_on(executor.run(busy));
+    }
+}

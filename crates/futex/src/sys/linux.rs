@@ -118,19 +118,20 @@ pub(crate) fn wake(address: *const (), n: usize, scope: Scope) -> usize {
     })
 }
 
-pub(crate) fn has_wait_any() -> bool {
-    const UNKNOWN: u8 = 0;
-    const WORKS: u8 = 1;
-    const MISSING: u8 = 2;
-    static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
+const UNKNOWN: u8 = 0;
+const WORKS: u8 = 1;
+const MISSING: u8 = 2;
+/// Whether `futex_waitv` can be used.
+static WAIT_ANY: AtomicU8 = AtomicU8::new(UNKNOWN);
 
-    match STATE.load(Ordering::Relaxed) {
+pub(crate) fn has_wait_any() -> bool {
+    match WAIT_ANY.load(Ordering::Relaxed) {
         WORKS => true,
         MISSING => false,
         _ => {
             let works = probe_waitv();
             let state = if works { WORKS } else { MISSING };
-            STATE.store(state, Ordering::Relaxed);
+            WAIT_ANY.store(state, Ordering::Relaxed);
             works
         }
     }
@@ -158,7 +159,7 @@ pub(crate) fn wait_any(
     any::wait_any(words, deadline, scope)
 }
 
-/// `None` if the kernel has no memory left for the list.
+/// `None` if the kernel has no memory left for the list, or refuses the call.
 fn wait_any_in_kernel(
     words: &[(&AtomicU32, u32)],
     deadline: Option<Instant>,
@@ -189,6 +190,11 @@ fn wait_any_in_kernel(
             libc::ETIMEDOUT => return Some(WaitAny::TimedOut),
             libc::EINTR => {}
             libc::ENOMEM => return None,
+            // A sandbox that was entered after the first use.
+            libc::EPERM | libc::EACCES | libc::ENOSYS => {
+                WAIT_ANY.store(MISSING, Ordering::Relaxed);
+                return None;
+            }
             error => fail("futex_waitv", error),
         }
     }

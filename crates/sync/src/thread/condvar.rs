@@ -1,22 +1,14 @@
-//! `Condvar`: wait until another thread says that something has changed.
-//!
-//! A waiting thread joins a queue (`wait_queue.rs`) while it still holds the
-//! mutex, then releases the mutex and sleeps until it is taken out of the queue
-//! and signalled. A notification therefore goes to a thread that waited when it
-//! was made, to the one that waited longest, and is never lost on a thread whose
-//! time is up. A wait does not end for no reason.
-//!
-//! A notification looks for waiters without a lock. It sees all that it must: a
-//! thread that has found the condition false joined the queue before it released
-//! the mutex, and whoever made the condition true had the mutex after that.
+//! `Condvar`: wait until another thread says that something has changed. The algorithm is
+//! in `notify_queue.rs`.
 
 use std::fmt;
 use std::time::{Duration, Instant};
 
 use lock_api::{MutexGuard, RawMutex};
 
+use super::notify_queue::{Ended, NotifyQueue, Waiting};
 use crate::deadline;
-use crate::wait_queue::{Node, WaitQueue};
+use crate::wait_queue::Node;
 
 /// A condition variable: threads sleep until another thread notifies them that
 /// what they wait for may have happened.
@@ -45,7 +37,7 @@ use crate::wait_queue::{Node, WaitQueue};
 /// });
 /// ```
 pub struct Condvar {
-    waiters: WaitQueue,
+    queue: NotifyQueue,
 }
 
 /// Whether a timed wait ended because of the time.
@@ -65,23 +57,23 @@ impl Condvar {
     #[must_use]
     pub const fn new() -> Self {
         Self {
-            waiters: WaitQueue::new(),
+            queue: NotifyQueue::new(),
         }
     }
 
-    /// Wakes the thread that has waited longest. Whether there was one.
+    /// Notifies the thread that has waited longest. Returns whether there was one.
     #[inline]
     pub fn notify_one(&self) -> bool {
-        !self.waiters.is_empty() && self.waiters.notify_one()
+        self.queue.notify_one()
     }
 
-    /// Wakes all threads that wait. How many there were.
+    /// Notifies all threads that wait, and returns how many there were.
+    ///
+    /// Those that wait with the same mutex are woken one after the other, each when the one
+    /// before it has the mutex again.
     #[inline]
     pub fn notify_all(&self) -> usize {
-        if self.waiters.is_empty() {
-            return 0;
-        }
-        self.waiters.notify_all()
+        self.queue.notify_all()
     }
 
     /// Releases the mutex, waits for a notification, and locks the mutex again.
@@ -176,18 +168,18 @@ impl Condvar {
         guard: &mut MutexGuard<'_, R, T>,
         deadline: Option<Instant>,
     ) -> WaitTimeoutResult {
-        let node = Node::new(());
-        // SAFETY: the node is not moved, and before it goes `sleep` returns or
-        // `leave` unlinks it.
-        unsafe { self.waiters.join(&node) };
-        // For a mutex that is not ours and panics while it is released.
-        let leave = Leave(&self.waiters, &node);
-        let notified = MutexGuard::unlocked(guard, || {
-            let notified = self.waiters.sleep(&node, deadline);
-            std::mem::forget(leave);
-            notified
-        });
-        WaitTimeoutResult(!notified)
+        let node = NotifyQueue::node(std::ptr::from_ref(MutexGuard::mutex(guard)).cast());
+        // SAFETY: the node is not moved, and `sleep` returns before it goes, also if a
+        // mutex that is not ours panics while it is released.
+        unsafe { self.queue.join(&node) };
+        let mut wait = Wait {
+            queue: &self.queue,
+            node: &node,
+            ended: None,
+        };
+        let ended = MutexGuard::unlocked(guard, || wait.sleep(deadline));
+        drop(wait);
+        WaitTimeoutResult(ended == Ended::TimedOut)
     }
 
     fn wait_while_inner<R, T, F>(
@@ -209,12 +201,27 @@ impl Condvar {
     }
 }
 
-/// Takes a node out of the queue when it is dropped.
-struct Leave<'a>(&'a WaitQueue, &'a Node);
+/// One wait. When it is dropped, the thread has the mutex again, or panics.
+struct Wait<'a> {
+    queue: &'a NotifyQueue,
+    node: &'a Node<Waiting>,
+    ended: Option<Ended>,
+}
 
-impl Drop for Leave<'_> {
+impl Wait<'_> {
+    fn sleep(&mut self, deadline: Option<Instant>) -> Ended {
+        *self.ended.insert(self.queue.sleep(self.node, deadline))
+    }
+}
+
+impl Drop for Wait<'_> {
     fn drop(&mut self) {
-        self.0.sleep(self.1, Some(Instant::now()));
+        let ended = self
+            .ended
+            .unwrap_or_else(|| self.sleep(Some(Instant::now())));
+        if ended == Ended::PassesOn {
+            self.queue.pass_on();
+        }
     }
 }
 

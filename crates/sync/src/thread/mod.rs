@@ -12,6 +12,7 @@ mod latch;
 mod lazy_lock;
 #[cfg(not(loom))]
 mod mutex;
+mod notify_queue;
 mod once;
 mod once_lock;
 mod parker;
@@ -76,8 +77,8 @@ pub use rwlock::{
 #[cfg(loom)]
 pub mod core {
     pub use super::exclusive::{Exclusive, HELD, UPGRADABLE};
+    pub use super::notify_queue::{Ended, NotifyQueue};
     pub use super::shared::Shared;
-    pub use crate::wait_queue::{Node, WaitQueue};
 }
 
 /// Whether guards may be released by another thread than the one that locked.

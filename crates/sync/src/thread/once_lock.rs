@@ -4,6 +4,10 @@
 //! is there and will not be written again while it is shared. All waiting is
 //! done by the `Once`, and the proof that none of it goes wrong is in its file.
 //!
+//! The value is an `Option`, though the `Once` knows whether it is there: so the cell
+//! needs no `Drop` of its own, and the compiler sees that dropping a cell of references
+//! uses none of them.
+//!
 //! An initialiser that panics or fails leaves the `Once` poisoned, which here
 //! means no more than "empty, and somebody has tried".
 
@@ -15,18 +19,14 @@ use crate::macros::const_unless_loom;
 use std::cell::UnsafeCell;
 use std::convert::Infallible;
 use std::fmt;
-use std::marker::PhantomData;
-use std::mem::{self, MaybeUninit};
+use std::mem;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::time::{Duration, Instant};
 
 /// A cell that can be written once, from any thread, and then only be read.
 ///
 /// It has the interface of `std::sync::OnceLock`, including the parts that are
-/// not stable there yet, and timed waits. One difference remains: a
-/// `OnceLock<&'a T>` must not outlive `'a`, not even by being dropped at the
-/// end of the same scope, because what the standard library uses to allow it is
-/// not open to other libraries.
+/// not stable there yet, and timed waits.
 ///
 /// Reading a filled cell is one load and one comparison.
 ///
@@ -44,10 +44,8 @@ use std::time::{Duration, Instant};
 /// ```
 pub struct OnceLock<T> {
     once: Once,
-    /// Initialised exactly when `once` is done.
-    value: UnsafeCell<MaybeUninit<T>>,
-    /// Dropping the cell drops a `T`.
-    owns: PhantomData<T>,
+    /// There exactly when `once` is done.
+    value: UnsafeCell<Option<T>>,
 }
 
 impl<T> OnceLock<T> {
@@ -67,8 +65,7 @@ impl<T> OnceLock<T> {
         pub const fn new() -> Self {
             Self {
                 once: Once::new(),
-                value: UnsafeCell::new(MaybeUninit::uninit()),
-                owns: PhantomData,
+                value: UnsafeCell::new(None),
             }
         }
     }
@@ -179,7 +176,7 @@ impl<T> OnceLock<T> {
         if let Some(claim) = claim {
             // SAFETY: the claim makes this thread the only one to touch the
             // value, and there is none to be dropped.
-            unsafe { (*self.value.get()).write(value) };
+            unsafe { self.value.get().write(Some(value)) };
             claim.complete();
             // SAFETY: the `Once` is done.
             Ok(unsafe { self.get_unchecked() })
@@ -301,14 +298,8 @@ impl<T> OnceLock<T> {
     /// assert_eq!(OnceLock::<u8>::new().into_inner(), None);
     /// ```
     #[inline]
-    pub fn into_inner(mut self) -> Option<T> {
-        if !self.once.is_completed() {
-            return None;
-        }
-        self.once = Once::new();
-        // SAFETY: the `Once` was done, so there is a value. It has just been
-        // made new, so neither `drop` nor anybody else looks at the value again.
-        Some(unsafe { self.value.get_mut().assume_init_read() })
+    pub fn into_inner(self) -> Option<T> {
+        self.value.into_inner()
     }
 
     /// Waits until the cell is filled, and returns what is in it.
@@ -395,7 +386,7 @@ impl<T> OnceLock<T> {
         let value = reentrancy::enter(&self.once, f)?;
         // SAFETY: the claim makes this thread the only one to touch the value,
         // and there is none to be dropped.
-        unsafe { (*self.value.get()).write(value) };
+        unsafe { self.value.get().write(Some(value)) };
         claim.complete();
         Ok(())
     }
@@ -408,7 +399,7 @@ impl<T> OnceLock<T> {
     unsafe fn get_unchecked(&self) -> &T {
         // SAFETY: the `Once` is done, so the value was written before, and
         // whoever changes it again needs a `&mut` to the cell.
-        unsafe { (*self.value.get()).assume_init_ref() }
+        unsafe { (*self.value.get()).as_ref().unwrap_unchecked() }
     }
 
     /// # Safety
@@ -417,18 +408,7 @@ impl<T> OnceLock<T> {
     #[inline]
     unsafe fn get_unchecked_mut(&mut self) -> &mut T {
         // SAFETY: the `Once` is done, so there is a value.
-        unsafe { self.value.get_mut().assume_init_mut() }
-    }
-}
-
-impl<T> Drop for OnceLock<T> {
-    #[inline]
-    fn drop(&mut self) {
-        if self.once.is_completed() {
-            // SAFETY: the `Once` is done, so there is a value, and this is the
-            // last time that anybody looks at it.
-            unsafe { self.value.get_mut().assume_init_drop() };
-        }
+        unsafe { self.value.get_mut().as_mut().unwrap_unchecked() }
     }
 }
 
