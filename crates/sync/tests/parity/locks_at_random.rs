@@ -15,7 +15,9 @@ impl<T> Waiter<T> {
     }
 
     fn poll(&mut self, waker: usize) -> Option<T> {
-        match poll_once(self.future.as_mut(), &self.wakings[waker].1) {
+        // What a task of another runtime may do at a time is not what is compared here.
+        let poll = || poll_once(self.future.as_mut(), &self.wakings[waker].1);
+        match blitz_sync::internals::coop::unconstrained(poll) {
             std::task::Poll::Ready(output) => Some(output),
             std::task::Poll::Pending => None,
         }
