@@ -4,6 +4,7 @@ mod bench;
 mod completions;
 mod doctor;
 mod exit;
+mod ipc;
 mod output;
 mod report;
 mod runs;
@@ -34,6 +35,8 @@ enum Command {
     Report(report::Arguments),
     /// Says what this machine offers, what blitz-io uses of it, and what you could change.
     Doctor(doctor::Arguments),
+    /// Looks at segments of shared memory, and sends and receives in them.
+    Ipc(ipc::Arguments),
     /// Prints a completion script for a shell.
     Completions(completions::Arguments),
     /// Keeps a processor busy, for `bench --hog`.
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Ipc(arguments) => ipc::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Hog(arguments) => bench::load::run(&arguments),
     };

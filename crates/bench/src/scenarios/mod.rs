@@ -8,6 +8,8 @@
 
 mod barrier;
 mod channel;
+#[cfg(target_os = "linux")]
+mod ipc;
 mod mutex;
 mod parker;
 mod runtime;
@@ -27,6 +29,8 @@ const FAMILIES: &[fn() -> Vec<Scenario>] = &[
     parker::scenarios,
     channel::scenarios,
     runtime::scenarios,
+    #[cfg(target_os = "linux")]
+    ipc::scenarios,
 ];
 
 /// Every scenario, in the order they run: tier by tier.

@@ -6,6 +6,8 @@ mod doctor;
 #[cfg(target_os = "linux")]
 mod interrupt;
 #[cfg(target_os = "linux")]
+mod ipc;
+#[cfg(target_os = "linux")]
 mod load;
 mod report;
 #[cfg(target_os = "linux")]

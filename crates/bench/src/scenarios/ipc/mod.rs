@@ -1,0 +1,179 @@
+//! Messages between processes (tier 8). Each sender and each receiver is a process of its
+//! own; receivers count what arrives and add up its bytes.
+
+mod ours;
+mod processes;
+mod transports;
+
+use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::threads::Span;
+use processes::{Processes, Role};
+use transports::{Datagrams, Pipes};
+
+/// Messages of one iteration of a full run, of all senders together.
+const MESSAGES: u64 = 100_000;
+/// Lengths of messages, in bytes.
+const LENGTHS: std::ops::RangeInclusive<usize> = 2..=256;
+
+/// A way to send messages from some processes to some others.
+trait Transport: Sized {
+    /// What a sending process holds.
+    type Sender;
+    /// What a receiving process holds.
+    type Receiver;
+    /// Made before the processes are; each of them has a copy.
+    fn new(senders: usize, receivers: usize) -> Self;
+    fn sender(self, number: usize) -> Self::Sender;
+    fn receiver(self, number: usize) -> Self::Receiver;
+    fn send(sender: &mut Self::Sender, message: &[u8]);
+    /// The next message's length; it stands at the beginning of `buffer`.
+    fn receive(receiver: &mut Self::Receiver, buffer: &mut [u8; 256]) -> usize;
+}
+
+/// Random bytes, of which each message is a piece.
+struct Bytes(Vec<u8>);
+
+impl Bytes {
+    fn new() -> Self {
+        let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+        let bytes = (0..8192).flat_map(|_| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random.to_le_bytes()
+        });
+        Self(bytes.collect())
+    }
+
+    #[inline]
+    fn message(&self, number: u64) -> &[u8] {
+        let hash = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let (low, high) = (*LENGTHS.start(), *LENGTHS.end());
+        let len = low + hash as usize % (high - low + 1);
+        let begin = (hash >> 12) as usize % (self.0.len() - high);
+        &self.0[begin..begin + len]
+    }
+}
+
+/// The sum of a message's bytes, eight at a time, and of its length.
+#[inline]
+fn sum(message: &[u8]) -> u64 {
+    let (words, rest) = message.as_chunks::<8>();
+    let words = words.iter().map(|word| u64::from_le_bytes(*word));
+    let rest = rest.iter().map(|&byte| u64::from(byte));
+    words
+        .chain(rest)
+        .fold(message.len() as u64, u64::wrapping_add)
+}
+
+/// Who gets a message.
+#[derive(Clone, Copy, PartialEq)]
+enum Delivery {
+    Every,
+    One,
+}
+
+fn run<T: Transport>(
+    cx: &Context,
+    senders: usize,
+    receivers: usize,
+    delivery: Delivery,
+) -> Measured {
+    let share = (cx.ops / senders as u64 / receivers as u64).max(1) * receivers as u64;
+    let total = share * senders as u64;
+    // In a queue each receiver stops after its share, so that the last one can stop, too.
+    let expected = match delivery {
+        Delivery::Every => total,
+        Delivery::One => total / receivers as u64,
+    };
+    let bytes = Bytes::new();
+    let all = (0..total).fold(0, |all, n| sum(bytes.message(n)).wrapping_add(all));
+    let transport = T::new(senders, receivers);
+    let mut processes = Processes::new(senders + receivers)?;
+    for number in 0..receivers {
+        processes.start(&transport, |transport, role: &Role<'_>| {
+            // SAFETY of the copy: see `Processes::start`.
+            let mut receiver = transport.receiver(number);
+            let mut buffer = [0; 256];
+            role.wait_for_all();
+            let mut found = 0_u64;
+            for _ in 0..expected {
+                let len = T::receive(&mut receiver, &mut buffer);
+                found = found.wrapping_add(sum(&buffer[..len]));
+            }
+            role.ended(expected, found);
+        })?;
+    }
+    for number in 0..senders {
+        processes.start(&transport, |transport, role: &Role<'_>| {
+            let mut sender = transport.sender(number);
+            role.wait_for_all();
+            let first = number as u64 * share;
+            for n in first..first + share {
+                T::send(&mut sender, bytes.message(n));
+            }
+            role.ended(0, 0);
+        })?;
+    }
+    let (elapsed, found) = processes.measure()?;
+    let (count, found) = found[..receivers].iter().fold((0, 0_u64), |all, one| {
+        (all.0 + one.0, all.1.wrapping_add(one.1))
+    });
+    let copies = match delivery {
+        Delivery::Every => receivers as u64,
+        Delivery::One => 1,
+    };
+    verify("messages", total * copies, count)?;
+    verify("sum of the bytes", all.wrapping_mul(copies), found)?;
+    let memory = Default::default();
+    Ok(Sample::new(Span { elapsed, memory }, total))
+}
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let mut scenarios = Vec::new();
+    for receivers in [1, 2, 8] {
+        scenarios.push(
+            scenario(&format!("route_{receivers}"), "Route", 1, receivers)
+                .with(OURS, move |cx| {
+                    run::<ours::Route>(cx, 1, receivers, Delivery::Every)
+                })
+                .with("unix datagrams", move |cx| {
+                    run::<Datagrams>(cx, 1, receivers, Delivery::Every)
+                })
+                .with("pipes", move |cx| {
+                    run::<Pipes>(cx, 1, receivers, Delivery::Every)
+                }),
+        );
+    }
+    let pairs = [(1, 1), (1, 4), (4, 1), (2, 2), (4, 4), (8, 8)];
+    for (senders, receivers) in pairs {
+        let id = format!("channel_{senders}_{receivers}");
+        scenarios.push(
+            scenario(&id, "Channel", senders, receivers)
+                .with(OURS, move |cx| {
+                    run::<ours::Channel>(cx, senders, receivers, Delivery::Every)
+                })
+                .with("unix datagrams", move |cx| {
+                    run::<Datagrams>(cx, senders, receivers, Delivery::Every)
+                }),
+        );
+    }
+    for number in [1, 2, 4, 8] {
+        let id = format!("queue_{number}_{number}");
+        scenarios.push(
+            scenario(&id, "Queue", number, number)
+                .with(OURS, move |cx| {
+                    run::<ours::Queue>(cx, number, number, Delivery::One)
+                })
+                .with("unix datagrams", move |cx| {
+                    run::<transports::OneSocket>(cx, number, number, Delivery::One)
+                }),
+        );
+    }
+    scenarios
+}
+
+fn scenario(id: &str, what: &str, senders: usize, receivers: usize) -> Scenario {
+    let title = format!("{what} between processes, {senders} → {receivers}");
+    Scenario::new(8, id, title, MESSAGES).threads(senders + receivers)
+}

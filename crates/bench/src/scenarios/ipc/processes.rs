@@ -1,0 +1,189 @@
+//! Processes that begin together, and what they report.
+
+use std::io;
+use std::mem;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use blitz_futex::Scope;
+
+use crate::scenario::Failure;
+
+/// More processes than any scenario has.
+const MOST: usize = 32;
+/// A process that takes longer than this many seconds hangs, and is ended by an alarm.
+const LONGEST: u32 = 120;
+
+/// Memory that all processes of one measurement share.
+struct Board {
+    ready: AtomicU32,
+    go: AtomicU32,
+    reports: [Report; MOST],
+}
+
+/// What one process has to say.
+#[derive(Default)]
+struct Report {
+    ended: AtomicU64,
+    count: AtomicU64,
+    sum: AtomicU64,
+}
+
+/// The processes of one measurement, and the memory that they share.
+pub(super) struct Processes {
+    board: NonNull<Board>,
+    count: usize,
+    children: Vec<libc::pid_t>,
+}
+
+/// A process's side.
+pub(super) struct Role<'a> {
+    board: &'a Board,
+    number: usize,
+}
+
+impl Role<'_> {
+    /// Waits until every process is ready.
+    pub(super) fn wait_for_all(&self) {
+        self.board.ready.fetch_add(1, Ordering::SeqCst);
+        _ = Scope::Shared.wake_all(&self.board.ready);
+        while self.board.go.load(Ordering::Acquire) == 0 {
+            _ = Scope::Shared.wait(&self.board.go, 0);
+        }
+    }
+
+    /// Reports how many messages came, and the sum of their bytes.
+    pub(super) fn ended(&self, count: u64, sum: u64) {
+        let report = &self.board.reports[self.number];
+        report.ended.store(now(), Ordering::Relaxed);
+        report.count.store(count, Ordering::Relaxed);
+        report.sum.store(sum, Ordering::Relaxed);
+    }
+}
+
+impl Processes {
+    pub(super) fn new(count: usize) -> Result<Self, Failure> {
+        assert!(count <= MOST);
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
+        let size = mem::size_of::<Board>();
+        // SAFETY: a new mapping, at an address that the kernel chooses.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), size, protection, flags, -1, 0) };
+        if base == libc::MAP_FAILED {
+            return Err(failed("mmap"));
+        }
+        let board = NonNull::new(base.cast()).ok_or_else(|| failed("mmap"))?;
+        Ok(Self {
+            board,
+            count,
+            children: Vec::new(),
+        })
+    }
+
+    fn board(&self) -> &Board {
+        // SAFETY: zeros are a board, and the mapping lives as long as this.
+        unsafe { self.board.as_ref() }
+    }
+
+    /// Starts a process that does `work` with its copy of `transport`.
+    pub(super) fn start<T>(
+        &mut self,
+        transport: &T,
+        work: impl FnOnce(T, &Role<'_>),
+    ) -> Result<(), Failure> {
+        let number = self.children.len();
+        // SAFETY: the child runs `work` and ends; the C library's allocator is in order
+        // after a fork, and nothing else is used that another thread may have locked.
+        match unsafe { libc::fork() } {
+            -1 => Err(failed("fork")),
+            0 => {
+                // SAFETY: no preconditions.
+                unsafe { libc::alarm(LONGEST) };
+                let role = Role {
+                    board: self.board(),
+                    number,
+                };
+                // SAFETY: after the fork this is a copy of the parent's value, descriptors
+                // and all. The original in this process is never used or dropped.
+                let copy = unsafe { std::ptr::read(transport) };
+                let work = std::panic::AssertUnwindSafe(|| work(copy, &role));
+                let code = i32::from(std::panic::catch_unwind(work).is_err());
+                // SAFETY: ends the process without the parent's destructors.
+                unsafe { libc::_exit(code) }
+            }
+            child => {
+                self.children.push(child);
+                Ok(())
+            }
+        }
+    }
+
+    /// Lets them all begin, and waits for the last to end. The time that took, and each
+    /// one's count and sum.
+    pub(super) fn measure(mut self) -> Result<(Duration, Vec<(u64, u64)>), Failure> {
+        let board = self.board();
+        loop {
+            let ready = board.ready.load(Ordering::Acquire);
+            if ready as usize == self.count {
+                break;
+            }
+            _ = Scope::Shared.wait(&board.ready, ready);
+        }
+        let begin = now();
+        board.go.store(1, Ordering::Release);
+        _ = Scope::Shared.wake_all(&board.go);
+        for child in mem::take(&mut self.children) {
+            let mut status = 0;
+            // SAFETY: our child.
+            while unsafe { libc::waitpid(child, &mut status, 0) } < 0 {
+                if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+                    return Err(failed("waitpid"));
+                }
+            }
+            if status != 0 {
+                return Err(Failure(format!("a process ended with status {status:#x}")));
+            }
+        }
+        let reports = &self.board().reports[..self.count];
+        let end = reports
+            .iter()
+            .map(|one| one.ended.load(Ordering::Relaxed))
+            .max();
+        let elapsed = Duration::from_nanos(end.unwrap_or(begin).saturating_sub(begin));
+        let found = reports.iter().map(|one| {
+            let count = one.count.load(Ordering::Relaxed);
+            (count, one.sum.load(Ordering::Relaxed))
+        });
+        Ok((elapsed, found.collect()))
+    }
+}
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        for child in self.children.drain(..) {
+            // SAFETY: our child, not waited for yet.
+            unsafe {
+                libc::kill(child, libc::SIGKILL);
+                libc::waitpid(child, std::ptr::null_mut(), 0);
+            }
+        }
+        // SAFETY: our mapping.
+        unsafe { libc::munmap(self.board.as_ptr().cast(), mem::size_of::<Board>()) };
+    }
+}
+
+/// The monotonic clock, which is the same in all processes, in nanoseconds.
+fn now() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: a clock and a place for the result.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+fn failed(what: &str) -> Failure {
+    Failure(format!("{what}: {}", io::Error::last_os_error()))
+}

@@ -1,0 +1,112 @@
+//! `blitz ipc tail` and `blitz ipc send`.
+
+use std::io::{self, BufRead};
+use std::time::Duration;
+
+use blitz_ipc::{Kind, RecvError};
+use clap::Args;
+use serde_json::json;
+
+use super::{Arguments, existing, failed};
+use crate::exit::Exit;
+use crate::output;
+
+#[derive(Args)]
+pub struct Tail {
+    /// The segment.
+    name: String,
+    /// Print every message in hexadecimal, and not only those that are no text.
+    #[arg(long)]
+    hex: bool,
+    /// End after this many messages.
+    #[arg(long, value_name = "NUMBER")]
+    count: Option<u64>,
+    /// Begin with the messages that the ring still holds.
+    #[arg(long)]
+    history: bool,
+    /// Take messages away from a queue, whose workers will not see them.
+    #[arg(long)]
+    take: bool,
+}
+
+#[derive(Args)]
+pub struct Send {
+    /// The segment.
+    name: String,
+    /// The messages; without any, each line of standard input is one.
+    messages: Vec<String>,
+    /// Give up on a message for which there is no room for this many seconds.
+    #[arg(long, default_value_t = 10.0, value_name = "SECONDS")]
+    timeout: f64,
+}
+
+pub fn tail(arguments: &Arguments, tail: &Tail) -> Result<Exit, Exit> {
+    let (builder, segment) = existing(arguments, &tail.name)?;
+    if segment.kind == Kind::Queue && !tail.take {
+        return Err(Exit::usage(
+            format!(
+                "{:?} is a queue: a message that is printed is gone for its workers",
+                tail.name
+            ),
+            "With --take it is printed all the same.",
+        ));
+    }
+    let builder = builder.with_history(tail.history);
+    let mut receiver = builder.receiver(&tail.name).map_err(failed)?;
+    let mut printed = 0;
+    while tail.count.is_none_or(|count| printed < count) {
+        match receiver.recv() {
+            Ok(message) => output::print(&line(&message, tail.hex, arguments.json))?,
+            Err(RecvError::Disconnected) => break,
+            Err(error @ RecvError::Lagged(_)) => output::tell(format_args!("{error}\n")),
+            Err(error) => return Err(failed(error)),
+        }
+        printed += 1;
+    }
+    Ok(Exit::Done)
+}
+
+/// A message as one line: text if it is some, else hexadecimal.
+fn line(message: &[u8], hex: bool, as_json: bool) -> String {
+    let printable = |text: &&str| !text.chars().any(char::is_control);
+    let text = std::str::from_utf8(message).ok().filter(printable);
+    let digits = || {
+        message
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<String>()
+    };
+    match (text.filter(|_| !hex), as_json) {
+        (Some(text), false) => format!("{text}\n"),
+        (None, false) => format!("{}\n", digits()),
+        (Some(text), true) => format!("{}\n", json!({"len": message.len(), "text": text})),
+        (None, true) => format!("{}\n", json!({"len": message.len(), "hex": digits()})),
+    }
+}
+
+pub fn send(arguments: &Arguments, send: &Send) -> Result<Exit, Exit> {
+    let timeout = Duration::try_from_secs_f64(send.timeout)
+        .map_err(|error| Exit::usage(format!("--timeout: {error}"), "Give it some seconds."))?;
+    let (builder, _) = existing(arguments, &send.name)?;
+    let mut sender = builder.sender(&send.name).map_err(failed)?;
+    let mut sent = 0_u64;
+    let mut one = |message: &[u8]| {
+        let result = sender.send_timeout(message, timeout);
+        sent += u64::from(result.is_ok());
+        result.map_err(failed)
+    };
+    if send.messages.is_empty() {
+        for message in io::stdin().lock().split(b'\n') {
+            one(&message.map_err(failed)?)?;
+        }
+    } else {
+        for message in &send.messages {
+            one(message.as_bytes())?;
+        }
+    }
+    match arguments.json {
+        true => output::print_json(&json!({ "sent": sent }))?,
+        false => output::print(&format!("{sent} sent\n"))?,
+    }
+    Ok(Exit::Done)
+}

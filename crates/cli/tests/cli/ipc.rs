@@ -1,0 +1,113 @@
+//! `blitz ipc` from outside.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
+use blitz_ipc::{Channel, Queue, Route};
+
+use super::common::{blitz, expect};
+
+#[test]
+fn ls_shows_who_takes_part_and_clean_removes_the_dead() {
+    let place = tempfile::tempdir_in("/dev/shm").unwrap();
+    let directory = format!("--directory={}", place.path().display());
+    let ls = |flag| expect(0, &["ipc", "ls", flag, &directory]);
+    assert_eq!(ls("--json").json(), serde_json::json!([]));
+
+    let route = Route::builder().capacity(8).directory(place.path());
+    let mut sender = route.sender("prices").unwrap();
+    let _receiver = route.receiver("prices").unwrap();
+    sender.send(b"1").unwrap();
+    std::fs::copy(
+        place.path().join("prices.ring"),
+        place.path().join("dead.ring"),
+    )
+    .unwrap();
+
+    let found = ls("--json").json();
+    let [dead, live] = &found.as_array().unwrap()[..] else {
+        panic!("{found}");
+    };
+    assert_eq!(
+        (&live["name"], &live["kind"]),
+        (&"prices".into(), &"route".into())
+    );
+    assert_eq!(
+        (&live["capacity"], &live["messages"]),
+        (&8.into(), &1.into())
+    );
+    let receiver = &live["participants"][1];
+    assert_eq!(
+        (&receiver["role"], &receiver["depth"]),
+        (&"receiver".into(), &1.into())
+    );
+    assert_eq!(receiver["pid"], std::process::id());
+    assert_eq!(receiver["alive"], true);
+    assert_eq!(dead["participants"][0]["alive"], false);
+
+    let top = expect(0, &["ipc", "top", "--every=0.01", "--count=2", &directory]).out;
+    assert!(
+        top.contains("PER SECOND") && top.contains("1 behind"),
+        "{top}"
+    );
+    let cleaned = expect(0, &["ipc", "clean", &directory]).out;
+    assert_eq!(cleaned, "removed dead\n");
+    assert!(place.path().join("prices.ring").exists());
+}
+
+#[test]
+fn send_and_tail_meet_others() {
+    let place = tempfile::tempdir_in("/dev/shm").unwrap();
+    let directory = format!("--directory={}", place.path().display());
+    let channel = Channel::builder().directory(place.path());
+    let mut receiver = channel.receiver("chat").unwrap();
+    let mut sender = channel.sender("chat").unwrap();
+    sender.send(b"old").unwrap();
+    assert_eq!(*receiver.recv().unwrap(), *b"old");
+
+    let out = expect(0, &["ipc", "send", "chat", "one", "two", &directory]).out;
+    assert_eq!(out, "2 sent\n");
+    assert_eq!(*receiver.recv().unwrap(), *b"one");
+    assert_eq!(*receiver.recv().unwrap(), *b"two");
+
+    let mut child = blitz(&["ipc", "send", "chat", &directory])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"a line\n").unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(*receiver.recv().unwrap(), *b"a line");
+
+    let mut child = blitz(&["ipc", "tail", "chat", "--history", &directory])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut line = || lines.next().unwrap().unwrap();
+    assert_eq!(
+        [line(), line(), line(), line()],
+        ["old", "one", "two", "a line"]
+    );
+    sender.send(&[0, 255]).unwrap();
+    assert_eq!(line(), "00ff");
+    drop(sender);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn mistakes_are_explained() {
+    let place = tempfile::tempdir_in("/dev/shm").unwrap();
+    let directory = format!("--directory={}", place.path().display());
+    let missing = expect(1, &["ipc", "tail", "nothing", &directory]);
+    assert!(missing.err.contains("no segment"), "{}", missing.err);
+    let _worker = Queue::builder()
+        .directory(place.path())
+        .receiver("jobs")
+        .unwrap();
+    let queue = expect(2, &["ipc", "tail", "jobs", &directory]);
+    assert!(queue.err.contains("--take"), "{}", queue.err);
+    let long = "x".repeat(2000);
+    let refused = expect(1, &["ipc", "send", "jobs", &long, &directory]);
+    assert!(refused.err.contains("2000 bytes"), "{}", refused.err);
+}
