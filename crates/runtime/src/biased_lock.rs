@@ -46,7 +46,7 @@ pub mod mutant {
         RevokesWithoutFence,
         /// A revoker does not look whether the owner is busy.
         IgnoresBusyOwner,
-        /// The owner wakes nobody when it is no longer busy.
+        /// The owner wakes no revoker when it is no longer busy.
         ReleasesSilently,
     }
 }

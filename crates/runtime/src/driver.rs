@@ -6,8 +6,8 @@
 //!
 //! # States
 //!
-//! [`EMPTY`], [`PARKED`] (its thread sleeps, or is about to) and [`NOTIFIED`] (somebody
-//! unparked it). *Park* goes from empty to parked, sleeps until the word is something
+//! [`EMPTY`], [`PARKED`] (its thread sleeps, or is about to) and [`NOTIFIED`] (it was
+//! unparked). *Park* goes from empty to parked, sleeps until the word is something
 //! else, and then to empty; if it was notified it goes to empty at once. *Unpark* goes
 //! to notified, and wakes the thread if it was parked. The word is the one that the
 //! thread sleeps on, so no wake-up can fall between its look and its sleep; and as each
@@ -36,7 +36,7 @@ impl Default for Driver {
 }
 
 impl Driver {
-    /// A driver that nobody has unparked yet.
+    /// A driver that has not been unparked yet.
     pub fn new() -> Self {
         Self {
             state: AtomicU32::new(EMPTY),

@@ -10,7 +10,7 @@
 //! is dropped at the wrong time panics, as Tokio's, and changes nothing. Others may
 //! have found its runtime, and will put it back: so it gives a reference to it away for
 //! good, and the address stays valid. The same goes for one that is dropped while
-//! somebody looks at the current runtime by reference.
+//! a closure looks at the current runtime by reference.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -99,7 +99,7 @@ impl<R: RuntimeRef> Drop for SetCurrent<R> {
         });
         if in_order && !looked_at {
             // SAFETY: this is the only place that drops it, and it comes once. The
-            // context does not have the address any more, and nobody has got it from
+            // context does not have the address any more, and no closure has got it from
             // there: see the head of this file.
             unsafe { ManuallyDrop::drop(&mut self.runtime) };
         }

@@ -82,7 +82,7 @@ impl Hooks {
         tell(self.on_task_terminate.as_ref(), id);
     }
 
-    /// Whether a hook looks at polls; if not, nobody needs to know the task's number.
+    /// Whether a hook looks at polls; if not, the task's number is not needed.
     #[inline]
     pub(crate) fn polls(&self) -> bool {
         self.before_task_poll.is_some() || self.after_task_poll.is_some()

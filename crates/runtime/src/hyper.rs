@@ -199,7 +199,7 @@ impl Timer for BlitzTimer {
     fn reset(&self, sleep: &mut Pin<Box<dyn Sleep>>, new_deadline: Instant) {
         match sleep.as_mut().downcast_mut_pin::<BlitzSleep>() {
             Some(ours) => ours.project().sleep.reset(new_deadline.into()),
-            // Somebody else's.
+            // Another's.
             None => *sleep = self.sleep_until(new_deadline),
         }
     }

@@ -233,8 +233,8 @@ fn blocked_workers_leave_the_rest_to_the_last() {
 
 /// Tasks that yield all the time, until one that runs in their midst stops its thread in
 /// this way. It goes on when all the others have ended.
-fn stop_in_a_crowd(stop: fn(mpsc::Receiver<()>)) {
-    const CROWD: usize = 200;
+fn stop_beside_many(stop: fn(mpsc::Receiver<()>)) {
+    const MANY: usize = 200;
     let runtime = runtime(2);
     for round in 0..5 {
         let ended = Arc::new(AtomicUsize::new(0));
@@ -244,9 +244,9 @@ fn stop_in_a_crowd(stop: fn(mpsc::Receiver<()>)) {
             let ended = ended.clone();
             async move {
                 // Long enough for the workers to find out that polls are short.
-                let crowd = (0..CROWD).map(|number| {
+                let many = (0..MANY).map(|number| {
                     let ended = ended.clone();
-                    let told = (number == CROWD / 2).then(|| told.take().unwrap());
+                    let told = (number == MANY / 2).then(|| told.take().unwrap());
                     task::spawn(async move {
                         for _ in 0..500 + round {
                             task::yield_now().await;
@@ -258,15 +258,15 @@ fn stop_in_a_crowd(stop: fn(mpsc::Receiver<()>)) {
                         ended.fetch_add(1, Ordering::SeqCst);
                     })
                 });
-                crowd.collect::<Vec<_>>()
+                many.collect::<Vec<_>>()
             }
         });
-        let crowd = runtime.block_on(begin).unwrap();
+        let many = runtime.block_on(begin).unwrap();
         wait_for("what the stopped one had in hand", || {
-            ended.load(Ordering::SeqCst) >= CROWD - 1
+            ended.load(Ordering::SeqCst) >= MANY - 1
         });
         go_on.send(()).unwrap();
-        for task in crowd {
+        for task in many {
             runtime.block_on(task).unwrap();
         }
     }
@@ -274,12 +274,12 @@ fn stop_in_a_crowd(stop: fn(mpsc::Receiver<()>)) {
 
 #[test]
 fn what_a_blocked_worker_has_in_hand_is_taken_by_others() {
-    stop_in_a_crowd(|told| told.recv_timeout(LONG).unwrap());
+    stop_beside_many(|told| told.recv_timeout(LONG).unwrap());
 }
 
 #[test]
-fn what_a_worker_has_in_hand_goes_with_its_seat() {
-    stop_in_a_crowd(|told| task::block_in_place(|| told.recv_timeout(LONG).unwrap()));
+fn what_a_worker_has_claimed_goes_with_its_core() {
+    stop_beside_many(|told| task::block_in_place(|| told.recv_timeout(LONG).unwrap()));
 }
 
 #[test]
@@ -360,7 +360,7 @@ fn workers_sleep_when_there_is_nothing_to_do() {
             .map(|worker| metrics.worker_park_unpark_count(worker))
             .collect()
     };
-    // The watchman has one more look, and then everybody sleeps for good.
+    // The monitor looks once more, and then all sleep for good.
     wait_for("sleep", || parks().iter().all(|parks| parks % 2 == 1));
     std::thread::sleep(Duration::from_millis(50));
     let before = parks();

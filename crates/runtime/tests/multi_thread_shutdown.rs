@@ -384,7 +384,7 @@ fn what_a_blocked_worker_has_queued_is_dropped_by_others() {
     }
 }
 
-/// A worker that ends the tasks keeps its seat: nobody else may take it and do the same.
+/// A worker that ends the tasks keeps its core: no other thread may acquire it and do the same.
 #[test]
 fn what_ends_with_the_runtime_may_block_in_place() {
     struct Blocks(#[expect(dead_code, reason = "for its drop")] Counted);

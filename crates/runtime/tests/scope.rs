@@ -257,7 +257,7 @@ fn a_waker_may_outlive_the_scope() {
     kept.into_inner().unwrap().unwrap().wake();
 }
 
-/// Who starts a child while all are dropped has it dropped at once.
+/// A child that is started while all are dropped is dropped at once.
 #[test]
 fn children_of_the_end() {
     struct Late<'env>(Scope<'env>, &'env AtomicUsize);

@@ -22,7 +22,7 @@ fn flavours() -> [Runtime; 2] {
     ]
 }
 
-/// A runtime whose clock stands still.
+/// A runtime whose clock is paused.
 fn paused() -> Runtime {
     Builder::new_current_thread()
         .enable_time()

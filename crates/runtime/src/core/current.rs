@@ -47,7 +47,7 @@ pub(crate) fn id() -> Option<Id> {
     context::with(|context| {
         let task = context.task.get().map_addr(|address| address & !MARK);
         let header = NonNull::new(task.cast_mut().cast::<Header>())?;
-        // SAFETY: whoever made it the current one keeps it alive meanwhile.
+        // SAFETY: the one that made it the current one keeps it alive meanwhile.
         Some(unsafe { header.as_ref() }.id())
     })
 }

@@ -21,7 +21,7 @@ pub struct Header {
     pub(super) queue_next: Watched<Option<NonNull<Header>>>,
     /// The neighbours in the list of the runtime's tasks. Belongs to who has the list.
     pub(super) links: Watched<Links>,
-    /// Who waits for the task. There if the state says so.
+    /// Wakes the waiter for the task. There if the state says so.
     pub(super) join_waker: Watched<MaybeUninit<Waker>>,
     /// What is in the task's memory. Belongs to whoever has what is there.
     pub(super) stage: Watched<Stage>,

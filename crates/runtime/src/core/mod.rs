@@ -13,6 +13,8 @@
 
 mod abort;
 mod cell;
+#[cfg(all(test, not(loom)))]
+mod changes;
 pub(crate) mod current;
 mod error;
 mod harness;

@@ -111,7 +111,7 @@ impl Shard {
     fn locked<R>(&self, with: impl FnOnce(&mut List) -> R) -> R {
         // To take the lock is one read-modify-write, to release it is none.
         #[cfg(all(test, not(loom)))]
-        super::tests::changes::count();
+        super::changes::count();
         with(&mut self.list.lock())
     }
 

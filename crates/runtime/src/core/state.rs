@@ -1,4 +1,4 @@
-//! The state of a task: one word, which all who know the task change.
+//! The state of a task: one word, which all that know the task change.
 //!
 //! # The states
 //!
@@ -19,15 +19,15 @@
 //!                           └► complete ◄┘
 //! ```
 //!
-//! `NOTIFIED` without `RUNNING` means: a **token** exists, which somebody will run.
-//! `NOTIFIED` with `RUNNING` means: who runs the task will have a token when the poll
-//! has ended. Who sets `RUNNING` has the **contents**, the future or what came of it,
+//! `NOTIFIED` without `RUNNING` means: a **token** exists, which some thread will run.
+//! `NOTIFIED` with `RUNNING` means: the thread that runs the task will have a token when the poll
+//! has ended. The thread that sets `RUNNING` has the **contents**, the future or what came of it,
 //! until it resets `RUNNING`; from `COMPLETE` on, the join handle has them if it
 //! exists, and the completer otherwise.
 //!
-//! `CANCELLED` is a wish. It is only set together with `NOTIFIED` or `RUNNING`, so
-//! somebody will look at it: who starts the next poll, or who ends this one. The future
-//! is dropped there, never by who aborts. Only a shut-down drops the futures of idle
+//! `CANCELLED` is a request. It is only set together with `NOTIFIED` or `RUNNING`, so
+//! a thread will look at it: the one that starts the next poll, or ends this one. The future
+//! is dropped there, never by the one that aborts. Only a shut-down drops the futures of idle
 //! tasks itself, after it has made them running ones.
 //!
 //! # No wake-up is lost
@@ -39,7 +39,7 @@
 //! sees what the waker's thread did before. That is why a waker writes also where
 //! `NOTIFIED` is set already. If it was running, `end` comes later, finds `NOTIFIED`,
 //! and makes the token; if instead the task yielded, then the token exists, and its
-//! start finds `NOTIFIED`, or `end` after it. If it was complete, nobody waits.
+//! start finds `NOTIFIED`, or `end` after it. If it was complete, there is no waiter.
 //!
 //! # One token
 //!
@@ -56,20 +56,20 @@
 //! makes tasks cheaper than where each token counts: to wake, to start and to end a
 //! poll does not touch the count.
 //!
-//! The future is dropped by who has the contents, before `COMPLETE` is set. The output
+//! The future is dropped by the thread that has the contents, before `COMPLETE` is set. The output
 //! is there from then on. `complete` sets the bit in the same step in which it sees
-//! `JOIN_INTEREST`: if that was set, the output is the join handle's, who takes it or
+//! `JOIN_INTEREST`: if that was set, the output is the join handle's, which takes it or
 //! drops it with its own reference; else it is the completer's. `drop_join` resets
 //! `JOIN_INTEREST` only in a step that sees `COMPLETE` unset. So exactly one of them
 //! has the output.
 //!
 //! The join handle's waker likewise: the place is the join handle's while `JOIN_WAKER`
-//! is unset, and nobody's to change while it is set. The handle takes it back by
-//! resetting the bit, if the same step sees `COMPLETE` unset; who completes takes it if
+//! is unset, and must not change while it is set. The handle takes it back by
+//! resetting the bit, if the same step sees `COMPLETE` unset; the completer takes it if
 //! that step sees the bit set.
 //!
-//! The count reaches zero once. Who has the only reference may as well not count at
-//! all: nobody else can make another one of it, and the acquire that found it out comes
+//! The count reaches zero once. A unique owner may skip the decrement: no other thread
+//! can make another reference of it, and the acquire that found it out comes
 //! after all the others' releases.
 //!
 //! # Where it comes from
@@ -84,12 +84,12 @@ use super::mutant::{Mutant, active};
 
 /// A token is queued, or will be when the poll that runs now has ended.
 const NOTIFIED: usize = 1;
-/// Somebody polls the future, drops it, or has the task in a queue after it yielded.
+/// A thread polls the future, drops it, or has the task in a queue after it yielded.
 const RUNNING: usize = 1 << 1;
 /// There is an output. This bit stays.
 const COMPLETE: usize = 1 << 2;
 /// The future is to be dropped instead of polled. This bit stays, and is only ever
-/// set together with `NOTIFIED` or by who sets `RUNNING`.
+/// set together with `NOTIFIED` or by the thread that sets `RUNNING`.
 const CANCELLED: usize = 1 << 3;
 /// The join handle exists.
 const JOIN_INTEREST: usize = 1 << 4;
@@ -129,9 +129,9 @@ pub(super) enum Start {
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum End {
-    /// The task waits. Whoever polled it must not touch it any more.
+    /// The task waits. The thread that polled it must not touch it any more.
     Idle,
-    /// It was woken meanwhile; whoever polled it has the token.
+    /// It was woken meanwhile; the thread that polled it has the token.
     Again,
     /// It was cancelled meanwhile, and is running still.
     Cancel,
@@ -216,7 +216,7 @@ impl State {
     #[inline(always)]
     fn change(&self) -> &AtomicUsize {
         #[cfg(all(test, not(loom)))]
-        super::tests::changes::count();
+        super::changes::count();
         self.word()
     }
 
@@ -386,7 +386,7 @@ impl State {
     }
 
     /// The task never was given to a scheduler: it is complete with an error. Only
-    /// while nobody else knows it.
+    /// while no other thread knows it.
     pub(super) fn complete_unborn(&self) {
         self.word()
             .store(REF_ONE | JOIN_INTEREST | COMPLETE, Ordering::Relaxed);

@@ -94,7 +94,7 @@ impl Counters {
         self.polls.add(1);
     }
 
-    /// Whether somebody wants to know how long polls take.
+    /// Whether the time of polls is measured.
     #[inline]
     pub(crate) fn watches_polls(&self) -> bool {
         self.histogram.is_some()

@@ -206,7 +206,7 @@ enum Look<J> {
 
 /// How a job is served.
 enum Served {
-    /// Somebody who is arriving, or busy.
+    /// By a thread that is arriving, or busy.
     Already,
     /// By the thread that sleeps on this word, which is still to be woken.
     By(NonNull<AtomicU32>),

@@ -460,7 +460,7 @@ impl Builder {
         self
     }
 
-    /// The clock stands still at first: see [`time::pause`](crate::time::pause). Only
+    /// The clock is paused at first: see [`time::pause`](crate::time::pause). Only
     /// for current-thread runtimes.
     ///
     /// ```

@@ -108,9 +108,9 @@ impl Handle {
         })
     }
 
-    /// Starts a task. It runs also if nobody awaits the handle.
+    /// Starts a task. It runs also if the handle is dropped.
     ///
-    /// On a current-thread runtime it runs when somebody is in
+    /// On a current-thread runtime it runs when a thread is in
     /// [`Runtime::block_on`](super::Runtime::block_on).
     ///
     /// ```
@@ -154,7 +154,7 @@ impl Handle {
     /// Blocks the thread until `future` is ready, with this runtime as the current one.
     ///
     /// On a current-thread runtime this does **not** drive the runtime's tasks and
-    /// timers: somebody has to be in
+    /// timers: a thread has to be in
     /// [`Runtime::block_on`](super::Runtime::block_on) meanwhile.
     ///
     /// # Panics

@@ -2,7 +2,7 @@
 //!
 //! It is a current-thread runtime that does not leave its thread. Only its owner can
 //! drive it or end it, so all of its tasks are polled and dropped where it was made.
-//! The runtime knows that thread's number, and whoever wants to start a task that is not
+//! The runtime knows that thread's number, and a thread that wants to start a task that is not
 //! `Send` must be there.
 
 use std::fmt;
@@ -91,7 +91,7 @@ impl LocalRuntime {
 
     /// Starts a task whose future need not be `Send`.
     ///
-    /// It runs when somebody is in [`block_on`](Self::block_on).
+    /// It runs when a thread is in [`block_on`](Self::block_on).
     ///
     /// ```
     /// use std::rc::Rc;

@@ -1,16 +1,16 @@
 //! Where a scheduler is.
 //!
 //! An address that counts nothing, so that spawning and ending a task change no count
-//! that all threads share. What makes it valid for those who use it as a task's
+//! that all threads share. What makes it valid for its use as a task's
 //! reference to its scheduler:
 //!
 //! - A task that has not ended is in the list of the scheduler's tasks, or on its way
 //!   into it, with the spawner holding a counted reference.
-//! - Somebody holds a counted reference until that list is empty for good: who that is,
-//!   each scheduler's `reference.rs` says.
+//! - Some thread holds a counted reference until that list is empty for good: which one,
+//!   `multi_thread/reference.rs` and `current_thread/shared.rs` say.
 //! - So the address is valid as long as the task has not ended. A task does not end
-//!   before its token has been run, so it is valid for who holds the token, up to the
-//!   moment of giving it away. Who needs the scheduler longer counts a reference first.
+//!   before its token has been run, so it is valid for the holder of the token, up to the
+//!   moment of giving it away. Code that needs the scheduler longer counts a reference first.
 
 use std::ptr::NonNull;
 use std::sync::Arc;

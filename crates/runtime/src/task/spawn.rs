@@ -6,7 +6,7 @@ use crate::core::{BOX_ABOVE, Id, JoinHandle};
 use crate::scheduler::{self, with_current};
 use crate::trace::{self, SpawnMeta};
 
-/// Starts a task on the current runtime. It runs also if nobody awaits the handle.
+/// Starts a task on the current runtime. It runs also if the handle is dropped.
 ///
 /// Dropping the handle leaves the task to itself; awaiting it gives the output.
 ///

@@ -1,6 +1,6 @@
 //! `yield_now`: a place at the end of the queue.
 //!
-//! A task that yields is about to be polled again, and everybody could see that from its
+//! A task that yields is about to be polled again, and every thread could see that from its
 //! word. So it tells only its thread: a mark in the thread's context (`core/current.rs`), which
 //! the poll's caller looks at, and puts the task at the end of the queue without touching
 //! the word.

@@ -39,7 +39,7 @@ fn alter(how: impl FnOnce(&Clock) -> Result<(), &'static str>) {
 /// Stops the clock of the current runtime, which must be of the current-thread
 /// flavour.
 ///
-/// [`Instant::now`](super::Instant::now) stands still from now on. When nothing is left to do but to wait
+/// [`Instant::now`](super::Instant::now) does not move from now on. When nothing is left to do but to wait
 /// for timers, the clock jumps to the next one, so that a test need not wait. It does
 /// not while blocking work goes on (`spawn_blocking`). [`advance`] moves it by hand.
 ///

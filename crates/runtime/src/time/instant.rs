@@ -8,7 +8,7 @@ use super::clock;
 
 /// A moment on a clock that never goes backwards.
 ///
-/// It is [`std::time::Instant`], except that [`now`](Self::now) stands still while
+/// It is [`std::time::Instant`], except that [`now`](Self::now) does not move while
 /// the runtime's clock is [paused](super::pause).
 ///
 /// # Examples

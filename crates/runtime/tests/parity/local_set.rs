@@ -443,16 +443,16 @@ pub fn hosts_have_their_turn() -> Log {
 }
 
 /// Wakes a thread.
-struct Bed(thread::Thread);
+struct Sleeper(thread::Thread);
 
-impl Wake for Bed {
+impl Wake for Sleeper {
     fn wake(self: Arc<Self>) {
         self.0.unpark();
     }
 }
 
 fn block_on<F: Future>(future: F) -> F::Output {
-    let waker = Waker::from(Arc::new(Bed(thread::current())));
+    let waker = Waker::from(Arc::new(Sleeper(thread::current())));
     let mut future = pin!(future);
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {

@@ -508,7 +508,7 @@ pub fn wakers() -> Seen {
         while !join.is_finished() {
             task::yield_now().await;
         }
-        // Who sees the end may be faster than who tells of it.
+        // The thread that sees the end may be faster than the one that tells of it.
         for _ in 0..100_000 {
             if second.count() > 0 {
                 break;

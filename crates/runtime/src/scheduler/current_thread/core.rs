@@ -4,7 +4,7 @@
 //! `block_on` gets its turn, and then those that yielded in this round make up the next
 //! one. If there is nothing at all, the thread sleeps until the next timer or an unpark.
 //!
-//! So that long rounds keep nobody waiting, the future of `block_on` gets its turn, timers
+//! So that long rounds keep nothing waiting, the future of `block_on` gets its turn, timers
 //! get theirs, and those that have yielded join the queue, after `event_interval` polls at
 //! the latest; and what other threads have made ready does after `global_queue_interval`
 //! polls.

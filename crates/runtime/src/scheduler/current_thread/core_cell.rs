@@ -75,7 +75,7 @@ impl<T> CoreCell<T> {
 impl<T> Drop for CoreCell<T> {
     fn drop(&mut self) {
         if let Some(core) = self.take() {
-            // SAFETY: the pointer is the box's, and nobody else has it.
+            // SAFETY: the pointer is the box's, and no other thread has it.
             drop(unsafe { Box::from_raw(core.as_ptr()) });
         }
     }

@@ -20,7 +20,7 @@ use crate::errors::UNHANDLED_PANIC;
 use crate::pool::Spawner;
 use crate::timers::Attached;
 
-/// The runtime's part of a current-thread scheduler: who has it may run the tasks.
+/// The runtime's part of a current-thread scheduler.
 pub(crate) struct CurrentThread {
     shared: Arc<Shared>,
     cell: CoreCell<Core>,
@@ -112,7 +112,7 @@ struct Turn<'a> {
 
 impl Turn<'_> {
     fn core(&self) -> &Core {
-        // SAFETY: whoever has the turn has the core, and only shared references are
+        // SAFETY: the thread that has the turn has the core, and only shared references are
         // made of it.
         unsafe { self.core.as_ref() }
     }

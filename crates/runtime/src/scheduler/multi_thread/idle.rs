@@ -146,7 +146,7 @@ impl Calls {
 pub enum Asleep {
     /// Look at the inject queue, then sleep.
     LookAtInject,
-    /// It was the last one who searched: look at all queues, then sleep.
+    /// It was the last one that searched: look at all queues, then sleep.
     LookAtAll,
 }
 
@@ -343,7 +343,7 @@ impl Idle {
         }
     }
 
-    /// Whether somebody has called the sleeping worker to work: then it is awake and
+    /// Whether the sleeping worker was called to work: then it is awake and
     /// counts as searching.
     #[inline]
     pub fn was_called(&self, index: usize) -> bool {
@@ -395,7 +395,7 @@ impl Idle {
         })
     }
 
-    /// Wakes everybody, for the end. Whoever goes to sleep later sees what was written
+    /// Wakes all, for the end. A worker that goes to sleep later sees what was written
     /// before this call.
     pub fn wake_all(&self, mut unpark: impl FnMut(usize)) {
         let called = self.locked(|sleepers| {

@@ -60,7 +60,7 @@ impl<T> Inject<T> {
         self.len() == 0
     }
 
-    /// How many have been taken so far: it changes as long as somebody takes.
+    /// How many have been taken so far: it changes as long as tasks are taken.
     pub fn taken(&self) -> usize {
         self.taken.load(Ordering::Relaxed)
     }

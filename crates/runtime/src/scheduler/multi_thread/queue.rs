@@ -12,7 +12,7 @@
 //! * **Pop many** (the owner): moves `head` on by as many as it wants in the same way, and
 //!   then reads their places.
 //! * **Steal** (any thread): reads `head`, then `tail`, copies about half of what
-//!   waits into its own ring, where nobody sees it yet, and moves `head` on by as many
+//!   waits into its own ring, where no thread sees it yet, and moves `head` on by as many
 //!   with a compare-and-swap. When that fails, the copies mean nothing: it tries again.
 //!   When it succeeds, it publishes them by its own `tail`.
 //!
@@ -149,7 +149,7 @@ impl<T, const N: usize> Ring<T, N> {
             true => N + 1,
             false => N,
         };
-        // Whoever moved the head has read the places before it.
+        // The thread that moved the head has read the places before it.
         let head = self.head.load(Ordering::Acquire);
         let used = self.tail.load(Ordering::Relaxed).wrapping_sub(head);
         most.saturating_sub(used)
@@ -224,7 +224,7 @@ impl<T, const N: usize> Ring<T, N> {
     /// The caller is the owner of `into`, which is empty, and not this ring.
     pub unsafe fn steal_into(&self, into: &Self, claimed: usize) -> Option<(NonNull<T>, usize)> {
         let end = into.tail.load(Ordering::Relaxed);
-        // Whoever stole from `into` has read what we are about to write over.
+        // The thread that stole from `into` has read what we are about to write over.
         let begin = into.head.load(Ordering::Acquire);
         debug_assert_eq!(begin, end, "only a worker without tasks steals");
         loop {

@@ -36,7 +36,7 @@ pub struct RunBatch<T> {
 }
 
 // SAFETY: the lock and `len` say which thread uses the items; they are what the users hand
-// from thread to thread, and whoever puts one in or takes one out answers for that.
+// from thread to thread, and the one that puts one in or takes one out answers for that.
 unsafe impl<T> Send for RunBatch<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for RunBatch<T> {}
@@ -120,7 +120,7 @@ impl<T> RunBatch<T> {
         let was_empty = self.is_empty();
         debug_assert!(was_empty);
         self.items.with_mut(|items| {
-            // SAFETY: the batch is empty, so nobody else uses the items.
+            // SAFETY: the batch is empty, so no other thread uses the items.
             let items = unsafe { &mut *items };
             // SAFETY: the caller owns the ring.
             let count =

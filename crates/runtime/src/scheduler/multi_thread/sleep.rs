@@ -29,7 +29,7 @@ pub trait Sleeper {
     /// Whether it is the monitor and sees that another worker is stalled.
     fn sees_stalled(&self) -> bool;
 
-    /// Unparks those who were called.
+    /// Unparks those that were called.
     fn call(&self, calls: Calls);
 }
 
@@ -72,7 +72,7 @@ impl Idle {
         }
     }
 
-    /// A searching worker has found something. The last one who searched calls the next
+    /// A searching worker has found something. The last one that searched calls the next
     /// if there is more.
     pub fn found_work(&self, sleeper: &impl Sleeper) {
         if self.found() {

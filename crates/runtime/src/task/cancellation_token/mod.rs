@@ -1,6 +1,6 @@
 //! `CancellationToken`: one says "stop", many hear it.
 //!
-//! How the tokens hang together, and why nobody is forgotten, is told in `tree.rs`.
+//! How the tokens hang together, and why no waiter is forgotten, is told in `tree.rs`.
 
 mod guard;
 #[cfg(not(loom))]
@@ -96,7 +96,7 @@ impl CancellationToken {
         }
     }
 
-    /// Cancels this token and all below it, and wakes all who wait for that.
+    /// Cancels this token and all below it, and wakes all that wait for that.
     /// Nothing happens if it has been cancelled before.
     ///
     /// # Panics
@@ -138,7 +138,7 @@ impl CancellationToken {
     ///
     /// # Cancel safety
     ///
-    /// Who drops the future is not woken, and that is all.
+    /// Dropping the future has no effect but that it is not woken.
     ///
     /// ```
     /// use blitz_io::sync::CancellationToken;
@@ -157,7 +157,7 @@ impl CancellationToken {
     ///
     /// # Cancel safety
     ///
-    /// Who drops the future is not woken, and that is all.
+    /// Dropping the future has no effect but that it is not woken.
     ///
     /// ```
     /// use blitz_io::sync::CancellationToken;

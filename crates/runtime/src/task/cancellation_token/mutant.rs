@@ -3,13 +3,13 @@
 blitz_sync::mutants! {
     /// A child is linked without a look at whether its parent is cancelled.
     LinksBlindly,
-    /// Who cancels a root looks for a family before it says so, not with the step
+    /// Cancelling a root looks for a family before it says so, not with the step
     /// that says so.
     LooksForFamilyFirst,
-    /// Nobody adopts the children of a node that goes away.
+    /// Nothing adopts the children of a node that goes away.
     LeavesChildrenBehind,
-    /// One who waits does not say so.
+    /// A waiter does not say so.
     WaitsSilently,
-    /// One who waits does not look again before it joins the queue.
+    /// A waiter does not look again before it joins the queue.
     WaitsBlindly,
 }

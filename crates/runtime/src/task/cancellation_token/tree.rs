@@ -7,7 +7,7 @@
 //! `state` has three flags, none of which is ever taken back:
 //!
 //! * [`CANCELLED`];
-//! * [`WAITING`]: somebody has waited in the node's queue;
+//! * [`WAITING`]: a waiter has been in the node's queue;
 //! * [`IN_FAMILY`]: the node has, or has had, a parent or a child.
 //!
 //! # A family
@@ -15,7 +15,7 @@
 //! All nodes that descend from one root are a *family* and share a lock, which
 //! guards the links between them: to the parent, to the first child, and to the
 //! siblings. There is one lock for all of them, so there is no order in which locks
-//! have to be taken, and nothing that could stand still. It is held for a few
+//! have to be taken, and nothing that could deadlock. It is held for a few
 //! instructions when a token gets a child or goes away, and for some more for each
 //! descendant when one is cancelled. No waker is called under it. A root makes its
 //! family with its first child; before that it needs no lock.
@@ -28,28 +28,28 @@
 //!
 //! # Cancelling
 //!
-//! Who sets `CANCELLED` of a node wakes those who wait there. [`cancel`] sets it in
+//! The thread that sets `CANCELLED` of a node wakes the waiters there. [`cancel`] sets it in
 //! the node that was named; then, if the node is in a family, it takes the node out
 //! of the tree, under the lock, and sets it in everything below. That takes no
 //! recursion: the children are put into one list, linked by what were the links
 //! between siblings, and whenever one is taken from its front, its own children
-//! are put there instead. Those in which somebody waits are kept in another list
+//! are put there instead. Those with waiters are kept in another list
 //! of that kind, with a token of ours for each, until the lock is free. A node
-//! whose last token is just being dropped has nobody who waits, and is not kept.
+//! whose last token is just being dropped has no waiters, and is not kept.
 //!
-//! # Nobody is forgotten
+//! # No waiter is forgotten
 //!
 //! *A child* looks at its parent's `CANCELLED` under the lock before it is linked.
-//! Say that it is not set. Then whoever sets it, in the parent or above, has yet to
+//! Say that it is not set. Then the thread that sets it, in the parent or above, has yet to
 //! come to the lock, and will find the child. The one exception is a root whom
-//! nobody has seen with a child: who cancels it takes no lock. It learns about
+//! no thread has seen with a child: cancelling it takes no lock. It learns about
 //! that from the same word, with the step that sets `CANCELLED`: either it sees
-//! `IN_FAMILY`, or the one who sets that flag afterwards sees `CANCELLED`, and
+//! `IN_FAMILY`, or the one that sets that flag afterwards sees `CANCELLED`, and
 //! has a child that is born cancelled.
 //!
-//! *One who waits* sets `WAITING` and looks at `CANCELLED` with one step, under
+//! *A waiter* sets `WAITING` and looks at `CANCELLED` with one step, under
 //! the lock of the node's queue, and joins the queue if it is not set. Who sets
-//! `CANCELLED` sees `WAITING` then, and chooses all who are in the queue, under
+//! `CANCELLED` sees `WAITING` then, and chooses all that are in the queue, under
 //! the same lock. If that comes before the join, `CANCELLED` was set before it too.
 //!
 //! [`cancel`]: Handle::cancel
@@ -66,7 +66,7 @@ use super::mutant::{Mutant, active};
 
 /// It, or one above it, has been cancelled.
 const CANCELLED: u32 = 1;
-/// Somebody has waited here.
+/// A waiter has been here.
 const WAITING: u32 = 2;
 /// It has, or has had, a parent or a child.
 const IN_FAMILY: u32 = 4;
@@ -76,7 +76,7 @@ pub(super) struct Node {
     /// How many tokens there are.
     handles: AtomicUsize,
     state: AtomicU32,
-    /// Those who wait until it is cancelled.
+    /// The waiters for its being cancelled.
     pub(super) waiters: WaitQueue,
     /// An `Arc`'s pointer, or null. Set before [`IN_FAMILY`], and for good.
     family: AtomicPtr<Family>,
@@ -88,7 +88,7 @@ struct Family {
     lock: ListLock,
 }
 
-/// A node's place in the tree. Used under the family's lock, or by the one who
+/// A node's place in the tree. Used under the family's lock, or by the one that
 /// has taken the node out of the tree.
 #[derive(Default)]
 struct Links {
@@ -218,7 +218,7 @@ impl Clone for Handle {
     fn clone(&self) -> Self {
         let before = self.node().handles.fetch_add(1, Ordering::Relaxed);
         if before > usize::MAX / 2 {
-            // Only who forgets tokens without end can get here.
+            // Only a program that forgets tokens without end gets here.
             abort();
         }
         Self(self.0)
@@ -243,7 +243,7 @@ impl Node {
         self.state.load(Ordering::Acquire) & CANCELLED != 0
     }
 
-    /// Says that somebody waits. `false` if that is over already. Under the lock of
+    /// Says that there is a waiter. `false` if that is over already. Under the lock of
     /// the queue.
     pub(super) fn announce_waiter(&self) -> bool {
         let mut state = self.state.load(Ordering::Acquire);
@@ -323,7 +323,7 @@ impl Node {
     ///
     /// The caller holds the family's lock.
     unsafe fn detach(&self) {
-        // SAFETY: see above; who is linked is alive; each place is used for itself.
+        // SAFETY: see above; a linked node is alive; each place is used for itself.
         unsafe {
             let place = *self.place();
             if place.parent.is_null() {
@@ -349,7 +349,7 @@ impl Node {
     ///
     /// The caller holds the family's lock.
     unsafe fn leave(&self) {
-        // SAFETY: see above; who is linked is alive; each place is used for itself.
+        // SAFETY: see above; a linked node is alive; each place is used for itself.
         unsafe {
             let mut parent = self.place().parent;
             if active(Mutant::LeavesChildrenBehind) {
@@ -378,14 +378,14 @@ impl Node {
         }
     }
 
-    /// Cancels everything below this node, and takes it apart. Where somebody
-    /// waits, that is left to do.
+    /// Cancels everything below this node, and takes it apart. Where there are
+    /// waiters, that is left to do.
     ///
     /// # Safety
     ///
     /// The caller holds the family's lock.
     unsafe fn cancel_below(&self, to_wake: &mut ToWake) {
-        // SAFETY: see above; who is linked is alive; each place is used for itself.
+        // SAFETY: see above; a linked node is alive; each place is used for itself.
         unsafe {
             self.detach();
             let mut rest = std::mem::replace(&mut self.place().first_child, ptr::null());
@@ -429,7 +429,7 @@ impl Node {
             // SAFETY: we hold the lock.
             family.lock.locked(|| unsafe { this.leave() });
         }
-        // SAFETY: nobody has a handle, and nobody links to it.
+        // SAFETY: there is no handle, and no node links to it.
         drop(unsafe { Box::from_raw(node.as_ptr()) });
         if !family.is_null() {
             // SAFETY: the node's share. Its lock has been left.
@@ -447,7 +447,7 @@ unsafe fn prepend(first: *const Node, rest: *const Node) -> *const Node {
     if first.is_null() {
         return rest;
     }
-    // SAFETY: see above; who is linked is alive.
+    // SAFETY: see above; a linked node is alive.
     unsafe {
         let mut last = first;
         while !(*last).place().next.is_null() {
@@ -458,7 +458,7 @@ unsafe fn prepend(first: *const Node, rest: *const Node) -> *const Node {
     first
 }
 
-/// Nodes that have been taken out of the tree, with somebody to wake in each, and
+/// Nodes that have been taken out of the tree, with waiters in each, and
 /// a handle for each. Linked by what were the links between siblings.
 struct ToWake {
     first: *const Node,

@@ -10,7 +10,7 @@ use blitz_sync::internals;
 use super::CancellationToken;
 use super::tree::Node;
 
-/// One who waits, with its place in the queue of the token's node.
+/// A waiter, with its place in the queue of the token's node.
 struct Waiter {
     /// It has been put into the queue. It may have been chosen since.
     waits: bool,

@@ -3,7 +3,7 @@
 blitz_sync::mutants! {
     /// What is pushed is not published.
     PushesRelaxed,
-    /// Who pushes the first does not wake the owner.
+    /// The thread that pushes the first does not wake the owner.
     PushesSilently,
     /// The owner says that it waits whatever has come meanwhile.
     WaitsBlindly,

@@ -4,7 +4,7 @@
 //!
 //! `head` is one of
 //!
-//! * [`EMPTY`]: nothing is ready, and nobody waits;
+//! * [`EMPTY`]: nothing is ready, and there is no waiter;
 //! * *waiting*: nothing is ready, and the owner's waker is to be woken. The rest
 //!   of the word is the number of the wait, so that no two waits look the same;
 //! * the latest of a stack of [`Link`]s;
@@ -15,14 +15,14 @@
 //! *Pushing* makes a link the head, in front of what was there. Who finds *waiting*
 //! there takes the waker along and wakes it; there is one wake for all that come
 //! until the owner waits again. *Taking* swaps the whole stack for `EMPTY`; it is
-//! turned round, so that who came first is first.
+//! turned round, so that the first to come is first.
 //!
 //! *The waker* is two words, which are written before the head says *waiting*, and
 //! read by a pusher that has seen that. Its exchange succeeds only if the same wait
 //! is still going on. Then the words it has read are of that wait: they were written
 //! before the state that it saw, and nothing is written there before the wait has
 //! ended, which is by this exchange. If the exchange fails, what was read means
-//! nothing. So who pushes does not touch the list any more afterwards, and its
+//! nothing. So the pusher does not touch the list any more afterwards, and its
 //! owner may go away as soon as all is in that will be pushed.
 //!
 //! # No wake-up is lost
@@ -43,7 +43,7 @@ use blitz_futex::atomic::{AtomicPtr, Ordering};
 
 use super::mutant::{Mutant, active};
 
-/// Nothing is ready, and nobody waits.
+/// Nothing is ready, and there is no waiter.
 const EMPTY: *mut Link = ptr::null_mut();
 /// The bit of *waiting*; the bits above are the number of the wait.
 const WAITING: usize = 1;
@@ -62,7 +62,7 @@ pub struct Link {
     user: loom::cell::UnsafeCell<()>,
 }
 
-// SAFETY: the link is used by who pushes it, then by who takes it.
+// SAFETY: the link is used by its pusher, then by its taker.
 unsafe impl Send for Link {}
 // SAFETY: as above.
 unsafe impl Sync for Link {}
@@ -210,7 +210,7 @@ impl Ready {
         let mut _old = None;
         if head.addr() & WAITING != 0 {
             let (data, vtable) = self.waker_words();
-            // Only compared: it may be somebody else's by now.
+            // Only compared: it may be another's by now.
             let same = data.cast_const() == waker.data()
                 && ptr::eq(vtable, ptr::from_ref(waker.vtable()).cast());
             if same {
@@ -219,7 +219,7 @@ impl Ready {
             if self.exchange(head, EMPTY, Ordering::Acquire).is_err() {
                 return false;
             }
-            // SAFETY: nobody has taken it.
+            // SAFETY: it has not been taken.
             _old = Some(unsafe { waker_of((data, vtable)) });
         } else if !head.is_null() {
             return false;
@@ -252,7 +252,7 @@ impl Ready {
         waits
     }
 
-    /// Nobody will take anything any more. What was ready.
+    /// Nothing will be taken any more. Returns what was ready.
     ///
     /// # Safety
     ///
@@ -261,7 +261,7 @@ impl Ready {
         let closed = ptr::without_provenance_mut(CLOSED);
         let head = self.head.swap(closed, Ordering::AcqRel);
         if head.addr() & WAITING != 0 {
-            // SAFETY: nobody has taken it.
+            // SAFETY: it has not been taken.
             drop(unsafe { waker_of(self.waker_words()) });
             return ptr::null();
         }

@@ -83,7 +83,7 @@ impl<T> JoinSet<T> {
 
 impl<T: 'static> JoinSet<T> {
     /// Starts a task on the current runtime, as a member of the set. It runs also if
-    /// nobody awaits the set.
+    /// the set is not awaited.
     ///
     /// # Panics
     ///
@@ -217,7 +217,7 @@ impl<T: 'static> JoinSet<T> {
     ///
     /// # Cancel safety
     ///
-    /// Who drops the future takes no task out.
+    /// Dropping the future takes no task out.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, task::JoinSet};
@@ -248,7 +248,7 @@ impl<T: 'static> JoinSet<T> {
     ///
     /// # Cancel safety
     ///
-    /// Who drops the future takes no task out.
+    /// Dropping the future takes no task out.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, task::JoinSet};
@@ -305,7 +305,7 @@ impl<T: 'static> JoinSet<T> {
     ///
     /// # Cancel safety
     ///
-    /// Who drops the future has aborted the tasks all the same.
+    /// If the future is dropped, the tasks have been aborted all the same.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, task::JoinSet};
@@ -333,7 +333,7 @@ impl<T: 'static> JoinSet<T> {
     ///
     /// # Cancel safety
     ///
-    /// Who drops the future drops the set, and aborts its tasks.
+    /// Dropping the future drops the set, and aborts its tasks.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, task::JoinSet};

@@ -16,7 +16,7 @@
 //! yet taken for waking. Then it counts: the slots that were left behind, and
 //! itself. It writes that number down, closes the list, and subtracts itself and the
 //! slots that were in the list. Who finds the list closed subtracts one. Who comes
-//! to zero frees the chunks. Nobody counts before the end.
+//! to zero frees the chunks. They are not counted before the end.
 
 use std::cell::UnsafeCell;
 use std::ptr::{self, NonNull};
@@ -196,7 +196,7 @@ impl<T> Slots<T> {
             };
             self.len -= 1;
             if handle.take_back_waker() {
-                // SAFETY: nobody refers to it any more.
+                // SAFETY: nothing refers to it any more.
                 unsafe { slot.link.set_next(self.free) };
                 self.free = ptr::from_ref(slot).cast();
             } else {
@@ -233,14 +233,14 @@ impl<T> Shared<T> {
     unsafe fn leave(shared: *const Self, count: usize) {
         // SAFETY: it is there until all have left.
         if unsafe { (*shared).late.fetch_sub(count, Ordering::AcqRel) } == count {
-            // SAFETY: nobody refers to it any more.
+            // SAFETY: nothing refers to it any more.
             drop(unsafe { Box::from_raw(shared.cast_mut()) });
         }
     }
 }
 
-/// The waker of a slot. It is given to one task, who wakes it once, or gives it
-/// back; nobody else gets to see it.
+/// The waker of a slot. It is given to one task, which wakes it once, or gives it
+/// back; no other code gets to see it.
 fn waker<T>(slot: *const Slot<T>) -> Waker {
     // SAFETY: the slot is there until the waker has been woken or taken back; the
     // functions are made for that. It does nothing on the thread that calls it but

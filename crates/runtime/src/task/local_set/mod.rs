@@ -11,7 +11,7 @@
 //! A wake-up from another thread puts the task into the second queue and takes the
 //! host's waker, both under the same lock; then it wakes the host. A poll puts its waker
 //! there, under that lock, before it looks at the queues. So a task that is put there
-//! is either seen by this poll, or finds the waker. The poll spares the lock if its
+//! is either seen by this poll, or finds the waker. The poll avoids the lock if its
 //! waker is there already by the word beside the lock. That word may be out of date: a
 //! waker that was there has been taken meanwhile. Then it is woken after this poll
 //! began, or else the poll would have seen the word change, for a waker's call happens
@@ -64,7 +64,7 @@ struct Local {
 /// Tasks that stay on this thread.
 ///
 /// [`spawn_local`] adds one whose future need not be `Send`. They make progress while
-/// somebody polls the set: [`run_until`](Self::run_until), [`block_on`](Self::block_on),
+/// the set is polled: [`run_until`](Self::run_until), [`block_on`](Self::block_on),
 /// or an `.await` on the set itself, which ends when all tasks have. Dropping the set
 /// drops what has not ended.
 ///
@@ -117,7 +117,7 @@ impl LocalSet {
 
     /// Makes this the set that [`spawn_local`] adds to, until the guard is dropped.
     ///
-    /// The tasks do not run before somebody polls the set.
+    /// The tasks do not run before the set is polled.
     ///
     /// ```
     /// use blitz_io::{runtime::Builder, task};

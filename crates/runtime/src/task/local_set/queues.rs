@@ -179,7 +179,7 @@ impl Shared {
         with(&mut self.remote.lock())
     }
 
-    /// Leaves the host's waker for those who wake tasks. On the set's thread, at the
+    /// Leaves the host's waker for the threads that wake tasks. On the set's thread, at the
     /// beginning of a poll.
     #[inline]
     pub(super) fn register(&self, waker: &Waker) {

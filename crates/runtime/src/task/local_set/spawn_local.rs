@@ -13,7 +13,7 @@ use blitz_sync::internals::ThreadId;
 /// [`LocalSet`](super::LocalSet), or on the current
 /// [`LocalRuntime`](crate::runtime::LocalRuntime).
 ///
-/// It runs when the set is polled next, also if nobody awaits the handle.
+/// It runs when the set is polled next, also if the handle is dropped.
 ///
 /// # Panics
 ///

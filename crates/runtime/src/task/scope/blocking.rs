@@ -51,13 +51,13 @@ pub struct BlockingScope<'scope, 'env: 'scope> {
 /// On a thread of a multi-thread runtime, the other tasks go on meanwhile, as with
 /// [`block_in_place`]; but what the calling task itself joins or selects from does not.
 /// Where it is called on a thread that only has a runtime's
-/// [`Handle`] entered, somebody else has to drive that runtime.
+/// [`Handle`] entered, another thread has to drive that runtime.
 ///
 /// # Panics
 ///
 /// Outside of a runtime, and where [`block_in_place`] does: within a current-thread
 /// runtime. If the closure does: the children are aborted then, and have ended. If a
-/// child does, and nobody took its result: when all others have ended.
+/// child does, and its result was not taken: when all others have ended.
 ///
 /// ```
 /// use blitz_io::{runtime::Runtime, task};

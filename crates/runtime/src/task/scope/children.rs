@@ -76,7 +76,7 @@ impl Child {
             place: Cell::new(NEW),
         });
         if !child.push() {
-            // SAFETY: nobody else knows it.
+            // SAFETY: no other thread knows it.
             drop(unsafe { child.take_future() });
         }
         child
@@ -85,7 +85,7 @@ impl Child {
     /// Puts it into the list of the ready. `false` if the scope has gone.
     fn push(self: &Arc<Self>) -> bool {
         let link = Arc::into_raw(self.clone()).cast::<Link>();
-        // SAFETY: who sets `queued` has the link; the list is kept by the child, and
+        // SAFETY: the thread that sets `queued` has the link; the list is kept by the child, and
         // the child by the caller.
         match unsafe { self.core.ready.push(link) } {
             Pushed::Done => true,
@@ -109,7 +109,7 @@ impl Child {
 
     /// # Safety
     ///
-    /// The caller is the scope's future, or nobody else knows the child.
+    /// The caller is the scope's future, or no other thread knows the child.
     #[allow(clippy::mut_from_ref, reason = "only one uses it")]
     unsafe fn future(&self) -> &mut Option<Erased> {
         // SAFETY: the caller says so.

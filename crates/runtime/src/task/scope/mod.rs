@@ -2,9 +2,9 @@
 //!
 //! # Why this is sound
 //!
-//! A child borrows what its parent has. So nobody may poll or drop a child when what
+//! A child borrows what its parent has. So nothing may poll or drop a child when what
 //! it borrows is gone. With threads a function can make sure of that by waiting:
-//! it does not return before. A future cannot: whoever has it may leak it at any
+//! it does not return before. A future cannot: its owner may leak it at any
 //! point of waiting (`mem::forget`), and then the borrow ends while nothing of the
 //! future's has run. So a form in which the runtime's workers poll the children
 //! while the future only holds the right to wait for them cannot be sound.
@@ -15,13 +15,13 @@
 //! polled, and dropped by it alone, when that is dropped. What others have of a child
 //! is its waker, which knows a flag and a list, and never looks at the child's
 //! future. Who leaks the scope's future leaks the children with it: they stay where
-//! they are, and nobody polls or drops them any more. They run concurrently, but
+//! they are, and nothing polls or drops them any more. They run concurrently, but
 //! not in parallel: all belong to one task.
 //!
 //! [`scope_blocking`]: the children are tasks of the runtime and run in parallel, and
 //! the function that starts them *blocks its thread* until each of them has been
 //! dropped. It cannot be leaked, as it is no future. If a child is never dropped, say
-//! because somebody leaks the runtime, it never returns, and that is sound too.
+//! because the runtime is leaked, it never returns, and that is sound too.
 //!
 //! # Lifetimes
 //!
@@ -60,7 +60,7 @@ use member::Member;
 pub use blocking::{BlockingScope, scope_blocking};
 pub use handle::ScopedJoinHandle;
 
-/// What the first of the children panicked with that nobody asked for its result.
+/// What the first of the children panicked with if its result was not asked for.
 type Unclaimed = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 
 /// Starts children of a [`scope`]. Clones are the same.
@@ -103,7 +103,7 @@ pub struct Scope<'env> {
 /// # Panics
 ///
 /// If the closure's future does: the children are dropped then. If a child does, and
-/// nobody awaits its handle: when all others have ended.
+/// its handle is not awaited: when all others have ended.
 ///
 /// # Cancel safety
 ///

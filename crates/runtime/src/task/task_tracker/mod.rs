@@ -1,8 +1,8 @@
 //! `TaskTracker`: wait until all of a number of tasks have ended.
 //!
 //! One word counts the tasks and has a flag that says whether the tracker is closed.
-//! Who makes it "closed, and no task" wakes all who wait. The word may change again
-//! after that; who waits has been told all the same. A wait that begins before
+//! The thread that makes it "closed, and no task" wakes all waiters. The word may change again
+//! after that; the waiters have been told all the same. A wait that begins before
 //! that moment sees either it or the wake: `Notify` counts its calls, and a wait
 //! knows the number from when it was made.
 
@@ -115,7 +115,7 @@ impl Inner {
     #[cold]
     fn notify(&self) {
         // What was done before the other tasks ended happened before this, and so
-        // before what those do who are woken.
+        // before what the woken tasks do.
         self.state.load(Ordering::Acquire);
         self.ended.notify_waiters();
     }
@@ -138,7 +138,7 @@ impl TaskTracker {
     ///
     /// # Cancel safety
     ///
-    /// Who drops the future is not woken, and that is all.
+    /// Dropping the future has no effect but that it is not woken.
     ///
     /// ```
     /// use blitz_io::task::TaskTracker;

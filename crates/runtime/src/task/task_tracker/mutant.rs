@@ -1,10 +1,10 @@
 //! Deliberate mistakes for the model checker: see `blitz_sync::mutant`.
 
 blitz_sync::mutants! {
-    /// The last task to end tells nobody.
+    /// The last task to end wakes no waiter.
     EndsSilently,
     /// What a task did is not published when it ends.
     EndsRelaxed,
-    /// Whoever closes a tracker without tasks tells nobody.
+    /// Closing a tracker without tasks wakes no waiter.
     ClosesSilently,
 }

@@ -28,7 +28,7 @@ pub(super) struct Entry {
     /// First, so that a pointer to them is one to the entry.
     links: Links,
     /// The tick at which it is due. The owner writes it; while it is linked, only to put
-    /// it off, unless he holds the lock.
+    /// it off, unless it holds the lock.
     when: AtomicU64,
     /// The tick for which it was last put into a slot, or at which it fired.
     placed: Cell<u64>,
@@ -62,21 +62,21 @@ impl Entry {
         }
     }
 
-    /// Called by whoever uses more of an entry than its state and its tick.
+    /// Called by a function that uses more of an entry than its state and its tick.
     #[inline(always)]
     pub(super) fn touch(&self) {
         #[cfg(loom)]
         self.user.with_mut(|_| ());
     }
 
-    /// The state. Whoever sees that it has fired or ended sees all that was done to it,
-    /// and nobody else uses it any more.
+    /// The state. A thread that sees that it has fired or ended sees all that was done to it,
+    /// and no other thread uses it any more.
     #[inline]
     pub(super) fn state(&self) -> u32 {
         self.state.load(Ordering::Acquire)
     }
 
-    /// Says that it is in a wheel, or in none any more. For its owner, who holds the lock
+    /// Says that it is in a wheel, or in none any more. For its owner, which holds the lock
     /// or is alone with it.
     #[inline]
     pub(super) fn set_state(&self, state: u32) {
@@ -131,7 +131,7 @@ impl Entry {
         &self.links
     }
 
-    /// Marks it as fired or ended without having been linked. For its owner, who is alone
+    /// Marks it as fired or ended without having been linked. For its owner, which is alone
     /// with it.
     #[inline]
     pub(super) fn finish_at_once(&self, state: u32) {
@@ -154,7 +154,7 @@ impl Entry {
         }
         // SAFETY: it is linked, and the caller holds the lock.
         unsafe { slots.remove(this) };
-        // SAFETY: who changes it holds the lock. It is read here once for each time that it
+        // SAFETY: a thread that changes it holds the lock. It is read here once for each time that it
         // was written: the owner writes over it, without dropping what was here, once
         // the state says that it has been taken.
         let waker = unsafe { ptr::read(this.waker.get()) };
@@ -162,7 +162,7 @@ impl Entry {
             false => Ordering::Release,
             true => Ordering::Relaxed,
         };
-        // The last use. The owner need not take the lock after he has seen it.
+        // The last use. The owner need not take the lock after it has seen this.
         this.state.store(state, order);
         ManuallyDrop::into_inner(waker)
     }
@@ -186,12 +186,12 @@ impl Entry {
     ///
     /// # Safety
     ///
-    /// The caller is the owner. Either he holds the lock and has seen that the entry is
-    /// linked, or it is in no wheel and has a waker, or none, that nobody has taken.
+    /// The caller is the owner. Either it holds the lock and has seen that the entry is
+    /// linked, or it is in no wheel and has a waker, or none, that has not been taken.
     #[inline]
     pub(super) unsafe fn replace_waker(&self, waker: Option<Waker>) -> Option<Waker> {
         self.touch();
-        // SAFETY: nobody else uses it meanwhile.
+        // SAFETY: no other thread uses it meanwhile.
         let slot = unsafe { &mut *self.waker.get() };
         ManuallyDrop::into_inner(std::mem::replace(slot, ManuallyDrop::new(waker)))
     }
@@ -205,7 +205,7 @@ impl Entry {
     #[inline]
     pub(super) unsafe fn set_waker(&self, waker: Option<Waker>) {
         self.touch();
-        // SAFETY: nobody else uses it.
+        // SAFETY: no other thread uses it.
         unsafe { self.waker.get().write(ManuallyDrop::new(waker)) };
     }
 }

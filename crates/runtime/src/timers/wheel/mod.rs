@@ -3,8 +3,8 @@
 //! # The entry of a timer
 //!
 //! Each timer has an entry, which is part of the future that waits and does not move
-//! once it has been polled. Two sides use it: its **owner**, who has the future, and
-//! whoever **holds the lock** of the wheel that the entry is in. Its state:
+//! once it has been polled. Two sides use it: its **owner**, the code that has the future, and
+//! the thread that **holds the lock** of the wheel that the entry is in. Its state:
 //!
 //! ```text
 //!           link (lock)                 fire (lock)            poll
@@ -17,16 +17,16 @@
 //! ```
 //!
 //! * `IDLE`, `FIRED`, `SEEN`, `ENDED`: the entry is in no wheel, and only its owner uses
-//!   it. In `SEEN` it has a waker again, which an owner may rely on who resets the timer
-//!   after it was ready and does not poll it once more: Tokio's timers allow that.
+//!   it. In `SEEN` it has a waker again, which an owner may rely on that resets the
+//!   timer after it was ready and does not poll it once more: Tokio's timers allow that.
 //! * `LINKED`: the entry is in a ring of its wheel. Links and `placed` belong to
 //!   the holder of the lock.
 //!
-//! The owner links and cancels, under the lock. Who turns the wheel fires, under the
-//! lock: unlinks the entry, takes the waker out, and last of all stores `FIRED` with
-//! release. The waker is woken when the lock has been let go, in batches. An owner who
-//! sees `FIRED` or `ENDED` (with acquire) needs no lock any more: nobody else will use
-//! the entry. An owner who sees `LINKED` and wants to cancel takes the lock and asks
+//! The owner links and cancels, under the lock. The thread that turns the wheel fires, under
+//! the lock: unlinks the entry, takes the waker out, and last of all stores `FIRED` with
+//! release. The waker is woken when the lock has been let go, in batches. An owner that
+//! sees `FIRED` or `ENDED` (with acquire) needs no lock any more: no other thread will use
+//! the entry. An owner that sees `LINKED` and wants to cancel takes the lock and asks
 //! again. To link an entry takes one compare-and-swap and a plain store (see
 //! `ListLock`), to cancel it the same, and to drop one that has fired takes neither.
 //!
@@ -34,15 +34,15 @@
 //!
 //! Two things the owner does to a linked entry without the lock:
 //!
-//! * **He polls it with the waker that it has.** The waker is written by the owner only;
-//!   who fires reads it out and writes nothing. So it can be compared (its words, not
+//! * **It polls the entry with the waker that the entry has.** The waker is written by the
+//!   owner only; firing reads it out and writes nothing. So it can be compared (its words, not
 //!   what they point to). If the entry fires at the same time, that same waker is woken
 //!   after this poll has begun, so the task is polled again.
-//! * **He puts it off** to a later tick, with a plain store to `when`. The entry stays
+//! * **It puts the entry off** to a later tick, with a plain store to `when`. The entry stays
 //!   where it is; when its slot comes up, it is put where it belongs. If it fires at
-//!   the same time, for the earlier tick, the store may come too late. This is why who
-//!   fires leaves the tick that he fired for in `placed`: an owner who finds it before
-//!   the tick he wants has been *overtaken*. It does not count as elapsed; the task has
+//!   the same time, for the earlier tick, the store may come too late. This is why the
+//!   thread that fires leaves the tick that it fired for in `placed`: an owner that finds it
+//!   before the tick that it wants has been *overtaken*. It does not count as elapsed; the task has
 //!   been woken for nothing, polls, and links the entry again. So no timer is early.
 //!
 //! Anything else takes the lock and looks at the state again: to change the waker, or to
@@ -54,20 +54,20 @@
 //! A linked entry is in the ring for a tick that is not after `when`: it is put there
 //! by `when`, `when` only grows without the lock, and when it is brought forward the
 //! entry moves if need be. A slot that comes up is emptied. So it is enough that
-//! somebody turns the wheel at the tick at which the first entry comes up.
+//! a thread turns the wheel at the tick at which the first entry comes up.
 //!
 //! A worker asks for that tick before it sleeps ([`Wheel::next_tick`]). Under the same
-//! lock the answer is noted in `promised`. Who links an entry from another thread
-//! compares with `promised` under the lock, and unparks the worker if the entry is
-//! earlier. If he comes before the worker's question, the answer has his entry in it; if
-//! he comes after, he sees what was promised, and as unparking leaves a token, it does
+//! lock the answer is noted in `promised`. A thread that links an entry in another
+//! worker's wheel compares with `promised` under the lock, and unparks the worker if the entry
+//! is earlier. If it comes before the worker's question, the answer has its entry in it; if
+//! it comes after, it sees what was promised, and as unparking leaves a token, it does
 //! not matter whether the worker sleeps yet. A worker that links an entry in its own
 //! wheel will ask before it sleeps.
 //!
-//! `earliest` is the same tick for those who only want to know whether to turn the
-//! wheel: a worker between two tasks, or one who looks after workers that are stuck. It
+//! `earliest` is the same tick for threads that only want to know whether to turn the
+//! wheel: a worker between two tasks, or the monitor. It
 //! is written under the lock and read without. It may be too early, if timers have been
-//! cancelled. It is never too late, for those who have linked or been told of the entry.
+//! cancelled. It is never too late, for threads that have linked or been told of the entry.
 //!
 //! # The end of a runtime
 //!
@@ -76,7 +76,7 @@
 //! number that was never used before, the `epoch`. A timer knows its wheel and its
 //! epoch. At the end of the runtime, under the lock, the epoch is taken back, and all
 //! entries are unlinked and marked as `ENDED`. So an entry of an old epoch is never
-//! linked, and who links looks at the epoch under the lock and finds that his runtime
+//! linked: linking looks at the epoch under the lock and finds that the runtime
 //! has ended. For this a timer needs no reference count.
 //!
 //! A timer that moves to another thread stays in its wheel as long as it is linked. When
@@ -258,7 +258,7 @@ impl Wheel {
     }
 
     /// Under the lock. Puts an entry, which is in no ring, where it comes up at tick `when`,
-    /// and says so to those who wait for the first one. `is_own`: on the worker's thread.
+    /// and says so to the threads that wait for the first one. `is_own`: on the worker's thread.
     /// Whether the worker is to be unparked.
     ///
     /// # Safety

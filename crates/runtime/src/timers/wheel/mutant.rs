@@ -11,7 +11,7 @@ blitz_sync::mutants! {
     IgnoresOvertaking,
     /// A new waker is stored without asking again whether the entry has fired.
     ChangesWakerBlindly,
-    /// Who links an entry from elsewhere does not look until when the worker sleeps.
+    /// A thread that links an entry from elsewhere does not look until when the worker sleeps.
     ForgetsUnpark,
     /// A worker says until when it sleeps after it has let go of the lock.
     PromisesLate,

@@ -15,7 +15,7 @@
 //!
 //! A slot is a ring of links through the entries, with one link of its own. So an
 //! entry leaves it without knowing which slot it is in. It also leaves the bit behind
-//! that says that the slot holds something: such a bit is cleared by the next one who
+//! that says that the slot holds something: such a bit is cleared by the next one that
 //! looks for it.
 
 use std::cell::Cell;
@@ -155,7 +155,7 @@ impl Slots {
         }
     }
 
-    /// Called by whoever uses more than a link of a slot.
+    /// Called by a function that uses more than a link of a slot.
     #[inline(always)]
     fn touch(&self) {
         #[cfg(loom)]

@@ -25,7 +25,7 @@ pub struct Timer {
     epoch: u64,
 }
 
-// SAFETY: what is not atomic is used by the owner, who has the timer exclusively, or by
+// SAFETY: what is not atomic is used by the owner, which has the timer exclusively, or by
 // the holder of the lock. `&Timer` gives only the state away, and what belongs to the
 // owner in that state. See the head of `mod.rs`.
 unsafe impl Send for Timer {}
@@ -72,7 +72,7 @@ impl Timer {
         self.wheel.get()
     }
 
-    /// Whether its owner should look at the clock before he polls it, because it may be due
+    /// Whether its owner should look at the clock before it polls, because it may be due
     /// before it has ever been in a wheel. Says so once.
     #[inline]
     pub fn may_be_past(self: Pin<&mut Self>) -> bool {
@@ -241,7 +241,7 @@ impl Timer {
 
     /// The waker of an entry that is in no wheel, and has one or none.
     fn take_waker(&self) -> Option<Waker> {
-        // SAFETY: we are the owner, it is in no wheel, and nobody took the waker.
+        // SAFETY: we are the owner, it is in no wheel, and the waker was not taken.
         unsafe { self.entry.replace_waker(None) }
     }
 
