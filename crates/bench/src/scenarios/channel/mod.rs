@@ -2,6 +2,7 @@
 //! (tier 4).
 
 mod broadcast;
+mod close;
 mod fast;
 mod oneshot;
 mod tasks;
@@ -18,6 +19,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     scenarios.extend(watch::scenarios());
     scenarios.extend(tasks::scenarios());
     scenarios.extend(threads::scenarios());
+    scenarios.extend(close::scenarios());
     scenarios
 }
 

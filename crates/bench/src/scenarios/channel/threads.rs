@@ -19,10 +19,10 @@ use blitz_channel::{mpmc, mpsc};
 use tokio::sync::mpsc as tokio_mpsc;
 
 /// How many messages have room: so many, or any number.
-type Capacity = Option<usize>;
+pub(super) type Capacity = Option<usize>;
 
 /// A channel whose ends block.
-trait Channel {
+pub(super) trait Channel {
     type Sender: Clone + Send;
     type Receiver: Send;
     /// A channel with so many receivers. Never asked for what it does not have.
@@ -40,7 +40,7 @@ macro_rules! channels {
         $sender:ty, $receiver:ty, $make:expr, $send:ident, $recv:ident
     })+) => {$(
         $(#[$meta])*
-        struct $name;
+        pub(super) struct $name;
 
         impl Channel for $name {
             type Sender = $sender;

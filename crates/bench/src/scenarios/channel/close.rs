@@ -1,0 +1,166 @@
+//! How soon a receiver that waits notices that the last sender is gone.
+//!
+//! In each round the receiver takes one message and waits for the next one. When it has
+//! had time to fall asleep, the sender goes. The time of an operation is the mean from
+//! just before the sender is dropped until the receiver's call has returned.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::Arrived;
+use super::threads::{
+    AsyncChannel, Channel, Crossbeam, CrossfireBounded, Flume, Kanal, OursBounded, OursShared,
+    StdBounded, TokioBounded,
+};
+use crate::latency::Waits;
+use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::threads::{Span, start_all};
+
+/// Enough for a receiver to stop spinning and to sleep, whosever it is.
+const ASLEEP_AFTER: Duration = Duration::from_micros(300);
+
+/// A round takes some 400 µs of waiting: more of them would say nothing new.
+const MOST: u64 = 200;
+
+/// One contender's body.
+type Body = fn(&Context) -> Measured;
+
+const PEERS: [(&str, Body); 7] = [
+    ("std", noticed::<StdBounded>),
+    ("tokio", noticed::<TokioBounded>),
+    ("crossfire", noticed::<CrossfireBounded>),
+    ("crossbeam", noticed::<Crossbeam>),
+    ("kanal", noticed::<Kanal>),
+    ("flume", noticed::<Flume>),
+    ("async-channel", noticed::<AsyncChannel>),
+];
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let ours: [(&str, Body); 2] = [
+        ("mpsc", noticed::<OursBounded>),
+        ("mpmc", noticed::<OursShared>),
+    ];
+    let scenario = |(which, body)| {
+        let title = format!("Channel closed until a waiting receiver returns (ours: {which})");
+        let scenario = Scenario::new(4, format!("channel_close_{which}"), title, MOST)
+            .threads(2)
+            .with(OURS, body);
+        PEERS
+            .iter()
+            .fold(scenario, |s, &(name, body)| s.with(name, body))
+    };
+    ours.map(scenario).into()
+}
+
+/// What one of the two threads saw: the moments of closing, or of noticing it.
+type Seen = (Vec<Instant>, Arrived);
+
+/// What one of the two threads does.
+enum Role<C: Channel> {
+    Closes(Vec<C::Sender>),
+    Notices(Vec<C::Receiver>),
+}
+
+fn noticed<C: Channel>(cx: &Context) -> Measured {
+    let ops = cx.ops.min(MOST);
+    let rounds = ops as usize;
+    let (mut senders, mut receivers) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        let (sender, mut only) = C::make(Some(100), 1);
+        senders.push(sender);
+        receivers.append(&mut only);
+    }
+    let roles: Mutex<Vec<Role<C>>> =
+        Mutex::new(vec![Role::Closes(senders), Role::Notices(receivers)]);
+    let waiting = AtomicU64::new(0);
+    let (span, mut seen) = start_all(2, |_| {
+        let role = roles.lock().expect("nobody panics in there").pop();
+        let waiting = &waiting;
+        move || match role.expect("as many roles as threads") {
+            Role::Closes(senders) => close::<C>(senders, waiting),
+            Role::Notices(receivers) => notice::<C>(receivers, waiting),
+        }
+    });
+    // The one that received is the one to which something arrived.
+    seen.sort_by_key(|(_, arrived)| arrived.count);
+    let [(closed, _), (returned, arrived)] = &seen[..] else {
+        unreachable!("two threads were started");
+    };
+    verify("closes that were noticed", rounds, returned.len())?;
+    arrived.verify(ops, 1)?;
+    let mut waits = Waits::new();
+    let mut elapsed = Duration::ZERO;
+    for (closed, returned) in closed.iter().zip(returned) {
+        let wait = returned.saturating_duration_since(*closed);
+        waits.record(wait);
+        elapsed += wait;
+    }
+    Ok(Sample::new(Span { elapsed, ..span }, ops).with_waits(waits))
+}
+
+fn close<C: Channel>(senders: Vec<C::Sender>, waiting: &AtomicU64) -> Seen {
+    let closed = senders.into_iter().zip(0..).map(|(sender, round)| {
+        C::send(&sender, round);
+        while waiting.load(Ordering::Acquire) <= round {
+            sleep(ASLEEP_AFTER / 10);
+        }
+        sleep(ASLEEP_AFTER);
+        let now = Instant::now();
+        drop(sender);
+        now
+    });
+    (closed.collect(), Arrived::default())
+}
+
+fn notice<C: Channel>(receivers: Vec<C::Receiver>, waiting: &AtomicU64) -> Seen {
+    let (mut returned, mut arrived) = (Vec::with_capacity(receivers.len()), Arrived::default());
+    for (mut receiver, round) in receivers.into_iter().zip(1..) {
+        if let Some(message) = C::recv(&mut receiver) {
+            arrived.note(message);
+        }
+        waiting.store(round, Ordering::Release);
+        if C::recv(&mut receiver).is_none() {
+            returned.push(Instant::now());
+        }
+    }
+    (returned, arrived)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenarios::channel::threads::Capacity;
+    use crate::scenarios::tests::context;
+
+    /// One that returns before it is closed, with a message that nobody sent.
+    struct Invents;
+
+    impl Channel for Invents {
+        type Sender = ();
+        type Receiver = ();
+        fn make(_: Capacity, _: usize) -> ((), Vec<()>) {
+            ((), vec![()])
+        }
+        fn send((): &(), _: u64) -> bool {
+            true
+        }
+        fn recv((): &mut ()) -> Option<u64> {
+            Some(0)
+        }
+    }
+
+    #[test]
+    fn a_close_that_goes_unnoticed_is_caught() {
+        let context = Context {
+            ops: 3,
+            ..context()
+        };
+        let failure = noticed::<Invents>(&context).unwrap_err();
+        let expected = "closes that were noticed: expected 3, found 0";
+        assert_eq!(failure.to_string(), expected);
+        let sample = noticed::<StdBounded>(&context).unwrap();
+        assert_eq!(sample.waits.unwrap().count(), 3);
+    }
+}
