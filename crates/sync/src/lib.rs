@@ -26,6 +26,7 @@
 //! ```
 
 mod backoff;
+mod biased_lock;
 mod coop;
 mod deadline;
 mod fences;
@@ -65,9 +66,12 @@ pub mod internals {
     }
     /// The fence between a change and a look.
     pub mod fences {
-        pub use crate::fences::{after_rmw, heavy, publish};
+        pub use crate::fences::{after_rmw, heavy, light, publish};
     }
     pub use crate::backoff::Backoff;
+    pub use crate::biased_lock::BiasedLock;
+    #[cfg(loom)]
+    pub use crate::biased_lock::mutant as biased_lock_mutant;
     pub use crate::lock::{ListLock, Lock, LockGuard};
     pub use crate::panics::Panics;
     pub use crate::processors::{NOWHERE, current_processor, processors};

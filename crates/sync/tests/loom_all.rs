@@ -6,6 +6,8 @@ mod model;
 
 #[path = "loom_barrier.rs"]
 mod loom_barrier;
+#[path = "loom_biased_lock.rs"]
+mod loom_biased_lock;
 #[path = "loom_condvar.rs"]
 mod loom_condvar;
 #[path = "loom_event.rs"]

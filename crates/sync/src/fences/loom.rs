@@ -38,6 +38,14 @@ pub fn publish(byte: &AtomicU8, value: u8, look: &AtomicU8) -> u8 {
     look.load(Ordering::SeqCst)
 }
 
+/// The frequent side's fence between a store of any kind and a load. A late store has no
+/// model of its own here: what rests on that is modelled with [`publish`].
+pub fn light() {
+    if !active(Mutant::NoLightFence) {
+        fence(Ordering::SeqCst);
+    }
+}
+
 /// Orders everything before it before everything after it, for all threads.
 pub fn heavy() {
     if !active(Mutant::NoHeavyFence) {

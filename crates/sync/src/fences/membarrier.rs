@@ -42,6 +42,15 @@ pub fn publish(byte: &AtomicU8, value: u8, look: &AtomicU8) -> u8 {
     look.load(Ordering::SeqCst)
 }
 
+/// The frequent side's fence between a store of any kind and a load; see [`heavy`].
+#[inline(always)]
+pub fn light() {
+    compiler_fence(Ordering::SeqCst);
+    if MECHANISM.load(Ordering::Relaxed) != LIGHT {
+        follow_strongly();
+    }
+}
+
 #[cold]
 fn follow_strongly() {
     if MECHANISM.load(Ordering::Relaxed) == UNKNOWN {

@@ -59,7 +59,7 @@ mod system;
 #[path = "strong.rs"]
 mod system;
 
-pub use system::{heavy, mechanism, publish};
+pub use system::{heavy, light, mechanism, publish};
 
 /// Between a read-modify-write and a load, both
 /// [`SeqCst`](Ordering::SeqCst): the order they have by that anyway, which the

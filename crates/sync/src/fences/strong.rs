@@ -10,6 +10,12 @@ pub fn publish(byte: &AtomicU8, value: u8, look: &AtomicU8) -> u8 {
     look.load(Ordering::SeqCst)
 }
 
+/// The frequent side's fence between a store of any kind and a load; see [`heavy`].
+#[inline(always)]
+pub fn light() {
+    fence(Ordering::SeqCst);
+}
+
 /// Orders everything before it before everything after it.
 pub fn heavy() {
     fence(Ordering::SeqCst);

@@ -1,0 +1,121 @@
+//! One closure, once in every worker.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use crate::job::ArcJob;
+use crate::registry::Registry;
+use crate::scope::{in_place, run_scope};
+use crate::slots::Slots;
+use crate::worker::Worker;
+
+/// Runs `op` in every worker of the current pool, or the global one, and returns the results
+/// in the order of the workers' indices.
+///
+/// # Panics
+///
+/// If `op` panics anywhere, when all have ended.
+///
+/// # Examples
+///
+/// ```
+/// # use blitz_pool as pool; // blitz_io::pool
+/// let indices = pool::broadcast(|context| context.index());
+/// assert_eq!(indices, (0..pool::current_num_threads()).collect::<Vec<_>>());
+/// ```
+pub fn broadcast<OP, R>(op: OP) -> Vec<R>
+where
+    OP: Fn(BroadcastContext<'_>) -> R + Sync,
+    R: Send,
+{
+    broadcast_in(&Registry::current(), op)
+}
+
+/// Spawns a job that nobody waits for and that every worker of the pool runs once.
+///
+/// # Examples
+///
+/// ```
+/// # use blitz_pool as pool; // blitz_io::pool
+/// let (sender, receiver) = std::sync::mpsc::channel();
+/// pool::spawn_broadcast(move |context| sender.send(context.index()).unwrap());
+/// assert_eq!(receiver.into_iter().count(), pool::current_num_threads());
+/// ```
+pub fn spawn_broadcast<OP>(op: OP)
+where
+    OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+{
+    spawn_broadcast_in(&Registry::current(), op);
+}
+
+/// Tells a broadcast closure which worker runs it.
+pub struct BroadcastContext<'a> {
+    worker: &'a Worker,
+    /// Neither `Send` nor `Sync`.
+    marker: PhantomData<&'a mut dyn Fn()>,
+}
+
+impl<'a> BroadcastContext<'a> {
+    pub(crate) fn new(worker: &'a Worker) -> Self {
+        Self {
+            worker,
+            marker: PhantomData,
+        }
+    }
+
+    /// The index of the worker, below [`num_threads`](Self::num_threads).
+    #[inline]
+    pub fn index(&self) -> usize {
+        self.worker.index()
+    }
+
+    /// How many workers run the closure.
+    #[inline]
+    pub fn num_threads(&self) -> usize {
+        self.worker.registry().num_threads()
+    }
+}
+
+impl fmt::Debug for BroadcastContext<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BroadcastContext")
+            .field("index", &self.index())
+            .field("num_threads", &self.num_threads())
+            .field("pool_id", &self.worker.registry().id())
+            .finish()
+    }
+}
+
+pub(crate) fn broadcast_in<OP, R>(registry: &Arc<Registry>, op: OP) -> Vec<R>
+where
+    OP: Fn(BroadcastContext<'_>) -> R + Sync,
+    R: Send,
+{
+    let results = Slots::new(registry.num_threads());
+    in_place(Some(registry), run_scope, |scope: &crate::Scope<'_>| {
+        scope.spawn_broadcast(|_, context| {
+            let index = context.index();
+            let result = op(context);
+            // SAFETY: each worker has its own slot.
+            unsafe { results.set(index, result) };
+        });
+    });
+    results.into_iter().collect()
+}
+
+pub(crate) fn spawn_broadcast_in<OP>(registry: &Arc<Registry>, op: OP)
+where
+    OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+{
+    let keeper = registry.clone();
+    let job = ArcJob::new(move |worker: &Worker| {
+        keeper.catch_unwind(|| op(BroadcastContext::new(worker)));
+        keeper.release();
+    });
+    registry.inject_each((0..registry.num_threads()).map(|_| {
+        registry.retain();
+        // SAFETY: it borrows nothing, and the pool runs what it has before it ends.
+        unsafe { ArcJob::as_ref(&job) }
+    }));
+}

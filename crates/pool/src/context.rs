@@ -1,0 +1,32 @@
+//! What a closure is told of where it runs.
+
+use std::marker::PhantomData;
+
+/// Tells a closure of [`join_context`](crate::join_context()) whether it was stolen.
+#[derive(Debug)]
+pub struct FnContext {
+    migrated: bool,
+    /// Neither `Send` nor `Sync`.
+    marker: PhantomData<*mut ()>,
+}
+
+impl FnContext {
+    #[inline]
+    pub(crate) fn new(migrated: bool) -> Self {
+        Self {
+            migrated,
+            marker: PhantomData,
+        }
+    }
+
+    /// Whether the closure runs in another thread than the one that called.
+    #[inline]
+    pub fn migrated(&self) -> bool {
+        self.migrated
+    }
+}
+
+/// How many threads a pool can have at the most.
+pub fn max_num_threads() -> usize {
+    u16::MAX as usize
+}

@@ -1,0 +1,249 @@
+//! A worker's own jobs: the worker adds and takes at the bottom, thieves take at the top.
+//!
+//! # The protocol
+//!
+//! A ring of pointers between two positions that only the biased lock's holder compares:
+//! the owner takes back what it has forked inside [`BiasedLock::own`], which costs two plain
+//! stores and no read-modify-write; a thief enters from outside, which makes the system run
+//! a fence, and gives up when the owner is inside.
+//!
+//! To *fork* needs no lock: the owner writes the pointer behind the bottom, then moves the
+//! bottom on (release). A thief that reads the bottom sees the pointer, and reads no pointer
+//! behind it. The ring never overwrites a pointer that a thief may take, since a fork into a
+//! full ring is refused; the top, which thieves move, only makes room.
+//!
+//! What else is behind the lock is the *job in progress*: which foreign job the owner runs
+//! (its tag), and how many of its own forks are older than that (its base). A thread that
+//! waits for that job may take forks above the base, and none below: those are descendants
+//! of the job, so a thread that holds a lock across `join` never runs a stranger's work.
+//!
+//! `emptied` counts how often the owner took the last fork back. As long as neither that nor
+//! the top changes, the oldest fork is the same one: that is how a thief knows a fork's age.
+//!
+//! The order of the ends is that of the work-first scheduler of Cilk (Frigo, Leiserson and
+//! Randall, "The Implementation of the Cilk-5 Multithreaded Language", 1998).
+
+use std::ptr;
+
+use blitz_futex::atomic::Ordering::{Acquire, Relaxed, Release};
+use blitz_futex::atomic::{AtomicPtr, AtomicUsize};
+use blitz_sync::internals::BiasedLock;
+
+use crate::job::{Header, JobRef};
+use crate::mutant::{Mutant, active};
+
+/// How many forks can be outstanding in one thread. A `join` beyond that runs both closures
+/// in turn; a tree of recursion is this deep only where it is a list.
+#[cfg(not(loom))]
+const CAPACITY: usize = 4096;
+#[cfg(loom)]
+const CAPACITY: usize = 4;
+
+pub struct Deque {
+    lock: BiasedLock,
+    top: AtomicUsize,
+    bottom: AtomicUsize,
+    emptied: AtomicUsize,
+    tag: AtomicUsize,
+    base: AtomicUsize,
+    ring: Box<[AtomicPtr<Header>]>,
+}
+
+/// What a thief saw of a deque's oldest fork.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sight {
+    top: usize,
+    emptied: usize,
+}
+
+/// What the owner was running before it began a foreign job.
+pub struct InProgress {
+    tag: usize,
+    base: usize,
+}
+
+impl Deque {
+    pub fn new() -> Self {
+        Self {
+            lock: BiasedLock::new(),
+            top: AtomicUsize::new(0),
+            bottom: AtomicUsize::new(0),
+            emptied: AtomicUsize::new(0),
+            tag: AtomicUsize::new(0),
+            base: AtomicUsize::new(0),
+            ring: (0..CAPACITY)
+                .map(|_| AtomicPtr::new(ptr::null_mut()))
+                .collect(),
+        }
+    }
+
+    fn place(&self, position: usize) -> &AtomicPtr<Header> {
+        &self.ring[position % CAPACITY]
+    }
+
+    /// Adds a job at the bottom and returns its position, or `None` if the ring is full.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    #[inline(always)]
+    pub unsafe fn push(&self, job: JobRef) -> Option<usize> {
+        let bottom = self.bottom.load(Relaxed);
+        // Acquire: a thief has read the pointer that is overwritten now.
+        if bottom.wrapping_sub(self.top.load(Acquire)) >= CAPACITY {
+            return None;
+        }
+        self.place(bottom).store(job.as_ptr().cast_mut(), Relaxed);
+        self.bottom.store(bottom.wrapping_add(1), Release);
+        Some(bottom)
+    }
+
+    /// Takes the job at `position` back if it is the last one there.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    #[inline(always)]
+    pub unsafe fn take_back(&self, position: usize) -> bool {
+        if self.bottom.load(Relaxed) != position.wrapping_add(1) {
+            return false;
+        }
+        // SAFETY: as the caller promises; the owner is never inside while it calls this.
+        unsafe { self.pop().is_some() }
+    }
+
+    /// Takes the job at the bottom.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    #[inline(always)]
+    pub unsafe fn pop(&self) -> Option<JobRef> {
+        // SAFETY: as the caller promises; nothing inside calls back.
+        unsafe {
+            self.lock.own(|| {
+                let (top, bottom) = (self.top.load(Relaxed), self.bottom.load(Relaxed));
+                if top == bottom {
+                    return None;
+                }
+                let last = bottom.wrapping_sub(1);
+                let job = self.place(last).load(Relaxed);
+                self.bottom.store(last, Relaxed);
+                if last == top {
+                    self.emptied
+                        .store(self.emptied.load(Relaxed).wrapping_add(1), Relaxed);
+                }
+                Some(JobRef::from_ptr(job))
+            })
+        }
+    }
+
+    /// Takes the job at the top, as the owner.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    pub unsafe fn pop_oldest(&self) -> Option<JobRef> {
+        // SAFETY: as the caller promises; nothing inside calls back.
+        unsafe { self.lock.own(|| self.take_top()) }
+    }
+
+    /// How many jobs there are above `position`.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    pub unsafe fn bottom(&self) -> usize {
+        self.bottom.load(Relaxed)
+    }
+
+    fn take_top(&self) -> Option<JobRef> {
+        let (top, bottom) = (self.top.load(Relaxed), self.bottom.load(Acquire));
+        if top == bottom {
+            return None;
+        }
+        let job = self.place(top).load(Relaxed);
+        self.top.store(top.wrapping_add(1), Release);
+        // SAFETY: the pointer came from `push`.
+        Some(unsafe { JobRef::from_ptr(job) })
+    }
+
+    /// Whether there seems to be a job, for any thread.
+    pub fn looks_empty(&self) -> bool {
+        self.top.load(Relaxed) == self.bottom.load(Relaxed)
+    }
+
+    /// What a thief sees of the oldest job, if there seems to be one.
+    pub fn sight(&self) -> Option<Sight> {
+        let top = self.top.load(Relaxed);
+        (top != self.bottom.load(Relaxed)).then(|| Sight {
+            top,
+            emptied: self.emptied.load(Relaxed),
+        })
+    }
+
+    /// Takes the oldest job, from another thread, if the owner is not inside. With a `tag`,
+    /// only a job that descends from the foreign job of that tag.
+    pub fn steal(&self, tag: Option<usize>) -> Option<JobRef> {
+        self.lock
+            .try_lock_remote(|| {
+                if let Some(tag) = tag {
+                    let above = self.top.load(Relaxed).wrapping_sub(self.base.load(Relaxed));
+                    let older = (above as isize) < 0 && !active(Mutant::HelpsWithAnything);
+                    if self.tag.load(Relaxed) != tag || older {
+                        return None;
+                    }
+                }
+                self.take_top()
+            })
+            .flatten()
+    }
+
+    /// The foreign job that the owner runs, as other threads see it.
+    pub fn tag(&self) -> usize {
+        self.tag.load(Relaxed)
+    }
+
+    /// Whether there seems to be a fork that descends from the foreign job `tag`.
+    pub fn has_descendant_of(&self, tag: usize) -> bool {
+        let top = self.top.load(Relaxed);
+        self.tag.load(Relaxed) == tag
+            && top != self.bottom.load(Relaxed)
+            && (top.wrapping_sub(self.base.load(Relaxed)) as isize) >= 0
+    }
+
+    /// Begins a foreign job.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner, and hands the result to [`end`](Self::end).
+    pub unsafe fn begin(&self, tag: usize) -> InProgress {
+        // SAFETY: as the caller promises; nothing inside calls back.
+        unsafe {
+            self.lock.own(|| {
+                let before = InProgress {
+                    tag: self.tag.load(Relaxed),
+                    base: self.base.load(Relaxed),
+                };
+                self.tag.store(tag, Relaxed);
+                self.base.store(self.bottom.load(Relaxed), Relaxed);
+                before
+            })
+        }
+    }
+
+    /// Ends a foreign job.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner.
+    pub unsafe fn end(&self, before: InProgress) {
+        // SAFETY: as the caller promises; nothing inside calls back.
+        unsafe {
+            self.lock.own(|| {
+                self.tag.store(before.tag, Relaxed);
+                self.base.store(before.base, Relaxed);
+            });
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! What a worker can run: a header with a function, in front of a closure.
+//!
+//! The header is all that queues know of a job. A [`StackJob`] lives in the frame that
+//! waits for it; a [`HeapJob`] frees itself.
+
+use std::any::Any;
+use std::cell::UnsafeCell;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+
+use crate::latch::Latch;
+use crate::worker::Worker;
+
+/// The first field of every job.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Header {
+    execute: unsafe fn(*const Header, &Worker),
+}
+
+/// The right to run a job once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobRef(*const Header);
+
+// SAFETY: the closures behind it are `Send`: every constructor asks for that.
+unsafe impl Send for JobRef {}
+
+impl JobRef {
+    /// # Safety
+    ///
+    /// Called once, while the job is alive.
+    pub(crate) unsafe fn execute(self, worker: &Worker) {
+        // SAFETY: the header belongs to a job whose function takes this very pointer.
+        unsafe { ((*self.0).execute)(self.0, worker) }
+    }
+
+    /// A job that is never run, for models.
+    #[cfg(loom)]
+    pub fn numbered(number: usize) -> Self {
+        Self(std::ptr::without_provenance(number * align_of::<Header>()))
+    }
+
+    pub(crate) fn as_ptr(self) -> *const Header {
+        self.0
+    }
+
+    /// # Safety
+    ///
+    /// `ptr` came from [`as_ptr`](Self::as_ptr).
+    pub(crate) unsafe fn from_ptr(ptr: *const Header) -> Self {
+        Self(ptr)
+    }
+
+    /// Identifies the job as long as it is alive.
+    pub(crate) fn tag(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What came out of a job.
+enum JobResult<R> {
+    None,
+    Ok(R),
+    Panic(Box<dyn Any + Send>),
+}
+
+/// A job in the frame of the thread that waits for it.
+#[repr(C)]
+pub(crate) struct StackJob<L, F, R> {
+    header: Header,
+    pub(crate) latch: L,
+    func: UnsafeCell<Option<F>>,
+    result: UnsafeCell<JobResult<R>>,
+}
+
+impl<L, F, R> StackJob<L, F, R>
+where
+    L: Latch,
+    F: FnOnce(&Worker, bool) -> R + Send,
+    R: Send,
+{
+    #[inline(always)]
+    pub(crate) fn new(func: F, latch: L) -> Self {
+        Self {
+            header: Header {
+                execute: Self::execute,
+            },
+            latch,
+            func: UnsafeCell::new(Some(func)),
+            result: UnsafeCell::new(JobResult::None),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn as_ref(&self) -> JobRef {
+        JobRef(&raw const self.header)
+    }
+
+    /// Runs a job that nobody else can get any more.
+    #[inline(always)]
+    pub(crate) fn run_inline(self, worker: &Worker) -> R {
+        let func = self.func.into_inner().expect("the job has not run");
+        func(worker, false)
+    }
+
+    /// The result of a job whose latch is set. Continues the job's panic.
+    pub(crate) fn into_result(self) -> R {
+        match self.result.into_inner() {
+            JobResult::Ok(result) => result,
+            JobResult::Panic(payload) => panic::resume_unwind(payload),
+            JobResult::None => unreachable!("the latch is set after the result"),
+        }
+    }
+
+    unsafe fn execute(header: *const Header, worker: &Worker) {
+        let this = header.cast::<Self>();
+        worker.run_stolen(header as usize, || {
+            // SAFETY: whoever has the job's `JobRef` is the only one to touch these fields
+            // until the latch is set, and the frame lives until then.
+            unsafe {
+                let func = (*(*this).func.get()).take().expect("a job runs once");
+                let result = match panic::catch_unwind(AssertUnwindSafe(|| func(worker, true))) {
+                    Ok(value) => JobResult::Ok(value),
+                    Err(payload) => JobResult::Panic(payload),
+                };
+                *(*this).result.get() = result;
+            }
+        });
+        // SAFETY: the frame lives until the latch is set.
+        unsafe { L::set(&raw const (*this).latch, worker) }
+    }
+}
+
+/// A job on the heap that nobody waits for by name.
+#[repr(C)]
+pub(crate) struct HeapJob<F> {
+    header: Header,
+    /// Whom the job belongs to: a scope's address, or 0.
+    tag: usize,
+    func: F,
+}
+
+impl<F: FnOnce(&Worker) + Send> HeapJob<F> {
+    /// # Safety
+    ///
+    /// What `func` borrows lives until it has run, and the job does run.
+    pub(crate) unsafe fn into_ref(tag: usize, func: F) -> JobRef {
+        let job = Box::new(Self {
+            header: Header {
+                execute: Self::execute,
+            },
+            tag,
+            func,
+        });
+        JobRef(Box::into_raw(job).cast())
+    }
+
+    unsafe fn execute(header: *const Header, worker: &Worker) {
+        // SAFETY: it came from `into_ref`, and a job runs once.
+        let job = unsafe { Box::from_raw(header.cast_mut().cast::<Self>()) };
+        let Self { tag, func, .. } = *job;
+        worker.run_stolen(tag, || func(worker));
+    }
+}
+
+/// A job that every worker of a pool runs once.
+#[repr(C)]
+pub(crate) struct ArcJob<F> {
+    header: Header,
+    func: F,
+}
+
+impl<F: Fn(&Worker) + Send + Sync> ArcJob<F> {
+    pub(crate) fn new(func: F) -> Arc<Self> {
+        Arc::new(Self {
+            header: Header {
+                execute: Self::execute,
+            },
+            func,
+        })
+    }
+
+    /// # Safety
+    ///
+    /// What `func` borrows lives until it has run, and the job does run.
+    pub(crate) unsafe fn as_ref(this: &Arc<Self>) -> JobRef {
+        JobRef(Arc::into_raw(this.clone()).cast())
+    }
+
+    unsafe fn execute(header: *const Header, worker: &Worker) {
+        // SAFETY: it came from `as_ref`, which gave one count away with it.
+        let this = unsafe { Arc::from_raw(header.cast::<Self>()) };
+        (this.func)(worker);
+    }
+}

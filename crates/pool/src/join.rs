@@ -1,0 +1,164 @@
+//! Two closures, potentially in parallel.
+//!
+//! The second closure is *forked*: a pointer to it is put into the worker's deque, with two
+//! plain stores, and the first one runs. If nobody has stolen the fork by then, the worker
+//! takes it back, again without a read-modify-write, and runs it as an ordinary call. Only a
+//! fork that is old enough to be worth a theft is stolen at all, so a fine recursion costs
+//! about what the calls cost.
+
+use crate::FnContext;
+use crate::job::StackJob;
+use crate::latch::JoinLatch;
+use crate::registry::in_worker;
+use crate::worker::Worker;
+
+/// Runs both closures, potentially in parallel, and returns both results.
+///
+/// `oper_b` may be stolen by another worker while this one runs `oper_a`; if it was not, it
+/// runs here afterwards. While a worker waits for a stolen closure, it runs only what
+/// descends from it: a lock that is held across `join` can be taken by none of that unless
+/// it could be without a pool.
+///
+/// Called in a thread of no pool, it runs in the global pool, and blocks this thread.
+///
+/// # Panics
+///
+/// If one of the closures panics, after both have ended (the second one may not have run at
+/// all). If both panic, the first one's panic goes on.
+///
+/// # Examples
+///
+/// ```
+/// # use blitz_pool as pool; // blitz_io::pool
+/// fn sum(numbers: &[u64]) -> u64 {
+///     if numbers.len() < 100 {
+///         return numbers.iter().sum();
+///     }
+///     let (left, right) = numbers.split_at(numbers.len() / 2);
+///     let (left, right) = pool::join(|| sum(left), || sum(right));
+///     left + right
+/// }
+/// let numbers: Vec<u64> = (0..10_000).collect();
+/// assert_eq!(sum(&numbers), 49_995_000);
+/// ```
+#[inline]
+pub fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    in_worker(
+        #[inline(always)]
+        |worker, injected| join_on(worker, injected, |_, _| oper_a(), |_, _| oper_b()),
+    )
+}
+
+/// The same as [`join`], with a context that tells each closure whether it runs in another
+/// thread than the one that called.
+///
+/// # Panics
+///
+/// As [`join`].
+///
+/// # Examples
+///
+/// ```
+/// # use blitz_pool as pool; // blitz_io::pool
+/// let (a, b) = pool::join_context(|_| 1, |context| if context.migrated() { 3 } else { 2 });
+/// assert!(a < b);
+/// ```
+#[inline]
+pub fn join_context<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    in_worker(
+        #[inline(always)]
+        |worker, injected| {
+            let a = |_: &Worker, migrated| oper_a(FnContext::new(migrated));
+            let b = |_: &Worker, migrated| oper_b(FnContext::new(migrated));
+            join_on(worker, injected, a, b)
+        },
+    )
+}
+
+/// `injected` is what the first closure is told.
+#[inline(always)]
+pub(crate) fn join_on<A, B, RA, RB>(worker: &Worker, injected: bool, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(&Worker, bool) -> RA + Send,
+    B: FnOnce(&Worker, bool) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    let job = StackJob::new(b, JoinLatch::new(worker.index()));
+    let Some(position) = worker.fork(job.as_ref()) else {
+        // No room: a recursion as deep as this is not short of parallel work.
+        let a = a(worker, injected);
+        return (a, job.run_inline(worker));
+    };
+    let unwinding = WaitOnUnwind {
+        worker,
+        job: &job,
+        position,
+    };
+    let result_a = a(worker, injected);
+    std::mem::forget(unwinding);
+    if worker.take_back(position) || get_back(worker, &job, position) {
+        (result_a, job.run_inline(worker))
+    } else {
+        (result_a, job.into_result())
+    }
+}
+
+/// Takes the fork back when more was forked since, or waits until its thief has run it.
+/// Returns whether it came back.
+#[cold]
+#[inline(never)]
+fn get_back<F, R>(worker: &Worker, job: &StackJob<JoinLatch, F, R>, position: usize) -> bool
+where
+    F: FnOnce(&Worker, bool) -> R + Send,
+    R: Send,
+{
+    while let Some(local) = worker.take_local(position) {
+        if local == job.as_ref() {
+            return true;
+        }
+        // SAFETY: taken from the deque, so nobody else has it.
+        unsafe { local.execute(worker) };
+        if crate::latch::Probe::is_set(&job.latch) {
+            return false;
+        }
+    }
+    worker.wait_for(&job.latch, job.as_ref().tag(), position);
+    false
+}
+
+/// If the first closure panics, the second one must not outlive its frame.
+struct WaitOnUnwind<'a, F, R>
+where
+    F: FnOnce(&Worker, bool) -> R + Send,
+    R: Send,
+{
+    worker: &'a Worker,
+    job: &'a StackJob<JoinLatch, F, R>,
+    position: usize,
+}
+
+impl<F, R> Drop for WaitOnUnwind<'_, F, R>
+where
+    F: FnOnce(&Worker, bool) -> R + Send,
+    R: Send,
+{
+    #[cold]
+    fn drop(&mut self) {
+        if !self.worker.take_back(self.position) {
+            get_back(self.worker, self.job, self.position);
+        }
+    }
+}

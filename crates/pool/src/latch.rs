@@ -1,0 +1,282 @@
+//! How the end of a job reaches the thread that waits for it.
+//!
+//! | latch | waits | for |
+//! |---|---|---|
+//! | [`JoinLatch`] | a worker of the same pool | one job |
+//! | [`ThreadLatch`] | any thread, in the futex | one job |
+//! | [`CountLatch`] | either | many jobs |
+//!
+//! A latch may be freed as soon as it is set: what the setter needs after that, it reads
+//! before. A wake-up takes an address and reads nothing.
+//!
+//! A worker that waits sleeps on its own word ([`Sleepers`](crate::sleep)), because it may
+//! also be woken to help; it announces that in the latch (`SLEEPING`), and the setter's swap
+//! returns the announcement or comes before it, in which case the worker does not sleep.
+
+use std::sync::Arc;
+
+use blitz_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use blitz_futex::atomic::{AtomicU32, AtomicUsize};
+
+use crate::registry::Registry;
+use crate::worker::Worker;
+
+const PENDING: u32 = 0;
+const SLEEPING: u32 = 1;
+const SET: u32 = 2;
+
+/// What a job sets when it has run.
+pub(crate) trait Latch {
+    /// # Safety
+    ///
+    /// `this` is alive until it is set, and set once.
+    unsafe fn set(this: *const Self, worker: &Worker);
+}
+
+/// What a worker can wait for.
+pub(crate) trait Probe {
+    /// Whether it is set. What the setter did before is visible then.
+    fn is_set(&self) -> bool;
+    /// Announces that the worker is about to sleep. Returns whether it may.
+    fn announce(&self) -> bool;
+    /// Takes the announcement back.
+    fn retract(&self);
+}
+
+/// One word with the three states.
+#[derive(Debug)]
+struct State(AtomicU32);
+
+impl State {
+    fn new() -> Self {
+        Self(AtomicU32::new(PENDING))
+    }
+
+    fn is_set(&self) -> bool {
+        self.0.load(Acquire) == SET
+    }
+
+    fn announce(&self) -> bool {
+        self.0
+            .compare_exchange(PENDING, SLEEPING, AcqRel, Acquire)
+            .is_ok()
+    }
+
+    fn retract(&self) {
+        let _ = self.0.compare_exchange(SLEEPING, PENDING, Relaxed, Relaxed);
+    }
+
+    /// # Safety
+    ///
+    /// `this` is alive until it is set. Returns whether somebody sleeps.
+    unsafe fn set(this: *const Self) -> bool {
+        // SAFETY: as the caller promises.
+        unsafe { (*this).0.swap(SET, AcqRel) == SLEEPING }
+    }
+}
+
+/// For a join: the job runs in the pool of the worker that waits.
+#[derive(Debug)]
+pub(crate) struct JoinLatch {
+    state: State,
+    owner: usize,
+}
+
+impl JoinLatch {
+    #[inline(always)]
+    pub(crate) fn new(owner: usize) -> Self {
+        Self {
+            state: State::new(),
+            owner,
+        }
+    }
+}
+
+impl Latch for JoinLatch {
+    unsafe fn set(this: *const Self, worker: &Worker) {
+        // SAFETY: alive until the line that sets it.
+        unsafe {
+            let owner = (*this).owner;
+            if State::set(&raw const (*this).state) {
+                worker.registry().sleep.wake_worker(owner);
+            }
+        }
+    }
+}
+
+impl Probe for JoinLatch {
+    fn is_set(&self) -> bool {
+        self.state.is_set()
+    }
+    fn announce(&self) -> bool {
+        self.state.announce()
+    }
+    fn retract(&self) {
+        self.state.retract();
+    }
+}
+
+/// For a worker that waits for a job in another pool: it serves its own pool meanwhile, and
+/// sleeps as an idle worker does. (In a [`CountLatch`], it waits like a join.)
+pub(crate) struct CrossLatch {
+    state: State,
+    owner: usize,
+    registry: Arc<Registry>,
+}
+
+impl CrossLatch {
+    pub(crate) fn new(worker: &Worker) -> Self {
+        Self {
+            state: State::new(),
+            owner: worker.index(),
+            registry: worker.registry().clone(),
+        }
+    }
+}
+
+impl Latch for CrossLatch {
+    unsafe fn set(this: *const Self, _: &Worker) {
+        // SAFETY: alive until the line that sets it.
+        unsafe {
+            let registry = (*this).registry.clone();
+            if State::set(&raw const (*this).state) {
+                registry.sleep.injected_for_all();
+            }
+        }
+    }
+}
+
+impl Probe for CrossLatch {
+    fn is_set(&self) -> bool {
+        self.state.is_set()
+    }
+    fn announce(&self) -> bool {
+        self.state.announce()
+    }
+    fn retract(&self) {
+        self.state.retract();
+    }
+}
+
+/// For a thread that is in no pool, or that must not run anything while it waits.
+#[derive(Debug)]
+pub(crate) struct ThreadLatch(State);
+
+impl ThreadLatch {
+    pub(crate) fn new() -> Self {
+        Self(State::new())
+    }
+
+    pub(crate) fn wait(&self) {
+        while !self.0.is_set() {
+            if self.0.announce() || self.0.0.load(Relaxed) == SLEEPING {
+                blitz_futex::wait(&self.0.0, SLEEPING);
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Latch::set`].
+    pub(crate) unsafe fn set_from_anywhere(this: *const Self) {
+        // SAFETY: alive until the line that sets it; the wake-up reads nothing.
+        unsafe {
+            let word = &raw const (*this).0.0;
+            if State::set(&raw const (*this).0) {
+                blitz_futex::wake_all(word);
+            }
+        }
+    }
+}
+
+impl Latch for ThreadLatch {
+    unsafe fn set(this: *const Self, _: &Worker) {
+        // SAFETY: as the caller promises.
+        unsafe { Self::set_from_anywhere(this) }
+    }
+}
+
+/// Who waits for a [`CountLatch`].
+enum Waiter {
+    Worker(CrossLatch),
+    Thread(ThreadLatch),
+}
+
+/// Set when as many jobs have ended as were begun.
+pub(crate) struct CountLatch {
+    count: AtomicUsize,
+    waiter: Waiter,
+}
+
+impl CountLatch {
+    /// With one job begun, which is the body of the scope.
+    pub(crate) fn new(owner: Option<&Worker>) -> Self {
+        Self {
+            count: AtomicUsize::new(1),
+            waiter: match owner {
+                Some(worker) => Waiter::Worker(CrossLatch::new(worker)),
+                None => Waiter::Thread(ThreadLatch::new()),
+            },
+        }
+    }
+
+    pub(crate) fn begin(&self) {
+        self.count.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.count.load(Relaxed)
+    }
+
+    /// # Safety
+    ///
+    /// Called once for each job that was begun. `this` is alive until the last of them.
+    pub(crate) unsafe fn end(this: *const Self) {
+        // SAFETY: alive until the count is zero and, for the one that made it so, until it
+        // has set the waiter's latch.
+        unsafe {
+            if (*this).count.fetch_sub(1, AcqRel) != 1 {
+                return;
+            }
+            match &(*this).waiter {
+                Waiter::Worker(latch) => {
+                    let (owner, registry) = (latch.owner, latch.registry.clone());
+                    if State::set(&raw const latch.state) {
+                        registry.sleep.wake_worker(owner);
+                    }
+                }
+                Waiter::Thread(latch) => ThreadLatch::set_from_anywhere(latch),
+            }
+        }
+    }
+
+    /// Waits until all jobs have ended. `tag` names them to workers that may help.
+    pub(crate) fn wait(&self, owner: Option<&Worker>, tag: usize, base: usize) {
+        match (&self.waiter, owner) {
+            (Waiter::Worker(latch), Some(worker)) => worker.wait_for(latch, tag, base),
+            (Waiter::Thread(latch), _) => latch.wait(),
+            (Waiter::Worker(_), None) => unreachable!("a worker waits for its own scope"),
+        }
+    }
+}
+
+/// Set once, for many threads that may wait: a thread has begun, or ended.
+#[derive(Debug)]
+pub(crate) struct OnceFlag(AtomicU32);
+
+impl OnceFlag {
+    pub(crate) fn new() -> Self {
+        Self(AtomicU32::new(PENDING))
+    }
+
+    pub(crate) fn set(&self) {
+        self.0.store(SET, Release);
+        blitz_futex::wake_all(&self.0);
+    }
+
+    pub(crate) fn wait(&self) {
+        while self.0.load(Acquire) != SET {
+            blitz_futex::wait(&self.0, PENDING);
+        }
+    }
+}

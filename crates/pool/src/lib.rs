@@ -1,0 +1,76 @@
+//! A fork-join pool with rayon-core's names and semantics.
+//!
+//! [`join()`] runs two closures, [`scope()`] any number of them, [`for_each()`] and its kin loops
+//! over numbers and slices; [`run()`] gives a future of parallel work to a task of any
+//! runtime.
+//!
+//! ```
+//! # use blitz_pool as pool; // blitz_io::pool
+//! fn fib(n: u32) -> u32 {
+//!     if n < 2 {
+//!         return n;
+//!     }
+//!     let (a, b) = pool::join(|| fib(n - 1), || fib(n - 2));
+//!     a + b
+//! }
+//! assert_eq!(fib(20), 6765);
+//! ```
+//!
+//! What differs from rayon: a worker that waits in [`join()`] or [`scope()`] runs only what
+//! descends from what it waits for, so a lock that is held meanwhile cannot deadlock; a loop
+//! runs in the calling thread too, even if that is in no pool.
+
+#![cfg_attr(loom, allow(missing_docs, reason = "the model sees what users do not"))]
+
+mod broadcast;
+mod builder;
+mod context;
+mod deque;
+mod error;
+mod idle;
+mod injector;
+mod job;
+mod join;
+mod latch;
+mod loop_slot;
+mod loops;
+#[cfg(not(loom))]
+mod mutant;
+#[cfg(loom)]
+pub mod mutant;
+mod pin;
+mod registry;
+mod run;
+mod scope;
+mod sleep;
+mod slots;
+mod spawn;
+mod thread_pool;
+mod worker;
+
+pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
+pub use builder::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadPoolBuilder};
+pub use context::{FnContext, max_num_threads};
+pub use error::ThreadPoolBuildError;
+pub use idle::Spin;
+pub use join::{join, join_context};
+pub use loops::{
+    for_each, for_each_chunk, for_each_init, map_reduce, map_reduce_ordered, try_for_each,
+};
+pub use pin::Pin;
+pub use run::{Run, run, scope_async};
+pub use scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};
+pub use spawn::{spawn, spawn_fifo};
+pub use thread_pool::{
+    ThreadPool, Yield, current_num_threads, current_thread_has_pending_tasks, current_thread_index,
+    yield_local, yield_now,
+};
+
+/// For the model checker.
+#[cfg(loom)]
+pub mod model {
+    pub use crate::deque::Deque;
+    pub use crate::job::JobRef;
+    pub use crate::loop_slot::LoopSlot;
+    pub use crate::sleep::Sleep;
+}

@@ -1,0 +1,187 @@
+//! The loop in progress: one at a time for each pool, published in one word.
+//!
+//! # The protocol
+//!
+//! `state` holds a generation, whether the loop is closed, and how many workers have entered
+//! it. The *caller* is whoever wants the loop to run; it need not be a worker.
+//!
+//! 1. The caller takes the slot (`busy`); if another loop is in it, the caller forks instead.
+//! 2. It writes `work`, opens the next generation with nobody inside, and wakes idle workers.
+//! 3. It takes part itself until nothing is left to take.
+//! 4. It closes the loop, which tells how many have entered, and waits for as many `left`.
+//! 5. It clears `left` and gives the slot back.
+//!
+//! A worker enters by adding one to a state that is open and of a generation that it has not
+//! taken part in. So a worker that wakes late finds the loop closed and delays nobody: the
+//! caller waits only for workers that are in the middle of a piece.
+//!
+//! **`work` is alive while a worker uses it.** It entered before the loop was closed, so the
+//! caller counts it, and does not return before it has left. It reads `work` after it has
+//! entered (acquire), so it reads what belongs to the generation.
+//!
+//! **The caller's wake-up is not lost.** It sets `SLEEPS` in `left` with a compare-exchange
+//! and sleeps while `left` holds what it wrote. A worker leaves by adding one: either its
+//! addition returns `SLEEPS`, and it wakes the caller, or it comes before the exchange, and
+//! the exchange fails.
+
+use std::cell::Cell;
+use std::hint;
+use std::ptr;
+
+use crossbeam_utils::CachePadded;
+
+use blitz_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use blitz_futex::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
+
+use crate::mutant::{Mutant, active};
+
+const CLOSED: u64 = 1 << 31;
+const ENTERED: u64 = CLOSED - 1;
+const GENERATION: u64 = 1 << 32;
+
+const SLEEPS: u32 = 1 << 31;
+/// How often the caller looks for those who are about to leave before it sleeps: about as
+/// long as a sleep would take.
+const LOOKS: u32 = if cfg!(loom) { 1 } else { 200 };
+
+/// What participants run; the number is the participant's.
+pub type Work<'a> = dyn Fn(usize) + Sync + 'a;
+
+pub struct LoopSlot {
+    state: CachePadded<AtomicU64>,
+    left: CachePadded<AtomicU32>,
+    busy: AtomicBool,
+    /// Points to the caller's `&Work`.
+    work: AtomicPtr<&'static Work<'static>>,
+    /// For whoever has the slot: how much of each share is taken.
+    cursors: Box<[CachePadded<AtomicUsize>]>,
+}
+
+/// The right to run one loop.
+pub struct Reserved<'a>(&'a LoopSlot);
+
+impl LoopSlot {
+    pub fn new(participants: usize) -> Self {
+        Self {
+            state: CachePadded::new(AtomicU64::new(CLOSED)),
+            left: CachePadded::new(AtomicU32::new(0)),
+            busy: AtomicBool::new(false),
+            work: AtomicPtr::new(ptr::null_mut()),
+            cursors: (0..participants)
+                .map(|_| CachePadded::new(AtomicUsize::new(0)))
+                .collect(),
+        }
+    }
+
+    /// Takes the slot, unless another loop is in it.
+    pub fn reserve(&self) -> Option<Reserved<'_>> {
+        let taken = self.busy.load(Relaxed) || self.busy.swap(true, Acquire);
+        (!taken).then(|| Reserved(self))
+    }
+
+    /// Whether there is a loop that a worker whose last one was `last` can enter.
+    pub fn is_open_for(&self, last: &Cell<u64>) -> bool {
+        let state = self.state.load(SeqCst);
+        state & CLOSED == 0 && state / GENERATION != last.get()
+    }
+
+    /// Takes part in the loop, if there is one that this worker was not in yet.
+    #[inline]
+    pub fn take_part(&self, last: &Cell<u64>) -> bool {
+        self.is_open_for(last) && self.enter(last)
+    }
+
+    fn enter(&self, last: &Cell<u64>) -> bool {
+        let mut state = self.state.load(Acquire);
+        loop {
+            let open = state & CLOSED == 0 || active(Mutant::EntersClosedLoop);
+            if !open || state / GENERATION == last.get() {
+                return false;
+            }
+            match self
+                .state
+                .compare_exchange_weak(state, state + 1, AcqRel, Acquire)
+            {
+                Ok(_) => break,
+                Err(now) => state = now,
+            }
+        }
+        last.set(state / GENERATION);
+        let participant = (state & ENTERED) as usize + 1;
+        // SAFETY: see the head of this file: the caller waits until we have left.
+        let work = unsafe { *self.work.load(Acquire) };
+        work(participant);
+        let before = self.left.fetch_add(1, AcqRel);
+        if before & SLEEPS != 0 && !active(Mutant::LeavesSilently) {
+            blitz_futex::wake_one(&*self.left);
+        }
+        true
+    }
+}
+
+impl Reserved<'_> {
+    /// A counter for each participant, which starts at 0.
+    pub fn cursors(&self) -> &[CachePadded<AtomicUsize>] {
+        &self.0.cursors
+    }
+
+    /// Runs `work` in this thread, as participant 0, and in every worker that comes in time.
+    /// `publish` wakes them. `work` does not panic.
+    pub fn run(self, work: &Work<'_>, publish: impl FnOnce()) {
+        let slot = self.0;
+        for cursor in &slot.cursors {
+            cursor.store(0, Relaxed);
+        }
+        let pointer: *const &Work<'_> = &raw const work;
+        slot.work.store(pointer.cast_mut().cast(), Release);
+        let generation = slot.state.load(Relaxed) / GENERATION + 1;
+        slot.state
+            .store(generation.wrapping_mul(GENERATION), SeqCst);
+        publish();
+        work(0);
+        let entered = slot.state.fetch_or(CLOSED, AcqRel) & ENTERED;
+        if !active(Mutant::DoesNotWaitForOthers) {
+            slot.wait_for(entered as u32);
+        }
+    }
+}
+
+impl LoopSlot {
+    fn wait_for(&self, entered: u32) {
+        for _ in 0..LOOKS {
+            if self.left.load(Acquire) == entered {
+                return;
+            }
+            hint::spin_loop();
+        }
+        self.sleep_until_left(entered);
+    }
+
+    #[cold]
+    fn sleep_until_left(&self, entered: u32) {
+        let mut left = self.left.load(Acquire);
+        while left & !SLEEPS != entered {
+            if left & SLEEPS == 0 {
+                match self
+                    .left
+                    .compare_exchange(left, left | SLEEPS, AcqRel, Acquire)
+                {
+                    Ok(_) => left |= SLEEPS,
+                    Err(now) => {
+                        left = now;
+                        continue;
+                    }
+                }
+            }
+            blitz_futex::wait(&self.left, left);
+            left = self.left.load(Acquire);
+        }
+    }
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        self.0.left.store(0, Relaxed);
+        self.0.busy.store(false, Release);
+    }
+}

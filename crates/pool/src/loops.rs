@@ -1,0 +1,511 @@
+//! Loops over a range of numbers, without iterators and without an allocation.
+//!
+//! A loop is cut into pieces of `grain` items. Each participant has a share of the pieces
+//! and a counter of how many of them are taken. It takes the pieces of its own share, then
+//! what is left of the others': so nobody waits for a worker that comes late, and items
+//! that take longer than others do no harm. The first participant is the thread that wants
+//! the loop, whether it is a worker or not.
+//!
+//! If a loop is in progress in the pool already, because two threads want one or because
+//! loops are nested, the second one is cut in halves by [`join`](crate::join()) instead.
+
+use std::any::Any;
+use std::ops::{ControlFlow, Range};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+
+use blitz_sync::thread::Mutex;
+
+use crate::join::join_on;
+use crate::registry::{self, Registry};
+use crate::slots::Slots;
+use crate::thread_pool::ThreadPool;
+use crate::worker::Worker;
+
+/// What a participant does.
+trait Body: Sync {
+    /// What a participant keeps between pieces.
+    type State;
+    fn begin(&self) -> Self::State;
+    /// Runs piece `piece`, which has the items `items`.
+    fn run(&self, state: &mut Self::State, piece: usize, items: Range<usize>) -> ControlFlow<()>;
+    /// What is to be done with the state in the end.
+    fn end(&self, state: Self::State);
+}
+
+/// A range cut into pieces.
+#[derive(Clone)]
+struct Pieces {
+    range: Range<usize>,
+    grain: usize,
+    count: usize,
+}
+
+impl Pieces {
+    /// `grain` 0: pieces so small that each thread gets eight of them.
+    fn new(range: Range<usize>, grain: usize, threads: usize) -> Self {
+        let len = range.end.saturating_sub(range.start);
+        let grain = match grain {
+            0 => len / threads.saturating_mul(8).max(1),
+            grain => grain,
+        };
+        // So that the counters, which may run past the end, cannot overflow.
+        let grain = grain.max(len / (isize::MAX as usize / 2)).max(1);
+        Self {
+            count: len.div_ceil(grain),
+            range,
+            grain,
+        }
+    }
+
+    fn items(&self, piece: usize) -> Range<usize> {
+        let start = self.range.start + piece * self.grain;
+        start..start.saturating_add(self.grain).min(self.range.end)
+    }
+}
+
+/// One loop in progress.
+struct Run<'a, B> {
+    body: &'a B,
+    pieces: Pieces,
+    stop: AtomicBool,
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+impl<B: Body> Run<'_, B> {
+    /// Runs what `pieces` gives, until there is no more or somebody has stopped the loop.
+    fn participate(&self, pieces: impl Iterator<Item = usize>) {
+        let ran = panic::catch_unwind(AssertUnwindSafe(|| {
+            let mut state = None;
+            for piece in pieces.take_while(|_| !self.stop.load(Relaxed)) {
+                let state = state.get_or_insert_with(|| self.body.begin());
+                if self
+                    .body
+                    .run(state, piece, self.pieces.items(piece))
+                    .is_break()
+                {
+                    self.stop.store(true, Relaxed);
+                }
+            }
+            if let Some(state) = state {
+                self.body.end(state);
+            }
+        }));
+        if let Err(payload) = ran {
+            self.stop.store(true, Relaxed);
+            self.panic.lock().get_or_insert(payload);
+        }
+    }
+
+    fn finish(self) -> ControlFlow<()> {
+        if let Some(payload) = self.panic.into_inner() {
+            panic::resume_unwind(payload);
+        }
+        match self.stop.into_inner() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+}
+
+fn run_loop<B: Body>(registry: &Registry, pieces: Pieces, body: &B) -> ControlFlow<()> {
+    let run = Run {
+        body,
+        pieces,
+        stop: AtomicBool::new(false),
+        panic: Mutex::new(None),
+    };
+    let count = run.pieces.count;
+    if count <= 1 || registry.num_threads() == 1 && Worker::current_in(registry).is_some() {
+        run.participate(0..count);
+    } else if let Some(reserved) = registry.loop_slot.reserve() {
+        share_out(registry, reserved, &run);
+    } else {
+        registry.in_worker(|worker, _| halve(worker, &run, 0..count));
+    }
+    run.finish()
+}
+
+/// Every participant takes from its own share, then from the others'.
+fn share_out<B: Body>(
+    registry: &Registry,
+    reserved: crate::loop_slot::Reserved<'_>,
+    run: &Run<'_, B>,
+) {
+    let cursors: *const [_] = reserved.cursors();
+    // SAFETY: they belong to the slot, which outlives `reserved`.
+    let cursors = unsafe { &*cursors };
+    let (count, shares) = (run.pieces.count, cursors.len().min(run.pieces.count));
+    let share = move |index: usize| {
+        let start = |index: usize| (count / shares) * index + (count % shares).min(index);
+        start(index)..start(index + 1)
+    };
+    let work = |participant: usize| {
+        run.participate((0..shares).flat_map(|step| {
+            let index = (participant + step) % shares;
+            let (share, cursor) = (share(index), &cursors[index]);
+            std::iter::from_fn(move || {
+                let left = cursor.load(Relaxed) < share.len();
+                let taken = if left {
+                    cursor.fetch_add(1, Relaxed)
+                } else {
+                    usize::MAX
+                };
+                (taken < share.len()).then(|| share.start + taken)
+            })
+        }));
+    };
+    reserved.run(&work, || registry.sleep.injected_for_all());
+}
+
+/// Cuts a loop in halves until one piece is left.
+fn halve<B: Body>(worker: &Worker, run: &Run<'_, B>, pieces: Range<usize>) {
+    if pieces.len() <= 1 {
+        return run.participate(pieces);
+    }
+    let middle = pieces.start + pieces.len() / 2;
+    let (left, right) = (pieces.start..middle, middle..pieces.end);
+    join_on(
+        worker,
+        false,
+        |worker, _| halve(worker, run, left),
+        |worker, _| halve(worker, run, right),
+    );
+}
+
+struct Each<I, F> {
+    init: I,
+    f: F,
+}
+
+impl<S, I: Fn() -> S + Sync, F: Fn(&mut S, usize) -> ControlFlow<()> + Sync> Body for Each<I, F> {
+    type State = S;
+    fn begin(&self) -> S {
+        (self.init)()
+    }
+    fn run(&self, state: &mut S, _: usize, mut items: Range<usize>) -> ControlFlow<()> {
+        items.try_for_each(|item| (self.f)(state, item))
+    }
+    fn end(&self, _: S) {}
+}
+
+struct Chunks<'a, T, F> {
+    start: *mut T,
+    slice: std::marker::PhantomData<&'a mut [T]>,
+    f: F,
+}
+
+// SAFETY: each piece is run once, so no two threads have the same items.
+unsafe impl<T: Send, F: Sync> Sync for Chunks<'_, T, F> {}
+
+impl<T: Send, F: Fn(usize, &mut [T]) + Sync> Body for Chunks<'_, T, F> {
+    type State = ();
+    fn begin(&self) {}
+    fn run(&self, (): &mut (), piece: usize, items: Range<usize>) -> ControlFlow<()> {
+        // SAFETY: the items lie within the slice, and are nobody else's.
+        let chunk =
+            unsafe { std::slice::from_raw_parts_mut(self.start.add(items.start), items.len()) };
+        (self.f)(piece, chunk);
+        ControlFlow::Continue(())
+    }
+    fn end(&self, (): ()) {}
+}
+
+struct MapReduce<'a, R, M, F> {
+    map: M,
+    reduce: F,
+    total: &'a Mutex<Option<R>>,
+}
+
+impl<R: Send, M: Fn(usize) -> R + Sync, F: Fn(R, R) -> R + Sync> Body for MapReduce<'_, R, M, F> {
+    type State = Option<R>;
+    fn begin(&self) -> Option<R> {
+        None
+    }
+    fn run(&self, state: &mut Option<R>, _: usize, items: Range<usize>) -> ControlFlow<()> {
+        for item in items {
+            let value = (self.map)(item);
+            *state = Some(match state.take() {
+                Some(before) => (self.reduce)(before, value),
+                None => value,
+            });
+        }
+        ControlFlow::Continue(())
+    }
+    fn end(&self, state: Option<R>) {
+        let mut total = self.total.lock();
+        let before = total.take();
+        *total = match (before, state) {
+            (Some(a), Some(b)) => Some((self.reduce)(a, b)),
+            (a, b) => a.or(b),
+        };
+    }
+}
+
+struct Ordered<'a, R, M, F> {
+    map: M,
+    reduce: F,
+    parts: &'a Slots<R>,
+}
+
+impl<R: Send, M: Fn(usize) -> R + Sync, F: Fn(R, R) -> R + Sync> Body for Ordered<'_, R, M, F> {
+    type State = ();
+    fn begin(&self) {}
+    fn run(&self, (): &mut (), piece: usize, items: Range<usize>) -> ControlFlow<()> {
+        if let Some(part) = items.map(&self.map).reduce(&self.reduce) {
+            // SAFETY: each piece is run once.
+            unsafe { self.parts.set(piece, part) };
+        }
+        ControlFlow::Continue(())
+    }
+    fn end(&self, (): ()) {}
+}
+
+impl Registry {
+    fn pieces(&self, range: Range<usize>, grain: usize) -> Pieces {
+        Pieces::new(range, grain, self.num_threads())
+    }
+
+    fn for_each(&self, range: Range<usize>, grain: usize, f: impl Fn(usize) + Sync) {
+        let f = |(): &mut (), item| {
+            f(item);
+            ControlFlow::Continue(())
+        };
+        let _ = run_loop(self, self.pieces(range, grain), &Each { init: || (), f });
+    }
+}
+
+/// Calls `f` with every number of `range`, in the current pool: on its workers and in the
+/// calling thread.
+///
+/// The range is cut into pieces of `grain` numbers, which run in any order; with a `grain`
+/// of 0 each thread gets about eight pieces. Nothing is allocated. A thread that is in no
+/// pool uses the global one.
+///
+/// # Panics
+///
+/// If `f` panics: no further piece is begun, and the first panic goes on in the caller.
+///
+/// # Examples
+///
+/// ```
+/// # use blitz_pool as pool; // blitz_io::pool
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
+/// let sum = AtomicU64::new(0);
+/// pool::for_each(0..1000, 100, |n| {
+///     sum.fetch_add(n as u64, Ordering::Relaxed);
+/// });
+/// assert_eq!(sum.into_inner(), 499_500);
+/// ```
+pub fn for_each(range: Range<usize>, grain: usize, f: impl Fn(usize) + Sync) {
+    current(|registry| registry.for_each(range, grain, f));
+}
+
+/// Calls `f` with every number of `range` until one call returns
+/// [`ControlFlow::Break`]; pieces that have not begun by then are left out.
+///
+/// See [`for_each`] for `grain`.
+///
+/// # Panics
+///
+/// If `f` panics.
+///
+/// # Examples
+///
+/// ```
+/// # use blitz_pool as pool; // blitz_io::pool
+/// use std::ops::ControlFlow;
+///
+/// let found = pool::try_for_each(0..1_000_000, 0, |n| match n {
+///     777 => ControlFlow::Break(()),
+///     _ => ControlFlow::Continue(()),
+/// });
+/// assert!(found.is_break());
+/// ```
+pub fn try_for_each(
+    range: Range<usize>,
+    grain: usize,
+    f: impl Fn(usize) -> ControlFlow<()> + Sync,
+) -> ControlFlow<()> {
+    current(|registry| {
+        let f = |(): &mut (), item| f(item);
+        run_loop(
+            registry,
+            registry.pieces(range, grain),
+            &Each { init: || (), f },
+        )
+    })
+}
+
+/// Calls `f` with every number of `range` and with a state that each participating thread
+/// makes once, by `init`.
+///
+/// See [`for_each`] for `grain`. A loop that is nested in another one may make a state for
+/// each piece.
+///
+/// # Panics
+///
+/// If `init` or `f` panics.
+///
+/// # Examples
+///
+/// ```
+/// # use blitz_pool as pool; // blitz_io::pool
+/// pool::for_each_init(0..1000, 0, Vec::new, |buffer, n| {
+///     buffer.clear();
+///     buffer.extend_from_slice(&n.to_le_bytes());
+/// });
+/// ```
+pub fn for_each_init<S>(
+    range: Range<usize>,
+    grain: usize,
+    init: impl Fn() -> S + Sync,
+    f: impl Fn(&mut S, usize) + Sync,
+) {
+    current(|registry| {
+        let f = |state: &mut S, item| {
+            f(state, item);
+            ControlFlow::Continue(())
+        };
+        let _ = run_loop(registry, registry.pieces(range, grain), &Each { init, f });
+    });
+}
+
+/// Calls `f` with every chunk of `len` items of a slice, and with the chunk's number. The
+/// last chunk may be shorter.
+///
+/// # Panics
+///
+/// If `len` is 0, or if `f` panics.
+///
+/// # Examples
+///
+/// ```
+/// # use blitz_pool as pool; // blitz_io::pool
+/// let mut squares = vec![0; 1000];
+/// pool::for_each_chunk(&mut squares, 100, |chunk, items| {
+///     for (i, item) in items.iter_mut().enumerate() {
+///         *item = (chunk * 100 + i).pow(2);
+///     }
+/// });
+/// assert_eq!(squares[31], 961);
+/// ```
+pub fn for_each_chunk<T: Send>(slice: &mut [T], len: usize, f: impl Fn(usize, &mut [T]) + Sync) {
+    assert!(len != 0, "a chunk has at least one item");
+    let body = Chunks {
+        start: slice.as_mut_ptr(),
+        slice: std::marker::PhantomData,
+        f,
+    };
+    let items = 0..slice.len();
+    current(|registry| {
+        let _ = run_loop(registry, registry.pieces(items, len), &body);
+    });
+}
+
+/// Applies `map` to every number of `range` and combines the results by `reduce`, in any
+/// order; `None` if the range is empty.
+///
+/// See [`for_each`] for `grain`, and [`map_reduce_ordered`] for a result that is the same
+/// every time where `reduce` is not associative, as with floats.
+///
+/// # Panics
+///
+/// If `map` or `reduce` panics.
+///
+/// # Examples
+///
+/// ```
+/// # use blitz_pool as pool; // blitz_io::pool
+/// assert_eq!(pool::map_reduce(0..1001, 0, |n| n, |a, b| a + b), Some(500_500));
+/// ```
+pub fn map_reduce<R: Send>(
+    range: Range<usize>,
+    grain: usize,
+    map: impl Fn(usize) -> R + Sync,
+    reduce: impl Fn(R, R) -> R + Sync,
+) -> Option<R> {
+    let total = Mutex::new(None);
+    current(|registry| {
+        let body = MapReduce {
+            map,
+            reduce,
+            total: &total,
+        };
+        let _ = run_loop(registry, registry.pieces(range, grain), &body);
+    });
+    total.into_inner()
+}
+
+/// The same as [`map_reduce`], but combines the results in the order of the range: first
+/// within pieces of `grain` numbers, then the pieces. So the result depends on `grain`
+/// alone, not on the number of threads nor on who was first. A `grain` of 0 means 1024.
+///
+/// Allocates room for one result a piece.
+///
+/// # Panics
+///
+/// If `map` or `reduce` panics.
+///
+/// # Examples
+///
+/// ```
+/// # use blitz_pool as pool; // blitz_io::pool
+/// let sum = || pool::map_reduce_ordered(1..100_000, 1000, |n| 1.0 / n as f64, |a, b| a + b);
+/// assert_eq!(sum().unwrap().to_bits(), sum().unwrap().to_bits());
+/// ```
+pub fn map_reduce_ordered<R: Send>(
+    range: Range<usize>,
+    grain: usize,
+    map: impl Fn(usize) -> R + Sync,
+    reduce: impl Fn(R, R) -> R + Sync,
+) -> Option<R> {
+    let pieces = Pieces::new(range, if grain == 0 { 1024 } else { grain }, 1);
+    let parts = Slots::new(pieces.count);
+    current(|registry| {
+        let body = Ordered {
+            map,
+            reduce: &reduce,
+            parts: &parts,
+        };
+        let _ = run_loop(registry, pieces, &body);
+    });
+    parts.into_iter().reduce(reduce)
+}
+
+/// Runs `f` with the pool of this thread, or the global one.
+fn current<R>(f: impl FnOnce(&Arc<Registry>) -> R) -> R {
+    match Worker::current() {
+        Some(worker) => f(worker.registry()),
+        None => f(registry::global()),
+    }
+}
+
+impl ThreadPool {
+    /// Calls `f` with every number of `range`, on this pool's workers and in the calling
+    /// thread; see [`for_each`](crate::for_each()).
+    ///
+    /// # Panics
+    ///
+    /// If `f` panics.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use blitz_pool as pool; // blitz_io::pool
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// let two = pool::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// let count = AtomicUsize::new(0);
+    /// two.for_each(0..100, 10, |_| {
+    ///     count.fetch_add(1, Ordering::Relaxed);
+    /// });
+    /// assert_eq!(count.into_inner(), 100);
+    /// ```
+    pub fn for_each(&self, range: Range<usize>, grain: usize, f: impl Fn(usize) + Sync) {
+        self.registry.for_each(range, grain, f);
+    }
+}

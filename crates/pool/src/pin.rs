@@ -1,0 +1,82 @@
+//! Which core each thread of a pool is bound to.
+
+use std::io;
+
+/// A core's number, as the system counts.
+pub(crate) type Core = core_affinity::CoreId;
+
+/// Whether and how a pool's threads are bound to cores.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Pin {
+    /// The system decides, and moves threads as it likes.
+    #[default]
+    None,
+    /// Thread `n` to the `n`-th core that this process may use. Of the cores that are
+    /// hyper-threads of one another, all but the first come last.
+    Cores,
+    /// Thread `n` to the `n`-th core of this list, from the beginning again at its end. The
+    /// system counts cores from 0.
+    List(Vec<usize>),
+}
+
+impl Pin {
+    /// The cores, in the order of the threads.
+    pub(crate) fn cores(&self) -> io::Result<Vec<Core>> {
+        let wanted = match self {
+            Self::None => return Ok(Vec::new()),
+            Self::Cores => None,
+            Self::List(list) => Some(list),
+        };
+        let allowed = core_affinity::get_core_ids()
+            .filter(|cores| !cores.is_empty())
+            .ok_or_else(|| {
+                let what = "the system does not tell which cores this process may use, so threads cannot be pinned";
+                io::Error::new(io::ErrorKind::Unsupported, what)
+            })?;
+        let Some(wanted) = wanted else {
+            return Ok(hyper_threads_last(allowed));
+        };
+        if wanted.is_empty() {
+            let what = "the list of cores to pin threads to is empty";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        let find = |&id: &usize| {
+            allowed
+                .iter()
+                .copied()
+                .find(|core| core.id == id)
+                .ok_or_else(|| {
+                    let ids: Vec<_> = allowed.iter().map(|core| core.id).collect();
+                    let what = format!(
+                        "core {id} is not among those that this process may use ({ids:?}): \
+                     see `taskset -p` and the cpuset of its control group"
+                    );
+                    io::Error::new(io::ErrorKind::InvalidInput, what)
+                })
+        };
+        wanted.iter().map(find).collect()
+    }
+}
+
+/// Moves every core that shares its execution units with an earlier one to the end.
+fn hyper_threads_last(mut cores: Vec<Core>) -> Vec<Core> {
+    cores.sort_by_key(|core| (is_second_thread(core.id), core.id));
+    cores
+}
+
+/// Whether the core is a hyper-thread beside one with a smaller number, as Linux tells it.
+/// Elsewhere every core counts as one of its own.
+fn is_second_thread(core: usize) -> bool {
+    let path = format!("/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list");
+    let first = std::fs::read_to_string(path).ok().and_then(|siblings| {
+        let digits = siblings.split(|c: char| !c.is_ascii_digit()).next()?;
+        digits.parse::<usize>().ok()
+    });
+    first.is_some_and(|first| first < core)
+}
+
+/// Binds this thread. That a core has been taken away since the pool was made is no reason
+/// not to run: the thread stays unbound then.
+pub(crate) fn pin_current_thread(core: Core) {
+    core_affinity::set_for_current(core);
+}

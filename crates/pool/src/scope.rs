@@ -1,0 +1,389 @@
+//! Jobs that borrow from the frame that waits for all of them.
+
+use std::any::Any;
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+
+use blitz_sync::thread::Mutex;
+
+use crate::broadcast::BroadcastContext;
+use crate::job::{ArcJob, HeapJob, JobRef};
+use crate::latch::CountLatch;
+use crate::registry::{self, Registry, in_worker};
+use crate::worker::Worker;
+
+/// Invariant in `'scope`, as jobs get a reference to their scope.
+type Invariant<'scope> = PhantomData<Box<dyn FnOnce(&Scope<'scope>) + Send + Sync + 'scope>>;
+
+/// A fork-join scope, in which any number of jobs can be spawned. See [`scope`].
+pub struct Scope<'scope> {
+    base: Base,
+    marker: Invariant<'scope>,
+}
+
+/// A fork-join scope whose jobs are begun, in each thread, in the order in which that thread
+/// spawned them. See [`scope_fifo`].
+pub struct ScopeFifo<'scope> {
+    base: Base,
+    marker: Invariant<'scope>,
+}
+
+/// What both kinds have.
+struct Base {
+    registry: Arc<Registry>,
+    latch: CountLatch,
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+/// A scope's address, for jobs that run while the scope waits for them.
+struct Pointer<T>(*const T);
+
+// SAFETY: what it points to is shared between threads.
+unsafe impl<T: Sync> Send for Pointer<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Pointer<T> {}
+
+impl<T> Pointer<T> {
+    /// # Safety
+    ///
+    /// The job that calls this is one that its scope counts.
+    unsafe fn get<'a>(&self) -> &'a T {
+        // SAFETY: as the caller promises, the scope waits for it.
+        unsafe { &*self.0 }
+    }
+}
+
+impl Base {
+    fn new(owner: Option<&Worker>, registry: &Arc<Registry>) -> Self {
+        Self {
+            registry: registry.clone(),
+            latch: CountLatch::new(owner),
+            panic: Mutex::new(None),
+        }
+    }
+
+    fn tag(&self) -> usize {
+        self as *const Self as usize
+    }
+
+    /// Runs the body of the scope, then waits for its jobs.
+    fn complete<R>(&self, owner: Option<&Worker>, body: impl FnOnce() -> R) -> R {
+        let below = owner.map_or(0, Worker::base);
+        // SAFETY: the body is the job that the latch began with.
+        let result = unsafe { Self::run(self, body) };
+        self.latch.wait(owner, self.tag(), below);
+        if let Some(payload) = self.panic.lock().take() {
+            panic::resume_unwind(payload);
+        }
+        result.expect("a body without a result has panicked")
+    }
+
+    /// Runs one job, keeps its panic, and says that it has ended.
+    ///
+    /// # Safety
+    ///
+    /// The job is one that `this` counts.
+    unsafe fn run<R>(this: *const Self, job: impl FnOnce() -> R) -> Option<R> {
+        let result = panic::catch_unwind(AssertUnwindSafe(job));
+        // SAFETY: the scope waits until the last job has ended, which is the last line.
+        unsafe {
+            let result = result.map_err(|payload| {
+                (*this).panic.lock().get_or_insert(payload);
+            });
+            CountLatch::end(&raw const (*this).latch);
+            result.ok()
+        }
+    }
+
+    /// # Safety
+    ///
+    /// What `job` borrows outlives the scope.
+    unsafe fn heap_job(&self, job: impl FnOnce() + Send) -> JobRef {
+        self.latch.begin();
+        let base = Pointer(self);
+        // SAFETY: the scope waits for the job.
+        unsafe {
+            HeapJob::into_ref(self.tag(), move |_: &Worker| {
+                let base = base;
+                Self::run(base.0, job);
+            })
+        }
+    }
+
+    /// # Safety
+    ///
+    /// What `job` borrows outlives the scope.
+    unsafe fn broadcast(&self, job: impl Fn(BroadcastContext<'_>) + Send + Sync) {
+        let base = Pointer(self);
+        let job = ArcJob::new(move |worker: &Worker| {
+            let base = &base;
+            // SAFETY: the scope waits for the job.
+            unsafe { Self::run(base.0, || job(BroadcastContext::new(worker))) };
+        });
+        self.registry
+            .inject_each((0..self.registry.num_threads()).map(|_| {
+                self.latch.begin();
+                // SAFETY: the scope waits for the job.
+                unsafe { ArcJob::as_ref(&job) }
+            }));
+    }
+
+    fn fmt(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct(name)
+            .field("pool_id", &self.registry.id())
+            .field("jobs", &self.latch.count())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'scope> Scope<'scope> {
+    /// Spawns a job into the scope. It may begin at once in another thread, and has ended
+    /// when the scope ends. It gets the scope, to spawn more.
+    ///
+    /// A panic in it goes on in the thread that made the scope, when all jobs have ended.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use blitz_pool as pool; // blitz_io::pool
+    /// let mut numbers = [1, 2, 3];
+    /// pool::scope(|scope| {
+    ///     for number in &mut numbers {
+    ///         scope.spawn(move |_| *number *= 2);
+    ///     }
+    /// });
+    /// assert_eq!(numbers, [2, 4, 6]);
+    /// ```
+    pub fn spawn<BODY>(&self, body: BODY)
+    where
+        BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
+    {
+        let scope = Pointer(self);
+        // SAFETY: `'scope` outlives the scope, which waits for the job.
+        let job = unsafe { self.base.heap_job(move || body(scope.get())) };
+        self.base.registry.inject_or_push(job);
+    }
+
+    /// Spawns a job into the scope that every worker of the pool runs once.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use blitz_pool as pool; // blitz_io::pool
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// let workers = AtomicUsize::new(0);
+    /// pool::scope(|scope| {
+    ///     scope.spawn_broadcast(|_, _| {
+    ///         workers.fetch_add(1, Ordering::Relaxed);
+    ///     });
+    /// });
+    /// assert_eq!(workers.into_inner(), pool::current_num_threads());
+    /// ```
+    pub fn spawn_broadcast<BODY>(&self, body: BODY)
+    where
+        BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        let scope = Pointer(self);
+        // SAFETY: as in `spawn`.
+        unsafe {
+            self.base.broadcast(move |context| {
+                let scope = &scope;
+                body(scope.get(), context);
+            });
+        }
+    }
+}
+
+impl<'scope> ScopeFifo<'scope> {
+    /// Spawns a job into the scope; see [`Scope::spawn`]. Jobs that one thread has spawned
+    /// are begun in that order.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use blitz_pool as pool; // blitz_io::pool
+    /// pool::scope_fifo(|scope| {
+    ///     scope.spawn_fifo(|scope| {
+    ///         scope.spawn_fifo(|_| {});
+    ///     });
+    /// });
+    /// ```
+    pub fn spawn_fifo<BODY>(&self, body: BODY)
+    where
+        BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
+    {
+        let scope = Pointer(self);
+        // SAFETY: `'scope` outlives the scope, which waits for the job.
+        let job = unsafe { self.base.heap_job(move || body(scope.get())) };
+        self.base.registry.inject_or_push_fifo(self.base.tag(), job);
+    }
+
+    /// Spawns a job into the scope that every worker of the pool runs once.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use blitz_pool as pool; // blitz_io::pool
+    /// pool::scope_fifo(|scope| {
+    ///     scope.spawn_broadcast(|_, context| assert!(context.index() < context.num_threads()));
+    /// });
+    /// ```
+    pub fn spawn_broadcast<BODY>(&self, body: BODY)
+    where
+        BODY: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        let scope = Pointer(self);
+        // SAFETY: as in `spawn_fifo`.
+        unsafe {
+            self.base.broadcast(move |context| {
+                let scope = &scope;
+                body(scope.get(), context);
+            });
+        }
+    }
+}
+
+impl fmt::Debug for Scope<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.base.fmt("Scope", f)
+    }
+}
+
+impl fmt::Debug for ScopeFifo<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.base.fmt("ScopeFifo", f)
+    }
+}
+
+/// Runs `op` with a scope, in the pool, and returns when all jobs of the scope have ended.
+///
+/// Jobs may borrow what outlives the call. Jobs that nobody has stolen run last in, first
+/// out.
+///
+/// # Panics
+///
+/// If `op` or one of the jobs panics, when all have ended.
+///
+/// # Examples
+///
+/// ```
+/// # use blitz_pool as pool; // blitz_io::pool
+/// let (mut a, mut b) = (0, 0);
+/// pool::scope(|scope| {
+///     scope.spawn(|_| a = 1);
+///     b = 2;
+/// });
+/// assert_eq!((a, b), (1, 2));
+/// ```
+pub fn scope<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R + Send,
+    R: Send,
+{
+    in_worker(|worker, _| run_scope(Some(worker), worker.registry(), op))
+}
+
+/// The same as [`scope`], with jobs that are begun first in, first out.
+///
+/// # Panics
+///
+/// As [`scope`].
+///
+/// # Examples
+///
+/// ```
+/// # use blitz_pool as pool; // blitz_io::pool
+/// assert_eq!(pool::scope_fifo(|_| 7), 7);
+/// ```
+pub fn scope_fifo<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+    R: Send,
+{
+    in_worker(|worker, _| run_scope_fifo(Some(worker), worker.registry(), op))
+}
+
+/// The same as [`scope`], but `op` runs in the calling thread, whether that is a worker or
+/// not. Only the jobs run in the pool.
+///
+/// # Panics
+///
+/// As [`scope`].
+///
+/// # Examples
+///
+/// ```
+/// # use blitz_pool as pool; // blitz_io::pool
+/// let here = std::thread::current().id();
+/// pool::in_place_scope(|_| assert_eq!(std::thread::current().id(), here));
+/// ```
+pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R,
+{
+    in_place(None, run_scope, op)
+}
+
+/// The same as [`in_place_scope`], with jobs that are begun first in, first out.
+///
+/// # Panics
+///
+/// As [`scope`].
+///
+/// # Examples
+///
+/// ```
+/// # use blitz_pool as pool; // blitz_io::pool
+/// pool::in_place_scope_fifo(|scope| scope.spawn_fifo(|_| {}));
+/// ```
+pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&ScopeFifo<'scope>) -> R,
+{
+    in_place(None, run_scope_fifo, op)
+}
+
+pub(crate) fn run_scope<'scope, R>(
+    owner: Option<&Worker>,
+    registry: &Arc<Registry>,
+    op: impl FnOnce(&Scope<'scope>) -> R,
+) -> R {
+    let scope = Scope {
+        base: Base::new(owner, registry),
+        marker: PhantomData,
+    };
+    scope.base.complete(owner, || op(&scope))
+}
+
+pub(crate) fn run_scope_fifo<'scope, R>(
+    owner: Option<&Worker>,
+    registry: &Arc<Registry>,
+    op: impl FnOnce(&ScopeFifo<'scope>) -> R,
+) -> R {
+    let scope = ScopeFifo {
+        base: Base::new(owner, registry),
+        marker: PhantomData,
+    };
+    scope.base.complete(owner, || op(&scope))
+}
+
+/// Runs a scope in this thread, with its jobs in `registry`, or else in the pool of this
+/// thread, or else in the global one.
+pub(crate) fn in_place<OP, R>(
+    registry: Option<&Arc<Registry>>,
+    run: impl FnOnce(Option<&Worker>, &Arc<Registry>, OP) -> R,
+    op: OP,
+) -> R {
+    let worker = Worker::current();
+    match (registry, worker) {
+        (Some(registry), _) => run(worker, registry, op),
+        (None, Some(worker)) => run(Some(worker), worker.registry(), op),
+        (None, None) => {
+            let global = registry::global();
+            run(Worker::current_in(global), global, op)
+        }
+    }
+}

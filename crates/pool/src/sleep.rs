@@ -1,0 +1,212 @@
+//! Which workers sleep, and who wakes them.
+//!
+//! # Idle workers
+//!
+//! A worker that has nothing to run sleeps on `epoch`, which all idle workers share. It
+//!
+//! 1. reads the epoch and counts itself in `idle` (sequentially consistent),
+//! 2. asks every worker to say when it forks (`asked`),
+//! 3. makes every thread pass a fence,
+//! 4. looks for work everywhere once more, and
+//! 5. sleeps while the epoch is what it was.
+//!
+//! A thread that has *injected* work (a job, a loop, a broadcast, the end of the pool)
+//! passes a fence and reads `idle`. If it is not zero, it moves the epoch on and wakes one,
+//! or all. Either the look of step 4 finds the work, or the injecting thread reads the count
+//! of step 1 and moves an epoch that was read before: then the sleep ends or does not begin.
+//! So injected work never lies while every worker sleeps.
+//!
+//! A worker that has *forked* passes only the light fence and reads its own `asked`. If it is
+//! set, it clears it and wakes one idle worker, unless one is already on its way (`waking`):
+//! what was forked while that one wakes, it will see. A fork is never lost, since its owner
+//! takes back what nobody stole; so all that is at stake here is that the others do not
+//! sleep beside long forks, and that is what the same two fences give.
+//!
+//! `waking` is cleared by every worker that leaves its sleep, before it searches, and by
+//! every worker that is about to sleep, before its last look. So it cannot stay set while
+//! somebody sleeps who was not woken.
+//!
+//! # Workers that wait for a job
+//!
+//! Such a worker sleeps on a word of its own (`own`), with the number of the worker that it
+//! may help in it. It is woken by the job's end ([`latch`](crate::latch)), or by a fork of
+//! that worker. The order is the same as above: the word, `asked`, the fence, the last look.
+
+use crossbeam_utils::CachePadded;
+
+use blitz_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
+use blitz_futex::atomic::{AtomicBool, AtomicU32, fence};
+use blitz_sync::internals::fences;
+
+use crate::mutant::{Mutant, active};
+
+/// The worker runs.
+const AWAKE: u32 = 0;
+/// It was woken.
+const WOKEN: u32 = 1;
+/// It sleeps and can help nobody.
+const WAITS: u32 = 2;
+/// It sleeps and can help worker `n`: `HELPS + n`.
+const HELPS: u32 = 3;
+
+#[derive(Debug)]
+struct OneWorker {
+    own: AtomicU32,
+    /// Somebody who sleeps wants to know of this worker's forks.
+    asked: AtomicBool,
+}
+
+#[derive(Debug)]
+pub struct Sleep {
+    epoch: CachePadded<AtomicU32>,
+    idle: CachePadded<AtomicU32>,
+    waking: AtomicBool,
+    workers: Box<[CachePadded<OneWorker>]>,
+}
+
+impl Sleep {
+    pub fn new(workers: usize) -> Self {
+        let one = || OneWorker {
+            own: AtomicU32::new(AWAKE),
+            asked: AtomicBool::new(false),
+        };
+        Self {
+            epoch: CachePadded::new(AtomicU32::new(0)),
+            idle: CachePadded::new(AtomicU32::new(0)),
+            waking: AtomicBool::new(false),
+            workers: (0..workers).map(|_| CachePadded::new(one())).collect(),
+        }
+    }
+
+    /// An idle worker sleeps, unless `has_work` says otherwise at the last moment.
+    #[cold]
+    pub fn sleep_idle(&self, has_work: impl FnOnce() -> bool) {
+        let epoch = self.epoch.load(Acquire);
+        if !active(Mutant::IdleIsNotCounted) {
+            self.idle.fetch_add(1, SeqCst);
+        }
+        self.waking.store(false, SeqCst);
+        for worker in &self.workers {
+            worker.asked.store(true, SeqCst);
+        }
+        fences::heavy();
+        if active(Mutant::NoLastLook) || !has_work() {
+            blitz_futex::wait(&self.epoch, epoch);
+        }
+        if !active(Mutant::IdleIsNotCounted) {
+            self.idle.fetch_sub(1, SeqCst);
+        }
+        self.waking.store(false, SeqCst);
+        fence(SeqCst);
+    }
+
+    /// Something was injected that one worker can do.
+    #[inline]
+    pub fn injected_one(&self) {
+        if self.has_idle() {
+            self.wake_idle(1);
+        }
+    }
+
+    /// Something was injected that all workers can do.
+    #[inline]
+    pub fn injected_for_all(&self) {
+        if self.has_idle() {
+            self.wake_idle(usize::MAX);
+        }
+    }
+
+    fn has_idle(&self) -> bool {
+        fence(SeqCst);
+        self.idle.load(SeqCst) != 0
+    }
+
+    #[cold]
+    fn wake_idle(&self, n: usize) {
+        if !active(Mutant::EpochStays) {
+            self.epoch.fetch_add(1, AcqRel);
+        }
+        blitz_futex::wake_n(&*self.epoch, n);
+    }
+
+    /// Worker `me` has forked.
+    #[inline(always)]
+    pub fn forked(&self, me: usize) {
+        fences::light();
+        if self.workers[me].asked.load(Relaxed) {
+            self.answer(me);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn answer(&self, me: usize) {
+        if self.waking.load(SeqCst) {
+            return;
+        }
+        self.workers[me].asked.swap(false, SeqCst);
+        for worker in &self.workers {
+            if worker.own.load(SeqCst) == HELPS + me as u32 {
+                wake(&worker.own);
+            }
+        }
+        let idle = self.idle.load(SeqCst);
+        if idle != 0 && !self.waking.swap(true, SeqCst) {
+            self.wake_idle(1);
+        }
+        if idle > 1 {
+            self.workers[me].asked.store(true, SeqCst);
+        }
+    }
+
+    /// Worker `me` sleeps until it is woken, unless `must_stay` says otherwise at the last
+    /// moment. It wants to know of the forks of `target`.
+    #[cold]
+    pub fn sleep_waiting(
+        &self,
+        me: usize,
+        target: Option<usize>,
+        must_stay: impl FnOnce() -> bool,
+    ) {
+        let own = &self.workers[me].own;
+        let sleeping = target.map_or(WAITS, |target| HELPS + target as u32);
+        own.store(sleeping, SeqCst);
+        if let Some(target) = target.filter(|_| !active(Mutant::AsksTooLate)) {
+            self.workers[target].asked.store(true, SeqCst);
+            fences::heavy();
+        }
+        if !must_stay() {
+            while own.load(Acquire) == sleeping {
+                blitz_futex::wait(own, sleeping);
+            }
+        }
+        own.swap(AWAKE, SeqCst);
+    }
+
+    /// Wakes a worker that waits for a job.
+    pub fn wake_worker(&self, worker: usize) {
+        wake(&self.workers[worker].own);
+    }
+
+    /// Wakes everybody: the pool ends.
+    pub fn wake_everybody(&self) {
+        fence(SeqCst);
+        self.wake_idle(usize::MAX);
+        for worker in &self.workers {
+            wake(&worker.own);
+        }
+    }
+}
+
+fn wake(own: &AtomicU32) {
+    let mut seen = own.load(SeqCst);
+    while seen >= WAITS {
+        match own.compare_exchange_weak(seen, WOKEN, SeqCst, SeqCst) {
+            Ok(_) => {
+                blitz_futex::wake_one(own);
+                return;
+            }
+            Err(now) => seen = now,
+        }
+    }
+}

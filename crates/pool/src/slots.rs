@@ -1,0 +1,30 @@
+//! Results of many pieces of work, each written by whoever did the piece.
+
+use std::cell::UnsafeCell;
+
+pub(crate) struct Slots<R>(Box<[UnsafeCell<Option<R>>]>);
+
+// SAFETY: each slot is written by one thread, and read when all have ended.
+unsafe impl<R: Send> Sync for Slots<R> {}
+
+impl<R> Slots<R> {
+    pub(crate) fn new(count: usize) -> Self {
+        Self((0..count).map(|_| UnsafeCell::new(None)).collect())
+    }
+
+    /// # Safety
+    ///
+    /// Nobody else touches slot `index` meanwhile.
+    pub(crate) unsafe fn set(&self, index: usize, value: R) {
+        // SAFETY: as the caller promises.
+        unsafe { *self.0[index].get() = Some(value) }
+    }
+
+    /// The results that there are, in order.
+    pub(crate) fn into_iter(self) -> impl Iterator<Item = R> {
+        self.0
+            .into_vec()
+            .into_iter()
+            .filter_map(UnsafeCell::into_inner)
+    }
+}

@@ -1,0 +1,259 @@
+//! A pool of one's own, beside the global one.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::broadcast::{BroadcastContext, broadcast_in, spawn_broadcast_in};
+use crate::builder::{ThreadPoolBuilder, ThreadSpawn};
+use crate::error::ThreadPoolBuildError;
+use crate::registry::Registry;
+use crate::scope::{Scope, ScopeFifo, in_place, run_scope, run_scope_fifo};
+use crate::spawn::{spawn_fifo_in, spawn_in};
+use crate::worker::Worker;
+use crate::{join, scope, scope_fifo};
+
+/// A fork-join pool of its own.
+///
+/// [`ThreadPoolBuilder::build`] makes one. Dropping it ends its threads as soon as they have
+/// nothing to do any more; it does not wait for them, so a pool can be dropped in one of its
+/// own workers.
+///
+/// # Examples
+///
+/// ```
+/// # use blitz_pool as pool; // blitz_io::pool
+/// let two = pool::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+/// let sum = two.install(|| {
+///     let (a, b) = pool::join(|| 1, || 2);
+///     a + b
+/// });
+/// assert_eq!(sum, 3);
+/// ```
+pub struct ThreadPool {
+    pub(crate) registry: Arc<Registry>,
+}
+
+impl ThreadPool {
+    pub(crate) fn build<S: ThreadSpawn>(
+        builder: ThreadPoolBuilder<S>,
+    ) -> Result<Self, ThreadPoolBuildError> {
+        Registry::new(builder).map(|registry| Self { registry })
+    }
+
+    /// Runs `op` in a worker of this pool and returns its result. What it forks runs in this
+    /// pool. The calling thread is blocked until then; if it is a worker of another pool, it
+    /// runs jobs of that pool meanwhile.
+    ///
+    /// # Panics
+    ///
+    /// If `op` panics.
+    pub fn install<OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce() -> R + Send,
+        R: Send,
+    {
+        self.registry.in_worker(|_, _| op())
+    }
+
+    /// Runs `op` in every worker; see [`broadcast`](crate::broadcast()).
+    ///
+    /// # Panics
+    ///
+    /// If `op` panics anywhere, when all have ended.
+    pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
+    where
+        OP: Fn(BroadcastContext<'_>) -> R + Sync,
+        R: Send,
+    {
+        broadcast_in(&self.registry, op)
+    }
+
+    /// How many workers the pool has.
+    #[inline]
+    pub fn current_num_threads(&self) -> usize {
+        self.registry.num_threads()
+    }
+
+    /// The index of this thread in this pool, if it is one of its workers.
+    #[inline]
+    pub fn current_thread_index(&self) -> Option<usize> {
+        self.current().map(Worker::index)
+    }
+
+    /// Whether this worker has forked what nobody has begun yet; `None` in other threads.
+    #[inline]
+    pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
+        self.current().map(Worker::has_local_jobs)
+    }
+
+    fn current(&self) -> Option<&Worker> {
+        Worker::current_in(&self.registry)
+    }
+
+    /// Runs both closures in this pool; see [`join`](crate::join()).
+    ///
+    /// # Panics
+    ///
+    /// If one of them panics, when both have ended.
+    pub fn join<A, B, RA, RB>(&self, oper_a: A, oper_b: B) -> (RA, RB)
+    where
+        A: FnOnce() -> RA + Send,
+        B: FnOnce() -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        self.install(|| join(oper_a, oper_b))
+    }
+
+    /// Makes a scope in this pool; see [`scope`](crate::scope()).
+    ///
+    /// # Panics
+    ///
+    /// If `op` or a job panics, when all have ended.
+    pub fn scope<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&Scope<'scope>) -> R + Send,
+        R: Send,
+    {
+        self.install(|| scope(op))
+    }
+
+    /// Makes a scope in this pool; see [`scope_fifo`](crate::scope_fifo()).
+    ///
+    /// # Panics
+    ///
+    /// If `op` or a job panics, when all have ended.
+    pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+        R: Send,
+    {
+        self.install(|| scope_fifo(op))
+    }
+
+    /// Makes a scope whose jobs run in this pool and whose body runs in this thread; see
+    /// [`in_place_scope`](crate::in_place_scope()).
+    ///
+    /// # Panics
+    ///
+    /// If `op` or a job panics, when all have ended.
+    pub fn in_place_scope<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&Scope<'scope>) -> R,
+    {
+        in_place(Some(&self.registry), run_scope, op)
+    }
+
+    /// Makes a scope whose jobs run in this pool and whose body runs in this thread; see
+    /// [`in_place_scope_fifo`](crate::in_place_scope_fifo()).
+    ///
+    /// # Panics
+    ///
+    /// If `op` or a job panics, when all have ended.
+    pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&ScopeFifo<'scope>) -> R,
+    {
+        in_place(Some(&self.registry), run_scope_fifo, op)
+    }
+
+    /// Spawns a detached job in this pool; see [`spawn`](crate::spawn()).
+    pub fn spawn<OP: FnOnce() + Send + 'static>(&self, op: OP) {
+        spawn_in(&self.registry, op);
+    }
+
+    /// Spawns a detached job in this pool; see [`spawn_fifo`](crate::spawn_fifo()).
+    pub fn spawn_fifo<OP: FnOnce() + Send + 'static>(&self, op: OP) {
+        spawn_fifo_in(&self.registry, op);
+    }
+
+    /// Spawns a detached job in every worker; see
+    /// [`spawn_broadcast`](crate::spawn_broadcast()).
+    pub fn spawn_broadcast<OP>(&self, op: OP)
+    where
+        OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+    {
+        spawn_broadcast_in(&self.registry, op);
+    }
+
+    /// Runs one job of the pool in this worker; `None` in other threads. See
+    /// [`yield_now`](crate::yield_now()).
+    pub fn yield_now(&self) -> Option<Yield> {
+        self.current().map(Worker::yield_now)
+    }
+
+    /// Runs one of this worker's own jobs; `None` in other threads. See
+    /// [`yield_local`](crate::yield_local()).
+    pub fn yield_local(&self) -> Option<Yield> {
+        self.current().map(Worker::yield_local)
+    }
+}
+
+impl Drop for ThreadPool {
+    fn drop(&mut self) {
+        self.registry.release();
+    }
+}
+
+impl fmt::Debug for ThreadPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadPool")
+            .field("num_threads", &self.current_num_threads())
+            .field("id", &self.registry.id())
+            .finish()
+    }
+}
+
+/// What a yield did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Yield {
+    /// It ran a job.
+    Executed,
+    /// There was nothing to run.
+    Idle,
+}
+
+/// The index of this thread in its pool, if it is a worker.
+#[inline]
+pub fn current_thread_index() -> Option<usize> {
+    Worker::current().map(Worker::index)
+}
+
+/// Whether this worker has forked what nobody has begun yet; `None` in threads of no pool.
+#[inline]
+pub fn current_thread_has_pending_tasks() -> Option<bool> {
+    Worker::current().map(Worker::has_local_jobs)
+}
+
+/// How many workers the current pool has, or the global one.
+pub fn current_num_threads() -> usize {
+    match Worker::current() {
+        Some(worker) => worker.registry().num_threads(),
+        None => crate::registry::global().num_threads(),
+    }
+}
+
+/// Runs one job of this worker's pool, of any kind; `None` in threads of no pool. For a
+/// worker that polls something in a loop.
+///
+/// # Examples
+///
+/// ```
+/// # use blitz_pool as pool; // blitz_io::pool
+/// assert_eq!(pool::yield_now(), None);
+/// ```
+pub fn yield_now() -> Option<Yield> {
+    Worker::current().map(Worker::yield_now)
+}
+
+/// Runs one job that this worker has forked itself; `None` in threads of no pool.
+///
+/// # Examples
+///
+/// ```
+/// # use blitz_pool as pool; // blitz_io::pool
+/// assert_eq!(pool::yield_local(), None);
+/// ```
+pub fn yield_local() -> Option<Yield> {
+    Worker::current().map(Worker::yield_local)
+}

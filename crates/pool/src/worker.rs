@@ -1,0 +1,330 @@
+//! A worker as its own thread sees it: what it runs next, and what it does while it waits.
+//!
+//! Three kinds of waiting, from the most willing to the least:
+//!
+//! * idle, at the bottom of the thread's stack: runs anything ([`Worker::run_until_end`]);
+//! * for a job in another pool: runs anything of its own pool, since that job may need it
+//!   ([`Worker::serve_until`]);
+//! * for a fork that was stolen, or a scope: runs only what descends from it
+//!   ([`Worker::wait_for`]): its own later forks, and those that the thief has made since it
+//!   began. (Wagner and Calder call that leapfrogging: "Leapfrogging: A Portable Technique
+//!   for Implementing Efficient Futures", 1993.)
+
+use std::cell::{Cell, RefCell, RefMut};
+use std::ptr;
+use std::sync::Arc;
+
+use crate::deque::Deque;
+use crate::idle::{Ages, Patience};
+use crate::job::JobRef;
+use crate::latch::Probe;
+use crate::registry::Registry;
+use crate::thread_pool::Yield;
+
+std::thread_local! {
+    static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
+}
+
+pub(crate) struct Worker {
+    registry: Arc<Registry>,
+    index: usize,
+    ages: RefCell<Ages>,
+    patience: RefCell<Patience>,
+    /// The generation of the loop that this worker has last taken part in.
+    last_loop: Cell<u64>,
+}
+
+impl Worker {
+    /// Makes this thread worker `index` of a pool, until the result is dropped.
+    pub(crate) fn enter(registry: Arc<Registry>, index: usize) -> Box<Self> {
+        let worker = Box::new(Self {
+            ages: RefCell::new(Ages::new(registry.num_threads())),
+            patience: RefCell::new(Patience::new(registry.handlers.spin)),
+            registry,
+            index,
+            last_loop: Cell::new(0),
+        });
+        CURRENT.set(&raw const *worker);
+        worker
+    }
+
+    /// Makes the current thread worker 0, for as long as the thread lives.
+    pub(crate) fn adopt_current_thread(registry: Arc<Registry>) {
+        let worker: &'static Self = Box::leak(Self::enter(registry, 0));
+        worker.registry.workers[0].started.set();
+    }
+
+    pub(crate) fn is_current() -> bool {
+        !CURRENT.get().is_null()
+    }
+
+    /// The worker that this thread is.
+    #[inline(always)]
+    pub(crate) fn current<'a>() -> Option<&'a Self> {
+        // SAFETY: set to a worker that is taken away before it is freed, by this very thread.
+        // The lifetime is that of a use within one call from the thread.
+        unsafe { CURRENT.get().as_ref() }
+    }
+
+    /// The worker that this thread is, if it is one of `registry`.
+    pub(crate) fn current_in<'a>(registry: &Registry) -> Option<&'a Self> {
+        Self::current().filter(|worker| ptr::eq(&*worker.registry, registry))
+    }
+
+    #[inline(always)]
+    pub(crate) fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    #[inline(always)]
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    #[inline(always)]
+    fn deque(&self) -> &Deque {
+        &self.registry.workers[self.index].deque
+    }
+
+    pub(crate) fn has_local_jobs(&self) -> bool {
+        !self.deque().looks_empty()
+    }
+
+    /// Forks a job. `None`: there is no room, and the caller runs it itself.
+    #[inline(always)]
+    pub(crate) fn fork(&self, job: JobRef) -> Option<usize> {
+        // SAFETY: a `Worker` is used by its own thread only.
+        let position = unsafe { self.deque().push(job) };
+        self.registry.sleep.forked(self.index);
+        position
+    }
+
+    pub(crate) fn push_or_inject(&self, job: JobRef) {
+        if self.fork(job).is_none() {
+            self.registry.inject(job);
+        }
+    }
+
+    /// Takes a fork back if it is still the last one.
+    #[inline(always)]
+    pub(crate) fn take_back(&self, position: usize) -> bool {
+        // SAFETY: as above.
+        !self.registry.handlers.breadth_first && unsafe { self.deque().take_back(position) }
+    }
+
+    /// How many forks there are below a wait that begins now.
+    pub(crate) fn base(&self) -> usize {
+        // SAFETY: as above.
+        unsafe { self.deque().bottom() }
+    }
+
+    /// Takes one of this worker's own forks, none of those below `base`.
+    pub(crate) fn take_local(&self, base: usize) -> Option<JobRef> {
+        // SAFETY: as above.
+        unsafe {
+            if self.registry.handlers.breadth_first {
+                return self.deque().pop_oldest();
+            }
+            if (self.deque().bottom().wrapping_sub(base) as isize) <= 0 {
+                return None;
+            }
+            self.deque().pop()
+        }
+    }
+
+    /// Runs a foreign job: who waits for `tag` may help with what it forks.
+    #[inline]
+    pub(crate) fn run_stolen<R>(&self, tag: usize, job: impl FnOnce() -> R) -> R {
+        // SAFETY: as above. `job` catches its panics; if it did not, the pool would abort.
+        unsafe {
+            let before = self.deque().begin(tag);
+            let result = job();
+            self.deque().end(before);
+            result
+        }
+    }
+
+    #[inline]
+    fn execute(&self, job: JobRef) {
+        // SAFETY: whoever took the job from a queue is the only one to have it.
+        unsafe { job.execute(self) }
+    }
+
+    /// Takes part in the loop in progress, once. Returns whether it did.
+    fn take_part_in_loop(&self) -> bool {
+        self.registry.loop_slot.take_part(&self.last_loop)
+    }
+
+    /// Anything that this worker may run at all.
+    fn find_work(&self) -> Option<JobRef> {
+        self.take_local_any()
+            .or_else(|| self.registry.workers[self.index].own_jobs.pop())
+            .or_else(|| self.registry.injector.pop())
+            .or_else(|| self.steal(None))
+    }
+
+    fn take_local_any(&self) -> Option<JobRef> {
+        if self.deque().looks_empty() {
+            return None;
+        }
+        // SAFETY: as above.
+        unsafe {
+            if self.registry.handlers.breadth_first {
+                self.deque().pop_oldest()
+            } else {
+                self.deque().pop()
+            }
+        }
+    }
+
+    /// Steals a fork that is worth it, of those that descend from `tag` if there is one.
+    fn steal(&self, tag: Option<usize>) -> Option<JobRef> {
+        if self.registry.num_threads() == 1 {
+            return None;
+        }
+        let workers = &self.registry.workers;
+        let mut ages = self.ages.borrow_mut();
+        if !ages.is_time() {
+            return None;
+        }
+        for step in 1..workers.len() {
+            let victim = (self.index + step) % workers.len();
+            let deque = &workers[victim].deque;
+            if tag.is_some_and(|tag| deque.tag() != tag) {
+                continue;
+            }
+            if ages.is_old(victim, deque.sight()) {
+                if let Some(job) = deque.steal(tag) {
+                    return Some(job);
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether there is anything at all that an idle worker could do.
+    fn has_work(&self) -> bool {
+        let registry = &*self.registry;
+        registry.has_ended()
+            || !registry.workers[self.index].own_jobs.is_empty()
+            || !registry.injector.is_empty()
+            || registry.loop_slot.is_open_for(&self.last_loop)
+            || registry
+                .workers
+                .iter()
+                .any(|worker| !worker.deque.looks_empty())
+    }
+
+    /// The life of a worker thread.
+    pub(crate) fn run_until_end(&self) {
+        while let Some(job) = self.wait_for_work(|| self.registry.has_ended()) {
+            self.execute(job);
+        }
+    }
+
+    fn patience(&self) -> RefMut<'_, Patience> {
+        self.patience.borrow_mut()
+    }
+
+    /// The next job of an idle worker, or `None` when `end` says so and there is none.
+    fn wait_for_work(&self, end: impl Fn() -> bool) -> Option<JobRef> {
+        self.patience().begin();
+        loop {
+            if let Some(job) = self.find_work() {
+                self.patience().found();
+                return Some(job);
+            }
+            if self.take_part_in_loop() {
+                self.patience().found();
+                self.patience().begin();
+                continue;
+            }
+            if end() {
+                return None;
+            }
+            if !self.patience().spin() {
+                self.registry.sleep.sleep_idle(|| self.has_work());
+            }
+        }
+    }
+
+    /// Waits until `latch` is set, running anything of this pool meanwhile.
+    pub(crate) fn serve_until<P: Probe>(&self, latch: &P) {
+        self.patience().begin();
+        while !latch.is_set() {
+            if let Some(job) = self.find_work() {
+                self.execute(job);
+            } else if !self.patience().spin() {
+                // The latch's setter, which sees the announcement, wakes idle workers.
+                self.registry
+                    .sleep
+                    .sleep_idle(|| !latch.announce() || self.has_work());
+                latch.retract();
+            }
+        }
+        self.patience().found();
+    }
+
+    /// Waits until `latch` is set, running only what descends from the job `tag`, and this
+    /// worker's own forks above `base`.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn wait_for<P: Probe>(&self, latch: &P, tag: usize, base: usize) {
+        self.patience().begin();
+        while !latch.is_set() {
+            if let Some(job) = self.take_local(base).or_else(|| self.steal(Some(tag))) {
+                self.execute(job);
+                continue;
+            }
+            // Jobs that every worker has to run cannot wait for this one to be idle: who
+            // broadcasts may hold up the very job that is waited for.
+            if let Some(job) = self.registry.workers[self.index].own_jobs.pop() {
+                self.execute(job);
+                continue;
+            }
+            if !self.patience().spin() {
+                let target = self.thief_of(tag);
+                self.registry.sleep.sleep_waiting(self.index, target, || {
+                    !latch.announce()
+                        || !self.registry.workers[self.index].own_jobs.is_empty()
+                        || target.is_some_and(|target| {
+                            self.registry.workers[target].deque.has_descendant_of(tag)
+                        })
+                });
+                latch.retract();
+            }
+        }
+        self.patience().found();
+    }
+
+    fn thief_of(&self, tag: usize) -> Option<usize> {
+        let workers = &self.registry.workers;
+        (0..workers.len()).find(|&i| i != self.index && workers[i].deque.tag() == tag)
+    }
+
+    /// Runs one job of any kind.
+    pub(crate) fn yield_now(&self) -> Yield {
+        self.run_one(self.find_work())
+    }
+
+    /// Runs one of this worker's own jobs.
+    pub(crate) fn yield_local(&self) -> Yield {
+        self.run_one(self.take_local_any())
+    }
+
+    fn run_one(&self, job: Option<JobRef>) -> Yield {
+        match job {
+            Some(job) => {
+                self.execute(job);
+                Yield::Executed
+            }
+            None => Yield::Idle,
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        CURRENT.set(ptr::null());
+    }
+}

@@ -1,0 +1,9 @@
+//! The tests of this crate, in one program.
+#![cfg(not(loom))]
+
+mod join;
+mod loops;
+mod pools;
+mod run;
+mod scope;
+mod stress;

@@ -1,0 +1,174 @@
+//! `join`: results, panics, contexts, and what a waiting worker may run.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Barrier, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use blitz_pool::{ThreadPool, ThreadPoolBuilder, join, join_context};
+
+pub fn pool(threads: usize) -> ThreadPool {
+    ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .unwrap()
+}
+
+fn fib(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = join(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+#[test]
+fn a_recursion_gives_the_same_with_any_number_of_threads() {
+    for threads in [1, 2, 3, 8] {
+        assert_eq!(pool(threads).install(|| fib(22)), 17711);
+    }
+}
+
+#[test]
+fn both_closures_run_at_the_same_time_if_two_workers_are_free() {
+    let both = Barrier::new(2);
+    let two = pool(2);
+    for _ in 0..20 {
+        two.join(|| both.wait(), || both.wait());
+    }
+}
+
+#[test]
+fn a_context_tells_who_was_stolen() {
+    let both = Barrier::new(2);
+    let migrated = pool(2).install(|| {
+        join_context(
+            |a| {
+                both.wait();
+                a.migrated()
+            },
+            |b| {
+                both.wait();
+                b.migrated()
+            },
+        )
+    });
+    assert_eq!(migrated, (false, true));
+    let one = pool(1).install(|| join_context(|_| (), |b| b.migrated()));
+    assert!(!one.1);
+}
+
+#[test]
+fn a_deeper_recursion_than_there_is_room_for_runs_in_turn() {
+    fn list(n: usize) -> usize {
+        if n == 0 {
+            return 0;
+        }
+        let (rest, one) = join(|| list(n - 1), || 1);
+        rest + one
+    }
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .stack_size(64 << 20)
+        .build()
+        .unwrap();
+    assert_eq!(pool.install(|| list(20_000)), 20_000);
+}
+
+fn message(panic: Result<(), Box<dyn std::any::Any + Send>>) -> &'static str {
+    panic.unwrap_err().downcast_ref::<&str>().copied().unwrap()
+}
+
+#[test]
+fn a_panic_goes_on_in_the_caller_and_the_pool_survives() {
+    let two = pool(2);
+    let first = panic::catch_unwind(AssertUnwindSafe(|| {
+        two.join(|| panic!("first"), || ());
+    }));
+    assert_eq!(message(first), "first");
+    let second = panic::catch_unwind(AssertUnwindSafe(|| {
+        two.join(|| (), || panic!("second"));
+    }));
+    assert_eq!(message(second), "second");
+    let both = panic::catch_unwind(AssertUnwindSafe(|| {
+        two.join(|| panic!("first"), || panic!("second"));
+    }));
+    assert_eq!(message(both), "first");
+    assert_eq!(two.install(|| fib(10)), 55);
+}
+
+#[test]
+fn a_panic_waits_for_the_other_closure() {
+    let (both, ended) = (Barrier::new(2), AtomicBool::new(false));
+    let two = pool(2);
+    let result = panic::catch_unwind(AssertUnwindSafe(|| {
+        two.join(
+            || {
+                both.wait();
+                panic!("early");
+            },
+            || {
+                both.wait();
+                thread::sleep(Duration::from_millis(20));
+                ended.store(true, Ordering::SeqCst);
+            },
+        )
+    }));
+    assert!(result.is_err());
+    assert!(ended.load(Ordering::SeqCst));
+}
+
+/// Others deadlock here: a worker that waits for its stolen closure begins an unrelated job,
+/// which wants the lock that the worker holds.
+#[test]
+fn a_lock_that_is_held_across_join_does_not_deadlock() {
+    let lock = Mutex::new(0_u32);
+    let three = pool(3);
+    let busy = |n: u64| {
+        std::hint::black_box((0..n * 100).sum::<u64>());
+    };
+    three.scope(|scope| {
+        for n in 0..2_000 {
+            let (lock, busy) = (&lock, &busy);
+            scope.spawn(move |_| {
+                let mut held = lock.lock().unwrap();
+                join(|| busy(n % 7), || busy(n % 300));
+                *held += 1;
+            });
+        }
+    });
+    assert_eq!(*lock.lock().unwrap(), 2_000);
+}
+
+#[test]
+fn a_waiting_worker_helps_its_thief() {
+    // The worker's second closure is stolen and forks on and on: with two workers, both of
+    // them have run some of that.
+    let two = pool(2);
+    let mine = AtomicUsize::new(0);
+    two.install(|| {
+        let me = blitz_pool::current_thread_index();
+        let started = Barrier::new(2);
+        join(
+            || {
+                started.wait();
+            },
+            || {
+                started.wait();
+                let deadline = std::time::Instant::now() + Duration::from_secs(20);
+                while mine.load(Ordering::Relaxed) == 0 && std::time::Instant::now() < deadline {
+                    join(
+                        || thread::sleep(Duration::from_millis(1)),
+                        || {
+                            if blitz_pool::current_thread_index() == me {
+                                mine.fetch_add(1, Ordering::Relaxed);
+                            }
+                        },
+                    );
+                }
+            },
+        );
+    });
+    assert!(mine.into_inner() > 0);
+}

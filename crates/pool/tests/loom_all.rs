@@ -1,0 +1,16 @@
+//! The models of this crate, in one program.
+#![cfg(loom)]
+
+#[path = "loom_deque.rs"]
+mod loom_deque;
+#[path = "loom_loop.rs"]
+mod loom_loop;
+#[path = "loom_sleep.rs"]
+mod loom_sleep;
+
+/// Explores with up to two preemptions, or fewer if the environment says.
+fn model(test: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(builder.preemption_bound.unwrap_or(2).min(2));
+    builder.check(test);
+}

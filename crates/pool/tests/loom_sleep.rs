@@ -1,0 +1,118 @@
+//! Models of idle workers: what is injected never lies while all of them sleep.
+#![cfg(loom)]
+
+use std::sync::Arc;
+
+use blitz_pool::model::Sleep;
+use blitz_pool::mutant::{self, Mutant};
+use loom::sync::atomic::{AtomicUsize, Ordering};
+use loom::thread;
+
+use crate::model;
+
+struct Pool {
+    sleep: Sleep,
+    injected: AtomicUsize,
+}
+
+impl Pool {
+    fn take(&self) -> bool {
+        self.injected
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1))
+            .is_ok()
+    }
+
+    fn has_work(&self) -> bool {
+        self.injected.load(Ordering::SeqCst) != 0
+    }
+
+    /// A worker that runs one job.
+    fn work(&self) {
+        while !self.take() {
+            self.sleep.sleep_idle(|| self.has_work());
+        }
+    }
+
+    fn inject(&self) {
+        self.injected.fetch_add(1, Ordering::SeqCst);
+        self.sleep.injected_one();
+    }
+}
+
+fn workers(count: usize) -> impl Fn() + Send + Sync + 'static {
+    move || {
+        let pool = Arc::new(Pool {
+            sleep: Sleep::new(count),
+            injected: AtomicUsize::new(0),
+        });
+        let workers: Vec<_> = (0..count)
+            .map(|_| {
+                let pool = pool.clone();
+                thread::spawn(move || pool.work())
+            })
+            .collect();
+        for _ in 0..count {
+            pool.inject();
+        }
+        for worker in workers {
+            worker.join().unwrap();
+        }
+    }
+}
+
+/// A worker that waits for a job, which another one ends or forks for.
+fn a_waiting_worker_is_woken() {
+    let pool = Arc::new((Sleep::new(2), AtomicUsize::new(0)));
+    let waiting = {
+        let pool = pool.clone();
+        thread::spawn(move || {
+            let (sleep, forks) = &*pool;
+            while forks.load(Ordering::SeqCst) == 0 {
+                sleep.sleep_waiting(0, Some(1), || forks.load(Ordering::SeqCst) != 0);
+            }
+        })
+    };
+    let (sleep, forks) = &*pool;
+    forks.store(1, Ordering::SeqCst);
+    sleep.forked(1);
+    waiting.join().unwrap();
+}
+
+#[test]
+fn one_worker_never_sleeps_beside_its_job() {
+    model(workers(1));
+}
+
+#[test]
+fn two_workers_never_both_sleep_beside_two_jobs() {
+    model(workers(2));
+}
+
+#[test]
+fn a_fork_wakes_whoever_waits_to_help() {
+    model(a_waiting_worker_is_woken);
+}
+
+#[test]
+#[should_panic]
+fn mutant_idle_is_not_counted() {
+    mutant::with(Mutant::IdleIsNotCounted, || model(workers(1)));
+}
+
+#[test]
+#[should_panic]
+fn mutant_no_last_look() {
+    mutant::with(Mutant::NoLastLook, || model(workers(1)));
+}
+
+#[test]
+#[should_panic]
+fn mutant_epoch_stays() {
+    mutant::with(Mutant::EpochStays, || model(workers(1)));
+}
+
+#[test]
+#[should_panic]
+fn mutant_asks_too_late() {
+    mutant::with(Mutant::AsksTooLate, || model(a_waiting_worker_is_woken));
+}

@@ -1,0 +1,155 @@
+//! Loops: every item once, reductions, early ends, panics, loops in loops.
+
+use std::ops::ControlFlow;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+
+use blitz_pool::{
+    for_each, for_each_chunk, for_each_init, map_reduce, map_reduce_ordered, try_for_each,
+};
+
+use crate::join::pool;
+
+#[test]
+fn every_item_is_run_once() {
+    for threads in [1, 2, 5] {
+        let pool = pool(threads);
+        for (len, grain) in [
+            (0, 1),
+            (1, 1),
+            (7, 2),
+            (1000, 1),
+            (1000, 333),
+            (1000, 5000),
+            (999, 0),
+        ] {
+            let seen: Vec<AtomicU8> = (0..len).map(|_| AtomicU8::new(0)).collect();
+            let count = |item: usize| {
+                seen[item].fetch_add(1, Ordering::Relaxed);
+            };
+            pool.for_each(0..len, grain, count);
+            pool.install(|| for_each(0..len, grain, count));
+            assert!(
+                seen.iter().all(|n| n.load(Ordering::Relaxed) == 2),
+                "{threads} {len} {grain}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_range_that_is_empty_or_ends_at_the_last_number() {
+    for_each(5..5, 1, |_| panic!("there is nothing"));
+    #[allow(clippy::reversed_empty_ranges, reason = "that is the point")]
+    for_each(7..5, 0, |_| panic!("there is nothing"));
+    let last = map_reduce(usize::MAX - 10..usize::MAX, 3, |n| n, usize::max);
+    assert_eq!(last, Some(usize::MAX - 1));
+    // Nobody lives to see the end of this one; it must not overflow on the way.
+    let broken = try_for_each(0..usize::MAX, 1, |_| ControlFlow::Break(()));
+    assert!(broken.is_break());
+}
+
+#[test]
+fn loops_in_loops_and_from_many_threads() {
+    let two = pool(2);
+    let count = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                two.for_each(0..20, 1, |_| {
+                    for_each(0..20, 3, |_| {
+                        count.fetch_add(1, Ordering::Relaxed);
+                    });
+                });
+            });
+        }
+    });
+    assert_eq!(count.into_inner(), 1600);
+}
+
+#[test]
+fn chunks_cover_the_slice() {
+    let mut items = vec![0_usize; 1003];
+    for_each_chunk(&mut items, 10, |chunk, items| {
+        assert!(items.len() == 10 || chunk == 100);
+        items.fill(chunk + 1);
+    });
+    assert!(
+        items
+            .iter()
+            .enumerate()
+            .all(|(i, &item)| item == i / 10 + 1)
+    );
+}
+
+#[test]
+#[should_panic(expected = "at least one item")]
+fn a_chunk_of_no_items_is_refused() {
+    for_each_chunk(&mut [1, 2], 0, |_, _| {});
+}
+
+#[test]
+fn a_state_belongs_to_one_thread_at_a_time() {
+    let made = AtomicUsize::new(0);
+    let three = pool(3);
+    three.install(|| {
+        for_each_init(
+            0..1000,
+            1,
+            || made.fetch_add(1, Ordering::Relaxed),
+            |state, _| assert!(*state < 4),
+        );
+    });
+    assert!(made.into_inner() <= 4);
+}
+
+#[test]
+fn reductions_of_nothing_one_and_many() {
+    assert_eq!(map_reduce(0..0, 0, |n| n, |a, b| a + b), None);
+    assert_eq!(map_reduce_ordered(3..4, 0, |n| n, |a, b| a + b), Some(3));
+    assert_eq!(
+        map_reduce(0..100_001, 0, |n| n as u64, |a, b| a + b),
+        Some(5_000_050_000)
+    );
+}
+
+#[test]
+fn an_ordered_sum_of_floats_has_the_same_bits_with_any_number_of_threads() {
+    let term = |n: usize| 1.0 / (n as f64 + 0.1);
+    let sum = || {
+        map_reduce_ordered(0..100_000, 128, term, |a, b| a + b)
+            .unwrap()
+            .to_bits()
+    };
+    let expected = pool(1).install(sum);
+    for threads in [2, 3, 4] {
+        assert_eq!(pool(threads).install(sum), expected);
+    }
+    // Not commutative either: the order of the range.
+    let text = map_reduce_ordered(0..30, 4, |n| n.to_string(), |a, b| a + &b).unwrap();
+    assert_eq!(text, (0..30).map(|n| n.to_string()).collect::<String>());
+}
+
+#[test]
+fn a_loop_that_is_ended_early_leaves_the_rest_out() {
+    let ran = AtomicUsize::new(0);
+    let result = try_for_each(0..1_000_000, 1, |_| {
+        ran.fetch_add(1, Ordering::Relaxed);
+        ControlFlow::Break(())
+    });
+    assert!(result.is_break());
+    assert!(ran.into_inner() <= blitz_pool::current_num_threads() + 1);
+    assert!(try_for_each(0..10, 1, |_| ControlFlow::Continue(())).is_continue());
+}
+
+#[test]
+fn a_panic_ends_the_loop_and_leaves_the_pool_whole() {
+    let two = pool(2);
+    for _ in 0..20 {
+        let result = panic::catch_unwind(AssertUnwindSafe(|| {
+            two.for_each(0..100, 1, |n| assert_ne!(n, 50, "half way"));
+        }));
+        assert!(result.is_err());
+    }
+    two.for_each(0..100, 1, |_| {});
+}

@@ -1,0 +1,96 @@
+//! Models of the biased lock: its owner, and threads that come from outside.
+#![cfg(loom)]
+
+use crate::model;
+
+use std::sync::Arc;
+
+use blitz_sync::internals::BiasedLock;
+use blitz_sync::internals::biased_lock_mutant::{self as mutant, Mutant};
+use loom::cell::UnsafeCell;
+use loom::thread;
+
+use model::model;
+
+struct Counter {
+    lock: BiasedLock,
+    /// loom watches it for unsynchronised access.
+    value: UnsafeCell<u32>,
+}
+
+// SAFETY: the value is used inside the lock only, which loom checks.
+unsafe impl Sync for Counter {}
+// SAFETY: a number may go anywhere.
+unsafe impl Send for Counter {}
+
+impl Counter {
+    fn add(&self) {
+        // SAFETY: the caller is inside the lock.
+        self.value.with_mut(|value| unsafe { *value += 1 });
+    }
+
+    fn own(&self) {
+        // SAFETY: the main thread is the only owner, and not inside.
+        unsafe { self.lock.own(|| self.add()) }
+    }
+
+    fn remote(&self) -> u32 {
+        u32::from(self.lock.try_lock_remote(|| self.add()).is_some())
+    }
+}
+
+fn owner_and(remotes: usize) -> impl Fn() + Copy + Send + Sync + 'static {
+    move || {
+        let counter = Arc::new(Counter {
+            lock: BiasedLock::new(),
+            value: UnsafeCell::new(0),
+        });
+        let threads: Vec<_> = (0..remotes)
+            .map(|_| {
+                let counter = counter.clone();
+                thread::spawn(move || counter.remote())
+            })
+            .collect();
+        counter.own();
+        counter.own();
+        let entered: u32 = threads.into_iter().map(|t| t.join().unwrap()).sum();
+        // SAFETY: the other threads have ended.
+        counter
+            .value
+            .with(|value| assert_eq!(unsafe { *value }, 2 + entered));
+    }
+}
+
+#[test]
+fn the_owner_and_a_remote_thread_are_never_inside_together() {
+    model(3, owner_and(1));
+}
+
+#[test]
+fn two_remote_threads_are_never_inside_together() {
+    model(2, owner_and(2));
+}
+
+#[test]
+#[should_panic]
+fn mutant_owner_does_not_announce() {
+    mutant::with(Mutant::OwnerDoesNotAnnounce, || model(3, owner_and(1)));
+}
+
+#[test]
+#[should_panic]
+fn mutant_remote_does_not_fence() {
+    mutant::with(Mutant::RemoteDoesNotFence, || model(3, owner_and(1)));
+}
+
+#[test]
+#[should_panic]
+fn mutant_remote_ignores_owner() {
+    mutant::with(Mutant::RemoteIgnoresOwner, || model(3, owner_and(1)));
+}
+
+#[test]
+#[should_panic]
+fn mutant_owner_sleeps_unannounced() {
+    mutant::with(Mutant::OwnerSleepsUnannounced, || model(3, owner_and(1)));
+}
