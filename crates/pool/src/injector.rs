@@ -4,19 +4,19 @@ use std::collections::VecDeque;
 
 use blitz_futex::atomic::AtomicUsize;
 use blitz_futex::atomic::Ordering::SeqCst;
-use blitz_sync::thread::Mutex;
+use blitz_sync::internals::Lock;
 
 use crate::job::JobRef;
 
 pub(crate) struct Injector {
-    jobs: Mutex<VecDeque<JobRef>>,
+    jobs: Lock<VecDeque<JobRef>>,
     len: AtomicUsize,
 }
 
 impl Injector {
     pub(crate) fn new() -> Self {
         Self {
-            jobs: Mutex::new(VecDeque::new()),
+            jobs: Lock::new(VecDeque::new()),
             len: AtomicUsize::new(0),
         }
     }

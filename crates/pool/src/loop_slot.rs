@@ -108,8 +108,14 @@ impl LoopSlot {
         }
         last.set(state / GENERATION);
         let participant = (state & ENTERED) as usize + 1;
+        let work = self.work.load(Acquire);
+        if cfg!(loom) {
+            // A model of a mistake must fail here, not in freed memory.
+            assert!(!work.is_null() && work == self.work.load(Relaxed), "the loop is over");
+            assert!(self.busy.load(Relaxed), "the loop is over");
+        }
         // SAFETY: see the head of this file: the caller waits until we have left.
-        let work = unsafe { *self.work.load(Acquire) };
+        let work = unsafe { *work };
         work(participant);
         let before = self.left.fetch_add(1, AcqRel);
         if before & SLEEPS != 0 && !active(Mutant::LeavesSilently) {

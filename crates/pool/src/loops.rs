@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
-use blitz_sync::thread::Mutex;
+use blitz_sync::internals::Lock;
 
 use crate::join::join_on;
 use crate::registry::{self, Registry};
@@ -71,7 +71,7 @@ struct Run<'a, B> {
     body: &'a B,
     pieces: Pieces,
     stop: AtomicBool,
-    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    panic: Lock<Option<Box<dyn Any + Send>>>,
 }
 
 impl<B: Body> Run<'_, B> {
@@ -99,8 +99,8 @@ impl<B: Body> Run<'_, B> {
         }
     }
 
-    fn finish(self) -> ControlFlow<()> {
-        if let Some(payload) = self.panic.into_inner() {
+    fn finish(mut self) -> ControlFlow<()> {
+        if let Some(payload) = self.panic.get_mut().take() {
             panic::resume_unwind(payload);
         }
         match self.stop.into_inner() {
@@ -115,7 +115,7 @@ fn run_loop<B: Body>(registry: &Registry, pieces: Pieces, body: &B) -> ControlFl
         body,
         pieces,
         stop: AtomicBool::new(false),
-        panic: Mutex::new(None),
+        panic: Lock::new(None),
     };
     let count = run.pieces.count;
     if count <= 1 || registry.num_threads() == 1 && Worker::current_in(registry).is_some() {
@@ -216,7 +216,7 @@ impl<T: Send, F: Fn(usize, &mut [T]) + Sync> Body for Chunks<'_, T, F> {
 struct MapReduce<'a, R, M, F> {
     map: M,
     reduce: F,
-    total: &'a Mutex<Option<R>>,
+    total: &'a Lock<Option<R>>,
 }
 
 impl<R: Send, M: Fn(usize) -> R + Sync, F: Fn(R, R) -> R + Sync> Body for MapReduce<'_, R, M, F> {
@@ -428,7 +428,7 @@ pub fn map_reduce<R: Send>(
     map: impl Fn(usize) -> R + Sync,
     reduce: impl Fn(R, R) -> R + Sync,
 ) -> Option<R> {
-    let total = Mutex::new(None);
+    let mut total = Lock::new(None);
     current(|registry| {
         let body = MapReduce {
             map,
@@ -437,7 +437,7 @@ pub fn map_reduce<R: Send>(
         };
         let _ = run_loop(registry, registry.pieces(range, grain), &body);
     });
-    total.into_inner()
+    total.get_mut().take()
 }
 
 /// The same as [`map_reduce`], but combines the results in the order of the range: first

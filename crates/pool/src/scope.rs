@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use blitz_sync::thread::Mutex;
+use blitz_sync::internals::Lock;
 
 use crate::broadcast::BroadcastContext;
 use crate::job::{ArcJob, HeapJob, JobRef};
@@ -34,7 +34,7 @@ pub struct ScopeFifo<'scope> {
 struct Base {
     registry: Arc<Registry>,
     latch: CountLatch,
-    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    panic: Lock<Option<Box<dyn Any + Send>>>,
 }
 
 /// A scope's address, for jobs that run while the scope waits for them.
@@ -60,7 +60,7 @@ impl Base {
         Self {
             registry: registry.clone(),
             latch: CountLatch::new(owner),
-            panic: Mutex::new(None),
+            panic: Lock::new(None),
         }
     }
 

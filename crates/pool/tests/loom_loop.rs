@@ -13,22 +13,18 @@ use crate::model;
 
 /// Work that is only alive while the loop runs: `alive` is cleared when the caller returns.
 fn one_loop(slot: &LoopSlot) {
-    let (alive, ran) = (Arc::new(AtomicUsize::new(1)), AtomicUsize::new(0));
+    let (alive, ran) = (Arc::new(AtomicUsize::new(1)), Arc::new(AtomicUsize::new(0)));
     let reserved = slot.reserve().expect("nobody else has a loop");
-    let kept = alive.clone();
-    reserved.run(
-        &|_| {
-            assert_eq!(kept.load(Ordering::Relaxed), 1, "the loop is over");
-            ran.fetch_add(1, Ordering::Relaxed);
-            // A second look, so that there is time in between.
-            assert_eq!(kept.load(Ordering::Relaxed), 1, "the loop is over");
-        },
-        || {},
-    );
+    let (seen, runs) = (alive.clone(), ran.clone());
+    // With a mistake, a worker would run this after it is gone: so it never is, and asserts.
+    let work = Box::leak(Box::new(move |_| {
+        assert_eq!(seen.load(Ordering::Relaxed), 1, "the loop is over");
+        runs.fetch_add(1, Ordering::Relaxed);
+        assert_eq!(seen.load(Ordering::Relaxed), 1, "the loop is over");
+    }));
+    reserved.run(work, || {});
     alive.store(0, Ordering::Relaxed);
     assert!(ran.load(Ordering::Relaxed) >= 1);
-    // Whoever is still in there would see freed memory; the model keeps it and asserts.
-    std::mem::forget(kept);
 }
 
 fn two_loops_and_a_worker() {
