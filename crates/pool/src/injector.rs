@@ -1,4 +1,7 @@
 //! Jobs from outside: a queue under a lock, with a length that can be read without it.
+//!
+//! A job of a scope carries the scope's tag, so that the worker that waits for the scope can
+//! take it, and nothing else.
 
 use std::collections::VecDeque;
 
@@ -9,7 +12,7 @@ use blitz_sync::internals::Lock;
 use crate::job::JobRef;
 
 pub(crate) struct Injector {
-    jobs: Lock<VecDeque<JobRef>>,
+    jobs: Lock<VecDeque<(usize, JobRef)>>,
     len: AtomicUsize,
 }
 
@@ -21,20 +24,39 @@ impl Injector {
         }
     }
 
-    pub(crate) fn push(&self, job: JobRef) {
+    /// Adds a job that belongs to the scope `tag`, or to nobody (0).
+    pub(crate) fn push(&self, tag: usize, job: JobRef) {
         let mut jobs = self.jobs.lock();
-        jobs.push_back(job);
+        jobs.push_back((tag, job));
         self.len.store(jobs.len(), SeqCst);
     }
 
     pub(crate) fn pop(&self) -> Option<JobRef> {
+        self.take(|_| Some(0))
+    }
+
+    /// Takes the first job of the scope `tag`.
+    pub(crate) fn pop_of(&self, tag: usize) -> Option<JobRef> {
+        self.take(|jobs| jobs.iter().position(|&(of, _)| of == tag))
+    }
+
+    fn take(
+        &self,
+        which: impl FnOnce(&VecDeque<(usize, JobRef)>) -> Option<usize>,
+    ) -> Option<JobRef> {
         if self.is_empty() {
             return None;
         }
         let mut jobs = self.jobs.lock();
-        let job = jobs.pop_front();
+        let index = which(&jobs)?;
+        let (_, job) = jobs.remove(index)?;
         self.len.store(jobs.len(), SeqCst);
-        job
+        Some(job)
+    }
+
+    /// Whether there is a job of the scope `tag`.
+    pub(crate) fn has_of(&self, tag: usize) -> bool {
+        !self.is_empty() && self.jobs.lock().iter().any(|&(of, _)| of == tag)
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -98,9 +98,9 @@ where
 
     /// Runs a job that nobody else can get any more.
     #[inline(always)]
-    pub(crate) fn run_inline(self, worker: &Worker) -> R {
+    pub(crate) fn run_inline(self, worker: &Worker, injected: bool) -> R {
         let func = self.func.into_inner().expect("the job has not run");
-        func(worker, false)
+        func(worker, injected)
     }
 
     /// The result of a job whose latch is set. Continues the job's panic.

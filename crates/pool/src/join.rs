@@ -23,8 +23,8 @@ use crate::worker::Worker;
 ///
 /// # Panics
 ///
-/// If one of the closures panics, after both have ended (the second one may not have run at
-/// all). If both panic, the first one's panic goes on.
+/// If one of the closures panics, after both have ended. If both panic, the first one's
+/// panic goes on.
 ///
 /// # Examples
 ///
@@ -100,7 +100,7 @@ where
     let Some(position) = worker.fork(job.as_ref()) else {
         // No room: a recursion as deep as this is not short of parallel work.
         let a = a(worker, injected);
-        return (a, job.run_inline(worker));
+        return (a, job.run_inline(worker, injected));
     };
     let unwinding = WaitOnUnwind {
         worker,
@@ -110,7 +110,7 @@ where
     let result_a = a(worker, injected);
     std::mem::forget(unwinding);
     if worker.take_back(position) || get_back(worker, &job, position) {
-        (result_a, job.run_inline(worker))
+        (result_a, job.run_inline(worker, injected))
     } else {
         (result_a, job.into_result())
     }
@@ -139,7 +139,7 @@ where
     false
 }
 
-/// If the first closure panics, the second one must not outlive its frame.
+/// If the first closure panics, the second one runs all the same, and not beyond its frame.
 struct WaitOnUnwind<'a, F, R>
 where
     F: FnOnce(&Worker, bool) -> R + Send,
@@ -157,8 +157,9 @@ where
 {
     #[cold]
     fn drop(&mut self) {
-        if !self.worker.take_back(self.position) {
-            get_back(self.worker, self.job, self.position);
+        if self.worker.take_back(self.position) || get_back(self.worker, self.job, self.position) {
+            // SAFETY: taken back, so nobody else has it; its panic is kept in the job.
+            unsafe { self.job.as_ref().execute(self.worker) };
         }
     }
 }

@@ -15,8 +15,8 @@
 
 use std::sync::Arc;
 
-use blitz_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use blitz_futex::atomic::{AtomicU32, AtomicUsize};
+use blitz_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use blitz_futex::atomic::{AtomicU32, AtomicUsize, fence};
 
 use crate::registry::Registry;
 use crate::worker::Worker;
@@ -57,9 +57,9 @@ impl State {
     }
 
     fn announce(&self) -> bool {
-        self.0
-            .compare_exchange(PENDING, SLEEPING, AcqRel, Acquire)
-            .is_ok()
+        let announced = self.0.compare_exchange(PENDING, SLEEPING, AcqRel, Acquire);
+        fence(SeqCst);
+        announced.is_ok()
     }
 
     fn retract(&self) {
@@ -226,6 +226,16 @@ impl CountLatch {
 
     pub(crate) fn count(&self) -> usize {
         self.count.load(Relaxed)
+    }
+
+    /// A job was added that the waiting worker may be the only one to run.
+    pub(crate) fn wake_for_job(&self) {
+        if let Waiter::Worker(latch) = &self.waiter {
+            fence(SeqCst);
+            if latch.state.0.load(Relaxed) == SLEEPING {
+                latch.registry.sleep.wake_worker(latch.owner);
+            }
+        }
     }
 
     /// # Safety

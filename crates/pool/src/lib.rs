@@ -24,6 +24,7 @@
 
 mod broadcast;
 mod builder;
+mod configuration;
 mod context;
 mod deque;
 mod error;
@@ -50,6 +51,8 @@ mod worker;
 
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub use builder::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadPoolBuilder};
+#[allow(deprecated, reason = "old names for those who still use them")]
+pub use configuration::{Configuration, initialize};
 pub use context::{FnContext, max_num_threads};
 pub use error::ThreadPoolBuildError;
 pub use idle::Spin;

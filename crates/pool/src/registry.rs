@@ -139,24 +139,24 @@ impl Registry {
         }
     }
 
-    /// Hands a job to any worker.
-    pub(crate) fn inject(&self, job: JobRef) {
-        self.injector.push(job);
+    /// Hands a job of the scope `tag`, or of nobody (0), to any worker.
+    pub(crate) fn inject(&self, tag: usize, job: JobRef) {
+        self.injector.push(tag, job);
         self.sleep.injected_one();
     }
 
     /// Hands a job to the worker of this thread if it is one of this pool, else to any.
-    pub(crate) fn inject_or_push(&self, job: JobRef) {
+    pub(crate) fn inject_or_push(&self, tag: usize, job: JobRef) {
         match Worker::current_in(self) {
-            Some(worker) => worker.push_or_inject(job),
-            None => self.inject(job),
+            Some(worker) => worker.push_or_inject(tag, job),
+            None => self.inject(tag, job),
         }
     }
 
     /// Hands each worker its own job.
     pub(crate) fn inject_each(&self, jobs: impl Iterator<Item = JobRef>) {
         for (worker, job) in self.workers.iter().zip(jobs) {
-            worker.own_jobs.push(job);
+            worker.own_jobs.push(0, job);
         }
         self.sleep.wake_everybody();
     }
@@ -194,7 +194,7 @@ impl Registry {
     #[cold]
     fn in_worker_from_outside<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
         let job = StackJob::new(op, ThreadLatch::new());
-        self.inject(job.as_ref());
+        self.inject(0, job.as_ref());
         job.latch.wait();
         job.into_result()
     }
@@ -206,7 +206,7 @@ impl Registry {
         op: impl FnOnce(&Worker, bool) -> R + Send,
     ) -> R {
         let job = StackJob::new(op, CrossLatch::new(current));
-        self.inject(job.as_ref());
+        self.inject(0, job.as_ref());
         current.serve_until(&job.latch);
         job.into_result()
     }

@@ -9,9 +9,11 @@ use std::sync::Arc;
 use blitz_sync::internals::Lock;
 
 use crate::broadcast::BroadcastContext;
+use crate::injector::Injector;
 use crate::job::{ArcJob, HeapJob, JobRef};
 use crate::latch::CountLatch;
 use crate::registry::{self, Registry, in_worker};
+use crate::spawn::push_fifo;
 use crate::worker::Worker;
 
 /// Invariant in `'scope`, as jobs get a reference to their scope.
@@ -27,6 +29,8 @@ pub struct Scope<'scope> {
 /// spawned them. See [`scope_fifo`].
 pub struct ScopeFifo<'scope> {
     base: Base,
+    /// A queue for each worker.
+    fifos: Box<[Injector]>,
     marker: Invariant<'scope>,
 }
 
@@ -163,7 +167,8 @@ impl<'scope> Scope<'scope> {
         let scope = Pointer(self);
         // SAFETY: `'scope` outlives the scope, which waits for the job.
         let job = unsafe { self.base.heap_job(move || body(scope.get())) };
-        self.base.registry.inject_or_push(job);
+        self.base.registry.inject_or_push(self.base.tag(), job);
+        self.base.latch.wake_for_job();
     }
 
     /// Spawns a job into the scope that every worker of the pool runs once.
@@ -218,7 +223,11 @@ impl<'scope> ScopeFifo<'scope> {
         let scope = Pointer(self);
         // SAFETY: `'scope` outlives the scope, which waits for the job.
         let job = unsafe { self.base.heap_job(move || body(scope.get())) };
-        self.base.registry.inject_or_push_fifo(self.base.tag(), job);
+        match Worker::current_in(&self.base.registry) {
+            Some(worker) => push_fifo(worker, &self.fifos[worker.index()], self.base.tag(), job),
+            None => self.base.registry.inject(self.base.tag(), job),
+        }
+        self.base.latch.wake_for_job();
     }
 
     /// Spawns a job into the scope that every worker of the pool runs once.
@@ -365,6 +374,9 @@ pub(crate) fn run_scope_fifo<'scope, R>(
 ) -> R {
     let scope = ScopeFifo {
         base: Base::new(owner, registry),
+        fifos: (0..registry.num_threads())
+            .map(|_| Injector::new())
+            .collect(),
         marker: PhantomData,
     };
     scope.base.complete(owner, || op(&scope))

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::injector::Injector;
 use crate::job::{HeapJob, JobRef};
 use crate::registry::Registry;
 use crate::worker::Worker;
@@ -42,12 +43,15 @@ pub fn spawn_fifo<F: FnOnce() + Send + 'static>(func: F) {
 
 pub(crate) fn spawn_in(registry: &Arc<Registry>, func: impl FnOnce() + Send + 'static) {
     let job = detached(registry, func);
-    registry.inject_or_push(job);
+    registry.inject_or_push(0, job);
 }
 
 pub(crate) fn spawn_fifo_in(registry: &Arc<Registry>, func: impl FnOnce() + Send + 'static) {
     let job = detached(registry, func);
-    registry.inject_or_push_fifo(0, job);
+    match Worker::current_in(registry) {
+        Some(worker) => push_fifo(worker, &registry.workers[worker.index()].fifo, 0, job),
+        None => registry.inject(0, job),
+    }
 }
 
 /// A job that keeps its pool alive until it has run.
@@ -63,23 +67,23 @@ fn detached(registry: &Arc<Registry>, func: impl FnOnce() + Send + 'static) -> J
     }
 }
 
-impl Registry {
-    /// Hands a job to any worker, in the order of this worker's jobs if the thread is one.
-    pub(crate) fn inject_or_push_fifo(&self, tag: usize, job: JobRef) {
-        let Some(worker) = Worker::current_in(self) else {
-            return self.inject(job);
-        };
-        let index = worker.index();
-        self.workers[index].fifo.push(job);
-        // What is forked is the right to run whatever is first in the queue by then.
-        // SAFETY: it borrows nothing that the job in the queue does not, and runs as surely.
-        let next = unsafe {
-            HeapJob::into_ref(tag, move |worker: &Worker| {
-                let first = worker.registry().workers[index].fifo.pop();
-                let first = first.expect("as many jobs as rights to run one");
-                first.execute(worker);
-            })
-        };
-        worker.push_or_inject(next);
-    }
+/// Adds a job to this worker's queue `fifo`, and forks the right to run whatever is first in
+/// that queue by then.
+pub(crate) fn push_fifo(worker: &Worker, fifo: &Injector, tag: usize, job: JobRef) {
+    fifo.push(tag, job);
+    let fifo = Queue(fifo);
+    // SAFETY: it borrows only the queue, which lives as long as a job is in it.
+    let next = unsafe {
+        HeapJob::into_ref(tag, move |worker: &Worker| {
+            let fifo = fifo;
+            let first = (*fifo.0).pop().expect("as many jobs as rights to run one");
+            first.execute(worker);
+        })
+    };
+    worker.push_or_inject(tag, next);
 }
+
+struct Queue(*const Injector);
+
+// SAFETY: a queue is shared between threads.
+unsafe impl Send for Queue {}

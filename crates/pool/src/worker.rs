@@ -99,9 +99,9 @@ impl Worker {
         position
     }
 
-    pub(crate) fn push_or_inject(&self, job: JobRef) {
+    pub(crate) fn push_or_inject(&self, tag: usize, job: JobRef) {
         if self.fork(job).is_none() {
-            self.registry.inject(job);
+            self.registry.inject(tag, job);
         }
     }
 
@@ -278,7 +278,11 @@ impl Worker {
             }
             // Jobs that every worker has to run cannot wait for this one to be idle: who
             // broadcasts may hold up the very job that is waited for.
-            if let Some(job) = self.registry.workers[self.index].own_jobs.pop() {
+            let own_jobs = &self.registry.workers[self.index].own_jobs;
+            if let Some(job) = own_jobs
+                .pop()
+                .or_else(|| self.registry.injector.pop_of(tag))
+            {
                 self.execute(job);
                 continue;
             }
@@ -286,7 +290,8 @@ impl Worker {
                 let target = self.thief_of(tag);
                 self.registry.sleep.sleep_waiting(self.index, target, || {
                     !latch.announce()
-                        || !self.registry.workers[self.index].own_jobs.is_empty()
+                        || !own_jobs.is_empty()
+                        || self.registry.injector.has_of(tag)
                         || target.is_some_and(|target| {
                             self.registry.workers[target].deque.has_descendant_of(tag)
                         })

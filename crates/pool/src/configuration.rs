@@ -1,0 +1,103 @@
+//! The builder's old name, deprecated long ago.
+#![allow(deprecated)]
+
+use std::any::Any;
+use std::error::Error;
+use std::fmt;
+
+use crate::{ThreadPool, ThreadPoolBuilder};
+
+/// The old name of [`ThreadPoolBuilder`].
+#[deprecated(note = "Use `ThreadPoolBuilder`")]
+#[derive(Default)]
+pub struct Configuration {
+    builder: ThreadPoolBuilder,
+}
+
+impl Configuration {
+    /// See [`ThreadPoolBuilder::new`].
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// See [`ThreadPoolBuilder::build`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn build(self) -> Result<ThreadPool, Box<dyn Error + 'static>> {
+        self.builder.build().map_err(Box::from)
+    }
+
+    fn with(self, change: impl FnOnce(ThreadPoolBuilder) -> ThreadPoolBuilder) -> Self {
+        Self {
+            builder: change(self.builder),
+        }
+    }
+
+    /// See [`ThreadPoolBuilder::thread_name`].
+    pub fn thread_name<F: FnMut(usize) -> String + 'static>(self, closure: F) -> Self {
+        self.with(|builder| builder.thread_name(closure))
+    }
+
+    /// See [`ThreadPoolBuilder::num_threads`].
+    pub fn num_threads(self, num_threads: usize) -> Self {
+        self.with(|builder| builder.num_threads(num_threads))
+    }
+
+    /// See [`ThreadPoolBuilder::panic_handler`].
+    pub fn panic_handler<H>(self, panic_handler: H) -> Self
+    where
+        H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
+    {
+        self.with(|builder| builder.panic_handler(panic_handler))
+    }
+
+    /// See [`ThreadPoolBuilder::stack_size`].
+    pub fn stack_size(self, stack_size: usize) -> Self {
+        self.with(|builder| builder.stack_size(stack_size))
+    }
+
+    /// See [`ThreadPoolBuilder::breadth_first`].
+    pub fn breadth_first(self) -> Self {
+        self.with(ThreadPoolBuilder::breadth_first)
+    }
+
+    /// See [`ThreadPoolBuilder::start_handler`].
+    pub fn start_handler<H: Fn(usize) + Send + Sync + 'static>(self, start_handler: H) -> Self {
+        self.with(|builder| builder.start_handler(start_handler))
+    }
+
+    /// See [`ThreadPoolBuilder::exit_handler`].
+    pub fn exit_handler<H: Fn(usize) + Send + Sync + 'static>(self, exit_handler: H) -> Self {
+        self.with(|builder| builder.exit_handler(exit_handler))
+    }
+}
+
+impl ThreadPool {
+    /// The old way to make a pool.
+    ///
+    /// # Errors
+    ///
+    /// See [`ThreadPoolBuilder::build`].
+    #[deprecated(note = "Use `ThreadPoolBuilder::build`")]
+    pub fn new(configuration: Configuration) -> Result<Self, Box<dyn Error>> {
+        configuration.build()
+    }
+}
+
+impl fmt::Debug for Configuration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.builder.fmt(f)
+    }
+}
+
+/// Makes the global pool.
+///
+/// # Errors
+///
+/// See [`ThreadPoolBuilder::build_global`].
+#[deprecated(note = "use `ThreadPoolBuilder::build_global`")]
+pub fn initialize(config: Configuration) -> Result<(), Box<dyn Error>> {
+    config.builder.build_global().map_err(Box::from)
+}
