@@ -6,6 +6,7 @@
 //!   parking_lot, std and crossbeam.
 //! * `runtime`, `task`, `time`: a work-stealing runtime with Tokio's names (feature `rt`).
 //! * `io`: reading and writing bytes, with the names of `tokio::io` (feature `io-util`).
+//! * `pool`: parallel work on all processors, with rayon's names (feature `pool`).
 //! * `ipc`: messages between processes, through shared memory (feature `ipc`).
 //! * [`futex`]: what all of them sleep on, for primitives of your own.
 //!
@@ -285,6 +286,7 @@
 //! | `tracing` | a span of `tracing` for each task |
 //! | `hyper` | hyper's traits for an executor, a timer and streams |
 //! | `tokio`, `futures-io` | the traits of those packages on our streams, and ours on theirs |
+//! | `pool` | `pool`: fork-join and loops on all processors, with rayon's names |
 //! | `ipc` | `ipc`: routes, channels and queues between processes |
 //! | `stream` | `Stream` for the receivers of channels, and `stream::wrappers` |
 //! | `sink` | `Sink` for senders |
@@ -316,6 +318,8 @@ pub mod time;
 pub use blitz_futex as futex;
 #[cfg(feature = "ipc")]
 pub use blitz_ipc as ipc;
+#[cfg(feature = "pool")]
+pub use blitz_pool as pool;
 #[cfg(feature = "hyper")]
 pub use blitz_runtime::hyper;
 #[cfg(feature = "rt")]

@@ -20,7 +20,7 @@ use crate::worker::Worker;
 /// # Examples
 ///
 /// ```
-/// # use blitz_pool as pool; // blitz_io::pool
+/// use blitz_io::pool;
 /// let indices = pool::broadcast(|context| context.index());
 /// assert_eq!(indices, (0..pool::current_num_threads()).collect::<Vec<_>>());
 /// ```
@@ -37,7 +37,7 @@ where
 /// # Examples
 ///
 /// ```
-/// # use blitz_pool as pool; // blitz_io::pool
+/// use blitz_io::pool;
 /// let (sender, receiver) = std::sync::mpsc::channel();
 /// pool::spawn_broadcast(move |context| sender.send(context.index()).unwrap());
 /// assert_eq!(receiver.into_iter().count(), pool::current_num_threads());

@@ -31,7 +31,7 @@ pub(crate) struct Handlers {
 /// # Examples
 ///
 /// ```
-/// # use blitz_pool as pool; // blitz_io::pool
+/// use blitz_io::pool;
 /// let pool = pool::ThreadPoolBuilder::new()
 ///     .num_threads(2)
 ///     .thread_name(|index| format!("worker-{index}"))
@@ -226,7 +226,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// # Examples
     ///
     /// ```
-    /// # use blitz_pool as pool; // blitz_io::pool
+    /// use blitz_io::pool;
     /// let frugal = pool::ThreadPoolBuilder::new().spin(pool::Spin::Never).build().unwrap();
     /// assert_eq!(frugal.join(|| 1, || 2), (1, 2));
     /// ```
@@ -240,7 +240,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// # Examples
     ///
     /// ```
-    /// # use blitz_pool as pool; // blitz_io::pool
+    /// use blitz_io::pool;
     /// let error = pool::ThreadPoolBuilder::new().pin(pool::Pin::List(vec![99_999])).build();
     /// assert!(error.unwrap_err().to_string().contains("99999"));
     /// ```

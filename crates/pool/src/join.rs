@@ -29,7 +29,7 @@ use crate::worker::Worker;
 /// # Examples
 ///
 /// ```
-/// # use blitz_pool as pool; // blitz_io::pool
+/// use blitz_io::pool;
 /// fn sum(numbers: &[u64]) -> u64 {
 ///     if numbers.len() < 100 {
 ///         return numbers.iter().sum();
@@ -65,7 +65,7 @@ where
 /// # Examples
 ///
 /// ```
-/// # use blitz_pool as pool; // blitz_io::pool
+/// use blitz_io::pool;
 /// let (a, b) = pool::join_context(|_| 1, |context| if context.migrated() { 3 } else { 2 });
 /// assert!(a < b);
 /// ```

@@ -5,7 +5,7 @@
 //! runtime.
 //!
 //! ```
-//! # use blitz_pool as pool; // blitz_io::pool
+//! use blitz_io::pool;
 //! fn fib(n: u32) -> u32 {
 //!     if n < 2 {
 //!         return n;
@@ -77,3 +77,8 @@ pub mod model {
     pub use crate::loop_slot::LoopSlot;
     pub use crate::sleep::Sleep;
 }
+
+/// The examples of the README run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

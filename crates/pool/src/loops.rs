@@ -291,7 +291,7 @@ impl Registry {
 /// # Examples
 ///
 /// ```
-/// # use blitz_pool as pool; // blitz_io::pool
+/// use blitz_io::pool;
 /// use std::sync::atomic::{AtomicU64, Ordering};
 ///
 /// let sum = AtomicU64::new(0);
@@ -316,7 +316,7 @@ pub fn for_each(range: Range<usize>, grain: usize, f: impl Fn(usize) + Sync) {
 /// # Examples
 ///
 /// ```
-/// # use blitz_pool as pool; // blitz_io::pool
+/// use blitz_io::pool;
 /// use std::ops::ControlFlow;
 ///
 /// let found = pool::try_for_each(0..1_000_000, 0, |n| match n {
@@ -353,7 +353,7 @@ pub fn try_for_each(
 /// # Examples
 ///
 /// ```
-/// # use blitz_pool as pool; // blitz_io::pool
+/// use blitz_io::pool;
 /// pool::for_each_init(0..1000, 0, Vec::new, |buffer, n| {
 ///     buffer.clear();
 ///     buffer.extend_from_slice(&n.to_le_bytes());
@@ -384,7 +384,7 @@ pub fn for_each_init<S>(
 /// # Examples
 ///
 /// ```
-/// # use blitz_pool as pool; // blitz_io::pool
+/// use blitz_io::pool;
 /// let mut squares = vec![0; 1000];
 /// pool::for_each_chunk(&mut squares, 100, |chunk, items| {
 ///     for (i, item) in items.iter_mut().enumerate() {
@@ -419,7 +419,7 @@ pub fn for_each_chunk<T: Send>(slice: &mut [T], len: usize, f: impl Fn(usize, &m
 /// # Examples
 ///
 /// ```
-/// # use blitz_pool as pool; // blitz_io::pool
+/// use blitz_io::pool;
 /// assert_eq!(pool::map_reduce(0..1001, 0, |n| n, |a, b| a + b), Some(500_500));
 /// ```
 pub fn map_reduce<R: Send>(
@@ -453,7 +453,7 @@ pub fn map_reduce<R: Send>(
 /// # Examples
 ///
 /// ```
-/// # use blitz_pool as pool; // blitz_io::pool
+/// use blitz_io::pool;
 /// let sum = || pool::map_reduce_ordered(1..100_000, 1000, |n| 1.0 / n as f64, |a, b| a + b);
 /// assert_eq!(sum().unwrap().to_bits(), sum().unwrap().to_bits());
 /// ```
@@ -495,7 +495,7 @@ impl ThreadPool {
     /// # Examples
     ///
     /// ```
-    /// # use blitz_pool as pool; // blitz_io::pool
+    /// use blitz_io::pool;
     /// use std::sync::atomic::{AtomicUsize, Ordering};
     ///
     /// let two = pool::ThreadPoolBuilder::new().num_threads(2).build().unwrap();

@@ -50,7 +50,7 @@ impl<R> Future for Run<R> {
 /// # Examples
 ///
 /// ```
-/// # use blitz_pool as pool; // blitz_io::pool
+/// use blitz_io::pool;
 /// # pollster::block_on(async {
 /// let sum = pool::run(|| pool::map_reduce(0..1001, 0, |n| n, |a, b| a + b)).await;
 /// assert_eq!(sum, Some(500_500));
@@ -73,7 +73,7 @@ pub fn run<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> Run<R> 
 /// # Examples
 ///
 /// ```
-/// # use blitz_pool as pool; // blitz_io::pool
+/// use blitz_io::pool;
 /// use std::sync::Arc;
 /// use std::sync::atomic::{AtomicUsize, Ordering};
 ///
@@ -124,7 +124,7 @@ impl ThreadPool {
     /// # Examples
     ///
     /// ```
-    /// # use blitz_pool as pool; // blitz_io::pool
+    /// use blitz_io::pool;
     /// let two = pool::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     /// assert_eq!(pollster::block_on(two.run(|| 6 * 7)), 42);
     /// ```

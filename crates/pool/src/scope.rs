@@ -151,7 +151,7 @@ impl<'scope> Scope<'scope> {
     /// # Examples
     ///
     /// ```
-    /// # use blitz_pool as pool; // blitz_io::pool
+    /// use blitz_io::pool;
     /// let mut numbers = [1, 2, 3];
     /// pool::scope(|scope| {
     ///     for number in &mut numbers {
@@ -176,7 +176,7 @@ impl<'scope> Scope<'scope> {
     /// # Examples
     ///
     /// ```
-    /// # use blitz_pool as pool; // blitz_io::pool
+    /// use blitz_io::pool;
     /// use std::sync::atomic::{AtomicUsize, Ordering};
     ///
     /// let workers = AtomicUsize::new(0);
@@ -209,7 +209,7 @@ impl<'scope> ScopeFifo<'scope> {
     /// # Examples
     ///
     /// ```
-    /// # use blitz_pool as pool; // blitz_io::pool
+    /// use blitz_io::pool;
     /// pool::scope_fifo(|scope| {
     ///     scope.spawn_fifo(|scope| {
     ///         scope.spawn_fifo(|_| {});
@@ -235,7 +235,7 @@ impl<'scope> ScopeFifo<'scope> {
     /// # Examples
     ///
     /// ```
-    /// # use blitz_pool as pool; // blitz_io::pool
+    /// use blitz_io::pool;
     /// pool::scope_fifo(|scope| {
     ///     scope.spawn_broadcast(|_, context| assert!(context.index() < context.num_threads()));
     /// });
@@ -279,7 +279,7 @@ impl fmt::Debug for ScopeFifo<'_> {
 /// # Examples
 ///
 /// ```
-/// # use blitz_pool as pool; // blitz_io::pool
+/// use blitz_io::pool;
 /// let (mut a, mut b) = (0, 0);
 /// pool::scope(|scope| {
 ///     scope.spawn(|_| a = 1);
@@ -304,7 +304,7 @@ where
 /// # Examples
 ///
 /// ```
-/// # use blitz_pool as pool; // blitz_io::pool
+/// use blitz_io::pool;
 /// assert_eq!(pool::scope_fifo(|_| 7), 7);
 /// ```
 pub fn scope_fifo<'scope, OP, R>(op: OP) -> R
@@ -325,7 +325,7 @@ where
 /// # Examples
 ///
 /// ```
-/// # use blitz_pool as pool; // blitz_io::pool
+/// use blitz_io::pool;
 /// let here = std::thread::current().id();
 /// pool::in_place_scope(|_| assert_eq!(std::thread::current().id(), here));
 /// ```
@@ -345,7 +345,7 @@ where
 /// # Examples
 ///
 /// ```
-/// # use blitz_pool as pool; // blitz_io::pool
+/// use blitz_io::pool;
 /// pool::in_place_scope_fifo(|scope| scope.spawn_fifo(|_| {}));
 /// ```
 pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R

@@ -18,7 +18,7 @@ use crate::worker::Worker;
 /// # Examples
 ///
 /// ```
-/// # use blitz_pool as pool; // blitz_io::pool
+/// use blitz_io::pool;
 /// let (sender, receiver) = std::sync::mpsc::channel();
 /// pool::spawn(move || sender.send(7).unwrap());
 /// assert_eq!(receiver.recv(), Ok(7));
@@ -32,7 +32,7 @@ pub fn spawn<F: FnOnce() + Send + 'static>(func: F) {
 /// # Examples
 ///
 /// ```
-/// # use blitz_pool as pool; // blitz_io::pool
+/// use blitz_io::pool;
 /// let (sender, receiver) = std::sync::mpsc::channel();
 /// pool::spawn_fifo(move || sender.send(7).unwrap());
 /// assert_eq!(receiver.recv(), Ok(7));

@@ -21,7 +21,7 @@ use crate::{join, scope, scope_fifo};
 /// # Examples
 ///
 /// ```
-/// # use blitz_pool as pool; // blitz_io::pool
+/// use blitz_io::pool;
 /// let two = pool::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
 /// let sum = two.install(|| {
 ///     let (a, b) = pool::join(|| 1, || 2);
@@ -239,7 +239,7 @@ pub fn current_num_threads() -> usize {
 /// # Examples
 ///
 /// ```
-/// # use blitz_pool as pool; // blitz_io::pool
+/// use blitz_io::pool;
 /// assert_eq!(pool::yield_now(), None);
 /// ```
 pub fn yield_now() -> Option<Yield> {
@@ -251,7 +251,7 @@ pub fn yield_now() -> Option<Yield> {
 /// # Examples
 ///
 /// ```
-/// # use blitz_pool as pool; // blitz_io::pool
+/// use blitz_io::pool;
 /// assert_eq!(pool::yield_local(), None);
 /// ```
 pub fn yield_local() -> Option<Yield> {
