@@ -4,9 +4,10 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use crate::in_worker::current;
 use crate::job::ArcJob;
 use crate::registry::Registry;
-use crate::scope::{in_place, run_scope};
+use crate::scope::{Scope, in_place, run_scope};
 use crate::slots::Slots;
 use crate::worker::Worker;
 
@@ -29,7 +30,7 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    broadcast_in(&Registry::current(), op)
+    broadcast_in(&current(), op)
 }
 
 /// Spawns a job that nobody waits for and that every worker of the pool runs once.
@@ -46,7 +47,7 @@ pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    spawn_broadcast_in(&Registry::current(), op);
+    spawn_broadcast_in(&current(), op);
 }
 
 /// Tells a broadcast closure which worker runs it.
@@ -93,7 +94,7 @@ where
     R: Send,
 {
     let results = Slots::new(registry.num_threads());
-    in_place(Some(registry), run_scope, |scope: &crate::Scope<'_>| {
+    in_place(Some(registry), run_scope, |scope: &Scope<'_>| {
         scope.spawn_broadcast(|_, context| {
             let index = context.index();
             let result = op(context);

@@ -7,24 +7,14 @@ use std::io;
 use std::sync::Arc;
 use std::thread;
 
+use crate::context::max_num_threads;
 use crate::error::ThreadPoolBuildError;
 use crate::idle::Spin;
 use crate::pin::{self, Pin};
-use crate::registry::{self, Registry};
-use crate::thread_pool::ThreadPool;
+use crate::registry::{Handlers, PanicHandler, Registry, ThreadHandler};
+use crate::worker::Worker;
 
-type PanicHandler = dyn Fn(Box<dyn Any + Send>) + Send + Sync;
-type ThreadHandler = dyn Fn(usize) + Send + Sync;
 type ThreadName = dyn FnMut(usize) -> String;
-
-/// What a pool keeps of its builder.
-pub(crate) struct Handlers {
-    pub(crate) panic: Option<Box<PanicHandler>>,
-    pub(crate) start: Option<Box<ThreadHandler>>,
-    pub(crate) exit: Option<Box<ThreadHandler>>,
-    pub(crate) breadth_first: bool,
-    pub(crate) spin: Spin,
-}
 
 /// Makes a pool: how many threads, their names and stacks, and who is told of what.
 ///
@@ -79,58 +69,43 @@ impl ThreadPoolBuilder {
     pub fn new() -> Self {
         Self::default()
     }
-
-    /// Makes a pool whose threads `wrapper` runs, for as long as `with_pool` runs; the
-    /// threads may borrow, and have ended when this returns.
-    ///
-    /// `wrapper` is to call [`ThreadBuilder::run`].
-    ///
-    /// # Errors
-    ///
-    /// As [`build`](ThreadPoolBuilder::build).
-    pub fn build_scoped<W, F, R>(self, wrapper: W, with_pool: F) -> Result<R, ThreadPoolBuildError>
-    where
-        W: Fn(ThreadBuilder) + Sync,
-        F: FnOnce(&ThreadPool) -> R,
-    {
-        thread::scope(|scope| {
-            let wrapper = &wrapper;
-            let pool = self
-                .spawn_handler(|thread| {
-                    thread
-                        .std_builder()
-                        .spawn_scoped(scope, move || wrapper(thread))?;
-                    Ok(())
-                })
-                .build()?;
-            Ok(with_pool(&pool))
-        })
-    }
 }
 
 #[allow(private_bounds, reason = "sealed: only the two kinds of this file")]
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
-    /// Makes the pool.
-    ///
-    /// # Errors
-    ///
-    /// If a thread cannot be started, those that were end again; if the current thread is to
-    /// be used and is a worker already; if [`pin`](Self::pin) names a core that this process
-    /// may not use.
-    pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
-        ThreadPool::build(self)
+    /// Starts the pool's threads.
+    pub(crate) fn start(mut self) -> Result<Arc<Registry>, ThreadPoolBuildError> {
+        let threads = self.threads().min(max_num_threads());
+        if self.use_current_thread && Worker::is_current() {
+            return Err(ThreadPoolBuildError::current_thread_already_in_pool());
+        }
+        self.cores = self.pin.cores().map_err(ThreadPoolBuildError::io)?;
+        let registry = Arc::new(Registry::new(threads, self.take_handlers()));
+        let mut on_failure = EndOnFailure(Some(&registry));
+        for index in 0..threads {
+            let thread = self.thread(&registry, index);
+            if index == 0 && self.use_current_thread {
+                Worker::adopt_current_thread(registry.clone());
+            } else {
+                self.spawn_handler
+                    .spawn(thread)
+                    .map_err(ThreadPoolBuildError::io)?;
+            }
+        }
+        on_failure.0 = None;
+        drop(on_failure);
+        Ok(registry)
     }
+}
 
-    /// Makes the global pool, which all use who are in no other. Returns when its threads
-    /// run.
-    ///
-    /// # Errors
-    ///
-    /// As [`build`](Self::build), and if there is a global pool already: the first use of
-    /// one makes it.
-    pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
-        registry::init_global(self)?.wait_until_started();
-        Ok(())
+/// Ends what a pool has begun if not all of its threads could be started.
+struct EndOnFailure<'a>(Option<&'a Registry>);
+
+impl Drop for EndOnFailure<'_> {
+    fn drop(&mut self) {
+        if let Some(registry) = self.0 {
+            registry.release();
+        }
     }
 }
 
@@ -249,11 +224,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    pub(crate) fn uses_current_thread(&self) -> bool {
-        self.use_current_thread
-    }
-
-    pub(crate) fn threads(&self) -> usize {
+    fn threads(&self) -> usize {
         match self.num_threads {
             0 => from_environment("RAYON_NUM_THREADS")
                 .or_else(|| from_environment("RAYON_RS_NUM_CPUS"))
@@ -263,7 +234,7 @@ impl<S> ThreadPoolBuilder<S> {
         }
     }
 
-    pub(crate) fn take_handlers(&mut self) -> Handlers {
+    fn take_handlers(&mut self) -> Handlers {
         Handlers {
             panic: self.panic_handler.take(),
             start: self.start_handler.take(),
@@ -273,13 +244,7 @@ impl<S> ThreadPoolBuilder<S> {
         }
     }
 
-    /// Finds out which cores the threads are to be bound to.
-    pub(crate) fn resolve_pinning(&mut self) -> Result<(), ThreadPoolBuildError> {
-        self.cores = self.pin.cores().map_err(ThreadPoolBuildError::io)?;
-        Ok(())
-    }
-
-    pub(crate) fn thread(&mut self, registry: &Arc<Registry>, index: usize) -> ThreadBuilder {
+    fn thread(&mut self, registry: &Arc<Registry>, index: usize) -> ThreadBuilder {
         ThreadBuilder {
             name: self.get_thread_name.as_mut().map(|name| name(index)),
             stack_size: self.stack_size,
@@ -287,13 +252,6 @@ impl<S> ThreadPoolBuilder<S> {
             index,
             core: (!self.cores.is_empty()).then(|| self.cores[index % self.cores.len()]),
         }
-    }
-}
-
-#[allow(private_bounds, reason = "sealed: only the two kinds of this file")]
-impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
-    pub(crate) fn spawn_thread(&mut self, thread: ThreadBuilder) -> io::Result<()> {
-        self.spawn_handler.spawn(thread)
     }
 }
 
@@ -364,10 +322,10 @@ impl ThreadBuilder {
         if let Some(core) = self.core {
             pin::pin_current_thread(core);
         }
-        registry::main_loop(self);
+        main_loop(self);
     }
 
-    fn std_builder(&self) -> thread::Builder {
+    pub(crate) fn std_builder(&self) -> thread::Builder {
         let mut builder = thread::Builder::new();
         if let Some(name) = &self.name {
             builder = builder.name(name.clone());
@@ -377,10 +335,23 @@ impl ThreadBuilder {
         }
         builder
     }
+}
 
-    pub(crate) fn into_registry(self) -> Arc<Registry> {
-        self.registry
+/// The life of one of a pool's threads.
+fn main_loop(thread: ThreadBuilder) {
+    let index = thread.index;
+    let registry = thread.registry;
+    let worker = Worker::enter(registry.clone(), index);
+    registry.workers[index].started.set();
+    if let Some(handler) = &registry.handlers.start {
+        registry.catch_unwind(|| handler(index));
     }
+    worker.run_until_end();
+    if let Some(handler) = &registry.handlers.exit {
+        registry.catch_unwind(|| handler(index));
+    }
+    drop(worker);
+    registry.workers[index].stopped.set();
 }
 
 impl fmt::Debug for ThreadBuilder {

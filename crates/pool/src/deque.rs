@@ -29,7 +29,7 @@ use blitz_futex::atomic::Ordering::{Acquire, Relaxed, Release};
 use blitz_futex::atomic::{AtomicPtr, AtomicUsize};
 use blitz_sync::internals::BiasedLock;
 
-use crate::job::{Header, JobRef};
+use crate::job_ref::{Header, JobRef};
 use crate::mutant::{Mutant, active};
 
 /// How many forks can be outstanding in one thread. A `join` beyond that runs both closures

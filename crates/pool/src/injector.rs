@@ -9,7 +9,7 @@ use blitz_futex::atomic::AtomicUsize;
 use blitz_futex::atomic::Ordering::SeqCst;
 use blitz_sync::internals::Lock;
 
-use crate::job::JobRef;
+use crate::job_ref::JobRef;
 
 pub(crate) struct Injector {
     jobs: Lock<VecDeque<(usize, JobRef)>>,

@@ -8,54 +8,9 @@ use std::cell::UnsafeCell;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
+use crate::job_ref::{Header, JobRef};
 use crate::latch::Latch;
 use crate::worker::Worker;
-
-/// The first field of every job.
-#[repr(C)]
-#[derive(Debug)]
-pub struct Header {
-    execute: unsafe fn(*const Header, &Worker),
-}
-
-/// The right to run a job once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct JobRef(*const Header);
-
-// SAFETY: the closures behind it are `Send`: every constructor asks for that.
-unsafe impl Send for JobRef {}
-
-impl JobRef {
-    /// # Safety
-    ///
-    /// Called once, while the job is alive.
-    pub(crate) unsafe fn execute(self, worker: &Worker) {
-        // SAFETY: the header belongs to a job whose function takes this very pointer.
-        unsafe { ((*self.0).execute)(self.0, worker) }
-    }
-
-    /// A job that is never run, for models.
-    #[cfg(loom)]
-    pub fn numbered(number: usize) -> Self {
-        Self(std::ptr::without_provenance(number * align_of::<Header>()))
-    }
-
-    pub(crate) fn as_ptr(self) -> *const Header {
-        self.0
-    }
-
-    /// # Safety
-    ///
-    /// `ptr` came from [`as_ptr`](Self::as_ptr).
-    pub(crate) unsafe fn from_ptr(ptr: *const Header) -> Self {
-        Self(ptr)
-    }
-
-    /// Identifies the job as long as it is alive.
-    pub(crate) fn tag(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// What came out of a job.
 enum JobResult<R> {
@@ -82,9 +37,7 @@ where
     #[inline(always)]
     pub(crate) fn new(func: F, latch: L) -> Self {
         Self {
-            header: Header {
-                execute: Self::execute,
-            },
+            header: Header::new(Self::execute),
             latch,
             func: UnsafeCell::new(Some(func)),
             result: UnsafeCell::new(JobResult::None),
@@ -93,7 +46,8 @@ where
 
     #[inline(always)]
     pub(crate) fn as_ref(&self) -> JobRef {
-        JobRef(&raw const self.header)
+        // SAFETY: the header of a job.
+        unsafe { JobRef::from_ptr(&raw const self.header) }
     }
 
     /// Runs a job that nobody else can get any more.
@@ -112,7 +66,8 @@ where
         }
     }
 
-    unsafe fn execute(header: *const Header, worker: &Worker) {
+    unsafe fn execute(header: *const Header) {
+        let worker = Worker::running();
         let this = header.cast::<Self>();
         worker.run_stolen(header as usize, || {
             // SAFETY: whoever has the job's `JobRef` is the only one to touch these fields
@@ -127,7 +82,7 @@ where
             }
         });
         // SAFETY: the frame lives until the latch is set.
-        unsafe { L::set(&raw const (*this).latch, worker) }
+        unsafe { L::set(&raw const (*this).latch) }
     }
 }
 
@@ -146,16 +101,16 @@ impl<F: FnOnce(&Worker) + Send> HeapJob<F> {
     /// What `func` borrows lives until it has run, and the job does run.
     pub(crate) unsafe fn into_ref(tag: usize, func: F) -> JobRef {
         let job = Box::new(Self {
-            header: Header {
-                execute: Self::execute,
-            },
+            header: Header::new(Self::execute),
             tag,
             func,
         });
-        JobRef(Box::into_raw(job).cast())
+        // SAFETY: a job begins with its header.
+        unsafe { JobRef::from_ptr(Box::into_raw(job).cast()) }
     }
 
-    unsafe fn execute(header: *const Header, worker: &Worker) {
+    unsafe fn execute(header: *const Header) {
+        let worker = Worker::running();
         // SAFETY: it came from `into_ref`, and a job runs once.
         let job = unsafe { Box::from_raw(header.cast_mut().cast::<Self>()) };
         let Self { tag, func, .. } = *job;
@@ -173,9 +128,7 @@ pub(crate) struct ArcJob<F> {
 impl<F: Fn(&Worker) + Send + Sync> ArcJob<F> {
     pub(crate) fn new(func: F) -> Arc<Self> {
         Arc::new(Self {
-            header: Header {
-                execute: Self::execute,
-            },
+            header: Header::new(Self::execute),
             func,
         })
     }
@@ -184,10 +137,12 @@ impl<F: Fn(&Worker) + Send + Sync> ArcJob<F> {
     ///
     /// What `func` borrows lives until it has run, and the job does run.
     pub(crate) unsafe fn as_ref(this: &Arc<Self>) -> JobRef {
-        JobRef(Arc::into_raw(this.clone()).cast())
+        // SAFETY: a job begins with its header.
+        unsafe { JobRef::from_ptr(Arc::into_raw(this.clone()).cast()) }
     }
 
-    unsafe fn execute(header: *const Header, worker: &Worker) {
+    unsafe fn execute(header: *const Header) {
+        let worker = Worker::running();
         // SAFETY: it came from `as_ref`, which gave one count away with it.
         let this = unsafe { Arc::from_raw(header.cast::<Self>()) };
         (this.func)(worker);

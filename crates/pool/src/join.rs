@@ -6,10 +6,10 @@
 //! fork that is old enough to be worth a theft is stolen at all, so a fine recursion costs
 //! about what the calls cost.
 
-use crate::FnContext;
+use crate::context::FnContext;
+use crate::in_worker::in_worker;
 use crate::job::StackJob;
-use crate::latch::JoinLatch;
-use crate::registry::in_worker;
+use crate::latch::{JoinLatch, Probe};
 use crate::worker::Worker;
 
 /// Runs both closures, potentially in parallel, and returns both results.
@@ -96,7 +96,7 @@ where
     RA: Send,
     RB: Send,
 {
-    let job = StackJob::new(b, JoinLatch::new(worker.index()));
+    let job = StackJob::new(b, JoinLatch::new(worker.index(), &worker.registry().sleep));
     let Some(position) = worker.fork(job.as_ref()) else {
         // No room: a recursion as deep as this is not short of parallel work.
         let a = a(worker, injected);
@@ -130,8 +130,8 @@ where
             return true;
         }
         // SAFETY: taken from the deque, so nobody else has it.
-        unsafe { local.execute(worker) };
-        if crate::latch::Probe::is_set(&job.latch) {
+        unsafe { local.execute() };
+        if job.latch.is_set() {
             return false;
         }
     }
@@ -159,7 +159,7 @@ where
     fn drop(&mut self) {
         if self.worker.take_back(self.position) || get_back(self.worker, self.job, self.position) {
             // SAFETY: taken back, so nobody else has it; its panic is kept in the job.
-            unsafe { self.job.as_ref().execute(self.worker) };
+            unsafe { self.job.as_ref().execute() };
         }
     }
 }

@@ -18,8 +18,7 @@ use std::sync::Arc;
 use blitz_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use blitz_futex::atomic::{AtomicU32, AtomicUsize, fence};
 
-use crate::registry::Registry;
-use crate::worker::Worker;
+use crate::sleep::Sleep;
 
 const PENDING: u32 = 0;
 const SLEEPING: u32 = 1;
@@ -30,7 +29,7 @@ pub(crate) trait Latch {
     /// # Safety
     ///
     /// `this` is alive until it is set, and set once.
-    unsafe fn set(this: *const Self, worker: &Worker);
+    unsafe fn set(this: *const Self);
 }
 
 /// What a worker can wait for.
@@ -80,25 +79,31 @@ impl State {
 pub(crate) struct JoinLatch {
     state: State,
     owner: usize,
+    /// The pool's, which outlives the thread that sets the latch.
+    sleep: *const Sleep,
 }
+
+// SAFETY: it is shared between the pool's threads anyway.
+unsafe impl Sync for JoinLatch {}
 
 impl JoinLatch {
     #[inline(always)]
-    pub(crate) fn new(owner: usize) -> Self {
+    pub(crate) fn new(owner: usize, sleep: &Sleep) -> Self {
         Self {
             state: State::new(),
             owner,
+            sleep,
         }
     }
 }
 
 impl Latch for JoinLatch {
-    unsafe fn set(this: *const Self, worker: &Worker) {
+    unsafe fn set(this: *const Self) {
         // SAFETY: alive until the line that sets it.
         unsafe {
-            let owner = (*this).owner;
+            let (owner, sleep) = ((*this).owner, (*this).sleep);
             if State::set(&raw const (*this).state) {
-                worker.registry().sleep.wake_worker(owner);
+                (*sleep).wake_worker(owner);
             }
         }
     }
@@ -121,26 +126,26 @@ impl Probe for JoinLatch {
 pub(crate) struct CrossLatch {
     state: State,
     owner: usize,
-    registry: Arc<Registry>,
+    sleep: Arc<Sleep>,
 }
 
 impl CrossLatch {
-    pub(crate) fn new(worker: &Worker) -> Self {
+    pub(crate) fn new(owner: usize, sleep: &Arc<Sleep>) -> Self {
         Self {
             state: State::new(),
-            owner: worker.index(),
-            registry: worker.registry().clone(),
+            owner,
+            sleep: sleep.clone(),
         }
     }
 }
 
 impl Latch for CrossLatch {
-    unsafe fn set(this: *const Self, _: &Worker) {
+    unsafe fn set(this: *const Self) {
         // SAFETY: alive until the line that sets it.
         unsafe {
-            let registry = (*this).registry.clone();
+            let sleep = (*this).sleep.clone();
             if State::set(&raw const (*this).state) {
-                registry.sleep.injected_for_all();
+                sleep.injected_for_all();
             }
         }
     }
@@ -190,13 +195,13 @@ impl ThreadLatch {
 }
 
 impl Latch for ThreadLatch {
-    unsafe fn set(this: *const Self, _: &Worker) {
+    unsafe fn set(this: *const Self) {
         // SAFETY: as the caller promises.
         unsafe { Self::set_from_anywhere(this) }
     }
 }
 
-/// Who waits for a [`CountLatch`].
+/// The thread that waits for a [`CountLatch`].
 enum Waiter {
     Worker(CrossLatch),
     Thread(ThreadLatch),
@@ -210,11 +215,11 @@ pub(crate) struct CountLatch {
 
 impl CountLatch {
     /// With one job begun, which is the body of the scope.
-    pub(crate) fn new(owner: Option<&Worker>) -> Self {
+    pub(crate) fn new(owner: Option<(usize, &Arc<Sleep>)>) -> Self {
         Self {
             count: AtomicUsize::new(1),
             waiter: match owner {
-                Some(worker) => Waiter::Worker(CrossLatch::new(worker)),
+                Some((worker, sleep)) => Waiter::Worker(CrossLatch::new(worker, sleep)),
                 None => Waiter::Thread(ThreadLatch::new()),
             },
         }
@@ -233,7 +238,7 @@ impl CountLatch {
         if let Waiter::Worker(latch) = &self.waiter {
             fence(SeqCst);
             if latch.state.0.load(Relaxed) == SLEEPING {
-                latch.registry.sleep.wake_worker(latch.owner);
+                latch.sleep.wake_worker(latch.owner);
             }
         }
     }
@@ -250,9 +255,9 @@ impl CountLatch {
             }
             match &(*this).waiter {
                 Waiter::Worker(latch) => {
-                    let (owner, registry) = (latch.owner, latch.registry.clone());
+                    let (owner, sleep) = (latch.owner, latch.sleep.clone());
                     if State::set(&raw const latch.state) {
-                        registry.sleep.wake_worker(owner);
+                        sleep.wake_worker(owner);
                     }
                 }
                 Waiter::Thread(latch) => ThreadLatch::set_from_anywhere(latch),
@@ -260,12 +265,11 @@ impl CountLatch {
         }
     }
 
-    /// Waits until all jobs have ended. `tag` names them to workers that may help.
-    pub(crate) fn wait(&self, owner: Option<&Worker>, tag: usize, base: usize) {
-        match (&self.waiter, owner) {
-            (Waiter::Worker(latch), Some(worker)) => worker.wait_for(latch, tag, base),
-            (Waiter::Thread(latch), _) => latch.wait(),
-            (Waiter::Worker(_), None) => unreachable!("a worker waits for its own scope"),
+    /// Waits until all jobs have ended: a worker by `wait`, any other thread in the futex.
+    pub(crate) fn wait(&self, wait: impl FnOnce(&CrossLatch)) {
+        match &self.waiter {
+            Waiter::Worker(latch) => wait(latch),
+            Waiter::Thread(latch) => latch.wait(),
         }
     }
 }

@@ -28,9 +28,12 @@ mod configuration;
 mod context;
 mod deque;
 mod error;
+mod global;
 mod idle;
+mod in_worker;
 mod injector;
 mod job;
+mod job_ref;
 mod join;
 mod latch;
 mod loop_slot;
@@ -65,15 +68,16 @@ pub use run::{Run, run, scope_async};
 pub use scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};
 pub use spawn::{spawn, spawn_fifo};
 pub use thread_pool::{
-    ThreadPool, Yield, current_num_threads, current_thread_has_pending_tasks, current_thread_index,
+    ThreadPool, current_num_threads, current_thread_has_pending_tasks, current_thread_index,
     yield_local, yield_now,
 };
+pub use worker::Yield;
 
 /// For the model checker.
 #[cfg(loom)]
 pub mod model {
     pub use crate::deque::Deque;
-    pub use crate::job::JobRef;
+    pub use crate::job_ref::JobRef;
     pub use crate::loop_slot::LoopSlot;
     pub use crate::sleep::Sleep;
 }

@@ -18,8 +18,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use blitz_sync::internals::Lock;
 
+use crate::global::global;
 use crate::join::join_on;
-use crate::registry::{self, Registry};
+use crate::loop_slot::Reserved;
+use crate::registry::Registry;
 use crate::slots::Slots;
 use crate::thread_pool::ThreadPool;
 use crate::worker::Worker;
@@ -129,11 +131,7 @@ fn run_loop<B: Body>(registry: &Registry, pieces: Pieces, body: &B) -> ControlFl
 }
 
 /// Every participant takes from its own share, then from the others'.
-fn share_out<B: Body>(
-    registry: &Registry,
-    reserved: crate::loop_slot::Reserved<'_>,
-    run: &Run<'_, B>,
-) {
+fn share_out<B: Body>(registry: &Registry, reserved: Reserved<'_>, run: &Run<'_, B>) {
     let cursors: *const [_] = reserved.cursors();
     // SAFETY: they belong to the slot, which outlives `reserved`.
     let cursors = unsafe { &*cursors };
@@ -480,7 +478,7 @@ pub fn map_reduce_ordered<R: Send>(
 fn current<R>(f: impl FnOnce(&Arc<Registry>) -> R) -> R {
     match Worker::current() {
         Some(worker) => f(worker.registry()),
-        None => f(registry::global()),
+        None => f(global()),
     }
 }
 

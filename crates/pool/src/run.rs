@@ -8,8 +8,9 @@ use std::thread;
 
 use blitz_channel::oneshot;
 
+use crate::in_worker::current;
 use crate::registry::Registry;
-use crate::scope::Scope;
+use crate::scope::{Scope, scope};
 use crate::spawn::spawn_in;
 use crate::thread_pool::ThreadPool;
 
@@ -57,7 +58,7 @@ impl<R> Future for Run<R> {
 /// # });
 /// ```
 pub fn run<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> Run<R> {
-    run_in(&Registry::current(), f)
+    run_in(&current(), f)
 }
 
 /// Runs `f` with a [`Scope`] in the pool of this thread, or the global one, and returns a
@@ -95,7 +96,7 @@ pub fn run<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> Run<R> 
 pub fn scope_async<R: Send + 'static>(
     f: impl FnOnce(&Scope<'static>) -> R + Send + 'static,
 ) -> Run<R> {
-    run(move || crate::scope(f))
+    run(move || scope(f))
 }
 
 fn run_in<R: Send + 'static>(
@@ -142,6 +143,6 @@ impl ThreadPool {
         &self,
         f: impl FnOnce(&Scope<'static>) -> R + Send + 'static,
     ) -> Run<R> {
-        self.run(move || crate::scope(f))
+        self.run(move || scope(f))
     }
 }

@@ -9,10 +9,13 @@ use std::sync::Arc;
 use blitz_sync::internals::Lock;
 
 use crate::broadcast::BroadcastContext;
+use crate::global::global;
+use crate::in_worker::in_worker;
 use crate::injector::Injector;
-use crate::job::{ArcJob, HeapJob, JobRef};
+use crate::job::{ArcJob, HeapJob};
+use crate::job_ref::JobRef;
 use crate::latch::CountLatch;
-use crate::registry::{self, Registry, in_worker};
+use crate::registry::Registry;
 use crate::spawn::push_fifo;
 use crate::worker::Worker;
 
@@ -63,7 +66,7 @@ impl Base {
     fn new(owner: Option<&Worker>, registry: &Arc<Registry>) -> Self {
         Self {
             registry: registry.clone(),
-            latch: CountLatch::new(owner),
+            latch: CountLatch::new(owner.map(|worker| (worker.index(), &worker.registry().sleep))),
             panic: Lock::new(None),
         }
     }
@@ -77,7 +80,10 @@ impl Base {
         let below = owner.map_or(0, Worker::base);
         // SAFETY: the body is the job that the latch began with.
         let result = unsafe { Self::run(self, body) };
-        self.latch.wait(owner, self.tag(), below);
+        self.latch.wait(|latch| {
+            let owner = owner.expect("a worker waits for its own scope");
+            owner.wait_for(latch, self.tag(), below);
+        });
         if let Some(payload) = self.panic.lock().take() {
             panic::resume_unwind(payload);
         }
@@ -394,8 +400,8 @@ pub(crate) fn in_place<OP, R>(
         (Some(registry), _) => run(worker, registry, op),
         (None, Some(worker)) => run(Some(worker), worker.registry(), op),
         (None, None) => {
-            let global = registry::global();
-            run(Worker::current_in(global), global, op)
+            let registry = global();
+            run(Worker::current_in(registry), registry, op)
         }
     }
 }

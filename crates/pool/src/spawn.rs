@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::in_worker::current;
 use crate::injector::Injector;
-use crate::job::{HeapJob, JobRef};
+use crate::job::HeapJob;
+use crate::job_ref::JobRef;
 use crate::registry::Registry;
 use crate::worker::Worker;
 
@@ -24,7 +26,7 @@ use crate::worker::Worker;
 /// assert_eq!(receiver.recv(), Ok(7));
 /// ```
 pub fn spawn<F: FnOnce() + Send + 'static>(func: F) {
-    spawn_in(&Registry::current(), func);
+    spawn_in(&current(), func);
 }
 
 /// The same as [`spawn`], but jobs that one worker has spawned begin first in, first out.
@@ -38,7 +40,7 @@ pub fn spawn<F: FnOnce() + Send + 'static>(func: F) {
 /// assert_eq!(receiver.recv(), Ok(7));
 /// ```
 pub fn spawn_fifo<F: FnOnce() + Send + 'static>(func: F) {
-    spawn_fifo_in(&Registry::current(), func);
+    spawn_fifo_in(&current(), func);
 }
 
 pub(crate) fn spawn_in(registry: &Arc<Registry>, func: impl FnOnce() + Send + 'static) {
@@ -74,10 +76,10 @@ pub(crate) fn push_fifo(worker: &Worker, fifo: &Injector, tag: usize, job: JobRe
     let fifo = Queue(fifo);
     // SAFETY: it borrows only the queue, which lives as long as a job is in it.
     let next = unsafe {
-        HeapJob::into_ref(tag, move |worker: &Worker| {
+        HeapJob::into_ref(tag, move |_: &Worker| {
             let fifo = fifo;
             let first = (*fifo.0).pop().expect("as many jobs as rights to run one");
-            first.execute(worker);
+            first.execute();
         })
     };
     worker.push_or_inject(tag, next);

@@ -2,15 +2,17 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::thread;
 
 use crate::broadcast::{BroadcastContext, broadcast_in, spawn_broadcast_in};
-use crate::builder::{ThreadPoolBuilder, ThreadSpawn};
+use crate::builder::{ThreadBuilder, ThreadPoolBuilder, ThreadSpawn};
 use crate::error::ThreadPoolBuildError;
+use crate::global::{global, init_global};
+use crate::join::join;
 use crate::registry::Registry;
-use crate::scope::{Scope, ScopeFifo, in_place, run_scope, run_scope_fifo};
+use crate::scope::{Scope, ScopeFifo, in_place, run_scope, run_scope_fifo, scope, scope_fifo};
 use crate::spawn::{spawn_fifo_in, spawn_in};
-use crate::worker::Worker;
-use crate::{join, scope, scope_fifo};
+use crate::worker::{Worker, Yield};
 
 /// A fork-join pool of its own.
 ///
@@ -34,12 +36,6 @@ pub struct ThreadPool {
 }
 
 impl ThreadPool {
-    pub(crate) fn build<S: ThreadSpawn>(
-        builder: ThreadPoolBuilder<S>,
-    ) -> Result<Self, ThreadPoolBuildError> {
-        Registry::new(builder).map(|registry| Self { registry })
-    }
-
     /// Runs `op` in a worker of this pool and returns its result. What it forks runs in this
     /// pool. The calling thread is blocked until then; if it is a worker of another pool, it
     /// runs jobs of that pool meanwhile.
@@ -204,13 +200,59 @@ impl fmt::Debug for ThreadPool {
     }
 }
 
-/// What a yield did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Yield {
-    /// It ran a job.
-    Executed,
-    /// There was nothing to run.
-    Idle,
+impl ThreadPoolBuilder {
+    /// Makes a pool whose threads `wrapper` runs, for as long as `with_pool` runs; the
+    /// threads may borrow, and have ended when this returns.
+    ///
+    /// `wrapper` is to call [`ThreadBuilder::run`].
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](ThreadPoolBuilder::build).
+    pub fn build_scoped<W, F, R>(self, wrapper: W, with_pool: F) -> Result<R, ThreadPoolBuildError>
+    where
+        W: Fn(ThreadBuilder) + Sync,
+        F: FnOnce(&ThreadPool) -> R,
+    {
+        thread::scope(|scope| {
+            let wrapper = &wrapper;
+            let pool = self
+                .spawn_handler(|thread| {
+                    thread
+                        .std_builder()
+                        .spawn_scoped(scope, move || wrapper(thread))?;
+                    Ok(())
+                })
+                .build()?;
+            Ok(with_pool(&pool))
+        })
+    }
+}
+
+#[allow(private_bounds, reason = "sealed: only two kinds there are")]
+impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
+    /// Makes the pool.
+    ///
+    /// # Errors
+    ///
+    /// If a thread cannot be started, those that were end again; if the current thread is to
+    /// be used and is a worker already; if [`pin`](Self::pin) names a core that this process
+    /// may not use.
+    pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
+        self.start().map(|registry| ThreadPool { registry })
+    }
+
+    /// Makes the global pool, which all use who are in no other. Returns when its threads
+    /// run.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build), and if there is a global pool already: the first use of
+    /// one makes it.
+    pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
+        init_global(self)?.wait_until_started();
+        Ok(())
+    }
 }
 
 /// The index of this thread in its pool, if it is a worker.
@@ -229,7 +271,7 @@ pub fn current_thread_has_pending_tasks() -> Option<bool> {
 pub fn current_num_threads() -> usize {
     match Worker::current() {
         Some(worker) => worker.registry().num_threads(),
-        None => crate::registry::global().num_threads(),
+        None => global().num_threads(),
     }
 }
 

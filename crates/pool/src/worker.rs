@@ -16,13 +16,21 @@ use std::sync::Arc;
 
 use crate::deque::Deque;
 use crate::idle::{Ages, Patience};
-use crate::job::JobRef;
+use crate::job_ref::JobRef;
 use crate::latch::Probe;
 use crate::registry::Registry;
-use crate::thread_pool::Yield;
 
 std::thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
+}
+
+/// What a yield did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Yield {
+    /// It ran a job.
+    Executed,
+    /// There was nothing to run.
+    Idle,
 }
 
 pub(crate) struct Worker {
@@ -64,6 +72,11 @@ impl Worker {
         // SAFETY: set to a worker that is taken away before it is freed, by this very thread.
         // The lifetime is that of a use within one call from the thread.
         unsafe { CURRENT.get().as_ref() }
+    }
+
+    /// The worker that runs a job, which this is called in.
+    pub(crate) fn running<'a>() -> &'a Self {
+        Self::current().expect("jobs run in workers")
     }
 
     /// The worker that this thread is, if it is one of `registry`.
@@ -147,7 +160,7 @@ impl Worker {
     #[inline]
     fn execute(&self, job: JobRef) {
         // SAFETY: whoever took the job from a queue is the only one to have it.
-        unsafe { job.execute(self) }
+        unsafe { job.execute() }
     }
 
     /// Takes part in the loop in progress, once. Returns whether it did.

@@ -1,0 +1,71 @@
+//! How any thread gets work done in a pool, and which pool that is.
+
+use std::sync::Arc;
+
+use crate::global::global;
+use crate::job::StackJob;
+use crate::job_ref::JobRef;
+use crate::latch::{CrossLatch, ThreadLatch};
+use crate::registry::Registry;
+use crate::worker::Worker;
+
+/// The pool of this thread, or the global one.
+pub(crate) fn current() -> Arc<Registry> {
+    match Worker::current() {
+        Some(worker) => worker.registry().clone(),
+        None => global().clone(),
+    }
+}
+
+/// Runs `op` on the current worker, or on one of the global pool.
+#[inline(always)]
+pub(crate) fn in_worker<R: Send>(op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
+    match Worker::current() {
+        Some(worker) => op(worker, false),
+        None => global().in_worker(op),
+    }
+}
+
+impl Registry {
+    /// Runs `op` on a worker of this pool, and waits for its result.
+    pub(crate) fn in_worker<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
+        match Worker::current() {
+            None => self.in_worker_from_outside(op),
+            Some(worker) if worker.registry().id() != self.id() => {
+                self.in_worker_across(worker, op)
+            }
+            Some(worker) => op(worker, false),
+        }
+    }
+
+    #[cold]
+    fn in_worker_from_outside<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
+        let job = StackJob::new(op, ThreadLatch::new());
+        self.inject(0, job.as_ref());
+        job.latch.wait();
+        job.into_result()
+    }
+
+    #[cold]
+    fn in_worker_across<R: Send>(
+        &self,
+        current: &Worker,
+        op: impl FnOnce(&Worker, bool) -> R + Send,
+    ) -> R {
+        let job = StackJob::new(
+            op,
+            CrossLatch::new(current.index(), &current.registry().sleep),
+        );
+        self.inject(0, job.as_ref());
+        current.serve_until(&job.latch);
+        job.into_result()
+    }
+
+    /// Hands a job to the worker of this thread if it is one of this pool, else to any.
+    pub(crate) fn inject_or_push(&self, tag: usize, job: JobRef) {
+        match Worker::current_in(self) {
+            Some(worker) => worker.push_or_inject(tag, job),
+            None => self.inject(tag, job),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The right to run a job: all that queues know of one.
+
+/// The first field of every job.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Header {
+    execute: unsafe fn(*const Header),
+}
+
+impl Header {
+    /// `execute` takes the address of this header, once, in a thread of the pool.
+    #[inline(always)]
+    pub(crate) fn new(execute: unsafe fn(*const Header)) -> Self {
+        Self { execute }
+    }
+}
+
+/// The right to run a job once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobRef(*const Header);
+
+// SAFETY: the closures behind it are `Send`: every constructor asks for that.
+unsafe impl Send for JobRef {}
+
+impl JobRef {
+    /// # Safety
+    ///
+    /// Called once, while the job is alive, by a worker of its pool.
+    pub(crate) unsafe fn execute(self) {
+        // SAFETY: the header belongs to a job whose function takes this very pointer.
+        unsafe { ((*self.0).execute)(self.0) }
+    }
+
+    /// A job that is never run, for models.
+    #[cfg(loom)]
+    pub fn numbered(number: usize) -> Self {
+        Self(std::ptr::without_provenance(number * align_of::<Header>()))
+    }
+
+    pub(crate) fn as_ptr(self) -> *const Header {
+        self.0
+    }
+
+    /// # Safety
+    ///
+    /// `ptr` points to the header of a job.
+    #[inline(always)]
+    pub(crate) unsafe fn from_ptr(ptr: *const Header) -> Self {
+        Self(ptr)
+    }
+
+    /// Identifies the job as long as it is alive.
+    pub(crate) fn tag(self) -> usize {
+        self.0 as usize
+    }
+}
