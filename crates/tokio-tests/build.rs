@@ -24,16 +24,21 @@ const FILES: &[&str] = &[
     "fs_symlink_file_windows",
     "fs_try_exists",
     "fs_write",
+    "io_async_fd",
     "io_async_read",
     "io_buf_reader",
     "io_buf_writer",
     "io_chain",
     "io_copy",
+    "io_copy_bidirectional",
     "io_copy_buf",
     "io_fill_buf",
+    "io_driver",
+    "io_driver_drop",
     "io_join",
     "io_lines",
     "io_mem_stream",
+    "io_panic",
     "io_read",
     "io_read_buf",
     "io_read_exact",
@@ -58,6 +63,31 @@ const FILES: &[&str] = &[
     "macros_select",
     "macros_test",
     "macros_try_join",
+    "net_bind_resource",
+    "net_lookup_host",
+    "net_panic",
+    "net_quickack",
+    "net_unix_pipe",
+    "no_rt",
+    "rt_shutdown_err",
+    "tcp_accept",
+    "tcp_accept_ready",
+    "tcp_connect",
+    "tcp_echo",
+    "tcp_into_split",
+    "tcp_into_std",
+    "tcp_peek",
+    "tcp_shutdown",
+    "tcp_socket",
+    "tcp_split",
+    "tcp_stream",
+    "udp",
+    "uds_cred",
+    "uds_datagram",
+    "uds_socket",
+    "uds_split",
+    "uds_stream",
+    "unix_shutdown",
 ];
 
 /// Those of `tokio-stream`.
@@ -68,10 +98,12 @@ const LEFT_OUT: &[&str] = &[
     "file_debug_fmt",
     "lines_next_line_is_cancel_safe",
     "try_exists",
+    "try_io_readable",
+    "try_io_writable",
 ];
 
 /// What those have in common.
-const SUPPORT: &[&str] = &["io_vec", "leaked_buffers"];
+const SUPPORT: &[&str] = &["io_vec", "leaked_buffers", "panic"];
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
@@ -79,7 +111,7 @@ fn main() {
     // Tokio's tests of what it calls unstable, and we do not: `rng_seed`, `unhandled_panic`.
     println!("cargo:rustc-check-cfg=cfg(tokio_unstable)");
     println!("cargo:rustc-cfg=tokio_unstable");
-    println!("cargo:rustc-check-cfg=cfg(feature, values(\"io-uring\"))");
+    println!("cargo:rustc-check-cfg=cfg(feature, values(\"io-std\", \"io-uring\"))");
 
     let copies = PathBuf::from(env::var_os("OUT_DIR").unwrap());
     fs::create_dir_all(copies.join("support")).unwrap();
@@ -148,4 +180,5 @@ fn includable(text: &str) -> String {
             "use tokio_test::{assert_ok, io::Builder};",
             "use {crate::mock::Builder, tokio_test::assert_ok};",
         )
+        .replace("tokio::process::Command", "crate::command::Command")
 }

@@ -18,3 +18,17 @@
 pub use blitz_aio::*;
 #[cfg(feature = "io-std")]
 pub use blitz_os::io::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
+
+/// What only Unix has.
+#[cfg(all(unix, feature = "net", not(loom)))]
+#[cfg_attr(docsrs, doc(cfg(feature = "net")))]
+pub mod unix {
+    pub use blitz_driver::{
+        AsyncFd, AsyncFdReadyGuard, AsyncFdReadyMutGuard, AsyncFdRegisterError, TryIoError,
+    };
+
+    /// The former name of [`AsyncFdRegisterError`].
+    #[doc(hidden)]
+    #[deprecated(note = "use `AsyncFdRegisterError`")]
+    pub type AsyncFdTryNewError<T> = AsyncFdRegisterError<T>;
+}

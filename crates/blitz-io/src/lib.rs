@@ -305,6 +305,8 @@ pub mod io;
 #[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod macros;
+#[cfg(all(feature = "net", not(loom)))]
+pub mod net;
 #[cfg(feature = "rt")]
 pub mod runtime;
 #[cfg(feature = "stream")]

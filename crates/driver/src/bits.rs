@@ -1,5 +1,7 @@
 //! What a source may be ready for, as bits of a word.
 
+use blitz_aio::{Interest, Ready};
+
 /// A set of the bits below.
 pub type Bits = usize;
 
@@ -37,8 +39,41 @@ impl Direction {
     #[must_use]
     pub const fn mask(self) -> Bits {
         match self {
-            Self::Read => READABLE | READ_CLOSED,
+            // A socket without connection learns by an error that nobody is there.
+            Self::Read => READABLE | READ_CLOSED | ERROR,
             Self::Write => WRITABLE | WRITE_CLOSED,
         }
     }
+}
+
+/// The bits for which an operation with this interest waits.
+#[must_use]
+pub const fn of_interest(interest: Interest) -> Bits {
+    Ready::of_interest(interest).bits() as Bits
+}
+
+/// These bits as what users see.
+#[must_use]
+pub const fn to_ready(bits: Bits) -> Ready {
+    Ready::from_bits((bits & ALL) as u8)
+}
+
+/// What mio has to be told. It reports errors always, and knows no empty interest.
+#[cfg(not(loom))]
+#[must_use]
+pub fn to_mio(interest: Interest) -> mio::Interest {
+    let mut all = None;
+    let mut add = |is_wanted: bool, one: mio::Interest| {
+        if is_wanted {
+            all = Some(all.map_or(one, |all: mio::Interest| all | one));
+        }
+    };
+    add(interest.is_readable(), mio::Interest::READABLE);
+    add(interest.is_writable(), mio::Interest::WRITABLE);
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        add(interest.is_priority(), mio::Interest::PRIORITY);
+        add(interest.is_error(), mio::Interest::READABLE);
+    }
+    all.unwrap_or(mio::Interest::READABLE)
 }

@@ -78,13 +78,14 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// A driver whose polls report up to `events` events at a time.
+    /// A driver whose polls report up to `events` events at a time; those that do not
+    /// wait up to `events_busy`, if that is given.
     ///
     /// # Errors
     ///
     /// The system's, for example when no more descriptors may be opened.
-    pub fn new(events: usize) -> io::Result<Arc<Self>> {
-        let (selector, registry) = Selector::new(events)?;
+    pub fn new(events: usize, events_busy: Option<usize>) -> io::Result<Arc<Self>> {
+        let (selector, registry) = Selector::new(events, events_busy)?;
         Ok(Arc::new(Self {
             state: AtomicU32::new(EMPTY),
             turn: Mutex::new(selector),
@@ -143,6 +144,13 @@ impl Driver {
         let unparked = self.state.swap(EMPTY, Ordering::Acquire) == NOTIFIED;
         self.deliver(&selector, wakers);
         unparked
+    }
+
+    /// Whether something is registered, so that events may happen.
+    #[inline]
+    #[must_use]
+    pub fn has_sources(&self) -> bool {
+        !self.entries.is_empty()
     }
 
     /// Looks at what has happened, without waiting, unless another thread polls. Returns

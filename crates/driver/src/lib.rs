@@ -17,7 +17,7 @@
 //! use mio::Interest;
 //! use mio::net::UnixStream;
 //!
-//! let driver = Driver::new(1024)?;
+//! let driver = Driver::new(1024, None)?;
 //! let (mut here, mut there) = UnixStream::pair()?;
 //! let registration = Registration::new(&mut here, Interest::READABLE, &driver)?;
 //! assert_eq!(registration.ready(bits::READABLE).bits, 0);
@@ -35,7 +35,10 @@
 //! # fn main() {}
 //! ```
 
+#[cfg(all(unix, not(loom)))]
+mod async_fd;
 pub mod bits;
+pub mod current;
 mod driver;
 mod entries;
 mod entry;
@@ -46,14 +49,22 @@ mod mutant;
 #[cfg(loom)]
 #[doc(hidden)]
 pub mod mutant;
+#[cfg(not(loom))]
+mod poll_evented;
 mod readiness;
 mod registration;
 mod selector;
 mod wakers;
 
+#[cfg(all(unix, not(loom)))]
+pub use async_fd::{
+    AsyncFd, AsyncFdReadyGuard, AsyncFdReadyMutGuard, AsyncFdRegisterError, TryIoError,
+};
 pub use bits::Direction;
 pub use driver::Driver;
 pub use metrics::Metrics;
+#[cfg(not(loom))]
+pub use poll_evented::PollEvented;
 pub use readiness::Event;
 pub use registration::{Registration, is_shut_down_error, shut_down_error};
 pub use wakers::Wakers;

@@ -178,7 +178,7 @@ fn no_descriptors_are_an_error() {
     if child == 0 {
         // SAFETY: the struct is valid.
         let is_limited = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) } == 0;
-        let fails = is_limited && blitz_driver::Driver::new(8).is_err();
+        let fails = is_limited && blitz_driver::Driver::new(8, None).is_err();
         // SAFETY: ends the child.
         unsafe { libc::_exit(i32::from(!fails)) };
     }

@@ -49,7 +49,7 @@ fn a_thief_does_not_take_a_wake_up_along() {
 #[test]
 fn an_unpark_ends_the_sleep_on_the_word() {
     model(3, || {
-        let driver = Driver::new(8).unwrap();
+        let driver = Driver::new(8, None).unwrap();
         let flag = Arc::new(AtomicU32::new(0));
         let (waker, set) = (driver.clone(), flag.clone());
         let waker = thread::spawn(move || {
@@ -65,7 +65,7 @@ fn an_unpark_ends_the_sleep_on_the_word() {
 /// word.
 fn registered_by_another() {
     model(3, || {
-        let driver = Driver::new(8).unwrap();
+        let driver = Driver::new(8, None).unwrap();
         let (other, done) = (driver.clone(), Arc::new(AtomicU32::new(0)));
         let set = done.clone();
         let other = thread::spawn(move || {

@@ -94,7 +94,7 @@ fn a_registration_makes_a_sleeping_owner_poll() {
 
 #[test]
 fn more_events_than_fit_come_in_several_polls() {
-    let driver = blitz_driver::Driver::new(4).unwrap();
+    let driver = blitz_driver::Driver::new(4, None).unwrap();
     let mut pairs: Vec<_> = (0..50).map(|_| pair(&driver)).collect();
     for pair in &mut pairs {
         pair.there.write_all(b"x").unwrap();
@@ -141,4 +141,15 @@ fn a_thief_leaves_the_driver_of_a_parked_owner_alone() {
     }
     driver.unpark();
     owner.join().unwrap();
+}
+
+#[test]
+fn a_poll_that_does_not_wait_takes_as_many_events_as_it_may() {
+    let driver = blitz_driver::Driver::new(64, Some(2)).unwrap();
+    let _pairs: Vec<_> = (0..5).map(|_| pair(&driver)).collect();
+    let mut wakers = Wakers::new();
+    assert!(driver.try_poll(&mut wakers));
+    assert_eq!(driver.metrics().ready(), 2);
+    driver.park(limit(), &mut wakers);
+    assert_eq!(driver.metrics().ready(), 5);
 }

@@ -3,6 +3,7 @@
 
 use std::future::poll_fn;
 use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -19,7 +20,9 @@ const BYTES: usize = 2_000;
 fn read_all(driver: &Arc<Driver>, by_future: bool) -> usize {
     let mut sum = 0;
     let mut pair = pair(driver);
-    let mut there = pair.there;
+    // A write that finds no room waits.
+    let mut there = std::os::unix::net::UnixStream::from(OwnedFd::from(pair.there));
+    there.set_nonblocking(false).unwrap();
     let writer = thread::spawn(move || {
         for index in 0..BYTES {
             there.write_all(&[index as u8]).unwrap();
@@ -59,7 +62,7 @@ fn read_all(driver: &Arc<Driver>, by_future: bool) -> usize {
 
 #[test]
 fn every_byte_arrives() {
-    let driver = Driver::new(8).unwrap();
+    let driver = Driver::new(8, None).unwrap();
     let stop = Arc::new(AtomicBool::new(false));
     let parks = Arc::new(AtomicUsize::new(0));
     let owner = {
@@ -109,7 +112,7 @@ fn every_byte_arrives() {
 /// Others unpark again and again, while a thief polls: each unpark is seen.
 #[test]
 fn no_unpark_is_lost_beside_a_thief() {
-    let driver = Driver::new(8).unwrap();
+    let driver = Driver::new(8, None).unwrap();
     let _pair = pair(&driver);
     let stop = Arc::new(AtomicBool::new(false));
     let thief = {

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use crate::config::Config;
 use crate::context::Current;
 use crate::hooks::Hooks;
+#[cfg(feature = "io")]
+use crate::io::Drivers;
 use crate::metrics::Totals;
 use crate::runtime_id::Id;
 use crate::seed::Seeds;
@@ -19,6 +21,9 @@ pub(crate) struct Common {
     pub(crate) id: Id,
     /// What `time::Instant` shows.
     pub(crate) clock: Arc<Clock>,
+    /// The I/O drivers; `None` if I/O has not been enabled.
+    #[cfg(feature = "io")]
+    pub(crate) io: Option<Drivers>,
     /// The timers; `None` if they have not been enabled.
     pub(crate) time: Option<Wheels>,
     pub(crate) hooks: Hooks,
@@ -26,6 +31,16 @@ pub(crate) struct Common {
     /// Random numbers that can be had again.
     pub(crate) seeds: Seeds,
     pub(crate) totals: Totals,
+}
+
+impl Common {
+    /// The tasks have ended: ends what waits for I/O.
+    pub(crate) fn shut_down_io(&self) {
+        #[cfg(feature = "io")]
+        if let Some(drivers) = &self.io {
+            drivers.shut_down();
+        }
+    }
 }
 
 /// A counted reference to a runtime, for what lies below the schedulers.

@@ -45,6 +45,12 @@ pub(crate) struct Config {
     pub(crate) unhandled_panic: UnhandledPanic,
     /// The buckets in which polls are counted by the time they took, if wanted.
     pub(crate) poll_time_histogram: Option<HistogramConfiguration>,
+    /// There is I/O.
+    pub(crate) enable_io: bool,
+    /// How many events one poll of the system may report.
+    pub(crate) io_events: usize,
+    /// The same while there are tasks to run, if it is to differ.
+    pub(crate) io_events_busy: Option<usize>,
     /// There are timers.
     pub(crate) enable_time: bool,
     /// The clock is paused at first.

@@ -1,10 +1,7 @@
-//! What a worker waits in when it has nothing to do.
+//! What a worker waits in when it has nothing to do: with I/O the driver of `blitz_driver`,
+//! and a word to sleep on without.
 //!
-//! For now that is a word to sleep on. An I/O driver takes this place later: a worker
-//! would then wait for the system's events here, [`poll`](Driver::poll) would look at
-//! them without waiting, and [`unpark`](Driver::unpark) would send one.
-//!
-//! # States
+//! # States of the word
 //!
 //! [`EMPTY`], [`PARKED`] (its thread sleeps, or is about to) and [`NOTIFIED`] (it was
 //! unparked). *Park* goes from empty to parked, sleeps until the word is something
@@ -14,6 +11,8 @@
 //! move is a read-modify-write of one word, all that was done before an unpark is
 //! visible to the park that it ends.
 
+#[cfg(all(feature = "io", not(loom)))]
+use std::sync::Arc;
 use std::time::Instant;
 
 use blitz_futex::atomic::{AtomicU32, Ordering};
@@ -25,8 +24,13 @@ const NOTIFIED: u32 = 2;
 
 /// One worker's driver. One thread at a time parks in it; any thread may unpark it.
 #[derive(Debug)]
-pub struct Driver {
-    state: AtomicU32,
+pub struct Driver(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Word(Word),
+    #[cfg(all(feature = "io", not(loom)))]
+    Io(Arc<blitz_driver::Driver>),
 }
 
 impl Default for Driver {
@@ -36,37 +40,94 @@ impl Default for Driver {
 }
 
 impl Driver {
-    /// A driver that has not been unparked yet.
+    /// A driver that has not been unparked yet, without I/O.
     pub fn new() -> Self {
-        Self {
-            state: AtomicU32::new(EMPTY),
+        Self(Kind::Word(Word(AtomicU32::new(EMPTY))))
+    }
+
+    /// The driver of the worker at `index`.
+    #[cfg(not(loom))]
+    pub(crate) fn of(common: &crate::common::Common, index: usize) -> Self {
+        #[cfg(feature = "io")]
+        if let Some(drivers) = &common.io {
+            return Self(Kind::Io(drivers.at(index).clone()));
+        }
+        _ = (common, index);
+        Self::new()
+    }
+
+    /// Sleeps until it is unparked, or was since the last time, until `deadline`, or until
+    /// an event has woken somebody. Whether it was unparked.
+    pub fn park(&self, deadline: Option<Instant>) -> bool {
+        match &self.0 {
+            Kind::Word(word) => word.park(deadline),
+            #[cfg(all(feature = "io", not(loom)))]
+            Kind::Io(driver) => {
+                let mut wakers = blitz_driver::Wakers::new();
+                let unparked = driver.park(deadline, &mut wakers);
+                wakers.wake_all();
+                unparked
+            }
         }
     }
 
-    /// Sleeps until it is unparked, or was since the last time, or until `deadline`.
-    /// Whether it was unparked.
-    pub fn park(&self, deadline: Option<Instant>) -> bool {
-        let asleep =
-            self.state
-                .compare_exchange(EMPTY, PARKED, Ordering::Acquire, Ordering::Relaxed);
+    /// Wakes the tasks whose events have happened, without waiting. For any thread.
+    #[inline]
+    pub fn poll(&self) {
+        match &self.0 {
+            Kind::Word(_) => {}
+            #[cfg(all(feature = "io", not(loom)))]
+            Kind::Io(driver) => {
+                if driver.has_sources() {
+                    let mut wakers = blitz_driver::Wakers::new();
+                    driver.try_poll(&mut wakers);
+                    wakers.wake_all();
+                }
+            }
+        }
+    }
+
+    /// Whether events may happen.
+    #[inline]
+    pub fn has_sources(&self) -> bool {
+        match &self.0 {
+            Kind::Word(_) => false,
+            #[cfg(all(feature = "io", not(loom)))]
+            Kind::Io(driver) => driver.has_sources(),
+        }
+    }
+
+    /// Ends the park of its thread, or the next one if it is not parked.
+    pub fn unpark(&self) {
+        match &self.0 {
+            Kind::Word(word) => word.unpark(),
+            #[cfg(all(feature = "io", not(loom)))]
+            Kind::Io(driver) => driver.unpark(),
+        }
+    }
+}
+
+/// A word to sleep on.
+#[derive(Debug)]
+struct Word(AtomicU32);
+
+impl Word {
+    fn park(&self, deadline: Option<Instant>) -> bool {
+        let state = &self.0;
+        let asleep = state.compare_exchange(EMPTY, PARKED, Ordering::Acquire, Ordering::Relaxed);
         if asleep.is_ok() {
-            while self.state.load(Ordering::Relaxed) == PARKED {
-                if wait_until(&self.state, PARKED, deadline) == WaitResult::TimedOut {
+            while state.load(Ordering::Relaxed) == PARKED {
+                if wait_until(state, PARKED, deadline) == WaitResult::TimedOut {
                     break;
                 }
             }
         }
-        self.state.swap(EMPTY, Ordering::Acquire) == NOTIFIED
+        state.swap(EMPTY, Ordering::Acquire) == NOTIFIED
     }
 
-    /// Looks at what has happened, without waiting.
-    #[inline]
-    pub fn poll(&self) {}
-
-    /// Ends the park of its thread, or the next one if it is not parked.
-    pub fn unpark(&self) {
-        if self.state.swap(NOTIFIED, Ordering::Release) == PARKED {
-            wake_one(&raw const self.state);
+    fn unpark(&self) {
+        if self.0.swap(NOTIFIED, Ordering::Release) == PARKED {
+            wake_one(&raw const self.0);
         }
     }
 }

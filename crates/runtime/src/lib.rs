@@ -43,6 +43,8 @@ mod errors;
 mod hooks;
 #[cfg(all(feature = "hyper", not(loom)))]
 pub mod hyper;
+#[cfg(all(feature = "io", not(loom)))]
+mod io;
 #[cfg(not(loom))]
 mod metrics;
 mod pool;

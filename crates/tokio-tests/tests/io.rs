@@ -4,8 +4,7 @@
 //!
 //! | file | why |
 //! |---|---|
-//! | `io_async_fd`, `io_driver`, `io_driver_drop`, `io_panic` | they need a driver |
-//! | `io_copy_bidirectional` | it needs sockets |
+//! | `io_async_fd`, `io_copy_bidirectional`, `io_driver`, `io_driver_drop`, `io_panic` | they need a driver: see `net.rs` |
 //! | `io_emscripten`, `io_poll_aio` | other systems |
 //! | `lines_next_line_is_cancel_safe` | its mock sleeps, and with Tokio's timer |
 

@@ -41,7 +41,7 @@ pub struct Registry(Arc<Shared>);
 pub struct Source(usize);
 
 impl Selector {
-    pub fn new(_events: usize) -> io::Result<(Self, Registry)> {
+    pub fn new(_events: usize, _events_busy: Option<usize>) -> io::Result<(Self, Registry)> {
         let shared = Arc::new(Shared {
             state: Mutex::new(State::default()),
             change: Condvar::new(),

@@ -16,6 +16,10 @@ const WAKE: Token = Token(0);
 pub struct Selector {
     poll: Poll,
     events: Events,
+    /// For polls that do not wait, if they have a size of their own.
+    events_busy: Option<Events>,
+    /// Those have been used last.
+    is_busy: bool,
 }
 
 /// What any thread may do meanwhile.
@@ -25,13 +29,18 @@ pub struct Registry {
 }
 
 impl Selector {
-    /// `events`: how many one poll may report.
-    pub fn new(events: usize) -> io::Result<(Self, Registry)> {
+    /// `events`: how many one poll may report; `events_busy`: one that does not wait.
+    pub fn new(events: usize, events_busy: Option<usize>) -> io::Result<(Self, Registry)> {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKE)?;
         let registry = poll.registry().try_clone()?;
-        let events = Events::with_capacity(events);
-        Ok((Self { poll, events }, Registry { registry, waker }))
+        let selector = Self {
+            poll,
+            events: Events::with_capacity(events),
+            events_busy: events_busy.map(Events::with_capacity),
+            is_busy: false,
+        };
+        Ok((selector, Registry { registry, waker }))
     }
 
     /// Waits for events until `deadline`, at least as long as it takes to see those that
@@ -42,26 +51,36 @@ impl Selector {
     /// If the system refuses: somebody has closed our descriptor.
     pub fn wait(&mut self, deadline: Option<Instant>) {
         let time = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        self.is_busy = false;
         self.poll(time);
     }
 
     /// Reports the events that are there.
     pub fn look(&mut self) {
+        self.is_busy = self.events_busy.is_some();
         self.poll(Some(Duration::ZERO));
     }
 
     fn poll(&mut self, time: Option<Duration>) {
-        match self.poll.poll(&mut self.events, time) {
+        let events = match &mut self.events_busy {
+            Some(busy) if self.is_busy => busy,
+            _ => &mut self.events,
+        };
+        match self.poll.poll(events, time) {
             Ok(()) => {}
             // The caller waits again if there is nothing else to be done.
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => self.events.clear(),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => events.clear(),
             Err(error) => panic!("unexpected error when polling the I/O driver: {error:?}"),
         }
     }
 
     /// What the last poll has found.
     pub fn reports(&self) -> impl Iterator<Item = Report> {
-        self.events.iter().map(|event| match event.token() {
+        let events = match &self.events_busy {
+            Some(busy) if self.is_busy => busy,
+            _ => &self.events,
+        };
+        events.iter().map(|event| match event.token() {
             WAKE => Report::Wake,
             Token(token) => Report::Source(token, bits_of(event)),
         })

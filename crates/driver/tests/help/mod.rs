@@ -17,7 +17,7 @@ pub fn limit() -> Option<Instant> {
 }
 
 pub fn driver() -> Arc<Driver> {
-    Driver::new(64).unwrap()
+    Driver::new(64, None).unwrap()
 }
 
 /// A pair of sockets, of which the first is registered.

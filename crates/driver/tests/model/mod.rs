@@ -26,7 +26,7 @@ pub fn fails(test: impl FnOnce() + std::panic::UnwindSafe) {
 /// A driver and one source that is registered with it. Its registration is not dropped,
 /// since it cannot be after a deadlock was found.
 pub fn driver() -> (Arc<Driver>, Source, ManuallyDrop<Registration>) {
-    let driver = Driver::new(8).unwrap();
+    let driver = Driver::new(8, None).unwrap();
     let (source, registration) = register(&driver);
     (driver, source, registration)
 }

@@ -14,6 +14,8 @@ use crate::seed::RngSeed;
 
 /// After how many polls a worker looks at timers and the driver.
 const EVENT_INTERVAL: u32 = 61;
+/// How many events one poll of the system may report.
+const IO_EVENTS: usize = 1024;
 const MAX_BLOCKING_THREADS: usize = 512;
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 const WORKER_THREADS_VARIABLE: &str = "TOKIO_WORKER_THREADS";
@@ -101,6 +103,9 @@ impl Builder {
                 disable_lifo_slot: false,
                 unhandled_panic: UnhandledPanic::Ignore,
                 poll_time_histogram: None,
+                enable_io: false,
+                io_events: IO_EVENTS,
+                io_events_busy: None,
                 enable_time: false,
                 start_paused: false,
             },
@@ -113,7 +118,7 @@ impl Builder {
         }
     }
 
-    /// Enables what there is to enable: timers.
+    /// Enables I/O and timers.
     pub fn enable_all(&mut self) -> &mut Self {
         self.enable_io().enable_time()
     }
@@ -132,12 +137,18 @@ impl Builder {
         self
     }
 
-    /// Accepted, and without effect: there is no I/O in this runtime yet.
+    /// Enables I/O. Without it, making a socket panics, and [`build`](Self::build) opens no
+    /// descriptor.
+    ///
+    /// Each worker gets a driver of its own: `epoll`, `kqueue`, or what the system has.
+    /// Without the crate's feature `io`, this has no effect.
     pub fn enable_io(&mut self) -> &mut Self {
+        self.config.enable_io = true;
         self
     }
 
-    /// Accepted, and without effect: there is no I/O in this runtime yet.
+    /// How many events a worker takes from the system at a time. By default 1024. What does
+    /// not fit is taken the next time.
     ///
     /// # Panics
     ///
@@ -145,10 +156,12 @@ impl Builder {
     #[track_caller]
     pub fn max_io_events_per_tick(&mut self, capacity: usize) -> &mut Self {
         assert!(capacity > 0, "max_io_events_per_tick must be non-zero");
+        self.config.io_events = capacity;
         self
     }
 
-    /// Accepted, and without effect: there is no I/O in this runtime yet.
+    /// How many events a worker takes from the system at a time while it has tasks to run.
+    /// By default as many as otherwise.
     ///
     /// # Panics
     ///
@@ -156,6 +169,7 @@ impl Builder {
     #[track_caller]
     pub fn max_io_events_per_busy_tick(&mut self, capacity: usize) -> &mut Self {
         assert!(capacity > 0, "max_io_events_per_busy_tick must be non-zero");
+        self.config.io_events_busy = Some(capacity);
         self
     }
 

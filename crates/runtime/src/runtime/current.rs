@@ -37,9 +37,8 @@ pub fn worker_index() -> Option<usize> {
     multi_thread::number_here(scheduler).or(Some(0))
 }
 
-/// Whether an I/O error says that the runtime is gone.
-///
-/// There is no I/O in this runtime yet that could give one: it is for programs that ask.
+/// Whether an I/O error says that the runtime is gone, with whose driver the source was
+/// registered.
 #[must_use]
 pub fn is_rt_shutdown_err(err: &io::Error) -> bool {
     let Some(inner) = err.get_ref() else {

@@ -20,7 +20,7 @@ use blitz_sync::internals::ThreadId;
 /// Makes the runtime that `builder` describes.
 pub(super) fn launch(builder: &Builder) -> io::Result<Runtime> {
     time::offer();
-    let (common, pool) = (common(builder), pool(builder));
+    let (common, pool) = (common(builder)?, pool(builder));
     let (scheduler, inner) = match builder.kind {
         Kind::CurrentThread => {
             let (scheduler, shared) = CurrentThread::new(common, pool);
@@ -41,12 +41,14 @@ pub(super) fn launch(builder: &Builder) -> io::Result<Runtime> {
     Ok(Runtime::from_parts(scheduler, Handle { inner }))
 }
 
-fn common(builder: &Builder) -> Common {
+fn common(builder: &Builder) -> io::Result<Common> {
     let config = builder.config.clone();
     let may_pause = builder.kind == Kind::CurrentThread;
     let clock = Arc::new(Clock::new(may_pause, config.start_paused));
     let wheels = || Wheels::new(config.worker_threads, &clock);
-    Common {
+    Ok(Common {
+        #[cfg(feature = "io")]
+        io: crate::io::Drivers::new(&config)?,
         local_thread: builder.is_local.then(ThreadId::current),
         id: Id::next(),
         time: config.enable_time.then(wheels),
@@ -55,7 +57,7 @@ fn common(builder: &Builder) -> Common {
         seeds: Seeds::new(builder.seed.as_ref()),
         totals: Totals::default(),
         config,
-    }
+    })
 }
 
 fn pool(builder: &Builder) -> Spawner {

@@ -50,6 +50,33 @@ impl RuntimeMetrics {
             .sum()
     }
 
+    /// How many sources have been registered with the I/O drivers.
+    #[cfg(feature = "io")]
+    #[must_use]
+    pub fn io_driver_fd_registered_count(&self) -> u64 {
+        self.io(blitz_driver::Metrics::registered)
+    }
+
+    /// How many sources have been deregistered from the I/O drivers.
+    #[cfg(feature = "io")]
+    #[must_use]
+    pub fn io_driver_fd_deregistered_count(&self) -> u64 {
+        self.io(blitz_driver::Metrics::deregistered)
+    }
+
+    /// How many times the system has reported that a source is ready.
+    #[cfg(feature = "io")]
+    #[must_use]
+    pub fn io_driver_ready_count(&self) -> u64 {
+        self.io(blitz_driver::Metrics::ready)
+    }
+
+    #[cfg(feature = "io")]
+    fn io(&self, of: fn(&blitz_driver::Metrics) -> usize) -> u64 {
+        let drivers = self.handle.inner.common().io.as_ref();
+        drivers.map_or(0, |drivers| drivers.sum(of))
+    }
+
     /// How many workers there are. They do not change.
     #[must_use]
     pub fn num_workers(&self) -> usize {

@@ -6,8 +6,6 @@
 //! - **multi-thread**: workers, each on a thread of its own, that steal tasks from each
 //!   other;
 //! - **current-thread**: the thread in `block_on` runs all tasks.
-//!
-//! There is no I/O in it yet.
 
 mod builder;
 mod current;

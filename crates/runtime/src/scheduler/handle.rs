@@ -102,6 +102,15 @@ impl Handle {
         }
     }
 
+    /// The number of the worker that this thread is, if it is one of this scheduler.
+    #[cfg(feature = "io")]
+    pub(crate) fn own_index(&self) -> Option<usize> {
+        match self {
+            Self::CurrentThread(_) => Some(0),
+            Self::MultiThread(shared) => multi_thread::number_here(Arc::as_ptr(shared).cast()),
+        }
+    }
+
     /// How many workers there are.
     pub(crate) fn workers(&self) -> usize {
         match self {

@@ -365,15 +365,23 @@ impl Core {
     /// timer, if there is one.
     fn jump_to_next_timer(&self, shared: &Shared) -> bool {
         let common = shared.common();
+        if !common.clock.moves_when_idle() {
+            return false;
+        }
+        // An event that has happened goes before any timer.
+        shared.driver.poll();
         let wheels = common.time.as_ref();
-        wheels.is_some_and(|wheels| common.clock.moves_when_idle() && wheels.auto_advance(0))
+        self.has_work(shared) || wheels.is_some_and(|wheels| wheels.auto_advance(0))
     }
 
     fn wait(&self, shared: &Shared) {
-        let mut spin = EventSpin::new();
-        while spin.turn() {
-            if self.has_work(shared) {
-                return;
+        // The system's events are seen only by a park.
+        if !shared.driver.has_sources() {
+            let mut spin = EventSpin::new();
+            while spin.turn() {
+                if self.has_work(shared) {
+                    return;
+                }
             }
         }
         let wheels = shared.common().time.as_ref();

@@ -50,7 +50,7 @@ impl Shared {
             remote: Remote::new(),
             owned: OwnedTasks::new(1),
             main_woken: AtomicBool::new(false),
-            driver: Driver::new(),
+            driver: Driver::of(&common, 0),
             counters: Counters::new(&common.config),
             common,
             pool,

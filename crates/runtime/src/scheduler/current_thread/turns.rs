@@ -81,6 +81,7 @@ impl CurrentThread {
         if let Some(wheels) = &self.shared.common().time {
             wheels.shutdown();
         }
+        self.shared.common().shut_down_io();
     }
 }
 

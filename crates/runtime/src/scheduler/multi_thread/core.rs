@@ -56,7 +56,7 @@ unsafe impl Send for Core {}
 unsafe impl Sync for Core {}
 
 impl Core {
-    pub(super) fn new(common: &Common) -> Self {
+    pub(super) fn new(common: &Common, index: usize) -> Self {
         let config = &common.config;
         Self {
             local: Local {
@@ -73,7 +73,7 @@ impl Core {
             taken: AtomicBool::new(false),
             ring: Ring::new(),
             counters: Counters::new(config),
-            driver: Driver::new(),
+            driver: Driver::of(common, index),
         }
     }
 

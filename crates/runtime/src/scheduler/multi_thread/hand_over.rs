@@ -31,10 +31,10 @@ pub(crate) fn hand_over() -> Option<HandedOver> {
     })
 }
 
-/// A timer is started by this thread's worker, if it is one. When a task blocks the
-/// thread later, another worker has to see that the timer's time has come.
+/// A timer is started, or a source of events registered, by this thread's worker, if it is
+/// one. When a task blocks the thread later, another worker has to see what happens.
 #[inline]
-pub(crate) fn timer_starts() {
+pub(crate) fn event_expected() {
     // SAFETY: the reference is used here only.
     if let Some(worker) = unsafe { Worker::here() } {
         worker.notify_pushed(false);

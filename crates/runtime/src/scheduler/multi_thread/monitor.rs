@@ -5,10 +5,11 @@
 //! many tasks were taken. When it looks again, and there is a task and the number is the
 //! same, then the worker is stalled: its thread is blocked, or its task takes long. The
 //! monitor gets up to work, and takes the task. It also wakes the tasks whose time has come
-//! in such a worker's timers.
+//! in such a worker's timers, and those whose events have happened in its driver.
 //!
-//! When no worker has polled since the last look, and no task is queued, there is nothing to
-//! find until a worker goes on. So the monitor looks less and less often, and says so
+//! When no worker has polled since the last look, no task is queued, and no stalled worker has
+//! sources of events, there is nothing to find until a worker goes on. So the monitor looks
+//! less and less often, and says so
 //! ([`Idle::doze`](super::idle::Idle::doze)): a push then calls it. It still looks when the
 //! next timer of another worker is due.
 
@@ -106,8 +107,13 @@ impl Seen {
             is_quiet &= !has_tasks;
             found.work |= has_tasks;
             found.claimed |= has_tasks;
+            // The tasks that this and the timers wake are ready on this thread. A worker that
+            // sleeps sees its events itself.
+            if shared.idle.was_called(other) && core.driver.has_sources() {
+                is_quiet = false;
+                core.driver.poll();
+            }
             if let Some(wheels) = &shared.common().time {
-                // The tasks that this wakes are ready on this thread.
                 _ = wheels.turn_if_due(other);
             }
         }

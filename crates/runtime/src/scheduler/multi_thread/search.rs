@@ -46,7 +46,10 @@ pub(super) fn find_task(worker: &Worker) -> Option<Notified> {
 /// takes longer than many a pause between two tasks; but where pauses are long, spinning
 /// would find nothing. So it depends on how long the last park was.
 fn may_linger(worker: &Worker) -> bool {
-    worker.local().parked_briefly.get() && !worker.shared.idle.is_oversubscribed()
+    worker.local().parked_briefly.get()
+        && !worker.shared.idle.is_oversubscribed()
+        // The system's events are seen only by a park.
+        && !worker.core().driver.has_sources()
 }
 
 fn may_search(worker: &Worker) -> bool {
@@ -134,7 +137,8 @@ fn sleep(worker: &Worker) {
     }
     hooks.thread_unpark();
     let wheels = worker.shared.common().time.as_ref();
-    if wheels.is_some_and(|wheels| wheels.has_timers(worker.index)) {
+    let has_timers = wheels.is_some_and(|wheels| wheels.has_timers(worker.index));
+    if has_timers || worker.core().driver.has_sources() {
         // A task may block this thread before their time comes.
         worker.notify_pushed(false);
     }

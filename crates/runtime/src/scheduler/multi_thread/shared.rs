@@ -32,7 +32,9 @@ impl Shared {
         let workers = common.config.worker_threads;
         let processors = blitz_sync::internals::processors();
         Self {
-            cores: (0..workers).map(|_| Core::new(&common)).collect(),
+            cores: (0..workers)
+                .map(|index| Core::new(&common, index))
+                .collect(),
             inject: Inject::new(),
             idle: Idle::new(workers, processors),
             owned: OwnedTasks::new(workers),

@@ -84,4 +84,5 @@ fn shut_down_last(worker: &Worker) {
     if let Some(wheels) = &shared.common().time {
         wheels.shutdown();
     }
+    shared.common().shut_down_io();
 }

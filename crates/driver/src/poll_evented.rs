@@ -1,0 +1,214 @@
+//! A source of mio's together with its registration: what sockets and pipes are made of.
+
+use std::fmt;
+use std::io::{self, IoSlice, Read, Write};
+use std::mem::MaybeUninit;
+use std::ops::Deref;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::task::{Context, Poll, ready};
+
+use blitz_aio::{Interest, ReadBuf};
+use mio::event::Source;
+
+use crate::bits::{self, Direction};
+use crate::current;
+use crate::registration::Registration;
+
+/// Where an edge-triggered poll reports again what arrives after a read that got less
+/// than it asked for, such a read has drained the source, and need not be followed by
+/// another one that would block. The same goes for writes.
+const EDGES: bool = cfg!(any(
+    target_os = "android",
+    target_os = "illumos",
+    target_os = "linux",
+    target_os = "dragonfly",
+    target_os = "freebsd",
+    target_os = "ios",
+    target_os = "macos",
+    target_os = "netbsd",
+    target_os = "openbsd",
+    target_os = "tvos",
+    target_os = "visionos",
+    target_os = "watchos",
+));
+
+/// A source that is registered with the driver of the thread that made it, until it is
+/// dropped.
+pub struct PollEvented<E: Source> {
+    /// `None` only in `into_inner`.
+    source: Option<E>,
+    registration: Registration,
+}
+
+// A source that was seen by a panic is no worse than one whose peer has failed.
+impl<E: Source> UnwindSafe for PollEvented<E> {}
+impl<E: Source> RefUnwindSafe for PollEvented<E> {}
+
+impl<E: Source> PollEvented<E> {
+    /// Registers a source for reads and writes.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no driver.
+    #[track_caller]
+    pub fn new(source: E) -> io::Result<Self> {
+        Self::with_interest(source, Interest::READABLE | Interest::WRITABLE)
+    }
+
+    /// Registers a source.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no driver.
+    #[track_caller]
+    pub fn with_interest(mut source: E, interest: Interest) -> io::Result<Self> {
+        let driver = current::driver();
+        let registration = Registration::new(&mut source, bits::to_mio(interest), &driver)?;
+        Ok(Self {
+            source: Some(source),
+            registration,
+        })
+    }
+
+    /// Its registration, to wait with.
+    #[must_use]
+    pub fn registration(&self) -> &Registration {
+        &self.registration
+    }
+
+    /// Ends the registration, and returns the source.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn into_inner(mut self) -> io::Result<E> {
+        let mut source = self.source.take().expect("it is taken once");
+        self.registration.deregister(&mut source)?;
+        Ok(source)
+    }
+
+    /// Reads into what is not filled of `buf`.
+    ///
+    /// # Safety
+    ///
+    /// The source's `read` does not read from its buffer, and has written as many bytes as
+    /// it says.
+    #[inline]
+    pub unsafe fn poll_read<'a>(
+        &'a self,
+        context: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>>
+    where
+        &'a E: Read,
+    {
+        loop {
+            let event = ready!(self.registration.poll_ready(context, Direction::Read))?;
+            // SAFETY: the source only writes to it, as the caller promises.
+            let unfilled = unsafe {
+                &mut *(std::ptr::from_mut::<[MaybeUninit<u8>]>(buf.unfilled_mut()) as *mut [u8])
+            };
+            let len = unfilled.len();
+            match (&**self).read(unfilled) {
+                Ok(n) => {
+                    if EDGES && 0 < n && n < len {
+                        self.registration.clear(event);
+                    }
+                    // SAFETY: the source has written so many.
+                    unsafe { buf.assume_init(n) };
+                    buf.advance(n);
+                    return Poll::Ready(Ok(()));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.registration.clear(event);
+                }
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+
+    /// Writes some of `buf`.
+    #[inline]
+    pub fn poll_write<'a>(
+        &'a self,
+        context: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>>
+    where
+        &'a E: Write,
+    {
+        self.poll_write_len(context, buf.len(), |mut source| source.write(buf))
+    }
+
+    /// Writes some of `bufs`, in order.
+    #[inline]
+    pub fn poll_write_vectored<'a>(
+        &'a self,
+        context: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>>
+    where
+        &'a E: Write,
+    {
+        // How much a system takes at once has a limit for the number of buffers, too.
+        self.poll_write_len(context, 0, |mut source| source.write_vectored(bufs))
+    }
+
+    #[inline]
+    fn poll_write_len<'a>(
+        &'a self,
+        context: &mut Context<'_>,
+        len: usize,
+        mut write: impl FnMut(&'a E) -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            let event = ready!(self.registration.poll_ready(context, Direction::Write))?;
+            match write(self) {
+                Ok(n) => {
+                    if EDGES && 0 < n && n < len {
+                        self.registration.clear(event);
+                    }
+                    return Poll::Ready(Ok(n));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.registration.clear(event);
+                }
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+}
+
+impl<E: Source> Deref for PollEvented<E> {
+    type Target = E;
+
+    #[inline]
+    fn deref(&self) -> &E {
+        self.source.as_ref().expect("it is there until the end")
+    }
+}
+
+impl<E: Source> Drop for PollEvented<E> {
+    fn drop(&mut self) {
+        if let Some(mut source) = self.source.take() {
+            // Nobody could do anything about an error.
+            _ = self.registration.deregister(&mut source);
+        }
+    }
+}
+
+impl<E: Source + fmt::Debug> fmt::Debug for PollEvented<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PollEvented")
+            .field("io", &self.source)
+            .finish_non_exhaustive()
+    }
+}

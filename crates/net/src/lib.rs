@@ -1,0 +1,51 @@
+//! TCP, UDP and Unix sockets for tasks, under Tokio's names and with its semantics.
+//!
+//! A socket is registered with the driver of the worker that makes it. It may be used
+//! from any thread, and its task may move between workers.
+//!
+//! ```
+//! # use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
+//! use blitz_io::net::{TcpListener, TcpStream};
+//!
+//! # fn main() -> std::io::Result<()> {
+//! # let runtime = blitz_io::runtime::Builder::new_current_thread().enable_io().build()?;
+//! # runtime.block_on(async {
+//! let listener = TcpListener::bind("127.0.0.1:0").await?;
+//! let address = listener.local_addr()?;
+//! let server = blitz_io::spawn(async move {
+//!     let (mut stream, _) = listener.accept().await?;
+//!     let mut buffer = [0; 5];
+//!     stream.read_exact(&mut buffer).await?;
+//!     stream.write_all(&buffer).await
+//! });
+//! let mut client = TcpStream::connect(address).await?;
+//! client.write_all(b"hello").await?;
+//! let mut echo = [0; 5];
+//! client.read_exact(&mut echo).await?;
+//! assert_eq!(&echo, b"hello");
+//! server.await.unwrap()
+//! # })
+//! # }
+//! ```
+#![cfg(not(loom))]
+
+mod addr;
+mod buf;
+mod lookup_host;
+mod methods;
+mod methods_datagram;
+pub mod tcp;
+mod udp;
+#[cfg(unix)]
+pub mod unix;
+
+pub use addr::ToSocketAddrs;
+pub use lookup_host::lookup_host;
+pub use tcp::listener::TcpListener;
+pub use tcp::socket::TcpSocket;
+pub use tcp::stream::TcpStream;
+pub use udp::UdpSocket;
+#[cfg(unix)]
+pub use unix::{
+    datagram::UnixDatagram, listener::UnixListener, socket::UnixSocket, stream::UnixStream,
+};

@@ -1,0 +1,198 @@
+//! What sockets for datagrams have in common. Each has its source of mio's, with its
+//! registration, in the field `io`.
+
+/// Sending to, and receiving from, the address to which the socket is connected.
+macro_rules! datagrams {
+    () => {
+        /// Sends a datagram to the address to which the socket is connected. Returns the
+        /// number of bytes.
+        ///
+        /// Cancel safe: when the future is dropped, nothing has been sent.
+        ///
+        /// # Errors
+        ///
+        /// The system's.
+        pub async fn send(&self, buf: &[u8]) -> io::Result<usize> {
+            let registration = self.io.registration();
+            (registration.async_io(Direction::Write.mask(), || self.io.send(buf))).await
+        }
+
+        /// Sends a datagram to the address to which the socket is connected. The waker of
+        /// the last call is the one that is woken.
+        ///
+        /// # Errors
+        ///
+        /// The system's.
+        pub fn poll_send(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+            let registration = self.io.registration();
+            registration.poll_io(cx, Direction::Write, || self.io.send(buf))
+        }
+
+        /// Sends a datagram to the address to which the socket is connected, without
+        /// waiting.
+        ///
+        /// # Errors
+        ///
+        /// The system's, and `WouldBlock` if there is no room.
+        pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
+            let registration = self.io.registration();
+            registration.try_io(Direction::Write.mask(), || self.io.send(buf))
+        }
+
+        /// Receives a datagram from the address to which the socket is connected. Returns
+        /// the number of bytes; what does not fit into the buffer is lost.
+        ///
+        /// Cancel safe: when the future is dropped, nothing has been received.
+        ///
+        /// # Errors
+        ///
+        /// The system's.
+        pub async fn recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+            let registration = self.io.registration();
+            (registration.async_io(Direction::Read.mask(), || self.io.recv(buf))).await
+        }
+
+        /// Receives a datagram from the address to which the socket is connected. The
+        /// waker of the last call is the one that is woken.
+        ///
+        /// # Errors
+        ///
+        /// The system's.
+        pub fn poll_recv(
+            &self,
+            cx: &mut Context<'_>,
+            buf: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            let receive = |bytes: &mut [u8]| Ok((self.io.recv(bytes)?, ()));
+            let registration = self.io.registration();
+            registration.poll_io(cx, Direction::Read, || {
+                // SAFETY: the system only writes to the buffer, and says how much.
+                unsafe { receive_read_buf(buf, receive) }?;
+                Ok(())
+            })
+        }
+
+        /// Receives a datagram from the address to which the socket is connected, without
+        /// waiting.
+        ///
+        /// # Errors
+        ///
+        /// The system's, and `WouldBlock` if none is there.
+        pub fn try_recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+            let registration = self.io.registration();
+            registration.try_io(Direction::Read.mask(), || self.io.recv(buf))
+        }
+
+        /// Receives a datagram into a buffer that grows or keeps count, as
+        /// [`recv`](Self::recv) does.
+        ///
+        /// Cancel safe.
+        ///
+        /// # Errors
+        ///
+        /// The system's.
+        pub async fn recv_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
+            let receive = |bytes: &mut [u8]| Ok((self.io.recv(bytes)?, ()));
+            let registration = self.io.registration();
+            let mask = Direction::Read.mask();
+            // SAFETY: the system only writes to the buffer, and says how much.
+            let received = registration.async_io(mask, || unsafe { receive_buf(buf, receive) });
+            Ok(received.await?.0)
+        }
+
+        /// Receives a datagram into a buffer that grows or keeps count, without waiting.
+        ///
+        /// # Errors
+        ///
+        /// The system's, and `WouldBlock` if none is there.
+        pub fn try_recv_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
+            let receive = |bytes: &mut [u8]| Ok((self.io.recv(bytes)?, ()));
+            let registration = self.io.registration();
+            let mask = Direction::Read.mask();
+            // SAFETY: the system only writes to the buffer, and says how much.
+            let received = registration.try_io(mask, || unsafe { receive_buf(buf, receive) });
+            Ok(received?.0)
+        }
+    };
+}
+
+/// Receiving from anybody. `self.receive_from(bytes)` receives and says from whom.
+macro_rules! datagrams_from {
+    ($addr:ty) => {
+        /// Receives a datagram from anybody. Returns the number of bytes and the address of
+        /// the sender; what does not fit into the buffer is lost.
+        ///
+        /// Cancel safe: when the future is dropped, nothing has been received.
+        ///
+        /// # Errors
+        ///
+        /// The system's.
+        pub async fn recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, $addr)> {
+            let registration = self.io.registration();
+            (registration.async_io(Direction::Read.mask(), || self.receive_from(buf))).await
+        }
+
+        /// Receives a datagram from anybody. The waker of the last call is the one that is
+        /// woken.
+        ///
+        /// # Errors
+        ///
+        /// The system's.
+        pub fn poll_recv_from(
+            &self,
+            cx: &mut Context<'_>,
+            buf: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<$addr>> {
+            let registration = self.io.registration();
+            registration.poll_io(cx, Direction::Read, || {
+                let receive = |bytes: &mut [u8]| self.receive_from(bytes);
+                // SAFETY: the system only writes to the buffer, and says how much.
+                let (_, addr) = unsafe { receive_read_buf(buf, receive) }?;
+                Ok(addr)
+            })
+        }
+
+        /// Receives a datagram from anybody, without waiting.
+        ///
+        /// # Errors
+        ///
+        /// The system's, and `WouldBlock` if none is there.
+        pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, $addr)> {
+            let registration = self.io.registration();
+            registration.try_io(Direction::Read.mask(), || self.receive_from(buf))
+        }
+
+        /// Receives a datagram from anybody into a buffer that grows or keeps count, as
+        /// [`recv_from`](Self::recv_from) does.
+        ///
+        /// Cancel safe.
+        ///
+        /// # Errors
+        ///
+        /// The system's.
+        pub async fn recv_buf_from<B: BufMut>(&self, buf: &mut B) -> io::Result<(usize, $addr)> {
+            let registration = self.io.registration();
+            let receive = || {
+                // SAFETY: the system only writes to the buffer, and says how much.
+                unsafe { receive_buf(buf, |bytes| self.receive_from(bytes)) }
+            };
+            registration.async_io(Direction::Read.mask(), receive).await
+        }
+
+        /// Receives a datagram from anybody into a buffer that grows or keeps count,
+        /// without waiting.
+        ///
+        /// # Errors
+        ///
+        /// The system's, and `WouldBlock` if none is there.
+        pub fn try_recv_buf_from<B: BufMut>(&self, buf: &mut B) -> io::Result<(usize, $addr)> {
+            let registration = self.io.registration();
+            registration.try_io(Direction::Read.mask(), || {
+                // SAFETY: the system only writes to the buffer, and says how much.
+                unsafe { receive_buf(buf, |bytes| self.receive_from(bytes)) }
+            })
+        }
+    };
+}
+
+pub(crate) use {datagrams, datagrams_from};

@@ -1,0 +1,155 @@
+//! A TCP socket that accepts connections.
+
+use std::fmt;
+use std::io;
+use std::net::{self, SocketAddr};
+use std::task::{Context, Poll, ready};
+
+use blitz_driver::{Direction, PollEvented};
+
+use super::stream::TcpStream;
+use crate::addr::{self, ToSocketAddrs};
+use crate::methods::descriptors;
+
+/// A TCP socket that accepts connections.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_io::net::{TcpListener, TcpStream};
+///
+/// # fn main() -> std::io::Result<()> {
+/// # let runtime = blitz_io::runtime::Builder::new_current_thread().enable_io().build()?;
+/// # runtime.block_on(async {
+/// let listener = TcpListener::bind("127.0.0.1:0").await?;
+/// let client = TcpStream::connect(listener.local_addr()?).await?;
+/// let (stream, peer) = listener.accept().await?;
+/// assert_eq!(peer, client.local_addr()?);
+/// assert_eq!(stream.peer_addr()?, peer);
+/// # Ok(())
+/// # })
+/// # }
+/// ```
+pub struct TcpListener {
+    io: PollEvented<mio::net::TcpListener>,
+}
+
+impl TcpListener {
+    /// Makes a socket that accepts connections at an address. Of several addresses the
+    /// first one counts that can be had. Port 0 lets the system choose one. `SO_REUSEADDR`
+    /// is set, except on Windows.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O.
+    pub async fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<Self> {
+        addr::first(addr, async |addr| {
+            Self::new(mio::net::TcpListener::bind(addr)?)
+        })
+        .await
+    }
+
+    #[track_caller]
+    pub(super) fn new(listener: mio::net::TcpListener) -> io::Result<Self> {
+        let io = PollEvented::new(listener)?;
+        Ok(Self { io })
+    }
+
+    /// Waits for a connection.
+    ///
+    /// Cancel safe: no connection is lost when the future is dropped.
+    ///
+    /// # Errors
+    ///
+    /// The system's. Some concern the one connection only; others, such as too many open
+    /// files, come again at once, so wait a little before you call this again.
+    pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
+        let accept = || self.io.accept();
+        let registration = self.io.registration();
+        let (stream, addr) = (registration.async_io(Direction::Read.mask(), accept)).await?;
+        Ok((TcpStream::accepted(stream)?, addr))
+    }
+
+    /// Waits for a connection. The waker of the last call is the one that is woken.
+    ///
+    /// # Errors
+    ///
+    /// As [`accept`](Self::accept).
+    pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
+        let accept = || self.io.accept();
+        let registration = self.io.registration();
+        let (stream, addr) = ready!(registration.poll_io(cx, Direction::Read, accept))?;
+        Poll::Ready(Ok((TcpStream::accepted(stream)?, addr)))
+    }
+
+    /// Registers a listener of the standard library's, which must be in non-blocking mode.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O.
+    #[track_caller]
+    pub fn from_std(listener: net::TcpListener) -> io::Result<Self> {
+        Self::new(mio::net::TcpListener::from_std(listener))
+    }
+
+    /// Turns it into a listener of the standard library's, in non-blocking mode.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn into_std(self) -> io::Result<net::TcpListener> {
+        Ok(self.io.into_inner()?.into())
+    }
+
+    /// The address at which it accepts.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.io.local_addr()
+    }
+
+    /// How many routers a packet may pass, `IP_TTL`.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn ttl(&self) -> io::Result<u32> {
+        self.io.ttl()
+    }
+
+    /// Sets how many routers a packet may pass, `IP_TTL`.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
+        self.io.set_ttl(ttl)
+    }
+}
+
+impl TryFrom<net::TcpListener> for TcpListener {
+    type Error = io::Error;
+
+    /// See [`TcpListener::from_std`].
+    fn try_from(listener: net::TcpListener) -> io::Result<Self> {
+        Self::from_std(listener)
+    }
+}
+
+impl fmt::Debug for TcpListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.io.fmt(f)
+    }
+}
+
+descriptors!(TcpListener);

@@ -1,0 +1,401 @@
+//! A TCP socket that is neither connected nor listens yet.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::listener::TcpListener;
+use super::stream::TcpStream;
+
+/// A TCP socket that is neither connected nor listens yet, so that its options can be set
+/// before.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_io::net::TcpSocket;
+///
+/// # fn main() -> std::io::Result<()> {
+/// # let runtime = blitz_io::runtime::Builder::new_current_thread().enable_io().build()?;
+/// # runtime.block_on(async {
+/// let socket = TcpSocket::new_v4()?;
+/// socket.set_reuseaddr(true)?;
+/// socket.bind("127.0.0.1:0".parse().unwrap())?;
+/// let listener = socket.listen(1024)?;
+///
+/// let client = TcpSocket::new_v4()?.connect(listener.local_addr()?);
+/// let (client, accepted) = (client.await?, listener.accept().await?);
+/// assert_eq!(client.local_addr()?, accepted.1);
+/// # Ok(())
+/// # })
+/// # }
+/// ```
+pub struct TcpSocket {
+    inner: Socket,
+}
+
+/// Options that are a pair of methods of `socket2`'s.
+macro_rules! options {
+    ($(
+        $(#[$attribute:meta])*
+        $get:ident, $set:ident($argument:ident: $type:ty) = $inner_get:ident, $inner_set:ident,
+        $doc:literal;
+    )*) => {$(
+        #[doc = concat!("Returns ", $doc, ".")]
+        ///
+        /// # Errors
+        ///
+        /// The system's.
+        $(#[$attribute])*
+        pub fn $get(&self) -> io::Result<$type> {
+            self.inner.$inner_get()
+        }
+
+        #[doc = concat!("Sets ", $doc, ".")]
+        ///
+        /// # Errors
+        ///
+        /// The system's.
+        $(#[$attribute])*
+        pub fn $set(&self, $argument: $type) -> io::Result<()> {
+            self.inner.$inner_set($argument)
+        }
+    )*};
+}
+
+impl TcpSocket {
+    /// Makes a socket for addresses of IPv4.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn new_v4() -> io::Result<Self> {
+        Self::new(Domain::IPV4)
+    }
+
+    /// Makes a socket for addresses of IPv6.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn new_v6() -> io::Result<Self> {
+        Self::new(Domain::IPV6)
+    }
+
+    fn new(domain: Domain) -> io::Result<Self> {
+        let inner = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+        inner.set_nonblocking(true)?;
+        Ok(Self { inner })
+    }
+
+    options! {
+        keepalive, set_keepalive(keepalive: bool) = keepalive, set_keepalive,
+            "whether a connection that is idle is probed from time to time, `SO_KEEPALIVE`";
+        reuseaddr, set_reuseaddr(reuseaddr: bool) = reuse_address, set_reuse_address,
+            "whether an address may be bound that was in use until recently, `SO_REUSEADDR`";
+        #[cfg(all(unix, not(any(target_os = "solaris", target_os = "illumos", target_os = "cygwin"))))]
+        reuseport, set_reuseport(reuseport: bool) = reuse_port, set_reuse_port,
+            "whether several sockets may be bound to one address, `SO_REUSEPORT`";
+        nodelay, set_nodelay(nodelay: bool) = tcp_nodelay, set_tcp_nodelay,
+            "whether small writes are sent at once, `TCP_NODELAY`";
+        #[cfg(any(target_os = "android", target_os = "dragonfly", target_os = "freebsd", target_os = "fuchsia", target_os = "linux", target_os = "macos", target_os = "netbsd", target_os = "openbsd", target_os = "cygwin"))]
+        tclass_v6, set_tclass_v6(tclass: u32) = tclass_v6, set_tclass_v6,
+            "the traffic class of packets of IPv6, `IPV6_TCLASS`";
+        #[cfg(not(any(target_os = "fuchsia", target_os = "redox", target_os = "solaris", target_os = "illumos", target_os = "haiku", target_os = "wasi")))]
+        tos_v4, set_tos_v4(tos: u32) = tos_v4, set_tos_v4,
+            "the type of service of packets of IPv4, `IP_TOS`";
+    }
+
+    /// Returns the type of service of packets of IPv4.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    #[deprecated(note = "the option is that of IPv4 only; use `tos_v4`")]
+    #[cfg(not(any(
+        target_os = "fuchsia",
+        target_os = "redox",
+        target_os = "solaris",
+        target_os = "illumos",
+        target_os = "haiku",
+        target_os = "wasi"
+    )))]
+    pub fn tos(&self) -> io::Result<u32> {
+        self.tos_v4()
+    }
+
+    /// Sets the type of service of packets of IPv4.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    #[deprecated(note = "the option is that of IPv4 only; use `set_tos_v4`")]
+    #[cfg(not(any(
+        target_os = "fuchsia",
+        target_os = "redox",
+        target_os = "solaris",
+        target_os = "illumos",
+        target_os = "haiku",
+        target_os = "wasi"
+    )))]
+    pub fn set_tos(&self, tos: u32) -> io::Result<()> {
+        self.set_tos_v4(tos)
+    }
+
+    /// Returns the size of the send buffer in bytes, `SO_SNDBUF`. Linux says twice what
+    /// was set.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn send_buffer_size(&self) -> io::Result<u32> {
+        self.inner.send_buffer_size().map(size)
+    }
+
+    /// Sets the size of the send buffer in bytes, `SO_SNDBUF`.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn set_send_buffer_size(&self, size: u32) -> io::Result<()> {
+        self.inner.set_send_buffer_size(size as usize)
+    }
+
+    /// Returns the size of the receive buffer in bytes, `SO_RCVBUF`. Linux says twice what
+    /// was set.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn recv_buffer_size(&self) -> io::Result<u32> {
+        self.inner.recv_buffer_size().map(size)
+    }
+
+    /// Sets the size of the receive buffer in bytes, `SO_RCVBUF`.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn set_recv_buffer_size(&self, size: u32) -> io::Result<()> {
+        self.inner.set_recv_buffer_size(size as usize)
+    }
+
+    /// Returns how long closing the socket waits until what was written has been sent,
+    /// `SO_LINGER`.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn linger(&self) -> io::Result<Option<Duration>> {
+        self.inner.linger()
+    }
+
+    /// Sets how long closing the socket waits until what was written has been sent,
+    /// `SO_LINGER`, in full seconds. Closing then blocks its thread.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    #[deprecated(
+        note = "blocks the thread that drops the stream; use `set_zero_linger` to reset the connection"
+    )]
+    pub fn set_linger(&self, dur: Option<Duration>) -> io::Result<()> {
+        self.inner.set_linger(dur)
+    }
+
+    /// Lets closing the socket reset the connection: what has not been sent is thrown
+    /// away.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn set_zero_linger(&self) -> io::Result<()> {
+        self.inner.set_linger(Some(Duration::ZERO))
+    }
+
+    /// Returns the name of the network interface to which the socket is bound,
+    /// `SO_BINDTODEVICE`.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
+    pub fn device(&self) -> io::Result<Option<Vec<u8>>> {
+        self.inner.device()
+    }
+
+    /// Binds the socket to a network interface, or to none, `SO_BINDTODEVICE`.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
+    pub fn bind_device(&self, interface: Option<&[u8]>) -> io::Result<()> {
+        self.inner.bind_device(interface)
+    }
+
+    /// The address to which it is bound.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        let addr = self.inner.local_addr()?;
+        addr.as_socket()
+            .ok_or_else(|| io::ErrorKind::Unsupported.into())
+    }
+
+    /// The error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
+        self.inner.take_error()
+    }
+
+    /// Binds the socket to an address.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn bind(&self, addr: SocketAddr) -> io::Result<()> {
+        self.inner.bind(&addr.into())
+    }
+
+    /// Connects the socket.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O.
+    pub async fn connect(self, addr: SocketAddr) -> io::Result<TcpStream> {
+        match self.inner.connect(&addr.into()) {
+            Err(error) if !is_in_progress(&error) => return Err(error),
+            _ => {}
+        }
+        let stream = mio::net::TcpStream::from_std(self.inner.into());
+        TcpStream::connected(stream).await
+    }
+
+    /// Lets the socket accept connections. `backlog`: how many may wait to be accepted; the
+    /// system may have a limit of its own.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O.
+    #[track_caller]
+    pub fn listen(self, backlog: u32) -> io::Result<TcpListener> {
+        self.inner
+            .listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
+        TcpListener::new(mio::net::TcpListener::from_std(self.inner.into()))
+    }
+
+    /// Takes over a socket of the standard library's, in which it is a stream although it
+    /// is not connected yet. It must be in non-blocking mode.
+    pub fn from_std_stream(std_stream: std::net::TcpStream) -> Self {
+        Self {
+            inner: std_stream.into(),
+        }
+    }
+}
+
+fn size(size: usize) -> u32 {
+    u32::try_from(size).unwrap_or(u32::MAX)
+}
+
+#[cfg(unix)]
+fn is_in_progress(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EINPROGRESS)
+}
+
+#[cfg(windows)]
+fn is_in_progress(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
+}
+
+impl fmt::Debug for TcpSocket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+#[cfg(unix)]
+mod descriptors {
+    use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, RawFd};
+
+    use super::{Socket, TcpSocket};
+
+    impl AsRawFd for TcpSocket {
+        fn as_raw_fd(&self) -> RawFd {
+            self.inner.as_raw_fd()
+        }
+    }
+
+    impl AsFd for TcpSocket {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            self.inner.as_fd()
+        }
+    }
+
+    impl FromRawFd for TcpSocket {
+        /// Takes over a descriptor, which must be that of a TCP socket in non-blocking mode.
+        unsafe fn from_raw_fd(fd: RawFd) -> Self {
+            // SAFETY: the caller owns the descriptor, and gives it away.
+            let inner = unsafe { Socket::from_raw_fd(fd) };
+            Self { inner }
+        }
+    }
+
+    impl IntoRawFd for TcpSocket {
+        fn into_raw_fd(self) -> RawFd {
+            self.inner.into_raw_fd()
+        }
+    }
+}
+
+#[cfg(windows)]
+mod descriptors {
+    use std::os::windows::io::{
+        AsRawSocket, AsSocket, BorrowedSocket, FromRawSocket, IntoRawSocket, RawSocket,
+    };
+
+    use super::{Socket, TcpSocket};
+
+    impl AsRawSocket for TcpSocket {
+        fn as_raw_socket(&self) -> RawSocket {
+            self.inner.as_raw_socket()
+        }
+    }
+
+    impl AsSocket for TcpSocket {
+        fn as_socket(&self) -> BorrowedSocket<'_> {
+            self.inner.as_socket()
+        }
+    }
+
+    impl FromRawSocket for TcpSocket {
+        /// Takes over a handle, which must be that of a TCP socket in non-blocking mode.
+        unsafe fn from_raw_socket(socket: RawSocket) -> Self {
+            // SAFETY: the caller owns the handle, and gives it away.
+            let inner = unsafe { Socket::from_raw_socket(socket) };
+            Self { inner }
+        }
+    }
+
+    impl IntoRawSocket for TcpSocket {
+        fn into_raw_socket(self) -> RawSocket {
+            self.inner.into_raw_socket()
+        }
+    }
+}

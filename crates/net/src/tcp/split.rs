@@ -1,0 +1,38 @@
+//! A borrowed stream in two halves.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use blitz_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
+use bytes::BufMut;
+
+use super::stream::TcpStream;
+use crate::methods::halves;
+
+halves!(TcpStream, SocketAddr, {
+    /// Waits for bytes and copies them, without taking them out of the stream.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn poll_peek(
+        &mut self,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<usize>> {
+        self.0.poll_peek(cx, buf)
+    }
+
+    /// Waits for bytes and copies them, without taking them out of the stream.
+    ///
+    /// Cancel safe.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub async fn peek(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.0.peek(buf).await
+    }
+});

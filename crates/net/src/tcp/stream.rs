@@ -1,0 +1,333 @@
+//! A TCP connection.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::io::{self, Read, Write};
+use std::net::{self, Shutdown, SocketAddr};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use blitz_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
+use blitz_driver::{Direction, PollEvented, bits};
+use bytes::BufMut;
+
+use super::split::{self, ReadHalf, WriteHalf};
+use super::split_owned::{self, OwnedReadHalf, OwnedWriteHalf};
+use crate::addr::{self, ToSocketAddrs};
+use crate::buf::{receive_buf, receive_read_buf};
+use crate::methods::{async_read, async_write, descriptors, readiness, try_read, try_write};
+
+/// A TCP connection.
+///
+/// It is read and written with the methods of `AsyncReadExt` and `AsyncWriteExt`. When it
+/// is dropped, the connection is closed.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
+/// use blitz_io::net::{TcpListener, TcpStream};
+///
+/// # fn main() -> std::io::Result<()> {
+/// # let runtime = blitz_io::runtime::Builder::new_current_thread().enable_io().build()?;
+/// # runtime.block_on(async {
+/// let listener = TcpListener::bind("127.0.0.1:0").await?;
+/// let mut client = TcpStream::connect(listener.local_addr()?).await?;
+/// let (mut server, _) = listener.accept().await?;
+/// client.write_all(b"hello").await?;
+/// drop(client);
+/// let mut text = String::new();
+/// server.read_to_string(&mut text).await?;
+/// assert_eq!(text, "hello");
+/// # Ok(())
+/// # })
+/// # }
+/// ```
+pub struct TcpStream {
+    pub(crate) io: PollEvented<mio::net::TcpStream>,
+}
+
+impl TcpStream {
+    /// Connects to an address. Of several addresses the first one counts that accepts.
+    ///
+    /// # Errors
+    ///
+    /// The system's; the last one if no address accepts.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O.
+    pub async fn connect<A: ToSocketAddrs>(addr: A) -> io::Result<Self> {
+        addr::first(addr, async |addr| {
+            Self::connected(mio::net::TcpStream::connect(addr)?).await
+        })
+        .await
+    }
+
+    #[track_caller]
+    fn new(stream: mio::net::TcpStream) -> io::Result<Self> {
+        let io = PollEvented::new(stream)?;
+        Ok(Self { io })
+    }
+
+    /// A connection that a listener has accepted. It can be written, and may have been
+    /// sent something.
+    pub(crate) fn accepted(stream: mio::net::TcpStream) -> io::Result<Self> {
+        let this = Self::new(stream)?;
+        (this.io.registration()).suppose(bits::READABLE | bits::WRITABLE);
+        Ok(this)
+    }
+
+    /// A connection that is being made.
+    pub(crate) async fn connected(stream: mio::net::TcpStream) -> io::Result<Self> {
+        let this = Self::new(stream)?;
+        // The system says so, one way or the other, by making it writable.
+        poll_fn(|cx| this.poll_write_ready(cx)).await?;
+        match this.io.take_error()? {
+            Some(error) => Err(error),
+            None => Ok(this),
+        }
+    }
+
+    /// Registers a stream of the standard library's, which must be in non-blocking mode.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O.
+    #[track_caller]
+    pub fn from_std(stream: net::TcpStream) -> io::Result<Self> {
+        Self::new(mio::net::TcpStream::from_std(stream))
+    }
+
+    /// Turns it into a stream of the standard library's, in non-blocking mode.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn into_std(self) -> io::Result<net::TcpStream> {
+        Ok(self.io.into_inner()?.into())
+    }
+
+    readiness!(poll_read_ready, poll_write_ready);
+    try_read!();
+    try_write!();
+
+    /// Waits for bytes and copies them, without taking them out of the stream: the next
+    /// read returns them again. The waker of the last call is the one that is woken.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn poll_peek(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<usize>> {
+        let peek = |bytes: &mut [u8]| Ok((self.io.peek(bytes)?, ()));
+        let registration = self.io.registration();
+        registration.poll_io(cx, Direction::Read, || {
+            // SAFETY: the system only writes to the buffer, and says how much.
+            let (n, ()) = unsafe { receive_read_buf(buf, peek) }?;
+            Ok(n)
+        })
+    }
+
+    /// Waits for bytes and copies them, without taking them out of the stream: the next
+    /// read returns them again.
+    ///
+    /// Cancel safe.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub async fn peek(&self, buf: &mut [u8]) -> io::Result<usize> {
+        let registration = self.io.registration();
+        (registration.async_io(Direction::Read.mask(), || self.io.peek(buf))).await
+    }
+
+    /// The address of this end.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.io.local_addr()
+    }
+
+    /// The address of the other end.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.io.peer_addr()
+    }
+
+    /// The error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
+        self.io.take_error()
+    }
+
+    /// Whether small writes are sent at once, `TCP_NODELAY`.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn nodelay(&self) -> io::Result<bool> {
+        self.io.nodelay()
+    }
+
+    /// Sets whether small writes are sent at once, `TCP_NODELAY`, rather than gathered
+    /// while others have yet to be acknowledged.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
+        self.io.set_nodelay(nodelay)
+    }
+
+    /// Whether what arrives is acknowledged at once, `TCP_QUICKACK`.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    #[cfg(any(
+        target_os = "linux",
+        target_os = "android",
+        target_os = "fuchsia",
+        target_os = "cygwin"
+    ))]
+    pub fn quickack(&self) -> io::Result<bool> {
+        socket2::SockRef::from(self).tcp_quickack()
+    }
+
+    /// Sets whether what arrives is acknowledged at once, `TCP_QUICKACK`. The system may
+    /// change its mind later.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    #[cfg(any(
+        target_os = "linux",
+        target_os = "android",
+        target_os = "fuchsia",
+        target_os = "cygwin"
+    ))]
+    pub fn set_quickack(&self, quickack: bool) -> io::Result<()> {
+        socket2::SockRef::from(self).set_tcp_quickack(quickack)
+    }
+
+    /// How long closing the socket waits until what was written has been sent, `SO_LINGER`.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn linger(&self) -> io::Result<Option<Duration>> {
+        socket2::SockRef::from(self).linger()
+    }
+
+    /// Sets how long closing the socket waits until what was written has been sent,
+    /// `SO_LINGER`, in full seconds. Closing then blocks its thread.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    #[deprecated(
+        note = "blocks the thread that drops the stream; use `set_zero_linger` to reset the connection"
+    )]
+    pub fn set_linger(&self, dur: Option<Duration>) -> io::Result<()> {
+        socket2::SockRef::from(self).set_linger(dur)
+    }
+
+    /// Lets closing the socket reset the connection: what has not been sent is thrown
+    /// away.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn set_zero_linger(&self) -> io::Result<()> {
+        socket2::SockRef::from(self).set_linger(Some(Duration::ZERO))
+    }
+
+    /// How many routers a packet may pass, `IP_TTL`.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn ttl(&self) -> io::Result<u32> {
+        self.io.ttl()
+    }
+
+    /// Sets how many routers a packet may pass, `IP_TTL`.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
+        self.io.set_ttl(ttl)
+    }
+
+    /// Splits it into a half that reads and one that writes, which borrow it.
+    pub fn split<'a>(&'a mut self) -> (ReadHalf<'a>, WriteHalf<'a>) {
+        split::split(self)
+    }
+
+    /// Splits it into a half that reads and one that writes, for different tasks.
+    pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
+        split_owned::into_split(self)
+    }
+
+    /// Reads with shared access: there is one reader and one writer that poll.
+    #[inline]
+    pub(crate) fn poll_read_shared(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        // SAFETY: a read of the system only writes to its buffer, and says how much.
+        unsafe { self.io.poll_read(cx, buf) }
+    }
+
+    /// A connection that the peer has closed already needs nothing.
+    pub(crate) fn shutdown_write(&self) -> io::Result<()> {
+        match self.io.shutdown(Shutdown::Write) {
+            Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
+            result => result,
+        }
+    }
+}
+
+impl TryFrom<net::TcpStream> for TcpStream {
+    type Error = io::Error;
+
+    /// See [`TcpStream::from_std`].
+    fn try_from(stream: net::TcpStream) -> io::Result<Self> {
+        Self::from_std(stream)
+    }
+}
+
+impl fmt::Debug for TcpStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.io.fmt(f)
+    }
+}
+
+impl AsRef<Self> for TcpStream {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
+async_read!(TcpStream);
+async_write!(TcpStream);
+descriptors!(TcpStream);

@@ -1,0 +1,468 @@
+//! A UDP socket.
+
+use std::fmt;
+use std::io;
+use std::net::{self, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::task::{Context, Poll};
+
+use blitz_aio::{Interest, ReadBuf, Ready};
+use blitz_driver::{Direction, PollEvented, bits};
+use bytes::BufMut;
+use socket2::SockRef;
+
+use crate::addr::{self, ToSocketAddrs, no_address, resolve};
+use crate::buf::{receive_buf, receive_read_buf};
+use crate::methods::{descriptors, readiness};
+use crate::methods_datagram::{datagrams, datagrams_from};
+
+/// A UDP socket.
+///
+/// It sends to and receives from anybody, or, once it is connected, one address. All
+/// methods take `&self`: share it between tasks with an `Arc`.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_io::net::UdpSocket;
+///
+/// # fn main() -> std::io::Result<()> {
+/// # let runtime = blitz_io::runtime::Builder::new_current_thread().enable_io().build()?;
+/// # runtime.block_on(async {
+/// let server = UdpSocket::bind("127.0.0.1:0").await?;
+/// let client = UdpSocket::bind("127.0.0.1:0").await?;
+/// client.send_to(b"hello", server.local_addr()?).await?;
+/// let mut buffer = [0; 16];
+/// let (n, from) = server.recv_from(&mut buffer).await?;
+/// assert_eq!((&buffer[..n], from), (&b"hello"[..], client.local_addr()?));
+/// # Ok(())
+/// # })
+/// # }
+/// ```
+pub struct UdpSocket {
+    io: PollEvented<mio::net::UdpSocket>,
+}
+
+/// Options that are a pair of methods.
+macro_rules! options {
+    ($(
+        $(#[$attribute:meta])*
+        $get:ident, $set:ident($argument:ident: $type:ty) = $inner_get:expr, $inner_set:expr,
+        $doc:literal;
+    )*) => {$(
+        #[doc = concat!("Returns ", $doc, ".")]
+        ///
+        /// # Errors
+        ///
+        /// The system's.
+        $(#[$attribute])*
+        pub fn $get(&self) -> io::Result<$type> {
+            let get = $inner_get;
+            get(self)
+        }
+
+        #[doc = concat!("Sets ", $doc, ".")]
+        ///
+        /// # Errors
+        ///
+        /// The system's.
+        $(#[$attribute])*
+        pub fn $set(&self, $argument: $type) -> io::Result<()> {
+            let set = $inner_set;
+            set(self, $argument)
+        }
+    )*};
+}
+
+impl UdpSocket {
+    /// Makes a socket that is bound to an address. Of several addresses the first one
+    /// counts that can be had. Port 0 lets the system choose one.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O.
+    pub async fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<Self> {
+        addr::first(addr, async |addr| {
+            Self::new(mio::net::UdpSocket::bind(addr)?)
+        })
+        .await
+    }
+
+    #[track_caller]
+    fn new(socket: mio::net::UdpSocket) -> io::Result<Self> {
+        let io = PollEvented::new(socket)?;
+        Ok(Self { io })
+    }
+
+    /// Registers a socket of the standard library's, which must be in non-blocking mode.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O.
+    #[track_caller]
+    pub fn from_std(socket: net::UdpSocket) -> io::Result<Self> {
+        Self::new(mio::net::UdpSocket::from_std(socket))
+    }
+
+    /// Turns it into a socket of the standard library's, in non-blocking mode.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn into_std(self) -> io::Result<net::UdpSocket> {
+        Ok(self.io.into_inner()?.into())
+    }
+
+    fn socket(&self) -> SockRef<'_> {
+        SockRef::from(self)
+    }
+
+    fn receive_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.io.recv_from(buf)
+    }
+
+    /// The address to which it is bound.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.io.local_addr()
+    }
+
+    /// The address to which it is connected.
+    ///
+    /// # Errors
+    ///
+    /// The system's, for example if it is not connected.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.io.peer_addr()
+    }
+
+    /// Connects it to an address: it sends only there, and receives only from there. Of
+    /// several addresses the first one counts that the system takes.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub async fn connect<A: ToSocketAddrs>(&self, addr: A) -> io::Result<()> {
+        addr::first(addr, async |addr| self.io.connect(addr)).await
+    }
+
+    readiness!(poll_recv_ready, poll_send_ready);
+    datagrams!();
+    datagrams_from!(SocketAddr);
+
+    /// Sends a datagram to an address, of several to the first. Returns the number of
+    /// bytes.
+    ///
+    /// Cancel safe: when the future is dropped, nothing has been sent.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub async fn send_to<A: ToSocketAddrs>(&self, buf: &[u8], addr: A) -> io::Result<usize> {
+        let target = resolve(addr).await?.next().ok_or_else(no_address)?;
+        let send = || self.io.send_to(buf, target);
+        let registration = self.io.registration();
+        registration.async_io(Direction::Write.mask(), send).await
+    }
+
+    /// Sends a datagram to an address. The waker of the last call is the one that is
+    /// woken.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn poll_send_to(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+        target: SocketAddr,
+    ) -> Poll<io::Result<usize>> {
+        let registration = self.io.registration();
+        registration.poll_io(cx, Direction::Write, || self.io.send_to(buf, target))
+    }
+
+    /// Sends a datagram to an address, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// The system's, and `WouldBlock` if there is no room.
+    pub fn try_send_to(&self, buf: &[u8], target: SocketAddr) -> io::Result<usize> {
+        let registration = self.io.registration();
+        registration.try_io(Direction::Write.mask(), || self.io.send_to(buf, target))
+    }
+
+    /// Receives a datagram from the address to which the socket is connected, and leaves
+    /// it there: the next call receives it again.
+    ///
+    /// Cancel safe.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub async fn peek(&self, buf: &mut [u8]) -> io::Result<usize> {
+        let registration = self.io.registration();
+        (registration.async_io(Direction::Read.mask(), || self.io.peek(buf))).await
+    }
+
+    /// [`peek`](Self::peek), as a poll. The waker of the last call is the one that is
+    /// woken.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn poll_peek(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let peek = |bytes: &mut [u8]| Ok((self.io.peek(bytes)?, ()));
+        let registration = self.io.registration();
+        registration.poll_io(cx, Direction::Read, || {
+            // SAFETY: the system only writes to the buffer, and says how much.
+            unsafe { receive_read_buf(buf, peek) }?;
+            Ok(())
+        })
+    }
+
+    /// [`peek`](Self::peek), without waiting.
+    ///
+    /// # Errors
+    ///
+    /// The system's, and `WouldBlock` if no datagram is there.
+    pub fn try_peek(&self, buf: &mut [u8]) -> io::Result<usize> {
+        let registration = self.io.registration();
+        registration.try_io(Direction::Read.mask(), || self.io.peek(buf))
+    }
+
+    /// Receives a datagram from anybody, and leaves it there: the next call receives it
+    /// again.
+    ///
+    /// Cancel safe.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub async fn peek_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        let registration = self.io.registration();
+        (registration.async_io(Direction::Read.mask(), || self.io.peek_from(buf))).await
+    }
+
+    /// [`peek_from`](Self::peek_from), as a poll. The waker of the last call is the one
+    /// that is woken.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn poll_peek_from(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<SocketAddr>> {
+        let registration = self.io.registration();
+        registration.poll_io(cx, Direction::Read, || {
+            // SAFETY: the system only writes to the buffer, and says how much.
+            let (_, addr) = unsafe { receive_read_buf(buf, |bytes| self.io.peek_from(bytes)) }?;
+            Ok(addr)
+        })
+    }
+
+    /// [`peek_from`](Self::peek_from), without waiting.
+    ///
+    /// # Errors
+    ///
+    /// The system's, and `WouldBlock` if no datagram is there.
+    pub fn try_peek_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        let registration = self.io.registration();
+        registration.try_io(Direction::Read.mask(), || self.io.peek_from(buf))
+    }
+
+    /// Waits for a datagram, and returns the address of its sender.
+    ///
+    /// Cancel safe.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub async fn peek_sender(&self) -> io::Result<SocketAddr> {
+        let registration = self.io.registration();
+        (registration.async_io(Direction::Read.mask(), || self.sender())).await
+    }
+
+    /// [`peek_sender`](Self::peek_sender), as a poll. The waker of the last call is the
+    /// one that is woken.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn poll_peek_sender(&self, cx: &mut Context<'_>) -> Poll<io::Result<SocketAddr>> {
+        let registration = self.io.registration();
+        registration.poll_io(cx, Direction::Read, || self.sender())
+    }
+
+    /// [`peek_sender`](Self::peek_sender), without waiting.
+    ///
+    /// # Errors
+    ///
+    /// The system's, and `WouldBlock` if no datagram is there.
+    pub fn try_peek_sender(&self) -> io::Result<SocketAddr> {
+        let registration = self.io.registration();
+        registration.try_io(Direction::Read.mask(), || self.sender())
+    }
+
+    fn sender(&self) -> io::Result<SocketAddr> {
+        self.io
+            .try_io(|| self.socket().peek_sender())?
+            .as_socket()
+            .ok_or_else(|| io::Error::other("the sender has no address of IP"))
+    }
+
+    options! {
+        broadcast, set_broadcast(on: bool) = |this: &Self| this.io.broadcast(),
+            |this: &Self, on| this.io.set_broadcast(on),
+            "whether it may send to a broadcast address, `SO_BROADCAST`";
+        multicast_loop_v4, set_multicast_loop_v4(on: bool) = |this: &Self| this.io.multicast_loop_v4(),
+            |this: &Self, on| this.io.set_multicast_loop_v4(on),
+            "whether multicasts of IPv4 come back to this host, `IP_MULTICAST_LOOP`";
+        multicast_ttl_v4, set_multicast_ttl_v4(ttl: u32) = |this: &Self| this.io.multicast_ttl_v4(),
+            |this: &Self, ttl| this.io.set_multicast_ttl_v4(ttl),
+            "how many routers a multicast of IPv4 may pass, `IP_MULTICAST_TTL`";
+        multicast_loop_v6, set_multicast_loop_v6(on: bool) = |this: &Self| this.io.multicast_loop_v6(),
+            |this: &Self, on| this.io.set_multicast_loop_v6(on),
+            "whether multicasts of IPv6 come back to this host, `IPV6_MULTICAST_LOOP`";
+        ttl, set_ttl(ttl: u32) = |this: &Self| this.io.ttl(), |this: &Self, ttl| this.io.set_ttl(ttl),
+            "how many routers a packet may pass, `IP_TTL`";
+        #[cfg(any(target_os = "android", target_os = "dragonfly", target_os = "freebsd", target_os = "fuchsia", target_os = "linux", target_os = "macos", target_os = "netbsd", target_os = "openbsd", target_os = "cygwin"))]
+        tclass_v6, set_tclass_v6(tclass: u32) = |this: &Self| this.socket().tclass_v6(),
+            |this: &Self, tclass| this.socket().set_tclass_v6(tclass),
+            "the traffic class of packets of IPv6, `IPV6_TCLASS`";
+        #[cfg(not(any(target_os = "fuchsia", target_os = "redox", target_os = "solaris", target_os = "illumos", target_os = "haiku", target_os = "wasi")))]
+        tos_v4, set_tos_v4(tos: u32) = |this: &Self| this.socket().tos_v4(),
+            |this: &Self, tos| this.socket().set_tos_v4(tos),
+            "the type of service of packets of IPv4, `IP_TOS`";
+    }
+
+    /// Returns the type of service of packets of IPv4.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    #[deprecated(note = "the option is that of IPv4 only; use `tos_v4`")]
+    #[cfg(not(any(
+        target_os = "fuchsia",
+        target_os = "redox",
+        target_os = "solaris",
+        target_os = "illumos",
+        target_os = "haiku",
+        target_os = "wasi"
+    )))]
+    pub fn tos(&self) -> io::Result<u32> {
+        self.tos_v4()
+    }
+
+    /// Sets the type of service of packets of IPv4.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    #[deprecated(note = "the option is that of IPv4 only; use `set_tos_v4`")]
+    #[cfg(not(any(
+        target_os = "fuchsia",
+        target_os = "redox",
+        target_os = "solaris",
+        target_os = "illumos",
+        target_os = "haiku",
+        target_os = "wasi"
+    )))]
+    pub fn set_tos(&self, tos: u32) -> io::Result<()> {
+        self.set_tos_v4(tos)
+    }
+
+    /// Returns the name of the network interface to which the socket is bound,
+    /// `SO_BINDTODEVICE`.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
+    pub fn device(&self) -> io::Result<Option<Vec<u8>>> {
+        self.socket().device()
+    }
+
+    /// Binds the socket to a network interface, or to none, `SO_BINDTODEVICE`.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
+    pub fn bind_device(&self, interface: Option<&[u8]>) -> io::Result<()> {
+        self.socket().bind_device(interface)
+    }
+
+    /// Joins a multicast group of IPv4, at the interface with this address.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn join_multicast_v4(&self, multiaddr: Ipv4Addr, interface: Ipv4Addr) -> io::Result<()> {
+        self.io.join_multicast_v4(&multiaddr, &interface)
+    }
+
+    /// Joins a multicast group of IPv6, at the interface with this index.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn join_multicast_v6(&self, multiaddr: &Ipv6Addr, interface: u32) -> io::Result<()> {
+        self.io.join_multicast_v6(multiaddr, interface)
+    }
+
+    /// Leaves a multicast group of IPv4.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn leave_multicast_v4(&self, multiaddr: Ipv4Addr, interface: Ipv4Addr) -> io::Result<()> {
+        self.io.leave_multicast_v4(&multiaddr, &interface)
+    }
+
+    /// Leaves a multicast group of IPv6.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn leave_multicast_v6(&self, multiaddr: &Ipv6Addr, interface: u32) -> io::Result<()> {
+        self.io.leave_multicast_v6(multiaddr, interface)
+    }
+
+    /// The error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
+        self.io.take_error()
+    }
+}
+
+impl TryFrom<net::UdpSocket> for UdpSocket {
+    type Error = io::Error;
+
+    /// See [`UdpSocket::from_std`].
+    fn try_from(socket: net::UdpSocket) -> io::Result<Self> {
+        Self::from_std(socket)
+    }
+}
+
+impl fmt::Debug for UdpSocket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.io.fmt(f)
+    }
+}
+
+descriptors!(UdpSocket);

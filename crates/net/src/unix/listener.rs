@@ -1,0 +1,161 @@
+//! A Unix socket that accepts connections.
+
+use std::fmt;
+use std::io;
+use std::os::unix::net;
+use std::path::Path;
+use std::task::{Context, Poll, ready};
+
+use blitz_driver::{Direction, PollEvented};
+
+use super::SocketAddr;
+use super::stream::UnixStream;
+use crate::methods::descriptors;
+
+/// A Unix socket that accepts connections.
+///
+/// The file at its path stays when it is dropped.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_io::net::{UnixListener, UnixStream};
+///
+/// # fn main() -> std::io::Result<()> {
+/// # let runtime = blitz_io::runtime::Builder::new_current_thread().enable_io().build()?;
+/// # runtime.block_on(async {
+/// let path = std::env::temp_dir().join(format!("blitz-listener-{}", std::process::id()));
+/// let listener = UnixListener::bind(&path)?;
+/// let client = UnixStream::connect(&path).await?;
+/// let (server, _) = listener.accept().await?;
+/// assert_eq!(server.local_addr()?.as_pathname(), Some(path.as_path()));
+/// # drop(client);
+/// # std::fs::remove_file(&path)
+/// # })
+/// # }
+/// ```
+pub struct UnixListener {
+    io: PollEvented<mio::net::UnixListener>,
+}
+
+impl UnixListener {
+    /// Makes a socket that accepts connections at a path, at which there must be nothing
+    /// yet. On Linux, a path that begins with a zero byte is a name in a space of its own.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O.
+    #[track_caller]
+    pub fn bind<P: AsRef<Path>>(path: P) -> io::Result<Self> {
+        Self::bind_addr(&super::socket::address(path.as_ref())?.into())
+    }
+
+    /// Makes a socket that accepts connections at an address.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O.
+    #[track_caller]
+    pub fn bind_addr(socket_addr: &SocketAddr) -> io::Result<Self> {
+        Self::new(mio::net::UnixListener::bind_addr(&socket_addr.0)?)
+    }
+
+    #[track_caller]
+    pub(crate) fn new(listener: mio::net::UnixListener) -> io::Result<Self> {
+        let io = PollEvented::new(listener)?;
+        Ok(Self { io })
+    }
+
+    /// Registers a listener of the standard library's, which must be in non-blocking mode.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O.
+    #[track_caller]
+    pub fn from_std(listener: net::UnixListener) -> io::Result<Self> {
+        Self::new(mio::net::UnixListener::from_std(listener))
+    }
+
+    /// Turns it into a listener of the standard library's, in non-blocking mode.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn into_std(self) -> io::Result<net::UnixListener> {
+        Ok(self.io.into_inner()?.into())
+    }
+
+    /// The address at which it accepts.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.io.local_addr().map(SocketAddr)
+    }
+
+    /// The error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
+        self.io.take_error()
+    }
+
+    /// Waits for a connection.
+    ///
+    /// Cancel safe: no connection is lost when the future is dropped.
+    ///
+    /// # Errors
+    ///
+    /// The system's. Some, such as too many open files, come again at once, so wait a
+    /// little before you call this again.
+    pub async fn accept(&self) -> io::Result<(UnixStream, SocketAddr)> {
+        let accept = || self.io.accept();
+        let registration = self.io.registration();
+        let (stream, addr) = (registration.async_io(Direction::Read.mask(), accept)).await?;
+        Ok((UnixStream::connected(stream)?, SocketAddr(addr)))
+    }
+
+    /// Waits for a connection. The waker of the last call is the one that is woken.
+    ///
+    /// # Errors
+    ///
+    /// As [`accept`](Self::accept).
+    pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(UnixStream, SocketAddr)>> {
+        let accept = || self.io.accept();
+        let registration = self.io.registration();
+        let (stream, addr) = ready!(registration.poll_io(cx, Direction::Read, accept))?;
+        Poll::Ready(Ok((UnixStream::connected(stream)?, SocketAddr(addr))))
+    }
+}
+
+impl TryFrom<net::UnixListener> for UnixListener {
+    type Error = io::Error;
+
+    /// See [`UnixListener::from_std`].
+    fn try_from(listener: net::UnixListener) -> io::Result<Self> {
+        Self::from_std(listener)
+    }
+}
+
+impl fmt::Debug for UnixListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.io.fmt(f)
+    }
+}
+
+descriptors!(UnixListener);

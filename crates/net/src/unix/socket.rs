@@ -1,0 +1,183 @@
+//! A Unix socket that is neither connected nor listens yet.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net;
+use std::path::Path;
+
+use socket2::{Domain, SockAddr, Socket, Type};
+
+use super::datagram::UnixDatagram;
+use super::listener::UnixListener;
+use super::stream::UnixStream;
+
+/// A Unix socket that is neither connected nor listens yet.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_io::net::{UnixSocket, UnixStream};
+///
+/// # fn main() -> std::io::Result<()> {
+/// # let runtime = blitz_io::runtime::Builder::new_current_thread().enable_io().build()?;
+/// # runtime.block_on(async {
+/// let path = std::env::temp_dir().join(format!("blitz-socket-{}", std::process::id()));
+/// let socket = UnixSocket::new_stream()?;
+/// socket.bind(&path)?;
+/// let listener = socket.listen(16)?;
+/// let _client = UnixStream::connect(&path).await?;
+/// listener.accept().await?;
+/// # std::fs::remove_file(&path)
+/// # })
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct UnixSocket {
+    inner: Socket,
+}
+
+impl UnixSocket {
+    /// Makes a socket for datagrams.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn new_datagram() -> io::Result<Self> {
+        Self::new(Type::DGRAM)
+    }
+
+    /// Makes a socket for a stream.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn new_stream() -> io::Result<Self> {
+        Self::new(Type::STREAM)
+    }
+
+    fn new(kind: Type) -> io::Result<Self> {
+        let inner = Socket::new(Domain::UNIX, kind, None)?;
+        inner.set_nonblocking(true)?;
+        Ok(Self { inner })
+    }
+
+    fn is_datagram(&self) -> io::Result<bool> {
+        Ok(self.inner.r#type()? == Type::DGRAM)
+    }
+
+    /// Binds the socket to a path, at which there must be nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn bind(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        self.inner.bind(&SockAddr::unix(path)?)
+    }
+
+    /// Lets the socket accept connections. `backlog`: how many may wait to be accepted.
+    ///
+    /// # Errors
+    ///
+    /// The system's, and one if the socket is for datagrams.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O.
+    #[track_caller]
+    pub fn listen(self, backlog: u32) -> io::Result<UnixListener> {
+        if self.is_datagram()? {
+            return Err(io::Error::other(
+                "listen cannot be called on a datagram socket",
+            ));
+        }
+        self.inner
+            .listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
+        let listener = net::UnixListener::from(OwnedFd::from(self.inner));
+        UnixListener::new(mio::net::UnixListener::from_std(listener))
+    }
+
+    /// Connects the socket to the one at a path.
+    ///
+    /// # Errors
+    ///
+    /// The system's, and one if the socket is for datagrams.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O.
+    pub async fn connect(self, path: impl AsRef<Path>) -> io::Result<UnixStream> {
+        if self.is_datagram()? {
+            return Err(io::Error::other(
+                "connect cannot be called on a datagram socket",
+            ));
+        }
+        match self.inner.connect(&SockAddr::unix(path)?) {
+            Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => return Err(error),
+            _ => {}
+        }
+        let stream = net::UnixStream::from(OwnedFd::from(self.inner));
+        UnixStream::connecting(mio::net::UnixStream::from_std(stream)).await
+    }
+
+    /// Turns the socket into one for datagrams.
+    ///
+    /// # Errors
+    ///
+    /// The system's, and one if the socket is for a stream.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O.
+    #[track_caller]
+    pub fn datagram(self) -> io::Result<UnixDatagram> {
+        if !self.is_datagram()? {
+            return Err(io::Error::other(
+                "datagram cannot be called on a stream socket",
+            ));
+        }
+        UnixDatagram::from_std(net::UnixDatagram::from(OwnedFd::from(self.inner)))
+    }
+}
+
+impl AsRawFd for UnixSocket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.inner.as_raw_fd()
+    }
+}
+
+impl AsFd for UnixSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.inner.as_fd()
+    }
+}
+
+impl FromRawFd for UnixSocket {
+    /// Takes over a descriptor, which must be that of a Unix socket in non-blocking mode.
+    unsafe fn from_raw_fd(fd: RawFd) -> Self {
+        // SAFETY: the caller owns the descriptor, and gives it away.
+        let inner = unsafe { Socket::from_raw_fd(fd) };
+        Self { inner }
+    }
+}
+
+impl IntoRawFd for UnixSocket {
+    fn into_raw_fd(self) -> RawFd {
+        self.inner.into_raw_fd()
+    }
+}
+
+/// The address for a path. On Linux, one that begins with a zero byte is a name that is no
+/// path.
+pub(crate) fn address(path: &Path) -> io::Result<net::SocketAddr> {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    if let Some(name) = path.as_os_str().as_bytes().strip_prefix(b"\0") {
+        #[cfg(target_os = "android")]
+        use std::os::android::net::SocketAddrExt;
+        #[cfg(target_os = "linux")]
+        use std::os::linux::net::SocketAddrExt;
+        return net::SocketAddr::from_abstract_name(name);
+    }
+    net::SocketAddr::from_pathname(path)
+}

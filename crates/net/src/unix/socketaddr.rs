@@ -1,0 +1,52 @@
+//! The address of a Unix socket.
+
+use std::fmt;
+use std::os::unix::net;
+use std::path::Path;
+
+/// The address of a Unix socket: a path, none, or on Linux a name that is no path.
+#[derive(Clone)]
+pub struct SocketAddr(pub(crate) net::SocketAddr);
+
+impl SocketAddr {
+    /// Whether it has no name.
+    #[must_use]
+    pub fn is_unnamed(&self) -> bool {
+        self.0.is_unnamed()
+    }
+
+    /// The path, if it has one.
+    #[must_use]
+    pub fn as_pathname(&self) -> Option<&Path> {
+        self.0.as_pathname()
+    }
+
+    /// The name that is no path, without the zero byte before it, if it has one.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[must_use]
+    pub fn as_abstract_name(&self) -> Option<&[u8]> {
+        #[cfg(target_os = "android")]
+        use std::os::android::net::SocketAddrExt;
+        #[cfg(target_os = "linux")]
+        use std::os::linux::net::SocketAddrExt;
+        self.0.as_abstract_name()
+    }
+}
+
+impl fmt::Debug for SocketAddr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl From<net::SocketAddr> for SocketAddr {
+    fn from(addr: net::SocketAddr) -> Self {
+        Self(addr)
+    }
+}
+
+impl From<SocketAddr> for net::SocketAddr {
+    fn from(addr: SocketAddr) -> Self {
+        addr.0
+    }
+}

@@ -1,0 +1,14 @@
+//! A borrowed stream in two halves.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use blitz_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
+use bytes::BufMut;
+
+use super::SocketAddr;
+use super::stream::UnixStream;
+use crate::methods::halves;
+
+halves!(UnixStream, SocketAddr, {});

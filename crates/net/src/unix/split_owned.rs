@@ -1,0 +1,18 @@
+//! A stream in two halves that own it together.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::mem::ManuallyDrop;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use blitz_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
+use bytes::BufMut;
+
+use super::SocketAddr;
+use super::stream::UnixStream;
+use crate::methods::owned_halves;
+
+owned_halves!(UnixStream, SocketAddr, {});

@@ -1,0 +1,239 @@
+//! A connection between Unix sockets.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net;
+use std::path::Path;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use blitz_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
+use blitz_driver::{Direction, PollEvented, bits};
+use bytes::BufMut;
+
+use super::split::{self, ReadHalf, WriteHalf};
+use super::split_owned::{self, OwnedReadHalf, OwnedWriteHalf};
+use super::{SocketAddr, UCred};
+use crate::buf::receive_buf;
+use crate::methods::{async_read, async_write, descriptors, readiness, try_read, try_write};
+
+/// A connection between Unix sockets.
+///
+/// It is read and written with the methods of `AsyncReadExt` and `AsyncWriteExt`. When it
+/// is dropped, the connection is closed.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
+/// use blitz_io::net::UnixStream;
+///
+/// # fn main() -> std::io::Result<()> {
+/// # let runtime = blitz_io::runtime::Builder::new_current_thread().enable_io().build()?;
+/// # runtime.block_on(async {
+/// let (mut one, mut other) = UnixStream::pair()?;
+/// one.write_all(b"hello").await?;
+/// drop(one);
+/// let mut text = String::new();
+/// other.read_to_string(&mut text).await?;
+/// assert_eq!(text, "hello");
+/// # Ok(())
+/// # })
+/// # }
+/// ```
+pub struct UnixStream {
+    pub(crate) io: PollEvented<mio::net::UnixStream>,
+}
+
+impl UnixStream {
+    /// Connects to the socket at a path. On Linux, a path that begins with a zero byte is a
+    /// name in a space of its own.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O.
+    pub async fn connect<P: AsRef<Path>>(path: P) -> io::Result<Self> {
+        let addr = super::socket::address(path.as_ref())?;
+        Self::connect_addr(&addr.into()).await
+    }
+
+    /// Connects to the socket at an address.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O.
+    pub async fn connect_addr(socket_addr: &SocketAddr) -> io::Result<Self> {
+        Self::connecting(mio::net::UnixStream::connect_addr(&socket_addr.0)?).await
+    }
+
+    /// A connection that is being made.
+    pub(crate) async fn connecting(stream: mio::net::UnixStream) -> io::Result<Self> {
+        let this = Self::new(stream)?;
+        poll_fn(|cx| this.poll_write_ready(cx)).await?;
+        match this.io.take_error()? {
+            Some(error) => Err(error),
+            None => Ok(this),
+        }
+    }
+
+    #[track_caller]
+    fn new(stream: mio::net::UnixStream) -> io::Result<Self> {
+        let io = PollEvented::new(stream)?;
+        Ok(Self { io })
+    }
+
+    /// A connection that has been made. It can be written, and may have been sent
+    /// something.
+    #[track_caller]
+    pub(crate) fn connected(stream: mio::net::UnixStream) -> io::Result<Self> {
+        let this = Self::new(stream)?;
+        (this.io.registration()).suppose(bits::READABLE | bits::WRITABLE);
+        Ok(this)
+    }
+
+    /// Makes a pair of sockets that are connected to each other.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O.
+    #[track_caller]
+    pub fn pair() -> io::Result<(Self, Self)> {
+        let (one, other) = mio::net::UnixStream::pair()?;
+        let (one, other) = (Self::new(one)?, Self::new(other)?);
+        one.io.registration().suppose(bits::WRITABLE);
+        other.io.registration().suppose(bits::WRITABLE);
+        Ok((one, other))
+    }
+
+    /// Registers a stream of the standard library's, which must be in non-blocking mode.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O.
+    #[track_caller]
+    pub fn from_std(stream: net::UnixStream) -> io::Result<Self> {
+        Self::new(mio::net::UnixStream::from_std(stream))
+    }
+
+    /// Turns it into a stream of the standard library's, in non-blocking mode.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn into_std(self) -> io::Result<net::UnixStream> {
+        Ok(self.io.into_inner()?.into())
+    }
+
+    readiness!(poll_read_ready, poll_write_ready);
+    try_read!();
+    try_write!();
+
+    /// The address of this end.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.io.local_addr().map(SocketAddr)
+    }
+
+    /// The address of the other end.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.io.peer_addr().map(SocketAddr)
+    }
+
+    /// The credentials of the process that has connected, or that listens, as they were
+    /// then.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn peer_cred(&self) -> io::Result<UCred> {
+        super::ucred::of_peer(self)
+    }
+
+    /// The error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
+        self.io.take_error()
+    }
+
+    /// Splits it into a half that reads and one that writes, which borrow it.
+    pub fn split<'a>(&'a mut self) -> (ReadHalf<'a>, WriteHalf<'a>) {
+        split::split(self)
+    }
+
+    /// Splits it into a half that reads and one that writes, for different tasks.
+    pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
+        split_owned::into_split(self)
+    }
+
+    /// Reads with shared access: there is one reader and one writer that poll.
+    #[inline]
+    pub(crate) fn poll_read_shared(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        // SAFETY: a read of the system only writes to its buffer, and says how much.
+        unsafe { self.io.poll_read(cx, buf) }
+    }
+
+    /// A connection that the peer has closed already needs nothing.
+    pub(crate) fn shutdown_write(&self) -> io::Result<()> {
+        match self.io.shutdown(Shutdown::Write) {
+            Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
+            result => result,
+        }
+    }
+}
+
+impl TryFrom<net::UnixStream> for UnixStream {
+    type Error = io::Error;
+
+    /// See [`UnixStream::from_std`].
+    fn try_from(stream: net::UnixStream) -> io::Result<Self> {
+        Self::from_std(stream)
+    }
+}
+
+impl fmt::Debug for UnixStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.io.fmt(f)
+    }
+}
+
+impl AsRef<Self> for UnixStream {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
+async_read!(UnixStream);
+async_write!(UnixStream);
+descriptors!(UnixStream);

@@ -1,0 +1,16 @@
+//! The tests of this crate, in one program. Tokio's own run in `crates/tokio-tests`.
+
+#![cfg(not(loom))]
+
+#[path = "bad_days.rs"]
+mod bad_days;
+mod help;
+#[cfg(target_os = "linux")]
+#[path = "idle.rs"]
+mod idle;
+#[path = "moving.rs"]
+mod moving;
+#[path = "stalled.rs"]
+mod stalled;
+#[path = "storm.rs"]
+mod storm;

@@ -1,0 +1,90 @@
+//! The I/O drivers of a runtime, one for each worker, and which one a source is
+//! registered with.
+//!
+//! A worker's sources go to its own driver, so that workers share no lock. A thread that is
+//! none of the runtime's workers, such as one that blocks for a future, takes the drivers
+//! in turn.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use blitz_driver::current::{self, NoDriver};
+use blitz_driver::{Driver, Metrics, Wakers};
+
+use crate::config::Config;
+use crate::scheduler::{self, multi_thread};
+
+/// The drivers of a runtime.
+pub(crate) struct Drivers {
+    drivers: Box<[Arc<Driver>]>,
+    /// Whose turn it is to be taken by a thread that is no worker.
+    turn: AtomicUsize,
+}
+
+impl Drivers {
+    /// Makes those that the settings want.
+    ///
+    /// # Errors
+    ///
+    /// The system's, as when no more descriptors may be opened.
+    pub(crate) fn new(config: &Config) -> io::Result<Option<Self>> {
+        if !config.enable_io {
+            return Ok(None);
+        }
+        current::offer(current);
+        let driver = |_| Driver::new(config.io_events, config.io_events_busy);
+        let drivers = (0..config.worker_threads).map(driver);
+        Ok(Some(Self {
+            drivers: drivers.collect::<io::Result<_>>()?,
+            turn: AtomicUsize::new(0),
+        }))
+    }
+
+    /// The driver of the worker at `index`.
+    pub(crate) fn at(&self, index: usize) -> &Arc<Driver> {
+        &self.drivers[index]
+    }
+
+    fn any(&self) -> &Arc<Driver> {
+        &self.drivers[self.turn.fetch_add(1, Ordering::Relaxed) % self.drivers.len()]
+    }
+
+    /// Ends all that waits for I/O, with an error.
+    pub(crate) fn shut_down(&self) {
+        let mut wakers = Wakers::new();
+        for driver in &self.drivers {
+            driver.shut_down(&mut wakers);
+        }
+        wakers.wake_all();
+    }
+
+    /// The sum of what all drivers have counted.
+    pub(crate) fn sum(&self, of: fn(&Metrics) -> usize) -> u64 {
+        let counts = self
+            .drivers
+            .iter()
+            .map(|driver| of(driver.metrics()) as u64);
+        counts.sum()
+    }
+}
+
+/// The driver for a source that this thread is about to register.
+fn current() -> Result<Arc<Driver>, NoDriver> {
+    let found = scheduler::with_current(|handle| {
+        let drivers = handle.common().io.as_ref()?;
+        let own = handle.own_index();
+        if own.is_some() {
+            multi_thread::event_expected();
+        }
+        Some(
+            own.map_or_else(|| drivers.any(), |index| drivers.at(index))
+                .clone(),
+        )
+    });
+    match found {
+        Ok(Some(driver)) => Ok(driver),
+        Ok(None) => Err(NoDriver::Disabled),
+        Err(_) => Err(NoDriver::NoRuntime),
+    }
+}
