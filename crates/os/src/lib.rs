@@ -1,8 +1,10 @@
-//! What an operating system has besides sockets: [files](fs), and the
-//! [standard streams](io). Names, errors, panics and cancel safety are Tokio's.
+//! What an operating system has besides sockets: [files](fs) and the [standard streams](io),
+//! and with the features `process` and `signal`, on Unix, child processes and signals. Names,
+//! errors, panics and cancel safety are Tokio's.
 //!
-//! Operations run on threads of the runtime's pool for blocking work, so they panic where
-//! there is no runtime.
+//! What is done with files and standard streams runs on threads of the runtime's pool for
+//! blocking work, so it panics where there is no runtime. Processes and signals need a runtime
+//! with I/O.
 //!
 //! ```
 //! use blitz_io::fs;
@@ -24,6 +26,10 @@ mod blocking;
 mod buffer;
 pub mod fs;
 pub mod io;
+#[cfg(all(unix, feature = "process"))]
+pub mod process;
+#[cfg(all(unix, feature = "signal"))]
+pub mod signal;
 
 /// The examples of the README run as tests.
 #[cfg(doctest)]

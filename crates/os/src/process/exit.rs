@@ -1,0 +1,78 @@
+//! How a task learns that a child has exited.
+//!
+//! On Linux a pidfd becomes readable when the child exits, and stays so. Where there is none,
+//! a listener for `SIGCHLD` is woken whenever any child exits. Either way the order is: leave
+//! the waker first, then ask the system whether the child has exited. A child that exits
+//! after the question wakes the task.
+
+use std::io;
+use std::process::{Child, ExitStatus};
+use std::task::{Context, Poll, ready};
+
+use crate::signal::unix::{Signal, SignalKind, signal};
+
+#[derive(Debug)]
+pub(super) enum Exit {
+    #[cfg(target_os = "linux")]
+    Pidfd(blitz_driver::AsyncFd<std::os::fd::OwnedFd>),
+    Signal(Signal),
+}
+
+impl Exit {
+    /// Registers with the driver of the current runtime.
+    #[track_caller]
+    pub(super) fn of(child: &Child) -> io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        if let Some(pidfd) = pidfd::open(child.id()) {
+            let interest = blitz_aio::Interest::READABLE;
+            return blitz_driver::AsyncFd::with_interest(pidfd, interest).map(Self::Pidfd);
+        }
+        _ = child;
+        signal(SignalKind::child()).map(Self::Signal)
+    }
+
+    /// Waits until `child` has exited.
+    pub(super) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        child: &mut Child,
+    ) -> Poll<io::Result<ExitStatus>> {
+        loop {
+            let change = self.poll_change(cx, child)?;
+            if let Some(status) = child.try_wait()? {
+                return Poll::Ready(Ok(status));
+            }
+            ready!(change);
+        }
+    }
+
+    /// Leaves the waker, or says that there may be something new.
+    fn poll_change(&mut self, cx: &mut Context<'_>, child: &Child) -> Poll<io::Result<()>> {
+        let change = match self {
+            #[cfg(target_os = "linux")]
+            Self::Pidfd(pidfd) => pidfd.poll_read_ready(cx).map(|ready| {
+                // If it was for nothing, the next one is waited for.
+                ready.map(|mut guard| guard.clear_ready()).ok()
+            }),
+            Self::Signal(signal) => signal.poll_recv(cx),
+        };
+        if ready!(change).is_none() {
+            // The runtime has ended in which the child was started.
+            *self = Self::of(child)?;
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod pidfd {
+    use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+
+    /// A descriptor for a child; `None` if the system has none, or forbids it.
+    pub(super) fn open(pid: u32) -> Option<OwnedFd> {
+        // SAFETY: it takes numbers, and makes a descriptor.
+        let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, libc::PIDFD_NONBLOCK) };
+        // SAFETY: it is open, and nobody else has it.
+        (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
+    }
+}

@@ -1,0 +1,174 @@
+//! Signals of Unix.
+//!
+//! Each [`Signal`] has a pipe of its own. The handler writes a byte into it, which is one of
+//! the few things that a handler may do, and the reading end is registered with the driver.
+//! No signal is lost between two calls of `recv`: the byte stays in the pipe until it is
+//! read. A full pipe takes no more, and need not: the listener is going to be woken. All
+//! bytes are read at once, so signals that come together are one.
+//!
+//! A process that was forked shares its parent's pipes, so the handler writes only in the
+//! process that it was put in place in.
+
+use std::io::{self, Read, Write};
+use std::task::{Context, Poll, ready};
+
+use blitz_aio::{Interest, ReadBuf};
+use blitz_driver::PollEvented;
+use mio::unix::pipe;
+use signal_hook_registry::SigId;
+
+/// What signal to listen for.
+///
+/// ```
+/// use blitz_io::signal::unix::SignalKind;
+///
+/// assert_eq!(SignalKind::from_raw(2), SignalKind::interrupt());
+/// ```
+#[derive(Debug, Clone, Copy, Hash, PartialEq, Eq)]
+pub struct SignalKind(libc::c_int);
+
+macro_rules! kinds {
+    ($($(#[$attribute:meta])* $name:ident: $signal:ident, $what:literal;)*) => {$(
+        #[doc = concat!("`", stringify!($signal), "`: ", $what, ".")]
+        $(#[$attribute])*
+        pub const fn $name() -> Self {
+            Self(libc::$signal)
+        }
+    )*};
+}
+
+impl SignalKind {
+    /// The signal of a number.
+    pub const fn from_raw(signum: std::os::raw::c_int) -> Self {
+        Self(signum)
+    }
+
+    /// Returns the number.
+    pub const fn as_raw_value(&self) -> std::os::raw::c_int {
+        self.0
+    }
+
+    kinds! {
+        alarm: SIGALRM, "a timer of the process has ended. By default it ends the process";
+        child: SIGCHLD, "a child has ended, or has been stopped. By default it is ignored";
+        hangup: SIGHUP, "the terminal is gone; a daemon reads its settings again. By default it ends the process";
+        #[cfg(any(
+            target_os = "dragonfly",
+            target_os = "freebsd",
+            target_os = "macos",
+            target_os = "netbsd",
+            target_os = "openbsd",
+            target_os = "illumos"
+        ))]
+        info: SIGINFO, "somebody asks how far it is. By default it is ignored";
+        interrupt: SIGINT, "Ctrl-C. By default it ends the process";
+        io: SIGIO, "a descriptor is ready. By default it is ignored, or ends the process";
+        pipe: SIGPIPE, "a write into a pipe that nobody reads. Programs in Rust ignore it";
+        quit: SIGQUIT, "Ctrl-\\. By default it ends the process, with a core";
+        terminate: SIGTERM, "somebody asks the process to end. By default it does";
+        user_defined1: SIGUSR1, "what the program wants. By default it ends the process";
+        user_defined2: SIGUSR2, "what the program wants. By default it ends the process";
+        window_change: SIGWINCH, "the terminal has another size. By default it is ignored";
+    }
+}
+
+impl From<std::os::raw::c_int> for SignalKind {
+    fn from(signum: std::os::raw::c_int) -> Self {
+        Self::from_raw(signum)
+    }
+}
+
+impl From<SignalKind> for std::os::raw::c_int {
+    fn from(kind: SignalKind) -> Self {
+        kind.as_raw_value()
+    }
+}
+
+/// A listener for a signal: see [`signal`].
+#[must_use = "streams do nothing unless polled"]
+#[derive(Debug)]
+pub struct Signal {
+    pipe: PollEvented<pipe::Receiver>,
+    action: SigId,
+}
+
+/// Listens for a signal, from now on. Any number of listeners may listen for the same one.
+///
+/// # Errors
+///
+/// If the signal cannot be listened for (`SIGKILL`, `SIGSTOP`, `SIGSEGV`, `SIGILL`, `SIGFPE`),
+/// does not exist, or the process has too many descriptors.
+///
+/// # Panics
+///
+/// Outside of a runtime, and in one without I/O.
+///
+/// ```no_run
+/// use blitz_io::signal::unix::{SignalKind, signal};
+///
+/// # #[blitz_io::main]
+/// # async fn main() -> std::io::Result<()> {
+/// let mut hangup = signal(SignalKind::hangup())?;
+/// while hangup.recv().await.is_some() {
+///     println!("reading the settings again");
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[track_caller]
+pub fn signal(kind: SignalKind) -> io::Result<Signal> {
+    let (sender, receiver) = pipe::new()?;
+    let pipe = PollEvented::with_interest(receiver, Interest::READABLE)?;
+    let signal = kind.0;
+    if signal <= 0 || signal_hook_registry::FORBIDDEN.contains(&signal) {
+        let message = format!("Refusing to register signal {signal}");
+        return Err(io::Error::other(message));
+    }
+    // SAFETY: it has no requirements.
+    let process = unsafe { libc::getpid() };
+    let handler = move || {
+        // SAFETY: as above. A handler may call it.
+        if unsafe { libc::getpid() } == process {
+            // One system call that does not block. A full pipe is as good as one byte more.
+            drop((&sender).write(&[1]));
+        }
+    };
+    // SAFETY: the handler makes two system calls that a handler may make, and leaves nothing
+    // behind but `errno`, which the registry restores.
+    let action = unsafe { signal_hook_registry::register(signal, handler) }?;
+    Ok(Signal { pipe, action })
+}
+
+impl Signal {
+    /// Waits for the next signal. Several that have come since the last call are one.
+    ///
+    /// `None` means that none will come any more, because the runtime has ended.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe: a future that is dropped before it is ready has taken no signal.
+    pub async fn recv(&mut self) -> Option<()> {
+        std::future::poll_fn(|cx| self.poll_recv(cx)).await
+    }
+
+    /// Attempts to receive the next signal.
+    ///
+    /// Only the waker of the last call is woken.
+    pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
+        let mut bytes = [0; 64];
+        let mut buf = ReadBuf::new(&mut bytes);
+        // SAFETY: a read of the system only writes to its buffer, and says how much.
+        if ready!(unsafe { self.pipe.poll_read(cx, &mut buf) }).is_err() {
+            return Poll::Ready(None);
+        }
+        // The rest belongs to the same call.
+        while matches!((&*self.pipe).read(&mut bytes), Ok(64)) {}
+        Poll::Ready(Some(()))
+    }
+}
+
+impl Drop for Signal {
+    fn drop(&mut self) {
+        signal_hook_registry::unregister(self.action);
+    }
+}
