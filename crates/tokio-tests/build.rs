@@ -69,7 +69,27 @@ const FILES: &[&str] = &[
     "net_quickack",
     "net_unix_pipe",
     "no_rt",
+    "process_arg0",
+    "process_change_of_runtime",
+    "process_issue_2174",
+    "process_issue_42",
+    "process_issue_7144",
+    "process_issue_8042",
+    "process_kill_after_wait",
+    "process_kill_on_drop",
+    "process_smoke",
     "rt_shutdown_err",
+    "signal_ctrl_c",
+    "signal_drop_recv",
+    "signal_drop_rt",
+    "signal_drop_signal",
+    "signal_multi_rt",
+    "signal_no_rt",
+    "signal_notify_both",
+    "signal_panic",
+    "signal_realtime",
+    "signal_twice",
+    "signal_usr1",
     "tcp_accept",
     "tcp_accept_ready",
     "tcp_connect",
@@ -95,6 +115,7 @@ const STREAM_FILES: &[&str] = &["mpsc_bounded_stream", "mpsc_unbounded_stream", 
 
 /// Tests that are not run. The program that includes the file says why.
 const LEFT_OUT: &[&str] = &[
+    "drop_then_get_a_signal",
     "file_debug_fmt",
     "lines_next_line_is_cancel_safe",
     "try_exists",
@@ -103,7 +124,7 @@ const LEFT_OUT: &[&str] = &[
 ];
 
 /// What those have in common.
-const SUPPORT: &[&str] = &["io_vec", "leaked_buffers", "panic"];
+const SUPPORT: &[&str] = &["io_vec", "leaked_buffers", "panic", "signal"];
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
@@ -180,5 +201,4 @@ fn includable(text: &str) -> String {
             "use tokio_test::{assert_ok, io::Builder};",
             "use {crate::mock::Builder, tokio_test::assert_ok};",
         )
-        .replace("tokio::process::Command", "crate::command::Command")
 }

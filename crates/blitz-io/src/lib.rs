@@ -300,6 +300,10 @@
 
 #[cfg(feature = "fs")]
 pub use blitz_os::fs;
+#[cfg(all(unix, feature = "process"))]
+pub use blitz_os::process;
+#[cfg(all(unix, feature = "signal"))]
+pub use blitz_os::signal;
 #[cfg(feature = "io-util")]
 pub mod io;
 #[cfg(feature = "macros")]

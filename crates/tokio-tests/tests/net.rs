@@ -14,36 +14,6 @@
 
 mod mock;
 
-/// Stands for `tokio::process`, for the one test that starts a program.
-mod command {
-    use std::ffi::OsStr;
-    use std::future::{ready, Ready};
-    use std::io;
-    use std::process::{self, ExitStatus, Stdio};
-
-    pub struct Command(process::Command);
-
-    impl Command {
-        pub fn new(program: &str) -> Self {
-            Self(process::Command::new(program))
-        }
-
-        pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
-            self.0.arg(arg);
-            self
-        }
-
-        pub fn stdout(mut self, stdout: impl Into<Stdio>) -> Self {
-            self.0.stdout(stdout);
-            self
-        }
-
-        pub fn status(mut self) -> Ready<io::Result<ExitStatus>> {
-            ready(self.0.status())
-        }
-    }
-}
-
 macro_rules! tests_of_tokio {
     ($($file:ident),* $(,)?) => {$(
         mod $file {

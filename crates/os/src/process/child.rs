@@ -56,7 +56,8 @@ impl Child {
         kill_on_drop: bool,
         runtime: Handle,
     ) -> io::Result<Self> {
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let waiting = Waiting::new(child, runtime)?;
         // From here on an error leaves no zombie.
         let state = State::Running(Running {
@@ -144,7 +145,10 @@ impl Child {
             State::Running(running) => running,
             State::Exited(status) => return Poll::Ready(Ok(*status)),
         };
-        running.waiting.poll(cx).map_ok(|status| self.exited(status))
+        running
+            .waiting
+            .poll(cx)
+            .map_ok(|status| self.exited(status))
     }
 
     fn exited(&mut self, status: ExitStatus) -> ExitStatus {

@@ -25,7 +25,9 @@ impl Exit {
         #[cfg(target_os = "linux")]
         if let Some(pidfd) = pidfd::open(child.id()) {
             let interest = blitz_aio::Interest::READABLE;
-            return blitz_driver::AsyncFd::with_interest(pidfd, interest).map(Self::Pidfd);
+            // SAFETY: the descriptor is open as long as its owner lives.
+            let pidfd = unsafe { blitz_driver::AsyncFd::register_with_interest(pidfd, interest) };
+            return Ok(Self::Pidfd(pidfd?));
         }
         _ = child;
         signal(SignalKind::child()).map(Self::Signal)

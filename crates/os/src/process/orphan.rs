@@ -18,7 +18,8 @@ static LEFT: Mutex<Vec<Child>> = Mutex::new(Vec::new());
 /// Asks for the status of those that have exited meanwhile.
 pub(super) fn reap() {
     // One that cannot be asked about is gone.
-    LEFT.lock().retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+    LEFT.lock()
+        .retain_mut(|child| matches!(child.try_wait(), Ok(None)));
 }
 
 /// A child that has not been waited for. When it is dropped, it becomes an orphan.
@@ -54,7 +55,11 @@ impl Waiting {
     }
 
     pub(super) fn id(&self) -> u32 {
-        self.inner.as_ref().expect("it is there until the drop").0.id()
+        self.inner
+            .as_ref()
+            .expect("it is there until the drop")
+            .0
+            .id()
     }
 
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<ExitStatus>> {
