@@ -78,3 +78,28 @@ mod pidfd {
         (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::process::Command;
+
+    use blitz_runtime::runtime::Builder;
+
+    use super::*;
+
+    /// As on systems without pidfds.
+    #[test]
+    fn a_signal_tells_that_a_child_has_exited() {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            for code in 0..20 {
+                let mut exit = Exit::Signal(signal(SignalKind::child()).unwrap());
+                let script = format!("exit {code}");
+                let mut child = Command::new("sh").args(["-c", &script]).spawn().unwrap();
+                let status = poll_fn(|cx| exit.poll(cx, &mut child)).await.unwrap();
+                assert_eq!(status.code(), Some(code));
+            }
+        });
+    }
+}

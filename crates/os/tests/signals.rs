@@ -1,0 +1,117 @@
+//! Signals. A process of its own, as the signals go to all of it.
+
+#![cfg(all(unix, not(loom)))]
+
+use std::pin::pin;
+use std::sync::Mutex;
+use std::task::Waker;
+
+use blitz_io::runtime::{Builder, Runtime};
+use blitz_io::signal::unix::{SignalKind, signal};
+use blitz_testing::{Wakings, poll_once};
+
+/// A signal reaches the listeners of all tests.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn alone() -> impl Drop {
+    ONE_AT_A_TIME
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+fn send(kind: SignalKind) {
+    // SAFETY: a listener is there, so the signal does not end the process.
+    unsafe { libc::kill(libc::getpid(), kind.as_raw_value()) };
+    // It is delivered to some thread before the call returns, or soon after.
+}
+
+#[test]
+fn signals_that_come_together_are_one() {
+    let _alone = alone();
+    runtime().block_on(async {
+        let kind = SignalKind::user_defined1();
+        let mut listener = signal(kind).unwrap();
+        for _ in 0..200 {
+            // This thread raises it, so the handler has run when the call returns.
+            // SAFETY: a listener is there.
+            unsafe { libc::raise(kind.as_raw_value()) };
+        }
+        assert_eq!(listener.recv().await, Some(()));
+        let (wakings, waker) = Wakings::new();
+        assert!(poll_once(pin!(listener.recv()), &waker).is_pending());
+        assert_eq!(wakings.count(), 0);
+        send(kind);
+        assert_eq!(listener.recv().await, Some(()));
+    });
+}
+
+#[test]
+fn a_dropped_future_has_taken_no_signal() {
+    let _alone = alone();
+    runtime().block_on(async {
+        let kind = SignalKind::user_defined2();
+        let (mut one, mut other) = (signal(kind).unwrap(), signal(kind).unwrap());
+        assert!(poll_once(pin!(one.recv()), Waker::noop()).is_pending());
+        send(kind);
+        assert_eq!(other.recv().await, Some(()));
+        assert_eq!(one.recv().await, Some(()));
+        drop(one);
+        send(kind);
+        assert_eq!(other.recv().await, Some(()));
+    });
+}
+
+#[test]
+fn what_cannot_be_listened_for_is_an_error() {
+    let _alone = alone();
+    runtime().block_on(async {
+        for number in [-1, 0, libc::SIGKILL, libc::SIGSTOP, libc::SIGSEGV, 100_000] {
+            assert!(signal(SignalKind::from_raw(number)).is_err(), "{number}");
+        }
+    });
+}
+
+#[test]
+fn with_the_runtime_the_listening_ends() {
+    let _alone = alone();
+    let kind = SignalKind::hangup();
+    let first = runtime();
+    let mut listener = first.block_on(async { signal(kind).unwrap() });
+    drop(first);
+    runtime().block_on(async {
+        assert_eq!(listener.recv().await, None);
+    });
+    // The handler stays: nothing ends the process.
+    drop(listener);
+    send(kind);
+}
+
+/// A signal to a forked process is none of its parent's.
+#[test]
+fn a_forked_process_has_signals_of_its_own() {
+    let _alone = alone();
+    runtime().block_on(async {
+        let kind = SignalKind::window_change();
+        let mut listener = signal(kind).unwrap();
+        // SAFETY: the child only makes calls that a signal handler may make.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: see above.
+            unsafe {
+                libc::raise(kind.as_raw_value());
+                libc::_exit(0);
+            }
+        }
+        let mut status = 0;
+        // SAFETY: `status` is a number to write to.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert_eq!(status, 0);
+        assert!(poll_once(pin!(listener.recv()), Waker::noop()).is_pending());
+        send(kind);
+        assert_eq!(listener.recv().await, Some(()));
+    });
+}
