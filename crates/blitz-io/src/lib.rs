@@ -244,6 +244,7 @@
 //! | `tokio::time::X` | `blitz_io::time::X` (`time`); `pause`, `advance`, `resume` (`test-util`) |
 //! | `tokio::io::X` | `blitz_io::io::X` (`io-util`; `io-std` for the standard streams) |
 //! | `tokio::fs::X` | `blitz_io::fs::X` (`fs`) |
+//! | `tokio::{process, signal}::X` | `blitz_io::{process, signal}::X`, on Unix (`process`, `signal`) |
 //! | `tokio_util::sync::CancellationToken` | `blitz_io::sync::CancellationToken` (`rt`) |
 //! | `tokio_util::task::TaskTracker` | `blitz_io::task::TaskTracker` (`rt`) |
 //! | `tokio_stream::wrappers::{ReceiverStream, BroadcastStream, WatchStream, IntervalStream, …}` | `blitz_io::stream::wrappers::…` (`stream`) |
@@ -259,7 +260,7 @@
 //! | `rayon::spawn` and a channel for the result | `blitz_io::task::spawn_blocking(…).await` (`rt`) |
 //! | `rayon`'s `par_iter` over a few big pieces | `blitz_io::task::JoinSet::spawn_blocking` for each piece; for many small ones keep rayon |
 //!
-//! Not here yet: `tokio::{net, process, signal}`, and of `tokio::io` `AsyncFd`.
+//! Not here yet: `tokio::{process, signal}` on Windows.
 //!
 //! # What differs
 //!
@@ -275,10 +276,11 @@
 //!
 //! | feature | what it adds |
 //! |---|---|
-//! | `full` | `rt`, `macros`, `io-util`, `fs`, `io-std`, and the other names of Tokio's `full` that exist here |
+//! | `full` | `rt`, `macros`, `io-util`, `fs`, `io-std`, `process`, `signal`, and the other names of Tokio's `full` that exist here |
 //! | `rt` | the runtime: `runtime`, `task`, `time`, `spawn`, `task_local!`, and in [`sync`] `CancellationToken` |
 //! | `fs` | `fs`: files and folders (with `rt` and `io-util`) |
 //! | `io-std` | `io::{stdin, stdout, stderr}` (with `rt` and `io-util`) |
+//! | `process`, `signal` | `process`, `signal`: on Unix, child processes and signals |
 //! | `io-util` | `io`: reading and writing, as far as it needs no operating system |
 //! | `macros` | `select!`, `join!`, `try_join!`, `pin!`; with `rt` also `#[main]` and `#[test]` |
 //! | `rt-multi-thread`, `time`, `test-util` | the same as `rt`, for programs that come from Tokio |
