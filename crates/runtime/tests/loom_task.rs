@@ -17,6 +17,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use blitz_runtime::model::task::mutant::{self, Mutant};
 use blitz_runtime::model::task::{Header, Notified, OwnedTasks, Ran, Schedule, id, unowned};
 use blitz_runtime::task::{JoinError, JoinHandle};
+use blitz_sync::internals::coop::unconstrained;
 use loom::sync::atomic::{AtomicBool, AtomicUsize};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
@@ -284,7 +285,8 @@ impl Wake for Bell {
 }
 
 fn poll<T>(join: &mut JoinHandle<T>, waker: &Waker) -> Poll<Result<T, JoinError>> {
-    Pin::new(join).poll(&mut Context::from_waker(waker))
+    // The threads of all models share what the system's thread has of its budget.
+    unconstrained(|| Pin::new(join).poll(&mut Context::from_waker(waker)))
 }
 
 fn output<T>(join: &mut JoinHandle<T>) -> Result<T, JoinError> {

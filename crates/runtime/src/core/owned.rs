@@ -1,29 +1,29 @@
 //! The tasks of a runtime, so that it can end them.
 //!
 //! There is a shard for each worker, with two lists. The **shared** one has a lock, and
-//! everybody may add and remove. The **own** one is used by the shard's owner, the
+//! every thread may add and remove. The **own** one is used by the shard's owner, the
 //! thread that is this worker at the moment, and costs no lock: most tasks are spawned by
-//! a worker and end there. What about those that end elsewhere, because another worker
-//! has stolen them? They *depart*: they are pushed to a stack of the shard, with
-//! a reference that keeps the memory, since the list goes through it. The owner unlinks
-//! and releases them the next time it adds something, or in its maintenance.
+//! a worker and end there. Tasks of it that end on another thread, because another worker
+//! has stolen them, are *freed remotely*: they are pushed to a stack of the shard, with
+//! a reference that keeps the memory, since the list goes through it. The owner *drains* the
+//! stack, which unlinks and releases them, the next time it adds a task, or in its maintenance.
 //!
-//! An owner's thread may sleep, or be blocked by a task, for ever. So others *visit* its
-//! list (`own.rs`): at the runtime's end to cancel what is there, for somebody may wait
-//! for just that; and after every [`MOST_SENT`] tasks that they have sent to others'
-//! stacks, to empty these, if an owner has not done that since the last time.
+//! An owner's thread may sleep, or be blocked by a task, for ever. So other threads use its
+//! list, too (`OwnedList`): at the runtime's end to cancel what is there, as a thread may wait
+//! for just that; and after every [`MOST_SENT`] tasks that they have pushed to others'
+//! stacks, to drain these, if an owner has not done that since the last time.
 //!
 //! Why nothing is freed too early or left over: a task in an own list is alive as long
 //! as it has not ended, and then as long as it is in the stack; it gets there before its
 //! own reference is given up, and is taken out of the list before the stack's reference
-//! is. A visitor takes out what it cancels, which then departs like others, and is found
-//! to be in no list. What is in the stacks at the end is released with the shards; a scheduler that its
-//! tasks keep alive must drain before.
+//! is. A thread that cancels tasks of another's list takes them out of it; they are then freed
+//! remotely like others, and are found to be in no list. What is in the stacks at the end is
+//! released with the shards; a scheduler that its tasks keep alive must drain before.
 //!
-//! Numbers: who owns a shard counts in it what it adds and what it removes, also from
+//! Numbers: the owner of a shard counts in it what it adds and what it removes, also from
 //! others' lists, so a number may be negative; only the sum means something. When all
-//! lists are closed no number increases any more. So who finds the sum zero then, however
-//! it was read, may rely on it.
+//! lists are closed no number increases any more. So a thread that finds the sum zero then,
+//! however it was read, may rely on it.
 
 use std::future::Future;
 use std::ptr::{self, NonNull};
@@ -48,7 +48,7 @@ pub struct OwnedTasks {
     shards: Box<[Shard]>,
     /// Minus how many own tasks of shards have ended where there is no owner.
     elsewhere: AtomicUsize,
-    /// Held by who visits others' lists.
+    /// Held while others' lists are used.
     remote_use: Lock,
 }
 
@@ -74,7 +74,7 @@ struct Shard {
 struct Stack {
     /// The tasks, with a reference each.
     remotely_freed: AtomicPtr<Header>,
-    /// Somebody else has looked after them, and the owner has not since then.
+    /// Another thread has looked at them, and the owner has not since then.
     piles_up: AtomicBool,
 }
 
@@ -84,7 +84,7 @@ unsafe impl Send for OwnedTasks {}
 // SAFETY: as above.
 unsafe impl Sync for OwnedTasks {}
 
-/// Adds to a number that nobody else writes now.
+/// Adds to a number that no other thread writes now.
 #[inline]
 fn add(number: &AtomicUsize, change: isize) {
     let value = number.load(Ordering::Relaxed);
@@ -164,7 +164,7 @@ impl Shard {
         true
     }
 
-    /// Leaves a task of the own list to the owner.
+    /// Leaves a task of the own list, which has ended elsewhere, to the owner.
     #[cold]
     fn free_remotely(&self, task: &Header) {
         if !active(Mutant::FreesRemotelyWithoutReference) {
@@ -173,7 +173,7 @@ impl Shard {
         let place = ptr::from_ref(task).cast_mut();
         let mut first = self.stack.remotely_freed.load(Ordering::Relaxed);
         loop {
-            // SAFETY: whoever ends the task has what was its token's.
+            // SAFETY: the thread that ends the task has what was its token's.
             unsafe { task.set_queue_next(NonNull::new(first)) };
             let (succeeded, failed) = (Ordering::Release, Ordering::Relaxed);
             let remotely_freed = &self.stack.remotely_freed;
@@ -184,7 +184,7 @@ impl Shard {
         }
     }
 
-    /// Lets those go which have ended elsewhere.
+    /// Frees the tasks that have ended elsewhere.
     ///
     /// # Safety
     ///
@@ -211,7 +211,7 @@ impl Shard {
         }
     }
 
-    /// Whether the stack should be emptied by somebody else. A look without order, as
+    /// Whether another thread should drain the stack. A look without order, as
     /// nothing depends on it but memory.
     fn is_neglected(&self) -> bool {
         if self.stack.remotely_freed.load(Ordering::Relaxed).is_null() {
@@ -268,7 +268,7 @@ impl RemotelyFreed {
 
 impl Drop for Shard {
     fn drop(&mut self) {
-        // SAFETY: nobody else uses the shard any more.
+        // SAFETY: no other thread uses the shard any more.
         unsafe { self.drain() }
     }
 }
@@ -353,7 +353,7 @@ impl OwnedTasks {
 
     /// # Safety
     ///
-    /// The task is new, of this type, and was added or is known to nobody but the caller.
+    /// The task is new, of this type, and was added or is known to the caller only.
     #[inline]
     unsafe fn bound<F: Future, S: Schedule>(
         task: NonNull<Header>,
@@ -365,13 +365,13 @@ impl OwnedTasks {
             // SAFETY: a new task has a token.
             (join, Some(unsafe { Notified::from_raw(task) }))
         } else {
-            // SAFETY: the task is known to nobody but us.
+            // SAFETY: no other thread knows the task.
             unsafe { harness::never_begun::<F, S>(task) };
             (join, None)
         }
     }
 
-    /// Takes a task out that has ended, by somebody who is no owner.
+    /// Takes a task out that has ended, by a thread that owns no shard.
     #[inline]
     pub fn remove(&self, task: &Header) {
         let shard = &self.shards[task.list_id.shard()];
@@ -436,7 +436,7 @@ impl OwnedTasks {
         gone.into_iter().for_each(|gone| unsafe { gone.release() });
     }
 
-    /// Uses all own lists as a visitor.
+    /// Uses all own lists, from whichever thread.
     fn with_all_own<R>(&self, mut with: impl FnMut(&mut List, &Shard) -> R) -> Vec<R> {
         let mut results = Vec::with_capacity(self.shards.len());
         let lists = self.shards.iter().map(|shard| (&shard.own, shard));
@@ -478,7 +478,7 @@ impl OwnedTasks {
 
     /// Takes in no more tasks, and cancels all there are: those that wait now, by this
     /// thread; those that are queued or running, when their tokens are run or their polls
-    /// end. So whoever calls this runs tokens until [`is_empty`](Self::is_empty); a token
+    /// end. So the caller runs tokens until [`is_empty`](Self::is_empty); a token
     /// may be on its way in another thread.
     ///
     /// If there is one shard only, its own list is left to its owner.
@@ -534,7 +534,7 @@ impl OwnedTasks {
 /// Ends tasks that were shut down.
 fn end_all(mut waiting: Option<NonNull<Header>>) {
     while let Some(task) = waiting {
-        // SAFETY: this task was shut down by the caller; nobody else ends it.
+        // SAFETY: this task was shut down by the caller; no other thread ends it.
         unsafe {
             waiting = task.as_ref().queue_next();
             (task.as_ref().vtable.shut_down)(task);
