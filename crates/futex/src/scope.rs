@@ -6,7 +6,7 @@ use crate::atomic::AtomicU32;
 use crate::wait_any::{self, WaitAny, WaitAnyError};
 use crate::{WaitResult, sys, wait};
 
-/// Who shares the word: the threads of one process, or several processes.
+/// What shares the word: the threads of one process, or several processes.
 ///
 /// Waits and wakes meet only when they name the same scope. The free functions
 /// of this crate are those of [`Scope::Private`].

@@ -16,7 +16,7 @@ use std::{env, fs, process, ptr, thread};
 
 use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{Scope, WaitAny, WaitResult, system, wake_all};
-use common::{Bedroom, eventually, in_forever, sleeps, thread_id};
+use common::{Sleepers, eventually, in_forever, sleeps, thread_id};
 
 const FILE_VARIABLE: &str = "BLITZ_FUTEX_TEST_FILE";
 const WORDS: usize = 8;
@@ -208,7 +208,7 @@ fn a_process_killed_in_its_sleep_harms_nobody() {
 
     // The dead are not woken, and the living are.
     assert_eq!(Scope::Shared.wake_all(word), Ok(0));
-    let bedroom = Bedroom::new(1);
+    let bedroom = Sleepers::new(1);
     thread::scope(|s| {
         let sleeper = s.spawn(|| {
             bedroom.enter(0);
@@ -233,7 +233,7 @@ fn only_shared_wakes_cross_mappings() {
     let (here, there) = (Mapping::new(&file.0), Mapping::new(&file.0));
     let (here, there) = (&here.words()[0], &there.words()[0]);
     for scope in [Scope::Private, Scope::Shared] {
-        let bedroom = Bedroom::new(1);
+        let bedroom = Sleepers::new(1);
         thread::scope(|s| {
             let sleeper = s.spawn(|| {
                 bedroom.enter(0);

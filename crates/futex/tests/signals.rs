@@ -12,7 +12,7 @@ use std::{mem, ptr};
 
 use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{WaitAny, WaitResult, wait_any, wait_until, wake_all};
-use common::{Bedroom, eventually};
+use common::{Sleepers, eventually};
 
 static HANDLED: AtomicUsize = AtomicUsize::new(0);
 
@@ -47,14 +47,14 @@ const KINDS: [(libc::c_int, libc::c_int); 2] =
 
 struct Sleeper {
     word: AtomicU32,
-    bedroom: Bedroom,
+    bedroom: Sleepers,
 }
 
 impl Sleeper {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             word: AtomicU32::new(0),
-            bedroom: Bedroom::new(1),
+            bedroom: Sleepers::new(1),
         })
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use blitz_futex::atomic::Ordering;
 use blitz_futex::{SplitWord, WaitResult, system};
-use common::{Bedroom, alone, in_forever};
+use common::{Sleepers, alone, in_forever};
 
 #[test]
 fn bytes_lie_in_memory_order() {
@@ -53,7 +53,7 @@ fn a_change_of_any_byte_and_a_wake_end_the_sleep() {
     let _alone = alone();
     for i in 0..4 {
         let word = SplitWord::new([9; 4]);
-        let bedroom = Bedroom::new(3);
+        let bedroom = Sleepers::new(3);
         thread::scope(|s| {
             let sleepers: Vec<_> = (0..3)
                 .map(|bed| {

@@ -84,7 +84,7 @@ fn a_lock_counts_right() {
 }
 
 #[test]
-fn a_crowd_sees_every_step() {
+fn many_threads_see_every_step() {
     const STEPS: u32 = 500;
     let step = AtomicU32::new(0);
     let arrived = AtomicU32::new(0);

@@ -10,7 +10,7 @@ use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{
     Scope, WAIT_ANY_MAX, WaitAny, WaitAnyError, system, wait, wait_any, wake_all, wake_one,
 };
-use common::{Bedroom, alone, eventually, in_forever};
+use common::{Sleepers, alone, eventually, in_forever};
 
 fn words(count: usize) -> Vec<AtomicU32> {
     (0..count).map(|_| AtomicU32::new(0)).collect()
@@ -69,7 +69,7 @@ fn it_times_out_and_not_early() {
 fn each_word_ends_the_sleep(scope: Scope, count: usize) {
     for chosen in 0..count {
         let words = words(count);
-        let bedroom = Bedroom::new(1);
+        let bedroom = Sleepers::new(1);
         thread::scope(|s| {
             let sleeper = s.spawn(|| {
                 bedroom.enter(0);
@@ -116,7 +116,7 @@ fn each_word_ends_the_sleep_on_shared_words() {
 fn the_last_of_128_words_ends_the_sleep() {
     let _alone = alone();
     let words = words(WAIT_ANY_MAX);
-    let bedroom = Bedroom::new(1);
+    let bedroom = Sleepers::new(1);
     thread::scope(|s| {
         let sleeper = s.spawn(|| {
             bedroom.enter(0);
@@ -135,7 +135,7 @@ fn a_word_may_be_listed_twice() {
     let word = AtomicU32::new(0);
     let other = AtomicU32::new(0);
     let list = [(&other, 0), (&word, 0), (&word, 0)];
-    let bedroom = Bedroom::new(1);
+    let bedroom = Sleepers::new(1);
     thread::scope(|s| {
         let sleeper = s.spawn(|| {
             bedroom.enter(0);
@@ -156,7 +156,7 @@ fn a_word_may_be_listed_twice() {
 fn waits_on_one_and_on_many_words_meet() {
     let _alone = alone();
     let words = words(3);
-    let bedroom = Bedroom::new(2);
+    let bedroom = Sleepers::new(2);
     thread::scope(|s| {
         let on_many = s.spawn(|| {
             bedroom.enter(0);

@@ -11,7 +11,7 @@ use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{
     Scope, WaitResult, block_until_different, system, wait, wait_until, wake_all, wake_n, wake_one,
 };
-use common::{AtEndWakeAll, Bedroom, alone, eventually, in_forever};
+use common::{AtEndWakeAll, Sleepers, alone, eventually, in_forever};
 
 #[test]
 fn a_changed_value_is_not_waited_for() {
@@ -42,7 +42,7 @@ fn all_32_bits_are_compared() {
 fn a_sleeper_is_woken() {
     let _alone = alone();
     let word = AtomicU32::new(0);
-    let bedroom = Bedroom::new(1);
+    let bedroom = Sleepers::new(1);
     thread::scope(|s| {
         let sleeper = s.spawn(|| {
             bedroom.enter(0);
@@ -117,7 +117,7 @@ fn a_deadline_past_the_clock_means_for_ever() {
     let _alone = alone();
     let deadlines = far_deadlines();
     let word = AtomicU32::new(0);
-    let bedroom = Bedroom::new(deadlines.len());
+    let bedroom = Sleepers::new(deadlines.len());
     thread::scope(|s| {
         let sleepers: Vec<_> = (0..deadlines.len())
             .map(|i| {
@@ -156,7 +156,7 @@ fn waking_nobody_wakes_nobody() {
 fn a_wake_is_for_its_own_word() {
     let _alone = alone();
     let words = [AtomicU32::new(0), AtomicU32::new(0)];
-    let bedroom = Bedroom::new(1);
+    let bedroom = Sleepers::new(1);
     thread::scope(|s| {
         let sleeper = s.spawn(|| {
             bedroom.enter(0);
@@ -176,7 +176,7 @@ fn a_wake_is_for_its_own_word() {
 fn with_eight_sleepers(check: impl FnOnce(&AtomicU32, &AtomicUsize)) {
     let word = AtomicU32::new(0);
     let awake = AtomicUsize::new(0);
-    let bedroom = Bedroom::new(8);
+    let bedroom = Sleepers::new(8);
     thread::scope(|s| {
         for bed in 0..8 {
             let (word, awake, bedroom) = (&word, &awake, &bedroom);
@@ -240,7 +240,7 @@ fn wake_all_wakes_all() {
 fn block_until_different_outlasts_wakes_without_a_change() {
     let _alone = alone();
     let word = AtomicU32::new(7);
-    let bedroom = Bedroom::new(1);
+    let bedroom = Sleepers::new(1);
     thread::scope(|s| {
         let sleeper = s.spawn(|| {
             bedroom.enter(0);

@@ -10,11 +10,11 @@ pub fn after(timeout: Duration) -> Option<Instant> {
 
 /// Whether `deadline` has passed. `None`, for ever, never has.
 pub fn is_past(deadline: Option<Instant>) -> bool {
-    deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    deadline.is_some_and(|deadline| now() >= deadline)
 }
 
 /// This moment. The model checker must see the same run twice, so there time
-/// stands still; deadlines pass when the model says so.
+/// does not pass; deadlines pass when the model says so.
 #[cfg(not(loom))]
 pub fn now() -> Instant {
     Instant::now()

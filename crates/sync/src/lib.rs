@@ -30,7 +30,6 @@ mod biased_lock;
 mod coop;
 mod deadline;
 mod fences;
-mod glance;
 mod lock;
 mod macros;
 #[cfg(not(loom))]

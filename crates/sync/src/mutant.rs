@@ -61,10 +61,12 @@ macro_rules! mutants {
 }
 
 mutants! {
-    /// `Mutex`, `RwLock`: a release in a spell looks again without a fence.
-    NoFenceInSpell,
+    /// `Mutex`, `RwLock`: a release in contended mode looks again without a fence.
+    NoFenceWhenContended,
     /// `Mutex`: a woken thread that gets the lock forgets that others sleep.
     ExclusiveForgetsOthers,
+    /// `Mutex`: a thread that gives up does not do what a wake-up asked it to do.
+    ExclusiveGivesUpSilently,
     /// `RwLock`: a reader looks at the writer without a fence.
     SharedNoFenceInRead,
     /// `RwLock`: a writer looks at the readers without a fence.
@@ -75,11 +77,11 @@ mutants! {
     NoHeavyFence,
     /// `Semaphore`: look at the permits before announcing that one will sleep.
     SemaphoreLooksFirst,
-    /// `Semaphore`: who leaves the queue does not look after the others.
+    /// `Semaphore`: a thread that leaves the queue does not serve the others.
     SemaphoreForgetsOthers,
-    /// `Semaphore`: who wants too much keeps the ones behind him from permits.
+    /// `Semaphore`: a thread that wants too much keeps those behind it from permits.
     SemaphoreFirstOrNobody,
-    /// `Semaphore`: who serves does not look at the permits a second time.
+    /// `Semaphore`: serving does not look at the permits a second time.
     SemaphoreServesOnce,
     /// `Barrier`: the last to arrive looks at the sleepers without a fence.
     BarrierNoFenceInOpen,

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// A timer that is ready when its time is up.
 pub type Timer = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
 
-/// Who has timers.
+/// A runtime that has timers.
 pub trait Timers: Sync {
     /// Panics where there would be no timer to be had.
     fn assert_here(&self);

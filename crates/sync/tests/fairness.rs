@@ -1,4 +1,4 @@
-//! Who gets the lock, and after how long. Bounds are counted in turns of the
+//! Which thread gets the lock, and after how long. Bounds are counted in turns of the
 //! other threads, not in time, where that is possible: a machine with other
 //! work to do makes everything late, but it does not make a lock unfair.
 #![cfg(not(loom))]

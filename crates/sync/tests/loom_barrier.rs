@@ -86,7 +86,7 @@ fn more_threads_than_it_is_for() {
     });
 }
 
-/// Who runs out of time has not arrived; who is let go has.
+/// A thread that runs out of time has not arrived; one that is let go has.
 fn a_thread_gives_up() {
     model(3, || {
         let barrier = Arc::new(Barrier::new(2));

@@ -4,7 +4,9 @@
 use crate::model;
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use blitz_sync::internals::deadline;
 use blitz_sync::mutant::{self, Mutant};
 use blitz_sync::thread::core::{Exclusive, HELD};
 use loom::cell::UnsafeCell;
@@ -140,7 +142,7 @@ fn starving() {
 /// so that thread may have fallen asleep or left, and another one sleeps. (All
 /// orders would take hours. The mistake that this is about shows in the first
 /// thousands.)
-fn an_offer_finds_somebody() {
+fn a_hand_off_finds_a_thread() {
     let mut some_orders = loom::model::Builder::new();
     some_orders.preemption_bound = Some(3);
     some_orders.max_permutations = Some(100_000);
@@ -161,6 +163,31 @@ fn an_offer_finds_somebody() {
             thread.join().unwrap();
         }
         assert!(!lock.is_held());
+    });
+}
+
+/// The system tells a thread that its time is up, though a release has woken it; another
+/// thread sleeps behind it.
+fn a_wake_is_hidden_by_the_time() {
+    model(2, || {
+        blitz_futex::model::hide_late_wakes();
+        let lock = Arc::new(Exclusive::new());
+        lock.lock(HELD);
+        // Before the lock becomes fair, so that the wait ends with the deadline.
+        let deadline = Some(deadline::now() + Duration::from_millis(1));
+        let threads = [deadline, None].map(|deadline| {
+            let lock = lock.clone();
+            thread::spawn(move || {
+                if lock.lock_until(HELD, deadline) {
+                    lock.unlock();
+                }
+            })
+        });
+        lock.unlock();
+        blitz_futex::model::expire();
+        for thread in threads {
+            thread.join().unwrap();
+        }
     });
 }
 
@@ -198,13 +225,18 @@ fn giving_up_strands_nobody() {
 }
 
 #[test]
+fn a_wake_that_the_time_has_hidden_is_passed_on() {
+    a_wake_is_hidden_by_the_time();
+}
+
+#[test]
 fn the_starving_are_served() {
     starving();
 }
 
 #[test]
-fn an_offer_is_not_left_to_one_who_has_gone() {
-    an_offer_finds_somebody();
+fn a_hand_off_is_not_left_to_one_that_has_gone() {
+    a_hand_off_finds_a_thread();
 }
 
 #[test]
@@ -228,12 +260,21 @@ fn without_the_fence_in_announce_a_wake_up_is_lost() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn without_the_fence_in_a_spell_a_wake_up_is_lost() {
-    mutant::with(Mutant::NoFenceInSpell, three_threads);
+fn without_the_fence_in_contended_mode_a_wake_up_is_lost() {
+    mutant::with(Mutant::NoFenceWhenContended, three_threads);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn a_woken_owner_must_remember_the_others() {
     mutant::with(Mutant::ExclusiveForgetsOthers, three_threads);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_thread_that_gives_up_must_pass_a_hidden_wake_on() {
+    mutant::with(
+        Mutant::ExclusiveGivesUpSilently,
+        a_wake_is_hidden_by_the_time,
+    );
 }

@@ -187,7 +187,7 @@ fn one_comes_during_notify_waiters() {
     });
 }
 
-/// Everybody is notified, and meanwhile one who comes later: his is not spent on
+/// Everybody is notified, and meanwhile one that comes later: its notification is not spent on
 /// somebody who is being notified anyway.
 fn all_and_then_one(waiters: usize) {
     model(3, move || {

@@ -63,7 +63,7 @@ const FENCES: Steps = Steps {
 struct Meeting {
     ready: AtomicU32,
     announced: AtomicU32,
-    bed: AtomicU32,
+    sleep_word: AtomicU32,
 }
 
 impl Meeting {
@@ -76,8 +76,8 @@ impl Meeting {
         if !steps.announces_late && self.ready.load(steps.loads) == 1 {
             return;
         }
-        while self.bed.load(Ordering::Acquire) == 0 {
-            wait(&self.bed, 0);
+        while self.sleep_word.load(Ordering::Acquire) == 0 {
+            wait(&self.sleep_word, 0);
         }
     }
 
@@ -85,8 +85,8 @@ impl Meeting {
         self.ready.store(1, steps.stores);
         fence_if(steps.publisher_fences);
         if self.announced.load(steps.loads) == 1 {
-            self.bed.store(1, Ordering::Release);
-            wake_one(&self.bed);
+            self.sleep_word.store(1, Ordering::Release);
+            wake_one(&self.sleep_word);
         }
     }
 }
@@ -167,15 +167,15 @@ fn one_word_for_both_needs_no_fence() {
             thread::spawn(move || {
                 let [state, bed] = &*words;
                 let before = state.fetch_or(ASLEEP, Ordering::AcqRel);
-                while before & READY == 0 && bed.load(Ordering::Acquire) == 0 {
-                    wait(bed, 0);
+                while before & READY == 0 && sleep_word.load(Ordering::Acquire) == 0 {
+                    wait(sleep_word, 0);
                 }
             })
         };
         let [state, bed] = &*words;
         if state.fetch_or(READY, Ordering::AcqRel) & ASLEEP != 0 {
-            bed.store(1, Ordering::Release);
-            wake_one(bed);
+            sleep_word.store(1, Ordering::Release);
+            wake_one(sleep_word);
         }
         sleeper.join().unwrap();
     });

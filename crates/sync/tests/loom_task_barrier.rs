@@ -97,7 +97,7 @@ fn four_take_turns() {
     });
 }
 
-/// Who arrives and leaves has arrived.
+/// A task that arrives and leaves has arrived.
 fn one_is_dropped() {
     model(3, || {
         let barrier = Arc::new(Barrier::new(2));

@@ -118,7 +118,7 @@ fn turns_are_taken_in_order() {
         assert!(!poll(other.as_mut()));
     }
     drop(first);
-    // The turn is the first one's, though he has not been polled.
+    // The turn is the first one's, though it has not been polled.
     assert!(!poll(others[1].as_mut()) && !poll(others[2].as_mut()));
     assert!(cell.set(0).unwrap_err().is_initializing_err());
     // He is dropped, so it is the next one's.
@@ -146,18 +146,18 @@ fn who_only_waits_is_not_given_the_turn() {
 #[test]
 fn a_panic_lets_the_next_try() {
     let cell = OnceCell::new();
-    let make = || async { panic!("no luck") };
+    let make = || async { panic!("on purpose") };
     catch_unwind(AssertUnwindSafe(|| {
         let _ = poll(Box::pin(cell.get_or_init(make)).as_mut());
     }))
     .unwrap_err();
     catch_unwind(AssertUnwindSafe(|| {
-        cell.blocking_get_or_init(|| panic!("no luck"));
+        cell.blocking_get_or_init(|| panic!("on purpose"));
     }))
     .unwrap_err();
     assert_eq!(
-        cell.blocking_get_or_try_init(|| Err("no luck")),
-        Err("no luck")
+        cell.blocking_get_or_try_init(|| Err("on purpose")),
+        Err("on purpose")
     );
     assert_eq!(cell.blocking_get_or_init(|| 7), &7);
 }

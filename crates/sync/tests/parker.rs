@@ -209,7 +209,7 @@ fn slow_ping_pong() {
     });
 }
 
-/// Eight threads count up and unpark; whoever waits for the sum parks until he
+/// Eight threads count up and unpark; whichever waits for the sum parks until it
 /// sees it. Each token brings the news of its giver, also one that finds a
 /// token lying there.
 #[test]

@@ -95,7 +95,7 @@ fn enter_sandbox() {
 }
 
 /// What the threads of a stress share. The two numbers of a pair are changed
-/// one after the other, so that who gets in where he must not sees a difference.
+/// one after the other, so that a thread that gets in where it must not sees a difference.
 #[derive(Default)]
 struct Shared {
     mutex: Mutex<(u64, u64)>,

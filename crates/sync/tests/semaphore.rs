@@ -283,7 +283,7 @@ fn a_timed_wait_lasts_as_long_as_it_says() {
         let failed = semaphore.try_acquire_many_for(2, timeout);
         assert_eq!(failed.unwrap_err(), TryAcquireError::NoPermits);
         assert!(began.elapsed() >= timeout);
-        // Who has left keeps nobody away.
+        // A thread that has left keeps no other away.
         drop(semaphore.try_acquire().unwrap());
     }
     assert_eq!(semaphore.available_permits(), 1);

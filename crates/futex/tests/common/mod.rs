@@ -24,7 +24,7 @@ pub fn eventually(mut condition: impl FnMut() -> bool) {
 }
 
 /// Keeps the other tests of the file waiting. In the portable table words share
-/// locks, so another test could keep a thread of this one from its bed while it
+/// locks, so another test could keep a thread of this one from sleeping while it
 /// looks asleep already.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
@@ -43,31 +43,31 @@ impl Drop for AtEndWakeAll<'_> {
 }
 
 /// Threads that say who they are just before they go to sleep.
-pub struct Bedroom {
+pub struct Sleepers {
     ids: Vec<AtomicU32>,
 }
 
-impl Bedroom {
-    pub fn new(beds: usize) -> Self {
+impl Sleepers {
+    pub fn new(threads: usize) -> Self {
         Self {
-            ids: (0..beds).map(|_| AtomicU32::new(0)).collect(),
+            ids: (0..threads).map(|_| AtomicU32::new(0)).collect(),
         }
     }
 
     /// The calling thread will sleep next. (It must not sleep before that.)
-    pub fn enter(&self, bed: usize) {
-        self.ids[bed].store(thread_id(), Ordering::SeqCst);
+    pub fn enter(&self, thread: usize) {
+        self.ids[thread].store(thread_id(), Ordering::SeqCst);
     }
 
-    /// Waits until all beds are taken and all threads in them sleep. Where
-    /// nobody can tell, it gives them time.
+    /// Waits until all threads have entered and sleep. Where the system does not
+    /// tell, it gives them time.
     pub fn wait_until_asleep(&self) {
         eventually(|| self.ids.iter().all(|id| id.load(Ordering::SeqCst) != 0));
         let all_sleep = || {
             let mut ids = self.ids.iter().map(|id| id.load(Ordering::SeqCst));
             ids.all(|id| sleeps("self", id))
         };
-        // More than once, for threads may wait for each other on their way to bed.
+        // More than once, for threads may wait for each other before they sleep.
         eventually(|| {
             (0..4).all(|_| {
                 thread::sleep(BETWEEN_LOOKS);

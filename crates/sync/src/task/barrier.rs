@@ -3,8 +3,8 @@
 //! # States
 //!
 //! `arrived` is the number of those who have arrived in this round; the lock of
-//! the queue guards it. Who arrives counts himself and joins the queue in one
-//! section of the lock, or finds that he is the last of the round: then he sets
+//! the queue guards it. A task that arrives counts itself and joins the queue in one
+//! section of the lock, or finds that it is the last of the round: then it sets
 //! the count back to zero and, from the same section on, chooses all who are in
 //! the queue at that moment.
 //!

@@ -86,7 +86,7 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// # Cancel safety
     ///
-    /// Who drops the future loses its place in the queue, and nothing else.
+    /// A dropped future loses its place in the queue, and nothing else.
     ///
     /// ```
     /// use blitz_io::sync::Mutex;
@@ -152,7 +152,7 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// # Cancel safety
     ///
-    /// Who drops the future loses its place in the queue, and nothing else.
+    /// A dropped future loses its place in the queue, and nothing else.
     ///
     /// ```
     /// use std::sync::Arc;

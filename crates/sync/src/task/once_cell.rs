@@ -141,7 +141,7 @@ impl<T> OnceCell<T> {
     /// meanwhile waits for it.
     ///
     /// If the future is dropped before its end, or panics, the one who has waited
-    /// longest tries with his own. Called from within its own future, it waits for
+    /// longest tries with its own. Called from within its own future, it waits for
     /// ever.
     ///
     /// # Cancel safety
@@ -174,7 +174,7 @@ impl<T> OnceCell<T> {
     }
 
     /// [`get_or_init`](OnceCell::get_or_init) with a future that may fail. Then the
-    /// one who has waited longest tries with his own.
+    /// one who has waited longest tries with its own.
     ///
     /// # Errors
     ///

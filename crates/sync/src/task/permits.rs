@@ -82,7 +82,6 @@ use blitz_futex::atomic::{AtomicUsize, Ordering};
 
 use super::permits_mutant::{Mutant, active};
 use crate::coop;
-use crate::glance::Glance;
 use crate::macros::const_unless_loom;
 use crate::panics::Panics;
 use crate::spin::EventSpin;
@@ -232,29 +231,6 @@ impl Permits {
     #[inline]
     pub fn take_all_in_budget(&self, all: usize) -> bool {
         coop::attempt(|| self.take_all(all).then_some(())).is_some()
-    }
-
-    /// Glances at the permits for a moment before a task waits for them. Whether `n`
-    /// are ours now.
-    #[cold]
-    fn glance(&self, n: usize) -> bool {
-        // While others wait there is nothing to be had by trying.
-        let waits_alone = |state: usize| state & (QUEUED | CLOSED) == 0;
-        if !waits_alone(self.word.load(Ordering::Relaxed)) {
-            return false;
-        }
-        let mut glance = Glance::new();
-        while glance.turn() {
-            let state = self.word.load(Ordering::Relaxed);
-            if !waits_alone(state) {
-                break;
-            }
-            if state / PERMIT >= n && self.take(n) == Taken::Yes {
-                glance.worked();
-                return true;
-            }
-        }
-        false
     }
 
     /// Waits until `n` permits are ours. For a task that has found too few.

@@ -7,26 +7,26 @@ crate::mutants! {
     Barges,
     /// A release does not serve the queue.
     ServesNobody,
-    /// Who serves stops after the first.
+    /// Serving stops after the first waiter.
     ServesOne,
     /// The flag stays when nobody is left in the queue.
     LeavesTheFlag,
-    /// Who gives up does not serve those behind him.
+    /// A waiter that gives up does not serve those behind it.
     LeavesQuietly,
-    /// Who gives up keeps what he was served in the last moment.
+    /// A waiter that gives up keeps what it was served in the last moment.
     KeepsWhatItGot,
     /// Closing tells nobody.
     ClosesQuietly,
-    /// A waiter does not look whether all is closed before he joins.
+    /// A waiter does not look whether all is closed before it joins.
     JoinsWhatIsClosed,
-    /// Who was served and then finds all closed keeps what he got.
+    /// A waiter that was served and then finds all closed keeps its permits.
     KeepsWhatIsClosed,
     /// Permits that belong to the queue are taken away.
     ForgetsWhatIsQueued,
     /// A release does not publish what was done before it.
     GivesBackRelaxed,
-    /// Who takes permits does not see what was done before they came back.
+    /// Taking permits does not make visible what was done before they came back.
     TakesRelaxed,
-    /// The same for who serves others.
+    /// The same for serving others.
     ServesRelaxed,
 }

@@ -153,7 +153,7 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Cancel safety
     ///
-    /// Who drops the future loses its place in the queue, and nothing else.
+    /// A dropped future loses its place in the queue, and nothing else.
     ///
     /// ```
     /// use blitz_io::sync::RwLock;
@@ -199,7 +199,7 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Cancel safety
     ///
-    /// Who drops the future loses its place in the queue, and nothing else.
+    /// A dropped future loses its place in the queue, and nothing else.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -266,7 +266,7 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Cancel safety
     ///
-    /// Who drops the future loses its place in the queue, and nothing else.
+    /// A dropped future loses its place in the queue, and nothing else.
     ///
     /// ```
     /// use blitz_io::sync::RwLock;
@@ -315,7 +315,7 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Cancel safety
     ///
-    /// Who drops the future loses its place in the queue, and nothing else.
+    /// A dropped future loses its place in the queue, and nothing else.
     ///
     /// ```
     /// use std::sync::Arc;

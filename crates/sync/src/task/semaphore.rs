@@ -78,8 +78,8 @@ impl Semaphore {
         /// ```
         /// use blitz_io::sync::Semaphore;
         ///
-        /// static SEATS: Semaphore = Semaphore::const_new(10);
-        /// assert_eq!(SEATS.available_permits(), 10);
+        /// static PLACES: Semaphore = Semaphore::const_new(10);
+        /// assert_eq!(PLACES.available_permits(), 10);
         /// ```
         #[must_use]
         #[track_caller]
@@ -145,7 +145,7 @@ impl Semaphore {
     ///
     /// # Cancel safety
     ///
-    /// Who drops the future loses its place in the queue, and nothing else.
+    /// A dropped future loses its place in the queue, and nothing else.
     ///
     /// ```
     /// use blitz_io::sync::Semaphore;
@@ -179,7 +179,7 @@ impl Semaphore {
     ///
     /// # Cancel safety
     ///
-    /// Who drops the future loses its place in the queue, and nothing else.
+    /// A dropped future loses its place in the queue, and nothing else.
     ///
     /// ```
     /// use blitz_io::sync::Semaphore;
@@ -301,7 +301,7 @@ impl Semaphore {
     ///
     /// # Cancel safety
     ///
-    /// Who drops the future loses its place in the queue, and nothing else.
+    /// A dropped future loses its place in the queue, and nothing else.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -336,7 +336,7 @@ impl Semaphore {
     ///
     /// # Cancel safety
     ///
-    /// Who drops the future loses its place in the queue, and nothing else.
+    /// A dropped future loses its place in the queue, and nothing else.
     ///
     /// ```
     /// use std::sync::Arc;

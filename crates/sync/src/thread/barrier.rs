@@ -5,17 +5,17 @@
 //! Arrivals are counted in `rounds.rs`: any number of threads may take turns, and
 //! one may be in the next round while others still leave the last.
 //!
-//! `bed` is the word that threads sleep on. While somebody sleeps it is odd:
+//! `sleep_word` is the word that threads sleep on. While somebody sleeps it is odd:
 //! making it odd announces a sleeper. (One who then need not sleep leaves it odd,
 //! which costs a wake that reaches nobody.) The last thread of a round, having begun
-//! the next one, looks at `bed`; if it is odd it makes it the next even number
+//! the next one, looks at `sleep_word`; if it is odd it makes it the next even number
 //! and wakes everybody.
 //!
 //! # No wake-up is lost
 //!
-//! A sleeper makes `bed` odd, then looks at the round again, then sleeps as long
-//! as `bed` is that odd number. The last thread changes the round, then looks at
-//! `bed`. Both have a fence between the two (Dekker's pattern), so either the
+//! A sleeper makes `sleep_word` odd, then looks at the round again, then sleeps as long
+//! as `sleep_word` is that odd number. The last thread changes the round, then looks at
+//! `sleep_word`. Both have a fence between the two (Dekker's pattern), so either the
 //! sleeper sees the new round, or the last thread sees the odd number. In the
 //! second case it changes the number, so that a sleeper that is not asleep yet
 //! will not fall asleep, and then wakes those that are. A sleeper of the next
@@ -57,7 +57,7 @@ use crate::spin::EventSpin;
 /// ```
 pub struct Barrier {
     rounds: Rounds,
-    bed: AtomicU32,
+    sleep_word: AtomicU32,
 }
 
 /// What [`Barrier::wait`] tells the threads that it lets go.
@@ -93,7 +93,7 @@ impl Barrier {
         #[must_use]
         #[track_caller]
         pub const fn new(threads: usize) -> Self {
-            Self { rounds: Rounds::new(threads), bed: AtomicU32::new(0) }
+            Self { rounds: Rounds::new(threads), sleep_word: AtomicU32::new(0) }
         }
     }
 
@@ -160,22 +160,22 @@ impl Barrier {
         if !active(Mutant::BarrierNoFenceInOpen) {
             fences::after_rmw();
         }
-        let bed = self.bed.load(Ordering::SeqCst);
-        if bed % 2 == 1 {
-            self.wake_all(bed);
+        let sleep_word = self.sleep_word.load(Ordering::SeqCst);
+        if sleep_word % 2 == 1 {
+            self.wake_all(sleep_word);
         }
     }
 
     #[cold]
-    fn wake_all(&self, bed: u32) {
-        let next = bed.wrapping_add(1);
-        let changed = self
-            .bed
-            .compare_exchange(bed, next, Ordering::SeqCst, Ordering::Relaxed);
+    fn wake_all(&self, sleep_word: u32) {
+        let next = sleep_word.wrapping_add(1);
+        let changed =
+            self.sleep_word
+                .compare_exchange(sleep_word, next, Ordering::SeqCst, Ordering::Relaxed);
         // If it fails, the last thread of another round has seen the same
         // sleepers, and wakes them.
         if changed.is_ok() {
-            wake_all(&self.bed);
+            wake_all(&self.sleep_word);
         }
     }
 
@@ -189,14 +189,14 @@ impl Barrier {
             }
         }
         loop {
-            let bed = self.bed.fetch_or(1, Ordering::SeqCst) | 1;
+            let sleep_word = self.sleep_word.fetch_or(1, Ordering::SeqCst) | 1;
             if !active(Mutant::BarrierNoFenceInSleep) {
                 fences::after_rmw();
             }
             if self.rounds.is_over(round) {
                 return true;
             }
-            if wait_until(&self.bed, bed, deadline) == WaitResult::TimedOut {
+            if wait_until(&self.sleep_word, sleep_word, deadline) == WaitResult::TimedOut {
                 return !self.rounds.withdraw(round);
             }
         }

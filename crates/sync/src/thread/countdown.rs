@@ -30,7 +30,7 @@
 //! carry its release sequence on: whoever reads zero with acquire ordering sees
 //! what every one of the threads did before it counted down.
 //!
-//! # Who may free the word
+//! # When the word may be freed
 //!
 //! The last touch of the count-down that reaches zero is its compare-exchange.
 //! After that it has only the address, which the wake passes to the system

@@ -7,23 +7,23 @@
 //! `hold` says who has the lock:
 //!
 //! * [`FREE`]: nobody. Any thread may take it.
-//! * [`OFFERED`]: nobody, but it is meant for a thread that has slept for it.
+//! * [`HANDED_OFF`]: nobody, but it is meant for a thread that has slept for it.
 //! * anything above: an owner. A mutex only knows [`HELD`]; a reader-writer
 //!   lock gives its owners two weaker forms, which let readers in.
 //!
 //! `queue` says what a release has to do; zero means nothing:
 //!
-//! * [`SPELL`]: threads have slept for the lock not long ago, and a release must
-//!   look carefully.
-//! * [`OWED`]: some thread sleeps, or is about to, and nobody has been woken on
+//! * [`CONTENDED`]: the lock is in *contended mode*: threads have slept for it not long
+//!   ago, and a release must look carefully.
+//! * [`WAKE_NEEDED`]: some thread sleeps, or is about to, and nobody has been woken on
 //!   its behalf yet.
 //! * [`READERS`]: the same for the readers of a reader-writer lock, which are all
 //!   woken at once.
-//! * [`COMING`]: a thread is about to set one of these two. The spell must not
-//!   end before, or a busy owner would end it faster than the thread can speak.
+//! * [`REGISTERING`]: a thread is about to set one of these two. Contended mode must not
+//!   end before, or a busy owner would end it faster than the thread can register.
 //!
 //! `starving` counts the threads that have waited for longer than
-//! [`FAIR_AFTER`], and `calm` the releases since somebody last slept.
+//! [`FAIR_AFTER`], and `quiet` the releases since somebody last slept.
 //!
 //! # Moves
 //!
@@ -33,51 +33,51 @@
 //! the two bytes apart: the store can not wipe out an announcement.
 //!
 //! A thread that finds the lock taken tries for a while (`spin/`), then
-//! *announces* itself: it sets `SPELL`, passes the heavy fence if it was the one
-//! who set it, then sets `OWED`, *looks* at `hold` again, and sleeps as long as
-//! all bytes are what it saw. So the heavy fence is paid once for a spell of
-//! contention, and not once for a sleep; during a spell, releases fence for
-//! themselves (`pay`). A release that finds nobody asleep counts itself in
-//! `calm`, and the one that brings the count to [`CALM`] ends the spell.
+//! *announces* itself: it sets `CONTENDED`, passes the heavy fence if it was the one
+//! that set it, then sets `WAKE_NEEDED`, *looks* at `hold` again, and sleeps as long as
+//! all bytes are what it saw. So the heavy fence is paid once for a period in
+//! contended mode, and not once for a sleep; in that mode, releases fence for
+//! themselves (`wake_as_needed`). A release that finds nobody asleep counts itself in
+//! `quiet`, and the one that brings the count to [`QUIET_RELEASES`] ends contended mode.
 //!
-//! A release that sees `OWED` clears it and wakes one thread. The woken one is
-//! now in charge: when it gets the lock it sets `OWED` again, since others may
+//! A release that sees `WAKE_NEEDED` clears it and wakes one thread. The woken one is
+//! now in charge: when it gets the lock it sets `WAKE_NEEDED` again, since others may
 //! sleep, and its own release will look; when it does not get the lock it
-//! announces again; when it gives up it passes the debt on. In between, nobody
+//! announces again; when it gives up it sets the flag again. In between, nobody
 //! is woken, however many sleep.
 //!
 //! # No wake-up is lost
 //!
-//! Let S sleep. It set `OWED` or found it set while `SPELL` was set, and `hold`
+//! Let S sleep. It set `WAKE_NEEDED` or found it set while `CONTENDED` was set, and `hold`
 //! was taken when it looked and still when the system compared the bytes.
 //!
-//! *`SPELL` had been set for long.* Then the owner's release sees it, fences, and
-//! looks at `queue` again. S fenced between its `OWED` and its look. So S saw the
-//! release, or the release sees `OWED`, clears it, and wakes; if that happens
+//! *`CONTENDED` had been set for long.* Then the owner's release sees it, fences, and
+//! looks at `queue` again. S fenced between its `WAKE_NEEDED` and its look. So S saw the
+//! release, or the release sees `WAKE_NEEDED`, clears it, and wakes; if that happens
 //! before S is asleep, the bytes are not what S saw and S does not sleep.
 //!
-//! *S set `SPELL`.* Its heavy fence splits all releases: those whose store of
-//! `FREE` was visible to S's look, and those whose look at `queue` sees `SPELL`.
+//! *S set `CONTENDED`.* Its heavy fence splits all releases: those whose store of
+//! `FREE` was visible to S's look, and those whose look at `queue` sees `CONTENDED`.
 //! S saw the lock taken, so the owner's release is of the second kind.
 //!
-//! *S found `SPELL` set* by a waiter W, which has not been through its heavy
+//! *S found `CONTENDED` set* by a waiter W, which has not been through its heavy
 //! fence yet. A release, or a step down to a state that lets readers in, may be
 //! just between its store and its look, and have missed all bits. After its
 //! fence W sees that store and does what the other would have done.
 //!
-//! *The spell is ended* by an exchange of exactly `SPELL` for zero. That fails
-//! once `OWED` is set; and who sets `OWED` and finds that `SPELL` has gone in the
+//! *Contended mode is ended* by an exchange of exactly `CONTENDED` for zero. That fails
+//! once `WAKE_NEEDED` is set; and a thread that sets `WAKE_NEEDED` and finds that `CONTENDED` has gone in the
 //! meantime begins again.
 //!
-//! *S found `OWED` set by an owner* that had slept. That owner's release sees its
+//! *S found `WAKE_NEEDED` set by an owner* that had slept. That owner's release sees its
 //! own store.
 //!
-//! A release that sees `OWED` but finds the lock taken again leaves the bit
+//! A release that sees `WAKE_NEEDED` but finds the lock taken again leaves the bit
 //! alone: the new owner's release will see it, by the same argument.
 //!
 //! The four bytes are compared one by one where the system has no such thing.
-//! That is enough: `hold` goes through `FREE` without a wake only while `OWED` is
-//! clear, `OWED` is cleared only by who wakes, and a stale count in the other
+//! That is enough: `hold` goes through `FREE` without a wake only while `WAKE_NEEDED` is
+//! clear, `WAKE_NEEDED` is cleared only by the thread that wakes, and a stale count in the other
 //! two bytes decides nothing.
 //!
 //! # Fairness
@@ -86,21 +86,21 @@
 //! times faster than handing over, because the processor that has the lock in
 //! its cache goes on with it. Against starvation, a thread that has waited for
 //! [`FAIR_AFTER`] wakes up by itself and counts itself as starving. While
-//! somebody starves, a release turns `FREE` into `OFFERED` and wakes the thread
-//! that sleeps longest. Only a thread that has slept may take an offer, and new
+//! somebody starves, a release turns `FREE` into `HANDED_OFF` and wakes the thread
+//! that sleeps longest. Only a thread that has slept may take a lock that is handed off, and new
 //! ones go to sleep behind the others without trying. So every waiter gets the
 //! lock after `FAIR_AFTER`, plus one hand-over and one turn of each thread that
 //! was queued before it.
 //!
 //! A starving thread is counted as awake or as asleep. While one is awake, it
-//! spins, and the offer reaches it in no time; nobody need be woken for it.
+//! spins, and the hand-off reaches it in no time; no thread need be woken for it.
 //!
-//! No offer is left lying. It is made because of a starving thread, or, in a fair
+//! No hand-off is lost. It is made because of a starving thread, or, in a fair
 //! release, to one that the system has said it woke. Either is in `lock_slow` and
-//! looks at `hold` again before it sleeps, and takes the offer there; when it
-//! gives up instead, it withdraws it. Who makes an offer to the starving looks
-//! again whether there still are any. On systems that do not say whom they woke,
-//! a fair release withdraws its offer, and is only a release.
+//! looks at `hold` again before it sleeps, and takes the lock there; when it
+//! gives up instead, it withdraws the hand-off. A thread that hands off to the
+//! starving looks again whether there still are any. On systems that do not say whom they woke,
+//! a fair release withdraws its hand-off, and is only a release.
 //!
 //! # Sources
 //!
@@ -122,7 +122,7 @@ use crate::spin::{LockSpin, Owners};
 /// Nobody has it.
 pub const FREE: u8 = 0;
 /// Nobody has it; it is meant for a thread that has slept for it.
-pub const OFFERED: u8 = 1;
+pub const HANDED_OFF: u8 = 1;
 /// The right to become the writer is taken, and readers may enter.
 pub const UPGRADABLE: u8 = 2;
 /// A writer waits for the last readers to leave.
@@ -131,15 +131,15 @@ pub const DRAINING: u8 = 3;
 pub const HELD: u8 = 4;
 
 /// Releases look carefully.
-const SPELL: u8 = 1;
+const CONTENDED: u8 = 1;
 /// A thread sleeps for ownership, and nobody has been woken on its behalf.
-const OWED: u8 = 2;
+const WAKE_NEEDED: u8 = 2;
 /// Readers sleep.
 const READERS: u8 = 4;
-/// A thread is about to say that it sleeps; the spell must not end before.
-const COMING: u8 = 8;
+/// A thread is about to set one of these; contended mode must not end before.
+const REGISTERING: u8 = 8;
 
-const BOTH: u8 = OWED | READERS;
+const BOTH: u8 = WAKE_NEEDED | READERS;
 
 /// Those who sleep for ownership, as the futex knows them.
 const OWNERS: Group = Group::First;
@@ -151,10 +151,10 @@ const ASLEEP: u8 = 1;
 /// In `starving`: one thread that has waited too long, and is awake.
 const AWAKE: u8 = 16;
 
-/// After how many releases without a sleeper a spell of contention is over. A
-/// spell costs each of them a fence, ending it too early costs a heavy fence:
-/// about a hundred times as much, on both sides.
-const CALM: u8 = 128;
+/// Releases without a sleeper before contended mode ends. It costs each of them a
+/// fence; ending it too early costs a heavy fence: about a hundred times as much, on
+/// both sides.
+const QUIET_RELEASES: u8 = 128;
 
 /// How long a thread waits before the lock is handed to it in turn.
 pub const FAIR_AFTER: Duration = Duration::from_millis(2);
@@ -166,10 +166,10 @@ pub struct Exclusive {
 
 /// What one waiting thread remembers.
 struct Waiter {
-    /// When it stops being patient.
+    /// When it begins to starve.
     fair_at: Instant,
-    patience: Duration,
-    /// It may have been woken in place of others, and may take offers.
+    threshold: Duration,
+    /// It may have been woken in place of others, and may take a lock that is handed off.
     slept: bool,
     /// How it is counted in `starving`: not, as [`AWAKE`] or as [`ASLEEP`].
     starving: u8,
@@ -183,7 +183,7 @@ impl Exclusive {
         }
     }
 
-    /// Who has it.
+    /// Which thread has it, if any.
     #[inline]
     pub fn hold(&self) -> &AtomicU8 {
         self.word.byte(0)
@@ -198,18 +198,18 @@ impl Exclusive {
         self.word.byte(2)
     }
 
-    fn calm(&self) -> &AtomicU8 {
+    fn quiet(&self) -> &AtomicU8 {
         self.word.byte(3)
     }
 
-    /// Whether it is owned or on offer.
+    /// Whether it is owned or handed off.
     pub fn is_held(&self) -> bool {
         self.hold().load(Ordering::Relaxed) != FREE
     }
 
     /// Whether a release would have to wake somebody.
     pub fn is_awaited(&self) -> bool {
-        self.queue().load(Ordering::Relaxed) & (OWED | READERS) != 0
+        self.queue().load(Ordering::Relaxed) & (WAKE_NEEDED | READERS) != 0
     }
 
     /// Takes it if it is free, as `state`.
@@ -242,10 +242,10 @@ impl Exclusive {
     #[inline]
     pub fn unlock(&self) {
         if self.queue().load(Ordering::Relaxed) != 0 {
-            return self.unlock_in_spell();
+            return self.unlock_contended();
         }
         if fences::publish(self.hold(), FREE, self.queue()) != 0 {
-            self.pay();
+            self.wake_as_needed();
         }
     }
 
@@ -253,29 +253,29 @@ impl Exclusive {
     /// free during a system call goes to a thread that spins, and with it its
     /// data, before we can take it again.
     #[cold]
-    fn unlock_in_spell(&self) {
+    fn unlock_contended(&self) {
         let starving = self.starving().load(Ordering::SeqCst);
-        let owed = self.queue().load(Ordering::SeqCst) & OWED != 0;
-        if starving >= AWAKE || starving != 0 && owed {
-            self.hold().swap(OFFERED, Ordering::SeqCst);
-            return self.after_offer();
+        let wake_needed = self.queue().load(Ordering::SeqCst) & WAKE_NEEDED != 0;
+        if starving >= AWAKE || starving != 0 && wake_needed {
+            self.hold().swap(HANDED_OFF, Ordering::SeqCst);
+            return self.after_hand_off();
         }
-        if owed {
+        if wake_needed {
             self.wake_one();
         }
         if fences::publish(self.hold(), FREE, self.queue()) != 0 {
-            self.pay();
+            self.wake_as_needed();
         }
     }
 
-    /// Wakes one who can use an offer that has just been made. Who starves is
-    /// asked again: the one that the offer was made for may have fallen asleep, or
-    /// given up, before it could see it.
-    fn after_offer(&self) {
+    /// Wakes a thread that can take the lock that has just been handed off. Looks again
+    /// whether any starves: the one that it was meant for may have fallen asleep, or given
+    /// up, before it could see it.
+    fn after_hand_off(&self) {
         fences::after_rmw();
         self.wake_readers_if_any();
         match self.starving().load(Ordering::SeqCst) {
-            0 => self.withdraw_offer(),
+            0 => self.withdraw_hand_off(),
             AWAKE.. => {}
             _ => _ = self.wake_one(),
         }
@@ -283,13 +283,13 @@ impl Exclusive {
 
     /// Releases it to the thread that sleeps longest, if one does.
     pub fn unlock_fair(&self) {
-        if self.queue().load(Ordering::SeqCst) & OWED == 0 {
+        if self.queue().load(Ordering::SeqCst) & WAKE_NEEDED == 0 {
             return self.unlock();
         }
-        fences::publish(self.hold(), OFFERED, self.queue());
+        fences::publish(self.hold(), HANDED_OFF, self.queue());
         self.wake_readers_if_any();
         if !self.wake_one() {
-            self.withdraw_offer();
+            self.withdraw_hand_off();
         }
     }
 
@@ -345,7 +345,7 @@ impl Exclusive {
                     return false;
                 }
                 spin.is_taken();
-            } else if hold == OFFERED || spin.may_take() {
+            } else if hold == HANDED_OFF || spin.may_take() {
                 if self.take(hold, state) {
                     return true;
                 }
@@ -357,28 +357,30 @@ impl Exclusive {
 
     /// Makes releases look for one who sleeps. The bytes as they are then.
     fn announce(&self) -> [u8; 4] {
-        let queue = self.announce_as(OWED);
+        let queue = self.announce_as(WAKE_NEEDED);
         [
             self.hold().load(Ordering::SeqCst),
             queue,
             self.starving().load(Ordering::SeqCst),
-            self.calm().load(Ordering::SeqCst),
+            self.quiet().load(Ordering::SeqCst),
         ]
     }
 
-    /// Sets `who` in `queue`, within a spell. What `queue` is then.
+    /// Sets `who` in `queue`, in contended mode. Returns what `queue` is then.
     fn announce_as(&self, who: u8) -> u8 {
         loop {
-            let queue = self.queue().fetch_or(SPELL | COMING, Ordering::SeqCst);
-            if queue & SPELL == 0 {
+            let queue = self
+                .queue()
+                .fetch_or(CONTENDED | REGISTERING, Ordering::SeqCst);
+            if queue & CONTENDED == 0 {
                 fences::heavy();
                 // Others may have found the bit set and gone to sleep before the
                 // fence, on what `hold` is no more: do what the release missed.
                 self.wake_readers_if_any();
-                self.pay();
+                self.wake_as_needed();
             }
             let queue = self.queue().fetch_or(who, Ordering::SeqCst);
-            if queue & SPELL != 0 {
+            if queue & CONTENDED != 0 {
                 fences::after_rmw();
                 return queue | who;
             }
@@ -399,26 +401,26 @@ impl Exclusive {
         true
     }
 
-    /// Counts the waiter as starving, so that the next release offers it the
+    /// Counts the waiter as starving, so that the next release hands it the
     /// lock while it is awake. If the count has no room, so many others starve
-    /// that offers are being made anyway; it tries again later, and later each
-    /// time, so that a crowd does not keep the processors busy with waking up.
+    /// that the lock is being handed off anyway; it tries again later, and later each
+    /// time, so that many waiters do not keep the processors busy with waking up.
     fn starve_awake(&self, waiter: &mut Waiter) {
         let counted = self
             .starving()
             .fetch_update(Ordering::SeqCst, Ordering::Relaxed, |count| {
                 (count / AWAKE + count % AWAKE < 15).then(|| count + AWAKE)
             });
-        waiter.patience *= 2;
-        waiter.fair_at = deadline::now() + waiter.patience;
+        waiter.threshold *= 2;
+        waiter.fair_at = deadline::now() + waiter.threshold;
         if counted.is_ok() {
             waiter.starving = AWAKE;
-            self.announce_as(SPELL);
+            self.announce_as(CONTENDED);
         }
     }
 
-    /// A starving waiter is about to sleep: from now on, who offers the lock has
-    /// to wake somebody.
+    /// A starving waiter is about to sleep: from now on, a thread that hands the lock off
+    /// has to wake one.
     fn starve_asleep(&self, waiter: &mut Waiter) {
         if waiter.starving == AWAKE {
             self.starving().fetch_sub(AWAKE - ASLEEP, Ordering::SeqCst);
@@ -429,7 +431,7 @@ impl Exclusive {
     /// The lock is ours after a wait. Others may sleep whom nobody will wake.
     fn acquired(&self, waiter: &Waiter) -> bool {
         if waiter.slept && !active(Mutant::ExclusiveForgetsOthers) {
-            self.queue().fetch_or(OWED, Ordering::SeqCst);
+            self.queue().fetch_or(WAKE_NEEDED, Ordering::SeqCst);
         }
         if waiter.starving != 0 {
             self.starving().fetch_sub(waiter.starving, Ordering::SeqCst);
@@ -437,36 +439,37 @@ impl Exclusive {
         true
     }
 
-    /// Leaves without the lock. An offer may have been made because of us, and
+    /// Leaves without the lock. The lock may have been handed off because of us, and
     /// on some systems a thread whose time is up may have been woken all the
     /// same, in place of another. So announce, and do what a release does.
     fn give_up(&self, waiter: &Waiter) -> bool {
         if waiter.starving != 0 {
             self.starving().fetch_sub(waiter.starving, Ordering::SeqCst);
         }
-        self.announce();
-        self.withdraw_offer();
+        if !active(Mutant::ExclusiveGivesUpSilently) {
+            self.announce();
+        }
+        self.withdraw_hand_off();
         false
     }
 
-    /// Makes an offer that may have nobody to take it a free lock.
-    fn withdraw_offer(&self) {
-        self.take(OFFERED, FREE);
-        self.pay();
+    /// Frees a lock that may have been handed off to nobody.
+    fn withdraw_hand_off(&self) {
+        self.take(HANDED_OFF, FREE);
+        self.wake_as_needed();
     }
 
-    /// Does what the queue asks of a release. The lock has been released; if
-    /// somebody has taken it since, he will do it, except that he may be one who
-    /// lets readers in.
+    /// Does what the queue asks of a release. The lock has been released; if another
+    /// thread has taken it since, that one will do it, unless it lets readers in.
     #[cold]
-    fn pay(&self) {
-        if !active(Mutant::NoFenceInSpell) {
+    fn wake_as_needed(&self) {
+        if !active(Mutant::NoFenceWhenContended) {
             fence(Ordering::SeqCst);
         }
         let queue = self.queue().load(Ordering::SeqCst);
         let starving = self.starving().load(Ordering::SeqCst);
-        if queue & (OWED | READERS) == 0 && starving < AWAKE {
-            return self.calm_down(queue);
+        if queue & (WAKE_NEEDED | READERS) == 0 && starving < AWAKE {
+            return self.leave_contended_mode(queue);
         }
         let hold = self.hold().load(Ordering::SeqCst);
         if queue & READERS != 0 && hold <= UPGRADABLE {
@@ -477,28 +480,31 @@ impl Exclusive {
         }
         if starving == 0 {
             self.wake_one();
-        } else if self.take(FREE, OFFERED) {
-            self.after_offer();
+        } else if self.take(FREE, HANDED_OFF) {
+            self.after_hand_off();
         }
     }
 
-    /// Nobody sleeps. Ends the spell if it has been like that for long.
-    fn calm_down(&self, queue: u8) {
-        let calm = self.calm().load(Ordering::Relaxed) + 1;
-        self.calm().store(calm % CALM, Ordering::Relaxed);
-        if calm == CALM && queue == SPELL {
-            let _ = self
-                .queue()
-                .compare_exchange(SPELL, 0, Ordering::SeqCst, Ordering::Relaxed);
+    /// No thread sleeps. Ends contended mode if it has been like that for long.
+    fn leave_contended_mode(&self, queue: u8) {
+        let quiet = self.quiet().load(Ordering::Relaxed) + 1;
+        self.quiet()
+            .store(quiet % QUIET_RELEASES, Ordering::Relaxed);
+        if quiet == QUIET_RELEASES && queue == CONTENDED {
+            let _ =
+                self.queue()
+                    .compare_exchange(CONTENDED, 0, Ordering::SeqCst, Ordering::Relaxed);
         }
     }
 
-    /// Wakes one thread if that is owed. `false` when there was none to wake.
+    /// Wakes one thread if that is needed. `false` when there was none to wake.
     fn wake_one(&self) -> bool {
-        self.calm().store(0, Ordering::Relaxed);
-        let queue = self.queue().fetch_and(!(OWED | COMING), Ordering::SeqCst);
-        match queue & (OWED | READERS) {
-            OWED => SplitWord::wake_one(&self.word) != 0,
+        self.quiet().store(0, Ordering::Relaxed);
+        let queue = self
+            .queue()
+            .fetch_and(!(WAKE_NEEDED | REGISTERING), Ordering::SeqCst);
+        match queue & (WAKE_NEEDED | READERS) {
+            WAKE_NEEDED => SplitWord::wake_one(&self.word) != 0,
             BOTH => SplitWord::wake_group(&self.word, OWNERS, 1) != 0,
             _ => false,
         }
@@ -512,16 +518,16 @@ impl Exclusive {
             return WaitResult::ValueChanged;
         }
         let starving = self.starving().load(Ordering::SeqCst);
-        let calm = self.calm().load(Ordering::SeqCst);
+        let quiet = self.quiet().load(Ordering::SeqCst);
         self.word
-            .wait_in_group(SHARERS, [hold, queue, starving, calm], deadline)
+            .wait_in_group(SHARERS, [hold, queue, starving, quiet], deadline)
     }
 
     /// Wakes all readers.
     fn wake_readers(&self) {
-        self.calm().store(0, Ordering::Relaxed);
+        self.quiet().store(0, Ordering::Relaxed);
         self.queue()
-            .fetch_and(!(READERS | COMING), Ordering::SeqCst);
+            .fetch_and(!(READERS | REGISTERING), Ordering::SeqCst);
         SplitWord::wake_group(&self.word, SHARERS, usize::MAX);
     }
 
@@ -538,14 +544,14 @@ impl Waiter {
     fn new() -> Self {
         Self {
             fair_at: deadline::now() + FAIR_AFTER,
-            patience: FAIR_AFTER,
+            threshold: FAIR_AFTER,
             slept: false,
             starving: 0,
         }
     }
 
     fn may_take(&self, hold: u8) -> bool {
-        hold == FREE || hold == OFFERED && self.slept
+        hold == FREE || hold == HANDED_OFF && self.slept
     }
 
     /// When to wake up without being woken.

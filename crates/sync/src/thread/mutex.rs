@@ -56,7 +56,7 @@ pub const fn const_mutex<T>(value: T) -> Mutex<T> {
 
 // SAFETY: `Exclusive` gives ownership to one thread at a time (its head argues
 // why), and a release happens before the next acquisition: the store of `FREE`
-// or `OFFERED` is a release, every way to take the lock is an acquire of it.
+// or `HANDED_OFF` is a release, every way to take the lock is an acquire of it.
 unsafe impl lock_api::RawMutex for RawMutex {
     #[allow(clippy::declare_interior_mutable_const)]
     const INIT: Self = Self(Exclusive::new());

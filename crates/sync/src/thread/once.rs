@@ -262,7 +262,7 @@ impl Once {
     ///
     /// static START: Once = Once::new();
     ///
-    /// catch_unwind(|| START.call_once(|| panic!("no luck"))).unwrap_err();
+    /// catch_unwind(|| START.call_once(|| panic!("on purpose"))).unwrap_err();
     /// catch_unwind(|| START.call_once(|| ())).unwrap_err();
     /// START.call_once_force(|state| assert!(state.is_poisoned()));
     /// START.call_once(|| unreachable!());

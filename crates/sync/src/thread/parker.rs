@@ -28,8 +28,8 @@
 //!
 //! Count and bit are one word: setting the bit fails if a token has come, and a
 //! token that comes later shows the bit to whoever brings it. The thread sleeps
-//! on another word, `bed`, which the waker changes after it has cleared the bit;
-//! the thread reads `bed` before it looks at the bit, so either it sees the bit
+//! on another word, `sleep_word`, which the waker changes after it has cleared the bit;
+//! the thread reads `sleep_word` before it looks at the bit, so either it sees the bit
 //! clear, or it sleeps on a value that the waker is going to change.
 
 use std::cell::Cell;
@@ -51,7 +51,7 @@ const TOKEN: u64 = 2;
 
 struct Inner {
     tokens: AtomicU64,
-    bed: AtomicU32,
+    sleep_word: AtomicU32,
 }
 
 /// Blocks a thread until its [`Unparker`] hands it a token.
@@ -88,7 +88,7 @@ impl Parker {
     pub fn new() -> Self {
         let inner = Inner {
             tokens: AtomicU64::new(0),
-            bed: AtomicU32::new(0),
+            sleep_word: AtomicU32::new(0),
         };
         Self {
             unparker: Unparker {
@@ -177,11 +177,11 @@ impl Inner {
             return true;
         }
         loop {
-            let bed = self.bed.load(Ordering::Acquire);
+            let sleep_word = self.sleep_word.load(Ordering::Acquire);
             if self.tokens.load(Ordering::Relaxed) & ASLEEP == 0 {
                 return true;
             }
-            if wait_until(&self.bed, bed, deadline) == WaitResult::TimedOut {
+            if wait_until(&self.sleep_word, sleep_word, deadline) == WaitResult::TimedOut {
                 self.tokens.fetch_and(!ASLEEP, Ordering::Relaxed);
                 return false;
             }
@@ -193,9 +193,9 @@ impl Inner {
         let before = self.tokens.fetch_and(!ASLEEP, Ordering::AcqRel);
         if before & ASLEEP != 0 {
             if !active(Mutant::ParkerLazyToken) {
-                self.bed.fetch_add(1, Ordering::Release);
+                self.sleep_word.fetch_add(1, Ordering::Release);
             }
-            wake_one(&self.bed);
+            wake_one(&self.sleep_word);
         }
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! One word holds the number of permits and three flags:
 //!
-//! * [`OWED`]: threads sleep in the queue, and none of them has been woken: a
+//! * [`WAKE_NEEDED`]: threads sleep in the queue, and none of them has been woken: a
 //!   release has to look for one that fits.
 //! * [`FAIR`]: some thread has waited for too long; only the first in the queue
 //!   may take permits.
@@ -17,22 +17,22 @@
 //!
 //! Taking and giving back are one compare-and-swap each. A thread that finds too
 //! few permits tries for a while (`spin/`), then takes the queue's lock, sets
-//! `OWED` *in the same word*, and looks at what the word was: with enough permits
+//! `WAKE_NEEDED` *in the same word*, and looks at what the word was: with enough permits
 //! it goes back and tries again, else it joins the queue and sleeps.
 //!
-//! A release that sees `OWED` takes the lock, clears the flag, and signals, in
+//! A release that sees `WAKE_NEEDED` takes the lock, clears the flag, and signals, in
 //! the order of the queue, those whose request fits into what the ones before them
 //! leave over ([`Semaphore::serve`]). If there is none, it sets the flag again,
 //! and looks again at the word as it was at that moment. If there is one, that
 //! thread is now in charge: when it has its permits it serves the others; when
-//! it finds too few after all it sets `OWED`, looks, and sleeps again in its old
+//! it finds too few after all it sets `WAKE_NEEDED`, looks, and sleeps again in its old
 //! place; when it gives up it serves the others.
 //!
 //! # No wake-up is lost
 //!
-//! Flag and permits are one word, so whoever sets `OWED` sees all releases that
+//! Flag and permits are one word, so whoever sets `WAKE_NEEDED` sees all releases that
 //! will not see it, and there is no second word to look at. While threads sleep,
-//! `OWED` is clear only if a signalled one is on its way. All changes of the
+//! `WAKE_NEEDED` is clear only if a signalled one is on its way. All changes of the
 //! queue and all signals happen under the lock.
 //!
 //! Threads that want different amounts do not stand in each other's way: a
@@ -66,7 +66,7 @@ mod permit;
 pub use error::{AcquireError, OverRelease, TryAcquireError};
 pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 
-const OWED: u64 = 1;
+const WAKE_NEEDED: u64 = 1;
 const FAIR: u64 = 2;
 const CLOSED: u64 = 4;
 const PERMIT: u64 = 8;
@@ -353,7 +353,7 @@ impl Semaphore {
                 Err(now) => state = now,
             }
         }
-        if state & OWED != 0 {
+        if state & WAKE_NEEDED != 0 {
             self.serve_queue();
         }
         Ok(())
@@ -434,7 +434,7 @@ impl Semaphore {
         let before = self
             .state
             .fetch_add(u64::from(n) * PERMIT, Ordering::AcqRel);
-        if before & OWED != 0 {
+        if before & WAKE_NEEDED != 0 {
             self.serve_queue();
         }
     }
@@ -528,10 +528,10 @@ impl Semaphore {
     fn announce(&self) -> u64 {
         if active(Mutant::SemaphoreLooksFirst) {
             let state = self.state.load(Ordering::SeqCst);
-            self.state.fetch_or(OWED, Ordering::SeqCst);
+            self.state.fetch_or(WAKE_NEEDED, Ordering::SeqCst);
             return state;
         }
-        self.state.fetch_or(OWED, Ordering::AcqRel)
+        self.state.fetch_or(WAKE_NEEDED, Ordering::AcqRel)
     }
 
     /// The node has waited for too long.
@@ -568,18 +568,18 @@ impl Semaphore {
 
     /// Signals those who can have what they want. See the head of this file.
     fn serve(&self, list: &mut List<Request>) {
-        let mut state = self.state.fetch_and(!OWED, Ordering::AcqRel);
+        let mut state = self.state.fetch_and(!WAKE_NEEDED, Ordering::AcqRel);
         while !self.signal_who_fits(list, state) && list.iter().next().is_some() {
-            let now = self.state.fetch_or(OWED, Ordering::AcqRel);
+            let now = self.state.fetch_or(WAKE_NEEDED, Ordering::AcqRel);
             if now / PERMIT <= state / PERMIT || active(Mutant::SemaphoreServesOnce) {
                 return;
             }
-            self.state.fetch_and(!OWED, Ordering::AcqRel);
+            self.state.fetch_and(!WAKE_NEEDED, Ordering::AcqRel);
             state = now;
         }
     }
 
-    /// Whether anybody is on his way now.
+    /// Whether a signalled thread is on its way now.
     fn signal_who_fits(&self, list: &List<Request>, state: u64) -> bool {
         let mut left = state / PERMIT;
         let mut on_the_way = false;

@@ -6,7 +6,7 @@
 //! Readers count themselves in `readers`. Seen by a reader, `hold` is
 //!
 //! * open: [`FREE`](super::exclusive::FREE),
-//!   [`OFFERED`](super::exclusive::OFFERED) or [`UPGRADABLE`] (some thread has
+//!   [`HANDED_OFF`](super::exclusive::HANDED_OFF) or [`UPGRADABLE`] (some thread has
 //!   the right to become the next writer, but lets readers in until then);
 //! * [`DRAINING`]: a writer waits for the readers inside; new ones stay out;
 //! * [`HELD`]: a writer is inside, or is just about to find out whether readers

@@ -154,7 +154,7 @@ impl<T> List<T> {
     }
 
     /// Lets another waker be woken for the node, if it is linked; whether it is.
-    /// And the waker that is now good for nothing.
+    /// Returns the waker that is not needed any more, too.
     pub fn change_waker(&mut self, node: &Node<T>, waker: Waker) -> (bool, Option<Waker>) {
         if !node.linked.get() && !active(Mutant::ChangesWakerBlindly) {
             return (false, Some(waker));

@@ -44,7 +44,7 @@
 //! *A thread* sleeps on the signal, a futex word. It is set before the wake, and
 //! the system compares it when the thread goes to sleep. Before that the thread
 //! writes there that it sleeps; whoever sets the signal sees by the old value
-//! whether it has, and spares the system call if not: then the thread, when it
+//! whether it has, and saves the system call if not: then the thread, when it
 //! comes to say so, finds the signal set.
 //!
 //! *A task* leaves its waker in the node before it is linked, and a new waker only
@@ -131,7 +131,7 @@ impl<T> WaitQueue<T> {
     /// Sleeps until somebody chooses the node, or takes it out at the deadline.
     /// Whether it was chosen. For a thread.
     pub fn sleep(&self, node: &Node<T>, deadline: Option<Instant>) -> bool {
-        // Who was not there to be taken out has been chosen in the last moment.
+        // A node that was not there to be taken out has been chosen in the last moment.
         node.sleep(deadline) || !self.leave(node)
     }
 

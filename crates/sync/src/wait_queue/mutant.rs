@@ -7,8 +7,8 @@ crate::mutants! {
     RelaxedSignal,
     /// A waker is changed without asking whether the node is still linked.
     ChangesWakerBlindly,
-    /// Who leaves does not ask under the lock whether he has been chosen.
+    /// A waiter leaves without asking under the lock whether it has been chosen.
     LeavesBlindly,
-    /// "Everybody" includes those who come while the lock is released.
+    /// "Everybody" includes waiters that come while the lock is released.
     EverybodyIncludesNewcomers,
 }

@@ -121,7 +121,7 @@ impl Default for Wakes {
 }
 
 impl Drop for Wakes {
-    /// Whoever was chosen is woken, also when the one who chose him panics.
+    /// A chosen waiter is woken, also when the thread that chose it panics.
     fn drop(&mut self) {
         self.wake_all(&mut Panics::new());
     }

@@ -38,16 +38,16 @@ pub fn soon() -> Instant {
 /// found; nor can the future, so it is dropped only when it has ended.
 #[allow(dead_code)]
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    let bell = Arc::new(Bell(AtomicU32::new(0)));
-    let waker = Waker::from(bell.clone());
+    let wake_thread = Arc::new(WakeThread(AtomicU32::new(0)));
+    let waker = Waker::from(wake_thread.clone());
     let mut future = ManuallyDrop::new(Box::pin(future));
     loop {
         if let Poll::Ready(result) = poll(future.as_mut(), &waker) {
             drop(ManuallyDrop::into_inner(future));
             return result;
         }
-        blitz_futex::wait(&bell.0, 0);
-        bell.0.swap(0, Ordering::AcqRel);
+        blitz_futex::wait(&wake_thread.0, 0);
+        wake_thread.0.swap(0, Ordering::AcqRel);
     }
 }
 
@@ -58,9 +58,9 @@ pub fn poll<F: Future + ?Sized>(future: Pin<&mut F>, waker: &Waker) -> Poll<F::O
 }
 
 /// Wakes the thread that runs a future.
-struct Bell(AtomicU32);
+struct WakeThread(AtomicU32);
 
-impl Wake for Bell {
+impl Wake for WakeThread {
     fn wake(self: Arc<Self>) {
         // Not a plain store: of two wakes, the one that is overwritten would not be seen by
         // who is woken.

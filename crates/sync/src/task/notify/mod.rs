@@ -58,7 +58,6 @@
 //!
 //! The semantics are those of Tokio's `Notify`.
 
-mod habit;
 #[cfg(not(loom))]
 mod mutant;
 #[cfg(loom)]
@@ -74,7 +73,6 @@ use blitz_futex::atomic::{AtomicUsize, Ordering};
 
 use crate::macros::const_unless_loom;
 use crate::wait_queue::{List, WaitQueue, Wake};
-use habit::Habit;
 use mutant::{Mutant, active};
 use notified::Waiter;
 pub use notified::{Notified, OwnedNotified};
@@ -99,9 +97,9 @@ const fn calls_in(state: usize) -> usize {
 /// Which of those who wait is notified.
 #[derive(Clone, Copy)]
 enum Order {
-    /// Who came first.
+    /// The one that came first.
     First,
-    /// Who came last.
+    /// The one that came last.
     Last,
 }
 
@@ -167,7 +165,6 @@ pub struct Notify {
     state: AtomicUsize,
     /// The calls of `notify_waiters` as they are in the state.
     calls: AtomicUsize,
-    habit: Habit,
     waiters: WaitQueue<Ticket>,
 }
 
@@ -186,7 +183,6 @@ impl Notify {
             Self {
                 state: AtomicUsize::new(EMPTY),
                 calls: AtomicUsize::new(0),
-                habit: Habit::new(),
                 waiters: WaitQueue::new(),
             }
         }
@@ -296,22 +292,17 @@ impl Notify {
 
     #[inline]
     fn notify(&self, order: Order) {
-        let guess = self.habit.at_notify();
-        if guess != WAITING {
-            let calls = self.calls.load(Ordering::Relaxed);
-            if self.exchange(calls | guess, calls | NOTIFIED).is_ok() {
-                return;
-            }
+        // Mostly nothing is stored: an exchange that succeeds need not be preceded by a load.
+        let calls = self.calls.load(Ordering::Relaxed);
+        if self.exchange(calls | EMPTY, calls | NOTIFIED).is_err() {
+            self.notify_slow(order);
         }
-        self.notify_slow(order);
     }
 
-    /// [`notify`](Notify::notify), when the guess was wrong, or that somebody
-    /// waits.
+    /// [`notify`](Notify::notify), when a notification is stored or somebody waits.
     #[inline(never)]
     fn notify_slow(&self, order: Order) {
         let mut state = self.state.load(Ordering::Relaxed);
-        self.habit.found_at_notify(state);
         while state & BITS != WAITING {
             if state & BITS == NOTIFIED && active(Mutant::SilentCoalescing) {
                 return;

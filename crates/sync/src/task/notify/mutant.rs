@@ -5,15 +5,15 @@ crate::mutants! {
     KeepsNotification,
     /// A notification that finds one stored does not write.
     SilentCoalescing,
-    /// Who joins the queue does not ask under the lock whether `notify_waiters`
+    /// A task joins the queue without asking under the lock whether `notify_waiters`
     /// has been called since.
     JoinsBlindly,
     /// What `notify_waiters` covers is decided by the first poll.
     BornAtFirstPoll,
     /// `notify_one` chooses those whom `notify_waiters` is about to wake.
     ChoosesCovered,
-    /// Who joins the queue does not say so in the state.
+    /// A task joins the queue without saying so in the state.
     JoinsSilently,
-    /// Who sees that a call covers him does not wait until it has been counted.
+    /// A task that sees that a call covers it does not wait until it has been counted.
     CoveredTwice,
 }

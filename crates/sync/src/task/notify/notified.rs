@@ -70,21 +70,14 @@ impl Waiter {
     #[inline]
     fn try_take(&self, notify: &Notify) -> bool {
         let calls = self.calls(notify);
-        if notify.habit.at_wait() == NOTIFIED
-            && notify.exchange(calls | NOTIFIED, calls | EMPTY).is_ok()
-        {
-            return true;
-        }
-        self.try_take_slow(notify)
+        notify.exchange(calls | NOTIFIED, calls | EMPTY).is_ok() || self.try_take_slow(notify)
     }
 
-    /// [`try_take`](Waiter::try_take), when the guess was wrong, or that there is
-    /// nothing.
+    /// [`try_take`](Waiter::try_take), when nothing is stored or the waiter is covered.
     #[inline(never)]
     fn try_take_slow(&self, notify: &Notify) -> bool {
         let calls = self.calls(notify);
         let state = notify.state.load(Ordering::Acquire);
-        notify.habit.found_at_wait(state);
         if state != calls | NOTIFIED {
             return Self::covers(notify, state, calls);
         }
@@ -278,7 +271,7 @@ impl Notified<'_> {
     /// Joins the queue without waiting, or takes a stored notification. `true` if
     /// the wait is over; then polling it returns at once.
     ///
-    /// Who wants to look at something and then wait for a change of it enables
+    /// A task that wants to look at something and then wait for a change of it enables
     /// the future before looking: a [`notify_one`](Notify::notify_one) after that
     /// reaches it.
     ///

@@ -20,8 +20,8 @@
 //! value costs one: that is what a claim of the state alone would cost.
 //!
 //! In the queue are those who want the turn, and those who only want the value.
-//! Who gives the turn up leaves the state `BUSY`, and chooses the first who wants
-//! the turn: he has it from that moment. Who publishes the value chooses all.
+//! A task that gives the turn up leaves the state `BUSY`, and chooses the first that wants
+//! the turn: that one has it from then on. Publishing the value chooses all.
 //!
 //! # No wake-up is lost
 //!
