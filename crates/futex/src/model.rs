@@ -18,12 +18,3 @@ use crate::sys;
 pub fn expire() {
     sys::expire();
 }
-
-/// Makes the system of this model one that reports the time even to a thread that was
-/// woken, if the time is up when it runs.
-///
-/// Some systems do, and the wake-up is spent on it all the same. Call it before the
-/// threads of the model start.
-pub fn hide_late_wakes() {
-    sys::hide_late_wakes();
-}

@@ -49,8 +49,12 @@ const OUTSIDE: u64 = 1 << 32;
 /// There is no limit.
 const UNLIMITED: u64 = 2 << 32;
 
+/// What a thread begins with. All executions of a model are to be alike, so there is no
+/// limit there.
+const AT_FIRST: u64 = if cfg!(loom) { UNLIMITED } else { OUTSIDE };
+
 thread_local! {
-    static LEFT: Cell<u64> = const { Cell::new(OUTSIDE | full(OUTSIDE)) };
+    static LEFT: Cell<u64> = const { Cell::new(AT_FIRST | full(AT_FIRST)) };
     static FORCED_YIELDS: Cell<u64> = const { Cell::new(0) };
     /// The waker of the task that has used up the units outside of our schedulers last.
     static USED_UP_BY: Cell<Task> = const { Cell::new((ptr::null(), ptr::null())) };

@@ -65,8 +65,6 @@ mutants! {
     NoFenceWhenContended,
     /// `Mutex`: a woken thread that gets the lock forgets that others sleep.
     ExclusiveForgetsOthers,
-    /// `Mutex`: a thread that gives up does not do what a wake-up asked it to do.
-    ExclusiveGivesUpSilently,
     /// `RwLock`: a reader looks at the writer without a fence.
     SharedNoFenceInRead,
     /// `RwLock`: a writer looks at the readers without a fence.

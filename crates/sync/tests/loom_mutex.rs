@@ -4,9 +4,7 @@
 use crate::model;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use blitz_sync::internals::deadline;
 use blitz_sync::mutant::{self, Mutant};
 use blitz_sync::thread::core::{Exclusive, HELD};
 use loom::cell::UnsafeCell;
@@ -166,31 +164,6 @@ fn a_hand_off_finds_a_thread() {
     });
 }
 
-/// The system tells a thread that its time is up, though a release has woken it; another
-/// thread sleeps behind it.
-fn a_wake_is_hidden_by_the_time() {
-    model(2, || {
-        blitz_futex::model::hide_late_wakes();
-        let lock = Arc::new(Exclusive::new());
-        lock.lock(HELD);
-        // Before the lock becomes fair, so that the wait ends with the deadline.
-        let deadline = Some(deadline::now() + Duration::from_millis(1));
-        let threads = [deadline, None].map(|deadline| {
-            let lock = lock.clone();
-            thread::spawn(move || {
-                if lock.lock_until(HELD, deadline) {
-                    lock.unlock();
-                }
-            })
-        });
-        lock.unlock();
-        blitz_futex::model::expire();
-        for thread in threads {
-            thread.join().unwrap();
-        }
-    });
-}
-
 fn fair_release() {
     model(2, || {
         let counter = Counter::new();
@@ -222,11 +195,6 @@ fn two_threads_take_two_turns() {
 #[test]
 fn giving_up_strands_nobody() {
     a_waiter_gives_up();
-}
-
-#[test]
-fn a_wake_that_the_time_has_hidden_is_passed_on() {
-    a_wake_is_hidden_by_the_time();
 }
 
 #[test]
@@ -268,13 +236,4 @@ fn without_the_fence_in_contended_mode_a_wake_up_is_lost() {
 #[should_panic(expected = "deadlock")]
 fn a_woken_owner_must_remember_the_others() {
     mutant::with(Mutant::ExclusiveForgetsOthers, three_threads);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_thread_that_gives_up_must_pass_a_hidden_wake_on() {
-    mutant::with(
-        Mutant::ExclusiveGivesUpSilently,
-        a_wake_is_hidden_by_the_time,
-    );
 }

@@ -165,14 +165,14 @@ fn one_word_for_both_needs_no_fence() {
         let sleeper = {
             let words = words.clone();
             thread::spawn(move || {
-                let [state, bed] = &*words;
+                let [state, sleep_word] = &*words;
                 let before = state.fetch_or(ASLEEP, Ordering::AcqRel);
                 while before & READY == 0 && sleep_word.load(Ordering::Acquire) == 0 {
                     wait(sleep_word, 0);
                 }
             })
         };
-        let [state, bed] = &*words;
+        let [state, sleep_word] = &*words;
         if state.fetch_or(READY, Ordering::AcqRel) & ASLEEP != 0 {
             sleep_word.store(1, Ordering::Release);
             wake_one(sleep_word);

@@ -72,9 +72,3 @@ pub(crate) use groupless::{wait_in_group, wake_group};
 pub(crate) fn expire() {
     prim::table().expire();
 }
-
-/// Lets the time hide a wake-up; see [`crate::model`].
-#[cfg(loom)]
-pub(crate) fn hide_late_wakes() {
-    prim::table().hide_wakes();
-}

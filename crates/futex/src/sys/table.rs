@@ -163,10 +163,6 @@ fn sleep<W: Word>(bucket: &Bucket, words: &[(&W, u32)], deadline: Option<Instant
     loop {
         queue = prim::sleep(&sleeper.condvar, queue, deadline);
         if let Some(index) = sleeper.woken_by.get() {
-            #[cfg(loom)]
-            if sleeper.timed && queue.clock.hides_wakes() {
-                return WaitAny::TimedOut;
-            }
             return WaitAny::Woken(index);
         }
         if deadline.is_some_and(|deadline| queue.clock.has_passed(deadline)) {
@@ -229,13 +225,6 @@ impl Queue {
 
 #[cfg(loom)]
 impl Table {
-    /// From now on a thread that is woken after its deadline is not told so.
-    pub(super) fn hide_wakes(&self) {
-        for bucket in &self.buckets {
-            prim::lock(&bucket.0).clock.hide_wakes();
-        }
-    }
-
     /// Lets all deadlines pass.
     pub(super) fn expire(&self) {
         for bucket in &self.buckets {

@@ -13,7 +13,7 @@ pub(super) const BUCKETS: usize = 1;
 
 loom::lazy_static! {
     static ref TABLE: Table =
-        Table::new([Bucket(Mutex::new(Queue::new(Clock { expired: false, hides_wakes: false })))]);
+        Table::new([Bucket(Mutex::new(Queue::new(Clock { expired: false })))]);
 }
 
 /// This execution's table. loom makes a new one for each.
@@ -24,7 +24,6 @@ pub(super) fn table() -> &'static Table {
 /// A clock with two times: before and after all deadlines.
 pub(super) struct Clock {
     expired: bool,
-    hides_wakes: bool,
 }
 
 impl Clock {
@@ -34,15 +33,6 @@ impl Clock {
 
     pub(super) fn expire(&mut self) {
         self.expired = true;
-    }
-
-    /// From now on a thread that is woken after its deadline is not told so.
-    pub(super) fn hide_wakes(&mut self) {
-        self.hides_wakes = true;
-    }
-
-    pub(super) fn hides_wakes(&self) -> bool {
-        self.expired && self.hides_wakes
     }
 }
 

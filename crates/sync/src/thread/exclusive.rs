@@ -75,6 +75,14 @@
 //! A release that sees `WAKE_NEEDED` but finds the lock taken again leaves the bit
 //! alone: the new owner's release will see it, by the same argument.
 //!
+//! *A thread that gives up* sets `WAKE_NEEDED` again and does what a release does. A
+//! futex that reports the time to a thread only if it did not wake it, as Linux's, the
+//! portable table and the model's do, makes that needless: the wake-up that cleared the
+//! flag then went to a thread that is on its way. On other systems a wake-up may be spent
+//! on a thread that is told that its time is up, and nothing else would replace it. So
+//! leaving the step out fails no model; keeping it costs a thread that times out one
+//! needless look.
+//!
 //! The four bytes are compared one by one where the system has no such thing.
 //! That is enough: `hold` goes through `FREE` without a wake only while `WAKE_NEEDED` is
 //! clear, `WAKE_NEEDED` is cleared only by the thread that wakes, and a stale count in the other
@@ -446,9 +454,7 @@ impl Exclusive {
         if waiter.starving != 0 {
             self.starving().fetch_sub(waiter.starving, Ordering::SeqCst);
         }
-        if !active(Mutant::ExclusiveGivesUpSilently) {
-            self.announce();
-        }
+        self.announce();
         self.withdraw_hand_off();
         false
     }
