@@ -1,5 +1,6 @@
 //! Primitives whose waiters are tasks.
 
+mod adaptive_spin;
 mod barrier;
 #[cfg(not(loom))]
 mod barrier_mutant;

@@ -80,6 +80,7 @@ use std::cell::Cell;
 
 use blitz_futex::atomic::{AtomicUsize, Ordering};
 
+use super::adaptive_spin::AdaptiveSpin;
 use super::permits_mutant::{Mutant, active};
 use crate::coop;
 use crate::macros::const_unless_loom;
@@ -231,6 +232,28 @@ impl Permits {
     #[inline]
     pub fn take_all_in_budget(&self, all: usize) -> bool {
         coop::attempt(|| self.take_all(all).then_some(())).is_some()
+    }
+
+    /// Tries for a moment before a task waits. Whether `n` permits are its own now.
+    #[cold]
+    fn spin_for(&self, n: usize) -> bool {
+        // While others wait there is nothing to be had by trying.
+        let waits_alone = |state: usize| state & (QUEUED | CLOSED) == 0;
+        if !waits_alone(self.word.load(Ordering::Relaxed)) {
+            return false;
+        }
+        let mut spin = AdaptiveSpin::new();
+        while spin.turn() {
+            let state = self.word.load(Ordering::Relaxed);
+            if !waits_alone(state) {
+                break;
+            }
+            if state / PERMIT >= n && self.take(n) == Taken::Yes {
+                spin.succeeded();
+                return true;
+            }
+        }
+        false
     }
 
     /// Waits until `n` permits are ours. For a task that has found too few.

@@ -41,6 +41,9 @@ impl<'a> Acquire<'a> {
 
     /// Joins the queue, if there is need to.
     fn begin(&self, context: &Context<'_>) -> Taken {
+        if self.permits.spin_for(self.node.request.need) {
+            return Taken::Yes;
+        }
         // SAFETY: the node is ours: it has not been in the queue.
         unsafe { self.node.arm(context.waker()) };
         // SAFETY: it is not linked, and this future is pinned and not `Unpin`; its
