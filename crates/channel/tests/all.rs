@@ -26,6 +26,8 @@ mod mpsc_order;
 mod mpsc_panics;
 #[path = "mpsc_parity.rs"]
 mod mpsc_parity;
+#[path = "mpsc_sink.rs"]
+mod mpsc_sink;
 #[path = "oneshot.rs"]
 mod oneshot;
 #[path = "oneshot_parity.rs"]
@@ -34,6 +36,8 @@ mod oneshot_parity;
 mod oneshot_slot;
 #[path = "select.rs"]
 mod select;
+#[path = "select_macro.rs"]
+mod select_macro;
 #[path = "watch.rs"]
 mod watch;
 #[path = "watch_parity.rs"]

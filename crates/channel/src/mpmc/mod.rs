@@ -48,9 +48,12 @@ use std::sync::Arc;
 
 mod blocking;
 mod channel;
+#[cfg(not(loom))]
+mod clock;
 mod error;
 mod futures;
 mod iter;
+mod macros;
 #[cfg(not(loom))]
 mod mutant;
 #[cfg(loom)]
@@ -69,6 +72,10 @@ mod weak;
 mod wish;
 mod woken;
 
+#[doc(inline)]
+pub use crate::{__mpmc_select as select, __mpmc_select_biased as select_biased};
+#[cfg(not(loom))]
+pub use clock::{after, at, never, tick};
 pub use error::{
     RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError,
 };

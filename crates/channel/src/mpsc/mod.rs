@@ -107,6 +107,8 @@ mod mutant;
 #[doc(hidden)]
 pub mod mutant;
 mod permit;
+#[cfg(feature = "sink")]
+mod poll_sender;
 mod receiver;
 mod rx;
 mod rx_waiter;
@@ -121,6 +123,8 @@ use chan::{Chan, Tx};
 use rx::Rx;
 
 pub use permit::{OwnedPermit, Permit, PermitIterator};
+#[cfg(feature = "sink")]
+pub use poll_sender::{PollSendError, PollSender};
 pub use receiver::{Receiver, UnboundedReceiver};
 pub use sender::Sender;
 pub use unbounded::UnboundedSender;
