@@ -2,27 +2,27 @@
 //!
 //! A channel that carries one value lives for a moment, and asking the system's
 //! allocator for its memory costs more than all else that it does. So a freed
-//! block goes on a shelf of the thread that freed it, and the next channel of
+//! block goes onto a free list of the thread that freed it, and the next channel of
 //! that thread takes it from there.
 //!
-//! * There is one shelf for each of a few sizes ([`SIZES`]), so channels of
-//!   different types share them. A block lies on a shelf as a node of a list that
+//! * There is one free list for each of a few sizes ([`SIZES`]), so channels of
+//!   different types share them. A block lies in a free list as a node of a list that
 //!   runs through the blocks themselves.
-//! * A shelf holds no more than [`MOST`] blocks; what does not fit goes back to the
+//! * A free list holds no more than [`MOST`] blocks; what does not fit goes back to the
 //!   allocator. So does everything when the thread ends. Thus a thread keeps at
 //!   most 124 KiB, and as a rule, less than one.
 //! * A block may be freed by another thread than the one that allocated it, and then
-//!   lies on *that* thread's shelf. A pair of threads of which one only allocates and
-//!   the other only frees has no use of the shelves: both fall back to the allocator,
+//!   lies on *that* thread's list. A pair of threads of which one only allocates and
+//!   the other only frees has no use of the free lists: both fall back to the allocator,
 //!   which is built for this.
 //! * What is larger, or wants to be aligned more than [`ALIGN`], comes from the
 //!   allocator, and what has no size has no block.
-//! * When the thread's shelves are gone already, because the thread is ending,
+//! * When the thread's free lists are gone already, because the thread is ending,
 //!   blocks come from the allocator and go there.
 //!
 //! Everything here belongs to one thread at a time, so nothing is atomic. No
 //! code of users runs in it, but a global allocator's, and that only while
-//! the shelves are in order.
+//! the free lists are in order.
 //!
 //! The idea is that of the magazines in Bonwick and Adams' "Magazines and Vmem",
 //! without the depot.
@@ -35,10 +35,10 @@ use std::ptr::{self, NonNull};
 const SIZES: [usize; 5] = [64, 128, 256, 512, 1024];
 /// How blocks are aligned: as the allocator does it without effort.
 const ALIGN: usize = 16;
-/// How many blocks lie on a shelf at most.
+/// How many blocks lie in a free list at most.
 const MOST: u32 = 64;
 
-/// With this, blocks that lie on a shelf are filled in builds for tests: sanitizers do
+/// With this, blocks that lie in a free list are filled in builds for tests: sanitizers do
 /// not see that somebody uses them, but the one who does it will.
 const SPOILT: u8 = 0xA5;
 
@@ -64,8 +64,8 @@ pub(crate) unsafe fn free<T>(block: NonNull<T>) {
 enum Class {
     /// A type without size.
     Nowhere,
-    /// The shelf with this number.
-    Shelf(usize),
+    /// The free list with this number.
+    FreeList(usize),
     /// The allocator.
     System(Layout),
 }
@@ -80,12 +80,12 @@ impl Class {
         if layout.size() == 0 {
             return Self::Nowhere;
         }
-        let mut shelf = 0;
-        while shelf < SIZES.len() && layout.align() <= ALIGN {
-            if layout.size() <= SIZES[shelf] {
-                return Self::Shelf(shelf);
+        let mut list = 0;
+        while list < SIZES.len() && layout.align() <= ALIGN {
+            if layout.size() <= SIZES[list] {
+                return Self::FreeList(list);
             }
-            shelf += 1;
+            list += 1;
         }
         Self::System(layout)
     }
@@ -95,9 +95,9 @@ impl Class {
         match self {
             // An address that is aligned for everything that fits there.
             Self::Nowhere => NonNull::<Widest>::dangling().cast(),
-            Self::Shelf(shelf) => match SHELVES.try_with(|shelves| shelves.0[shelf].pop()) {
+            Self::FreeList(list) => match FREE_LISTS.try_with(|lists| lists.0[list].pop()) {
                 Ok(Some(block)) => block.cast(),
-                _ => system_take(block_layout(shelf)),
+                _ => system_take(block_layout(list)),
             },
             Self::System(layout) => system_take(layout),
         }
@@ -110,21 +110,21 @@ impl Class {
     unsafe fn put(self, block: NonNull<u8>) {
         let layout = match self {
             Self::Nowhere => return,
-            Self::Shelf(shelf) => {
+            Self::FreeList(list) => {
                 if cfg!(debug_assertions) {
                     // SAFETY: the block is given up, and of this size.
-                    unsafe { block.as_ptr().write_bytes(SPOILT, SIZES[shelf]) };
+                    unsafe { block.as_ptr().write_bytes(SPOILT, SIZES[list]) };
                 }
-                // SAFETY: the block has the size of the shelf, and is given up.
-                let put = |shelves: &Shelves| unsafe { shelves.0[shelf].push(block.cast()) };
-                if SHELVES.try_with(put) == Ok(true) {
+                // SAFETY: the block has the size of the list, and is given up.
+                let put = |lists: &FreeLists| unsafe { lists.0[list].push(block.cast()) };
+                if FREE_LISTS.try_with(put) == Ok(true) {
                     return;
                 }
-                block_layout(shelf)
+                block_layout(list)
             }
             Self::System(layout) => layout,
         };
-        // SAFETY: it was allocated with this layout: every block of a shelf was,
+        // SAFETY: it was allocated with this layout: every block of a free list was,
         // whatever lay in it since.
         unsafe { dealloc(block.as_ptr(), layout) };
     }
@@ -135,8 +135,8 @@ impl Class {
 #[repr(align(4096))]
 struct Widest;
 
-const fn block_layout(shelf: usize) -> Layout {
-    match Layout::from_size_align(SIZES[shelf], ALIGN) {
+const fn block_layout(list: usize) -> Layout {
+    match Layout::from_size_align(SIZES[list], ALIGN) {
         Ok(layout) => layout,
         Err(_) => unreachable!(),
     }
@@ -149,17 +149,17 @@ fn system_take(layout: Layout) -> NonNull<u8> {
     NonNull::new(block).unwrap_or_else(|| handle_alloc_error(layout))
 }
 
-/// A block that lies on a shelf.
+/// A block that lies in a free list.
 struct Free {
     next: *mut Free,
 }
 
-struct Shelf {
+struct FreeList {
     first: Cell<*mut Free>,
     len: Cell<u32>,
 }
 
-impl Shelf {
+impl FreeList {
     const fn new() -> Self {
         Self {
             first: Cell::new(ptr::null_mut()),
@@ -170,17 +170,17 @@ impl Shelf {
     #[inline]
     fn pop(&self) -> Option<NonNull<Free>> {
         let first = NonNull::new(self.first.get())?;
-        // SAFETY: a block on a shelf is ours, and `push` has written its link.
+        // SAFETY: a block in a free list is ours, and `push` has written its link.
         self.first.set(unsafe { first.read() }.next);
         self.len.set(self.len.get() - 1);
         Some(first)
     }
 
-    /// `false` if the shelf is full.
+    /// `false` if the list is full.
     ///
     /// # Safety
     ///
-    /// The block has the size of this shelf, and nobody uses it.
+    /// The block has the size of this list, and nobody uses it.
     #[inline]
     unsafe fn push(&self, block: NonNull<Free>) -> bool {
         if self.len.get() == MOST {
@@ -195,17 +195,17 @@ impl Shelf {
     }
 }
 
-struct Shelves([Shelf; SIZES.len()]);
+struct FreeLists([FreeList; SIZES.len()]);
 
 thread_local! {
-    static SHELVES: Shelves = const { Shelves([const { Shelf::new() }; SIZES.len()]) };
+    static FREE_LISTS: FreeLists = const { FreeLists([const { FreeList::new() }; SIZES.len()]) };
 }
 
-impl Drop for Shelves {
+impl Drop for FreeLists {
     fn drop(&mut self) {
-        for (shelf, number) in self.0.iter().zip(0..) {
-            while let Some(block) = shelf.pop() {
-                // SAFETY: every block on this shelf was allocated with this layout.
+        for (list, number) in self.0.iter().zip(0..) {
+            while let Some(block) = list.pop() {
+                // SAFETY: every block in this list was allocated with this layout.
                 unsafe { dealloc(block.as_ptr().cast(), block_layout(number)) };
             }
         }
@@ -214,7 +214,7 @@ impl Drop for Shelves {
 
 #[cfg(test)]
 mod tests {
-    use super::{ALIGN, Class, MOST, SHELVES, SIZES, free};
+    use super::{ALIGN, Class, FREE_LISTS, MOST, SIZES, free};
     use std::collections::HashSet;
     use std::ptr::NonNull;
     use std::thread;
@@ -229,8 +229,8 @@ mod tests {
         block
     }
 
-    fn on_shelf(shelf: usize) -> u32 {
-        SHELVES.with(|shelves| shelves.0[shelf].len.get())
+    fn in_free_list(list: usize) -> u32 {
+        FREE_LISTS.with(|lists| lists.0[list].len.get())
     }
 
     #[test]
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shelf_has_an_end() {
+    fn a_free_list_has_an_end() {
         let blocks: Vec<_> = (0..100_u64).map(allocate).collect();
         let different: HashSet<_> = blocks.iter().collect();
         assert_eq!(different.len(), 100);
@@ -260,14 +260,14 @@ mod tests {
                 free(block);
             }
         }
-        assert_eq!(on_shelf(0), MOST);
+        assert_eq!(in_free_list(0), MOST);
     }
 
     #[test]
     fn a_block_stays_with_the_thread_that_frees_it() {
         let block = allocate(String::from("here"));
         let address = block.as_ptr() as usize;
-        assert_eq!(on_shelf(0), 0);
+        assert_eq!(in_free_list(0), 0);
         thread::spawn(move || {
             let block = NonNull::new(address as *mut String).unwrap();
             // SAFETY: the other thread has given it to us.
@@ -275,7 +275,7 @@ mod tests {
                 drop(block.read());
                 free(block);
             }
-            assert_eq!(on_shelf(0), 1);
+            assert_eq!(in_free_list(0), 1);
             let again = allocate(1_u8);
             assert_eq!(again.as_ptr() as usize, address);
             // SAFETY: it is ours, and not used any more.
@@ -283,15 +283,15 @@ mod tests {
         })
         .join()
         .unwrap();
-        assert_eq!(on_shelf(0), 0);
+        assert_eq!(in_free_list(0), 0);
     }
 
     #[test]
-    fn a_thread_that_ends_frees_what_lies_on_its_shelves_and_still_allocates() {
+    fn a_thread_that_ends_frees_what_lies_in_its_free_lists_and_still_allocates() {
         struct AtTheEnd;
         impl Drop for AtTheEnd {
             fn drop(&mut self) {
-                // On most systems the shelves are gone here.
+                // On most systems the free lists are gone here.
                 let block = allocate(5_u64);
                 // SAFETY: it is ours.
                 unsafe {
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn large_and_far_aligned_and_empty_types_have_no_shelf() {
+    fn large_and_far_aligned_and_empty_types_have_no_free_list() {
         #[repr(align(128))]
         struct Aligned(u8);
         #[repr(align(2048))]
@@ -323,7 +323,7 @@ mod tests {
 
         assert!(matches!(Class::of::<Aligned>(), Class::System(_)));
         assert!(matches!(Class::of::<[u8; 1025]>(), Class::System(_)));
-        assert!(matches!(Class::of::<[u8; 1024]>(), Class::Shelf(4)));
+        assert!(matches!(Class::of::<[u8; 1024]>(), Class::FreeList(4)));
         assert!(matches!(Class::of::<Empty>(), Class::Nowhere));
 
         let aligned = allocate(Aligned(3));
@@ -339,6 +339,6 @@ mod tests {
             free(empty);
             free(large);
         }
-        assert!((0..SIZES.len()).all(|shelf| on_shelf(shelf) == 0));
+        assert!((0..SIZES.len()).all(|list| in_free_list(list) == 0));
     }
 }

@@ -24,7 +24,7 @@ fn channel<T>(capacity: Option<usize>) -> (Sender<T>, Receiver<T>) {
     capacity.map_or_else(unbounded, bounded)
 }
 
-/// What a sender sent: who it was, and the how manieth it is.
+/// What a sender sent: the number of the sender, and that of the value.
 type Stamped = (usize, usize);
 
 /// Checks that the values of each sender came in order, and how many came.
@@ -463,8 +463,8 @@ fn a_waker_that_panics_keeps_the_end_from_nobody() {
         let (sender, receiver) = bounded(1);
         sender.try_send(0).unwrap();
         let (wakings, waker) = Wakings::new();
-        let mut crowd: Vec<_> = (0..40).map(|n| Box::pin(sender.send(n))).collect();
-        for (n, send) in crowd.iter_mut().enumerate() {
+        let mut waiting: Vec<_> = (0..40).map(|n| Box::pin(sender.send(n))).collect();
+        for (n, send) in waiting.iter_mut().enumerate() {
             let shouting = shouting_waker();
             let waker = if n == 5 { &shouting } else { &waker };
             assert!(poll_once(send.as_mut(), waker).is_pending());
@@ -476,7 +476,7 @@ fn a_waker_that_panics_keeps_the_end_from_nobody() {
         }));
         assert!(panics.is_err());
         assert_eq!(wakings.count(), 39);
-        for (n, send) in crowd.iter_mut().enumerate() {
+        for (n, send) in waiting.iter_mut().enumerate() {
             assert_eq!(
                 poll_once(send.as_mut(), &waker),
                 Poll::Ready(Err(SendError(n)))
@@ -487,16 +487,16 @@ fn a_waker_that_panics_keeps_the_end_from_nobody() {
 }
 
 #[test]
-fn closing_wakes_a_crowd() {
+fn closing_wakes_all_waiters() {
     let (sender, receiver) = unbounded::<()>();
     let (wakings, waker) = Wakings::new();
-    let mut crowd: Vec<_> = (0..100).map(|_| Box::pin(receiver.recv())).collect();
-    for receive in &mut crowd {
+    let mut waiting: Vec<_> = (0..100).map(|_| Box::pin(receiver.recv())).collect();
+    for receive in &mut waiting {
         assert!(poll_once(receive.as_mut(), &waker).is_pending());
     }
     drop(sender);
     assert_eq!(wakings.count(), 100);
-    for receive in &mut crowd {
+    for receive in &mut waiting {
         assert_eq!(
             poll_once(receive.as_mut(), &waker),
             Poll::Ready(Err(RecvError))

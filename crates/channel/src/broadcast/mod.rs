@@ -71,7 +71,7 @@
 // A slot's lock is held by whoever uses an unread value: a receiver that clones it or
 // takes it out, a sender that overwrites it. It is a real mutex and not a count of
 // readers: a clone may change the value through a `Cell`, and `T` need not be `Sync`.
-// Who needs both takes the slot's lock first. So a receiver that clones for long, or
+// A thread that needs both takes the slot's lock first. So a receiver that clones for long, or
 // whose clone uses the channel itself, keeps nobody from the tail, and only those
 // waiting who want that very value, or its place. (The clone itself must want neither.)
 //

@@ -27,6 +27,6 @@ blitz_sync::mutants! {
     KeepsUnread,
     /// The last sender says that it has gone, and wakes nobody.
     SilentClose,
-    /// Who waits for the last receiver looks for it before it joins the queue.
+    /// A sender that waits for the last receiver looks for it before it joins the queue.
     LooksForReceiversFirst,
 }

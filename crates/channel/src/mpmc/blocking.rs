@@ -17,9 +17,9 @@ use blitz_sync::internals::{HandoffSpin, List, Node};
 use super::channel::Channel;
 use super::error::{RecvTimeoutError, SendTimeoutError, TryRecvError, TrySendError};
 use super::mutant::{Mutant, active};
+use super::request::Request;
 use super::state::State;
 use super::waiter::{Waiter, receivers, senders, wake};
-use super::wish::Wish;
 use super::woken::caught;
 
 /// How long a receiver whose time is up waits for a value that is promised to it before
@@ -172,7 +172,7 @@ impl<T> Channel<T> {
 
     /// Looks at the signal for a while, unless the thread has spun outside, then says
     /// that the thread sleeps.
-    fn spin_in(&self, node: &Node<Wish>, list: fn(&mut State<T>) -> &mut List<Wish>) {
+    fn spin_in(&self, node: &Node<Request>, list: fn(&mut State<T>) -> &mut List<Request>) {
         if self.spins_outside() {
             return;
         }

@@ -32,8 +32,8 @@ use blitz_sync::internals::{HandoffSpin, List, ListLock, Node, Panics, Wake, Wak
 
 use super::error::{SendError, TryRecvError, TrySendError};
 use super::mutant::{Mutant, active};
+use super::request::{Outcome, Request, Role, Selection};
 use super::state::{State, UNLIMITED};
-use super::wish::{Outcome, Role, Selection, Wish};
 use super::woken::{Call, Woken};
 
 /// A channel with room for no more than this is full or empty most of the time.
@@ -373,9 +373,9 @@ impl<T> Channel<T> {
     /// Whether this waiter has yet to be chosen. If so, `waker` will be woken.
     pub(super) fn still_waits(
         &self,
-        node: &Node<Wish>,
+        node: &Node<Request>,
         waker: &std::task::Waker,
-        list: fn(&mut State<T>) -> &mut List<Wish>,
+        list: fn(&mut State<T>) -> &mut List<Request>,
     ) -> bool {
         if node.is_signalled() {
             return false;
@@ -449,7 +449,7 @@ impl<T> Channel<T> {
     /// The node stays where it is until it is taken out.
     pub(super) unsafe fn select_join_receivers(
         &self,
-        node: &Node<Wish>,
+        node: &Node<Request>,
         selection: *const Selection,
     ) -> bool {
         self.locked(|state| {
@@ -472,7 +472,7 @@ impl<T> Channel<T> {
     /// The node stays where it is until it is taken out.
     pub(super) unsafe fn select_join_senders(
         &self,
-        node: &Node<Wish>,
+        node: &Node<Request>,
         selection: *const Selection,
     ) -> bool {
         let (waits, tells_streams) = self.locked(|state| {

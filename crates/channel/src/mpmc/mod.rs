@@ -60,6 +60,7 @@ mod mutant;
 #[doc(hidden)]
 pub mod mutant;
 mod receiver;
+mod request;
 mod select;
 mod sender;
 #[cfg(feature = "sink")]
@@ -69,7 +70,6 @@ mod state;
 mod stream;
 mod waiter;
 mod weak;
-mod wish;
 mod woken;
 
 #[doc(inline)]

@@ -5,7 +5,7 @@ blitz_sync::mutants! {
     JoinsBlindly,
     /// A dropped `Recv` forgets the value that had been handed to it.
     ForgetsHandedValue,
-    /// Who takes a value from a full buffer does not let a waiting sender in.
+    /// Taking a value from a full buffer does not let a waiting sender in.
     LetsNobodyIn,
     /// Closing forgets the senders that wait.
     CloseForgetsSenders,

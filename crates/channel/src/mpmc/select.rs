@@ -54,9 +54,9 @@ use blitz_sync::internals::{Node, Random};
 
 use super::mutant::{Mutant, active};
 use super::receiver::Receiver;
+use super::request::{Outcome, Request, Role, Selection};
 use super::sender::Sender;
 use super::state::State;
-use super::wish::{Outcome, Role, Selection, Wish};
 
 mod error;
 mod operation;
@@ -75,9 +75,9 @@ trait End {
     /// # Safety
     ///
     /// The node stays where it is until it has left.
-    unsafe fn join(&self, node: &Node<Wish>, selection: &Selection) -> bool;
+    unsafe fn join(&self, node: &Node<Request>, selection: &Selection) -> bool;
     /// Takes the node out, if it is there.
-    fn leave(&self, node: &Node<Wish>);
+    fn leave(&self, node: &Node<Request>);
     /// Gives a right back that was not used.
     fn abandon(&self, outcome: Outcome);
     /// Which channel it belongs to, and whether it sends: the same for its clones.
@@ -94,12 +94,12 @@ impl<T> End for Receiver<T> {
             .locked(|state| state.may_recv(std::ptr::null()))
     }
 
-    unsafe fn join(&self, node: &Node<Wish>, selection: &Selection) -> bool {
+    unsafe fn join(&self, node: &Node<Request>, selection: &Selection) -> bool {
         // SAFETY: as the caller says.
         unsafe { self.channel.select_join_receivers(node, selection) }
     }
 
-    fn leave(&self, node: &Node<Wish>) {
+    fn leave(&self, node: &Node<Request>) {
         self.channel.locked(|state| state.receivers.remove(node));
     }
 
@@ -122,12 +122,12 @@ impl<T> End for Sender<T> {
             .locked(|state| state.may_send(std::ptr::null()) || state.may_reach_stream())
     }
 
-    unsafe fn join(&self, node: &Node<Wish>, selection: &Selection) -> bool {
+    unsafe fn join(&self, node: &Node<Request>, selection: &Selection) -> bool {
         // SAFETY: as the caller says.
         unsafe { self.channel.select_join_senders(node, selection) }
     }
 
-    fn leave(&self, node: &Node<Wish>) {
+    fn leave(&self, node: &Node<Request>) {
         self.channel.locked(|state| state.senders.remove(node));
     }
 
@@ -174,7 +174,7 @@ pub struct Select<'a> {
     next: usize,
     is_biased: bool,
     /// The nodes, while it waits.
-    nodes: Vec<Node<Wish>>,
+    nodes: Vec<Node<Request>>,
 }
 
 #[derive(Clone, Copy)]
@@ -461,7 +461,7 @@ impl<'a> Select<'a> {
         let mut nodes = std::mem::take(&mut self.nodes);
         nodes.extend(
             (0..self.cases.len() as u32)
-                .map(|position| Node::new(Wish::case(role, &raw const selection, position))),
+                .map(|position| Node::new(Request::case(role, &raw const selection, position))),
         );
         let mut joined = 0;
         let mut is_possible = false;

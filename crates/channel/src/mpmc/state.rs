@@ -51,7 +51,7 @@ use blitz_sync::internals::{List, Node, Wake, Wakes};
 
 use super::error::{TryRecvError, TrySendError};
 use super::mutant::{Mutant, active};
-use super::wish::{Outcome, Role, Wish, claim, selection_of};
+use super::request::{Outcome, Request, Role, claim, selection_of};
 
 mod selections;
 mod streams;
@@ -76,12 +76,12 @@ pub(super) struct State<T> {
     /// How many values have been handed to a waiting receiver.
     tickets: u64,
     buffer: VecDeque<T>,
-    pub(super) receivers: List<Wish>,
-    pub(super) senders: List<Wish>,
+    pub(super) receivers: List<Request>,
+    pub(super) senders: List<Request>,
     /// Streams: they are told that there is something, and come for it.
-    pub(super) streams: List<Wish>,
+    pub(super) streams: List<Request>,
     /// Those who wait for the end.
-    pub(super) watchers: List<Wish>,
+    pub(super) watchers: List<Request>,
     /// Values that came back, the oldest last, with their tickets.
     returned: Vec<(u64, T)>,
     pub(super) capacity: usize,
@@ -97,7 +97,7 @@ pub(super) struct State<T> {
 /// A receiver that a value was found for.
 enum Recipient {
     /// It is still linked.
-    Plain(*const Node<Wish>),
+    Plain(*const Node<Request>),
     /// It has been chosen, and is to be woken.
     Case(Option<Wake>),
 }
@@ -105,12 +105,12 @@ enum Recipient {
 /// A sender that may send.
 enum Supplier {
     /// It is still linked, and has its value in its slot.
-    Plain(*const Node<Wish>),
+    Plain(*const Node<Request>),
     /// It has been chosen, and is to be woken.
     Case(Option<Wake>),
 }
 
-fn first_of(list: &List<Wish>) -> *const Node<Wish> {
+fn first_of(list: &List<Request>) -> *const Node<Request> {
     list.first().map_or(ptr::null(), |node| node)
 }
 
@@ -231,8 +231,8 @@ impl<T> State<T> {
     #[allow(clippy::type_complexity, reason = "it is what it is, and used once")]
     pub(super) unsafe fn recv_or_join(
         &mut self,
-        node: &Node<Wish>,
-        list: fn(&mut Self) -> &mut List<Wish>,
+        node: &Node<Request>,
+        list: fn(&mut Self) -> &mut List<Request>,
     ) -> Result<Option<(T, Option<Wake>)>, Option<Wake>> {
         if !active(Mutant::JoinsBlindly) {
             match self.recv() {
@@ -267,7 +267,7 @@ impl<T> State<T> {
     /// As for [`List::push`], and the slot belongs to the node.
     pub(super) unsafe fn send_or_join(
         &mut self,
-        node: &Node<Wish>,
+        node: &Node<Request>,
         slot: &mut Option<T>,
     ) -> Result<Option<Wake>, ()> {
         if !active(Mutant::JoinsBlindly) {
@@ -337,7 +337,7 @@ impl<T> State<T> {
         Self::dismiss(&mut self.watchers, wakes);
     }
 
-    fn dismiss(list: &mut List<Wish>, wakes: &mut Wakes) {
+    fn dismiss(list: &mut List<Request>, wakes: &mut Wakes) {
         while !wakes.is_full() {
             let node = first_of(list);
             if node.is_null() {
@@ -506,8 +506,8 @@ impl<T> State<T> {
     ///
     /// The node is a selection's, and linked in this list.
     unsafe fn choose_case(
-        list: &mut List<Wish>,
-        node: *const Node<Wish>,
+        list: &mut List<Request>,
+        node: *const Node<Request>,
         outcome: Outcome,
     ) -> Option<Option<Wake>> {
         // SAFETY: as the caller says; it is linked until the end of this.
@@ -533,14 +533,19 @@ impl<T> State<T> {
     /// # Safety
     ///
     /// The node is linked among the receivers, and waits for itself.
-    unsafe fn hand_over(&mut self, node: *const Node<Wish>, value: T, ticket: u64) -> Option<Wake> {
+    unsafe fn hand_over(
+        &mut self,
+        node: *const Node<Request>,
+        value: T,
+        ticket: u64,
+    ) -> Option<Wake> {
         // SAFETY: it is alive while it is linked.
-        let wish = unsafe { &(*node).request };
+        let request = unsafe { &(*node).request };
         // SAFETY: the slot of a waiting receiver is an empty `Option<T>`, and is
         // ours while the node is linked.
-        unsafe { wish.slot::<T>().write(Some(value)) };
-        wish.ticket.set(ticket);
-        let spins = wish.spins.get();
+        unsafe { request.slot::<T>().write(Some(value)) };
+        request.ticket.set(ticket);
+        let spins = request.spins.get();
         // SAFETY: it is linked.
         let wake = unsafe { self.receivers.choose(node) };
         (!spins).then_some(wake)
@@ -551,13 +556,13 @@ impl<T> State<T> {
     /// # Safety
     ///
     /// The node is linked among the senders, and waits for itself.
-    unsafe fn take_over(&mut self, node: *const Node<Wish>) -> (T, Option<Wake>) {
+    unsafe fn take_over(&mut self, node: *const Node<Request>) -> (T, Option<Wake>) {
         // SAFETY: it is alive while it is linked.
-        let wish = unsafe { &(*node).request };
+        let request = unsafe { &(*node).request };
         // SAFETY: the slot of a waiting sender is an `Option<T>` with a value in
         // it, and is ours while the node is linked.
-        let value = unsafe { (*wish.slot::<T>()).take().unwrap_unchecked() };
-        let spins = wish.spins.get();
+        let value = unsafe { (*request.slot::<T>()).take().unwrap_unchecked() };
+        let spins = request.spins.get();
         // SAFETY: it is linked.
         let wake = unsafe { self.senders.choose(node) };
         (value, (!spins).then_some(wake))

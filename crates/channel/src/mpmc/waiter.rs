@@ -16,8 +16,8 @@ use blitz_sync::internals::{List, Node, Wake};
 use super::channel::Channel;
 use super::error::{RecvError, SendError, TryRecvError, TrySendError};
 use super::mutant::{Mutant, active};
+use super::request::Request;
 use super::state::State;
-use super::wish::Wish;
 use super::woken::Call;
 
 /// See the head of this file.
@@ -25,7 +25,7 @@ use super::woken::Call;
 pub(super) struct Waiter<T> {
     /// Made when it has to wait: most do not, and a future that is nearly empty is
     /// cheap to make and to move.
-    node: UnsafeCell<Option<Node<Wish>>>,
+    node: UnsafeCell<Option<Node<Request>>>,
     slot: UnsafeCell<Option<T>>,
     stage: Cell<Stage>,
 }
@@ -53,23 +53,23 @@ impl<T> UnwindSafe for Waiter<T> {}
 impl<T> RefUnwindSafe for Waiter<T> {}
 
 /// The list of those who wait to receive.
-pub(super) fn receivers<T>(state: &mut State<T>) -> &mut List<Wish> {
+pub(super) fn receivers<T>(state: &mut State<T>) -> &mut List<Request> {
     &mut state.receivers
 }
 
 /// The list of those who wait to send.
-pub(super) fn senders<T>(state: &mut State<T>) -> &mut List<Wish> {
+pub(super) fn senders<T>(state: &mut State<T>) -> &mut List<Request> {
     &mut state.senders
 }
 
 /// The list of the streams that wait to be told.
 #[cfg(feature = "stream")]
-fn streams<T>(state: &mut State<T>) -> &mut List<Wish> {
+fn streams<T>(state: &mut State<T>) -> &mut List<Request> {
     &mut state.streams
 }
 
 /// The list of those who wait for the end.
-fn watchers<T>(state: &mut State<T>) -> &mut List<Wish> {
+fn watchers<T>(state: &mut State<T>) -> &mut List<Request> {
     &mut state.watchers
 }
 
@@ -113,17 +113,17 @@ impl<T> Waiter<T> {
 
     /// Makes the node, to be linked. Before it is pinned or after, but not while it
     /// is linked.
-    pub(super) fn prepare(&self, spins: bool) -> &Node<Wish> {
+    pub(super) fn prepare(&self, spins: bool) -> &Node<Request> {
         // SAFETY: it is not linked, and ours.
         let node = unsafe { &mut *self.node.get() };
-        let node = node.get_or_insert_with(|| Node::new(Wish::plain()));
+        let node = node.get_or_insert_with(|| Node::new(Request::plain()));
         node.request.set_slot(self.slot.get());
         node.request.spins.set(spins);
         node
     }
 
     /// The node, of one that waits.
-    pub(super) fn node(&self) -> &Node<Wish> {
+    pub(super) fn node(&self) -> &Node<Request> {
         // SAFETY: it is written only by `prepare`, before it is linked.
         match unsafe { &*self.node.get() } {
             Some(node) => node,
@@ -219,8 +219,8 @@ impl<T> Channel<T> {
 
     pub(super) fn leave(
         &self,
-        node: &Node<Wish>,
-        list: fn(&mut State<T>) -> &mut List<Wish>,
+        node: &Node<Request>,
+        list: fn(&mut State<T>) -> &mut List<Request>,
     ) -> bool {
         !node.is_signalled() && self.locked(|state| list(state).remove(node))
     }

@@ -1,4 +1,4 @@
-//! Who is to be woken after a step.
+//! The waiters to be woken after a step.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;

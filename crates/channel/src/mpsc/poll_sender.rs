@@ -27,7 +27,7 @@ use super::sender::Sender;
 /// let mut sink = PollSender::new(tx);
 /// sink.send(1).await.unwrap();
 /// sink.send(2).await.unwrap();
-/// sink.close().await.unwrap();
+/// drop(sink);
 /// assert_eq!(rx.recv().await, Some(1));
 /// assert_eq!(rx.recv().await, Some(2));
 /// assert_eq!(rx.recv().await, None);

@@ -20,7 +20,7 @@
 //!    +--------> CLOSED ----------------------------------------------------------+
 //! ```
 //!
-//! # Who waits
+//! # Waiting
 //!
 //! An end that waits as a task puts its waker into its place and *then* sets its
 //! bit, `RX_TASK` or `TX_TASK`, with a compare-and-swap that fails if what it
@@ -41,7 +41,7 @@
 //! No waker is cloned, called or dropped while another end could be waiting for
 //! it: they are out of the cell by then, and mostly, the cell has been left.
 //!
-//! # Who frees the cell
+//! # Freeing the cell
 //!
 //! There are no reference counts. Each end says in the word that it has left,
 //! `TX_GONE` or `RX_GONE`, and who finds that the other has left before frees the
@@ -138,7 +138,7 @@ impl<T> Core<T> {
             true => Ordering::Relaxed,
         };
         let sent = COMPLETE | VALUE | TX_GONE;
-        // A look costs little; a step in vain, as much as one that succeeds.
+        // A look costs little; a step that fails, as much as one that succeeds.
         let seen = self.state();
         if seen != NEW {
             return Err(seen);
@@ -260,7 +260,7 @@ impl<T> Core<T> {
                 Ok(state) => state,
                 Err(done) => return Some(done),
             };
-            // A waker of an earlier poll is good for nothing now.
+            // A waker of an earlier poll is not used any more.
             self.drop_own_task(side, seen);
             if wait_until(&self.state, state, deadline) == WaitResult::TimedOut {
                 let seen = self.state();

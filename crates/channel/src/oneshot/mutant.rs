@@ -5,7 +5,7 @@ blitz_sync::mutants! {
     RelaxedSend,
     /// A sender that has yet to take the receiver's waker says that it is gone.
     GoneTooEarly,
-    /// Who leaves its waker does not look whether it is too late.
+    /// An end that leaves its waker does not look whether it is too late.
     LeavesWakerBlindly,
     /// A poll with another waker keeps the old one.
     KeepsOldWaker,

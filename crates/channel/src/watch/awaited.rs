@@ -6,11 +6,11 @@
 //!
 //! # Moves
 //!
-//! Who finds that it has to wait takes the lock of the queue, *announces* that by
+//! A thread or task that has to wait takes the lock of the queue, *announces* that by
 //! setting [`WAITING`] in the word, *looks* at the word as it was at that moment,
 //! and, if it still has to, links its node into the queue.
 //!
-//! Who changes the word does so by a read-modify-write, which shows the bit. If
+//! A change of the word is made by a read-modify-write, which shows the bit. If
 //! it was set, it takes the lock of the queue and wakes all who are in it.
 //!
 //! # No wake-up is lost
@@ -225,7 +225,7 @@ impl<F: Fn(usize) -> bool> Future for Until<'_, F> {
 impl<F> Drop for Until<'_, F> {
     fn drop(&mut self) {
         if self.is_linked && !model_has_failed() {
-            // Who was chosen and leaves takes nothing away from the others: all are
+            // A chosen waiter that leaves takes nothing away from the others: all are
             // woken.
             self.awaited.queue.leave(&self.node);
         }

@@ -1,11 +1,11 @@
 //! Deliberate mistakes for the model checker.
 
 blitz_sync::mutants! {
-    /// Who waits does not say so.
+    /// A waiter does not announce itself.
     SilentWait,
-    /// Who waits looks at the word before saying so, and not after.
+    /// A waiter looks at the word before it announces itself, and not after.
     LooksFirst,
-    /// Who changes the word looks for waiters first.
+    /// A thread that changes the word looks for waiters first.
     LooksForWaitersFirst,
     /// The last sender wakes nobody.
     SilentClose,

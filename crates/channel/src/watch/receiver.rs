@@ -318,7 +318,7 @@ impl<T> Receiver<T> {
 #[inline]
 fn look<'a, T>(shared: &'a Shared<T>, seen: &mut Version) -> Ref<'a, T> {
     let value = shared.value.read();
-    // Who holds the lock knows that the version is that of the value.
+    // The holder of the lock knows that the version is that of the value.
     let current = shared.current();
     let has_changed = *seen != current;
     *seen = current;

@@ -5,8 +5,8 @@ use std::thread;
 
 use super::super::error::{RecvError, SendError};
 use super::super::receiver::Receiver;
+use super::super::request::Outcome;
 use super::super::sender::Sender;
-use super::super::wish::Outcome;
 use super::End;
 
 /// An operation that has been chosen, and must be completed now: the other side may

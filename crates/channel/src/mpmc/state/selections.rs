@@ -2,7 +2,7 @@
 
 use blitz_sync::internals::{List, Node, Wake};
 
-use super::super::wish::{Outcome, Role, Selection, Wish, selection_of};
+use super::super::request::{Outcome, Request, Role, Selection, selection_of};
 use super::super::woken::Woken;
 use super::{Recipient, State, Supplier, first_of};
 
@@ -139,7 +139,7 @@ impl<T> State<T> {
         plain > self.promised || cases > 0
     }
 
-    fn counts(node: &Node<Wish>, but: *const Selection) -> bool {
+    fn counts(node: &Node<Request>, but: *const Selection) -> bool {
         match node.request.role {
             Role::Plain => true,
             // SAFETY: it is a selection's, and linked.
@@ -149,7 +149,7 @@ impl<T> State<T> {
     }
 
     /// Tells those who observe a list that somebody waits on the other side.
-    pub(in crate::mpmc) fn tell_observers(list: &mut List<Wish>, but: *const Selection) {
+    pub(in crate::mpmc) fn tell_observers(list: &mut List<Request>, but: *const Selection) {
         let mut next = first_of(list);
         while !next.is_null() {
             // SAFETY: it is linked, and we hold the lock.
@@ -199,7 +199,7 @@ impl<T> State<T> {
 
     /// Without a buffer: lets a waiting sender serve a receiver that waits.
     fn pair(&mut self, wake: &mut Option<Wake>) -> bool {
-        let plain = |node: &&Node<Wish>| node.request.role == Role::Plain;
+        let plain = |node: &&Node<Request>| node.request.role == Role::Plain;
         if self.capacity != 0 || self.receivers.iter().filter(plain).count() <= self.promised {
             return false;
         }
@@ -223,7 +223,7 @@ impl<T> State<T> {
     /// Whether a receiver that waits for itself has been promised a value, by one
     /// who is about to send it.
     pub(in crate::mpmc) fn is_promised(&self) -> bool {
-        let plain = |node: &&Node<Wish>| node.request.role == Role::Plain;
+        let plain = |node: &&Node<Request>| node.request.role == Role::Plain;
         self.capacity == 0
             && self.promised > 0
             && self.receivers.iter().filter(plain).count() <= self.promised

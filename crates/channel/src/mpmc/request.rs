@@ -13,11 +13,11 @@ use super::mutant::{Mutant, active};
 
 /// See the head of this file. Used by the holder of the channel's lock while the
 /// node is linked, and by the waiter while it is not.
-pub(super) struct Wish {
-    /// Of one who waits for himself: his `Option<T>`, into which a value is put, or
-    /// out of which one is taken. Of a selection: its [`Selection`].
+pub(super) struct Request {
+    /// Of a plain waiter: its `Option<T>`, into which a value is put, or out of which
+    /// one is taken. Of a selection: its [`Selection`].
     target: Cell<*const ()>,
-    /// The how manieth value to be handed over this one was.
+    /// Hand-off sequence number.
     pub(super) ticket: Cell<u64>,
     /// Which case of the selection this is.
     case: u32,
@@ -39,10 +39,10 @@ pub(super) enum Role {
 
 // SAFETY: the pointers are used under the lock of the channel, or by the waiter,
 // whose values may go to other threads if the channel may.
-unsafe impl Send for Wish {}
+unsafe impl Send for Request {}
 
-impl Wish {
-    /// Of one who waits for himself.
+impl Request {
+    /// Of a future or a thread that waits for one operation.
     pub(super) fn plain() -> Self {
         Self::new(Role::Plain, ptr::null(), 0)
     }
@@ -84,7 +84,7 @@ impl Wish {
 /// # Safety
 ///
 /// The node is linked, and is that of a selection.
-pub(super) unsafe fn selection_of<'a>(node: *const Node<Wish>) -> &'a Selection {
+pub(super) unsafe fn selection_of<'a>(node: *const Node<Request>) -> &'a Selection {
     // SAFETY: a selection outlives its linked nodes.
     unsafe { &*(*node).request.target.get().cast() }
 }
@@ -96,7 +96,7 @@ pub(super) unsafe fn selection_of<'a>(node: *const Node<Wish>) -> &'a Selection 
 ///
 /// The node is linked, and is that of a selection, which may be gone when the
 /// node is unlinked and the lock is released.
-pub(super) unsafe fn claim(node: *const Node<Wish>, outcome: Outcome) -> Option<Option<Wake>> {
+pub(super) unsafe fn claim(node: *const Node<Request>, outcome: Outcome) -> Option<Option<Wake>> {
     // SAFETY: as the caller says.
     let (selection, case) = unsafe { (selection_of(node), (*node).request.case) };
     selection.claim(case, outcome)
