@@ -17,7 +17,7 @@ const PROCESSES: [&str; 2] = ["process", "processes"];
 pub const TIERS: [Tier; 9] = [
     tier_of("Single-thread fast paths", THREADS),
     tier_of("Channel fast paths", THREADS),
-    tier_of("Async contention", THREADS),
+    tier_of("Async contention", WORKERS),
     tier_of("Threads", THREADS),
     tier_of("Runtime", WORKERS),
     tier_of("Input and output", WORKERS),
@@ -64,10 +64,18 @@ impl Tier {
 
     /// A row's title with the number of its workers, which a single thread need not
     /// say. (A runtime with one worker is more than that thread.)
+    ///
+    /// ```
+    /// use blitz_bench::tier::tier;
+    /// assert_eq!(tier(4).unwrap().full_title("Lock", 8), "Lock, 8 threads");
+    /// assert_eq!(tier(5).unwrap().full_title("On 2 workers", 2), "On 2 workers");
+    /// ```
     pub fn full_title(&self, title: &str, workers: usize) -> String {
         match workers {
             0 => title.to_owned(),
             1 if self.workers == THREADS => title.to_owned(),
+            // Some titles say it themselves.
+            n if title.ends_with(&self.count(n)) => title.to_owned(),
             n => format!("{title}, {}", self.count(n)),
         }
     }

@@ -132,7 +132,10 @@ fn charts(folder: &Path, quiet: &Runs) -> Result<Vec<(PathBuf, String)>, Exit> {
     charts.ok_or_else(|| {
         Exit::usage(
             "--charts: none of the rows that it shows was measured",
-            format_args!("They are {}.", markdown::CHOSEN.join(", ")),
+            format_args!(
+                "They are {}.",
+                markdown::CHOSEN.map(|(id, _)| id).join(", ")
+            ),
         )
     })
 }

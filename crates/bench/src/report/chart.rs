@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use super::html::Escaped;
 use super::markdown::chosen;
 use super::ratio_figure;
-use super::runs::{Against, Joined, Runs};
+use super::runs::{Against, Runs};
 use crate::stats::Verdict;
 
 /// The reader's colours.
@@ -62,7 +62,7 @@ impl Theme {
 
 const WIDTH: f64 = 760.0;
 /// Where the names end and the scale begins.
-const LEFT: f64 = 310.0;
+const LEFT: f64 = 280.0;
 /// Room for the text behind the longest bar.
 const RIGHT: f64 = 130.0;
 const TOP: f64 = 44.0;
@@ -102,7 +102,7 @@ impl Scale {
 
 /// The chart as an SVG document; `None` where none of its rows was measured.
 pub fn svg(runs: &Runs, theme: Theme) -> Option<String> {
-    let rows = chosen(runs).filter_map(|row| Some((row, row.best.as_ref()?)));
+    let rows = chosen(runs).filter_map(|(title, row)| Some((title, row.best.as_ref()?)));
     let rows: Vec<_> = rows.collect();
     if rows.is_empty() {
         return None;
@@ -112,7 +112,7 @@ pub fn svg(runs: &Runs, theme: Theme) -> Option<String> {
     Some(svg)
 }
 
-fn write_svg(svg: &mut String, rows: &[(&Joined, &Against)], colours: &Colours) -> fmt::Result {
+fn write_svg(svg: &mut String, rows: &[(&str, &Against)], colours: &Colours) -> fmt::Result {
     let height = TOP + ROW * rows.len() as f64 + 14.0;
     let Colours { paper, ink, .. } = colours;
     let title = "Times as fast as the best peer";
@@ -127,8 +127,8 @@ fn write_svg(svg: &mut String, rows: &[(&Joined, &Against)], colours: &Colours) 
     for tick in scale.ticks() {
         write_tick(svg, tick, scale.place(tick), height, colours)?;
     }
-    for (i, (row, best)) in rows.iter().enumerate() {
-        write_row(svg, row, best, TOP + ROW * i as f64, &scale, colours)?;
+    for (i, (title, best)) in rows.iter().enumerate() {
+        write_row(svg, title, best, TOP + ROW * i as f64, &scale, colours)?;
     }
     svg.push_str("</svg>\n");
     Ok(())
@@ -148,7 +148,7 @@ fn write_tick(svg: &mut String, tick: f64, x: f64, height: f64, colours: &Colour
 
 fn write_row(
     svg: &mut String,
-    row: &Joined,
+    title: &str,
     best: &Against,
     y: f64,
     scale: &Scale,
@@ -171,7 +171,7 @@ fn write_row(
          <line x1=\"{low:.1}\" x2=\"{high:.1}\" y1=\"{middle}\" y2=\"{middle}\" stroke=\"{ink}\" stroke-width=\"1\"/>\
          <text x=\"{:.1}\" y=\"{base}\" fill=\"{ink}\" font-size=\"12\">{} × {}</text>",
         LEFT - 14.0,
-        Escaped(&row.title),
+        Escaped(title),
         y + 3.0,
         (to - from).max(1.0),
         to.max(high) + 6.0,

@@ -11,20 +11,27 @@ use crate::tier::numbered;
 /// What the figures mean and where they end; written by hand.
 const NOTES: &str = include_str!("notes.md");
 
-/// The rows of the README: what most programs do with each part, not what looks best.
-pub const CHOSEN: [&str; 12] = [
-    "mutex_uncontended",
-    "mutex_contended_8_short",
-    "barrier_8",
-    "channel_1_1_100",
-    "channel_4_4_1000",
-    "semaphore_tasks",
-    "mutex_tasks",
-    "spawn_await_2",
-    "ping_pong_oneshot_across_2",
-    "timer_cancel_2",
-    "spawn_blocking_2",
-    "idle_task_bytes",
+/// The rows of the README and what it calls them: what most programs do with each part,
+/// not what looks best.
+pub const CHOSEN: [(&str, &str); 12] = [
+    ("mutex_uncontended", "Mutex, lock and unlock"),
+    (
+        "mutex_contended_8_short",
+        "Mutex, 8 threads, short sections",
+    ),
+    ("barrier_8", "Barrier, 8 threads"),
+    ("channel_1_1_100", "mpsc, 1 thread to 1, capacity 100"),
+    ("channel_4_4_1000", "mpmc, 4 threads to 4, capacity 1000"),
+    ("semaphore_tasks", "Semaphore, 8 tasks, 2 permits"),
+    ("mutex_tasks", "Mutex, 4 tasks"),
+    ("spawn_await_2", "Spawn a task and await it"),
+    (
+        "ping_pong_oneshot_across_2",
+        "Two tasks, ping-pong over oneshot",
+    ),
+    ("timer_cancel_2", "Start a timer and cancel it"),
+    ("spawn_blocking_2", "spawn_blocking, there and back"),
+    ("idle_task_bytes", "Memory of an idle task"),
 ];
 
 /// The lines between which the README's figures stand.
@@ -58,8 +65,7 @@ fn write_page(page: &mut String, groups: &[Runs]) -> fmt::Result {
     writeln!(page, "{}\n", wrapped(&provenance(quiet), LINE))?;
     writeln!(
         page,
-        "{} of all rows: {}.\n",
-        OURS,
+        "{OURS} against the best peer of each row: {}.\n",
         quiet.score().sentence()
     )?;
     page.push_str(
@@ -73,6 +79,7 @@ fn write_page(page: &mut String, groups: &[Runs]) -> fmt::Result {
             .rows
             .values()
             .filter(|row| row.tier == number)
+            .map(titled)
             .collect();
         if !rows.is_empty() {
             writeln!(page, "## Tier {number}: {}\n", tier.title)?;
@@ -80,6 +87,7 @@ fn write_page(page: &mut String, groups: &[Runs]) -> fmt::Result {
         }
     }
     write_waits(page, quiet)?;
+    write_heap(page, quiet)?;
     write_lost(page, quiet)?;
     for loaded in &groups[1..] {
         write_loaded(page, loaded)?;
@@ -110,8 +118,16 @@ fn write_figures(text: &mut String, quiet: &Runs) -> fmt::Result {
 }
 
 /// The chosen rows, as far as they were measured.
-pub(super) fn chosen(runs: &Runs) -> impl Iterator<Item = &Joined> {
-    CHOSEN.iter().filter_map(|id| runs.rows.get(*id))
+pub(super) fn chosen(runs: &Runs) -> impl Iterator<Item = Titled<'_>> {
+    let row = |(id, title): &(&str, &'static str)| Some((*title, runs.rows.get(*id)?));
+    CHOSEN.iter().filter_map(row)
+}
+
+/// A row under its title, or under one that suits the place.
+pub(super) type Titled<'a> = (&'a str, &'a Joined);
+
+fn titled(row: &Joined) -> Titled<'_> {
+    (&row.title, row)
 }
 
 /// `readme` with `figures` between its markers; `None` if it has no markers.
@@ -160,7 +176,7 @@ fn provenance(runs: &Runs) -> String {
 /// The chart in the reader's colours, with its figures for those who cannot see it.
 fn write_picture(text: &mut String, runs: &Runs, folder: &str) -> fmt::Result {
     let described: Vec<String> = chosen(runs)
-        .filter_map(|row| Some(format!("{} {}", row.title, times(row.best.as_ref()?.ratio))))
+        .filter_map(|(title, row)| Some(format!("{title} {}", times(row.best.as_ref()?.ratio))))
         .collect();
     if described.is_empty() {
         return Ok(());
@@ -173,18 +189,18 @@ fn write_picture(text: &mut String, runs: &Runs, folder: &str) -> fmt::Result {
     )
 }
 
-fn write_rows(text: &mut String, rows: &[&Joined], all_columns: bool) -> fmt::Result {
+fn write_rows(text: &mut String, rows: &[Titled<'_>], all_columns: bool) -> fmt::Result {
     text.push_str(match all_columns {
         true => "| | blitz-io | best peer | ratio | runs | Tokio |\n|---|---|---|---|---|---|\n",
         false => "| | blitz-io | best peer | ratio |\n|---|---|---|---|\n",
     });
-    for row in rows {
+    for (title, row) in rows {
         let peer = row.best.as_ref().map_or_else(String::new, |best| {
             format!("{}, {}", shown(best.figure, row.compares), best.name)
         });
         let ratio = row.best.as_ref().map_or_else(String::new, judged);
         let ours = shown(row.ours, row.compares);
-        write!(text, "| {} | {ours} | {peer} | {ratio} |", row.title)?;
+        write!(text, "| {title} | {ours} | {peer} | {ratio} |")?;
         if all_columns {
             let runs = row
                 .best
@@ -244,10 +260,14 @@ fn write_waits(page: &mut String, runs: &Runs) -> fmt::Result {
         }
     }
     page.push('\n');
-    if let Some(heap) = &runs.heap {
-        writeln!(page, "{}\n", heap.sentence())?;
-    }
     Ok(())
+}
+
+fn write_heap(page: &mut String, runs: &Runs) -> fmt::Result {
+    match &runs.heap {
+        Some(heap) => writeln!(page, "## Memory\n\n{}\n", wrapped(&heap.sentence(), LINE)),
+        None => Ok(()),
+    }
 }
 
 fn write_lost(page: &mut String, runs: &Runs) -> fmt::Result {
@@ -290,12 +310,12 @@ fn write_loaded(page: &mut String, runs: &Runs) -> fmt::Result {
         wrapped(&provenance(runs), LINE)
     )?;
     let rows = runs.rows.values().filter(|row| row.tier >= LOADED_FROM);
-    let rows: Vec<_> = rows.collect();
+    let rows: Vec<_> = rows.map(titled).collect();
     let against = rows
         .iter()
-        .filter_map(|row| Some((row, row.best.as_ref()?)));
-    if let Some((row, best)) = against.min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio)) {
-        let (title, ratio, name) = (&row.title, times(best.ratio), &best.name);
+        .filter_map(|(title, row)| Some((title, row.best.as_ref()?)));
+    if let Some((title, best)) = against.min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio)) {
+        let (ratio, name) = (times(best.ratio), &best.name);
         writeln!(
             page,
             "The lowest ratio is {ratio}, against {name}: {title}."
@@ -356,7 +376,7 @@ mod tests {
     #[test]
     fn the_chosen_rows_exist() {
         let all = crate::scenarios::registry();
-        for id in CHOSEN {
+        for (id, _) in CHOSEN {
             assert!(all.iter().any(|scenario| scenario.id == id), "{id}");
         }
     }
@@ -369,11 +389,15 @@ mod tests {
             .benchmarks
             .insert("mutex_uncontended".to_owned(), row);
         let text = figures(&Runs::by_load(&[document]).unwrap()[0]);
-        assert_eq!(text.matches("| Lock").count(), 1, "{text}");
+        assert_eq!(
+            text.matches("\n| Mutex, lock and unlock |").count(),
+            1,
+            "{text}"
+        );
         assert!(
             text.contains("srcset=\"docs/benchmark-dark.svg\""),
             "{text}"
         );
-        assert!(text.contains("alt=\"Times as fast as the best peer: Lock, 8 threads 3.00×\""));
+        assert!(text.contains("alt=\"Times as fast as the best peer: Mutex, lock and unlock 3.00×\""));
     }
 }

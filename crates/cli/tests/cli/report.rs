@@ -70,11 +70,11 @@ fn documents_are_made_of_several_runs() {
         "{filled}"
     );
     assert!(
-        filled.contains("| Mutex lock/unlock |") && !filled.contains("old"),
+        filled.contains("| Mutex, lock and unlock |") && !filled.contains("old"),
         "{filled}"
     );
     let chart = fs::read_to_string(folder.join("benchmark-dark.svg")).unwrap();
-    assert!(chart.contains("Mutex lock/unlock"), "{chart}");
+    assert!(chart.contains("Mutex, lock and unlock"), "{chart}");
 
     // Without a file to write to, the page is printed.
     let printed = expect(0, &[&["report", "--draft"], &arguments[2..6]].concat());
