@@ -1,8 +1,8 @@
 //! A point before each store to shared memory at which a test can kill the process.
 //!
-//! Without the feature `stepping`, [`point`] is nothing. With it, the process kills itself,
+//! Without the feature `stepping`, `point` is nothing. With it, the process kills itself,
 //! as `kill -9` would, at the point whose number `BLITZ_IPC_STEP` names. Counting begins at
-//! the first point after [`arm`].
+//! the first point after `arm`.
 
 #[cfg(not(feature = "stepping"))]
 #[inline(always)]
@@ -27,7 +27,7 @@ mod stepping {
         LEFT.store(at, Ordering::Relaxed);
     }
 
-    /// How many points this process has passed since [`arm`].
+    /// How many points this process has passed since `arm`.
     pub fn passed() -> u64 {
         PASSED.load(Ordering::Relaxed)
     }
