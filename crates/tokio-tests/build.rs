@@ -57,7 +57,6 @@ const FILES: &[&str] = &[
     "io_write_all_buf",
     "io_write_buf",
     "io_write_int",
-    "join_handle_panic",
     "macros_join",
     "macros_pin",
     "macros_rename_test",
@@ -79,18 +78,7 @@ const FILES: &[&str] = &[
     "process_kill_after_wait",
     "process_kill_on_drop",
     "process_smoke",
-    "rt_basic",
-    "rt_blocking_thread_exhaust",
-    "rt_common_before_park",
-    "rt_handle",
-    "rt_local",
-    "rt_metrics",
-    "rt_panic",
-    "rt_poll_callbacks",
     "rt_shutdown_err",
-    "rt_spawn_blocking",
-    "rt_time_start_paused",
-    "rt_worker_index",
     "signal_ctrl_c",
     "signal_drop_recv",
     "signal_drop_rt",
@@ -120,14 +108,6 @@ const FILES: &[&str] = &[
     "sync_semaphore_owned",
     "sync_set_once",
     "sync_watch",
-    "task_abort",
-    "task_blocking",
-    "task_id",
-    "task_join_set",
-    "task_local",
-    "task_local_set",
-    "task_panic",
-    "task_yield_now",
     "tcp_accept",
     "tcp_accept_ready",
     "tcp_connect",
@@ -139,12 +119,6 @@ const FILES: &[&str] = &[
     "tcp_socket",
     "tcp_split",
     "tcp_stream",
-    "test_clock",
-    "time_interval",
-    "time_panic",
-    "time_rt",
-    "time_sleep",
-    "time_timeout",
     "udp",
     "uds_cred",
     "uds_datagram",
@@ -152,19 +126,16 @@ const FILES: &[&str] = &[
     "uds_split",
     "uds_stream",
     "unix_shutdown",
-    "unwindsafe",
 ];
 
 /// Those of `tokio-stream`.
 const STREAM_FILES: &[&str] = &["mpsc_bounded_stream", "mpsc_unbounded_stream", "watch"];
 
-/// Files whose tests of unstable functions do not compile, as the functions are missing here.
-const STABLE: &[&str] = &["task_local_set", "time_panic", "time_rt"];
-
 /// Tests that are not run. The program that includes the file says why.
 const LEFT_OUT: &[&str] = &[
     "cancelled_reserve_many_wakes_closed_receiver",
     "drop_then_get_a_signal",
+    "exhaust_reading",
     "failed_reserve_many_wakes_closed_receiver",
     "file_debug_fmt",
     "lines_next_line_is_cancel_safe",
@@ -172,8 +143,6 @@ const LEFT_OUT: &[&str] = &[
     "try_exists",
     "try_io_readable",
     "try_io_writable",
-    "worker_park_count",
-    "worker_park_unpark_count",
 ];
 
 /// What those have in common.
@@ -195,11 +164,7 @@ fn main() {
         let path = tests.join(file).with_extension("rs");
         let text = fs::read_to_string(&path)
             .unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()));
-        let mut text = includable(&text);
-        if STABLE.contains(&file) {
-            text = text.replace("tokio_unstable", "any()");
-        }
-        fs::write(copies.join(file).with_extension("rs"), text).unwrap();
+        fs::write(copies.join(file).with_extension("rs"), includable(&text)).unwrap();
     };
     FILES.iter().for_each(|name| copy("tokio", name));
     SUPPORT

@@ -5,6 +5,7 @@
 //! | test | why |
 //! |---|---|
 //! | `panic_in_clone` | the last receiver of a broadcast value gets the value, not a clone |
+//! | `exhaust_reading` | outside of a runtime an operation yields after many that did not wait |
 //! | `cancelled_reserve_many_wakes_closed_receiver`, `failed_reserve_many_…` | a closed channel wakes its receiver as soon as no permit is out, which is earlier |
 
 // The code is Tokio's, for Tokio's lints.
