@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::alloc::Memory;
 
 /// What a measured stretch of work took.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Span {
     /// From the gate to the last thread's end.
     pub elapsed: Duration,

@@ -12,6 +12,7 @@ mod channel;
 mod ipc;
 mod mutex;
 mod parker;
+mod pool;
 mod runtime;
 mod rwlock;
 mod semaphore;
@@ -29,6 +30,7 @@ const FAMILIES: &[fn() -> Vec<Scenario>] = &[
     parker::scenarios,
     channel::scenarios,
     runtime::scenarios,
+    pool::scenarios,
     #[cfg(target_os = "linux")]
     ipc::scenarios,
 ];
