@@ -27,4 +27,8 @@ impl<T> Watched<T> {
 }
 
 #[cfg(loom)]
+#[allow(
+    clippy::unsafe_removed_from_name,
+    reason = "outside of models it is a type of that name"
+)]
 pub use loom::cell::UnsafeCell as Watched;

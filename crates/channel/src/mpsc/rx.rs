@@ -179,11 +179,13 @@ impl<T> Rx<T> {
             }
             Announced::Value => {}
         }
-        for _ in 0..LOOKS {
-            if let Some(result) = receive(self) {
-                return Poll::Ready(Some(result));
-            }
+        let filled = (0..LOOKS).find_map(|_| {
+            let result = receive(self);
             hint::spin_loop();
+            result
+        });
+        if filled.is_some() {
+            return Poll::Ready(filled);
         }
         match self.must_wait_for_fill() {
             true => Poll::Pending,
