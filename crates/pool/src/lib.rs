@@ -20,7 +20,14 @@
 //! descends from what it waits for, so a lock that is held meanwhile cannot deadlock; a loop
 //! runs in the calling thread too, even if that is in no pool.
 
-#![cfg_attr(loom, allow(missing_docs, reason = "the model sees what users do not"))]
+#![cfg_attr(
+    loom,
+    allow(
+        missing_docs,
+        clippy::new_without_default,
+        reason = "models see what users do not"
+    )
+)]
 
 mod broadcast;
 mod builder;
