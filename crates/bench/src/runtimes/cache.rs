@@ -22,7 +22,7 @@ impl<R: Copy> Cache<R> {
 
     /// The `which`th runtime with so many workers, made by `start` if it is
     /// not there yet.
-    pub(super) fn get(&self, workers: usize, which: usize, start: fn(usize) -> R) -> R {
+    pub(crate) fn get(&self, workers: usize, which: usize, start: fn(usize) -> R) -> R {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = kept
             .iter()

@@ -38,7 +38,7 @@ macro_rules! under_tokios_names {
             fn start(workers: usize) -> $runtime {
                 let runtime = runtime::Builder::new_multi_thread()
                     .worker_threads(workers)
-                    .enable_all()
+                    .enable_time()
                     .build()
                     .expect("the system has threads for a runtime");
                 $runtime(Box::leak(Box::new(runtime)))

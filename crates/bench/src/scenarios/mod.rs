@@ -8,6 +8,7 @@
 
 mod barrier;
 mod channel;
+mod io;
 #[cfg(target_os = "linux")]
 mod ipc;
 mod mutex;
@@ -33,6 +34,7 @@ const FAMILIES: &[fn() -> Vec<Scenario>] = &[
     pool::scenarios,
     #[cfg(target_os = "linux")]
     ipc::scenarios,
+    io::scenarios,
 ];
 
 /// Every scenario, in the order they run: tier by tier.

@@ -1,0 +1,50 @@
+//! Connections that come and go: connect, one byte each way, close.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use super::for_each;
+use super::server::{Ours, Server, Smol, Tokio};
+use crate::scenario::{Context, Failure, Measured, Sample, Scenario, verify};
+use crate::threads::start_all;
+
+/// Threads that connect.
+const CLIENTS: u64 = 2;
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let title = "Connect, one byte each way, close";
+    for_each(
+        ("accept", title, 2_000),
+        [accept::<Ours>, accept::<Tokio>, accept::<Smol>],
+    )
+}
+
+fn accept<S: Server>(cx: &Context, workers: usize) -> Measured {
+    let each = cx.ops.div_ceil(CLIENTS);
+    let connections = each * CLIENTS;
+    let server = S::echo(workers, connections, 1);
+    let (span, clients) = start_all(CLIENTS as usize, |client| {
+        move || {
+            (0..each).try_fold(0, |sum, round| {
+                once(server, client as u8 ^ round as u8).map(|n| sum + n)
+            })
+        }
+    });
+    let served = clients.into_iter().sum::<io::Result<u64>>();
+    let served = served.map_err(|error| Failure(format!("the client: {error}")))?;
+    verify("connections", connections, served)?;
+    Ok(Sample::new(span, connections))
+}
+
+/// One connection. It is reset at the end, so that its port is free at once.
+fn once(server: SocketAddr, byte: u8) -> io::Result<u64> {
+    let mut stream = TcpStream::connect(server)?;
+    stream.write_all(&[byte])?;
+    let mut echo = [0];
+    stream.read_exact(&mut echo)?;
+    socket2::SockRef::from(&stream).set_linger(Some(std::time::Duration::ZERO))?;
+    match echo[0] == byte {
+        true => Ok(1),
+        false => Err(io::Error::other("another byte came back")),
+    }
+}
