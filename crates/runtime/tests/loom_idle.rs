@@ -38,6 +38,8 @@ struct World {
     inject: Inject<Task>,
     rings: Vec<Ring<Task, 4>>,
     drivers: Vec<Driver>,
+    /// The sum of the tasks whose events have happened in a worker's driver.
+    events: Vec<AtomicUsize>,
     closed: AtomicBool,
     /// The sum of the tasks that have run.
     done: AtomicUsize,
@@ -58,6 +60,7 @@ impl World {
             inject: Inject::new(),
             rings: (0..workers).map(|_| Ring::new()).collect(),
             drivers: (0..workers).map(|_| Driver::new()).collect(),
+            events: (0..workers).map(|_| AtomicUsize::new(0)).collect(),
             closed: AtomicBool::new(false),
             done: AtomicUsize::new(0),
             waiting: (0..=all).map(|_| Driver::new()).collect(),
@@ -82,6 +85,12 @@ impl World {
         }
         self.inject.push(pointer(task));
         self.call(self.idle.injected());
+    }
+
+    /// An event for a task happens in a worker's driver, and ends its park.
+    fn happen(&self, index: usize, task: Task) {
+        self.events[index].fetch_add(task, Ordering::AcqRel);
+        self.drivers[index].unpark();
     }
 
     fn close(&self) {
@@ -155,6 +164,16 @@ impl Worker<'_> {
             .map(|(task, _)| task.addr().get())
     }
 
+    /// Polls a worker's driver: what has happened there is ready here.
+    fn deliver(&self, index: usize) {
+        let task = self.world.events[index].swap(0, Ordering::AcqRel);
+        if task != 0 {
+            // SAFETY: the ring with this number is this worker's.
+            let pushed = unsafe { self.world.rings[self.index].push(pointer(task)) };
+            assert!(pushed.is_ok());
+        }
+    }
+
     /// Makes a task, which others may steal.
     fn push(&self, task: Task) {
         let world = self.world;
@@ -192,11 +211,16 @@ impl Sleeper for Worker<'_> {
         if !self.world.drivers[self.index].park(deadline) {
             thread::yield_now();
         }
+        self.deliver(self.index);
     }
 
     /// A worker that has a task that waits is stalled in these models.
     fn sees_stalled(&self) -> bool {
-        self.world.idle.is_monitor(self.index) && self.sees_any()
+        if !self.world.idle.is_monitor(self.index) {
+            return false;
+        }
+        (0..self.world.events.len()).for_each(|index| self.deliver(index));
+        self.sees_any()
     }
 
     fn call(&self, calls: Calls) {
@@ -319,6 +343,37 @@ fn blocked() {
     });
 }
 
+/// A task registers a source of events and blocks its thread until the event's task has run.
+/// The worker's own driver is polled by nobody but the monitor.
+fn blocked_before_an_event() {
+    model(2, || {
+        let world = World::new(2, 1, 3);
+        expire();
+        let run = |worker: &Worker<'_>, task: Task| {
+            if task == 1 {
+                worker.world.call(worker.world.idle.pushed(false));
+                worker.world.happen(worker.index, 2);
+                worker.world.wait_for(2);
+            }
+            worker.world.finish(task);
+        };
+        world.inject.push(pointer(1));
+        let workers = [0, 1].map(|index| start(&world, index, run));
+        all_end(workers, world);
+    });
+}
+
+/// An event happens while its worker goes to sleep in its driver.
+fn sleeps_beside_an_event() {
+    model(3, || {
+        let world = World::new(1, 2, 1);
+        let worker = start(&world, 0, finish);
+        world.happen(0, 1);
+        worker.join().unwrap();
+        end(world);
+    });
+}
+
 /// A task makes two and waits for both, and the first of them waits for the second. So
 /// the monitor blocks in the one it takes, and another worker has to become the monitor.
 fn blocked_twice() {
@@ -418,6 +473,16 @@ fn the_monitor_takes_what_a_blocked_worker_has() {
 }
 
 #[test]
+fn the_monitor_polls_the_driver_of_a_blocked_worker() {
+    blocked_before_an_event();
+}
+
+#[test]
+fn an_event_wakes_the_worker_that_sleeps_in_its_driver() {
+    sleeps_beside_an_event();
+}
+
+#[test]
 fn the_role_of_the_monitor_is_passed_on() {
     blocked_twice();
 }
@@ -449,6 +514,7 @@ mod mistakes {
         a_called_worker_must_count_as_searching: GetsUpUncounted in burst = "left == right";
         the_last_searcher_must_look_for_more: SearchesForItself in chain = "deadlock";
         there_must_be_a_monitor: NoMonitor in blocked = "deadlock";
+        a_driver_must_have_a_monitor: NoMonitor in blocked_before_an_event = "deadlock";
         the_role_of_the_monitor_must_be_passed_on: MonitorLeaves in blocked_twice = "deadlock";
         a_task_from_outside_must_be_monitored: InjectsUnmonitored in blocked_by_injected = "deadlock";
         a_push_must_call_a_dozing_monitor: MonitorDozesOn in dozing = "was not called";

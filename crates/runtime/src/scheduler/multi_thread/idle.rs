@@ -62,6 +62,11 @@
 //! clears it and calls the monitor, which begins anew. It sleeps no longer than until the next
 //! timer of a worker that may be stalled.
 //!
+//! A source of events that is registered with a worker's driver, or a timer that is started
+//! there, counts as such a push, and so does waking up with some: what happens in the driver
+//! of a stalled worker is seen by the monitor, which polls it. A worker that sleeps does so in
+//! its driver, and an event ends that as a call does.
+//!
 //! A push to a worker's own queue reads the word without a fence. So it may overlook
 //! that the last searcher has just gone to sleep. This costs time, and no task: the
 //! worker itself is awake, the next push and the next maintenance look again, and
