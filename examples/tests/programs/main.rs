@@ -3,6 +3,7 @@
 //! `cargo test` builds the examples before it runs this.
 
 mod chat;
+mod chat_server;
 #[cfg(unix)]
 mod job_queue;
 mod third_party;
