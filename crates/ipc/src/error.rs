@@ -222,6 +222,13 @@ pub enum RecvError {
         /// The message's length in bytes.
         len: usize,
     },
+    /// The message is not a value of the type that was asked for.
+    WrongLength {
+        /// The message's length in bytes.
+        len: usize,
+        /// The type's.
+        expected: usize,
+    },
     /// The descriptor to wait on could not be made, or waiting for it failed.
     Io(io::ErrorKind),
     /// The receiver was made before a fork and is used in the child.
@@ -239,6 +246,12 @@ impl fmt::Display for RecvError {
             Self::Disconnected => f.write_str("there is no message and no sender"),
             Self::Lagged(count) => write!(f, "{count} messages were dropped before"),
             Self::TooShort { len } => write!(f, "the message has {len} bytes: more than fit"),
+            Self::WrongLength { len, expected } => {
+                write!(
+                    f,
+                    "the message has {len} bytes, and a value of this type {expected}"
+                )
+            }
             Self::Io(error) => write!(f, "cannot wait: {error}"),
             Self::Forked => f.write_str(FORKED),
             Self::Corrupt => f.write_str(CORRUPT),

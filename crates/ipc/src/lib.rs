@@ -23,7 +23,8 @@
 //!
 //! The participants share a ring of messages in memory. Whoever comes first makes it, the
 //! last one out removes it. To send or receive enters the kernel only to sleep, or to wake
-//! somebody who sleeps. Large messages can be written and read in place: [`Sender::loan`],
+//! somebody who sleeps. Values of plain types can be sent as they are: [`plain_data!`]. Large
+//! messages can be written and read in place: [`Sender::loan`],
 //! [`Message`].
 //!
 //! # Waiting
@@ -87,6 +88,8 @@ mod message;
 pub mod model;
 mod mutant;
 #[cfg(not(loom))]
+mod plain;
+#[cfg(not(loom))]
 mod receiver;
 mod ring;
 #[cfg(not(loom))]
@@ -116,6 +119,8 @@ pub use kinds::{Channel, Queue, Route};
 pub use loan::Loan;
 #[cfg(not(loom))]
 pub use message::Message;
+#[cfg(not(loom))]
+pub use plain::PlainData;
 #[cfg(not(loom))]
 pub use receiver::Receiver;
 #[cfg(not(loom))]

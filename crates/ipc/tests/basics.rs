@@ -335,3 +335,38 @@ fn ends_can_move_between_threads_and_say_what_they_are() {
     drop(sender);
     assert!(receiver.try_recv().is_err());
 }
+
+blitz_ipc::plain_data! {
+    /// A value with all kinds of fields.
+    #[derive(Debug, PartialEq)]
+    struct Reading {
+        at: u64,
+        value: f64,
+        place: [u16; 3],
+        rest: [u8; 2],
+    }
+}
+
+#[test]
+fn values_arrive_as_they_were_and_other_lengths_are_refused() {
+    let place = Place::new();
+    let route = small(&place, Route::builder());
+    let (mut sender, mut receiver) = (route.sender("v").unwrap(), route.receiver("v").unwrap());
+    for at in 0..20 {
+        let reading = Reading {
+            at,
+            value: -0.5,
+            place: [1, 2, u16::MAX],
+            rest: [3, 4],
+        };
+        sender.try_send_value(&reading).unwrap();
+        assert_eq!(receiver.try_recv_value::<Reading>(), Ok(reading));
+        sender.send_value(&at).unwrap();
+        let wrong = RecvError::WrongLength {
+            len: 8,
+            expected: 24,
+        };
+        assert_eq!(receiver.recv_value::<Reading>(), Err(wrong));
+    }
+    assert_eq!(receiver.try_recv_value::<u64>(), Err(RecvError::Empty));
+}

@@ -18,7 +18,8 @@ pub(crate) fn supported() -> Result<(), Error> {
 
 /// Never made on this system.
 #[derive(Debug)]
-pub(crate) enum SegmentFile {}
+#[allow(dead_code, reason = "never made on this system")]
+pub(crate) struct SegmentFile(());
 
 impl SegmentFile {
     pub(crate) fn open(_: &Path, _: Option<u32>) -> io::Result<Self> {
@@ -26,41 +27,40 @@ impl SegmentFile {
     }
 
     pub(crate) fn size(&self) -> io::Result<u64> {
-        match *self {}
+        unsupported()
     }
 
     pub(crate) fn allocate(&self, _: usize, _: Option<u32>) -> io::Result<()> {
-        match *self {}
+        unsupported()
     }
 
     pub(crate) fn is_at(&self, _: &Path) -> bool {
-        match *self {}
+        false
     }
 
     pub(crate) fn try_lock(&self, _: usize) -> io::Result<bool> {
-        match *self {}
+        unsupported()
     }
 
-    pub(crate) fn unlock(&self, _: usize) {
-        match *self {}
-    }
+    pub(crate) fn unlock(&self, _: usize) {}
 
     pub(crate) fn is_locked(&self, _: usize, _: usize) -> io::Result<bool> {
-        match *self {}
+        unsupported()
     }
 
     pub(crate) fn map(&self, _: usize) -> io::Result<Mapping> {
-        match *self {}
+        unsupported()
     }
 }
 
 /// Never made on this system.
 #[derive(Debug)]
-pub(crate) enum Mapping {}
+#[allow(dead_code, reason = "never made on this system")]
+pub(crate) struct Mapping(());
 
 impl Mapping {
     pub(crate) fn base(&self) -> NonNull<u8> {
-        match *self {}
+        NonNull::dangling()
     }
 }
 
