@@ -398,6 +398,8 @@ mod tests {
             text.contains("srcset=\"docs/benchmark-dark.svg\""),
             "{text}"
         );
-        assert!(text.contains("alt=\"Times as fast as the best peer: Mutex, lock and unlock 3.00×\""));
+        assert!(
+            text.contains("alt=\"Times as fast as the best peer: Mutex, lock and unlock 3.00×\"")
+        );
     }
 }
