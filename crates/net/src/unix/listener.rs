@@ -51,7 +51,7 @@ impl UnixListener {
     /// Outside of a runtime, and in one without I/O.
     #[track_caller]
     pub fn bind<P: AsRef<Path>>(path: P) -> io::Result<Self> {
-        Self::bind_addr(&super::socket::address(path.as_ref())?.into())
+        Self::bind_addr(&super::socketaddr::address(path.as_ref())?.into())
     }
 
     /// Makes a socket that accepts connections at an address.

@@ -2,8 +2,6 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
-#[cfg(any(target_os = "linux", target_os = "android"))]
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net;
 use std::path::Path;
 
@@ -166,18 +164,4 @@ impl IntoRawFd for UnixSocket {
     fn into_raw_fd(self) -> RawFd {
         self.inner.into_raw_fd()
     }
-}
-
-/// The address for a path. On Linux, one that begins with a zero byte is a name that is no
-/// path.
-pub(crate) fn address(path: &Path) -> io::Result<net::SocketAddr> {
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    if let Some(name) = path.as_os_str().as_bytes().strip_prefix(b"\0") {
-        #[cfg(target_os = "android")]
-        use std::os::android::net::SocketAddrExt;
-        #[cfg(target_os = "linux")]
-        use std::os::linux::net::SocketAddrExt;
-        return net::SocketAddr::from_abstract_name(name);
-    }
-    net::SocketAddr::from_pathname(path)
 }

@@ -1,6 +1,9 @@
 //! The address of a Unix socket.
 
 use std::fmt;
+use std::io;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net;
 use std::path::Path;
 
@@ -49,4 +52,18 @@ impl From<SocketAddr> for net::SocketAddr {
     fn from(addr: SocketAddr) -> Self {
         addr.0
     }
+}
+
+/// The address for a path. On Linux, one that begins with a zero byte is a name that is no
+/// path.
+pub(crate) fn address(path: &Path) -> io::Result<net::SocketAddr> {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    if let Some(name) = path.as_os_str().as_bytes().strip_prefix(b"\0") {
+        #[cfg(target_os = "android")]
+        use std::os::android::net::SocketAddrExt;
+        #[cfg(target_os = "linux")]
+        use std::os::linux::net::SocketAddrExt;
+        return net::SocketAddr::from_abstract_name(name);
+    }
+    net::SocketAddr::from_pathname(path)
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::poll_fn;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
+use std::os::fd::AsFd;
 use std::os::unix::net;
 use std::path::Path;
 use std::pin::Pin;
@@ -59,7 +60,7 @@ impl UnixStream {
     ///
     /// Outside of a runtime, and in one without I/O.
     pub async fn connect<P: AsRef<Path>>(path: P) -> io::Result<Self> {
-        let addr = super::socket::address(path.as_ref())?;
+        let addr = super::socketaddr::address(path.as_ref())?;
         Self::connect_addr(&addr.into()).await
     }
 
@@ -171,7 +172,7 @@ impl UnixStream {
     ///
     /// The system's.
     pub fn peer_cred(&self) -> io::Result<UCred> {
-        super::ucred::of_peer(self)
+        super::ucred::of_peer(self.as_fd())
     }
 
     /// The error that the socket has met meanwhile, `SO_ERROR`, which is cleared.

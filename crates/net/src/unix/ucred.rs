@@ -1,9 +1,8 @@
 //! The credentials of the other end of a Unix socket.
 
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 
-use super::stream::UnixStream;
 use super::{gid_t, pid_t, uid_t};
 
 /// The credentials of the process at the other end of a Unix socket.
@@ -36,7 +35,7 @@ impl UCred {
 
 /// Reads an option of a socket into `T`, which must be what the system writes there.
 #[cfg(not(any(target_os = "dragonfly", target_os = "freebsd")))]
-fn option<T>(stream: &UnixStream, level: i32, name: i32) -> io::Result<T> {
+fn option<T>(stream: BorrowedFd<'_>, level: i32, name: i32) -> io::Result<T> {
     let mut value = std::mem::MaybeUninit::<T>::zeroed();
     let mut len = size_of::<T>() as libc::socklen_t;
     // SAFETY: the pointers are valid, and `len` says how much room there is.
@@ -57,7 +56,7 @@ fn option<T>(stream: &UnixStream, level: i32, name: i32) -> io::Result<T> {
 }
 
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "openbsd"))]
-pub(super) fn of_peer(stream: &UnixStream) -> io::Result<UCred> {
+pub(super) fn of_peer(stream: BorrowedFd<'_>) -> io::Result<UCred> {
     #[cfg(target_os = "openbsd")]
     use libc::sockpeercred as ucred;
     #[cfg(not(target_os = "openbsd"))]
@@ -72,7 +71,7 @@ pub(super) fn of_peer(stream: &UnixStream) -> io::Result<UCred> {
 }
 
 #[cfg(target_os = "netbsd")]
-pub(super) fn of_peer(stream: &UnixStream) -> io::Result<UCred> {
+pub(super) fn of_peer(stream: BorrowedFd<'_>) -> io::Result<UCred> {
     let cred: libc::unpcbid = option(stream, 0, libc::LOCAL_PEEREID)?;
     Ok(UCred {
         pid: Some(cred.unp_pid),
@@ -88,7 +87,7 @@ pub(super) fn of_peer(stream: &UnixStream) -> io::Result<UCred> {
     target_os = "openbsd",
     target_os = "netbsd"
 )))]
-fn of_peer_without_pid(stream: &UnixStream) -> io::Result<UCred> {
+fn of_peer_without_pid(stream: BorrowedFd<'_>) -> io::Result<UCred> {
     let (mut uid, mut gid) = (0, 0);
     // SAFETY: the pointers are valid.
     match unsafe { libc::getpeereid(stream.as_raw_fd(), &mut uid, &mut gid) } {
@@ -102,7 +101,7 @@ fn of_peer_without_pid(stream: &UnixStream) -> io::Result<UCred> {
 }
 
 #[cfg(target_vendor = "apple")]
-pub(super) fn of_peer(stream: &UnixStream) -> io::Result<UCred> {
+pub(super) fn of_peer(stream: BorrowedFd<'_>) -> io::Result<UCred> {
     let pid: libc::pid_t = option(stream, libc::SOL_LOCAL, libc::LOCAL_PEEREPID)?;
     let cred = of_peer_without_pid(stream)?;
     Ok(UCred {
@@ -118,6 +117,6 @@ pub(super) fn of_peer(stream: &UnixStream) -> io::Result<UCred> {
     target_os = "netbsd",
     target_vendor = "apple"
 )))]
-pub(super) fn of_peer(stream: &UnixStream) -> io::Result<UCred> {
+pub(super) fn of_peer(stream: BorrowedFd<'_>) -> io::Result<UCred> {
     of_peer_without_pid(stream)
 }
