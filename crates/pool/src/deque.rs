@@ -3,7 +3,7 @@
 //! # The protocol
 //!
 //! A ring of pointers between two positions that only the biased lock's holder compares:
-//! the owner takes back what it has forked inside [`BiasedLock::own`], which costs two plain
+//! the owner takes back what it has forked inside [`BiasedLock::lock`], which costs two plain
 //! stores and no read-modify-write; a thief enters from outside, which makes the system run
 //! a fence, and gives up when the owner is inside.
 //!
@@ -121,7 +121,7 @@ impl Deque {
     pub unsafe fn pop(&self) -> Option<JobRef> {
         // SAFETY: as the caller promises; nothing inside calls back.
         unsafe {
-            self.lock.own(|| {
+            self.lock.lock(|| {
                 let (top, bottom) = (self.top.load(Relaxed), self.bottom.load(Relaxed));
                 if top == bottom {
                     return None;
@@ -145,7 +145,7 @@ impl Deque {
     /// The caller is the owner.
     pub unsafe fn pop_oldest(&self) -> Option<JobRef> {
         // SAFETY: as the caller promises; nothing inside calls back.
-        unsafe { self.lock.own(|| self.take_top()) }
+        unsafe { self.lock.lock(|| self.take_top()) }
     }
 
     /// How many jobs there are above `position`.
@@ -220,7 +220,7 @@ impl Deque {
     pub unsafe fn begin(&self, tag: usize) -> InProgress {
         // SAFETY: as the caller promises; nothing inside calls back.
         unsafe {
-            self.lock.own(|| {
+            self.lock.lock(|| {
                 let before = InProgress {
                     tag: self.tag.load(Relaxed),
                     base: self.base.load(Relaxed),
@@ -240,7 +240,7 @@ impl Deque {
     pub unsafe fn end(&self, before: InProgress) {
         // SAFETY: as the caller promises; nothing inside calls back.
         unsafe {
-            self.lock.own(|| {
+            self.lock.lock(|| {
                 self.tag.store(before.tag, Relaxed);
                 self.base.store(before.base, Relaxed);
             });

@@ -100,14 +100,14 @@ fn who_waits_for_a_job_gets_no_older_fork() {
 
 #[test]
 #[should_panic]
-fn mutant_owner_does_not_announce() {
-    biased_lock_mutant::with(LockMutant::OwnerDoesNotAnnounce, || model(owner_and_thief));
+fn mutant_owner_unannounced() {
+    biased_lock_mutant::with(LockMutant::OwnerUnannounced, || model(owner_and_thief));
 }
 
 #[test]
 #[should_panic]
-fn mutant_remote_ignores_owner() {
-    biased_lock_mutant::with(LockMutant::RemoteIgnoresOwner, || model(owner_and_thief));
+fn mutant_ignores_busy_owner() {
+    biased_lock_mutant::with(LockMutant::IgnoresBusyOwner, || model(owner_and_thief));
 }
 
 #[test]

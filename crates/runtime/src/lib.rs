@@ -25,7 +25,6 @@
 // The model checker sees only the parts that have models, and they leave much unused.
 #![cfg_attr(loom, allow(dead_code, unused_imports))]
 
-mod biased_lock;
 #[cfg(not(loom))]
 mod blocking;
 #[cfg(not(loom))]
@@ -94,7 +93,7 @@ pub mod model {
         pub use crate::task::task_tracker::mutant;
     }
     pub mod biased_lock {
-        pub use crate::biased_lock::mutant;
+        pub use blitz_sync::internals::biased_lock_mutant as mutant;
     }
     pub mod pool {
         pub use crate::pool::{mutant, queue};

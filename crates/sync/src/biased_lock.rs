@@ -1,123 +1,183 @@
 //! A lock that costs its owner no read-modify-write.
 //!
-//! One thread, the *owner*, enters and leaves millions of times a second. Others, the
-//! *remote* side, enter a few thousand times a second at most: thieves, or a thread that
-//! ends what the owner runs.
+//! One thread, the *owner*, takes the lock millions of times a second. Another thread, a
+//! *revoker*, takes it rarely: when it steals, when the owner's thread is blocked and others
+//! have to take what is the owner's, or when everything ends. Biased locks guard what belongs
+//! to one worker of the runtime (its LIFO slot, its claimed tasks, its list of tasks) or of
+//! the fork-join pool (its forks).
 //!
-//! # The protocol
+//! # Protocol
 //!
-//! Two bytes of one futex word:
+//! The owner sets `busy`, reads `revoking`, does its work and clears `busy`. A revoker takes
+//! the mutex, sets `revoking`, makes every thread of the process pass a fence (`heavy`), and
+//! reads `busy`. If the owner is busy, [`try_lock_remote`](BiasedLock::try_lock_remote) gives
+//! up and [`lock_remote`](BiasedLock::lock_remote) waits; otherwise the revoker does its work.
+//! In the end it clears `revoking` and releases the mutex. An owner that finds `revoking` set
+//! clears `busy`, and does its work under the mutex instead.
 //!
-//! | byte | values |
-//! |---|---|
-//! | `OWNER` | 0, or 1 while the owner is inside or about to be |
-//! | `REMOTE` | 0, 1 while a remote thread is inside or about to be, 2 if the owner sleeps until it has left |
+//! **Mutual exclusion.** After its fence the revoker sees that the owner is busy, or the
+//! owner will see `revoking`: that is what the asymmetric fences promise. In the
+//! second case both use the mutex. What one did is visible to the other through `busy`
+//! (release and acquire) or the mutex. An owner that reads the `revoking` that a revoker has
+//! cleared acquires what that one did.
 //!
-//! The owner stores 1 to `OWNER` and then reads `REMOTE`. A remote thread changes `REMOTE`
-//! from 0 to 1, makes every thread pass a fence (`fences::heavy`) and then reads `OWNER`.
-//! If the owner is inside, the remote thread gives up. If the owner sees a remote thread, it
-//! clears `OWNER`, and sleeps until `REMOTE` is 0 again.
-//!
-//! **The two are never inside together.** After its fence the remote thread sees that the
-//! owner is inside, or the owner will see the remote thread: that is what the asymmetric
-//! fences promise (`fences/mod.rs`).
-//!
-//! **The owner's wake-up is not lost.** It announces its sleep by changing `REMOTE` from 1
-//! to 2, and sleeps while the word holds that 2. The remote thread leaves with a swap to 0:
-//! either the swap returns the 2, and it wakes the owner, or the owner's change fails.
+//! **No lost wake-up.** A waiting revoker sleeps on `releases`, whose value it read before it
+//! found `busy` set. The owner clears `busy` in the same way as it sets it: it publishes, and
+//! then reads `revoking`. As the revoker's fence came before its look at `busy`, an owner that
+//! was busy at that look will see `revoking` when it is no longer, and then changes `releases`
+//! and wakes the revoker. An owner that has to wait sleeps in the mutex. So both ends of every
+//! wait sleep, and neither can keep a thread of lower priority from running.
 //!
 //! This is how the reservations of biased locks are revoked (Kawachiya, Koseki and Onodera,
 //! "Lock Reservation", 2002).
 
-#[cfg(not(loom))]
-mod mutant;
-#[cfg(loom)]
-pub mod mutant;
-
-use blitz_futex::SplitWord;
-use blitz_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-
 use crate::fences;
+use crate::lock::ListLock;
+use blitz_futex::atomic::{AtomicU8, AtomicU32, Ordering};
+use blitz_futex::{wait, wake_one};
+
 use mutant::{Mutant, active};
 
-const OWNER: usize = 0;
-const REMOTE: usize = 1;
-
-const FREE: u8 = 0;
-const HELD: u8 = 1;
-const OWNER_SLEEPS: u8 = 2;
-
-/// See the head of this file.
-#[derive(Debug)]
-pub struct BiasedLock {
-    word: SplitWord,
+/// Deliberate mistakes with the lock, for the model checker.
+pub mod mutant {
+    crate::mutants! {
+        /// The owner does not say that it is busy.
+        OwnerUnannounced,
+        /// A revoker does not make the owner pass a fence.
+        RevokesWithoutFence,
+        /// A revoker does not look whether the owner is busy.
+        IgnoresBusyOwner,
+        /// The owner wakes no revoker when it is no longer busy.
+        ReleasesSilently,
+    }
 }
 
-impl Default for BiasedLock {
-    fn default() -> Self {
-        Self::new()
-    }
+const NO: u8 = 0;
+const YES: u8 = 1;
+
+/// See the head of this file.
+pub struct BiasedLock {
+    /// The owner holds the lock, or is about to.
+    busy: AtomicU8,
+    /// A revoker holds the mutex.
+    revoking: AtomicU8,
+    /// Changes when the owner lets a waiting revoker have the lock.
+    releases: AtomicU32,
+    mutex: ListLock,
 }
 
 impl BiasedLock {
     /// A lock that nobody holds.
+    #[allow(clippy::new_without_default, reason = "an owner makes it for itself")]
     pub fn new() -> Self {
         Self {
-            word: SplitWord::new([FREE; 4]),
+            busy: AtomicU8::new(NO),
+            revoking: AtomicU8::new(NO),
+            releases: AtomicU32::new(0),
+            mutex: ListLock::new(),
         }
     }
 
-    /// Runs `work` inside the lock, as the owner. `work` does not panic.
+    /// Runs `work`, which must not panic, with the lock.
     ///
     /// # Safety
     ///
-    /// The caller is the owner, which is one thread at a time, and not inside already.
+    /// The caller is the owner: one thread at a time, and former owners are ordered before it.
     #[inline(always)]
-    pub unsafe fn own<R>(&self, work: impl FnOnce() -> R) -> R {
-        while !active(Mutant::OwnerDoesNotAnnounce)
-            && fences::publish(self.word.byte(OWNER), HELD, self.word.byte(REMOTE)) != FREE
-        {
-            self.wait_for_remote();
+    pub unsafe fn lock<R>(&self, work: impl FnOnce() -> R) -> R {
+        if !active(Mutant::OwnerUnannounced) && self.publish_busy(YES) {
+            return self.lock_contended(work);
         }
         let result = work();
-        self.word.byte(OWNER).store(FREE, Release);
+        if self.publish_busy(NO) {
+            self.wake_revoker();
+        }
         result
     }
 
-    #[cold]
-    #[inline(never)]
-    fn wait_for_remote(&self) {
-        let remote = self.word.byte(REMOTE);
-        self.word.byte(OWNER).store(FREE, Release);
-        loop {
-            match remote.load(Acquire) {
-                FREE => return,
-                HELD if !active(Mutant::OwnerSleepsUnannounced) => {
-                    let _ = remote.compare_exchange(HELD, OWNER_SLEEPS, Relaxed, Relaxed);
-                }
-                seen => {
-                    self.word.wait_until([FREE, seen, FREE, FREE], None);
-                }
-            }
-        }
+    /// Sets `busy`. Whether there is a revoker.
+    #[inline(always)]
+    fn publish_busy(&self, busy: u8) -> bool {
+        fences::publish(&self.busy, busy, &self.revoking) != NO
     }
 
-    /// Runs `work` inside the lock, as a remote thread, unless the owner or another remote
-    /// thread is inside. `work` does not panic.
+    #[cold]
+    fn lock_contended<R>(&self, work: impl FnOnce() -> R) -> R {
+        self.publish_busy(NO);
+        self.wake_revoker();
+        self.mutex.locked(work)
+    }
+
+    #[cold]
+    fn wake_revoker(&self) {
+        if active(Mutant::ReleasesSilently) {
+            return;
+        }
+        self.releases.fetch_add(1, Ordering::Release);
+        wake_one(&raw const self.releases);
+    }
+
+    fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Acquire) != NO && !active(Mutant::IgnoresBusyOwner)
+    }
+
+    /// Runs `work`, which must not panic, with the lock, unless the owner holds it.
     #[cold]
     pub fn try_lock_remote<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
-        self.word
-            .byte(REMOTE)
-            .compare_exchange(FREE, HELD, SeqCst, Relaxed)
-            .ok()?;
-        if !active(Mutant::RemoteDoesNotFence) {
-            fences::heavy();
+        self.mutex.locked(|| {
+            self.revoking.store(YES, Ordering::SeqCst);
+            fence();
+            let result = (!self.is_busy()).then(work);
+            self.revoking.store(NO, Ordering::Release);
+            result
+        })
+    }
+
+    /// Runs `work`, which must not panic, with each of these locks in turn. It gets what they
+    /// are given with. All owners pass one fence.
+    ///
+    /// # Safety
+    ///
+    /// The caller owns none of them, and no two calls have locks in common.
+    #[cold]
+    pub unsafe fn lock_remote<'a, T>(
+        locks: impl Iterator<Item = (&'a Self, T)> + Clone,
+        work: &mut impl FnMut(T),
+    ) {
+        Self::revoke(locks.clone(), &mut || {
+            fence();
+            for (lock, given) in locks.clone() {
+                lock.wait_for_owner();
+                work(given);
+            }
+        });
+    }
+
+    /// Calls `then` while all of these are being revoked.
+    fn revoke<'a, T>(mut locks: impl Iterator<Item = (&'a Self, T)>, then: &mut dyn FnMut()) {
+        let Some((lock, _)) = locks.next() else {
+            return then();
+        };
+        lock.mutex.locked(|| {
+            lock.revoking.store(YES, Ordering::SeqCst);
+            Self::revoke(locks, then);
+            lock.revoking.store(NO, Ordering::Release);
+        });
+    }
+
+    fn wait_for_owner(&self) {
+        loop {
+            let releases = self.releases.load(Ordering::Acquire);
+            if !self.is_busy() {
+                return;
+            }
+            wait(&self.releases, releases);
         }
-        let inside = self.word.byte(OWNER).load(Acquire) != FREE;
-        let result = (!inside || active(Mutant::RemoteIgnoresOwner)).then(work);
-        if self.word.byte(REMOTE).swap(FREE, AcqRel) == OWNER_SLEEPS {
-            SplitWord::wake_all(&self.word);
-        }
-        result
+    }
+}
+
+fn fence() {
+    if !active(Mutant::RevokesWithoutFence) {
+        fences::heavy();
     }
 }

@@ -31,7 +31,7 @@ impl Counter {
 
     fn own(&self) {
         // SAFETY: the main thread is the only owner, and not inside.
-        unsafe { self.lock.own(|| self.add()) }
+        unsafe { self.lock.lock(|| self.add()) }
     }
 
     fn remote(&self) -> u32 {
@@ -71,26 +71,54 @@ fn two_remote_threads_are_never_inside_together() {
     model(2, owner_and(2));
 }
 
+/// A revoker that waits for the owner.
+fn owner_and_a_revoker_that_waits() {
+    let counter = Arc::new(Counter {
+        lock: BiasedLock::new(),
+        value: UnsafeCell::new(0),
+    });
+    let revoker = {
+        let counter = counter.clone();
+        thread::spawn(move || {
+            let locks = std::iter::once((&counter.lock, ()));
+            // SAFETY: this thread owns no lock, and nobody else revokes.
+            unsafe { BiasedLock::lock_remote(locks, &mut |()| counter.add()) };
+        })
+    };
+    counter.own();
+    counter.own();
+    revoker.join().unwrap();
+    // SAFETY: the other thread has ended.
+    counter.value.with(|value| assert_eq!(unsafe { *value }, 3));
+}
+
 #[test]
-#[should_panic]
-fn mutant_owner_does_not_announce() {
-    mutant::with(Mutant::OwnerDoesNotAnnounce, || model(3, owner_and(1)));
+fn a_revoker_that_waits_is_woken() {
+    model(2, owner_and_a_revoker_that_waits);
 }
 
 #[test]
 #[should_panic]
-fn mutant_remote_does_not_fence() {
-    mutant::with(Mutant::RemoteDoesNotFence, || model(3, owner_and(1)));
+fn mutant_owner_unannounced() {
+    mutant::with(Mutant::OwnerUnannounced, || model(3, owner_and(1)));
 }
 
 #[test]
 #[should_panic]
-fn mutant_remote_ignores_owner() {
-    mutant::with(Mutant::RemoteIgnoresOwner, || model(3, owner_and(1)));
+fn mutant_revokes_without_fence() {
+    mutant::with(Mutant::RevokesWithoutFence, || model(3, owner_and(1)));
 }
 
 #[test]
 #[should_panic]
-fn mutant_owner_sleeps_unannounced() {
-    mutant::with(Mutant::OwnerSleepsUnannounced, || model(3, owner_and(1)));
+fn mutant_ignores_busy_owner() {
+    mutant::with(Mutant::IgnoresBusyOwner, || model(3, owner_and(1)));
+}
+
+#[test]
+#[should_panic]
+fn mutant_releases_silently() {
+    mutant::with(Mutant::ReleasesSilently, || {
+        model(2, owner_and_a_revoker_that_waits)
+    });
 }

@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 
 use super::header::{Header, Links};
-use crate::biased_lock::BiasedLock;
+use blitz_sync::internals::BiasedLock;
 use blitz_sync::internals::Watched;
 
 /// A list of tasks. Its user has it alone.

@@ -13,7 +13,7 @@ use std::ptr::{self, NonNull};
 use blitz_futex::atomic::{AtomicPtr, Ordering};
 
 use super::mutant::{Mutant, active};
-use crate::biased_lock::BiasedLock;
+use blitz_sync::internals::BiasedLock;
 
 /// See the head of this file. The unsafe functions are for the owner, which is one thread at
 /// a time.

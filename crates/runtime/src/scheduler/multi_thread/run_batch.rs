@@ -20,7 +20,7 @@ use blitz_futex::atomic::{AtomicUsize, Ordering};
 
 use super::mutant::{Mutant, active};
 use super::queue::Ring;
-use crate::biased_lock::BiasedLock;
+use blitz_sync::internals::BiasedLock;
 use blitz_sync::internals::Watched;
 
 /// How many tasks a worker claims at most.
