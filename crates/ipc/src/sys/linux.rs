@@ -127,7 +127,8 @@ impl SegmentFile {
     /// Makes the file `size` bytes of zeros, with memory for each of them: a later access
     /// can not fail.
     pub(crate) fn allocate(&self, size: usize, mode: Option<u32>) -> io::Result<()> {
-        let length = i64::try_from(size).map_err(|_| io::Error::from(ErrorKind::FileTooLarge))?;
+        let length =
+            libc::off_t::try_from(size).map_err(|_| io::Error::from(ErrorKind::FileTooLarge))?;
         if let Some(mode) = mode {
             // What the process's mask took away from the mode of `open`.
             self.file()
