@@ -12,8 +12,8 @@
 //! of them twice, with no other task doing so in between and no operation that had to
 //! wait, is turned away once: the operation returns `Pending` and wakes the task. So a
 //! task that always finds something lets the others of its thread run, and a timeout
-//! around it fires. A task with a waker that does nothing ([`Waker::noop`]) would never be
-//! polled again, so it is not turned away.
+//! around it fires. A waker that does nothing, such as [`Waker::noop`], belongs to no task that
+//! would be polled again, so it is not turned away.
 //!
 //! All of it is one number for each thread, without a destructor, so a look at it
 //! is a load. Its lower half counts:
@@ -254,7 +254,10 @@ fn refuses(waker: &Waker) -> bool {
     } else {
         LEFT.set(kind | full(kind));
         let task = (waker.data(), ptr::from_ref(waker.vtable()));
-        if kind == UNLIMITED || USED_UP_BY.replace(task) != task || waker.will_wake(Waker::noop()) {
+        // A waker without data wakes no task. (Its vtable would not tell: every crate may have
+        // its own copy of that of `Waker::noop`.)
+        let no_task = waker.data().is_null();
+        if kind == UNLIMITED || USED_UP_BY.replace(task) != task || no_task {
             return false;
         }
     }
