@@ -60,7 +60,9 @@ fn busy_children(parent: u32) -> Vec<u32> {
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.filter(|&pid| {
         let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        status(pid).is_some_and(|status| status[1] == parent.to_string())
+        // Ticks of processor time: more than it takes to start.
+        let computes = |status: &[String]| status[11].parse::<u64>().is_ok_and(|ticks| ticks >= 5);
+        status(pid).is_some_and(|status| status[1] == parent.to_string() && computes(&status))
             && line.contains("\0hog\0")
     })
     .collect()
