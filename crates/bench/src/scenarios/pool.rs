@@ -386,8 +386,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             ("16k", 16 << 10),
             ("64k", 64 << 10),
             ("256k", 256 << 10),
-            ("1M", 1 << 20),
-            ("16M", 16 << 20),
+            ("1m", 1 << 20),
+            ("16m", 16 << 20),
         ] {
             scenarios.push(counter(name, len, threads));
         }
