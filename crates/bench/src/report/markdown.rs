@@ -9,7 +9,7 @@ use crate::stats::Verdict;
 use crate::tier::numbered;
 
 /// What the figures mean and where they end; written by hand.
-const NOTES: &str = include_str!("notes.md");
+const NOTES: &str = include_str!("notes.txt");
 
 /// The rows of the README and what it calls them: what most programs do with each part,
 /// not what looks best.
