@@ -22,6 +22,8 @@ use crate::registry::Registry;
 
 std::thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
+    /// The worker of a thread that the pool has not started itself.
+    static ADOPTED: Cell<Option<Box<Worker>>> = const { Cell::new(None) };
 }
 
 /// What a yield did.
@@ -58,8 +60,9 @@ impl Worker {
 
     /// Makes the current thread worker 0, for as long as the thread lives.
     pub(crate) fn adopt_current_thread(registry: Arc<Registry>) {
-        let worker: &'static Self = Box::leak(Self::enter(registry, 0));
+        let worker = Self::enter(registry, 0);
         worker.registry.workers[0].started.set();
+        ADOPTED.set(Some(worker));
     }
 
     pub(crate) fn is_current() -> bool {
