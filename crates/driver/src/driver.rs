@@ -171,6 +171,7 @@ impl Driver {
     /// Delivers what the caller, which has the right to poll, has found.
     fn deliver(&self, selector: &Selector, wakers: &mut Wakers) {
         let mut count = 0;
+        self.entries.acquire();
         for report in selector.reports() {
             if let Report::Source(token, bits) = report {
                 // SAFETY: the token is the address of an entry that was registered when the

@@ -69,6 +69,13 @@ impl Entries {
         self.len.load(Ordering::SeqCst) == 0
     }
 
+    /// Makes what was written before an entry was added visible to a thread that has an
+    /// event of it. The system does that anyway, but the memory model does not know it.
+    #[inline]
+    pub fn acquire(&self) {
+        self.len.load(Ordering::Acquire);
+    }
+
     /// A new entry. `None` after the shutdown.
     pub fn add(&self) -> Option<Arc<Entry>> {
         let mut set = self.set.lock();
