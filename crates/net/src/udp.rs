@@ -337,7 +337,7 @@ impl UdpSocket {
             "whether multicasts of IPv6 come back to this host, `IPV6_MULTICAST_LOOP`";
         ttl, set_ttl(ttl: u32) = |this: &Self| this.io.ttl(), |this: &Self, ttl| this.io.set_ttl(ttl),
             "how many routers a packet may pass, `IP_TTL`";
-        #[cfg(any(target_os = "android", target_os = "dragonfly", target_os = "freebsd", target_os = "fuchsia", target_os = "linux", target_os = "macos", target_os = "netbsd", target_os = "openbsd", target_os = "cygwin"))]
+        #[cfg(any(target_os = "android", target_os = "dragonfly", target_os = "freebsd", target_os = "fuchsia", target_os = "linux", target_os = "macos", target_os = "netbsd", target_os = "openbsd"))]
         tclass_v6, set_tclass_v6(tclass: u32) = |this: &Self| this.socket().tclass_v6(),
             |this: &Self, tclass| this.socket().set_tclass_v6(tclass),
             "the traffic class of packets of IPv6, `IPV6_TCLASS`";

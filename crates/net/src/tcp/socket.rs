@@ -96,12 +96,12 @@ impl TcpSocket {
             "whether a connection that is idle is probed from time to time, `SO_KEEPALIVE`";
         reuseaddr, set_reuseaddr(reuseaddr: bool) = reuse_address, set_reuse_address,
             "whether an address may be bound that was in use until recently, `SO_REUSEADDR`";
-        #[cfg(all(unix, not(any(target_os = "solaris", target_os = "illumos", target_os = "cygwin"))))]
+        #[cfg(all(unix, not(any(target_os = "solaris", target_os = "illumos"))))]
         reuseport, set_reuseport(reuseport: bool) = reuse_port, set_reuse_port,
             "whether several sockets may be bound to one address, `SO_REUSEPORT`";
         nodelay, set_nodelay(nodelay: bool) = tcp_nodelay, set_tcp_nodelay,
             "whether small writes are sent at once, `TCP_NODELAY`";
-        #[cfg(any(target_os = "android", target_os = "dragonfly", target_os = "freebsd", target_os = "fuchsia", target_os = "linux", target_os = "macos", target_os = "netbsd", target_os = "openbsd", target_os = "cygwin"))]
+        #[cfg(any(target_os = "android", target_os = "dragonfly", target_os = "freebsd", target_os = "fuchsia", target_os = "linux", target_os = "macos", target_os = "netbsd", target_os = "openbsd"))]
         tclass_v6, set_tclass_v6(tclass: u32) = tclass_v6, set_tclass_v6,
             "the traffic class of packets of IPv6, `IPV6_TCLASS`";
         #[cfg(not(any(target_os = "fuchsia", target_os = "redox", target_os = "solaris", target_os = "illumos", target_os = "haiku", target_os = "wasi")))]

@@ -201,12 +201,7 @@ impl TcpStream {
     /// # Errors
     ///
     /// The system's.
-    #[cfg(any(
-        target_os = "linux",
-        target_os = "android",
-        target_os = "fuchsia",
-        target_os = "cygwin"
-    ))]
+    #[cfg(any(target_os = "linux", target_os = "android", target_os = "fuchsia"))]
     pub fn quickack(&self) -> io::Result<bool> {
         socket2::SockRef::from(self).tcp_quickack()
     }
@@ -217,12 +212,7 @@ impl TcpStream {
     /// # Errors
     ///
     /// The system's.
-    #[cfg(any(
-        target_os = "linux",
-        target_os = "android",
-        target_os = "fuchsia",
-        target_os = "cygwin"
-    ))]
+    #[cfg(any(target_os = "linux", target_os = "android", target_os = "fuchsia"))]
     pub fn set_quickack(&self, quickack: bool) -> io::Result<()> {
         socket2::SockRef::from(self).set_tcp_quickack(quickack)
     }
