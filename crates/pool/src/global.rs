@@ -34,18 +34,14 @@ fn default_global() -> Result<Arc<Registry>, ThreadPoolBuildError> {
 pub(crate) fn init_global<S: ThreadSpawn>(
     builder: ThreadPoolBuilder<S>,
 ) -> Result<&'static Arc<Registry>, ThreadPoolBuildError> {
-    let mut builder = Some(builder);
-    let mut error = None;
-    // `OnceLock` has no fallible initialisation: a failure leaves the default pool in place
-    // only if the caller asks for the global pool later on.
-    if GLOBAL.get().is_none() {
-        match builder.take().expect("taken once").start() {
-            Ok(registry) => match GLOBAL.set(registry) {
-                Ok(()) => return Ok(global()),
-                Err(registry) => registry.release(),
-            },
-            Err(failure) => error = Some(failure),
-        }
+    let already = ThreadPoolBuildError::global_pool_already_initialized;
+    if GLOBAL.get().is_some() {
+        return Err(already());
     }
-    Err(error.unwrap_or_else(ThreadPoolBuildError::global_pool_already_initialized))
+    let registry = builder.start()?;
+    GLOBAL.set(registry).map_err(|registry| {
+        registry.release();
+        already()
+    })?;
+    Ok(global())
 }
