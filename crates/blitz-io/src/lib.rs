@@ -282,7 +282,7 @@
 //! | `io-std` | `io::{stdin, stdout, stderr}` (with `rt` and `io-util`) |
 //! | `process`, `signal` | `process`, `signal`: on Unix, child processes and signals |
 //! | `io-util` | `io`: reading and writing, as far as it needs no operating system |
-//! | `macros` | `select!`, `join!`, `try_join!`, `pin!`; with `rt` also `#[main]` and `#[test]` |
+//! | `macros` | `select!`, `join!`, `try_join!`; with `rt` also `#[main]` and `#[test]` |
 //! | `rt-multi-thread`, `time`, `test-util` | the same as `rt`, for programs that come from Tokio |
 //! | `sync`, `parking_lot` | nothing, for programs that come from Tokio |
 //! | `tracing` | a span of `tracing` for each task |
@@ -308,7 +308,6 @@ pub use blitz_os::process;
 pub use blitz_os::signal;
 #[cfg(feature = "io-util")]
 pub mod io;
-#[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod macros;
 #[cfg(all(feature = "net", not(loom)))]

@@ -1,4 +1,4 @@
-//! The path under which the user's package knows `blitz-io`.
+//! The path under which the user's package knows `blitz-io`, or what stands in for Tokio.
 
 use proc_macro_crate::{FoundCrate, crate_name};
 use proc_macro2::{Ident, Span, TokenStream};
@@ -25,5 +25,12 @@ pub(crate) fn found(span: Span) -> TokenStream {
         }
     }
     let name = Ident::new("blitz_io", span);
+    quote_spanned!(span=> #name)
+}
+
+/// The path of a package that stands in for Tokio: `tokio`, as it is in scope, which is what
+/// Tokio's attributes use. So they work where `tokio` is a module's import.
+pub(crate) fn tokio(span: Span) -> TokenStream {
+    let name = Ident::new("tokio", span);
     quote_spanned!(span=> #name)
 }

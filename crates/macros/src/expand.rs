@@ -18,13 +18,14 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::{Error, GenericArgument, PathArguments, Result, ReturnType, Type};
 
 use crate::arguments::{Arguments, UnhandledPanic};
-use crate::crate_path;
 use crate::function::Function;
 use crate::purpose::{Flavor, Purpose};
 use crate::text;
 
+/// `default_path` finds the crate where the arguments do not name one.
 pub(crate) fn attribute(
     purpose: Purpose,
+    default_path: fn(Span) -> TokenStream,
     arguments: TokenStream,
     item: TokenStream,
 ) -> TokenStream {
@@ -33,9 +34,9 @@ pub(crate) fn attribute(
         Err(error) => return beside(item, error),
     };
     match understand(purpose, arguments, &function) {
-        Ok(arguments) => expand(purpose, arguments, function),
+        Ok(arguments) => expand(purpose, default_path, arguments, function),
         Err(error) => beside(
-            expand(purpose, Arguments::after_an_error(), function),
+            expand(purpose, default_path, Arguments::after_an_error(), function),
             error,
         ),
     }
@@ -74,14 +75,19 @@ fn understand(purpose: Purpose, arguments: TokenStream, function: &Function) -> 
     Arguments::parse(purpose, arguments)
 }
 
-fn expand(purpose: Purpose, arguments: Arguments, mut function: Function) -> TokenStream {
+fn expand(
+    purpose: Purpose,
+    default_path: fn(Span) -> TokenStream,
+    arguments: Arguments,
+    mut function: Function,
+) -> TokenStream {
     function.signature.asyncness = None;
     let body = Ident::new("body", Span::mixed_site());
     let bind = match purpose {
         Purpose::Main => bind_main(&body, &function),
         Purpose::Test => bind_test(&body, &function),
     };
-    let run = run(&body, arguments, &function);
+    let run = run(&body, default_path, arguments, &function);
     let test = match purpose {
         Purpose::Main => None,
         // Last, so that the other attributes see only what the user wrote.
@@ -144,10 +150,15 @@ fn output_type(output: &ReturnType) -> TokenStream {
 }
 
 /// Builds the runtime and runs the body, with the spans of the last statement.
-fn run(body: &Ident, arguments: Arguments, function: &Function) -> TokenStream {
+fn run(
+    body: &Ident,
+    default_path: fn(Span) -> TokenStream,
+    arguments: Arguments,
+    function: &Function,
+) -> TokenStream {
     let (first, last) = function.last_statement();
     let krate = arguments.crate_path.map_or_else(
-        || crate_path::found(Span::call_site().located_at(first)),
+        || default_path(Span::call_site().located_at(first)),
         ToTokens::into_token_stream,
     );
     let new = match arguments.flavor {

@@ -106,7 +106,13 @@ use purpose::Purpose;
 /// [`runtime::Builder`]: ../blitz_io/runtime/struct.Builder.html
 #[proc_macro_attribute]
 pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    expand::attribute(Purpose::Main, arguments.into(), item.into()).into()
+    expand::attribute(
+        Purpose::Main,
+        crate_path::found,
+        arguments.into(),
+        item.into(),
+    )
+    .into()
 }
 
 /// Runs an `async fn` as a test, on a runtime of its own.
@@ -148,7 +154,29 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 #[proc_macro_attribute]
 pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    expand::attribute(Purpose::Test, arguments.into(), item.into()).into()
+    expand::attribute(
+        Purpose::Test,
+        crate_path::found,
+        arguments.into(),
+        item.into(),
+    )
+    .into()
+}
+
+/// [`main`](macro@main), for the package that stands in for Tokio.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn tokio_main(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let (arguments, item) = (arguments.into(), item.into());
+    expand::attribute(Purpose::Main, crate_path::tokio, arguments, item).into()
+}
+
+/// [`test`](macro@test), for the package that stands in for Tokio.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn tokio_test(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let (arguments, item) = (arguments.into(), item.into());
+    expand::attribute(Purpose::Test, crate_path::tokio, arguments, item).into()
 }
 
 /// Replaces [`main`](macro@main) where the feature `rt` is off: it reports that.

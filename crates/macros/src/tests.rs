@@ -5,13 +5,19 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Item, ItemFn, ItemMacro};
 
+use crate::crate_path;
 use crate::expand::{attribute, no_runtime};
 use crate::purpose::Purpose;
 
 /// Expands the attribute: the function, and the errors next to it.
 fn expanded(purpose: Purpose, arguments: &str, function: &str) -> (ItemFn, Vec<String>) {
     let parse = |source: &str| -> TokenStream { source.parse().unwrap() };
-    split(attribute(purpose, parse(arguments), parse(function)))
+    split(attribute(
+        purpose,
+        crate_path::found,
+        parse(arguments),
+        parse(function),
+    ))
 }
 
 fn split(tokens: TokenStream) -> (ItemFn, Vec<String>) {
@@ -245,6 +251,7 @@ fn attributes_that_only_look_like_a_second_test_are_kept() {
 fn what_is_no_function_stays_and_the_error_stands_beside_it() {
     let tokens = attribute(
         Purpose::Main,
+        crate_path::found,
         TokenStream::new(),
         quote!(
             struct Main;
@@ -277,6 +284,19 @@ fn without_a_runtime_there_is_nothing_to_start() {
         errors,
         ["The #[blitz_io::test] macro requires rt or rt-multi-thread."]
     );
+}
+
+#[test]
+fn in_tokios_place_the_path_is_the_one_in_scope() {
+    let function: TokenStream = "async fn main() {}".parse().unwrap();
+    let tokens = attribute(
+        Purpose::Main,
+        crate_path::tokio,
+        TokenStream::new(),
+        function,
+    );
+    let text = tokens.to_string().replace(' ', "");
+    assert!(text.contains("<tokio::runtime::Builder>"), "{text}");
 }
 
 #[test]

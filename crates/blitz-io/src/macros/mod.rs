@@ -3,14 +3,18 @@
 //! The macros parse with `macro_rules!`, that is with the compiler's own parser, and leave
 //! the generating of code to `blitz-macros`.
 
+#[cfg(feature = "macros")]
 mod join;
 mod pin;
+#[cfg(feature = "macros")]
 mod select;
+#[cfg(feature = "macros")]
 pub mod support;
+#[cfg(feature = "macros")]
 mod try_join;
 
-#[cfg(feature = "rt")]
+#[cfg(all(feature = "macros", feature = "rt"))]
 pub use blitz_macros::{main, test};
 // They report that there is no runtime to start.
-#[cfg(not(feature = "rt"))]
+#[cfg(all(feature = "macros", not(feature = "rt")))]
 pub use blitz_macros::{main_without_runtime as main, test_without_runtime as test};

@@ -33,7 +33,7 @@ macro_rules! pin {
         let mut $name = $name;
         // SAFETY: the only name that the value had is shadowed here, so nothing moves it.
         #[allow(unused_mut)]
-        let mut $name = unsafe { $crate::macros::support::Pin::new_unchecked(&mut $name) };
+        let mut $name = unsafe { ::core::pin::Pin::new_unchecked(&mut $name) };
     )* };
     ($(let $name:ident = $value:expr;)*) => { $(
         let $name = $value;

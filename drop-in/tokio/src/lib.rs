@@ -1,0 +1,37 @@
+//! `blitz-io` under the name and the paths of Tokio 1.54.
+//!
+//! What Tokio has and `blitz-io` lacks is missing here as well, so a program that needs it does
+//! not compile. What `blitz-io` has beside it can be reached, and ties a program to this package.
+
+#[cfg(all(tokio_unstable, feature = "taskdump"))]
+compile_error!("blitz-io has no task dumps: switch off the feature `taskdump` of `tokio`");
+#[cfg(all(tokio_unstable, feature = "schedule-latency"))]
+compile_error!(
+    "blitz-io does not measure scheduling latencies: switch off the feature `schedule-latency` of `tokio`"
+);
+
+#[cfg(feature = "fs")]
+pub use blitz_io::fs;
+#[cfg(feature = "net")]
+pub use blitz_io::net;
+#[cfg(all(unix, feature = "process"))]
+pub use blitz_io::process;
+#[cfg(all(unix, feature = "signal"))]
+pub use blitz_io::signal;
+#[cfg(feature = "sync")]
+pub use blitz_io::sync;
+#[cfg(feature = "time")]
+pub use blitz_io::time;
+pub use blitz_io::{io, pin, task};
+#[cfg(feature = "macros")]
+pub use blitz_io::{join, select, try_join};
+#[cfg(feature = "rt")]
+pub use blitz_io::{runtime, spawn, task_local};
+#[cfg(all(feature = "macros", feature = "rt"))]
+pub use blitz_macros::{tokio_main as main, tokio_test as test};
+// They report that there is no runtime to start.
+#[cfg(all(feature = "macros", not(feature = "rt")))]
+pub use blitz_macros::{main_without_runtime as main, test_without_runtime as test};
+
+/// Empty, as in Tokio.
+pub mod stream {}
