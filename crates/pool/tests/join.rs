@@ -73,7 +73,9 @@ fn a_deeper_recursion_than_there_is_room_for_runs_in_turn() {
         .stack_size(64 << 20)
         .build()
         .unwrap();
-    assert_eq!(pool.install(|| list(20_000)), 20_000);
+    // More than a deque holds. The thread sanitizer has room for 65,536 calls in a thread,
+    // writes past its end without a check, and a level has at least four of them.
+    assert_eq!(pool.install(|| list(6_000)), 6_000);
 }
 
 fn message(panic: Result<(), Box<dyn std::any::Any + Send>>) -> &'static str {
