@@ -122,7 +122,14 @@ impl Anonymous {
                 reason: "its size is not sealed".to_owned(),
             });
         }
-        Endpoint::join(Segment::map_existing(open()?, None)?, role)
+        let segment = Segment::map_existing(open()?, None)?;
+        if !segment.settings.kind.has_messages() {
+            return Err(Error::Foreign {
+                path: unnamed().to_owned(),
+                reason: "it has no messages".to_owned(),
+            });
+        }
+        Endpoint::join(segment, role)
     }
 }
 

@@ -1,11 +1,44 @@
-//! The forms of sending and receiving that are awaited.
+//! The forms of sending and receiving that are awaited: `…_when` in any runtime, and
+//! `…_async`, the same with our runtime's way to wait for a descriptor.
 
 use std::io;
+
+#[cfg(feature = "async")]
+use blitz_driver::AsyncFd;
+#[cfg(feature = "async")]
+use blitz_sync::internals::coop::cooperative;
 
 use crate::doorbell::Doorbell;
 use crate::endpoint::Awaited;
 use crate::error::{RecvError, SendError};
-use crate::{Message, Receiver, Sender};
+use crate::loan::Loan;
+use crate::{Barrier, Listener, Message, Receiver, Semaphore, Sender};
+
+/// Waits until the doorbell is rung, in our runtime.
+#[cfg(feature = "async")]
+pub(crate) async fn rung(doorbell: &AsyncFd<Doorbell>) -> io::Result<()> {
+    doorbell.readable().await?.clear_ready();
+    Ok(())
+}
+
+macro_rules! doorbell {
+    ($($end:ident)*) => {
+        $(
+            impl $end {
+                /// Returns the descriptor to wait on for the `…_when` form.
+                ///
+                /// # Errors
+                ///
+                /// The system's, for example when there are too many descriptors.
+                pub fn doorbell(&mut self) -> io::Result<Doorbell> {
+                    self.endpoint.doorbell.get().cloned()
+                }
+            }
+        )*
+    };
+}
+
+doorbell!(Listener Semaphore Barrier);
 
 impl Receiver {
     /// Returns the descriptor to wait on, between calls of
@@ -65,11 +98,94 @@ impl Receiver {
         F: FnMut() -> R,
         R: Future<Output = io::Result<()>>,
     {
+        self.find_when(&mut readable).await?;
+        Ok(Message::new(self))
+    }
+
+    /// Receives the next message; waits in the runtime of blitz-io, without blocking it.
+    ///
+    /// The runtime that awaits first is the one that wakes this receiver from then on.
+    ///
+    /// ```
+    /// # #[cfg(any(target_os = "linux", target_os = "android"))]
+    /// # {
+    /// use blitz_io::ipc::Queue;
+    ///
+    /// # let runtime = blitz_io::runtime::Builder::new_current_thread().enable_all().build()?;
+    /// # runtime.block_on(async {
+    /// let jobs = Queue::builder().anonymous()?;
+    /// let (mut sender, mut receiver) = (jobs.sender()?, jobs.receiver()?);
+    /// let sending = blitz_io::spawn(async move { sender.send_async(b"sweep").await });
+    /// assert_eq!(*receiver.recv_async().await?, *b"sweep");
+    /// sending.await??;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`recv`](Self::recv), and [`RecvError::Io`] if the descriptor cannot be made or
+    /// registered, or the runtime has ended.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O, if it has to wait.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped has received nothing.
+    #[cfg(feature = "async")]
+    pub async fn recv_async(&mut self) -> Result<Message<'_>, RecvError> {
+        cooperative(self.find_async()).await?;
+        Ok(Message::new(self))
+    }
+
+    /// As [`recv_async`](Self::recv_async), into `buffer`; returns the length.
+    ///
+    /// # Errors
+    ///
+    /// As [`recv_into`](Self::recv_into) and [`recv_async`](Self::recv_async).
+    ///
+    /// # Panics
+    ///
+    /// As [`recv_async`](Self::recv_async).
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped has received nothing.
+    #[cfg(feature = "async")]
+    pub async fn recv_into_async(&mut self, buffer: &mut [u8]) -> Result<usize, RecvError> {
+        cooperative(self.find_async()).await?;
+        self.copy_out(buffer)
+    }
+
+    #[cfg(feature = "async")]
+    async fn find_async(&mut self) -> Result<(), RecvError> {
+        match self.find_or_look() {
+            Err(RecvError::Empty) => {}
+            other => return other,
+        }
+        let registered = self.endpoint.doorbell.registered();
+        let doorbell = registered.map_err(|error| RecvError::Io(error.kind()))?;
+        let found = self.find_when(&mut || rung(&doorbell)).await;
+        if matches!(found, Err(RecvError::Io(_))) {
+            self.endpoint.doorbell.deregister();
+        }
+        found
+    }
+
+    /// Holds the next message afterwards.
+    async fn find_when<F, R>(&mut self, readable: &mut F) -> Result<(), RecvError>
+    where
+        F: FnMut() -> R,
+        R: Future<Output = io::Result<()>>,
+    {
         loop {
             match self.find_or_arm() {
-                Ok(()) => return Ok(Message::new(self)),
                 Err(RecvError::Empty) => {}
-                Err(error) => return Err(error),
+                other => return other,
             }
             let woken = readable().await;
             woken.map_err(|error| RecvError::Io(error.kind()))?;
@@ -107,13 +223,8 @@ impl Sender {
     /// readable for no reason. Else as [`send`](Self::send), and [`SendError::Io`] if there
     /// can be no doorbell.
     pub fn try_send_or_arm(&mut self, message: &[u8]) -> Result<(), SendError> {
-        match self.try_send(message) {
-            Err(SendError::Full) => {}
-            other => return other,
-        }
-        let armed = self.endpoint.arm(Awaited::Room);
-        armed.map_err(|error| SendError::Io(error.kind()))?;
-        self.try_send(message)
+        let position = self.claim_or_arm(message.len())?;
+        self.write_and_publish(position, message)
     }
 
     /// Sends a copy of `message`, when there is room; `readable` waits for the
@@ -135,13 +246,113 @@ impl Sender {
         F: FnMut() -> R,
         R: Future<Output = io::Result<()>>,
     {
+        let position = self.claim_when(message.len(), &mut readable).await?;
+        self.write_and_publish(position, message)
+    }
+
+    /// Takes the place of the next message, as [`loan`](Self::loan) does, when there is
+    /// room; `readable` waits for the [`doorbell`](Self::doorbell), as for
+    /// [`Receiver::recv_when`].
+    ///
+    /// # Errors
+    ///
+    /// As [`send_when`](Self::send_when).
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped before it is ready has taken no place.
+    pub async fn loan_when<F, R>(
+        &mut self,
+        len: usize,
+        mut readable: F,
+    ) -> Result<Loan<'_>, SendError>
+    where
+        F: FnMut() -> R,
+        R: Future<Output = io::Result<()>>,
+    {
+        let position = self.claim_when(len, &mut readable).await?;
+        Ok(self.lend(position, len))
+    }
+
+    /// Sends a copy of `message`, when there is room; waits in the runtime of blitz-io,
+    /// without blocking it. See [`Receiver::recv_async`].
+    ///
+    /// # Errors
+    ///
+    /// As [`send`](Self::send), and [`SendError::Io`] if the descriptor cannot be made or
+    /// registered, or the runtime has ended.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O, if it has to wait.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped before it is ready has sent nothing.
+    #[cfg(feature = "async")]
+    pub async fn send_async(&mut self, message: &[u8]) -> Result<(), SendError> {
+        let position = cooperative(self.claim_async(message.len())).await?;
+        self.write_and_publish(position, message)
+    }
+
+    /// Takes the place of the next message, as [`loan`](Self::loan) does, when there is
+    /// room; waits as [`send_async`](Self::send_async) does.
+    ///
+    /// # Errors
+    ///
+    /// As [`send_async`](Self::send_async).
+    ///
+    /// # Panics
+    ///
+    /// As [`send_async`](Self::send_async).
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped before it is ready has taken no place.
+    #[cfg(feature = "async")]
+    pub async fn loan_async(&mut self, len: usize) -> Result<Loan<'_>, SendError> {
+        let position = cooperative(self.claim_async(len)).await?;
+        Ok(self.lend(position, len))
+    }
+
+    #[cfg(feature = "async")]
+    async fn claim_async(&mut self, len: usize) -> Result<u64, SendError> {
+        match self.claim_now(len) {
+            Err(SendError::Full) if !self.fails_when_full() => {}
+            other => return other,
+        }
+        let registered = self.endpoint.doorbell.registered();
+        let doorbell = registered.map_err(|error| SendError::Io(error.kind()))?;
+        let claimed = self.claim_when(len, &mut || rung(&doorbell)).await;
+        if matches!(claimed, Err(SendError::Io(_))) {
+            self.endpoint.doorbell.deregister();
+        }
+        claimed
+    }
+
+    /// There is no await between the claim and its use: a future that is dropped has none.
+    async fn claim_when<F, R>(&mut self, len: usize, readable: &mut F) -> Result<u64, SendError>
+    where
+        F: FnMut() -> R,
+        R: Future<Output = io::Result<()>>,
+    {
         loop {
-            match self.try_send_or_arm(message) {
+            match self.claim_or_arm(len) {
                 Err(SendError::Full) if !self.fails_when_full() => {}
                 other => return other,
             }
             let woken = readable().await;
             woken.map_err(|error| SendError::Io(error.kind()))?;
         }
+    }
+
+    fn claim_or_arm(&mut self, len: usize) -> Result<u64, SendError> {
+        match self.claim_now(len) {
+            Err(SendError::Full) => {}
+            other => return other,
+        }
+        let armed = self.endpoint.arm(Awaited::Room);
+        armed.map_err(|error| SendError::Io(error.kind()))?;
+        self.claim_now(len)
     }
 }

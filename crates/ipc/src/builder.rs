@@ -45,6 +45,8 @@ pub struct Builder {
 const DEFAULT_CAPACITY: usize = 1024;
 const DEFAULT_MAX_LEN: usize = 1008;
 const DEFAULT_PARTICIPANTS: usize = 64;
+/// Of a semaphore or barrier, or listeners of an event.
+const DEFAULT_MEMBERS: usize = 256;
 /// Only the user.
 const DEFAULT_MODE: u32 = 0o600;
 /// A file name has 255 bytes, and the ending needs some.
@@ -155,7 +157,7 @@ impl Builder {
         Ok(Receiver::new(endpoint, self.history))
     }
 
-    fn join(&self, name: &str, role: Role) -> Result<Endpoint, Error> {
+    pub(crate) fn join(&self, name: &str, role: Role) -> Result<Endpoint, Error> {
         let settings = self.settings();
         settings.layout()?;
         let path = self.path(name)?;
@@ -181,9 +183,12 @@ impl Builder {
     }
 
     pub(crate) fn settings(&self) -> Settings {
-        let senders = match self.kind {
-            Kind::Route => 1,
-            _ => DEFAULT_PARTICIPANTS,
+        let (senders, receivers) = match self.kind {
+            Kind::Route => (1, DEFAULT_PARTICIPANTS),
+            // All take part in the same way, and are receivers to the segment.
+            Kind::Semaphore | Kind::Barrier => (1, DEFAULT_MEMBERS),
+            Kind::Event => (DEFAULT_PARTICIPANTS, DEFAULT_MEMBERS),
+            _ => (DEFAULT_PARTICIPANTS, DEFAULT_PARTICIPANTS),
         };
         Settings {
             kind: self.kind,
@@ -191,7 +196,7 @@ impl Builder {
             max_len: self.max_len.unwrap_or(DEFAULT_MAX_LEN),
             when_full: self.when_full.unwrap_or_default(),
             senders: self.senders.unwrap_or(senders),
-            receivers: self.receivers.unwrap_or(DEFAULT_PARTICIPANTS),
+            receivers: self.receivers.unwrap_or(receivers),
         }
     }
 

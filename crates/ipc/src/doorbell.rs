@@ -29,6 +29,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+#[cfg(feature = "async")]
+use blitz_aio::Interest;
+#[cfg(feature = "async")]
+use blitz_driver::AsyncFd;
+
 use crate::endpoint::{Awaited, LOOK_EVERY};
 use crate::memory::record;
 use crate::segment::Segment;
@@ -143,6 +148,8 @@ impl AsRawFd for Doorbell {
 pub(crate) struct OwnDoorbell {
     doorbell: Option<Doorbell>,
     timer_until: Option<Instant>,
+    #[cfg(feature = "async")]
+    registered: Option<Arc<AsyncFd<Doorbell>>>,
 }
 
 impl OwnDoorbell {
@@ -153,6 +160,30 @@ impl OwnDoorbell {
         self.doorbell
             .as_ref()
             .ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// The doorbell, registered with the runtime that awaits it first. After an error of
+    /// that runtime's driver, [`deregister`](Self::deregister).
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O.
+    #[cfg(feature = "async")]
+    pub(crate) fn registered(&mut self) -> io::Result<Arc<AsyncFd<Doorbell>>> {
+        if let Some(registered) = &self.registered {
+            return Ok(registered.clone());
+        }
+        let doorbell = self.get()?.clone();
+        // SAFETY: a doorbell has the same open descriptor for as long as it lives, and the
+        // `AsyncFd` owns this one.
+        let registered = unsafe { AsyncFd::register_with_interest(doorbell, Interest::READABLE)? };
+        Ok(self.registered.insert(Arc::new(registered)).clone())
+    }
+
+    /// Lets the next wait register anew.
+    #[cfg(feature = "async")]
+    pub(crate) fn deregister(&mut self) {
+        self.registered = None;
     }
 
     /// All of arming but the second look.

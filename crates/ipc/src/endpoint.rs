@@ -22,8 +22,11 @@ use blitz_futex::atomic::Ordering;
 
 use crate::error::Error;
 use crate::memory::record;
+use crate::protocol::barrier::Parties;
+use crate::protocol::semaphore::Permits;
 use crate::ring::INACTIVE;
 use crate::segment::{FIRST_PARTICIPANT, Segment};
+use crate::settings::Kind;
 use crate::sys;
 
 /// What a participant does.
@@ -77,7 +80,7 @@ impl Endpoint {
             for me in records.clone() {
                 if segment.try_lock_record(me)? {
                     if segment.is_in_use(me) {
-                        segment.reap(me);
+                        segment.bury(me);
                     }
                     segment.write_record(me, role);
                     return Ok(Self {
@@ -188,15 +191,41 @@ impl Segment {
         }
         // Somebody may have reaped it, joined with it and left, meanwhile.
         if self.is_in_use(participant) {
-            self.reap(participant);
+            self.bury(participant);
         }
         self.unlock_record(participant);
+    }
+
+    /// Reaps a participant that is dead. The caller has the lock of its record.
+    fn bury(&self, dead: usize) {
+        if self.settings.kind == Kind::Barrier {
+            self.parties().break_up();
+        }
+        self.reap(dead);
+    }
+
+    pub(crate) fn parties(&self) -> Parties<'_> {
+        Parties {
+            memory: &self.ring.memory,
+            count: self.settings.entries(),
+        }
+    }
+
+    pub(crate) fn permits(&self) -> Permits<'_> {
+        Permits {
+            memory: &self.ring.memory,
+            count: self.settings.entries(),
+            participants: self.settings.participants(),
+        }
     }
 
     /// Undoes all that a participant has left. The caller has the lock of its record.
     fn reap(&self, participant: usize) {
         let memory = &self.ring.memory;
         self.ring.reap(participant);
+        if self.settings.kind == Kind::Semaphore {
+            self.permits().reap(participant);
+        }
         memory.record(participant, record::ARMED).swap(0);
         memory.record(participant, record::DOORBELL).swap(0);
         memory.record(participant, record::ROLE).swap(0);
@@ -244,6 +273,27 @@ impl Segment {
     pub(crate) fn senders_seen(&self) -> u64 {
         let seen = self.ring.memory.header(crate::memory::header::SENDERS_SEEN);
         seen.load(Ordering::Acquire)
+    }
+}
+
+/// Whether there has been a sender, and there is none any more.
+pub(crate) struct Senders {
+    had_one: bool,
+    seen_at_join: u64,
+}
+
+impl Senders {
+    pub(crate) fn new(segment: &Segment) -> Self {
+        let seen_at_join = segment.senders_seen();
+        Self {
+            had_one: segment.has_senders(),
+            seen_at_join,
+        }
+    }
+
+    pub(crate) fn are_gone(&mut self, segment: &Segment) -> bool {
+        self.had_one = self.had_one || segment.senders_seen() != self.seen_at_join;
+        self.had_one && !segment.has_senders()
     }
 }
 

@@ -261,5 +261,76 @@ impl fmt::Display for RecvError {
 
 impl std::error::Error for RecvError {}
 
+/// Why a wait for an [`Event`](crate::Event), a [`Semaphore`](crate::Semaphore) or a
+/// [`Barrier`](crate::Barrier) has failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum WaitError {
+    /// The deadline passed.
+    TimedOut,
+    /// Listeners: every notifier has left or died. A later wait finds what a new one
+    /// notifies.
+    Disconnected,
+    /// Barriers: a participant has died.
+    Broken,
+    /// The descriptor to wait on could not be made, or waiting for it failed.
+    Io(io::ErrorKind),
+    /// It was opened before a fork and is used in the child.
+    Forked,
+    /// The segment holds what this library never writes: a participant has overwritten it.
+    /// This end can not be used any more.
+    Corrupt,
+}
+
+impl fmt::Display for WaitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TimedOut => f.write_str("the deadline passed"),
+            Self::Disconnected => f.write_str("there is no notifier any more"),
+            Self::Broken => f.write_str(
+                "a participant of the barrier has died; drop the barrier everywhere and open \
+                 it again",
+            ),
+            Self::Io(error) => write!(f, "cannot wait: {error}"),
+            Self::Forked => f.write_str(FORKED),
+            Self::Corrupt => f.write_str(CORRUPT),
+        }
+    }
+}
+
+impl std::error::Error for WaitError {}
+
+/// Why nobody was notified.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum NotifyError {
+    /// The event has no such id.
+    NoSuchId {
+        /// The id.
+        id: usize,
+        /// How many there are, counted from 0.
+        ids: usize,
+    },
+    /// The notifier was made before a fork and is used in the child.
+    Forked,
+}
+
+impl fmt::Display for NotifyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchId { id, ids } => {
+                write!(
+                    f,
+                    "there is no id {id}: the event has the ids 0 to {}",
+                    ids - 1
+                )
+            }
+            Self::Forked => f.write_str(FORKED),
+        }
+    }
+}
+
+impl std::error::Error for NotifyError {}
+
 const FORKED: &str = "made before a fork and used in the child; open the segment again there";
 const CORRUPT: &str = "the segment was overwritten by one of its participants";

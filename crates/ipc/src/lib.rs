@@ -4,6 +4,8 @@
 //! * [`Channel`]: many senders; every receiver gets every message, all in one order.
 //! * [`Queue`]: many senders; each message goes to one receiver.
 //!
+//! Beside them, without data: [`Event`], [`Semaphore`] and [`Barrier`].
+//!
 //! ```
 //! use blitz_io::ipc::Route;
 //!
@@ -30,7 +32,9 @@
 //! # Waiting
 //!
 //! Every end can be tried (`try_…`), block the thread, with or without a deadline, and be
-//! awaited in any runtime, without a helper thread: see [`Receiver::recv_when`].
+//! awaited without a helper thread: in the runtime of blitz-io (`…_async`, with the feature
+//! `async`, which `net` of `blitz-io` switches on), or in any other (`…_when`, see
+//! [`Receiver::recv_when`]).
 //!
 //! # When a process dies
 //!
@@ -41,6 +45,7 @@
 //! * senders stop waiting for a killed receiver, and receivers for a killed sender, at the
 //!   latest after a twentieth of a second;
 //! * a message that it had taken from a queue goes to another receiver;
+//! * its permits come back, and a barrier that it takes part in is reported as broken;
 //! * its place among the participants can be used again, and what the last ones have left
 //!   behind is removed by the next that opens the segment, or by [`clean`].
 //!
@@ -66,6 +71,8 @@ mod anonymous;
 #[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
 mod awaiting;
 #[cfg(not(loom))]
+mod barrier;
+#[cfg(not(loom))]
 mod builder;
 #[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
 mod doorbell;
@@ -73,6 +80,8 @@ mod doorbell;
 mod endpoint;
 #[cfg(not(loom))]
 mod error;
+#[cfg(not(loom))]
+mod event;
 mod event_count;
 #[cfg(not(loom))]
 mod inspect;
@@ -90,10 +99,15 @@ mod mutant;
 #[cfg(not(loom))]
 mod plain;
 #[cfg(not(loom))]
+mod primitive;
+mod protocol;
+#[cfg(not(loom))]
 mod receiver;
 mod ring;
 #[cfg(not(loom))]
 mod segment;
+#[cfg(not(loom))]
+mod semaphore;
 #[cfg(not(loom))]
 mod sender;
 #[cfg(not(loom))]
@@ -102,15 +116,21 @@ mod settings;
 pub mod step;
 #[cfg(not(loom))]
 mod sys;
+#[cfg(not(loom))]
+mod waiting;
 
 #[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
 pub use anonymous::Anonymous;
+#[cfg(not(loom))]
+pub use barrier::{Barrier, BarrierWaitResult};
 #[cfg(not(loom))]
 pub use builder::Builder;
 #[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
 pub use doorbell::Doorbell;
 #[cfg(not(loom))]
-pub use error::{Error, RecvError, SendError};
+pub use error::{Error, NotifyError, RecvError, SendError, WaitError};
+#[cfg(not(loom))]
+pub use event::{Event, Listener, Notification, Notifier};
 #[cfg(not(loom))]
 pub use inspect::{Participant, SegmentInfo, clean, clean_in, is_supported, list, list_in};
 #[cfg(not(loom))]
@@ -122,7 +142,11 @@ pub use message::Message;
 #[cfg(not(loom))]
 pub use plain::PlainData;
 #[cfg(not(loom))]
+pub use primitive::PrimitiveBuilder;
+#[cfg(not(loom))]
 pub use receiver::Receiver;
+#[cfg(not(loom))]
+pub use semaphore::{Permit, Semaphore};
 #[cfg(not(loom))]
 pub use sender::Sender;
 #[cfg(not(loom))]

@@ -1,9 +1,26 @@
 //! The ring, for the models in `tests/loom_*.rs`.
 
 use crate::memory::Memory;
+use crate::protocol::barrier::{Arrival, Parties, Standing};
+use crate::protocol::event::{self, Seen};
+use crate::protocol::semaphore::Permits;
 use crate::ring::{Claim, Delivery, Look, Ring, Take};
 
 pub use crate::mutant::{Mutant, with};
+
+/// A listener's memory.
+pub struct Listen(Seen);
+
+/// How a meeting at a barrier has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Met {
+    /// The last one to arrive.
+    Leader,
+    /// Another one.
+    Follower,
+    /// A participant has died.
+    Broken,
+}
 
 /// A ring and its participants, which are numbers.
 pub struct Model {
@@ -157,6 +174,101 @@ impl Model {
             }
             self.ring.published().sleep(key, None);
         }
+    }
+
+    /// Waits for `attempt`.
+    fn wait<R>(&self, mut attempt: impl FnMut() -> Option<R>) -> R {
+        loop {
+            let key = self.ring.published().prepare(crate::event_count::SLEEPER);
+            if let Some(result) = attempt() {
+                return result;
+            }
+            self.ring.published().sleep(key, None);
+        }
+    }
+
+    /// Notifies an event, which has two ids.
+    pub fn notify(&self, id: usize) {
+        event::notify(&self.ring.memory, id);
+        self.ring.published().notify();
+    }
+
+    /// Begins to listen.
+    pub fn listen(&self) -> Listen {
+        Listen(Seen::new(&self.ring.memory, 2))
+    }
+
+    /// The next notification.
+    pub fn listened(&self, listen: &mut Listen) -> (usize, u64) {
+        self.wait(|| listen.0.find(&self.ring.memory))
+    }
+
+    fn permits(&self) -> Permits<'_> {
+        Permits {
+            memory: &self.ring.memory,
+            count: 1,
+            participants: 4,
+        }
+    }
+
+    /// Acquires the only permit.
+    pub fn acquire(&self, me: usize) {
+        self.wait(|| self.permits().try_acquire(me, 0).expect("not corrupt"));
+    }
+
+    /// Releases it.
+    pub fn release(&self, me: usize) {
+        self.permits().release(me, 0).expect("it is ours");
+        self.ring.published().notify();
+    }
+
+    /// What a look does about a dead participant of a semaphore.
+    pub fn reap_permits(&self, dead: usize) {
+        self.permits().reap(dead);
+        self.ring.published().notify_waiters();
+    }
+
+    fn parties(&self, count: usize) -> Parties<'_> {
+        Parties {
+            memory: &self.ring.memory,
+            count,
+        }
+    }
+
+    /// Arrives at a barrier for `count`; `Err(generation)` if others are waited for.
+    pub fn arrive(&self, count: usize) -> Result<Met, u64> {
+        match self.parties(count).arrive().expect("not corrupt") {
+            Arrival::Last => {
+                self.ring.published().notify();
+                Ok(Met::Leader)
+            }
+            Arrival::Broken => Ok(Met::Broken),
+            Arrival::Early(generation) => Err(generation),
+        }
+    }
+
+    /// Arrives and waits.
+    pub fn meet(&self, count: usize) -> Met {
+        let generation = match self.arrive(count) {
+            Ok(met) => return met,
+            Err(generation) => generation,
+        };
+        self.wait(|| match self.parties(count).standing(generation) {
+            Standing::Open => Some(Met::Follower),
+            Standing::Broken => Some(Met::Broken),
+            Standing::Closed => None,
+        })
+    }
+
+    /// Takes an arrival back; `true` if the barrier had opened with it.
+    pub fn withdraw(&self, count: usize, generation: u64) -> bool {
+        self.parties(count).withdraw(generation) == Standing::Open
+    }
+
+    /// What a look does about a dead participant of a barrier.
+    pub fn break_up(&self, count: usize) {
+        self.parties(count).break_up();
+        self.ring.published().notify_waiters();
     }
 
     /// What a look does about a dead participant.

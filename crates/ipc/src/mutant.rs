@@ -25,4 +25,16 @@ blitz_sync::mutants! {
     NoSecondLook,
     /// A receiver takes a message of a queue without a compare-and-swap.
     TakesByStore,
+    /// A notifier of an event counts without a read-modify-write.
+    CountsByStore,
+    /// A permit is acquired without a compare-and-swap.
+    AcquiresByStore,
+    /// The permits of a dead participant stay with it.
+    DeadPermitKept,
+    /// An arrival at a barrier that timed out stays counted.
+    TimesOutArrived,
+    /// An arrival is taken back from a later generation.
+    WithdrawsBlindly,
+    /// A dead participant does not break the barrier.
+    DeadPartyIgnored,
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use blitz_futex::atomic::Ordering;
 use blitz_sync::internals::{EventSpin, deadline};
 
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, Senders};
 use crate::error::RecvError;
 use crate::event_count::SLEEPER;
 use crate::message::Message;
@@ -32,9 +32,7 @@ pub struct Receiver {
     buffer: Vec<u8>,
     /// How often in a row there was nothing.
     empties: u32,
-    /// There has been a sender since this receiver joined.
-    had_sender: bool,
-    senders_at_join: u64,
+    senders: Senders,
 }
 
 /// A message that was received.
@@ -53,8 +51,7 @@ const ASK_EVERY: u32 = 32;
 impl Receiver {
     pub(crate) fn new(endpoint: Endpoint, history: bool) -> Self {
         let segment = &endpoint.segment;
-        let senders_at_join = segment.senders_seen();
-        let had_sender = segment.has_senders();
+        let senders = Senders::new(segment);
         let Cursor { first, safe } = match segment.settings.kind.delivery() {
             Delivery::Every => segment.ring.join(endpoint.me, history),
             Delivery::One => Cursor { first: 0, safe: 0 },
@@ -66,8 +63,7 @@ impl Receiver {
             held: None,
             buffer: Vec::new(),
             empties: 0,
-            had_sender,
-            senders_at_join,
+            senders,
             endpoint,
         }
     }
@@ -156,7 +152,7 @@ impl Receiver {
         self.endpoint.segment.settings.kind
     }
 
-    fn copy_out(&mut self, buffer: &mut [u8]) -> Result<usize, RecvError> {
+    pub(crate) fn copy_out(&mut self, buffer: &mut [u8]) -> Result<usize, RecvError> {
         let bytes = self.held_bytes();
         let len = bytes.len();
         let Some(target) = buffer.get_mut(..len) else {
@@ -381,9 +377,7 @@ impl Receiver {
     }
 
     fn is_disconnected(&mut self) -> bool {
-        let segment = &self.endpoint.segment;
-        self.had_sender = self.had_sender || segment.senders_seen() != self.senders_at_join;
-        self.had_sender && !segment.has_senders()
+        self.senders.are_gone(&self.endpoint.segment)
     }
 
     /// There is no sender, but the last one may have sent before it left.

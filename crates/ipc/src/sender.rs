@@ -157,6 +157,16 @@ impl Sender {
     #[inline]
     fn send_waiting(&mut self, message: &[u8], wait: Wait) -> Result<(), SendError> {
         let position = self.claim(message.len(), wait)?;
+        self.write_and_publish(position, message)
+    }
+
+    /// Sends a copy of `message` at the claimed position.
+    #[inline]
+    pub(crate) fn write_and_publish(
+        &mut self,
+        position: u64,
+        message: &[u8],
+    ) -> Result<(), SendError> {
         let ring = &self.endpoint.segment.ring;
         ring.memory.write(ring.index(position), message);
         self.publish(position, message.len())
@@ -164,8 +174,18 @@ impl Sender {
 
     fn loan_waiting(&mut self, len: usize, wait: Wait) -> Result<Loan<'_>, SendError> {
         let position = self.claim(len, wait)?;
+        Ok(self.lend(position, len))
+    }
+
+    pub(crate) fn lend(&mut self, position: u64, len: usize) -> Loan<'_> {
         self.claimed = Some(position);
-        Ok(Loan::new(self, position, len))
+        Loan::new(self, position, len)
+    }
+
+    /// Claims the next position if there is room.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(crate) fn claim_now(&mut self, len: usize) -> Result<u64, SendError> {
+        self.claim(len, Wait::Not)
     }
 
     /// Claims the next position.

@@ -1,7 +1,7 @@
 //! What is fixed when a segment is made, and how it stands in the header.
 
 use crate::error::Error;
-use crate::memory::{Layout, Memory, header};
+use crate::memory::{ENTRY_LEN, Layout, Memory, header};
 use crate::ring::{Delivery, MAX_PARTICIPANTS};
 
 /// How messages of a segment find their receivers.
@@ -14,6 +14,12 @@ pub enum Kind {
     Channel,
     /// Many senders; each message goes to one receiver.
     Queue,
+    /// Notifications with ids: an [`Event`](crate::Event).
+    Event,
+    /// Permits: a [`Semaphore`](crate::Semaphore).
+    Semaphore,
+    /// A meeting point: a [`Barrier`](crate::Barrier).
+    Barrier,
 }
 
 /// What a sender does when the ring is full.
@@ -33,15 +39,23 @@ pub enum WhenFull {
 
 impl Kind {
     fn from_word(word: u64) -> Option<Self> {
-        [Self::Route, Self::Channel, Self::Queue]
+        let messages = [Self::Route, Self::Channel, Self::Queue];
+        messages
             .into_iter()
+            .chain([Self::Event, Self::Semaphore, Self::Barrier])
             .find(|&kind| kind as u64 == word)
+    }
+
+    /// Whether there is a ring of messages.
+    pub(crate) fn has_messages(self) -> bool {
+        matches!(self, Self::Route | Self::Channel | Self::Queue)
     }
 
     pub(crate) fn delivery(self) -> Delivery {
         match self {
-            Self::Route | Self::Channel => Delivery::Every,
             Self::Queue => Delivery::One,
+            // What has no messages does not care.
+            _ => Delivery::Every,
         }
     }
 }
@@ -75,6 +89,12 @@ impl Settings {
         self.senders + self.receivers
     }
 
+    /// How many entries a segment without messages has.
+    #[inline]
+    pub(crate) fn entries(&self) -> usize {
+        self.max_len / ENTRY_LEN
+    }
+
     /// Checks every setting, so that offsets can be computed without a further look.
     pub(crate) fn layout(&self) -> Result<Layout, Error> {
         let fault = |setting, reason: &str| {
@@ -88,6 +108,12 @@ impl Settings {
         }
         if self.max_len == 0 || self.max_len > 1 << 40 {
             return fault("max_len", "must be from 1 byte to 2^40");
+        }
+        if !self.kind.has_messages() && (self.capacity != 1 || self.entries() == 0) {
+            return fault(
+                "capacity",
+                "must be 1 with entries where there are no messages",
+            );
         }
         if self.senders == 0 || (self.kind == Kind::Route && self.senders != 1) {
             return fault("max_senders", "must be at least 1, and is 1 in a route");

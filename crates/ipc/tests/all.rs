@@ -10,3 +10,4 @@ mod crash;
 mod fork;
 mod hostile;
 mod opening;
+mod primitives;

@@ -1,4 +1,4 @@
-//! Senders and receivers that are awaited, in two runtimes that are not ours.
+//! Senders and receivers that are awaited, in our runtime and in two others.
 
 use std::thread;
 use std::time::Duration;
@@ -126,6 +126,149 @@ fn a_future_that_is_dropped_receives_nothing() {
     });
 }
 
+fn ours(workers: usize) -> blitz_io::runtime::Runtime {
+    let mut builder = blitz_io::runtime::Builder::new_multi_thread();
+    builder.worker_threads(workers).enable_all();
+    builder.build().unwrap()
+}
+
+#[test]
+fn tasks_of_ours_send_and_receive() {
+    const COUNT: u64 = 5000;
+    let place = Place::new();
+    let runtime = ours(2);
+    for builder in [Route::builder(), Channel::builder(), Queue::builder()] {
+        let builder = small(&place, builder);
+        let mut sender = builder.sender("o").unwrap();
+        let mut receiver = builder.receiver("o").unwrap();
+        let sending = async move {
+            for number in 0..COUNT {
+                let message = message(1, number, MAX);
+                if number % 2 == 0 {
+                    sender.send_async(&message).await.unwrap();
+                } else {
+                    let mut loan = sender.loan_async(message.len()).await.unwrap();
+                    loan.copy_from_slice(&message);
+                    loan.send().unwrap();
+                }
+            }
+        };
+        let receiving = async move {
+            for number in 0..COUNT {
+                if number % 2 == 0 {
+                    let message = receiver.recv_async().await.unwrap();
+                    assert_eq!(check(&message, MAX), (1, number));
+                } else {
+                    let mut buffer = [0; MAX];
+                    let len = receiver.recv_into_async(&mut buffer).await.unwrap();
+                    assert_eq!(check(&buffer[..len], MAX), (1, number));
+                }
+            }
+            let end = receiver.recv_async().await.map(drop);
+            assert_eq!(end, Err(RecvError::Disconnected));
+        };
+        runtime.block_on(async {
+            let tasks = [blitz_io::spawn(sending), blitz_io::spawn(receiving)];
+            for task in tasks {
+                let ended = blitz_io::time::timeout(LONG, task).await;
+                ended.expect("a lost wake-up").unwrap();
+            }
+        });
+    }
+    assert_eq!(place.segments(), 0);
+}
+
+/// Receives and sends are dropped at every stage, again and again, and nothing is lost,
+/// doubled or torn.
+#[test]
+fn futures_of_ours_are_dropped() {
+    const COUNT: u64 = 400;
+    let place = Place::new();
+    let queue = small(&place, Queue::builder());
+    let (mut sender, mut receiver) = (queue.sender("d").unwrap(), queue.receiver("d").unwrap());
+    let short = |number: u64| Duration::from_micros(number % 7 * 50);
+    let runtime = ours(2);
+    runtime.block_on(async {
+        let sending = blitz_io::spawn(async move {
+            for number in 0..COUNT {
+                let message = message(1, number, MAX);
+                loop {
+                    let sent = sender.send_async(&message);
+                    match blitz_io::time::timeout(short(number), sent).await {
+                        Ok(sent) => break sent.unwrap(),
+                        Err(_) => blitz_io::task::yield_now().await,
+                    }
+                }
+            }
+        });
+        for number in 0..COUNT {
+            loop {
+                let received = receiver.recv_async();
+                match blitz_io::time::timeout(short(number + 3), received).await {
+                    Ok(message) => {
+                        assert_eq!(check(&message.unwrap(), MAX), (1, number));
+                        break;
+                    }
+                    Err(_) => blitz_io::task::yield_now().await,
+                }
+            }
+        }
+        sending.await.unwrap();
+    });
+}
+
+/// A receiver that always finds a message does not keep its thread from other tasks.
+#[test]
+fn a_busy_receiver_lets_other_tasks_run() {
+    let place = Place::new();
+    let route = place.in_it(Route::builder().capacity(1024).max_len(8));
+    let (mut sender, mut receiver) = (route.sender("b").unwrap(), route.receiver("b").unwrap());
+    for _ in 0..1024 {
+        sender.send(&[1]).unwrap();
+    }
+    let runtime = blitz_io::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let other = blitz_io::spawn(async {});
+        let mut received = 0;
+        while !other.is_finished() {
+            receiver.recv_async().await.unwrap();
+            received += 1;
+        }
+        assert!(received < 1024);
+    });
+}
+
+/// The runtime that awaited first has ended; the next wait says so, and the one after it
+/// belongs to the new runtime.
+#[test]
+fn a_receiver_moves_to_another_runtime() {
+    let place = Place::new();
+    let route = small(&place, Route::builder());
+    let (mut sender, mut receiver) = (route.sender("m").unwrap(), route.receiver("m").unwrap());
+    for _ in 0..3 {
+        let runtime = ours(1);
+        let received = runtime.block_on(async {
+            let short = Duration::from_millis(2);
+            match blitz_io::time::timeout(short, receiver.recv_async()).await {
+                Err(_) | Ok(Err(RecvError::Io(_))) => {}
+                Ok(other) => panic!("{other:?}"),
+            }
+            let sending = blitz_io::spawn(async move {
+                blitz_io::time::sleep(short).await;
+                sender.send_async(&[5]).await.unwrap();
+                sender
+            });
+            let received = blitz_io::time::timeout(LONG, receiver.recv_async()).await;
+            assert_eq!(*received.unwrap().unwrap(), [5]);
+            sending.await.unwrap()
+        });
+        sender = received;
+    }
+}
+
 /// A child that sends one message and waits to be killed; in the parent, nothing.
 #[test]
 fn child() {
@@ -155,5 +298,19 @@ fn a_task_notices_that_the_sender_was_killed() {
         child.kill();
         let end = recv(&mut receiver, &doorbell).await;
         assert_eq!(end.unwrap_err(), RecvError::Disconnected);
+    });
+}
+
+#[test]
+fn a_task_of_ours_notices_that_the_sender_was_killed() {
+    let place = Place::new();
+    let mut receiver = small(&place, Route::builder()).receiver("k").unwrap();
+    let arguments = ["".to_owned(), place.path().display().to_string()];
+    let child = Process::start("awaiting::child", &arguments);
+    ours(1).block_on(async {
+        assert_eq!(*receiver.recv_async().await.unwrap(), *b"alive");
+        child.kill();
+        let end = blitz_io::time::timeout(LONG, receiver.recv_async()).await;
+        assert_eq!(end.unwrap().unwrap_err(), RecvError::Disconnected);
     });
 }

@@ -2,11 +2,14 @@
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_ipc::{Builder, Channel, Queue, RecvError, Route, SendError, WhenFull};
+use blitz_ipc::{
+    Barrier, Builder, Channel, Event, Queue, RecvError, Route, Semaphore, SendError, WhenFull,
+};
 
 use crate::common::{Place, Random};
 
@@ -93,6 +96,78 @@ fn scribble(builder: Builder, first: u64, step: u64) {
         if path.exists() {
             std::fs::remove_file(path).unwrap();
         }
+    }
+}
+
+/// Waits for an event, a semaphore or a barrier until `stop`, opening it again and again.
+fn wait_for(directory: &Path, which: usize, worker: usize, stop: &AtomicBool) {
+    while !stop.load(Ordering::Relaxed) {
+        let began = Instant::now();
+        match which {
+            0 => {
+                let event = Event::builder(3).directory(directory);
+                if worker % 2 == 0 {
+                    _ = event.notifier("h").map(|notifier| notifier.notify(worker));
+                } else {
+                    _ = event.listener("h").map(|mut listener| {
+                        let notified = listener.wait_timeout(DEADLINE);
+                        assert!(notified.is_err() || notified.is_ok_and(|n| n.id < 3));
+                    });
+                }
+            }
+            1 => {
+                let semaphore = Semaphore::builder(3).directory(directory).open("h");
+                _ = semaphore.map(|mut semaphore| {
+                    _ = semaphore.acquire_timeout(DEADLINE);
+                    _ = semaphore.try_acquire();
+                });
+            }
+            _ => {
+                let barrier = Barrier::builder(3).directory(directory).open("h");
+                _ = barrier.map(|mut barrier| {
+                    _ = barrier.wait_timeout(DEADLINE);
+                    _ = barrier.wait_timeout(DEADLINE);
+                });
+            }
+        }
+        assert!(began.elapsed() < PATIENCE, "a wait hangs");
+    }
+}
+
+/// The words of events, semaphores and barriers, and of who takes part in them.
+#[test]
+fn words_of_primitives_may_hold_anything() {
+    for which in 0..3 {
+        let place = Place::new();
+        let path = place.path().join("h.ring");
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for worker in 0..4 {
+                let (directory, stop) = (place.path(), &stop);
+                scope.spawn(move || wait_for(directory, which, worker, stop));
+            }
+            let mut random = Random(which as u64 * 7919);
+            let end = Instant::now() + 4 * ROUND;
+            while Instant::now() < end {
+                // The name comes and goes with the participants.
+                let Ok(file) = OpenOptions::new().write(true).open(&path) else {
+                    continue;
+                };
+                let size = file.metadata().unwrap().len();
+                for _ in 0..100 {
+                    if let Some(words) = size.checked_sub(1024).map(|bytes| bytes / 8) {
+                        // Half of them at the end, where the entries are.
+                        let word = match random.below(2) {
+                            0 => random.below(words),
+                            _ => words - 1 - random.below(words.min(512)),
+                        };
+                        let value = nasty(&mut random).to_le_bytes();
+                        file.write_all_at(&value, 1024 + word * 8).unwrap();
+                    }
+                }
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
     }
 }
 

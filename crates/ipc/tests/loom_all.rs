@@ -2,4 +2,5 @@
 
 #![cfg(loom)]
 
+mod loom_primitives;
 mod loom_ring;

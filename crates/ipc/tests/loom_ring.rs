@@ -6,7 +6,10 @@ use loom::thread::{self, JoinHandle};
 // loom's `Arc` can not be dropped after a deadlock was found.
 use std::sync::Arc;
 
-fn spawn<R: 'static>(model: &Arc<Model>, f: impl FnOnce(&Model) -> R + 'static) -> JoinHandle<R> {
+pub fn spawn<R: 'static>(
+    model: &Arc<Model>,
+    f: impl FnOnce(&Model) -> R + 'static,
+) -> JoinHandle<R> {
     let model = model.clone();
     thread::spawn(move || f(&model))
 }
@@ -18,7 +21,7 @@ fn whole([first, second]: [u64; 2]) -> u64 {
 }
 
 /// The model that a mutant is to fail.
-fn fails(mutant: Mutant, model: fn()) {
+pub fn fails(mutant: Mutant, model: fn()) {
     let result = std::panic::catch_unwind(|| with(mutant, model));
     assert!(result.is_err(), "{mutant:?} was not found");
 }

@@ -12,7 +12,10 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use blitz_ipc::step;
-use blitz_ipc::{Builder, Channel, Queue, Receiver, RecvError, Route, SendError, Sender, WhenFull};
+use blitz_ipc::{
+    Barrier, Builder, Channel, Event, Queue, Receiver, RecvError, Route, Semaphore, SendError,
+    Sender, WaitError, WhenFull,
+};
 
 use common::{LONG, Log, Place, Process, check, directory_of, message, role};
 
@@ -68,6 +71,35 @@ fn child() {
                     Err(RecvError::Lagged(_)) => {}
                     Err(error) => panic!("{error}"),
                 }
+            }
+        }
+        "notify" => {
+            let event = Event::builder(2).directory(&directory);
+            let notifier = event.notifier("k").unwrap();
+            for number in 0..MESSAGES {
+                notifier.notify(1).unwrap();
+                log.set(number + 1);
+            }
+        }
+        "listen" => {
+            let event = Event::builder(2).directory(&directory);
+            let mut listener = event.listener("k").unwrap();
+            for _ in 0..MESSAGES {
+                listener.wait_timeout(LONG).unwrap();
+            }
+        }
+        "acquire" => {
+            let semaphore = Semaphore::builder(1).directory(&directory);
+            let mut semaphore = semaphore.open("k").unwrap();
+            for _ in 0..MESSAGES {
+                drop(semaphore.acquire_timeout(LONG).unwrap());
+            }
+        }
+        "meet" => {
+            let mut barrier = Barrier::builder(2).directory(&directory).open("k").unwrap();
+            for number in 0..MESSAGES {
+                barrier.wait_timeout(LONG).unwrap();
+                log.set(number + 1);
             }
         }
         // Dies with both ends open, and leaves a dead one to be reaped by the next.
@@ -314,4 +346,110 @@ fn a_maker() {
             return;
         }
     }
+}
+
+/// Runs the child once for each step, with `survive` beside it, until it gets through.
+/// `survive` gets the child, and returns whether it was killed.
+fn every_step_of(task: &str, survive: impl Fn(&Place, Process) -> bool) {
+    for step in 1.. {
+        let place = Place::new();
+        let killed = survive(&place, start(&place, task, "", step));
+        assert_eq!(blitz_ipc::clean_in(place.path()).unwrap().len(), 0);
+        assert_eq!(place.segments(), 0, "step {step}");
+        if !killed {
+            println!("{task}: {} steps", step - 1);
+            assert!(step > 8, "only {step} steps: are the points still there?");
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_notifier() {
+    every_step_of("notify", |place, child| {
+        let event = Event::builder(2).directory(place.path());
+        let mut listener = event.listener("k").unwrap();
+        let own = event.notifier("k").unwrap();
+        let killed = child.wait().is_none();
+        own.notify(0).unwrap();
+        drop(own);
+        let mut counts = [0, 0];
+        let end = loop {
+            match listener.wait_timeout(LONG) {
+                Ok(notified) => counts[notified.id] += notified.count,
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(end, WaitError::Disconnected);
+        let log = Log::read(&place.path().join("log"));
+        let reported = log.first().copied().unwrap_or(0);
+        assert_eq!(counts[0], 1);
+        assert!(counts[1] == reported || counts[1] == reported + 1, "lost");
+        killed
+    });
+}
+
+#[test]
+fn a_listener() {
+    every_step_of("listen", |place, mut child| {
+        let notifier = Event::builder(2).directory(place.path()).notifier("k");
+        let notifier = notifier.unwrap();
+        while child.0.try_wait().unwrap().is_none() {
+            notifier.notify(0).unwrap();
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        notifier.notify(1).unwrap();
+        child.wait().is_none()
+    });
+}
+
+#[test]
+fn a_participant_of_a_semaphore() {
+    every_step_of("acquire", |place, mut child| {
+        let semaphore = Semaphore::builder(1).directory(place.path());
+        let mut semaphore = semaphore.open("k").unwrap();
+        while child.0.try_wait().unwrap().is_none() {
+            drop(semaphore.acquire_timeout(LONG).unwrap());
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        drop(semaphore.acquire_timeout(LONG).unwrap());
+        let mut another = Semaphore::builder(1)
+            .directory(place.path())
+            .open("k")
+            .unwrap();
+        drop(another.acquire_timeout(LONG).unwrap());
+        assert_eq!(semaphore.available_permits(), 1);
+        child.wait().is_none()
+    });
+}
+
+#[test]
+fn a_party_of_a_barrier() {
+    every_step_of("meet", |place, mut child| {
+        let mut barrier = Barrier::builder(2)
+            .directory(place.path())
+            .open("k")
+            .unwrap();
+        let (mut met, mut broken) = (0, false);
+        let mut gone = false;
+        while met < MESSAGES && !broken {
+            match barrier.wait_timeout(Duration::from_millis(10)) {
+                Ok(_) => met += 1,
+                Err(WaitError::Broken) => broken = true,
+                // It was killed before it took part.
+                Err(WaitError::TimedOut) if gone && met == 0 => break,
+                Err(WaitError::TimedOut) => gone = child.0.try_wait().unwrap().is_some(),
+                Err(error) => panic!("{error}"),
+            }
+        }
+        let killed = child.wait().is_none();
+        let log = Log::read(&place.path().join("log"));
+        let reported = log.first().copied().unwrap_or(0);
+        assert!(killed || met == MESSAGES);
+        assert!(met == reported || met == reported + 1, "met alone");
+        if met > 0 && met < MESSAGES {
+            assert_eq!(barrier.wait_timeout(LONG), Err(WaitError::Broken));
+        }
+        killed
+    });
 }

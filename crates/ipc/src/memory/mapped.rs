@@ -56,6 +56,8 @@ const ROOM: usize = 1536;
 const RECORDS: usize = 4096;
 /// Stamp and length, before a message's bytes.
 const PLACE_HEADER: usize = 16;
+/// Bytes of an entry.
+pub(crate) const ENTRY_LEN: usize = 8;
 /// Two messages share no cache line.
 const PLACE_ALIGN: usize = 64;
 
@@ -189,6 +191,14 @@ impl Memory {
     #[inline]
     pub(crate) fn stamp(&self, index: u64) -> Word<'_> {
         self.word(self.place(index))
+    }
+
+    /// An entry of a segment that has no ring: see `protocol`. They lie where the bytes of
+    /// the only message would be.
+    #[inline]
+    pub(crate) fn entry(&self, number: usize) -> Word<'_> {
+        assert!(number < self.layout.max_len / ENTRY_LEN);
+        self.word(self.layout.places + PLACE_HEADER + number * ENTRY_LEN)
     }
 
     /// How long the message at `index` is. Anything may stand there.

@@ -7,6 +7,8 @@ use crate::ring::{INACTIVE, Phase, Stamp};
 
 /// Two words of each message, so that a model can see a torn one.
 const PAYLOAD_WORDS: usize = 2;
+/// Entries of a segment that has no ring.
+const ENTRIES: usize = 2;
 
 /// See the head of the file.
 pub(crate) struct Memory {
@@ -18,6 +20,7 @@ pub(crate) struct Memory {
     stamps: Vec<AtomicU64>,
     payloads: Vec<[AtomicU64; PAYLOAD_WORDS]>,
     cursors: Vec<AtomicU64>,
+    entries: [AtomicU64; ENTRIES],
 }
 
 impl Memory {
@@ -37,6 +40,7 @@ impl Memory {
             cursors: (0..participants)
                 .map(|_| AtomicU64::new(INACTIVE))
                 .collect(),
+            entries: [AtomicU64::new(0), AtomicU64::new(0)],
         }
     }
 
@@ -66,6 +70,10 @@ impl Memory {
 
     pub(crate) fn cursor(&self, participant: usize) -> Word<'_> {
         Word(&self.cursors[participant])
+    }
+
+    pub(crate) fn entry(&self, number: usize) -> Word<'_> {
+        Word(&self.entries[number])
     }
 
     /// Writes the message `value` at `index`.

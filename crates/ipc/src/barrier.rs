@@ -1,0 +1,274 @@
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use blitz_sync::internals::deadline;
+
+use crate::endpoint::{Endpoint, Role};
+use crate::error::{Error, WaitError};
+use crate::primitive::{Primitive, PrimitiveBuilder};
+use crate::protocol::barrier::{Arrival, MAX_PARTIES, Standing};
+use crate::settings::Kind;
+use crate::waiting::Attempt;
+
+/// A point at which a number of processes meet, again and again.
+///
+/// If a process that takes part is killed, the barrier is *broken*: all that wait, and all
+/// that come later, get [`WaitError::Broken`], the first ones within a twentieth of a
+/// second. It stays so until all have dropped it; who opens it then finds a new one. One
+/// that is dropped in the ordinary way breaks nothing.
+///
+/// ```
+/// use blitz_io::ipc::Barrier;
+/// # if blitz_io::ipc::is_supported() {
+/// # let name = &format!("phases-doc-{}", std::process::id());
+/// # let _ = r#"
+/// let name = "phases";
+/// # "#;
+/// let mut here = Barrier::open(name, 2)?;
+/// let mut there = Barrier::open(name, 2)?; // in another process
+/// # std::thread::scope(|scope| {
+/// # scope.spawn(move ||
+/// there.wait()
+/// # );
+/// let result = here.wait()?;
+/// if result.is_leader() {
+///     println!("the last one to arrive");
+/// }
+/// # Ok::<(), blitz_io::ipc::WaitError>(())
+/// # })?;
+/// # }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Barrier {
+    pub(crate) endpoint: Endpoint,
+    /// The generation of an arrival that waits. After a future was forgotten it is still
+    /// here.
+    arrived: Option<u64>,
+}
+
+impl Primitive for Barrier {
+    const KIND: Kind = Kind::Barrier;
+    const SETTING: &'static str = "parties";
+    const MAX: usize = MAX_PARTIES;
+}
+
+/// Whether the one who waited at a [`Barrier`] was the last to arrive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BarrierWaitResult(bool);
+
+impl BarrierWaitResult {
+    /// `true` for exactly one of those that met.
+    #[must_use]
+    pub fn is_leader(&self) -> bool {
+        self.0
+    }
+}
+
+fn attempt(endpoint: &mut Endpoint, generation: u64) -> Attempt<BarrierWaitResult> {
+    match endpoint.segment.parties().standing(generation) {
+        Standing::Open => Ok(Some(BarrierWaitResult(false))),
+        Standing::Broken => Err(WaitError::Broken),
+        Standing::Closed => Ok(None),
+    }
+}
+
+impl Barrier {
+    /// Joins the barrier `name`; makes it, for so many parties, if there is none.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`]; [`Error::Mismatch`] if it is for another number of parties.
+    pub fn open(name: &str, parties: usize) -> Result<Self, Error> {
+        Self::builder(parties).open(name)
+    }
+
+    /// A builder for a barrier at which so many meet.
+    pub fn builder(parties: usize) -> PrimitiveBuilder<Self> {
+        PrimitiveBuilder::new(parties)
+    }
+
+    /// Blocks until as many as the barrier is for have arrived.
+    ///
+    /// # Errors
+    ///
+    /// [`WaitError::Broken`] if a participant has died; [`WaitError::Forked`] and
+    /// [`WaitError::Corrupt`].
+    pub fn wait(&mut self) -> Result<BarrierWaitResult, WaitError> {
+        self.wait_deadline(None)
+    }
+
+    /// As [`wait`](Self::wait), but waits no longer than `timeout`. Who gives up has not
+    /// arrived.
+    ///
+    /// # Errors
+    ///
+    /// [`WaitError::TimedOut`]; else as [`wait`](Self::wait).
+    pub fn wait_timeout(&mut self, timeout: Duration) -> Result<BarrierWaitResult, WaitError> {
+        self.wait_deadline(deadline::after(timeout))
+    }
+
+    /// As [`wait`](Self::wait), but waits no longer than until `deadline`. Who gives up has
+    /// not arrived.
+    ///
+    /// # Errors
+    ///
+    /// [`WaitError::TimedOut`]; else as [`wait`](Self::wait).
+    pub fn wait_until(&mut self, deadline: Instant) -> Result<BarrierWaitResult, WaitError> {
+        self.wait_deadline(Some(deadline))
+    }
+
+    /// How many meet.
+    pub fn parties(&self) -> usize {
+        self.endpoint.segment.settings.entries()
+    }
+
+    fn wait_deadline(&mut self, until: Option<Instant>) -> Result<BarrierWaitResult, WaitError> {
+        let Some(generation) = self.arrive()? else {
+            return Ok(BarrierWaitResult(true));
+        };
+        let waiting = Waiting(self);
+        let endpoint = &mut waiting.0.endpoint;
+        let result = endpoint.wait(until, |endpoint| attempt(endpoint, generation));
+        waiting.end(result)
+    }
+
+    /// Waits until all have arrived; `readable` waits for the [`doorbell`](Self::doorbell),
+    /// as for [`Receiver::recv_when`](crate::Receiver::recv_when).
+    ///
+    /// # Errors
+    ///
+    /// As [`wait`](Self::wait), and [`WaitError::Io`] if `readable` fails.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped has not arrived, unless the barrier has opened with it
+    /// meanwhile.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub async fn wait_when<F, R>(&mut self, mut readable: F) -> Result<BarrierWaitResult, WaitError>
+    where
+        F: FnMut() -> R,
+        R: Future<Output = std::io::Result<()>>,
+    {
+        let Some(generation) = self.arrive()? else {
+            return Ok(BarrierWaitResult(true));
+        };
+        let waiting = Waiting(self);
+        let endpoint = &mut waiting.0.endpoint;
+        let mut attempt = |endpoint: &mut Endpoint| attempt(endpoint, generation);
+        let result = endpoint.wait_when(&mut attempt, &mut readable).await;
+        waiting.end(result)
+    }
+
+    /// Waits until all have arrived, in the runtime of blitz-io and without blocking it. See
+    /// [`Receiver::recv_async`](crate::Receiver::recv_async).
+    ///
+    /// # Errors
+    ///
+    /// As [`wait`](Self::wait), and [`WaitError::Io`].
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O, if it has to wait.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped has not arrived, unless the barrier has opened with it
+    /// meanwhile.
+    #[cfg(all(feature = "async", any(target_os = "linux", target_os = "android")))]
+    pub async fn wait_async(&mut self) -> Result<BarrierWaitResult, WaitError> {
+        let Some(generation) = self.arrive()? else {
+            return Ok(BarrierWaitResult(true));
+        };
+        let waiting = Waiting(self);
+        let endpoint = &mut waiting.0.endpoint;
+        let result = endpoint
+            .wait_async(move |endpoint| attempt(endpoint, generation))
+            .await;
+        waiting.end(result)
+    }
+
+    /// The generation to wait for the end of; `None` if this has ended it.
+    fn arrive(&mut self) -> Result<Option<u64>, WaitError> {
+        self.endpoint.check()?;
+        self.withdraw();
+        let arrival = self.endpoint.segment.parties().arrive();
+        match self.endpoint.checked(arrival)? {
+            Arrival::Broken => Err(WaitError::Broken),
+            Arrival::Last => {
+                self.endpoint.segment.notify_published();
+                Ok(None)
+            }
+            Arrival::Early(generation) => {
+                self.arrived = Some(generation);
+                Ok(Some(generation))
+            }
+        }
+    }
+
+    /// Takes back an arrival that waits. Whether the barrier had opened before.
+    fn withdraw(&mut self) -> bool {
+        match self.arrived.take() {
+            Some(generation) if !self.endpoint.is_forked() => {
+                self.endpoint.segment.parties().withdraw(generation) == Standing::Open
+            }
+            _ => false,
+        }
+    }
+}
+
+/// An arrival that is taken back if the wait ends early, by a deadline or by a drop.
+struct Waiting<'a>(&'a mut Barrier);
+
+impl Waiting<'_> {
+    fn end(
+        self,
+        result: Result<BarrierWaitResult, WaitError>,
+    ) -> Result<BarrierWaitResult, WaitError> {
+        match result {
+            Ok(result) => {
+                self.0.arrived = None;
+                Ok(result)
+            }
+            Err(WaitError::TimedOut | WaitError::Io(_)) if self.0.withdraw() => {
+                Ok(BarrierWaitResult(false))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.withdraw();
+    }
+}
+
+impl PrimitiveBuilder<Barrier> {
+    /// Joins the barrier `name`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Barrier::open`].
+    pub fn open(&self, name: &str) -> Result<Barrier, Error> {
+        let endpoint = self.join(name, Role::Receiver)?;
+        Ok(Barrier {
+            endpoint,
+            arrived: None,
+        })
+    }
+}
+
+impl Drop for Barrier {
+    fn drop(&mut self) {
+        self.withdraw();
+    }
+}
+
+impl fmt::Debug for Barrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Barrier")
+            .field("path", &self.endpoint.segment.path)
+            .field("parties", &self.parties())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,92 @@
+use std::marker::PhantomData;
+use std::path::PathBuf;
+
+use crate::builder::Builder;
+use crate::endpoint::{Endpoint, Role};
+use crate::error::Error;
+use crate::memory::ENTRY_LEN;
+use crate::settings::Kind;
+
+/// What an [`Event`](crate::Event), [`Semaphore`](crate::Semaphore) or
+/// [`Barrier`](crate::Barrier) is made with.
+///
+/// Whoever comes first makes it; the others find it, and must ask for the same number of
+/// ids, permits or parties.
+#[derive(Clone, Debug)]
+pub struct PrimitiveBuilder<T> {
+    builder: Builder,
+    count: usize,
+    primitive: PhantomData<fn() -> T>,
+}
+
+/// What distinguishes the primitives for their builder. Not to be named from outside.
+pub trait Primitive {
+    /// The kind of their segments.
+    const KIND: Kind;
+    /// What is counted.
+    const SETTING: &'static str;
+    /// The largest count.
+    const MAX: usize;
+}
+
+impl<T: Primitive> PrimitiveBuilder<T> {
+    pub(crate) fn new(count: usize) -> Self {
+        // An absurd number is refused when the segment is made.
+        let len = count.saturating_mul(ENTRY_LEN);
+        Self {
+            builder: Builder::new(T::KIND).capacity(1).max_len(len),
+            count,
+            primitive: PhantomData,
+        }
+    }
+
+    /// As [`Builder::mode`](crate::Builder::mode).
+    #[must_use]
+    pub fn mode(mut self, mode: u32) -> Self {
+        self.builder = self.builder.mode(mode);
+        self
+    }
+
+    /// As [`Builder::directory`](crate::Builder::directory).
+    #[must_use]
+    pub fn directory(mut self, path: impl Into<PathBuf>) -> Self {
+        self.builder = self.builder.directory(path);
+        self
+    }
+
+    /// As [`Builder::must_exist`](crate::Builder::must_exist).
+    #[must_use]
+    pub fn must_exist(mut self, must_exist: bool) -> Self {
+        self.builder = self.builder.must_exist(must_exist);
+        self
+    }
+
+    /// How many can take part in a semaphore or barrier, or listen to an event, at a time:
+    /// 256 by default, and at most 448.
+    #[must_use]
+    pub fn max_participants(mut self, participants: usize) -> Self {
+        self.builder = self.builder.max_receivers(participants);
+        self
+    }
+
+    pub(crate) fn join(&self, name: &str, role: Role) -> Result<Endpoint, Error> {
+        if self.count == 0 || self.count > T::MAX {
+            return Err(Error::Setting {
+                setting: T::SETTING,
+                reason: format!("must be from 1 to {}", T::MAX),
+            });
+        }
+        self.builder.join(name, role).map_err(|error| match error {
+            Error::Mismatch {
+                setting: "max_len",
+                wanted,
+                found,
+            } => Error::Mismatch {
+                setting: T::SETTING,
+                wanted: wanted / ENTRY_LEN as u64,
+                found: found / ENTRY_LEN as u64,
+            },
+            other => other,
+        })
+    }
+}

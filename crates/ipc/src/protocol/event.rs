@@ -1,0 +1,66 @@
+//! Events with ids: how often each id was notified.
+//!
+//! Entry `id` counts the notifications of `id`. A notifier adds one, and then wakes who
+//! waits. A listener remembers, in its own memory, the counts that it has seen; an id whose
+//! count is another one has been notified since, as often as the difference says.
+//!
+//! **No notification is lost, or seen by some listeners only.** It is one addition, which
+//! a notifier that is killed has made or has not, for all listeners alike. A listener
+//! leaves nothing in the segment, so its death concerns nobody. No wake-up is lost, as in
+//! `event_count.rs`: the addition is the change.
+//!
+//! **Hostile words.** Every value of an entry is a count.
+
+use blitz_futex::atomic::Ordering;
+
+use crate::memory::Memory;
+use crate::mutant::{self, Mutant};
+
+/// The counts that a listener has seen.
+pub(crate) struct Seen {
+    counts: Box<[u64]>,
+    /// Where the next search begins, so that a busy id does not hide the others.
+    next: usize,
+}
+
+/// Counts a notification of `id`.
+#[inline]
+pub(crate) fn notify(memory: &Memory, id: usize) {
+    let entry = memory.entry(id);
+    if mutant::active(Mutant::CountsByStore) {
+        entry.store(entry.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        return;
+    }
+    entry.add(1);
+}
+
+impl Seen {
+    /// What was notified until now counts as seen.
+    pub(crate) fn new(memory: &Memory, ids: usize) -> Self {
+        let counts = (0..ids).map(|id| memory.entry(id).load(Ordering::Acquire));
+        Self {
+            counts: counts.collect(),
+            next: 0,
+        }
+    }
+
+    pub(crate) fn ids(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// An id that was notified since it was last returned, and how often.
+    #[inline]
+    pub(crate) fn find(&mut self, memory: &Memory) -> Option<(usize, u64)> {
+        let ids = self.counts.len();
+        for id in (self.next..ids).chain(0..self.next) {
+            let now = memory.entry(id).load(Ordering::Acquire);
+            let count = now.wrapping_sub(self.counts[id]);
+            if count != 0 {
+                self.counts[id] = now;
+                self.next = (id + 1) % ids;
+                return Some((id, count));
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,89 @@
+//! Permits: which participant has which.
+//!
+//! Entry `i` belongs to permit `i`: 0 if it is free, else one more than the number of the
+//! participant that has it.
+//!
+//! ```text
+//!           acquire                       release, or reap
+//!   free ─────────────► participant + 1 ───────────────────► free
+//! ```
+//!
+//! Each arrow is one compare-and-swap. A permit is never counted apart from its owner, so
+//! there is no instruction at which a killed process leaves a permit that is neither free
+//! nor its own: whoever finds it dead (see `endpoint.rs`) frees what it had.
+//!
+//! **No permit has two owners.** Only a free entry is acquired, and only the holder of the
+//! owner's record lock, which is the owner or its reaper, frees it. A number is used again
+//! only by whoever gets that lock, after it has reaped.
+//!
+//! **No wake-up is lost**, as in `event_count.rs`. A search that finds no permit may have
+//! passed one that was freed behind its back; that was after the waiter's announcement, so
+//! the one who freed it sees the flag.
+
+use blitz_futex::atomic::Ordering;
+
+use crate::memory::Memory;
+use crate::mutant::{self, Mutant};
+use crate::ring::Corrupt;
+
+/// The permits of a segment.
+#[derive(Clone, Copy)]
+pub(crate) struct Permits<'a> {
+    pub(crate) memory: &'a Memory,
+    pub(crate) count: usize,
+    pub(crate) participants: usize,
+}
+
+impl Permits<'_> {
+    /// Acquires a free permit for participant `me`, searching from `first`.
+    #[inline]
+    pub(crate) fn try_acquire(self, me: usize, first: usize) -> Result<Option<usize>, Corrupt> {
+        for permit in (first..self.count).chain(0..first) {
+            let entry = self.memory.entry(permit);
+            let owner = entry.load(Ordering::Acquire);
+            if owner > self.participants as u64 {
+                return Err(Corrupt);
+            }
+            if mutant::active(Mutant::AcquiresByStore) && owner == 0 {
+                entry.store(me as u64 + 1, Ordering::Relaxed);
+                return Ok(Some(permit));
+            }
+            if owner == 0 && entry.replace(0, me as u64 + 1) {
+                return Ok(Some(permit));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Frees a permit of participant `me`. The caller notifies afterwards.
+    #[inline]
+    pub(crate) fn release(self, me: usize, permit: usize) -> Result<(), Corrupt> {
+        match self.memory.entry(permit).replace(me as u64 + 1, 0) {
+            true => Ok(()),
+            false => Err(Corrupt),
+        }
+    }
+
+    /// How many are free at the moment.
+    #[cfg(not(loom))]
+    pub(crate) fn free(self) -> usize {
+        let owners = (0..self.count).map(|permit| self.memory.entry(permit));
+        owners
+            .filter(|entry| entry.load(Ordering::Relaxed) == 0)
+            .count()
+    }
+
+    /// Frees what participant `dead` had. The caller holds its record lock, and notifies
+    /// afterwards.
+    pub(crate) fn reap(self, dead: usize) {
+        if mutant::active(Mutant::DeadPermitKept) {
+            return;
+        }
+        for permit in 0..self.count {
+            let entry = self.memory.entry(permit);
+            if entry.load(Ordering::Acquire) == dead as u64 + 1 {
+                entry.replace(dead as u64 + 1, 0);
+            }
+        }
+    }
+}

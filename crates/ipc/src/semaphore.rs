@@ -1,0 +1,238 @@
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use blitz_sync::internals::deadline;
+
+use crate::endpoint::{Endpoint, Role};
+use crate::error::{Error, WaitError};
+use crate::primitive::{Primitive, PrimitiveBuilder};
+use crate::settings::Kind;
+use crate::waiting::Attempt;
+
+/// A number of permits that processes share.
+///
+/// The permits of a process that is killed come back: whoever waits finds it dead at the
+/// latest after a twentieth of a second. With one permit it is a lock that survives its
+/// owner.
+///
+/// Waiters are not served in any order.
+///
+/// ```
+/// use blitz_io::ipc::Semaphore;
+/// # if blitz_io::ipc::is_supported() {
+/// # let name = &format!("downloads-doc-{}", std::process::id());
+/// # let _ = r#"
+/// let name = "downloads";
+/// # "#;
+/// let mut downloads = Semaphore::open(name, 3)?; // three at a time, in all processes
+/// let permit = downloads.acquire()?;
+/// // Download.
+/// drop(permit);
+/// # }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Semaphore {
+    pub(crate) endpoint: Endpoint,
+    /// Where the next search begins: the permit that it had last, which nobody else is
+    /// likely to have touched.
+    first: usize,
+}
+
+impl Primitive for Semaphore {
+    const KIND: Kind = Kind::Semaphore;
+    const SETTING: &'static str = "permits";
+    const MAX: usize = 1 << 16;
+}
+
+fn attempt(endpoint: &mut Endpoint, first: usize) -> Attempt<usize> {
+    let acquired = endpoint.segment.permits().try_acquire(endpoint.me, first);
+    endpoint.checked(acquired)
+}
+
+impl Semaphore {
+    /// Joins the semaphore `name`; makes it, with so many permits, if there is none.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`]; [`Error::Mismatch`] if it has another number of permits.
+    pub fn open(name: &str, permits: usize) -> Result<Self, Error> {
+        Self::builder(permits).open(name)
+    }
+
+    /// A builder for a semaphore with so many permits.
+    pub fn builder(permits: usize) -> PrimitiveBuilder<Self> {
+        PrimitiveBuilder::new(permits)
+    }
+
+    /// Acquires a permit; blocks until one is free.
+    ///
+    /// # Errors
+    ///
+    /// [`WaitError::Forked`] and [`WaitError::Corrupt`].
+    pub fn acquire(&mut self) -> Result<Permit<'_>, WaitError> {
+        self.acquire_deadline(None)
+    }
+
+    /// Acquires a permit if one is free. Under contention it may miss one that becomes free
+    /// meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// As [`acquire`](Self::acquire).
+    pub fn try_acquire(&mut self) -> Result<Option<Permit<'_>>, WaitError> {
+        self.endpoint.check()?;
+        let mut acquired = attempt(&mut self.endpoint, self.first)?;
+        if acquired.is_none() && self.endpoint.look_if_due() {
+            acquired = attempt(&mut self.endpoint, self.first)?;
+        }
+        Ok(acquired.map(|permit| Permit::new(self, permit)))
+    }
+
+    /// As [`acquire`](Self::acquire), but waits no longer than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// [`WaitError::TimedOut`]; else as [`acquire`](Self::acquire).
+    pub fn acquire_timeout(&mut self, timeout: Duration) -> Result<Permit<'_>, WaitError> {
+        self.acquire_deadline(deadline::after(timeout))
+    }
+
+    /// As [`acquire`](Self::acquire), but waits no longer than until `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// [`WaitError::TimedOut`]; else as [`acquire`](Self::acquire).
+    pub fn acquire_until(&mut self, deadline: Instant) -> Result<Permit<'_>, WaitError> {
+        self.acquire_deadline(Some(deadline))
+    }
+
+    /// How many permits are free at the moment. Those of the dead count as taken until
+    /// somebody looks.
+    pub fn available_permits(&self) -> usize {
+        self.endpoint.segment.permits().free()
+    }
+
+    /// How many permits there are.
+    pub fn permits(&self) -> usize {
+        self.endpoint.segment.settings.entries()
+    }
+
+    fn acquire_deadline(&mut self, until: Option<Instant>) -> Result<Permit<'_>, WaitError> {
+        let first = self.first;
+        let acquired = self
+            .endpoint
+            .wait(until, |endpoint| attempt(endpoint, first))?;
+        Ok(Permit::new(self, acquired))
+    }
+
+    /// Acquires a permit when one is free; `readable` waits for the
+    /// [`doorbell`](Self::doorbell), as for [`Receiver::recv_when`](crate::Receiver::recv_when).
+    ///
+    /// # Errors
+    ///
+    /// As [`acquire`](Self::acquire), and [`WaitError::Io`] if `readable` fails.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped before it is ready has acquired nothing.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub async fn acquire_when<F, R>(&mut self, mut readable: F) -> Result<Permit<'_>, WaitError>
+    where
+        F: FnMut() -> R,
+        R: Future<Output = std::io::Result<()>>,
+    {
+        let first = self.first;
+        let mut attempt = |endpoint: &mut Endpoint| attempt(endpoint, first);
+        let waiting = self.endpoint.wait_when(&mut attempt, &mut readable);
+        let acquired = waiting.await?;
+        Ok(Permit::new(self, acquired))
+    }
+
+    /// Acquires a permit when one is free; waits in the runtime of blitz-io and without
+    /// blocking it. See [`Receiver::recv_async`](crate::Receiver::recv_async).
+    ///
+    /// # Errors
+    ///
+    /// As [`acquire`](Self::acquire), and [`WaitError::Io`].
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime, and in one without I/O, if it has to wait.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped before it is ready has acquired nothing.
+    #[cfg(all(feature = "async", any(target_os = "linux", target_os = "android")))]
+    pub async fn acquire_async(&mut self) -> Result<Permit<'_>, WaitError> {
+        let first = self.first;
+        let waiting = self
+            .endpoint
+            .wait_async(move |endpoint| attempt(endpoint, first));
+        let acquired = waiting.await?;
+        Ok(Permit::new(self, acquired))
+    }
+
+    fn release(&mut self, permit: usize) {
+        if self.endpoint.is_forked() {
+            return;
+        }
+        let released = self
+            .endpoint
+            .segment
+            .permits()
+            .release(self.endpoint.me, permit);
+        if self.endpoint.checked(released).is_ok() {
+            self.endpoint.segment.notify_published();
+        }
+    }
+}
+
+impl PrimitiveBuilder<Semaphore> {
+    /// Joins the semaphore `name`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Semaphore::open`].
+    pub fn open(&self, name: &str) -> Result<Semaphore, Error> {
+        let endpoint = self.join(name, Role::Receiver)?;
+        let first = endpoint.me % endpoint.segment.settings.entries();
+        Ok(Semaphore { endpoint, first })
+    }
+}
+
+impl fmt::Debug for Semaphore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Semaphore")
+            .field("path", &self.endpoint.segment.path)
+            .field("permits", &self.permits())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A permit of a [`Semaphore`], which is released when this is dropped.
+///
+/// One that is forgotten is released when its `Semaphore` is dropped.
+#[must_use = "the permit is released when this is dropped"]
+pub struct Permit<'a> {
+    semaphore: &'a mut Semaphore,
+    permit: usize,
+}
+
+impl<'a> Permit<'a> {
+    fn new(semaphore: &'a mut Semaphore, permit: usize) -> Self {
+        semaphore.first = permit;
+        Self { semaphore, permit }
+    }
+}
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        self.semaphore.release(self.permit);
+    }
+}
+
+impl fmt::Debug for Permit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Permit").finish_non_exhaustive()
+    }
+}

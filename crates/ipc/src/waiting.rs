@@ -1,0 +1,143 @@
+//! Waiting for something else than a message: the loop of listeners, semaphores and
+//! barriers, for threads and for tasks.
+//!
+//! `attempt` says what there is. It is called again after the announcement, and after each
+//! look at the dead, whose end may be what was waited for.
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use std::io;
+use std::time::Instant;
+
+#[cfg(all(feature = "async", any(target_os = "linux", target_os = "android")))]
+use blitz_sync::internals::coop::cooperative;
+use blitz_sync::internals::{EventSpin, deadline};
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use crate::endpoint::Awaited;
+use crate::endpoint::Endpoint;
+use crate::error::WaitError;
+use crate::event_count::SLEEPER;
+use crate::ring::Corrupt;
+
+/// `None`: nothing yet.
+pub(crate) type Attempt<R> = Result<Option<R>, WaitError>;
+
+impl Endpoint {
+    /// Whether this end can be used at all.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<(), WaitError> {
+        if self.is_forked() {
+            return Err(WaitError::Forked);
+        }
+        match self.corrupt {
+            true => Err(WaitError::Corrupt),
+            false => Ok(()),
+        }
+    }
+
+    /// Notes that the segment was overwritten.
+    pub(crate) fn checked<R>(&mut self, result: Result<R, Corrupt>) -> Result<R, WaitError> {
+        result.map_err(|Corrupt| {
+            self.corrupt = true;
+            WaitError::Corrupt
+        })
+    }
+
+    /// Blocks until `attempt` has a result.
+    #[inline]
+    pub(crate) fn wait<R>(
+        &mut self,
+        until: Option<Instant>,
+        mut attempt: impl FnMut(&mut Self) -> Attempt<R>,
+    ) -> Result<R, WaitError> {
+        self.check()?;
+        match attempt(self)? {
+            Some(result) => Ok(result),
+            None => self.wait_slowly(until, attempt),
+        }
+    }
+
+    #[cold]
+    fn wait_slowly<R>(
+        &mut self,
+        until: Option<Instant>,
+        mut attempt: impl FnMut(&mut Self) -> Attempt<R>,
+    ) -> Result<R, WaitError> {
+        let mut spin = EventSpin::new();
+        loop {
+            if let Some(result) = attempt(self)? {
+                return Ok(result);
+            }
+            if spin.turn() {
+                continue;
+            }
+            let key = self.segment.ring.published().prepare(SLEEPER);
+            if let Some(result) = attempt(self)? {
+                return Ok(result);
+            }
+            if self.look_if_due() {
+                continue;
+            }
+            if deadline::is_past(until) {
+                return Err(WaitError::TimedOut);
+            }
+            let latest = self.patience.until(until);
+            self.segment.ring.published().sleep(key, Some(latest));
+        }
+    }
+
+    /// Waits until `attempt` has a result; `readable` waits for the doorbell.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(crate) async fn wait_when<T, F, R>(
+        &mut self,
+        attempt: &mut impl FnMut(&mut Self) -> Attempt<T>,
+        readable: &mut F,
+    ) -> Result<T, WaitError>
+    where
+        F: FnMut() -> R,
+        R: Future<Output = io::Result<()>>,
+    {
+        self.check()?;
+        loop {
+            if let Some(result) = attempt(self)? {
+                return Ok(result);
+            }
+            self.look_if_due();
+            let armed = self.arm(Awaited::Published);
+            armed.map_err(|error| WaitError::Io(error.kind()))?;
+            if let Some(result) = attempt(self)? {
+                return Ok(result);
+            }
+            let woken = readable().await;
+            woken.map_err(|error| WaitError::Io(error.kind()))?;
+        }
+    }
+
+    /// The same in our runtime.
+    #[cfg(all(feature = "async", any(target_os = "linux", target_os = "android")))]
+    pub(crate) async fn wait_async<T>(
+        &mut self,
+        attempt: impl FnMut(&mut Self) -> Attempt<T>,
+    ) -> Result<T, WaitError> {
+        cooperative(self.wait_registered(attempt)).await
+    }
+
+    #[cfg(all(feature = "async", any(target_os = "linux", target_os = "android")))]
+    async fn wait_registered<T>(
+        &mut self,
+        mut attempt: impl FnMut(&mut Self) -> Attempt<T>,
+    ) -> Result<T, WaitError> {
+        self.check()?;
+        if let Some(result) = attempt(self)? {
+            return Ok(result);
+        }
+        let registered = self.doorbell.registered();
+        let doorbell = registered.map_err(|error| WaitError::Io(error.kind()))?;
+        let mut readable = || crate::awaiting::rung(&doorbell);
+        let result = self.wait_when(&mut attempt, &mut readable).await;
+        if matches!(result, Err(WaitError::Io(_))) {
+            self.doorbell.deregister();
+        }
+        result
+    }
+}
