@@ -4,22 +4,15 @@
 use std::io;
 
 #[cfg(feature = "async")]
-use blitz_driver::AsyncFd;
-#[cfg(feature = "async")]
 use blitz_sync::internals::coop::cooperative;
 
 use crate::doorbell::Doorbell;
+#[cfg(feature = "async")]
+use crate::doorbell::rung;
 use crate::endpoint::Awaited;
 use crate::error::{RecvError, SendError};
 use crate::loan::Loan;
 use crate::{Barrier, Listener, Message, Receiver, Semaphore, Sender};
-
-/// Waits until the doorbell is rung, in our runtime.
-#[cfg(feature = "async")]
-pub(crate) async fn rung(doorbell: &AsyncFd<Doorbell>) -> io::Result<()> {
-    doorbell.readable().await?.clear_ready();
-    Ok(())
-}
 
 macro_rules! doorbell {
     ($($end:ident)*) => {

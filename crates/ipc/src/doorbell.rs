@@ -209,6 +209,13 @@ impl OwnDoorbell {
     }
 }
 
+/// Waits until the doorbell is rung, in our runtime.
+#[cfg(feature = "async")]
+pub(crate) async fn rung(doorbell: &AsyncFd<Doorbell>) -> io::Result<()> {
+    doorbell.readable().await?.clear_ready();
+    Ok(())
+}
+
 /// Sends a datagram to every participant that awaits `what`.
 #[cold]
 pub(crate) fn ring(segment: &Segment, what: Awaited) {

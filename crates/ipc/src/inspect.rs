@@ -30,9 +30,10 @@ pub struct SegmentInfo {
     pub path: PathBuf,
     /// How messages find their receivers.
     pub kind: Kind,
-    /// How many messages the ring holds.
+    /// How many messages the ring holds; how many ids, permits or parties there are where
+    /// there are no messages.
     pub capacity: usize,
-    /// The longest message, in bytes.
+    /// The longest message, in bytes; 0 where there are none.
     pub max_len: usize,
     /// What a sender does when the ring is full.
     pub when_full: WhenFull,
@@ -53,7 +54,7 @@ pub struct SegmentInfo {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Participant {
-    /// Whether it sends; otherwise it receives.
+    /// Whether it sends or notifies; otherwise it receives, listens or takes part.
     pub sends: bool,
     /// Its process, as it had written itself.
     pub pid: u32,
@@ -160,13 +161,17 @@ fn info(path: &Path) -> Result<SegmentInfo, Error> {
         .map_err(|error| Error::from_io("look at", path, error))?;
     let segment = Segment::map_existing(file, Some(path))?;
     let settings = segment.settings;
+    let (capacity, max_len) = match settings.kind.has_messages() {
+        true => (settings.capacity, settings.max_len),
+        false => (settings.entries(), 0),
+    };
     let used = (0..settings.participants()).filter(|&who| segment.is_in_use(who));
     Ok(SegmentInfo {
         name: name_of(path),
         path: path.to_owned(),
         kind: settings.kind,
-        capacity: settings.capacity,
-        max_len: settings.max_len,
+        capacity,
+        max_len,
         when_full: settings.when_full,
         max_senders: settings.senders,
         max_receivers: settings.receivers,

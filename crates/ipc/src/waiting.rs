@@ -133,7 +133,7 @@ impl Endpoint {
         }
         let registered = self.doorbell.registered();
         let doorbell = registered.map_err(|error| WaitError::Io(error.kind()))?;
-        let mut readable = || crate::awaiting::rung(&doorbell);
+        let mut readable = || crate::doorbell::rung(&doorbell);
         let result = self.wait_when(&mut attempt, &mut readable).await;
         if matches!(result, Err(WaitError::Io(_))) {
             self.doorbell.deregister();

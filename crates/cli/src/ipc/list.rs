@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blitz_ipc::{Participant, SegmentInfo};
+use blitz_ipc::{Kind, Participant, SegmentInfo};
 use clap::Args;
 use serde::Serialize;
 
@@ -46,13 +46,15 @@ struct Member {
     depth: Option<u64>,
 }
 
-impl From<&Participant> for Member {
-    fn from(participant: &Participant) -> Self {
+impl Member {
+    fn new(kind: Kind, participant: &Participant) -> Self {
         Self {
-            role: if participant.sends {
-                "sender"
-            } else {
-                "receiver"
+            role: match (kind, participant.sends) {
+                (Kind::Semaphore | Kind::Barrier, _) => "member",
+                (Kind::Event, true) => "notifier",
+                (Kind::Event, false) => "listener",
+                (_, true) => "sender",
+                (_, false) => "receiver",
             },
             pid: participant.pid,
             alive: participant.alive,
@@ -72,7 +74,11 @@ impl Row {
             bytes: segment.size,
             messages: segment.messages,
             messages_per_second,
-            participants: segment.participants.iter().map(Member::from).collect(),
+            participants: segment
+                .participants
+                .iter()
+                .map(|participant| Member::new(segment.kind, participant))
+                .collect(),
         }
     }
 }
@@ -128,14 +134,14 @@ fn text(rows: &[Row]) -> String {
         return "No segments.\n".to_owned();
     }
     let mut text = format!(
-        "{:<24} {:<8} {:>9} {:>9} {:>12} {:>12}\n",
+        "{:<24} {:<9} {:>9} {:>9} {:>12} {:>12}\n",
         "NAME", "KIND", "CAPACITY", "MAX LEN", "MESSAGES", "PER SECOND"
     );
     for row in rows {
         let rate = row.messages_per_second;
         let rate = rate.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.0}"));
         text += &format!(
-            "{:<24} {:<8} {:>9} {:>9} {:>12} {rate:>12}\n",
+            "{:<24} {:<9} {:>9} {:>9} {:>12} {rate:>12}\n",
             row.name, row.kind, row.capacity, row.max_len, row.messages
         );
         for member in &row.participants {

@@ -87,9 +87,7 @@ fn existing(arguments: &Arguments, name: &str) -> Result<(Builder, SegmentInfo),
         Kind::Channel => Channel::builder(),
         Kind::Queue => Queue::builder(),
         _ => {
-            return Err(Exit::Failed(
-                "a kind that this command does not know".into(),
-            ));
+            return Err(Exit::Failed(format!("{name:?} has no messages")));
         }
     };
     let builder = builder.must_exist(true);

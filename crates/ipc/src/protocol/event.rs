@@ -44,6 +44,7 @@ impl Seen {
         }
     }
 
+    #[cfg(not(loom))]
     pub(crate) fn ids(&self) -> usize {
         self.counts.len()
     }
