@@ -4,6 +4,7 @@
 
 mod chat;
 mod chat_server;
+mod counter;
 #[cfg(unix)]
 mod job_queue;
 mod third_party;

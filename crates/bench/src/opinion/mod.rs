@@ -4,7 +4,7 @@
 //! verified, and medians stand beside their 95 % intervals.
 
 mod barriers;
-mod counts;
+pub(crate) mod counts;
 mod measure;
 mod naive;
 mod peers;

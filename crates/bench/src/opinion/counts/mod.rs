@@ -66,8 +66,9 @@ impl Counter {
     }
 }
 
+/// What the process has used until now, without its system calls.
 #[cfg(unix)]
-fn usage() -> Counts {
+pub(crate) fn usage() -> Counts {
     // SAFETY: a `rusage` is made of numbers; all zeroes is a value of it.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer is to a live, writable `rusage`.
@@ -86,6 +87,6 @@ fn usage() -> Counts {
 }
 
 #[cfg(not(unix))]
-fn usage() -> Counts {
+pub(crate) fn usage() -> Counts {
     Counts::default()
 }

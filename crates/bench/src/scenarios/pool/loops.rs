@@ -1,0 +1,253 @@
+//! Loops: empty ones, a counter, items that differ, and what waiting for the next one costs.
+
+use std::cell::RefCell;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crossbeam_utils::CachePadded;
+use paralight::prelude::{ExactParallelSourceExt, ParallelIteratorExt, RangeStrategy};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+use super::contenders::{fork_unions, ours, paralights, range, rayons};
+use crate::opinion::counts::usage;
+use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
+use crate::threads::{Span, solo};
+
+/// Runs a loop of `threads` items again and again, each counted, after a pause each time.
+fn empty_loops(
+    cx: &Context,
+    threads: usize,
+    pause: Duration,
+    run: impl Fn(&(dyn Fn() + Sync)),
+) -> Measured {
+    let ran = CachePadded::new(AtomicU64::new(0));
+    let count = || {
+        ran.fetch_add(1, Relaxed);
+    };
+    let (mut span, loops) = (
+        Span::default(),
+        if pause.is_zero() {
+            cx.ops
+        } else {
+            cx.ops.min(100)
+        },
+    );
+    if pause.is_zero() {
+        (span, ()) = solo(|| (0..loops).for_each(|_| run(&count)));
+    } else {
+        for _ in 0..loops {
+            thread::sleep(pause);
+            let begin = Instant::now();
+            run(&count);
+            span.elapsed += begin.elapsed();
+        }
+    }
+    verify("items", loops * threads as u64, ran.load(Relaxed))?;
+    Ok(Sample::new(span, loops))
+}
+
+pub(super) fn empty(id: &str, title: &str, ops: u64, threads: usize, pause: Duration) -> Scenario {
+    Scenario::new(7, format!("{id}_{threads}"), title, ops)
+        .threads(threads)
+        .with(OURS, move |cx| {
+            let pool = ours(threads);
+            empty_loops(cx, threads, pause, |item| {
+                pool.for_each(0..threads, 1, |_| item())
+            })
+        })
+        .with("rayon", move |cx| {
+            let pool = rayons(threads);
+            empty_loops(cx, threads, pause, |item| {
+                pool.broadcast(|_| item());
+            })
+        })
+        .with("fork_union", move |cx| {
+            let pool = RefCell::new(fork_unions(threads));
+            empty_loops(cx, threads, pause, |item| {
+                drop(pool.borrow_mut().for_threads(|_, _| item()));
+            })
+        })
+        .with("paralight", move |cx| {
+            let pool = RefCell::new(paralights(threads, RangeStrategy::Fixed));
+            empty_loops(cx, threads, pause, |item| {
+                let items = range(threads);
+                let pool = &mut **pool.borrow_mut();
+                items.with_thread_pool(pool).for_each(|_| item());
+            })
+        })
+        .with("std", move |cx| {
+            let cx = &Context {
+                ops: cx.ops.min(100),
+                ..*cx
+            };
+            empty_loops(cx, threads, pause, |item| {
+                thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(item))));
+            })
+        })
+}
+
+/// What the counter adds for one number: one multiplication that the compiler must do.
+#[inline(always)]
+fn term(n: usize) -> u64 {
+    black_box(n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60
+}
+
+fn counted(cx: &Context, len: usize, run: impl Fn() -> u64) -> Measured {
+    let expected = (0..len).map(term).sum::<u64>();
+    let rounds = (cx.ops / len as u64).max(1);
+    let (span, sums) = solo(|| (0..rounds).map(|_| run()).sum::<u64>());
+    verify("sum of the terms", expected * rounds, sums)?;
+    Ok(Sample::new(span, rounds * len as u64))
+}
+
+pub(super) fn counter(name: &str, len: usize, threads: usize) -> Scenario {
+    let title = format!("Counter to {name}");
+    Scenario::new(
+        7,
+        format!("pool_counter_{name}_{threads}"),
+        title,
+        4_000_000,
+    )
+    .threads(threads)
+    .with(OURS, move |cx| {
+        let (pool, grain) = (ours(threads), len.div_ceil(threads * 4));
+        counted(cx, len, || {
+            let sum = AtomicU64::new(0);
+            pool.for_each(0..len.div_ceil(grain), 1, |piece| {
+                let items = piece * grain..((piece + 1) * grain).min(len);
+                sum.fetch_add(items.map(term).sum(), Relaxed);
+            });
+            sum.into_inner()
+        })
+    })
+    .with("rayon", move |cx| {
+        let pool = rayons(threads);
+        counted(cx, len, || {
+            pool.install(|| (0..len).into_par_iter().map(term).sum())
+        })
+    })
+    .with("fork_union", move |cx| {
+        let pool = RefCell::new(fork_unions(threads));
+        counted(cx, len, || {
+            let sum = AtomicU64::new(0);
+            drop(pool.borrow_mut().for_slices(len, |first, count| {
+                let items = first.task_index..first.task_index + count;
+                sum.fetch_add(items.map(term).sum(), Relaxed);
+            }));
+            sum.into_inner()
+        })
+    })
+    .with("paralight", move |cx| {
+        let pool = RefCell::new(paralights(threads, RangeStrategy::Fixed));
+        counted(cx, len, || {
+            let pool = &mut **pool.borrow_mut();
+            range(len).with_thread_pool(pool).map(term).sum()
+        })
+    })
+    .with("one thread", move |cx| {
+        counted(cx, len, || (0..len).map(term).sum())
+    })
+}
+
+/// How much the item `n` costs: most of them little, every hundredth a thousand times that.
+fn cost(n: usize) -> usize {
+    if n % 100 == 7 { 20_000 } else { 20 }
+}
+
+fn uneven_items(cx: &Context, run: impl Fn(&(dyn Fn(usize) + Sync), usize)) -> Measured {
+    let items = (cx.ops as usize / 20).max(100);
+    let done = AtomicU64::new(0);
+    let item = |n: usize| {
+        let sum: u64 = (0..cost(n)).map(term).sum();
+        done.fetch_add(black_box(sum).min(1), Relaxed);
+    };
+    let (span, ()) = solo(|| run(&item, items));
+    verify("items", items as u64, done.load(Relaxed))?;
+    Ok(Sample::new(span, items as u64))
+}
+
+pub(super) fn uneven(threads: usize) -> Scenario {
+    Scenario::new(
+        7,
+        format!("pool_uneven_{threads}"),
+        "Items that differ a thousandfold",
+        200_000,
+    )
+    .threads(threads)
+    .with(OURS, move |cx| {
+        uneven_items(cx, |item, n| ours(threads).for_each(0..n, 0, item))
+    })
+    .with("rayon", move |cx| {
+        uneven_items(cx, |item, n| {
+            rayons(threads).install(|| (0..n).into_par_iter().for_each(item));
+        })
+    })
+    .with("fork_union", move |cx| {
+        let pool = RefCell::new(fork_unions(threads));
+        uneven_items(cx, |item, n| {
+            drop(
+                pool.borrow_mut()
+                    .for_n_dynamic(n, |each| item(each.task_index)),
+            );
+        })
+    })
+    .with("paralight", move |cx| {
+        let pool = RefCell::new(paralights(threads, RangeStrategy::WorkStealing));
+        uneven_items(cx, |item, n| {
+            let pool = &mut **pool.borrow_mut();
+            range(n).with_thread_pool(pool).for_each(item);
+        })
+    })
+}
+
+/// The processor time of the whole process for an empty loop every ten milliseconds. No other
+/// pool that is kept does anything meanwhile.
+pub(super) fn processor_time(threads: usize) -> Scenario {
+    let pause = Duration::from_millis(10);
+    let id = format!("pool_processor_time_{threads}");
+    Scenario::new(7, id, "Processor time of a loop every 10 ms", 100)
+        .threads(threads)
+        .with(OURS, move |cx| {
+            let pool = ours(threads);
+            paced_loops(cx, threads, pause, |item| {
+                pool.for_each(0..threads, 1, |_| item())
+            })
+        })
+        .with("rayon", move |cx| {
+            let pool = rayons(threads);
+            paced_loops(cx, threads, pause, |item| {
+                pool.broadcast(|_| item());
+            })
+        })
+        .with("fork_union", move |cx| {
+            let pool = RefCell::new(fork_unions(threads));
+            paced_loops(cx, threads, pause, |item| {
+                drop(pool.borrow_mut().for_threads(|_, _| item()));
+            })
+        })
+        .with("paralight", move |cx| {
+            let pool = RefCell::new(paralights(threads, RangeStrategy::Fixed));
+            paced_loops(cx, threads, pause, |item| {
+                let items = range(threads);
+                let pool = &mut **pool.borrow_mut();
+                items.with_thread_pool(pool).for_each(|_| item());
+            })
+        })
+}
+
+fn paced_loops(
+    cx: &Context,
+    threads: usize,
+    pause: Duration,
+    run: impl Fn(&(dyn Fn() + Sync)),
+) -> Measured {
+    let used = || usage().processor;
+    let begin = used();
+    let mut sample = empty_loops(cx, threads, pause, run)?;
+    if let (Some(begin), Some(end)) = (begin, used()) {
+        sample.span.elapsed = end.saturating_sub(begin);
+    }
+    Ok(sample)
+}

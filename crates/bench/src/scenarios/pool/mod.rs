@@ -1,0 +1,46 @@
+//! Fork-join (tier 7): empty loops, a counter, recursion, uneven items, and a task that
+//! awaits a loop. Each contender has a pool of its own with the same number of threads, made
+//! before the clock starts.
+
+mod awaits;
+mod contenders;
+mod join;
+mod loops;
+
+use std::time::Duration;
+
+use crate::scenario::Scenario;
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let pause = Duration::from_millis(5);
+    let mut scenarios = Vec::new();
+    for threads in [2, 4] {
+        scenarios.push(loops::empty(
+            "pool_empty",
+            "Empty loop",
+            20_000,
+            threads,
+            Duration::ZERO,
+        ));
+        let title = "Empty loop after a pause of 5 ms";
+        scenarios.push(loops::empty("pool_empty_idle", title, 100, threads, pause));
+        for (name, len) in [
+            ("4k", 4 << 10),
+            ("16k", 16 << 10),
+            ("64k", 64 << 10),
+            ("256k", 256 << 10),
+            ("1m", 1 << 20),
+            ("16m", 16 << 20),
+        ] {
+            scenarios.push(loops::counter(name, len, threads));
+        }
+        scenarios.extend([
+            join::recursion(threads),
+            join::tree(threads),
+            loops::uneven(threads),
+            awaits::awaits(threads),
+            loops::processor_time(threads),
+        ]);
+    }
+    scenarios
+}
