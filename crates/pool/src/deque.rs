@@ -46,7 +46,14 @@ pub struct Deque {
     emptied: AtomicUsize,
     tag: AtomicUsize,
     base: AtomicUsize,
-    ring: Box<[AtomicPtr<Header>]>,
+    ring: Box<[AtomicPtr<Header>; CAPACITY]>,
+}
+
+fn ring() -> Box<[AtomicPtr<Header>; CAPACITY]> {
+    let ring: Box<[_]> = (0..CAPACITY)
+        .map(|_| AtomicPtr::new(ptr::null_mut()))
+        .collect();
+    ring.try_into().expect("the length is right")
 }
 
 /// What a thief saw of a deque's oldest fork.
@@ -71,9 +78,7 @@ impl Deque {
             emptied: AtomicUsize::new(0),
             tag: AtomicUsize::new(0),
             base: AtomicUsize::new(0),
-            ring: (0..CAPACITY)
-                .map(|_| AtomicPtr::new(ptr::null_mut()))
-                .collect(),
+            ring: ring(),
         }
     }
 
@@ -108,8 +113,27 @@ impl Deque {
         if self.bottom.load(Relaxed) != position.wrapping_add(1) {
             return false;
         }
-        // SAFETY: as the caller promises; the owner is never inside while it calls this.
-        unsafe { self.pop().is_some() }
+        // SAFETY: as the caller promises; nothing inside calls back.
+        unsafe {
+            self.lock.lock(|| {
+                let top = self.top.load(Relaxed);
+                let here = top != position.wrapping_add(1);
+                if here {
+                    self.shrink(top, position);
+                }
+                here
+            })
+        }
+    }
+
+    /// Takes the last job away, which is at `last`; the lock is held.
+    #[inline(always)]
+    fn shrink(&self, top: usize, last: usize) {
+        self.bottom.store(last, Relaxed);
+        if last == top {
+            self.emptied
+                .store(self.emptied.load(Relaxed).wrapping_add(1), Relaxed);
+        }
     }
 
     /// Takes the job at the bottom.
@@ -128,11 +152,7 @@ impl Deque {
                 }
                 let last = bottom.wrapping_sub(1);
                 let job = self.place(last).load(Relaxed);
-                self.bottom.store(last, Relaxed);
-                if last == top {
-                    self.emptied
-                        .store(self.emptied.load(Relaxed).wrapping_add(1), Relaxed);
-                }
+                self.shrink(top, last);
                 Some(JobRef::from_ptr(job))
             })
         }

@@ -5,7 +5,9 @@
 
 use std::any::Any;
 use std::cell::UnsafeCell;
+use std::mem::ManuallyDrop;
 use std::panic::{self, AssertUnwindSafe};
+use std::ptr;
 use std::sync::Arc;
 
 use crate::job_ref::{Header, JobRef};
@@ -24,7 +26,8 @@ enum JobResult<R> {
 pub(crate) struct StackJob<L, F, R> {
     header: Header,
     pub(crate) latch: L,
-    func: UnsafeCell<Option<F>>,
+    /// Taken by whoever runs the job.
+    func: ManuallyDrop<F>,
     result: UnsafeCell<JobResult<R>>,
 }
 
@@ -39,7 +42,7 @@ where
         Self {
             header: Header::new(Self::execute),
             latch,
-            func: UnsafeCell::new(Some(func)),
+            func: ManuallyDrop::new(func),
             result: UnsafeCell::new(JobResult::None),
         }
     }
@@ -50,10 +53,15 @@ where
         unsafe { JobRef::from_ptr(&raw const self.header) }
     }
 
-    /// Runs a job that nobody else can get any more.
+    /// Runs the job as an ordinary call.
+    ///
+    /// # Safety
+    ///
+    /// It has not run, and nobody else can get it any more.
     #[inline(always)]
-    pub(crate) fn run_inline(self, worker: &Worker, injected: bool) -> R {
-        let func = self.func.into_inner().expect("the job has not run");
+    pub(crate) unsafe fn run_inline(&self, worker: &Worker, injected: bool) -> R {
+        // SAFETY: the closure is taken once, as the caller promises.
+        let func = unsafe { ptr::read(&*self.func) };
         func(worker, injected)
     }
 
@@ -66,14 +74,20 @@ where
         }
     }
 
+    /// Drops what a job left that has run.
+    pub(crate) fn discard_result(&self) {
+        // SAFETY: nobody else touches the result after the latch is set.
+        drop(unsafe { std::mem::replace(&mut *self.result.get(), JobResult::None) });
+    }
+
     unsafe fn execute(header: *const Header) {
         let worker = Worker::running();
         let this = header.cast::<Self>();
         worker.run_stolen(header as usize, || {
             // SAFETY: whoever has the job's `JobRef` is the only one to touch these fields
-            // until the latch is set, and the frame lives until then.
+            // until the latch is set, and the frame lives until then. A job runs once.
             unsafe {
-                let func = (*(*this).func.get()).take().expect("a job runs once");
+                let func = ptr::read((&raw const (*this).func).cast::<F>());
                 let result = match panic::catch_unwind(AssertUnwindSafe(|| func(worker, true))) {
                     Ok(value) => JobResult::Ok(value),
                     Err(payload) => JobResult::Panic(payload),

@@ -6,6 +6,9 @@
 //! fork that is old enough to be worth a theft is stolen at all, so a fine recursion costs
 //! about what the calls cost.
 
+use std::mem::ManuallyDrop;
+use std::panic::{self, AssertUnwindSafe};
+
 use crate::context::FnContext;
 use crate::in_worker::in_worker;
 use crate::job::StackJob;
@@ -96,11 +99,10 @@ where
     RA: Send,
     RB: Send,
 {
-    let job = StackJob::new(b, JoinLatch::new(worker.index(), &worker.registry().sleep));
+    // A fork that comes back, as nearly all do, leaves nothing to be dropped.
+    let job = ManuallyDrop::new(StackJob::new(b, JoinLatch::new(worker.sleeper())));
     let Some(position) = worker.fork(job.as_ref()) else {
-        // No room: a recursion as deep as this is not short of parallel work.
-        let a = a(worker, injected);
-        return (a, job.run_inline(worker, injected));
+        return in_turn(worker, injected, a, &job);
     };
     let unwinding = WaitOnUnwind {
         worker,
@@ -110,9 +112,33 @@ where
     let result_a = a(worker, injected);
     std::mem::forget(unwinding);
     if worker.take_back(position) || get_back(worker, &job, position) {
-        (result_a, job.run_inline(worker, injected))
+        // SAFETY: taken back, so nobody else has it.
+        (result_a, unsafe { job.run_inline(worker, injected) })
     } else {
-        (result_a, job.into_result())
+        (result_a, ManuallyDrop::into_inner(job).into_result())
+    }
+}
+
+/// There is no room for a fork: a recursion as deep as this is not short of parallel work.
+#[cold]
+#[inline(never)]
+fn in_turn<A, B, RA, RB>(
+    worker: &Worker,
+    injected: bool,
+    a: A,
+    job: &StackJob<JoinLatch, B, RB>,
+) -> (RA, RB)
+where
+    A: FnOnce(&Worker, bool) -> RA + Send,
+    B: FnOnce(&Worker, bool) -> RB + Send,
+    RB: Send,
+{
+    let a = panic::catch_unwind(AssertUnwindSafe(|| a(worker, injected)));
+    // SAFETY: it was not forked.
+    let b = unsafe { job.run_inline(worker, injected) };
+    match a {
+        Ok(a) => (a, b),
+        Err(payload) => panic::resume_unwind(payload),
     }
 }
 
@@ -161,5 +187,6 @@ where
             // SAFETY: taken back, so nobody else has it; its panic is kept in the job.
             unsafe { self.job.as_ref().execute() };
         }
+        self.job.discard_result();
     }
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use blitz_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use blitz_futex::atomic::{AtomicU32, AtomicUsize, fence};
 
-use crate::sleep::Sleep;
+use crate::sleep::{Sleep, Sleeper};
 
 const PENDING: u32 = 0;
 const SLEEPING: u32 = 1;
@@ -78,9 +78,8 @@ impl State {
 #[derive(Debug)]
 pub(crate) struct JoinLatch {
     state: State,
-    owner: usize,
-    /// The pool's, which outlives the thread that sets the latch.
-    sleep: *const Sleep,
+    /// The waiting worker's, in its pool, which outlives the thread that sets the latch.
+    sleeper: *const Sleeper,
 }
 
 // SAFETY: it is shared between the pool's threads anyway.
@@ -88,11 +87,10 @@ unsafe impl Sync for JoinLatch {}
 
 impl JoinLatch {
     #[inline(always)]
-    pub(crate) fn new(owner: usize, sleep: &Sleep) -> Self {
+    pub(crate) fn new(sleeper: &Sleeper) -> Self {
         Self {
             state: State::new(),
-            owner,
-            sleep,
+            sleeper,
         }
     }
 }
@@ -101,9 +99,9 @@ impl Latch for JoinLatch {
     unsafe fn set(this: *const Self) {
         // SAFETY: alive until the line that sets it.
         unsafe {
-            let (owner, sleep) = ((*this).owner, (*this).sleep);
+            let sleeper = (*this).sleeper;
             if State::set(&raw const (*this).state) {
-                (*sleep).wake_worker(owner);
+                (*sleeper).wake();
             }
         }
     }
@@ -238,7 +236,7 @@ impl CountLatch {
         if let Waiter::Worker(latch) = &self.waiter {
             fence(SeqCst);
             if latch.state.0.load(Relaxed) == SLEEPING {
-                latch.sleep.wake_worker(latch.owner);
+                latch.sleep.worker(latch.owner).wake();
             }
         }
     }
@@ -257,7 +255,7 @@ impl CountLatch {
                 Waiter::Worker(latch) => {
                     let (owner, sleep) = (latch.owner, latch.sleep.clone());
                     if State::set(&raw const latch.state) {
-                        sleep.wake_worker(owner);
+                        sleep.worker(owner).wake();
                     }
                 }
                 Waiter::Thread(latch) => ThreadLatch::set_from_anywhere(latch),

@@ -49,11 +49,20 @@ const WAITS: u32 = 2;
 /// It sleeps and can help worker `n`: `HELPS + n`.
 const HELPS: u32 = 3;
 
+/// What concerns one worker.
 #[derive(Debug)]
-struct OneWorker {
+pub struct Sleeper {
+    index: usize,
     own: AtomicU32,
     /// Somebody who sleeps wants to know of this worker's forks.
     asked: AtomicBool,
+}
+
+impl Sleeper {
+    /// Wakes the worker, which waits for a job.
+    pub fn wake(&self) {
+        wake(&self.own);
+    }
 }
 
 #[derive(Debug)]
@@ -61,12 +70,13 @@ pub struct Sleep {
     epoch: CachePadded<AtomicU32>,
     idle: CachePadded<AtomicU32>,
     waking: AtomicBool,
-    workers: Box<[CachePadded<OneWorker>]>,
+    workers: Box<[CachePadded<Sleeper>]>,
 }
 
 impl Sleep {
     pub fn new(workers: usize) -> Self {
-        let one = || OneWorker {
+        let one = |index| Sleeper {
+            index,
             own: AtomicU32::new(AWAKE),
             asked: AtomicBool::new(false),
         };
@@ -74,7 +84,9 @@ impl Sleep {
             epoch: CachePadded::new(AtomicU32::new(0)),
             idle: CachePadded::new(AtomicU32::new(0)),
             waking: AtomicBool::new(false),
-            workers: (0..workers).map(|_| CachePadded::new(one())).collect(),
+            workers: (0..workers)
+                .map(|index| CachePadded::new(one(index)))
+                .collect(),
         }
     }
 
@@ -129,12 +141,17 @@ impl Sleep {
         blitz_futex::wake_n(&*self.epoch, n);
     }
 
-    /// Worker `me` has forked.
+    /// The part of one worker.
+    pub fn worker(&self, index: usize) -> &Sleeper {
+        &self.workers[index]
+    }
+
+    /// The worker of `me` has forked.
     #[inline(always)]
-    pub fn forked(&self, me: usize) {
+    pub fn forked(&self, me: &Sleeper) {
         fences::light();
-        if self.workers[me].asked.load(Relaxed) {
-            self.answer(me);
+        if me.asked.load(Relaxed) {
+            self.answer(me.index);
         }
     }
 
@@ -181,11 +198,6 @@ impl Sleep {
             }
         }
         own.swap(AWAKE, SeqCst);
-    }
-
-    /// Wakes a worker that waits for a job.
-    pub fn wake_worker(&self, worker: usize) {
-        wake(&self.workers[worker].own);
     }
 
     /// Wakes everybody: the pool ends.

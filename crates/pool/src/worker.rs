@@ -18,7 +18,8 @@ use crate::deque::Deque;
 use crate::idle::{Ages, Patience};
 use crate::job_ref::JobRef;
 use crate::latch::Probe;
-use crate::registry::Registry;
+use crate::registry::{Registry, Shared};
+use crate::sleep::Sleeper;
 
 std::thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
@@ -38,6 +39,10 @@ pub enum Yield {
 pub(crate) struct Worker {
     registry: Arc<Registry>,
     index: usize,
+    /// This worker's own parts of the registry, which lives as long.
+    shared: *const Shared,
+    sleeper: *const Sleeper,
+    breadth_first: bool,
     ages: RefCell<Ages>,
     patience: RefCell<Patience>,
     /// The generation of the loop that this worker has last taken part in.
@@ -50,6 +55,9 @@ impl Worker {
         let worker = Box::new(Self {
             ages: RefCell::new(Ages::new(registry.num_threads())),
             patience: RefCell::new(Patience::new(registry.handlers.spin)),
+            shared: &raw const *registry.workers[index],
+            sleeper: registry.sleep.worker(index),
+            breadth_first: registry.handlers.breadth_first,
             registry,
             index,
             last_loop: Cell::new(0),
@@ -99,7 +107,14 @@ impl Worker {
 
     #[inline(always)]
     fn deque(&self) -> &Deque {
-        &self.registry.workers[self.index].deque
+        // SAFETY: in the registry.
+        unsafe { &(*self.shared).deque }
+    }
+
+    #[inline(always)]
+    pub(crate) fn sleeper(&self) -> &Sleeper {
+        // SAFETY: in the registry.
+        unsafe { &*self.sleeper }
     }
 
     pub(crate) fn has_local_jobs(&self) -> bool {
@@ -111,7 +126,7 @@ impl Worker {
     pub(crate) fn fork(&self, job: JobRef) -> Option<usize> {
         // SAFETY: a `Worker` is used by its own thread only.
         let position = unsafe { self.deque().push(job) };
-        self.registry.sleep.forked(self.index);
+        self.registry.sleep.forked(self.sleeper());
         position
     }
 
@@ -125,7 +140,7 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn take_back(&self, position: usize) -> bool {
         // SAFETY: as above.
-        !self.registry.handlers.breadth_first && unsafe { self.deque().take_back(position) }
+        !self.breadth_first && unsafe { self.deque().take_back(position) }
     }
 
     /// How many forks there are below a wait that begins now.
@@ -138,7 +153,7 @@ impl Worker {
     pub(crate) fn take_local(&self, base: usize) -> Option<JobRef> {
         // SAFETY: as above.
         unsafe {
-            if self.registry.handlers.breadth_first {
+            if self.breadth_first {
                 return self.deque().pop_oldest();
             }
             if (self.deque().bottom().wrapping_sub(base) as isize) <= 0 {
@@ -185,7 +200,7 @@ impl Worker {
         }
         // SAFETY: as above.
         unsafe {
-            if self.registry.handlers.breadth_first {
+            if self.breadth_first {
                 self.deque().pop_oldest()
             } else {
                 self.deque().pop()

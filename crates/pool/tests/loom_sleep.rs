@@ -74,7 +74,7 @@ fn a_waiting_worker_is_woken() {
     };
     let (sleep, forks) = &*pool;
     forks.store(1, Ordering::SeqCst);
-    sleep.forked(1);
+    sleep.forked(sleep.worker(1));
     waiting.join().unwrap();
 }
 
