@@ -181,12 +181,23 @@ where
     F: FnOnce(&Worker, bool) -> R + Send,
     R: Send,
 {
-    #[cold]
+    // Inline, so that the guard's fields need not be in memory.
+    #[inline(always)]
     fn drop(&mut self) {
-        if self.worker.take_back(self.position) || get_back(self.worker, self.job, self.position) {
-            // SAFETY: taken back, so nobody else has it; its panic is kept in the job.
-            unsafe { self.job.as_ref().execute() };
-        }
-        self.job.discard_result();
+        finish(self.worker, self.job, self.position);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn finish<F, R>(worker: &Worker, job: &StackJob<JoinLatch, F, R>, position: usize)
+where
+    F: FnOnce(&Worker, bool) -> R + Send,
+    R: Send,
+{
+    if worker.take_back(position) || get_back(worker, job, position) {
+        // SAFETY: taken back, so nobody else has it; its panic is kept in the job.
+        unsafe { job.as_ref().execute() };
+    }
+    job.discard_result();
 }

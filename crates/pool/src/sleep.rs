@@ -52,13 +52,19 @@ const HELPS: u32 = 3;
 /// What concerns one worker.
 #[derive(Debug)]
 pub struct Sleeper {
-    index: usize,
     own: AtomicU32,
     /// Somebody who sleeps wants to know of this worker's forks.
     asked: AtomicBool,
 }
 
 impl Sleeper {
+    /// Whether the worker, which has just forked, is to say so.
+    #[inline(always)]
+    pub fn is_asked(&self) -> bool {
+        fences::light();
+        self.asked.load(Relaxed)
+    }
+
     /// Wakes the worker, which waits for a job.
     pub fn wake(&self) {
         wake(&self.own);
@@ -75,8 +81,7 @@ pub struct Sleep {
 
 impl Sleep {
     pub fn new(workers: usize) -> Self {
-        let one = |index| Sleeper {
-            index,
+        let one = || Sleeper {
             own: AtomicU32::new(AWAKE),
             asked: AtomicBool::new(false),
         };
@@ -84,9 +89,7 @@ impl Sleep {
             epoch: CachePadded::new(AtomicU32::new(0)),
             idle: CachePadded::new(AtomicU32::new(0)),
             waking: AtomicBool::new(false),
-            workers: (0..workers)
-                .map(|index| CachePadded::new(one(index)))
-                .collect(),
+            workers: (0..workers).map(|_| CachePadded::new(one())).collect(),
         }
     }
 
@@ -146,18 +149,8 @@ impl Sleep {
         &self.workers[index]
     }
 
-    /// The worker of `me` has forked.
-    #[inline(always)]
-    pub fn forked(&self, me: &Sleeper) {
-        fences::light();
-        if me.asked.load(Relaxed) {
-            self.answer(me.index);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn answer(&self, me: usize) {
+    /// Worker `me` has forked, and [was asked](Sleeper::is_asked) to say so.
+    pub fn answer(&self, me: usize) {
         if self.waking.load(SeqCst) {
             return;
         }

@@ -125,9 +125,17 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn fork(&self, job: JobRef) -> Option<usize> {
         // SAFETY: a `Worker` is used by its own thread only.
-        let position = unsafe { self.deque().push(job) };
-        self.registry.sleep.forked(self.sleeper());
-        position
+        let position = unsafe { self.deque().push(job)? };
+        if self.sleeper().is_asked() {
+            self.answer();
+        }
+        Some(position)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn answer(&self) {
+        self.registry.sleep.answer(self.index);
     }
 
     pub(crate) fn push_or_inject(&self, tag: usize, job: JobRef) {
