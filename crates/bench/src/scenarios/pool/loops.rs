@@ -15,6 +15,30 @@ use crate::opinion::counts::usage;
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::threads::{Span, solo};
 
+/// fork_union's threads neither sleep nor yield. With more of them than processors, each loop
+/// takes some of the system's time slices, so it takes part only where that is not so.
+trait WithForkUnion {
+    fn with_fork_union(
+        self,
+        threads: usize,
+        body: impl Fn(&Context) -> Measured + Send + Sync + 'static,
+    ) -> Self;
+}
+
+impl WithForkUnion for Scenario {
+    fn with_fork_union(
+        self,
+        threads: usize,
+        body: impl Fn(&Context) -> Measured + Send + Sync + 'static,
+    ) -> Self {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        if threads > processors {
+            return self;
+        }
+        self.with("fork_union", body)
+    }
+}
+
 /// Runs a loop of `threads` items again and again, each counted, after a pause each time.
 fn empty_loops(
     cx: &Context,
@@ -63,7 +87,7 @@ pub(super) fn empty(id: &str, title: &str, ops: u64, threads: usize, pause: Dura
                 pool.broadcast(|_| item());
             })
         })
-        .with("fork_union", move |cx| {
+        .with_fork_union(threads, move |cx| {
             let pool = RefCell::new(fork_unions(threads));
             empty_loops(cx, threads, pause, |item| {
                 drop(pool.borrow_mut().for_threads(|_, _| item()));
@@ -128,7 +152,7 @@ pub(super) fn counter(name: &str, len: usize, threads: usize) -> Scenario {
             pool.install(|| (0..len).into_par_iter().map(term).sum())
         })
     })
-    .with("fork_union", move |cx| {
+    .with_fork_union(threads, move |cx| {
         let pool = RefCell::new(fork_unions(threads));
         counted(cx, len, || {
             let sum = AtomicU64::new(0);
@@ -184,7 +208,7 @@ pub(super) fn uneven(threads: usize) -> Scenario {
             rayons(threads).install(|| (0..n).into_par_iter().for_each(item));
         })
     })
-    .with("fork_union", move |cx| {
+    .with_fork_union(threads, move |cx| {
         let pool = RefCell::new(fork_unions(threads));
         uneven_items(cx, |item, n| {
             drop(
@@ -221,7 +245,7 @@ pub(super) fn processor_time(threads: usize) -> Scenario {
                 pool.broadcast(|_| item());
             })
         })
-        .with("fork_union", move |cx| {
+        .with_fork_union(threads, move |cx| {
             let pool = RefCell::new(fork_unions(threads));
             paced_loops(cx, threads, pause, |item| {
                 drop(pool.borrow_mut().for_threads(|_, _| item()));
