@@ -1,0 +1,159 @@
+//! Pictures of the HTML report, drawn as SVG.
+
+use std::fmt::Write;
+
+/// A line of a chart.
+pub struct Line<'a> {
+    pub name: &'a str,
+    pub colour: &'a str,
+    pub values: &'a [f64],
+}
+
+const WIDTH: f64 = 900.0;
+const HEIGHT: f64 = 260.0;
+/// Room for the numbers beside the axes.
+const LEFT: f64 = 44.0;
+const BOTTOM: f64 = 34.0;
+const TOP: f64 = 22.0;
+/// Points of a line; more would not be seen.
+const POINTS: usize = 900;
+
+/// Draws lines over places that are counted from `first`.
+pub fn draw(lines: &[Line<'_>], places: &str, first: usize) -> String {
+    let len = lines
+        .iter()
+        .map(|line| line.values.len())
+        .max()
+        .unwrap_or(0);
+    let most = lines
+        .iter()
+        .flat_map(|line| line.values)
+        .copied()
+        .filter(|value| value.is_finite())
+        .fold(0.0, f64::max);
+    let step = nice(most / 4.0);
+    let top = (most / step).ceil().max(1.0) * step;
+    let x = |at: f64| LEFT + at / (len.max(2) - 1) as f64 * (WIDTH - LEFT - 10.0);
+    let y = |value: f64| TOP + (1.0 - value / top) * (HEIGHT - TOP - BOTTOM);
+    let mut out = format!("<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\">");
+    let mut value = 0.0;
+    while value <= top * 1.001 {
+        let at = y(value);
+        let _ = write!(
+            out,
+            "<line x1=\"{LEFT}\" x2=\"{WIDTH}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"#8884\"/>"
+        );
+        let label = crate::json::number(value);
+        let _ = write!(
+            out,
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>",
+            LEFT - 6.0,
+            at + 4.0
+        );
+        value += step;
+    }
+    let every = nice(len as f64 / 10.0).max(1.0) as usize;
+    for at in (0..len).filter(|at| (at + first).is_multiple_of(every)) {
+        let _ = write!(
+            out,
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            x(at as f64),
+            HEIGHT - BOTTOM + 16.0,
+            at + first
+        );
+    }
+    let _ = write!(
+        out,
+        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{places}</text>",
+        WIDTH - 10.0,
+        HEIGHT - 4.0
+    );
+    for (number, line) in lines.iter().enumerate() {
+        let stride = line.values.len().div_ceil(POINTS).max(1);
+        let points: Vec<_> = line
+            .values
+            .iter()
+            .enumerate()
+            .step_by(stride)
+            .filter(|(_, value)| value.is_finite())
+            .map(|(at, &value)| format!("{:.1},{:.1}", x(at as f64), y(value)))
+            .collect();
+        let (colour, name) = (line.colour, line.name);
+        let _ = write!(
+            out,
+            "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\" points=\"{}\"/>",
+            points.join(" ")
+        );
+        let at = LEFT + 12.0 + 70.0 * number as f64;
+        let _ = write!(
+            out,
+            "<rect x=\"{at}\" y=\"4\" width=\"12\" height=\"8\" fill=\"{colour}\"/><text x=\"{}\" y=\"12\">{name}</text>",
+            at + 16.0
+        );
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+/// The least of 1, 2 and 5 times a power of ten that is not below `value`.
+fn nice(value: f64) -> f64 {
+    if value <= 0.0 || !value.is_finite() {
+        return 1.0;
+    }
+    let power = 10f64.powf(value.log10().floor());
+    [1.0, 2.0, 5.0, 10.0]
+        .map(|times| times * power)
+        .into_iter()
+        .find(|&step| step >= value * 0.999)
+        .unwrap_or(power * 10.0)
+}
+
+/// A small picture of how often each place occurs.
+pub fn spark(places: &[u64]) -> String {
+    let most = places.iter().copied().max().unwrap_or(0).max(1) as f64;
+    let width = places.len().max(1);
+    let points: Vec<_> = places
+        .iter()
+        .enumerate()
+        .map(|(at, &times)| format!("{at},{:.1}", 20.0 - 20.0 * times as f64 / most))
+        .collect();
+    format!(
+        "<svg viewBox=\"0 0 {width} 20\" preserveAspectRatio=\"none\" style=\"width:12rem;height:20px\">\
+         <polyline fill=\"none\" stroke=\"#2a6f97\" points=\"{}\"/></svg>",
+        points.join(" ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_round() {
+        for (value, step) in [
+            (0.9, 1.0),
+            (1.1, 2.0),
+            (37.0, 50.0),
+            (0.003, 0.005),
+            (0.0, 1.0),
+            (1000.0, 1000.0),
+        ] {
+            assert!(
+                (nice(value) - step).abs() < 1e-9,
+                "{value}: {}",
+                nice(value)
+            );
+        }
+    }
+
+    #[test]
+    fn charts_of_nothing_are_drawn() {
+        let line = Line {
+            name: "x",
+            colour: "red",
+            values: &[],
+        };
+        assert!(draw(&[line], "cycle", 1).ends_with("</svg>\n"));
+        assert!(spark(&[]).ends_with("</svg>"));
+    }
+}

@@ -1,0 +1,114 @@
+//! What depends on the order of all reads: duplicates, adapters, overrepresented sequences.
+
+use crate::duplicates::{Places, Seen};
+use crate::options::Options;
+use crate::overrepresented::Sequences;
+use crate::process::{Adapters, Done, Of};
+use std::collections::HashMap;
+
+/// No more different adapters than this are counted.
+const MOST_ADAPTERS: usize = 20_000;
+/// After so many those of few bases are not counted any more.
+const MANY_ADAPTERS: usize = 5_000;
+
+/// Adapters that were trimmed, of one read of the pairs.
+#[derive(Default)]
+pub struct Found {
+    counts: HashMap<Box<[u8]>, u64>,
+}
+
+impl Found {
+    /// Counts an adapter; false if there are too many.
+    fn add(&mut self, bases: &[u8]) -> bool {
+        if let Some(count) = self.counts.get_mut(bases) {
+            *count += 1;
+            return true;
+        }
+        let len = self.counts.len();
+        if len > MOST_ADAPTERS || (len > MANY_ADAPTERS && simple(bases)) {
+            return false;
+        }
+        self.counts.insert(bases.into(), 1);
+        true
+    }
+
+    /// The adapters and how often each was trimmed, the shortest first.
+    pub fn sorted(&self) -> Vec<(&[u8], u64)> {
+        let mut all: Vec<_> = self
+            .counts
+            .iter()
+            .map(|(bases, &count)| (&**bases, count))
+            .collect();
+        all.sort_unstable_by_key(|&(bases, _)| (bases.len(), bases));
+        all
+    }
+}
+
+fn simple(bases: &[u8]) -> bool {
+    bases.windows(2).filter(|pair| pair[0] != pair[1]).count() < bases.len() / 2
+}
+
+/// Takes what became of the batches, in their order.
+pub struct Collector {
+    pub seen: Option<Seen>,
+    arrays: usize,
+    pub adapters: [Found; 2],
+    pub trimmed_reads: u64,
+    pub trimmed_bases: u64,
+    /// Overrepresented sequences of read 1 and 2, before and after the filters.
+    pub before: [Sequences; 2],
+    pub after: [Sequences; 2],
+}
+
+impl Collector {
+    /// `hot` are the sequences of read 1 and 2 to look for.
+    pub fn new(options: &Options, places: Option<&Places>, hot: &[Vec<Vec<u8>>; 2]) -> Self {
+        let sequences = || [0, 1].map(|which| Sequences::new(options, which, &hot[which]));
+        Self {
+            seen: places.map(Seen::new),
+            arrays: places.map_or(1, Places::arrays),
+            adapters: Default::default(),
+            trimmed_reads: 0,
+            trimmed_bases: 0,
+            before: sequences(),
+            after: sequences(),
+        }
+    }
+
+    /// Takes the next batch.
+    pub fn add(&mut self, done: &Done) {
+        if let Some(seen) = &mut self.seen {
+            for places in done.places.chunks_exact(self.arrays) {
+                seen.add(places);
+            }
+        }
+        self.add_adapters(&done.adapters);
+        for which in 0..2 {
+            done.all_bases[which]
+                .iter()
+                .for_each(|seq| self.before[which].add(seq));
+            done.passed_bases[which]
+                .iter()
+                .for_each(|seq| self.after[which].add(seq));
+        }
+    }
+
+    fn add_adapters(&mut self, adapters: &Adapters) {
+        let mut adapters = adapters.iter();
+        while let Some((of, bases)) = adapters.next() {
+            self.trimmed_bases += bases.len() as u64;
+            if of != Of::Pair {
+                self.trimmed_reads += 1;
+                self.adapters[(of == Of::Read2) as usize].add(bases);
+                continue;
+            }
+            let second = adapters.next().map_or(&b""[..], |(_, bases)| bases);
+            self.trimmed_bases += second.len() as u64;
+            self.trimmed_reads += 2;
+            // If read 1 has too many adapters fastp does not count that of read 2 either.
+            if (bases.is_empty() || self.adapters[0].add(bases)) && !second.is_empty() {
+                self.adapters[1].add(second);
+            }
+        }
+    }
+}

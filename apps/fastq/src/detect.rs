@@ -1,0 +1,392 @@
+//! What is found out about the input before it is processed.
+
+use crate::failure::Failure;
+use crate::options::{Options, Split};
+use crate::record::{Block, Blocks};
+
+/// Reads that are looked at for the length of the reads.
+const READS_FOR_LENGTH: usize = 1000;
+/// Reads and bases that are looked at for an adapter.
+const READS_FOR_ADAPTER: usize = 256 * 1024;
+/// Fewer reads say nothing about an adapter.
+const FEWEST_FOR_ADAPTER: usize = 10_000;
+/// Reads and bases that are looked at for the number of reads.
+const READS_FOR_NUMBER: usize = 512 * 1024;
+/// Length of a read in those limits.
+const USUAL_LENGTH: usize = 151;
+/// Longest adapter.
+const LONGEST: usize = 60;
+
+/// Calls `each` with every read of the file until it returns false.
+fn each_read(name: &str, mut each: impl FnMut(&Block, usize) -> bool) -> Result<(), Failure> {
+    let mut blocks = Blocks::open(name)?;
+    loop {
+        let block = blocks.next(1000)?;
+        if block.len() == 0 || !(0..block.len()).all(|at| each(&block, at)) {
+            return Ok(());
+        }
+        blocks.recycle(block.into_memory());
+    }
+}
+
+/// The longest of the first reads.
+pub fn read_length(name: &str) -> Result<usize, Failure> {
+    let (mut longest, mut reads) = (0, 0);
+    each_read(name, |block, at| {
+        longest = longest.max(block.get(at).len());
+        reads += 1;
+        reads < READS_FOR_LENGTH
+    })?;
+    Ok(longest)
+}
+
+/// Whether the machine takes a missing signal for G, by the name of the first read.
+pub fn two_colours(name: &str) -> Result<bool, Failure> {
+    let mut found = false;
+    each_read(name, |block, at| {
+        let name = block.get(at).name;
+        found = [&b"@NS"[..], b"@NB", b"@NDX", b"@A0"]
+            .iter()
+            .any(|start| name.starts_with(start));
+        false
+    })?;
+    Ok(found)
+}
+
+/// The number of reads in the file; if there are many, about.
+pub fn number_of_reads(name: &str) -> Result<i64, Failure> {
+    let (mut reads, mut bases, mut bytes, mut more) = (0, 0, 0, false);
+    each_read(name, |block, at| {
+        if reads >= READS_FOR_NUMBER || bases >= USUAL_LENGTH * READS_FOR_NUMBER {
+            more = true;
+            return false;
+        }
+        let read = block.get(at);
+        reads += 1;
+        bases += read.len();
+        bytes += read.name.len() + 2 * read.len() + read.strand.len() + 4;
+        true
+    })?;
+    if !more {
+        return Ok(reads as i64);
+    }
+    let size = std::fs::metadata(name)
+        .map_err(|error| Failure::file(name, "read its size", &error))?
+        .len();
+    // Of a compressed file the size says how long it is only after its share is known; a
+    // quarter is usual.
+    let size = if name.ends_with(".gz") {
+        size as f64 * 4.0
+    } else {
+        size as f64
+    };
+    Ok((size * 1.01 / (bytes as f64 / reads as f64)) as i64)
+}
+
+/// Looks at the input and completes the options.
+pub fn look(options: &mut Options) -> Result<[Vec<Vec<u8>>; 2], Failure> {
+    let mut hot = [vec![], vec![]];
+    if !options.seekable() {
+        if options.detects_adapter(false) || options.detects_adapter(true) {
+            eprintln!("Adapters are not detected in standard input");
+        }
+        if let Split::Records(records) = options.split {
+            options.split_size = records;
+        }
+        return Ok(hot);
+    }
+    let files = [options.in1.clone(), options.in2.clone()];
+    for (which, name) in files
+        .iter()
+        .enumerate()
+        .filter(|(_, name)| !name.is_empty())
+    {
+        options.read_length[which] = read_length(name)?;
+        if options.overrepresented {
+            hot[which] = crate::overrepresented::find(name, options.read_length[which])?;
+        }
+    }
+    let mut number = 0;
+    for (which, name) in files.iter().enumerate() {
+        if !options.detects_adapter(which == 1) || name.is_empty() {
+            continue;
+        }
+        eprintln!("Detecting adapter sequence for read{}...", which + 1);
+        let (reads, found) = adapter(name, options.trim[0].tail)?;
+        number = reads;
+        match &found {
+            Some(found) => eprintln!("{found}\n"),
+            None => eprintln!("No adapter detected for read{}\n", which + 1),
+        }
+        *[&mut options.adapter1, &mut options.adapter2][which] = found.unwrap_or_default();
+    }
+    match options.split {
+        Split::No => {}
+        Split::Records(records) => options.split_size = records,
+        Split::Files(files_wanted) => {
+            if number == 0 {
+                number = number_of_reads(&files[0])?;
+            }
+            options.split_size = number / files_wanted;
+            if options.split_size == 0 {
+                options.split_size = 1;
+                eprintln!("WARNING: the input has fewer reads than there are to be files");
+            }
+        }
+    }
+    if options.detect_poly_g && two_colours(&files[0])? {
+        options.poly_g = true;
+    }
+    Ok(hot)
+}
+
+const SEED: usize = 10;
+const SEEDS: usize = 1 << (2 * SEED);
+/// Places of a read from this one on can be in an adapter.
+const FIRST_PLACE: usize = 20;
+/// A seed must be so many times as frequent as the mean.
+const FOLD: i64 = 20;
+
+fn code(base: u8) -> Option<usize> {
+    b"ATCG".iter().position(|&known| known == base)
+}
+
+fn bases(seed: usize) -> Vec<u8> {
+    (0..SEED)
+        .rev()
+        .map(|at| b"ATCG"[seed >> (2 * at) & 3])
+        .collect()
+}
+
+/// Calls `each` with every seed of the read and its place.
+fn each_seed(seq: &[u8], tail: usize, mut each: impl FnMut(usize, usize)) {
+    let Some(end) = seq.len().checked_sub(tail) else {
+        return;
+    };
+    let (mut seed, mut known) = (0, 0);
+    for (at, &base) in seq[..end].iter().enumerate().skip(FIRST_PLACE) {
+        match code(base) {
+            Some(code) => {
+                seed = (seed << 2 | code) & (SEEDS - 1);
+                known += 1;
+            }
+            None => known = 0,
+        }
+        if known >= SEED {
+            each(seed, at + 1 - SEED);
+        }
+    }
+}
+
+/// Finds the adapter of the file's reads. Returns the number of reads, about, as well.
+fn adapter(name: &str, tail: i64) -> Result<(i64, Option<String>), Failure> {
+    let mut reads: Vec<Box<[u8]>> = vec![];
+    let (mut total, mut bytes, mut more) = (0, 0, false);
+    each_read(name, |block, at| {
+        if reads.len() >= READS_FOR_ADAPTER || total >= USUAL_LENGTH * READS_FOR_ADAPTER {
+            more = true;
+            return false;
+        }
+        let read = block.get(at);
+        total += read.len();
+        bytes += read.name.len() + 2 * read.len() + read.strand.len() + 4;
+        reads.push(read.seq.into());
+        true
+    })?;
+    let number = if more {
+        number_of_reads(name)?
+    } else {
+        reads.len() as i64
+    };
+    if reads.len() < FEWEST_FOR_ADAPTER {
+        return Ok((number, None));
+    }
+    if let Some(known) = known_in(&reads) {
+        return Ok((number, Some(known)));
+    }
+    let tail = tail.max(1) as usize;
+    let mut counts = vec![0u32; SEEDS];
+    for read in &reads {
+        each_seed(read, tail, |seed, _| counts[seed] += 1);
+    }
+    counts[0] = 0;
+    let (top, sum) = most_frequent(&counts);
+    for seed in top {
+        let count = counts[seed] as i64;
+        if seed == 0 {
+            continue;
+        }
+        if count < 10 || count * (SEEDS as i64) < sum * FOLD {
+            break;
+        }
+        if bases(seed)
+            .windows(2)
+            .filter(|pair| pair[0] != pair[1])
+            .count()
+            < 3
+        {
+            continue;
+        }
+        if let Some(found) = grow(seed, &reads, tail) {
+            return Ok((number, Some(found)));
+        }
+    }
+    Ok((number, None))
+}
+
+/// The ten most frequent seeds that can be of an adapter, and how often all of those occur.
+fn most_frequent(counts: &[u32]) -> ([usize; 10], i64) {
+    let mut top = [0usize; 10];
+    let mut sum = 0;
+    for (seed, &count) in counts.iter().enumerate() {
+        let mut each = [0; 4];
+        (0..SEED).for_each(|at| each[seed >> (2 * at) & 3] += 1);
+        if each.iter().any(|&n| n >= SEED - 4)
+            || each[2] + each[3] >= SEED - 2
+            || seed >> 12 == 0xff
+        {
+            continue;
+        }
+        sum += count as i64;
+        // A seed goes before those that are as frequent.
+        let place = top
+            .iter()
+            .rposition(|&other| count < counts[other])
+            .map_or(0, |place| place + 1);
+        if place < top.len() {
+            top[place..].rotate_right(1);
+            top[place] = seed;
+        }
+    }
+    (top, sum)
+}
+
+/// The adapter around a seed.
+fn grow(seed: usize, reads: &[Box<[u8]>], tail: usize) -> Option<String> {
+    let (mut after, mut before) = (Tree::default(), Tree::default());
+    for read in reads {
+        each_seed(read, tail, |found, at| {
+            if found == seed {
+                let len = (read.len() - SEED - tail - at).min(read.len() - at - SEED);
+                after.add(read[at + SEED..at + SEED + len].iter().copied());
+                before.add(read[..at].iter().rev().copied());
+            }
+        });
+    }
+    let (mut leaf, mut adapter) = (true, vec![]);
+    let after = after.path(&mut leaf);
+    adapter.extend(before.path(&mut leaf).into_iter().rev());
+    adapter.extend(bases(seed));
+    adapter.extend(after);
+    adapter.truncate(LONGEST);
+    if let Some(known) = known_adapters().find(|known| adapter.starts_with(known)) {
+        return Some(String::from_utf8_lossy(known).into_owned());
+    }
+    leaf.then(|| String::from_utf8_lossy(&adapter).into_owned())
+}
+
+/// The known adapters in alphabetical order.
+fn known_adapters() -> impl Iterator<Item = &'static [u8]> {
+    include_str!("known_adapters.txt")
+        .lines()
+        .map(str::as_bytes)
+}
+
+/// Sequences counted by how they start.
+#[derive(Default)]
+struct Tree {
+    children: [Option<Box<Tree>>; 8],
+    base: u8,
+    count: u32,
+}
+
+impl Tree {
+    fn add(&mut self, seq: impl Iterator<Item = u8>) {
+        let mut node = self;
+        for base in seq.take_while(|&base| base != b'N') {
+            let child = node.children[(base & 7) as usize].get_or_insert_default();
+            if child.count == 0 {
+                child.base = base;
+            }
+            child.count += 1;
+            node = child;
+        }
+    }
+
+    /// The bases that nearly all sequences have. `leaf` becomes false if they differ then.
+    fn path(&self, leaf: &mut bool) -> Vec<u8> {
+        const SHARE: f64 = 0.95;
+        const FEWEST: u32 = 50;
+        let (mut node, mut path) = (self, vec![]);
+        loop {
+            let children = || node.children.iter().flatten();
+            let total: u32 = children().map(|child| child.count).sum();
+            if total < FEWEST {
+                return path;
+            }
+            match children().find(|child| child.count as f64 / total as f64 >= SHARE) {
+                Some(child) => {
+                    path.push(child.base);
+                    node = child;
+                }
+                None => {
+                    *leaf = false;
+                    return path;
+                }
+            }
+        }
+    }
+}
+
+/// The known adapter that is in enough of the first reads.
+fn known_in(reads: &[Box<[u8]>]) -> Option<String> {
+    const MOST_READS: usize = 100_000;
+    const MOST_BASES: usize = MOST_READS * 1000;
+    const MOST_HITS: usize = 1000;
+    const REQUIRED: usize = 8;
+    const BASES_A_MISMATCH: usize = 16;
+    let known: Vec<&[u8]> = known_adapters().collect();
+    let mut hits = vec![(0usize, 0usize); known.len()];
+    let (mut checked, mut bases, mut most) = (0, 0, 0);
+    for read in reads.iter().filter(|read| !read.is_empty()) {
+        checked += 1;
+        bases += read.len();
+        if checked > MOST_READS || bases > MOST_BASES || most > MOST_HITS {
+            break;
+        }
+        for (adapter, (count, mismatches)) in known.iter().zip(&mut hits) {
+            if adapter.len() >= read.len() {
+                continue;
+            }
+            let found = (0..read.len().saturating_sub(REQUIRED)).find_map(|at| {
+                let compared = adapter.len().min(read.len() - at);
+                let allowed = compared / BASES_A_MISMATCH;
+                let mut differ = 0;
+                let pairs = adapter[..compared].iter().zip(&read[at..]);
+                for (a, b) in pairs {
+                    differ += (a != b) as usize;
+                    if differ > allowed {
+                        return None;
+                    }
+                }
+                Some(differ)
+            });
+            if let Some(differ) = found {
+                *count += 1;
+                *mismatches += differ;
+                most = most.max(*count);
+            }
+        }
+    }
+    let mut best = None;
+    let mut most = 0;
+    for (adapter, &(count, mismatches)) in known.iter().zip(&hits) {
+        if count > most {
+            most = count;
+            best = Some((adapter, mismatches));
+        }
+    }
+    let (adapter, mismatches) = best?;
+    let enough = most > checked / 50 || (most > checked / 200 && mismatches < checked);
+    enough.then(|| String::from_utf8_lossy(adapter).into_owned())
+}

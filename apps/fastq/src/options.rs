@@ -1,0 +1,624 @@
+//! What a run is to do, checked.
+
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+use std::path::Path;
+
+/// Where a UMI is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UmiPlace {
+    Index1,
+    Index2,
+    Read1,
+    Read2,
+    PerIndex,
+    PerRead,
+}
+
+/// How UMIs are moved to the names.
+#[derive(Clone)]
+pub struct Umi {
+    pub place: UmiPlace,
+    pub length: usize,
+    pub prefix: String,
+    pub skip: usize,
+}
+
+/// One sliding window.
+#[derive(Clone, Copy)]
+pub struct Window {
+    pub enabled: bool,
+    pub size: i64,
+    pub quality: i64,
+}
+
+/// How the output is split.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Split {
+    No,
+    Files(i64),
+    Records(i64),
+}
+
+/// Trims of one read of a pair.
+#[derive(Clone, Copy, Default)]
+pub struct Trim {
+    pub front: i64,
+    pub tail: i64,
+    pub max_len: usize,
+}
+
+/// What a run is to do.
+#[derive(Clone)]
+pub struct Options {
+    pub in1: String,
+    pub in2: String,
+    pub out1: String,
+    pub out2: String,
+    pub unpaired1: String,
+    pub unpaired2: String,
+    pub overlapped_out: String,
+    pub failed_out: String,
+    pub merge: bool,
+    pub merged_out: String,
+    pub include_unmerged: bool,
+    pub phred64: bool,
+    pub compression: i32,
+    pub stdin: bool,
+    pub stdout: bool,
+    pub interleaved: bool,
+    pub reads_to_process: u64,
+    pub fix_mgi_id: bool,
+    pub verbose: bool,
+    pub adapters: bool,
+    pub adapter1: String,
+    pub adapter2: String,
+    pub fasta: Vec<Vec<u8>>,
+    pub detect_for_pairs: bool,
+    pub trim: [Trim; 2],
+    pub dedup: bool,
+    pub duplication: bool,
+    pub duplication_level: i64,
+    pub poly_g: bool,
+    pub poly_g_min: i64,
+    pub detect_poly_g: bool,
+    pub poly_x: bool,
+    pub poly_x_min: i64,
+    pub cut_front: Window,
+    pub cut_tail: Window,
+    pub cut_right: Window,
+    pub quality_filter: bool,
+    pub qualified: i8,
+    pub unqualified_percent: i64,
+    pub n_limit: i64,
+    pub average_quality: i64,
+    pub length_filter: bool,
+    pub length_required: usize,
+    pub length_limit: usize,
+    pub complexity: Option<f64>,
+    pub index1: Vec<Vec<u8>>,
+    pub index2: Vec<Vec<u8>>,
+    pub index_threshold: i64,
+    pub correction: bool,
+    pub overlap_required: i64,
+    pub overlap_differences: i64,
+    pub overlap_percent: i64,
+    pub umi: Option<Umi>,
+    pub overrepresented: bool,
+    pub sampling: u64,
+    pub json: String,
+    pub html: String,
+    pub title: String,
+    #[allow(dead_code, reason = "this version has one thread")]
+    pub threads: usize,
+    pub split: Split,
+    pub split_digits: usize,
+    /// The command line, for the reports.
+    pub command: String,
+    /// Longest of the first reads; set once the input has been looked at.
+    pub read_length: [usize; 2],
+    /// Records of each file when the output is split.
+    pub split_size: i64,
+}
+
+impl Options {
+    pub fn paired(&self) -> bool {
+        !self.in2.is_empty() || self.interleaved
+    }
+
+    /// Whether the input can be read twice.
+    pub fn seekable(&self) -> bool {
+        !self.stdin && self.in1 != "/dev/stdin"
+    }
+
+    /// Whether the adapter of read 1 or 2 is to be detected.
+    pub fn detects_adapter(&self, second: bool) -> bool {
+        if !self.adapters {
+            return false;
+        }
+        if second {
+            self.paired() && self.detect_for_pairs && self.adapter2 == "auto"
+        } else {
+            (!self.paired() || self.detect_for_pairs) && self.adapter1 == "auto"
+        }
+    }
+
+    /// Reads the options; their values are checked by [`Options::check`].
+    pub fn new(given: &Arguments, command: String) -> Result<Self, Failure> {
+        let text = |name: &str| given.text(name);
+        let number = |name: &str| given.number(name);
+        let or = |name: &str, other: &str| number(if given.has(name) { name } else { other });
+        let cut = |name: &str, enabled| Window {
+            enabled,
+            size: or(&format!("cut_{name}_window_size"), "cut_window_size"),
+            quality: or(&format!("cut_{name}_mean_quality"), "cut_mean_quality"),
+        };
+        if given.has("discard_unmerged") {
+            eprintln!("DEPRECATED: --discard_unmerged has no effect");
+        }
+        let dedup = given.has("dedup");
+        let detect_for_pairs = given.has("detect_adapter_for_pe");
+        let adapter1 = text("adapter_sequence");
+        let mut adapter2 = text("adapter_sequence_r2");
+        if adapter2 == "auto" && !detect_for_pairs && adapter1 != "auto" {
+            adapter2.clone_from(&adapter1);
+        }
+        let (poly_g, no_poly_g) = (given.has("trim_poly_g"), given.has("disable_trim_poly_g"));
+        if poly_g && no_poly_g {
+            return Err(Failure::options(
+                "--trim_poly_g and --disable_trim_poly_g exclude each other",
+            ));
+        }
+        let (front, right) = old_names(given);
+        let max_len = |name: &str, other: &str| usize::try_from(or(name, other)).unwrap_or(0);
+        let trim = [
+            Trim {
+                front: number("trim_front1"),
+                tail: number("trim_tail1"),
+                max_len: max_len("max_len1", "max_len1"),
+            },
+            Trim {
+                front: or("trim_front2", "trim_front1"),
+                tail: or("trim_tail2", "trim_tail1"),
+                max_len: max_len("max_len2", "max_len1"),
+            },
+        ];
+        let split = match (given.has("split"), given.has("split_by_lines")) {
+            (true, true) => {
+                return Err(Failure::options(
+                    "--split and --split_by_lines exclude each other",
+                ));
+            }
+            (true, false) => Split::Files(number("split")),
+            (false, true) if number("split_by_lines") % 4 != 0 => {
+                return Err(Failure::options("--split_by_lines must be a multiple of 4"));
+            }
+            (false, true) => Split::Records(number("split_by_lines") / 4),
+            (false, false) => Split::No,
+        };
+        let unpaired1 = text("unpaired1");
+        let mut unpaired2 = text("unpaired2");
+        if unpaired2.is_empty() {
+            unpaired2.clone_from(&unpaired1);
+        }
+        let mut options = Self {
+            in1: text("in1"),
+            in2: text("in2"),
+            out1: text("out1"),
+            out2: text("out2"),
+            unpaired1,
+            unpaired2,
+            overlapped_out: text("overlapped_out"),
+            failed_out: text("failed_out"),
+            merge: given.has("merge"),
+            merged_out: text("merged_out"),
+            include_unmerged: given.has("include_unmerged"),
+            phred64: given.has("phred64"),
+            compression: number("compression") as i32,
+            stdin: given.has("stdin"),
+            stdout: given.has("stdout"),
+            interleaved: given.has("interleaved_in"),
+            reads_to_process: 0,
+            fix_mgi_id: given.has("fix_mgi_id"),
+            verbose: given.has("verbose"),
+            adapters: !given.has("disable_adapter_trimming"),
+            adapter1,
+            adapter2,
+            fasta: crate::lists::adapters(&text("adapter_fasta"))?,
+            detect_for_pairs,
+            trim,
+            dedup,
+            duplication: dedup || !given.has("dont_eval_duplication"),
+            duplication_level: match given.has("dup_calc_accuracy") {
+                true => number("dup_calc_accuracy").clamp(1, 6),
+                false if dedup => 3,
+                false => 1,
+            },
+            poly_g,
+            poly_g_min: number("poly_g_min_len"),
+            detect_poly_g: !poly_g && !no_poly_g,
+            poly_x: given.has("trim_poly_x"),
+            poly_x_min: number("poly_x_min_len"),
+            cut_front: cut("front", front),
+            cut_tail: cut("tail", given.has("cut_tail")),
+            cut_right: cut("right", right),
+            quality_filter: !given.has("disable_quality_filtering"),
+            qualified: (number("qualified_quality_phred").clamp(0, 94) + 33) as i8,
+            unqualified_percent: number("unqualified_percent_limit"),
+            n_limit: number("n_base_limit"),
+            average_quality: number("average_qual"),
+            length_filter: !given.has("disable_length_filtering"),
+            length_required: 0,
+            length_limit: usize::try_from(number("length_limit")).unwrap_or(0),
+            complexity: given
+                .has("low_complexity_filter")
+                .then(|| number("complexity_threshold").clamp(0, 100) as f64 / 100.0),
+            index1: crate::lists::barcodes(&text("filter_by_index1"))?,
+            index2: crate::lists::barcodes(&text("filter_by_index2"))?,
+            index_threshold: number("filter_by_index_threshold"),
+            correction: given.has("correction"),
+            overlap_required: number("overlap_len_require"),
+            overlap_differences: number("overlap_diff_limit"),
+            overlap_percent: number("overlap_diff_percent_limit"),
+            umi: None,
+            overrepresented: given.has("overrepresentation_analysis"),
+            sampling: 0,
+            json: text("json"),
+            html: text("html"),
+            title: text("report_title"),
+            threads: usize::try_from(number("thread")).unwrap_or(1).clamp(1, 256),
+            split,
+            split_digits: 0,
+            command,
+            read_length: [151; 2],
+            split_size: 0,
+        };
+        if matches!(split, Split::Files(_)) && !options.seekable() {
+            return Err(Failure::options(
+                "--split needs an input file: standard input cannot be read twice",
+            ));
+        }
+        options.umi = umi(given, options.paired())?;
+        warn_about_windows(given, &options);
+        options.check(given)?;
+        Ok(options)
+    }
+
+    fn check(&mut self, given: &Arguments) -> Result<(), Failure> {
+        self.check_inputs()?;
+        self.check_merging()?;
+        self.check_outputs(given.has("dont_overwrite"))?;
+        self.check_ranges(given)?;
+        if self.correction && !self.paired() {
+            eprintln!("WARNING: --correction works on pairs only and is ignored");
+            self.correction = false;
+        }
+        Ok(())
+    }
+
+    fn check_inputs(&mut self) -> Result<(), Failure> {
+        if self.in1.is_empty() {
+            if !self.in2.is_empty() {
+                return Err(Failure::options("--in2 is given, but --in1 is not"));
+            }
+            if !self.stdin {
+                return Err(Failure::options(
+                    "no input: give --in1, or --stdin to read standard input",
+                ));
+            }
+            self.in1 = "/dev/stdin".to_owned();
+        } else {
+            crate::lists::must_be_file(&self.in1)?;
+        }
+        if !self.in2.is_empty() {
+            crate::lists::must_be_file(&self.in2)?;
+            if self.interleaved {
+                return Err(Failure::options(
+                    "--in2 and --interleaved_in exclude each other",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_merging(&mut self) -> Result<(), Failure> {
+        if self.stdout {
+            drop_name(&mut self.out1, "--out1", "with --stdout");
+            drop_name(&mut self.out2, "--out2", "with --stdout");
+        }
+        if !self.merge {
+            drop_name(&mut self.merged_out, "--merged_out", "without --merge");
+            return Ok(());
+        }
+        if self.split != Split::No {
+            return Err(Failure::options("--merge does not work with splitting"));
+        }
+        if !self.paired() {
+            return Err(Failure::options(
+                "--merge needs pairs: give --in2 or --interleaved_in",
+            ));
+        }
+        self.correction = true;
+        if self.merged_out.is_empty()
+            && !self.stdout
+            && !self.out1.is_empty()
+            && self.out2.is_empty()
+        {
+            eprintln!("--merged_out is not given: merged reads go to the file of --out1");
+            self.merged_out = std::mem::take(&mut self.out1);
+        }
+        if self.include_unmerged {
+            for (name, option) in [
+                (&mut self.out1, "--out1"),
+                (&mut self.out2, "--out2"),
+                (&mut self.unpaired1, "--unpaired1"),
+                (&mut self.unpaired2, "--unpaired2"),
+            ] {
+                drop_name(name, option, "with --include_unmerged");
+            }
+        }
+        if self.merged_out.is_empty() && !self.stdout {
+            return Err(Failure::options("--merge needs --merged_out or --stdout"));
+        }
+        Ok(())
+    }
+
+    fn check_outputs(&mut self, keep_existing: bool) -> Result<(), Failure> {
+        if self.stdout && self.split != Split::No {
+            return Err(Failure::options("--stdout does not work with splitting"));
+        }
+        let paired = self.paired();
+        if !paired && !self.out2.is_empty() {
+            return Err(Failure::options(
+                "--out2 is given, but the input has no read 2",
+            ));
+        }
+        if paired && !self.out1.is_empty() && self.out2.is_empty() {
+            return Err(Failure::options("pairs need --out2 as well as --out1"));
+        }
+        if paired && self.out1.is_empty() && !self.out2.is_empty() && !self.merge {
+            return Err(Failure::options("pairs need --out1 as well as --out2"));
+        }
+        for (name, option) in [
+            (&mut self.unpaired1, "--unpaired1"),
+            (&mut self.unpaired2, "--unpaired2"),
+            (&mut self.overlapped_out, "--overlapped_out"),
+        ] {
+            if !paired {
+                drop_name(name, option, "without pairs");
+            } else if self.split != Split::No && option != "--overlapped_out" {
+                drop_name(name, option, "when the output is split");
+            }
+        }
+        self.check_names(keep_existing)
+    }
+
+    /// Every file that the run writes, with the option that names it.
+    pub fn outputs(&self) -> [(&'static str, &str); 9] {
+        [
+            ("--out1", &self.out1),
+            ("--out2", &self.out2),
+            ("--unpaired1", &self.unpaired1),
+            ("--unpaired2", &self.unpaired2),
+            ("--merged_out", &self.merged_out),
+            ("--failed_out", &self.failed_out),
+            ("--overlapped_out", &self.overlapped_out),
+            ("--json", &self.json),
+            ("--html", &self.html),
+        ]
+    }
+
+    fn check_names(&self, keep_existing: bool) -> Result<(), Failure> {
+        let outputs = self.outputs();
+        for (at, &(option, name)) in outputs.iter().enumerate() {
+            if name.is_empty() {
+                continue;
+            }
+            for &(other, its) in &outputs[..at] {
+                let both_unpaired = other == "--unpaired1" && option == "--unpaired2";
+                if its == name && !both_unpaired && !is_device(name) {
+                    return Err(Failure::options(format!(
+                        "{other} and {option} name the same file: {name}"
+                    )));
+                }
+            }
+            if keep_existing && Path::new(name).exists() {
+                return Err(Failure::options(format!(
+                    "{name} exists, and --dont_overwrite is given"
+                )));
+            }
+            for input in [&self.in1, &self.in2] {
+                if !is_device(name) && same_file(name, input) {
+                    return Err(Failure::data(format!(
+                        "{option} names an input file: {name}"
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_ranges(&mut self, given: &Arguments) -> Result<(), Failure> {
+        let mut windows = vec![];
+        if self.cut_front.enabled || self.cut_tail.enabled || self.cut_right.enabled {
+            for which in ["cut", "cut_front", "cut_tail", "cut_right"] {
+                windows.push((format!("{which}_window_size"), 1, 1000));
+                windows.push((format!("{which}_mean_quality"), 1, 30));
+            }
+        }
+        let split = match self.split {
+            Split::No => vec![],
+            Split::Files(_) => vec![("split", 2, 999), ("split_prefix_digits", 0, 10)],
+            Split::Records(_) => vec![
+                ("split_by_lines", 1000, i64::MAX),
+                ("split_prefix_digits", 0, 10),
+            ],
+        };
+        let fixed = [
+            ("compression", 1, 9),
+            ("reads_to_process", 0, i64::MAX),
+            ("trim_front1", 0, 30),
+            ("trim_tail1", 0, 100),
+            ("trim_front2", 0, 30),
+            ("trim_tail2", 0, 100),
+            ("qualified_quality_phred", 0, 93),
+            ("average_qual", 0, 93),
+            ("unqualified_percent_limit", 0, 100),
+            ("n_base_limit", 0, 50),
+            ("length_required", 0, i64::MAX),
+            ("overlap_diff_percent_limit", 0, 100),
+            ("overrepresentation_sampling", 1, 10_000),
+        ];
+        let all = fixed
+            .iter()
+            .chain(&split)
+            .map(|&(name, from, to)| (name.to_owned(), from, to));
+        for (name, from, to) in all.chain(windows) {
+            let value = given.number(&name);
+            // A negative quality becomes 0, as in fastp.
+            let value = if name == "qualified_quality_phred" {
+                value.max(0)
+            } else {
+                value
+            };
+            if value < from || value > to {
+                let limit = if to == i64::MAX {
+                    format!("at least {from}")
+                } else {
+                    format!("{from} to {to}")
+                };
+                return Err(Failure::options(format!(
+                    "--{name} must be {limit}, not {value}"
+                )));
+            }
+        }
+        self.reads_to_process = given.number("reads_to_process") as u64;
+        self.length_required = given.number("length_required") as usize;
+        self.sampling = given.number("overrepresentation_sampling") as u64;
+        self.split_digits = given.number("split_prefix_digits").clamp(0, 10) as usize;
+        for (option, adapter) in [
+            ("--adapter_sequence", &self.adapter1),
+            ("--adapter_sequence_r2", &self.adapter2),
+        ] {
+            if adapter == "auto" || adapter.is_empty() {
+                continue;
+            }
+            if adapter.len() <= 3 {
+                return Err(Failure::options(format!(
+                    "{option} must have more than 3 bases"
+                )));
+            }
+            if let Some(other) = adapter.chars().find(|base| !"ATCG".contains(*base)) {
+                return Err(Failure::options(format!(
+                    "{option} may have A, T, C and G only, not {other:?}: {adapter}"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether `--cut_front` and `--cut_right` are on, old names included. That
+/// `--cut_by_quality3` turns on the cut at the front is a fault of fastp which changes reads.
+fn old_names(given: &Arguments) -> (bool, bool) {
+    let mut front = given.has("cut_front");
+    let mut right = given.has("cut_right");
+    for (old, new, flag) in [
+        ("cut_by_quality5", "cut_front", &mut front),
+        ("cut_by_quality3", "cut_tail", &mut false),
+        ("cut_by_quality_aggressive", "cut_right", &mut right),
+    ] {
+        if given.has(old) && !*flag {
+            eprintln!("WARNING: --{old} is deprecated, use --{new}");
+            *flag = true;
+        }
+    }
+    (front || given.has("cut_by_quality3"), right)
+}
+
+fn warn_about_windows(given: &Arguments, options: &Options) {
+    let enabled =
+        options.cut_front.enabled || options.cut_tail.enabled || options.cut_right.enabled;
+    let window = |name: &str| {
+        name.starts_with("cut_") && (name.ends_with("size") || name.ends_with("mean_quality"))
+    };
+    if !enabled
+        && crate::arguments::SPECS
+            .iter()
+            .any(|spec| window(spec.long) && given.has(spec.long))
+    {
+        eprintln!(
+            "WARNING: a window is given, but none of --cut_front, --cut_tail, --cut_right: it has no effect"
+        );
+    }
+}
+
+fn umi(given: &Arguments, paired: bool) -> Result<Option<Umi>, Failure> {
+    if !given.has("umi") {
+        return Ok(None);
+    }
+    let loc = given.text("umi_loc").to_lowercase();
+    let place = match loc.as_str() {
+        "" => return Err(Failure::options("--umi needs --umi_loc")),
+        "index1" => UmiPlace::Index1,
+        "index2" => UmiPlace::Index2,
+        "read1" => UmiPlace::Read1,
+        "read2" => UmiPlace::Read2,
+        "per_index" => UmiPlace::PerIndex,
+        "per_read" => UmiPlace::PerRead,
+        _ => {
+            return Err(Failure::options(
+                "--umi_loc must be index1, index2, read1, read2, per_index or per_read",
+            ));
+        }
+    };
+    if !paired && matches!(place, UmiPlace::Index2 | UmiPlace::Read2) {
+        return Err(Failure::options(format!("--umi_loc {loc} needs pairs")));
+    }
+    let (length, skip) = (given.number("umi_len"), given.number("umi_skip"));
+    if matches!(place, UmiPlace::Read1 | UmiPlace::Read2 | UmiPlace::PerRead) {
+        if length == 0 {
+            return Err(Failure::options(format!("--umi_loc {loc} needs --umi_len")));
+        }
+        if !(1..=100).contains(&length) || !(0..=100).contains(&skip) {
+            return Err(Failure::options(
+                "--umi_len must be 1 to 100 and --umi_skip 0 to 100",
+            ));
+        }
+    } else if skip > 0 || length > 0 {
+        return Err(Failure::options(
+            "--umi_len and --umi_skip need a UMI in a read: read1, read2 or per_read",
+        ));
+    }
+    let prefix = given.text("umi_prefix");
+    if prefix.len() >= 10 || !prefix.chars().all(|c| c.is_ascii_alphanumeric()) {
+        return Err(Failure::options(format!(
+            "--umi_prefix must be up to 9 letters and digits, not {prefix:?}"
+        )));
+    }
+    Ok(Some(Umi {
+        place,
+        length: length as usize,
+        prefix,
+        skip: skip as usize,
+    }))
+}
+
+fn drop_name(name: &mut String, option: &str, when: &str) {
+    if !name.is_empty() {
+        eprintln!("{option} {name} is ignored {when}");
+        name.clear();
+    }
+}
+
+fn is_device(name: &str) -> bool {
+    name.starts_with("/dev/")
+}
+
+/// Whether two names lead to one file, by whatever links.
+fn same_file(a: &str, b: &str) -> bool {
+    match (std::fs::canonicalize(a), std::fs::canonicalize(b)) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    }
+}

@@ -1,0 +1,267 @@
+//! Output files. A file gets its name when it is complete; until then, and if the run fails, it
+//! is not there.
+
+use crate::failure::Failure;
+use crate::options::{Options, Split};
+use crate::process::{Done, STREAMS, Stream};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A file that is being written.
+pub struct Output {
+    name: String,
+    /// None once the file is complete.
+    file: Option<Box<dyn Write + Send>>,
+    /// Where the bytes are until the file is complete; none if they go to a device or a pipe.
+    temporary: Option<PathBuf>,
+    written: bool,
+}
+
+impl Output {
+    pub fn create(name: &str) -> Result<Self, Failure> {
+        let failed = |error: io::Error| Failure::file(name, "create it", &error);
+        let path = Path::new(name);
+        let special = fs::metadata(path).is_ok_and(|data| !data.is_file());
+        let (file, temporary) = if special {
+            (
+                fs::OpenOptions::new()
+                    .write(true)
+                    .open(path)
+                    .map_err(failed)?,
+                None,
+            )
+        } else {
+            let base = path.file_name().unwrap_or_default().to_string_lossy();
+            let temporary = path.with_file_name(format!(".{base}.{}.part", std::process::id()));
+            (File::create(&temporary).map_err(failed)?, Some(temporary))
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            file: Some(Box::new(file)),
+            temporary,
+            written: false,
+        })
+    }
+
+    pub fn stdout() -> Self {
+        Self {
+            name: "standard output".to_owned(),
+            file: Some(Box::new(io::stdout())),
+            temporary: None,
+            written: false,
+        }
+    }
+
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.written = true;
+        let file = self
+            .file
+            .as_mut()
+            .expect("a complete file is not written to");
+        file.write_all(bytes)
+            .map_err(|error| Failure::file(&self.name, "write it", &error))
+    }
+
+    /// Completes the file, which keeps its temporary name.
+    fn complete(&mut self) -> Result<(), Failure> {
+        if self.file.is_none() {
+            return Ok(());
+        }
+        if !self.written && self.name.ends_with(".gz") {
+            let empty = gzip(&mut compressor(1), b"");
+            self.write(&empty)?;
+        }
+        let flushed = self.file.take().map_or(Ok(()), |mut file| file.flush());
+        flushed.map_err(|error| Failure::file(&self.name, "write it", &error))
+    }
+
+    /// Gives the file its name.
+    pub fn finish(mut self) -> Result<(), Failure> {
+        self.complete()?;
+        if let Some(temporary) = &self.temporary {
+            fs::rename(temporary, &self.name)
+                .map_err(|error| Failure::file(&self.name, "name it", &error))?;
+            self.temporary = None;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            // Nothing more can be done about a file that cannot be removed.
+            let _ = fs::remove_file(temporary);
+        }
+    }
+}
+
+/// A compressor for the level of `--compression`.
+pub fn compressor(level: i32) -> libdeflater::Compressor {
+    libdeflater::Compressor::new(
+        libdeflater::CompressionLvl::new(level).expect("the level was checked"),
+    )
+}
+
+/// `bytes` as a gzip member.
+pub fn gzip(compressor: &mut libdeflater::Compressor, bytes: &[u8]) -> Vec<u8> {
+    let mut out = vec![0; compressor.gzip_compress_bound(bytes.len())];
+    let len = compressor
+        .gzip_compress(bytes, &mut out)
+        .expect("the bound holds");
+    out.truncate(len);
+    out
+}
+
+/// Which streams somebody reads, and which of them are compressed.
+pub fn wanted(options: &Options) -> ([bool; STREAMS], [bool; STREAMS]) {
+    let mut written = [false; STREAMS];
+    let mut compressed = [false; STREAMS];
+    for (stream, name) in names(options) {
+        written[stream as usize] = !name.is_empty();
+        compressed[stream as usize] = name.ends_with(".gz");
+    }
+    if options.stdout {
+        let stream = if options.merge {
+            Stream::Merged
+        } else {
+            Stream::Out1
+        };
+        written[stream as usize] = true;
+        compressed[stream as usize] = false;
+    }
+    (written, compressed)
+}
+
+fn names(options: &Options) -> [(Stream, &str); STREAMS] {
+    // Of a split output only these two are written.
+    let unless_split = |name| if options.split == Split::No { name } else { "" };
+    // Both unpaired reads go to one file if there is one name. fastp writes those of read 2 to
+    // no file if there is none for read 1.
+    let second = if options.unpaired1 == options.unpaired2 {
+        ""
+    } else {
+        options.unpaired2.as_str()
+    };
+    [
+        (Stream::Out1, &options.out1),
+        (Stream::Out2, &options.out2),
+        (Stream::Unpaired1, unless_split(&options.unpaired1)),
+        (Stream::Unpaired2, unless_split(second)),
+        (Stream::Merged, unless_split(&options.merged_out)),
+        (Stream::Failed, unless_split(&options.failed_out)),
+        (Stream::Overlapped, unless_split(&options.overlapped_out)),
+    ]
+}
+
+/// All files of a run.
+pub struct Outputs {
+    options: std::sync::Arc<Options>,
+    streams: [Option<Output>; STREAMS],
+    /// Complete files of a split output, which get their names together.
+    full: Vec<Output>,
+    number: i64,
+    records: i64,
+}
+
+impl Outputs {
+    pub fn create(options: &std::sync::Arc<Options>) -> Result<Self, Failure> {
+        let mut outputs = Self {
+            options: options.clone(),
+            streams: [const { None }; STREAMS],
+            full: vec![],
+            number: 0,
+            records: 0,
+        };
+        if options.split != Split::No {
+            outputs.next_files()?;
+            return Ok(outputs);
+        }
+        for (stream, name) in names(options) {
+            if !name.is_empty() {
+                outputs.streams[stream as usize] = Some(Output::create(name)?);
+            }
+        }
+        if options.stdout {
+            let stream = if options.merge {
+                Stream::Merged
+            } else {
+                Stream::Out1
+            };
+            outputs.streams[stream as usize] = Some(Output::stdout());
+        }
+        Ok(outputs)
+    }
+
+    /// Writes what became of the next batch.
+    pub fn write(&mut self, done: &Done) -> Result<(), Failure> {
+        for (output, bytes) in self.streams.iter_mut().zip(&done.out) {
+            if let Some(output) = output {
+                output.write(bytes)?;
+            }
+        }
+        let by_files = match self.options.split {
+            Split::No => return Ok(()),
+            Split::Files(files) => Some(files),
+            Split::Records(_) => None,
+        };
+        self.records += if by_files.is_some() {
+            done.reads
+        } else {
+            done.passed
+        } as i64;
+        if self.records >= self.options.split_size
+            && by_files.is_none_or(|files| self.number < files)
+        {
+            self.next_files()?;
+        }
+        Ok(())
+    }
+
+    fn next_files(&mut self) -> Result<(), Failure> {
+        self.number += 1;
+        self.records = 0;
+        for (stream, name) in [
+            (Stream::Out1, &self.options.out1),
+            (Stream::Out2, &self.options.out2),
+        ] {
+            if name.is_empty() {
+                continue;
+            }
+            let path = Path::new(name);
+            let base = path.file_name().unwrap_or_default().to_string_lossy();
+            let name = path.with_file_name(format!(
+                "{:0width$}.{base}",
+                self.number,
+                width = self.options.split_digits
+            ));
+            let output = Output::create(&name.to_string_lossy())?;
+            if let Some(mut full) = self.streams[stream as usize].replace(output) {
+                full.complete()?;
+                self.full.push(full);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives all files their names.
+    pub fn finish(mut self) -> Result<(), Failure> {
+        if let Split::Files(files) = self.options.split {
+            while self.number < files {
+                self.next_files()?;
+            }
+        }
+        for output in self
+            .full
+            .into_iter()
+            .chain(self.streams.into_iter().flatten())
+        {
+            output.finish()?;
+        }
+        Ok(())
+    }
+}

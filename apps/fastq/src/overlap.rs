@@ -1,0 +1,249 @@
+//! Where the reads of a pair overlap, and what follows: correction and merging.
+
+use crate::record::Read4;
+
+/// An overlap: read 1 starts `offset` bases before the reverse complement of read 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overlap {
+    pub offset: i64,
+    pub len: usize,
+    pub differences: usize,
+}
+
+/// Limits of an overlap.
+#[derive(Clone, Copy)]
+pub struct Limits {
+    pub required: i64,
+    pub differences: i64,
+    pub share: f64,
+}
+
+const COMPLEMENTS: [u8; 256] = {
+    let mut table = [b'N'; 256];
+    table[b'A' as usize] = b'T';
+    table[b'T' as usize] = b'A';
+    table[b'C' as usize] = b'G';
+    table[b'G' as usize] = b'C';
+    table[b'a' as usize] = b'T';
+    table[b't' as usize] = b'A';
+    table[b'c' as usize] = b'G';
+    table[b'g' as usize] = b'C';
+    table
+};
+
+/// The complement of a base, in capitals.
+pub fn complement(base: u8) -> u8 {
+    COMPLEMENTS[base as usize]
+}
+
+/// Puts the reverse complement of `seq` into `out`.
+pub fn reverse_complement(seq: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    out.extend(seq.iter().rev().map(|&base| complement(base)));
+}
+
+/// fastp stops comparing at a mismatch too many only among these first bases; an overlap that
+/// is longer is taken whatever comes after them.
+const COMPARED: usize = 50;
+/// The first look at a place, as many bases as fit a vector register.
+const LOOK: usize = 16;
+
+/// Finds the overlap of read 1 and the reverse complement of read 2.
+pub fn find(seq1: &[u8], rc2: &[u8], limits: Limits) -> Option<Overlap> {
+    let (len1, len2) = (seq1.len() as i64, rc2.len() as i64);
+    for offset in 0..len1 - limits.required {
+        let len = len2.min(len1 - offset) as usize;
+        if let Some(differences) = compare(&seq1[offset as usize..], rc2, len, limits) {
+            return Some(Overlap {
+                offset,
+                len,
+                differences,
+            });
+        }
+    }
+    for shift in 0..len2 - limits.required {
+        let len = len1.min(len2 - shift) as usize;
+        if let Some(differences) = compare(seq1, &rc2[shift as usize..], len, limits) {
+            return Some(Overlap {
+                offset: -shift,
+                len,
+                differences,
+            });
+        }
+    }
+    None
+}
+
+#[inline]
+fn compare(a: &[u8], b: &[u8], len: usize, limits: Limits) -> Option<usize> {
+    let allowed = limits.differences.min((len as f64 * limits.share) as i64);
+    if let (Some(a), Some(b)) = (a.first_chunk::<LOOK>(), b.first_chunk::<LOOK>()) {
+        let differ = a.iter().zip(b).map(|(a, b)| (a != b) as u8).sum::<u8>();
+        if len >= LOOK && differ as i64 > allowed {
+            return None;
+        }
+    }
+    let head = len.min(COMPARED);
+    let differences = count(&a[..head], &b[..head]);
+    if differences as i64 > allowed {
+        return None;
+    }
+    Some(differences + count(&a[head..len], &b[head..len]))
+}
+
+fn count(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).filter(|(a, b)| a != b).count()
+}
+
+/// Qualities from which a base is trusted and up to which it is not.
+const GOOD: i8 = 30 + 33;
+const BAD: i8 = 14 + 33;
+
+/// Bases and qualities of one read that a correction changes.
+#[derive(Default)]
+pub struct Corrected {
+    pub seq: Vec<u8>,
+    pub qual: Vec<u8>,
+}
+
+impl Corrected {
+    fn start(&mut self, read: &Read4<'_>) {
+        self.seq.clear();
+        self.qual.clear();
+        self.seq.extend_from_slice(read.seq);
+        self.qual.extend_from_slice(read.qual);
+    }
+}
+
+/// Where the reads overlap and differ, gives the base of low quality the other's. Returns
+/// which reads have changed, now in `out`, and how many bases.
+pub fn correct(
+    read1: &Read4<'_>,
+    read2: &Read4<'_>,
+    overlap: Overlap,
+    out: &mut [Corrected; 2],
+) -> ([bool; 2], u64) {
+    let mut changed = [false; 2];
+    let mut bases = 0;
+    if overlap.differences == 0 {
+        return (changed, 0);
+    }
+    let start1 = overlap.offset.max(0) as usize;
+    let start2 = read2.len() - (-overlap.offset).max(0) as usize - 1;
+    for at in 0..overlap.len {
+        let (p1, p2) = (start1 + at, start2 - at);
+        let (base1, base2) = (read1.seq[p1], read2.seq[p2]);
+        if base1 == complement(base2) {
+            continue;
+        }
+        let (qual1, qual2) = (read1.qual[p1] as i8, read2.qual[p2] as i8);
+        let (which, at, base, qual) = if qual1 >= GOOD && qual2 <= BAD {
+            (1, p2, complement(base1), read1.qual[p1])
+        } else if qual2 >= GOOD && qual1 <= BAD {
+            (0, p1, complement(base2), read2.qual[p2])
+        } else {
+            continue;
+        };
+        if !changed[which] {
+            changed[which] = true;
+            out[which].start([read1, read2][which]);
+        }
+        out[which].seq[at] = base;
+        out[which].qual[at] = qual;
+        bases += 1;
+    }
+    (changed, bases)
+}
+
+/// Bytes of a merged read.
+#[derive(Default)]
+pub struct Merged {
+    name: Vec<u8>,
+    seq: Vec<u8>,
+    strand: Vec<u8>,
+    qual: Vec<u8>,
+}
+
+/// Joins the reads of a pair that overlaps: all of the first, and what the second has after.
+pub fn merge<'a>(
+    read1: &Read4<'_>,
+    read2: &Read4<'_>,
+    rc2: &[u8],
+    overlap: Overlap,
+    out: &'a mut Merged,
+) -> Read4<'a> {
+    let len1 = overlap.len + overlap.offset.max(0) as usize;
+    let len2 = if overlap.offset > 0 {
+        read2.len() - overlap.len
+    } else {
+        0
+    };
+    let tail = format!(" merged_{len1}_{len2}");
+    let set = |out: &mut Vec<u8>, bytes: &[u8]| {
+        out.clear();
+        out.extend_from_slice(bytes);
+    };
+    set(&mut out.name, read1.name);
+    out.name.extend_from_slice(tail.as_bytes());
+    set(&mut out.strand, read1.strand);
+    set(&mut out.seq, &read1.seq[..len1.min(read1.len())]);
+    set(&mut out.qual, &read1.qual[..len1.min(read1.len())]);
+    if len2 > 0 {
+        out.seq.extend_from_slice(&rc2[overlap.len..]);
+        out.qual.extend(read2.qual[..len2].iter().rev());
+    }
+    Read4 {
+        name: &out.name,
+        seq: &out.seq,
+        strand: &out.strand,
+        qual: &out.qual,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits {
+        required: 30,
+        differences: 5,
+        share: 0.2,
+    };
+
+    #[test]
+    fn an_overlap_needs_one_base_more_than_the_limit() {
+        let mut state = 9u32;
+        let mut base = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            b"ACGT"[(state >> 20) as usize % 4]
+        };
+        let genome: Vec<u8> = (0..100).map(|_| base()).collect();
+        let find = |from: usize, to: usize| find(&genome[..to], &genome[from..], LIMITS);
+        assert_eq!(find(40, 70), None);
+        assert_eq!(
+            find(39, 70),
+            Some(Overlap {
+                offset: 39,
+                len: 31,
+                differences: 0
+            })
+        );
+    }
+
+    #[test]
+    fn after_fifty_bases_anything_is_an_overlap() {
+        let mut one = vec![b'A'; 100];
+        let other = one.clone();
+        one[50..].fill(b'C');
+        assert_eq!(
+            find(&one, &other, LIMITS),
+            Some(Overlap {
+                offset: 0,
+                len: 100,
+                differences: 50
+            })
+        );
+        one[44..].fill(b'C');
+        assert!(find(&one, &other, LIMITS).is_none_or(|overlap| overlap.offset != 0));
+    }
+}

@@ -1,0 +1,149 @@
+//! Sequences that occur more often than they should.
+
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::record::Blocks;
+use std::collections::{BTreeMap, HashMap};
+
+/// So many bases of a file are searched for sequences.
+const BASES: usize = 151 * 10_000;
+
+/// The lengths of the sequences that are counted in reads of length `read_length`.
+fn lengths(read_length: usize) -> [usize; 5] {
+    [10, 20, 40, 100, 150.min(read_length.saturating_sub(2))]
+}
+
+/// Finds the sequences of the file `name` to look for.
+pub fn find(name: &str, read_length: usize) -> Result<Vec<Vec<u8>>, Failure> {
+    let mut blocks = Blocks::open(name)?;
+    let mut reads: Vec<Box<[u8]>> = vec![];
+    let mut bases = 0;
+    while bases < BASES {
+        let block = blocks.next(1)?;
+        if block.len() == 0 {
+            break;
+        }
+        reads.push(block.get(0).seq.into());
+        bases += block.get(0).len();
+        blocks.recycle(block.into_memory());
+    }
+    let mut hot: BTreeMap<&[u8], u64> = BTreeMap::new();
+    let mut sizes = lengths(read_length).to_vec();
+    sizes.sort_unstable();
+    sizes.dedup();
+    for size in sizes.into_iter().filter(|&size| size > 0) {
+        let mut counts: HashMap<&[u8], u64> = HashMap::new();
+        // Each length is counted as often as it is among the five.
+        let times = lengths(read_length)
+            .iter()
+            .filter(|&&other| other == size)
+            .count() as u64;
+        for read in &reads {
+            for at in 0..read.len().saturating_sub(size) {
+                *counts.entry(&read[at..at + size]).or_default() += times;
+            }
+        }
+        let enough = match size {
+            _ if size as i64 >= read_length as i64 - 1 => 3,
+            100.. => 5,
+            40.. => 20,
+            20.. => 100,
+            10.. => 500,
+            _ => continue,
+        };
+        hot.extend(counts.into_iter().filter(|&(_, count)| count >= enough));
+    }
+    Ok(without_parts(hot))
+}
+
+/// Leaves out what is part of another sequence that is not ten times rarer.
+fn without_parts(mut hot: BTreeMap<&[u8], u64>) -> Vec<Vec<u8>> {
+    let all: Vec<&[u8]> = hot.keys().copied().collect();
+    for seq in all {
+        let count = hot[seq];
+        let finder = memchr::memmem::Finder::new(seq);
+        let part = |(other, &its): (&&[u8], &u64)| {
+            other.len() > seq.len() && count / its < 10 && finder.find(other).is_some()
+        };
+        if hot.iter().any(part) {
+            hot.remove(seq);
+        }
+    }
+    hot.into_keys().map(<[u8]>::to_vec).collect()
+}
+
+/// How often each of some sequences occurs in one of every so many reads, and where.
+pub struct Sequences {
+    sampling: u64,
+    read_length: usize,
+    reads: u64,
+    at: HashMap<Box<[u8]>, usize>,
+    counts: Vec<(u64, Vec<u64>)>,
+}
+
+impl Sequences {
+    pub fn new(options: &Options, which: usize, hot: &[Vec<u8>]) -> Self {
+        let read_length = options.read_length[which];
+        let at = hot
+            .iter()
+            .enumerate()
+            .map(|(at, seq)| (seq.clone().into_boxed_slice(), at))
+            .collect();
+        let counts = vec![(0, vec![0; read_length]); hot.len()];
+        Self {
+            sampling: options.sampling,
+            read_length,
+            reads: 0,
+            at,
+            counts,
+        }
+    }
+
+    /// Takes the next read.
+    pub fn add(&mut self, seq: &[u8]) {
+        let sampled = self.reads.is_multiple_of(self.sampling);
+        self.reads += 1;
+        if !sampled || self.at.is_empty() {
+            return;
+        }
+        for size in lengths(self.read_length)
+            .into_iter()
+            .filter(|&size| size > 0)
+        {
+            let mut at = 0;
+            while at + size < seq.len() {
+                if let Some(&found) = self.at.get(&seq[at..at + size]) {
+                    let (count, places) = &mut self.counts[found];
+                    *count += 1;
+                    for place in places.iter_mut().skip(at).take(size) {
+                        *place += 1;
+                    }
+                    at += size;
+                }
+                at += 1;
+            }
+        }
+    }
+
+    /// The sequences that occur often enough, how often, and how often each place of a read is
+    /// part of them; in alphabetical order.
+    pub fn found(&self) -> Vec<(&[u8], u64, &[u64])> {
+        let mut found: Vec<_> = self
+            .at
+            .iter()
+            .map(|(seq, &at)| (&**seq, self.counts[at].0, &self.counts[at].1[..]))
+            .filter(|&(seq, count, _)| {
+                let enough = match seq.len() {
+                    10 => 500,
+                    20 => 200,
+                    40 => 100,
+                    100 => 50,
+                    _ => 20,
+                };
+                self.sampling * count > enough
+            })
+            .collect();
+        found.sort_unstable_by_key(|&(seq, ..)| seq);
+        found
+    }
+}

@@ -1,0 +1,723 @@
+//! What happens to each read. A [`Worker`] takes blocks of reads in any order; what depends on
+//! the order of all reads it only notes, for the [`Collector`](crate::collect::Collector).
+
+use crate::adapter;
+use crate::duplicates::Places;
+use crate::filter::{self, VERDICTS, Verdict};
+use crate::options::{Options, Umi};
+use crate::overlap::{self, Corrected, Limits, Merged, Overlap};
+use crate::record::{Block, Read4};
+use crate::stats::Stats;
+use crate::umi;
+use std::sync::Arc;
+
+/// Longest insert that is counted by its size.
+pub const LONGEST_INSERT: usize = 512;
+
+/// Blocks of reads that go through the program together.
+#[derive(Default)]
+pub struct Batch {
+    pub reads: [Block; 2],
+    /// With `--dedup`, whether each read or pair occurred before.
+    pub duplicate: Vec<bool>,
+}
+
+impl Batch {
+    /// How many reads or pairs there are.
+    pub fn len(&self, options: &Options) -> usize {
+        if options.interleaved {
+            self.reads[0].len() / 2
+        } else {
+            self.reads[0].len()
+        }
+    }
+
+    /// A read, or both of a pair.
+    pub fn get(&self, options: &Options, at: usize) -> (Read4<'_>, Option<Read4<'_>>) {
+        if options.interleaved {
+            (
+                self.reads[0].get(2 * at),
+                Some(self.reads[0].get(2 * at + 1)),
+            )
+        } else {
+            (
+                self.reads[0].get(at),
+                options.paired().then(|| self.reads[1].get(at)),
+            )
+        }
+    }
+}
+
+/// The files that reads are written to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stream {
+    Out1,
+    Out2,
+    Unpaired1,
+    Unpaired2,
+    Merged,
+    Failed,
+    Overlapped,
+}
+
+/// How many streams there are.
+pub const STREAMS: usize = Stream::Overlapped as usize + 1;
+
+/// What became of a batch.
+#[derive(Default)]
+pub struct Done {
+    pub reads: u64,
+    pub passed: u64,
+    pub out: [Vec<u8>; STREAMS],
+    /// Places of each read for the duplication estimate.
+    pub places: Vec<u64>,
+    pub adapters: Adapters,
+    /// Bases of the reads that passed, for each of the two post-filter statistics; empty unless
+    /// overrepresented sequences are counted.
+    pub passed_bases: [Bases; 2],
+    /// The bases of all reads, likewise.
+    pub all_bases: [Bases; 2],
+}
+
+/// Adapters that were trimmed, in order.
+#[derive(Default)]
+pub struct Adapters {
+    bytes: Vec<u8>,
+    found: Vec<(Of, u32)>,
+}
+
+/// Which read an adapter was trimmed from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    Read1,
+    Read2,
+    /// Read 1 of a pair of which both reads were trimmed; the next entry is that of read 2.
+    Pair,
+}
+
+impl Adapters {
+    fn push(&mut self, of: Of, bases: &[u8]) {
+        self.bytes.extend_from_slice(bases);
+        self.found.push((of, bases.len() as u32));
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (Of, &[u8])> {
+        let mut rest = &self.bytes[..];
+        self.found.iter().map(move |&(of, len)| {
+            let (bases, after) = rest.split_at(len as usize);
+            rest = after;
+            (of, bases)
+        })
+    }
+}
+
+/// Bases of several reads.
+#[derive(Default)]
+pub struct Bases {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Bases {
+    fn push(&mut self, seq: &[u8]) {
+        self.bytes.extend_from_slice(seq);
+        self.ends.push(self.bytes.len());
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let mut start = 0;
+        self.ends
+            .iter()
+            .map(move |&end| &self.bytes[std::mem::replace(&mut start, end)..end])
+    }
+}
+
+/// What the workers have counted; sums, so that it does not matter who counted what.
+pub struct Counts {
+    /// Reads before and after the filters that are not the same, and those that are.
+    before: [Stats; 2],
+    after: [Stats; 2],
+    both: [Stats; 2],
+    pub verdicts: [u64; VERDICTS],
+    pub merged_pairs: u64,
+    pub corrected_reads: u64,
+    pub corrected_bases: u64,
+    pub poly_x_reads: [u64; 4],
+    pub poly_x_bases: [u64; 4],
+    pub inserts: Vec<u64>,
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self {
+            before: Default::default(),
+            after: Default::default(),
+            both: Default::default(),
+            verdicts: [0; VERDICTS],
+            merged_pairs: 0,
+            corrected_reads: 0,
+            corrected_bases: 0,
+            poly_x_reads: [0; 4],
+            poly_x_bases: [0; 4],
+            inserts: vec![0; LONGEST_INSERT + 1],
+        }
+    }
+}
+
+impl Counts {
+    #[allow(dead_code, reason = "this version has one worker")]
+    pub fn merge(&mut self, other: Self) {
+        let stats = |mine: &mut [Stats; 2], theirs: [Stats; 2]| {
+            mine.iter_mut()
+                .zip(theirs)
+                .for_each(|(mine, theirs)| mine.merge(theirs));
+        };
+        stats(&mut self.before, other.before);
+        stats(&mut self.after, other.after);
+        stats(&mut self.both, other.both);
+        let add = |mine: &mut [u64], theirs: &[u64]| {
+            mine.iter_mut().zip(theirs).for_each(|(a, b)| *a += b)
+        };
+        add(&mut self.verdicts, &other.verdicts);
+        add(&mut self.poly_x_reads, &other.poly_x_reads);
+        add(&mut self.poly_x_bases, &other.poly_x_bases);
+        add(&mut self.inserts, &other.inserts);
+        self.merged_pairs += other.merged_pairs;
+        self.corrected_reads += other.corrected_reads;
+        self.corrected_bases += other.corrected_bases;
+    }
+
+    /// Statistics of read 1 and read 2, before and after the filters.
+    pub fn stats(&mut self) -> ([Stats; 2], [Stats; 2]) {
+        let (mut before, mut after) = (
+            std::mem::take(&mut self.before),
+            std::mem::take(&mut self.after),
+        );
+        for (at, both) in std::mem::take(&mut self.both).into_iter().enumerate() {
+            before[at].merge(both.clone());
+            after[at].merge(both);
+        }
+        (before, after)
+    }
+}
+
+/// Memory that is used again for each pair.
+#[derive(Default)]
+struct Scratch {
+    names: [[Vec<u8>; 2]; 2],
+    corrected: [Corrected; 2],
+    rc: Vec<u8>,
+    rc_after: Vec<u8>,
+    merged: Merged,
+}
+
+/// Processes batches.
+pub struct Worker {
+    options: Arc<Options>,
+    writes: [bool; STREAMS],
+    limits: Limits,
+    places: Option<Arc<Places>>,
+    pub counts: Counts,
+    scratch: Scratch,
+}
+
+/// Adapters of read 1 and 2; none of a read whose adapter is not known.
+fn known(adapter: &str) -> Option<&[u8]> {
+    (!adapter.is_empty() && adapter != "auto").then_some(adapter.as_bytes())
+}
+
+impl Worker {
+    /// `writes` are the streams that somebody reads; `places` is where duplicates are noted.
+    pub fn new(
+        options: Arc<Options>,
+        writes: [bool; STREAMS],
+        places: Option<Arc<Places>>,
+    ) -> Self {
+        let limits = Limits {
+            required: options.overlap_required,
+            differences: options.overlap_differences,
+            share: options.overlap_percent as f64 / 100.0,
+        };
+        Self {
+            options,
+            writes,
+            limits,
+            places,
+            counts: Counts::default(),
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// Processes a batch. The memory of its blocks goes back with the batch.
+    pub fn process(&mut self, batch: &mut Batch) -> Done {
+        let mut done = Done::default();
+        if self.options.phred64 {
+            batch.reads.iter_mut().for_each(Block::shift_to_phred33);
+        }
+        let expected = batch.reads[0].bytes();
+        for (out, wanted) in done.out.iter_mut().zip(self.writes).take(2) {
+            if wanted {
+                out.reserve(expected + expected / 16);
+            }
+        }
+        let options = self.options.clone();
+        let mut scratch = std::mem::take(&mut self.scratch);
+        for at in 0..batch.len(&options) {
+            let duplicate = batch.duplicate.get(at).copied().unwrap_or(false);
+            let (read1, read2) = batch.get(&options, at);
+            self.note(&read1, read2.as_ref(), &mut done);
+            match read2 {
+                None => self.single(&options, read1, duplicate, &mut scratch, &mut done),
+                Some(read2) => {
+                    self.pair(&options, [read1, read2], duplicate, &mut scratch, &mut done)
+                }
+            }
+        }
+        self.scratch = scratch;
+        done
+    }
+
+    /// Notes what depends on all reads before.
+    fn note(&self, read1: &Read4<'_>, read2: Option<&Read4<'_>>, done: &mut Done) {
+        done.reads += 1;
+        if let Some(places) = &self.places {
+            places.add(read1, read2, &mut done.places);
+        }
+        if self.options.overrepresented {
+            done.all_bases[0].push(read1.seq);
+            if let Some(read2) = read2 {
+                done.all_bases[1].push(read2.seq);
+            }
+        }
+    }
+
+    fn single(
+        &mut self,
+        options: &Options,
+        original: Read4<'_>,
+        duplicate: bool,
+        scratch: &mut Scratch,
+        done: &mut Done,
+    ) {
+        if umi::listed(
+            &options.index1,
+            umi::first_index(original.name),
+            options.index_threshold,
+        ) {
+            self.counts.before[0].add(original.seq, original.qual);
+            return;
+        }
+        let mut read = original;
+        let [fixed, named] = &mut scratch.names[0];
+        if options.fix_mgi_id {
+            read.name = umi::fix_mgi(read.name, fixed);
+        }
+        if let Some(umi) = &options.umi {
+            let found = umi::take(umi, &mut read, None);
+            read.name = name(umi, &found, read.name, named);
+        }
+        let trim = options.trim[0];
+        let left = filter::trim_and_cut(options, &mut read, trim.front, trim.tail).is_some();
+        if left {
+            if options.poly_g {
+                filter::trim_poly_g(&mut read, options.poly_g_min);
+            }
+            if options.adapters {
+                if let Some(adapter) = known(&options.adapter1) {
+                    trim_adapter(&mut read, adapter, Of::Read1, done);
+                }
+                trim_all(options, &mut read);
+            }
+            self.poly_x(options, &mut read);
+            if trim.max_len > 0 {
+                read.truncate(trim.max_len);
+            }
+        }
+        let verdict = filter::judge(options, left.then_some(&read));
+        self.counts.verdicts[verdict as usize] += 1;
+        let passes = verdict == Verdict::Pass && !duplicate;
+        self.count(0, &original, passes.then_some(&read), done);
+        if passes {
+            done.passed += 1;
+            self.write(Stream::Out1, &read, done);
+        } else if !duplicate && verdict != Verdict::Pass {
+            self.fail(&read, verdict.tag(), done);
+        }
+    }
+
+    /// Counts a read before the filters and, if it passed, after them.
+    fn count(
+        &mut self,
+        which: usize,
+        original: &Read4<'_>,
+        after: Option<&Read4<'_>>,
+        done: &mut Done,
+    ) {
+        match after {
+            Some(after) if std::ptr::eq(after.seq, original.seq) => {
+                self.counts.both[which].add(original.seq, original.qual);
+            }
+            Some(after) => {
+                self.counts.before[which].add(original.seq, original.qual);
+                self.counts.after[which].add(after.seq, after.qual);
+            }
+            None => self.counts.before[which].add(original.seq, original.qual),
+        }
+        if let Some(after) = after {
+            self.note_passed(which, after, done);
+        }
+    }
+
+    fn note_passed(&self, which: usize, read: &Read4<'_>, done: &mut Done) {
+        if self.options.overrepresented {
+            done.passed_bases[which].push(read.seq);
+        }
+    }
+
+    fn write(&self, stream: Stream, read: &Read4<'_>, done: &mut Done) {
+        if self.writes[stream as usize] {
+            read.write(&mut done.out[stream as usize]);
+        }
+    }
+
+    fn fail(&self, read: &Read4<'_>, tag: &[u8], done: &mut Done) {
+        if self.writes[Stream::Failed as usize] {
+            read.write_tagged(tag, &mut done.out[Stream::Failed as usize]);
+        }
+    }
+
+    fn poly_x(&mut self, options: &Options, read: &mut Read4<'_>) {
+        if !options.poly_x {
+            return;
+        }
+        if let Some((base, bases)) = filter::trim_poly_x(read, options.poly_x_min) {
+            self.counts.poly_x_reads[base] += 1;
+            self.counts.poly_x_bases[base] += bases;
+        }
+    }
+
+    fn pair(
+        &mut self,
+        options: &Options,
+        original: [Read4<'_>; 2],
+        duplicate: bool,
+        scratch: &mut Scratch,
+        done: &mut Done,
+    ) {
+        let threshold = options.index_threshold;
+        if umi::listed(
+            &options.index1,
+            umi::first_index(original[0].name),
+            threshold,
+        ) || umi::listed(
+            &options.index2,
+            umi::last_index(original[1].name),
+            threshold,
+        ) {
+            for (which, original) in original.iter().enumerate() {
+                self.counts.before[which].add(original.seq, original.qual);
+            }
+            return;
+        }
+        let Scratch {
+            names,
+            corrected,
+            rc,
+            rc_after,
+            merged,
+        } = scratch;
+        let mut reads = original;
+        let [[fixed1, named1], [fixed2, named2]] = names;
+        if options.fix_mgi_id {
+            reads[0].name = umi::fix_mgi(reads[0].name, fixed1);
+            reads[1].name = umi::fix_mgi(reads[1].name, fixed2);
+        }
+        if let Some(umi) = &options.umi {
+            let [read1, read2] = &mut reads;
+            let found = umi::take(umi, read1, Some(read2));
+            read1.name = name(umi, &found, read1.name, named1);
+            read2.name = name(umi, &found, read2.name, named2);
+        }
+        let mut fronts = [None; 2];
+        for (which, read) in reads.iter_mut().enumerate() {
+            let trim = options.trim[which];
+            fronts[which] = filter::trim_and_cut(options, read, trim.front, trim.tail);
+        }
+        let left = [fronts[0].is_some(), fronts[1].is_some()];
+        let mut overlapping = None;
+        if let [Some(front1), Some(front2)] = fronts {
+            if options.poly_g {
+                reads
+                    .iter_mut()
+                    .for_each(|read| filter::trim_poly_g(read, options.poly_g_min));
+            }
+            overlap::reverse_complement(reads[1].seq, rc);
+            let found = overlap::find(reads[0].seq, rc, self.limits);
+            self.insert_size(&reads, found, front1 + front2);
+            if let (true, Some(found)) = (options.correction, found) {
+                self.correct(&mut reads, found, corrected);
+            }
+            if options.adapters {
+                trim_pair(options, &mut reads, found, [front1, front2], done);
+            }
+            self.overlapped(&reads, rc, done);
+            for (which, read) in reads.iter_mut().enumerate() {
+                self.poly_x(options, read);
+                if options.trim[which].max_len > 0 {
+                    read.truncate(options.trim[which].max_len);
+                }
+            }
+            if options.merge {
+                overlap::reverse_complement(reads[1].seq, rc_after);
+                overlapping = overlap::find(reads[0].seq, rc_after, self.limits);
+            }
+        }
+        if options.merge && left == [true, true] {
+            if let Some(found) = overlapping {
+                let merged = overlap::merge(&reads[0], &reads[1], rc_after, found, merged);
+                self.merged(options, &original, &merged, done);
+                return;
+            }
+            if options.include_unmerged {
+                self.unmerged(options, &original, &reads, duplicate, done);
+                return;
+            }
+        }
+        self.finish(options, &original, &reads, left, duplicate, done);
+    }
+
+    fn insert_size(&mut self, reads: &[Read4<'_>; 2], found: Option<Overlap>, fronts: usize) {
+        let size = match found {
+            Some(found) if found.offset > 0 => reads[0].len() + reads[1].len() - found.len + fronts,
+            Some(found) => found.len + fronts,
+            None => LONGEST_INSERT,
+        };
+        self.counts.inserts[size.min(LONGEST_INSERT)] += 1;
+    }
+
+    fn correct<'a>(
+        &mut self,
+        reads: &mut [Read4<'a>; 2],
+        found: Overlap,
+        out: &'a mut [Corrected; 2],
+    ) {
+        let (changed, bases) = overlap::correct(&reads[0], &reads[1], found, out);
+        self.counts.corrected_bases += bases;
+        self.counts.corrected_reads += changed.iter().filter(|&&changed| changed).count() as u64;
+        for ((read, changed), out) in reads.iter_mut().zip(changed).zip(&*out) {
+            if changed {
+                (read.seq, read.qual) = (&out.seq, &out.qual);
+            }
+        }
+    }
+
+    /// Writes what fastp writes to `--overlapped_out`: not the overlapping part of read 1, but
+    /// what comes after as many bases as it is long.
+    fn overlapped(&self, reads: &[Read4<'_>; 2], rc: &mut Vec<u8>, done: &mut Done) {
+        if !self.writes[Stream::Overlapped as usize] {
+            return;
+        }
+        overlap::reverse_complement(reads[1].seq, rc);
+        if let Some(found) = overlap::find(
+            reads[0].seq,
+            rc,
+            Limits {
+                share: 0.0,
+                ..self.limits
+            },
+        ) {
+            let mut part = reads[0];
+            part.slice(found.offset.max(0) as usize + found.len, usize::MAX / 2);
+            self.write(Stream::Overlapped, &part, done);
+        }
+    }
+
+    /// A pair of which one read was made. That it is a duplicate does not drop it.
+    fn merged(
+        &mut self,
+        options: &Options,
+        original: &[Read4<'_>; 2],
+        merged: &Read4<'_>,
+        done: &mut Done,
+    ) {
+        let verdict = filter::judge(options, Some(merged));
+        self.counts.verdicts[verdict as usize] += 2;
+        for (which, original) in original.iter().enumerate() {
+            self.count(which, original, None, done);
+        }
+        if verdict == Verdict::Pass {
+            self.counts.after[0].add(merged.seq, merged.qual);
+            self.note_passed(0, merged, done);
+            self.counts.merged_pairs += 1;
+            done.passed += 1;
+            self.write(Stream::Merged, merged, done);
+        }
+    }
+
+    /// A pair that does not overlap and goes to the merged reads all the same.
+    fn unmerged(
+        &mut self,
+        options: &Options,
+        original: &[Read4<'_>; 2],
+        reads: &[Read4<'_>; 2],
+        duplicate: bool,
+        done: &mut Done,
+    ) {
+        for (which, (original, read)) in original.iter().zip(reads).enumerate() {
+            let verdict = filter::judge(options, Some(read));
+            self.counts.verdicts[verdict as usize] += 1;
+            self.count(which, original, None, done);
+            if verdict == Verdict::Pass && !duplicate {
+                self.counts.after[0].add(read.seq, read.qual);
+                self.note_passed(0, read, done);
+                self.write(Stream::Merged, read, done);
+            }
+        }
+    }
+
+    /// A pair that stays one.
+    fn finish(
+        &mut self,
+        options: &Options,
+        original: &[Read4<'_>; 2],
+        reads: &[Read4<'_>; 2],
+        left: [bool; 2],
+        duplicate: bool,
+        done: &mut Done,
+    ) {
+        let judge = |which: usize| filter::judge(options, left[which].then_some(&reads[which]));
+        let verdicts = [judge(0), judge(1)];
+        self.counts.verdicts[verdicts[0].max(verdicts[1]) as usize] += 2;
+        let pass = verdicts.map(|verdict| verdict == Verdict::Pass);
+        let both = pass == [true, true] && !duplicate;
+        let counted = both && !options.merge;
+        for which in 0..2 {
+            self.count(
+                which,
+                &original[which],
+                counted.then_some(&reads[which]),
+                done,
+            );
+        }
+        if duplicate {
+            return;
+        }
+        match pass {
+            [true, true] => {
+                done.passed += 1;
+                let second = if options.stdout && !options.merge {
+                    Stream::Out1
+                } else {
+                    Stream::Out2
+                };
+                if !(options.stdout && options.merge) {
+                    self.write(Stream::Out1, &reads[0], done);
+                    self.write(second, &reads[1], done);
+                }
+            }
+            [true, false] => self.half(Stream::Unpaired1, reads, 0, verdicts[1], done),
+            [false, true] => self.half(Stream::Unpaired2, reads, 1, verdicts[0], done),
+            // fastp writes such a pair nowhere, not even to `--failed_out`.
+            [false, false] => {}
+        }
+    }
+
+    /// A pair of which the read `good` passes and the other fails.
+    fn half(
+        &self,
+        stream: Stream,
+        reads: &[Read4<'_>; 2],
+        good: usize,
+        verdict: Verdict,
+        done: &mut Done,
+    ) {
+        let failing = &b"paired_read_is_failing"[..];
+        let same =
+            !self.options.unpaired1.is_empty() && self.options.unpaired1 == self.options.unpaired2;
+        let stream = if same { Stream::Unpaired1 } else { stream };
+        if self.writes[stream as usize] {
+            // Without a file for the unpaired reads 1, fastp writes nothing to that of reads 2.
+            if stream == Stream::Unpaired1 || !self.options.unpaired1.is_empty() {
+                self.write(stream, &reads[good], done);
+            }
+            self.fail(&reads[1 - good], verdict.tag(), done);
+        } else {
+            for (which, read) in reads.iter().enumerate() {
+                self.fail(
+                    read,
+                    if which == good {
+                        failing
+                    } else {
+                        verdict.tag()
+                    },
+                    done,
+                );
+            }
+        }
+    }
+}
+
+fn name<'a>(umi: &Umi, found: &[u8], name: &'a [u8], out: &'a mut Vec<u8>) -> &'a [u8] {
+    if found.is_empty() && !umi::always(umi) {
+        return name;
+    }
+    umi::add(umi, found, name, out)
+}
+
+/// Trims one adapter and notes it.
+fn trim_adapter(read: &mut Read4<'_>, adapter: &[u8], of: Of, done: &mut Done) {
+    let seq = read.seq;
+    if let Some(at) = adapter::trim(read, adapter, adapter::REQUIRED) {
+        let bases = if at < 0 {
+            adapter::before(adapter, at)
+        } else {
+            &seq[at as usize..]
+        };
+        if !bases.is_empty() {
+            done.adapters.push(of, bases);
+        }
+    }
+}
+
+/// Trims the adapters of the FASTA file. fastp does not count them.
+fn trim_all(options: &Options, read: &mut Read4<'_>) {
+    let required = adapter::required_of(options.fasta.len());
+    for adapter in &options.fasta {
+        adapter::trim(read, adapter, required);
+    }
+}
+
+/// Trims the adapters of a pair: by its overlap or else by their sequences.
+fn trim_pair(
+    options: &Options,
+    reads: &mut [Read4<'_>; 2],
+    found: Option<Overlap>,
+    fronts: [usize; 2],
+    done: &mut Done,
+) {
+    match found {
+        Some(found) if found.offset < 0 => {
+            let kept = [found.len + fronts[1], found.len + fronts[0]];
+            for (which, read) in reads.iter_mut().enumerate() {
+                let len = read.len().min(kept[which]);
+                done.adapters.push(
+                    if which == 0 { Of::Pair } else { Of::Read2 },
+                    &read.seq[len..],
+                );
+                read.truncate(len);
+            }
+        }
+        _ => {
+            let adapters = [
+                (&options.adapter1, Of::Read1),
+                (&options.adapter2, Of::Read2),
+            ];
+            for (read, (adapter, of)) in reads.iter_mut().zip(adapters) {
+                if let Some(adapter) = known(adapter) {
+                    trim_adapter(read, adapter, of, done);
+                }
+            }
+        }
+    }
+    reads.iter_mut().for_each(|read| trim_all(options, read));
+}

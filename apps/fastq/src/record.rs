@@ -1,0 +1,376 @@
+//! Records of a FASTQ file, found in blocks of bytes and left where they are.
+
+use crate::failure::Failure;
+use std::io::Read;
+
+/// Where a record is in its block.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    name: u32,
+    name_len: u32,
+    seq: u32,
+    len: u32,
+    strand: u32,
+    strand_len: u32,
+    qual: u32,
+}
+
+/// A read: four byte strings, `qual` as long as `seq`.
+#[derive(Clone, Copy, Debug)]
+pub struct Read4<'a> {
+    pub name: &'a [u8],
+    pub seq: &'a [u8],
+    pub strand: &'a [u8],
+    pub qual: &'a [u8],
+}
+
+impl<'a> Read4<'a> {
+    pub fn len(&self) -> usize {
+        self.seq.len()
+    }
+
+    /// Shortens the read to `len` bases; a longer `len` changes nothing.
+    pub fn truncate(&mut self, len: usize) {
+        if len < self.seq.len() {
+            self.seq = &self.seq[..len];
+            self.qual = &self.qual[..len];
+        }
+    }
+
+    /// The bases from `from`, at most `len` of them.
+    pub fn slice(&mut self, from: usize, len: usize) {
+        let to = self.seq.len().min(from + len);
+        self.seq = &self.seq[from..to];
+        self.qual = &self.qual[from..to];
+    }
+
+    /// Writes the four lines.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        self.write_tagged(&[], out);
+    }
+
+    /// Writes the four lines, with `tag` after the name.
+    pub fn write_tagged(&self, tag: &[u8], out: &mut Vec<u8>) {
+        out.reserve(self.name.len() + tag.len() + 2 * self.seq.len() + self.strand.len() + 5);
+        out.extend_from_slice(self.name);
+        if !tag.is_empty() {
+            out.push(b' ');
+            out.extend_from_slice(tag);
+        }
+        for part in [self.seq, self.strand, self.qual] {
+            out.push(b'\n');
+            out.extend_from_slice(part);
+        }
+        out.push(b'\n');
+    }
+}
+
+/// Some records in a row and the bytes that they are in.
+#[derive(Default)]
+pub struct Block {
+    data: Vec<u8>,
+    places: Vec<Place>,
+}
+
+impl Block {
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// How many bytes the records are in.
+    pub fn bytes(&self) -> usize {
+        self.data.len()
+    }
+
+    pub fn get(&self, at: usize) -> Read4<'_> {
+        let place = self.places[at];
+        let part = |from: u32, len: u32| &self.data[from as usize..(from + len) as usize];
+        Read4 {
+            name: part(place.name, place.name_len),
+            seq: part(place.seq, place.len),
+            strand: part(place.strand, place.strand_len),
+            qual: part(place.qual, place.len),
+        }
+    }
+
+    /// Makes qualities that start at 64 start at 33.
+    pub fn shift_to_phred33(&mut self) {
+        for place in &self.places {
+            for qual in &mut self.data[place.qual as usize..(place.qual + place.len) as usize] {
+                *qual = (*qual as i8 as i32 - 31).max(33) as u8;
+            }
+        }
+    }
+
+    /// The memory of a block that is not needed any more, for [`Blocks::recycle`].
+    pub fn into_memory(self) -> (Vec<u8>, Vec<Place>) {
+        (self.data, self.places)
+    }
+}
+
+/// Cuts an input file into blocks.
+pub struct Blocks {
+    name: String,
+    input: Box<dyn Read + Send>,
+    /// Read, of which `at` bytes belong to records that were handed out or are being read.
+    data: Vec<u8>,
+    at: usize,
+    ended: bool,
+    lines: u64,
+    records: u64,
+    spare: Vec<(Vec<u8>, Vec<Place>)>,
+}
+
+/// What is read at a time.
+const CHUNK: usize = 1 << 16;
+/// Blocks are cut after so many bytes if the records are long.
+const BLOCK: usize = 4 << 20;
+
+impl Blocks {
+    pub fn open(name: &str) -> Result<Self, Failure> {
+        Ok(Self::new(name, crate::input::open(name)?))
+    }
+
+    pub fn new(name: &str, input: Box<dyn Read + Send>) -> Self {
+        Self {
+            name: name.to_owned(),
+            input,
+            data: vec![],
+            at: 0,
+            ended: false,
+            lines: 0,
+            records: 0,
+            spare: vec![],
+        }
+    }
+
+    /// Records that were handed out so far.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Gives the memory of a block back.
+    pub fn recycle(&mut self, memory: (Vec<u8>, Vec<Place>)) {
+        self.spare.push(memory);
+    }
+
+    /// The next `most` records; less if they are long or if the input ends. A block without
+    /// records is the end.
+    pub fn next(&mut self, most: usize) -> Result<Block, Failure> {
+        self.take(most, BLOCK)
+    }
+
+    /// The next `count` records, however long; less only if the input ends.
+    pub fn exactly(&mut self, count: usize) -> Result<Block, Failure> {
+        self.take(count, usize::MAX)
+    }
+
+    fn take(&mut self, most: usize, bytes: usize) -> Result<Block, Failure> {
+        let (mut rest, mut places) = self.spare.pop().unwrap_or_default();
+        rest.clear();
+        places.clear();
+        while places.len() < most && self.at < bytes {
+            match self.record()? {
+                Some(place) => places.push(place),
+                None => break,
+            }
+        }
+        rest.extend_from_slice(&self.data[self.at..]);
+        self.data.truncate(self.at);
+        self.at = 0;
+        let data = std::mem::replace(&mut self.data, rest);
+        Ok(Block { data, places })
+    }
+
+    fn record(&mut self) -> Result<Option<Place>, Failure> {
+        let (name, name_len) = loop {
+            match self.line()? {
+                None => return Ok(None),
+                Some((_, 0)) => {}
+                Some(line) => break line,
+            }
+        };
+        self.records += 1;
+        if self.data[name as usize] != b'@' {
+            return Err(self.wrong(format!(
+                "expected a name that starts with '@', got {}",
+                self.shown(name, name_len)
+            )));
+        }
+        let Some((seq, len)) = self.line()? else {
+            return Err(self.wrong("the input ends before the bases"));
+        };
+        let Some((strand, strand_len)) = self.line()? else {
+            return Err(self.wrong("the input ends before the line that starts with '+'"));
+        };
+        if strand_len == 0 || self.data[strand as usize] != b'+' {
+            return Err(self.wrong(format!(
+                "expected '+', got {}",
+                self.shown(strand, strand_len)
+            )));
+        }
+        // Of a record without bases the empty last line may be missing.
+        let Some((qual, qual_len)) = self.line()?.or((len == 0).then_some((strand, 0))) else {
+            return Err(self.wrong("the input ends before the qualities"));
+        };
+        if qual_len != len {
+            return Err(self.wrong(format!("{len} bases, but {qual_len} qualities")));
+        }
+        Ok(Some(Place {
+            name,
+            name_len,
+            seq,
+            len,
+            strand,
+            strand_len,
+            qual,
+        }))
+    }
+
+    /// The next line without its end: where it starts and how long it is.
+    #[inline]
+    fn line(&mut self) -> Result<Option<(u32, u32)>, Failure> {
+        let start = self.at;
+        let mut from = start;
+        let end = loop {
+            if let Some(found) = memchr::memchr(b'\n', &self.data[from..]) {
+                self.at = from + found + 1;
+                break from + found;
+            }
+            from = self.data.len();
+            if self.ended {
+                if from == start {
+                    return Ok(None);
+                }
+                self.at = from;
+                break from;
+            }
+            self.fill()?;
+        };
+        self.lines += 1;
+        let end = if end > start && self.data[end - 1] == b'\r' {
+            end - 1
+        } else {
+            end
+        };
+        if self.at > u32::MAX as usize {
+            return Err(self.wrong("the record is too long"));
+        }
+        Ok(Some((start as u32, (end - start) as u32)))
+    }
+
+    #[cold]
+    fn fill(&mut self) -> Result<(), Failure> {
+        let len = self.data.len();
+        if self.data.capacity() == 0 {
+            self.data.reserve_exact(BLOCK / 8);
+        }
+        self.data.resize(len + CHUNK, 0);
+        let got = loop {
+            match self.input.read(&mut self.data[len..]) {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                got => break got,
+            }
+        };
+        match got {
+            Ok(got) => {
+                self.data.truncate(len + got);
+                self.ended = got == 0;
+                Ok(())
+            }
+            Err(error) => {
+                self.data.truncate(len);
+                let (record, line) = (self.records, self.lines + 1);
+                let name = &self.name;
+                Err(Failure::data(format!(
+                    "{name}: cannot read on after record {record}, at line {line}: {error}"
+                )))
+            }
+        }
+    }
+
+    fn shown(&self, start: u32, len: u32) -> String {
+        let line = &self.data[start as usize..(start + len) as usize];
+        format!("{:?}", String::from_utf8_lossy(&line[..line.len().min(60)]))
+    }
+
+    #[cold]
+    fn wrong(&self, what: impl std::fmt::Display) -> Failure {
+        Failure::data(format!(
+            "{}: record {}, line {}: {what}",
+            self.name, self.records, self.lines
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks(text: &'static str) -> Blocks {
+        Blocks::new("x.fq", Box::new(text.as_bytes()))
+    }
+
+    fn failure(text: &'static str) -> String {
+        blocks(text).next(1000).err().expect("it is wrong").message
+    }
+
+    #[test]
+    fn records_are_where_they_were() {
+        let mut blocks = blocks("@a b\r\nAC\r\n+x\r\nII\r\n\n@c\n\n+\n\n@d\nG\n+\nJ");
+        let block = blocks.next(2).unwrap();
+        assert_eq!(block.len(), 2);
+        let read = block.get(0);
+        assert_eq!(
+            (read.name, read.seq, read.strand, read.qual),
+            (&b"@a b"[..], &b"AC"[..], &b"+x"[..], &b"II"[..])
+        );
+        assert_eq!(block.get(1).seq, b"");
+        let block = blocks.next(2).unwrap();
+        assert_eq!((block.len(), block.get(0).qual), (1, &b"J"[..]));
+        assert_eq!(blocks.next(2).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn errors_name_file_record_and_line() {
+        assert_eq!(
+            failure("@a\nA\n+\nI\nb\n"),
+            "x.fq: record 2, line 5: expected a name that starts with '@', got \"b\""
+        );
+        assert_eq!(
+            failure("@a\nAC\n+\nI\n"),
+            "x.fq: record 1, line 4: 2 bases, but 1 qualities"
+        );
+        assert_eq!(
+            failure("@a\nAC\n+\n"),
+            "x.fq: record 1, line 3: the input ends before the qualities"
+        );
+        assert_eq!(
+            failure("@a\nAC\nII\n"),
+            "x.fq: record 1, line 3: expected '+', got \"II\""
+        );
+    }
+
+    #[test]
+    fn any_cut_gives_the_same_records() {
+        let text: String = (0..200)
+            .map(|n| format!("@r{n}\n{}\n+\n{}\n", "A".repeat(n), "I".repeat(n)))
+            .collect();
+        for most in [1, 3, 7, 199, 1000] {
+            let mut blocks = Blocks::new(
+                "x.fq",
+                Box::new(std::io::Cursor::new(text.clone().into_bytes())),
+            );
+            let mut out = vec![];
+            loop {
+                let block = blocks.next(most).unwrap();
+                if block.len() == 0 {
+                    break;
+                }
+                (0..block.len()).for_each(|at| block.get(at).write(&mut out));
+                blocks.recycle(block.into_memory());
+            }
+            assert_eq!(out, text.as_bytes(), "{most}");
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! What the reports say about the bases and qualities of reads.
+//!
+//! The four sums that each base of each cycle adds to (how many, how many of quality 20 and of
+//! 30, sum of qualities) are fields of one 64-bit word, so that a base costs one addition; a
+//! cycle's eight words are one cache line. Before a field can overflow the words are added to
+//! wide sums.
+
+/// Reads that a field of 13 bits can count.
+const PENDING: u32 = (1 << 13) - 1;
+const ONE: u64 = 1;
+const Q20: u64 = 1 << 13;
+const Q30: u64 = 1 << 26;
+const QUALITY: u32 = 39;
+/// Makes every quality byte, taken as signed like in fastp, a number from 0.
+const BIAS: i64 = 128;
+
+/// What a base of each quality adds to a word.
+static WORDS: [u64; 256] = {
+    let mut words = [0; 256];
+    let mut at = 0;
+    while at < 256 {
+        let quality = at as u8 as i8;
+        let mut word = ONE + (((quality as i64 + BIAS) as u64) << QUALITY);
+        if quality >= b'5' as i8 {
+            word += Q20;
+        }
+        if quality >= b'?' as i8 {
+            word += Q30;
+        }
+        words[at] = word;
+        at += 1;
+    }
+    words
+};
+
+/// A, T, C and G as 0 to 3; everything else as 4.
+static CODES: [u8; 256] = {
+    let mut codes = [4; 256];
+    codes[b'A' as usize] = 0;
+    codes[b'T' as usize] = 1;
+    codes[b'C' as usize] = 2;
+    codes[b'G' as usize] = 3;
+    codes
+};
+
+const KMER: u32 = 5;
+const KMERS: usize = 1 << (2 * KMER);
+
+/// Sums of one base at one cycle.
+#[derive(Clone, Copy, Default)]
+struct Cell {
+    bases: u64,
+    q20: u64,
+    q30: u64,
+    quality: i64,
+}
+
+impl Cell {
+    fn add(&mut self, other: &Self) {
+        self.bases += other.bases;
+        self.q20 += other.q20;
+        self.q30 += other.q30;
+        self.quality += other.quality;
+    }
+}
+
+/// Statistics of some reads.
+#[derive(Clone)]
+pub struct Stats {
+    reads: u64,
+    lengths: u64,
+    pending: u32,
+    words: Vec<[u64; 8]>,
+    cells: Vec<[Cell; 8]>,
+    kmers: Vec<u64>,
+}
+
+impl Default for Stats {
+    fn default() -> Self {
+        Self {
+            reads: 0,
+            lengths: 0,
+            pending: 0,
+            words: vec![],
+            cells: vec![],
+            kmers: vec![0; KMERS],
+        }
+    }
+}
+
+impl Stats {
+    /// Counts a read.
+    pub fn add(&mut self, seq: &[u8], qual: &[u8]) {
+        let len = seq.len();
+        self.reads += 1;
+        self.lengths += len as u64;
+        if self.words.len() < len {
+            self.words.resize(len, [0; 8]);
+            self.cells.resize(len, [Cell::default(); 8]);
+        }
+        let kmers: &mut [u64; KMERS] = self
+            .kmers
+            .as_mut_slice()
+            .try_into()
+            .expect("it has that length");
+        let (mut kmer, mut known) = (0usize, 0u32);
+        for ((&base, &quality), words) in seq.iter().zip(qual).zip(&mut self.words) {
+            words[(base & 7) as usize] += WORDS[quality as usize];
+            let code = CODES[base as usize];
+            kmer = (kmer << 2 | (code & 3) as usize) & (KMERS - 1);
+            known = if code < 4 { known + 1 } else { 0 };
+            if known >= KMER {
+                kmers[kmer] += 1;
+            }
+        }
+        self.pending += 1;
+        if self.pending == PENDING {
+            self.settle();
+        }
+    }
+
+    /// Adds the words to the wide sums.
+    #[cold]
+    fn settle(&mut self) {
+        for (words, cells) in self.words.iter_mut().zip(&mut self.cells) {
+            for (word, cell) in words.iter_mut().zip(cells) {
+                let word = std::mem::take(word);
+                let field = |shift: u32| word >> shift & PENDING as u64;
+                let bases = field(0);
+                let quality = (word >> QUALITY) as i64 - (BIAS + 33) * bases as i64;
+                cell.add(&Cell {
+                    bases,
+                    q20: field(13),
+                    q30: field(26),
+                    quality,
+                });
+            }
+        }
+        self.pending = 0;
+    }
+
+    /// Adds what `other` has counted.
+    pub fn merge(&mut self, mut other: Self) {
+        self.settle();
+        other.settle();
+        self.reads += other.reads;
+        self.lengths += other.lengths;
+        if self.cells.len() < other.cells.len() {
+            self.cells.resize(other.cells.len(), [Cell::default(); 8]);
+            self.words.resize(other.cells.len(), [0; 8]);
+        }
+        for (mine, theirs) in self
+            .cells
+            .iter_mut()
+            .flatten()
+            .zip(other.cells.iter().flatten())
+        {
+            mine.add(theirs);
+        }
+        for (mine, theirs) in self.kmers.iter_mut().zip(&other.kmers) {
+            *mine += theirs;
+        }
+    }
+
+    /// The figures for the reports.
+    pub fn summary(mut self) -> Summary {
+        self.settle();
+        let total = |cells: &[Cell; 8]| {
+            cells.iter().fold(Cell::default(), |mut sum, cell| {
+                sum.add(cell);
+                sum
+            })
+        };
+        let cycles = self
+            .cells
+            .iter()
+            .position(|cells| total(cells).bases == 0)
+            .unwrap_or(self.cells.len());
+        self.cells.truncate(cycles);
+        let sums: Vec<Cell> = self.cells.iter().map(total).collect();
+        let all = sums.iter().fold(Cell::default(), |mut sum, cell| {
+            sum.add(cell);
+            sum
+        });
+        let mut by_base = [0; 8];
+        for cells in &self.cells {
+            for (sum, cell) in by_base.iter_mut().zip(cells) {
+                *sum += cell.bases;
+            }
+        }
+        let ratio = |part: i64, whole: u64| part as f64 / whole as f64;
+        let mean: Vec<f64> = sums
+            .iter()
+            .map(|sum| ratio(sum.quality, sum.bases))
+            .collect();
+        let curve = |base: u8, of: &dyn Fn(&Cell, usize) -> f64| -> Vec<f64> {
+            self.cells
+                .iter()
+                .enumerate()
+                .map(|(at, cells)| of(&cells[(base & 7) as usize], at))
+                .collect()
+        };
+        let quality = |base: u8| {
+            curve(base, &|cell, at| {
+                if cell.bases == 0 {
+                    mean[at]
+                } else {
+                    ratio(cell.quality, cell.bases)
+                }
+            })
+        };
+        let content = |base: u8| curve(base, &|cell, at| ratio(cell.bases as i64, sums[at].bases));
+        let gc = |at: usize| {
+            self.cells[at][(b'G' & 7) as usize].bases + self.cells[at][(b'C' & 7) as usize].bases
+        };
+        let mut qualities: Vec<_> = BASES[..4]
+            .iter()
+            .map(|&(name, base)| (name, quality(base)))
+            .collect();
+        let mut contents: Vec<_> = BASES
+            .iter()
+            .map(|&(name, base)| (name, content(base)))
+            .collect();
+        contents.push((
+            "GC",
+            (0..cycles)
+                .map(|at| ratio(gc(at) as i64, sums[at].bases))
+                .collect(),
+        ));
+        qualities.push(("mean", mean.clone()));
+        Summary {
+            reads: self.reads,
+            mean_length: self.lengths.checked_div(self.reads).unwrap_or(0),
+            bases: all.bases,
+            q20: all.q20,
+            q30: all.q30,
+            gc: by_base[(b'G' & 7) as usize] + by_base[(b'C' & 7) as usize],
+            by_base: BASES.map(|(_, base)| by_base[(base & 7) as usize]),
+            cycles,
+            qualities,
+            contents,
+            kmers: self.kmers,
+        }
+    }
+}
+
+/// The bases in the order of the reports.
+pub const BASES: [(&str, u8); 5] = [
+    ("A", b'A'),
+    ("T", b'T'),
+    ("C", b'C'),
+    ("G", b'G'),
+    ("N", b'N'),
+];
+
+/// Figures of some reads.
+pub struct Summary {
+    pub reads: u64,
+    pub mean_length: u64,
+    pub bases: u64,
+    pub q20: u64,
+    pub q30: u64,
+    pub gc: u64,
+    pub by_base: [u64; 5],
+    pub cycles: usize,
+    /// Mean quality by cycle, for each base and for all.
+    pub qualities: Vec<(&'static str, Vec<f64>)>,
+    /// Share by cycle, for each base, N, and G and C together.
+    pub contents: Vec<(&'static str, Vec<f64>)>,
+    kmers: Vec<u64>,
+}
+
+impl Summary {
+    /// Every sequence of five bases and how often it occurred, in the order of fastp.
+    pub fn kmers(&self) -> impl Iterator<Item = (String, u64)> + '_ {
+        self.kmers.iter().enumerate().map(|(code, &count)| {
+            let base = |at: u32| b"ATCG"[code >> (2 * (KMER - 1 - at)) & 3] as char;
+            ((0..KMER).map(base).collect(), count)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_survive_many_reads_and_any_order_of_merging() {
+        let mut one = Stats::default();
+        let mut parts = [Stats::default(), Stats::default()];
+        for at in 0..20_000u32 {
+            let qual = [b'!' + (at % 90) as u8, b'5', b'?'];
+            one.add(b"GCN", &qual);
+            parts[(at % 3 == 0) as usize].add(b"GCN", &qual);
+        }
+        let [mut first, second] = parts;
+        first.merge(second);
+        let (one, both) = (one.summary(), first.summary());
+        assert_eq!((one.reads, one.bases, one.cycles), (20_000, 60_000, 3));
+        assert_eq!((one.q20, one.q30, one.gc), (both.q20, both.q30, both.gc));
+        assert_eq!(one.qualities[4].1, both.qualities[4].1);
+        let expected = (0..20_000).map(|at| at % 90).sum::<i64>() as f64 / 20_000.0;
+        assert_eq!(one.qualities[4].1, [expected, 20.0, 30.0]);
+    }
+
+    #[test]
+    fn kmers_need_five_known_bases() {
+        let mut stats = Stats::default();
+        stats.add(b"ACGTANCGTAC", b"IIIIIIIIIII");
+        let kmers: Vec<_> = stats
+            .summary()
+            .kmers()
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        assert_eq!(kmers, [("ACGTA".to_owned(), 1), ("CGTAC".to_owned(), 1)]);
+    }
+}

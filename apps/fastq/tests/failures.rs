@@ -1,0 +1,220 @@
+//! Wrong input, outputs that cannot be written, options that make no sense: a message, the right
+//! exit code, no file left under a final name, and never a hang.
+
+mod common;
+
+use common::{BLITZ, Ran, command, pairs, ran, run};
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+fn folder() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let [one, two] = pairs(11, 3000, false);
+    fs::write(folder.path().join("1.fq"), one).unwrap();
+    fs::write(folder.path().join("2.fq"), two).unwrap();
+    folder
+}
+
+fn text(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(name)).unwrap()
+}
+
+/// Runs with arguments that must fail; returns the message.
+fn fails(folder: &Path, arguments: &str, code: i32) -> String {
+    let Ran {
+        code: found,
+        stderr,
+        files,
+        json,
+        ..
+    } = run(BLITZ, folder, arguments);
+    assert_eq!(found, Some(code), "{arguments}: {stderr}");
+    assert!(
+        files.is_empty() && json.is_empty(),
+        "{arguments} left {:?}",
+        files.keys()
+    );
+    stderr
+        .lines()
+        .find_map(|line| line.strip_prefix("ERROR: "))
+        .unwrap_or(&stderr)
+        .to_owned()
+}
+
+#[test]
+fn records_that_are_wrong() {
+    let folder = folder();
+    let path = folder.path();
+    let good = text(path, "1.fq");
+    let lines: Vec<&str> = good.lines().collect();
+    let write = |lines: &[&str]| fs::write(path.join("bad.fq"), lines.join("\n") + "\n").unwrap();
+    let mut longer = lines.clone();
+    longer[4 * 2500 + 3] = "II";
+    write(&longer);
+    let message = fails(path, "-i ../bad.fq -o o.fq", 1);
+    assert!(
+        message.starts_with("../bad.fq: record 2501, line 10004: "),
+        "{message}"
+    );
+    let mut missing = lines.clone();
+    missing.remove(4 * 2000 + 3);
+    write(&missing);
+    let message = fails(path, "-i ../bad.fq -I ../2.fq -o o1.fq -O o2.fq", 1);
+    assert!(
+        message.starts_with("../bad.fq: record 2001, line 8004: "),
+        "{message}"
+    );
+    write(&lines[..lines.len() - 1]);
+    let message = fails(path, "-i ../bad.fq -o o.fq", 1);
+    assert!(
+        message.contains("record 3000, line 11999: the input ends before the qualities"),
+        "{message}"
+    );
+}
+
+#[test]
+fn reads_without_the_other_of_the_pair() {
+    let folder = folder();
+    let path = folder.path();
+    let one = text(path, "1.fq");
+    for keep in [2999, 2000, 1000, 0] {
+        let short: String = one
+            .lines()
+            .take(4 * keep)
+            .map(|line| format!("{line}\n"))
+            .collect();
+        fs::write(path.join("short.fq"), short).unwrap();
+        let message = fails(path, "-i ../short.fq -I ../2.fq -o o1.fq -O o2.fq", 1);
+        assert_eq!(
+            message,
+            format!("../short.fq: it ends after record {keep}, but ../2.fq goes on")
+        );
+        let message = fails(path, "-i ../1.fq -I ../short.fq -o o1.fq -O o2.fq", 1);
+        assert_eq!(
+            message,
+            format!("../short.fq: it ends after record {keep}, but ../1.fq goes on")
+        );
+    }
+    let odd: String = one
+        .lines()
+        .take(4 * 2001)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    fs::write(path.join("odd.fq"), odd).unwrap();
+    let message = fails(path, "-i ../odd.fq --interleaved_in -o o1.fq -O o2.fq", 1);
+    assert_eq!(
+        message,
+        "../odd.fq: record 2001 is a read 1 without a read 2"
+    );
+}
+
+#[test]
+fn gzip_that_is_truncated_or_none() {
+    let folder = folder();
+    let path = folder.path();
+    let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::new(4));
+    encoder.write_all(text(path, "1.fq").as_bytes()).unwrap();
+    let whole = encoder.finish().unwrap();
+    fs::write(path.join("1.fq.gz"), &whole[..whole.len() / 2]).unwrap();
+    let message = fails(path, "-i ../1.fq.gz -o o.fq", 1);
+    assert!(
+        message.starts_with("../1.fq.gz: cannot read on after record"),
+        "{message}"
+    );
+    fs::write(path.join("2.fq.gz"), b"@no gzip\n").unwrap();
+    let message = fails(path, "-i ../2.fq.gz -o o.fq", 1);
+    assert!(
+        message.starts_with("../2.fq.gz: cannot read on after record 0, at line 1"),
+        "{message}"
+    );
+}
+
+#[test]
+fn outputs_that_cannot_be_written() {
+    let folder = folder();
+    let path = folder.path();
+    assert!(fails(path, "-i ../1.fq -o ../1.fq", 1).contains("names an input file"));
+    assert!(
+        fails(path, "-i ../1.fq -o no/such/folder.fq", 1)
+            .starts_with("no/such/folder.fq: cannot create it")
+    );
+    if Path::new("/dev/full").exists() {
+        let message = fails(path, "-i ../1.fq -o /dev/full", 1);
+        assert!(
+            message.starts_with("/dev/full: cannot write it"),
+            "{message}"
+        );
+    }
+    assert_eq!(text(path, "1.fq").lines().count(), 12_000);
+    // What was there before stays when a run fails.
+    let here = path.join("before");
+    fs::create_dir(&here).unwrap();
+    fs::write(here.join("o.fq"), "before").unwrap();
+    fs::write(path.join("bad.fq"), "@x\nA\n+\nI\n@y\n").unwrap();
+    let left = ran(
+        command(BLITZ, &here, "-i ../bad.fq -o o.fq")
+            .output()
+            .unwrap(),
+        &here,
+    );
+    assert_eq!(
+        (left.code, left.files.len(), &left.files["o.fq"][..]),
+        (Some(1), 1, &b"before"[..])
+    );
+}
+
+#[test]
+fn a_pipe_that_nobody_reads() {
+    let folder = folder();
+    let mut child = command(BLITZ, folder.path(), "-i 1.fq --stdout --json j --html h")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut some = [0; 100];
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut some).unwrap();
+    drop(stdout);
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "it hangs");
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    assert_eq!(status.code(), Some(1));
+    assert!(!folder.path().join("j").exists());
+}
+
+#[test]
+fn options_that_make_no_sense() {
+    let folder = folder();
+    let path = folder.path();
+    for (arguments, code) in [
+        ("--no_such_option", 1),
+        ("-i", 1),
+        ("-z x -i ../1.fq", 1),
+        ("-i ../none.fq", 255),
+        ("-o o.fq", 255),
+        ("-i ../1.fq -O o2.fq", 255),
+        ("-i ../1.fq -I ../2.fq -o o1.fq", 255),
+        ("-i ../1.fq -I ../2.fq -o o.fq -O o.fq", 255),
+        ("-i ../1.fq -g -G", 255),
+        ("-i ../1.fq -z 10", 255),
+        ("-i ../1.fq -m --merged_out m.fq", 255),
+        ("-i ../1.fq -U", 255),
+        ("-i ../1.fq -U --umi_loc read2 --umi_len 4", 255),
+        ("-i ../1.fq -a ACGX", 255),
+        ("-i ../1.fq -S 1001", 255),
+        ("-i ../1.fq -o ../2.fq --dont_overwrite", 255),
+    ] {
+        fails(path, arguments, code);
+    }
+    assert_eq!(run(BLITZ, path, "--help").code, Some(0));
+    assert_eq!(run(BLITZ, path, "").code, Some(0));
+}
