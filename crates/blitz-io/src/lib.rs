@@ -289,6 +289,7 @@
 //! | `hyper` | hyper's traits for an executor, a timer and streams |
 //! | `tokio`, `futures-io` | the traits of those packages on our streams, and ours on theirs |
 //! | `pool` | `pool`: fork-join and loops on all processors, with rayon's names |
+//! | `pipeline` | `pipeline`: sources, stages in parallel, ordered sinks |
 //! | `ipc` | `ipc`: routes, channels and queues between processes |
 //! | `stream` | `Stream` for the receivers of channels, and `stream::wrappers` |
 //! | `sink` | `Sink` for senders |
@@ -325,6 +326,8 @@ pub mod time;
 pub use blitz_futex as futex;
 #[cfg(feature = "ipc")]
 pub use blitz_ipc as ipc;
+#[cfg(feature = "pipeline")]
+pub use blitz_pipeline as pipeline;
 #[cfg(feature = "pool")]
 pub use blitz_pool as pool;
 #[cfg(feature = "hyper")]

@@ -1,0 +1,64 @@
+//! What a stage passes on: `Emit`, and the results of one item.
+
+use std::fmt;
+
+/// Takes what a stage makes of an item.
+pub struct Emit<'a, T> {
+    to: &'a mut dyn FnMut(usize, T),
+}
+
+impl<'a, T> Emit<'a, T> {
+    pub(crate) fn new(to: &'a mut dyn FnMut(usize, T)) -> Self {
+        Self { to }
+    }
+
+    /// Passes a value on to the next stage, or to the (first) sink.
+    #[inline]
+    pub fn push(&mut self, value: T) {
+        (self.to)(0, value);
+    }
+
+    /// Passes a value on to one of several sinks, counted from 0.
+    ///
+    /// # Panics
+    ///
+    /// If there are not so many.
+    #[inline]
+    pub fn push_to(&mut self, sink: usize, value: T) {
+        (self.to)(sink, value);
+    }
+}
+
+impl<T> fmt::Debug for Emit<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Emit").finish_non_exhaustive()
+    }
+}
+
+/// The results of one item, for one sink: mostly one.
+pub struct Results<T> {
+    first: Option<T>,
+    rest: Vec<T>,
+}
+
+impl<T> Results<T> {
+    pub const fn new() -> Self {
+        Self {
+            first: None,
+            rest: Vec::new(),
+        }
+    }
+
+    #[inline]
+    pub fn push(&mut self, value: T) {
+        match self.first {
+            None => self.first = Some(value),
+            Some(_) => self.rest.push(value),
+        }
+    }
+
+    #[inline]
+    pub fn drain(&mut self) -> impl Iterator<Item = T> {
+        self.first.take().into_iter().chain(self.rest.drain(..))
+    }
+}

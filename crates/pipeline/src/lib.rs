@@ -1,0 +1,73 @@
+//! Ordered parallel pipelines: sources, stages that run in parallel, sinks.
+//!
+//! ```
+//! use std::io::{self, BufRead, Write};
+//! use blitz_io::pipeline;
+//!
+//! # let input = io::Cursor::new("b\na\n");
+//! # let mut output = Vec::new();
+//! let mut lines = input.lines();
+//! pipeline::source(|| lines.next().transpose())
+//!     .try_map(|line| Ok(line.to_uppercase()))   // on all processors
+//!     .sink(|line| writeln!(output, "{line}"))   // in the order of the input
+//!     .run()?;
+//! # assert_eq!(output, b"B\nA\n");
+//! # Ok::<_, pipeline::Error<io::Error>>(())
+//! ```
+//!
+//! # What holds for every pipeline
+//!
+//! * **It cannot hang.** No closure of a pipeline waits for another; a worker waits only if
+//!   there is nothing to do but what others are doing. Any number of workers and any
+//!   capacity will do, one included.
+//! * **Memory is bounded at one place.** At most [`capacity`](Pipeline::capacity) items
+//!   are between the source and the end of the sink, and nothing else is ever waited for.
+//! * **`workers(n)` means `n` threads in all**, those that read and write included. Nobody
+//!   is a reader or a writer: whichever worker is free does what is most urgent.
+//! * **A failure stops it in order.** Everything before the first item that failed is
+//!   written, nothing after it is (if items are written in order), and the error names it.
+//! * **A panic** in a closure stops it, and goes on in the thread that called `run`.
+//!
+//! An item should be worth some microseconds of work: lines, records and pixels belong in
+//! [`batches`], bytes in blocks.
+
+#![cfg_attr(
+    loom,
+    allow(
+        missing_docs,
+        clippy::new_without_default,
+        reason = "models see what users do not"
+    )
+)]
+
+mod cells;
+mod emit;
+mod error;
+#[cfg(not(loom))]
+mod mutant;
+#[cfg(loom)]
+pub mod mutant;
+mod pipeline;
+mod progress;
+mod scheduler;
+mod sleeper;
+mod stages;
+mod worker;
+
+pub use emit::Emit;
+pub use error::{Error, Place};
+pub use pipeline::Pipeline;
+pub use progress::{Control, Progress, Waits};
+pub use stages::{Stages, batches, iter, joined, source};
+
+/// For the model checker.
+#[cfg(loom)]
+pub mod model {
+    pub use crate::scheduler::{Scheduler, Size};
+    pub use crate::worker::{Read, Steps, work};
+}
+
+/// The examples of the README run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,129 @@
+//! `Progress` and `Control`: looking at a run, and ending it, from outside.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use blitz_futex::atomic::{AtomicBool, Ordering};
+
+use crate::scheduler::Scheduler;
+
+/// What a part of a pipeline is doing, or what it waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Waits {
+    /// It works.
+    Working,
+    /// The source waits until the sink is through with an older item.
+    ForRoom,
+    /// There is nothing to do until the source has read more.
+    ForInput,
+    /// The sink waits until the stages are through with this item.
+    ForItem(u64),
+    /// There is something to do, and no worker is free.
+    ForWorker,
+    /// It has nothing more to do.
+    Ended,
+}
+
+/// How far a pipeline has come.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Items that were read, by every source.
+    pub read: u64,
+    /// Items that the stages are through with.
+    pub processed: u64,
+    /// Items that every sink has written, without a gap.
+    pub written: u64,
+    /// What closures have counted with [`Control::add_bytes`].
+    pub bytes: u64,
+    /// What the sources do or wait for.
+    pub source: Waits,
+    /// What the stages do or wait for.
+    pub stages: Waits,
+    /// What the sinks do or wait for.
+    pub sink: Waits,
+}
+
+/// Looks at a pipeline while it runs, and cancels it.
+///
+/// Clones belong to the same run. A `Control` is for one run.
+///
+/// ```
+/// use std::convert::Infallible;
+/// use blitz_io::pipeline::{self, Control};
+///
+/// let control = Control::new();
+/// let seen = control.clone();
+/// pipeline::iter::<_, Infallible>(0..1000)
+///     .map(|n| n * 2)
+///     .for_each(|_| ())
+///     .control(&control)
+///     .run()
+///     .unwrap();
+/// assert_eq!(seen.progress().unwrap().written, 1000);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Control {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    cancelled: Arc<AtomicBool>,
+    bytes: AtomicU64,
+    scheduler: Mutex<Option<Arc<Scheduler>>>,
+}
+
+impl Control {
+    /// Creates the control of a run that has not begun.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Cancels the run: no closure is called any more. What has been called goes on to its
+    /// end, so `run` returns when the calls that are in progress do.
+    ///
+    /// May be called at any time, also before the run and from the pipeline's closures.
+    pub fn cancel(&self) {
+        self.inner.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether [`cancel`](Self::cancel) was called.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.inner.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Counts bytes (or whatever the closures of the pipeline want to count), for
+    /// [`Progress::bytes`].
+    #[inline]
+    pub fn add_bytes(&self, bytes: u64) {
+        self.inner.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Returns how far the run has come; `None` before it has begun.
+    #[must_use]
+    pub fn progress(&self) -> Option<Progress> {
+        let scheduler = self.inner.scheduler.lock();
+        let scheduler = scheduler.unwrap_or_else(PoisonError::into_inner).clone()?;
+        Some(Progress {
+            bytes: self.inner.bytes.load(Ordering::Relaxed),
+            ..scheduler.progress()
+        })
+    }
+
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        self.inner.cancelled.clone()
+    }
+
+    pub(crate) fn watch(&self, scheduler: &Arc<Scheduler>) {
+        let mut watched = self
+            .inner
+            .scheduler
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *watched = Some(scheduler.clone());
+    }
+}

@@ -1,0 +1,370 @@
+//! How a pipeline is put together: sources, and stages one after the other.
+//!
+//! Stages have no order among themselves that would need a wait, so a worker runs all stages
+//! of an item in one go: each passes what it makes straight to the next.
+
+use std::fmt;
+
+use crate::emit::Emit;
+use crate::pipeline::Pipeline;
+
+/// A source, boxed.
+pub(crate) type Source<'a, P, E> = Box<dyn FnMut() -> Result<Option<P>, E> + Send + 'a>;
+/// A sink, boxed.
+pub(crate) type Sink<'a, T, E> = Box<dyn FnMut(T) -> Result<(), E> + Send + 'a>;
+/// Takes the part of this source.
+pub(crate) type Take<'t, P> = &'t mut dyn FnMut(usize) -> P;
+/// All stages, with the state of one worker.
+pub(crate) type Work<'a, P, T, E> =
+    Box<dyn FnMut(Take<'_, P>, &mut Emit<'_, T>) -> Result<(), E> + 'a>;
+/// Makes the stages of one worker.
+pub(crate) type MakeWork<'a, P, T, E> = Box<dyn Fn() -> Work<'a, P, T, E> + Send + Sync + 'a>;
+
+/// A pipeline without its sink: sources of `P`, and stages that make `T` of them.
+///
+/// Made by [`source`], [`iter`], [`batches`] and [`joined`].
+pub struct Stages<'a, P, T, E> {
+    sources: Vec<Source<'a, P, E>>,
+    work: MakeWork<'a, P, T, E>,
+}
+
+/// Begins a pipeline with a closure that returns the next item, `None` at the end.
+///
+/// It is called by one thread at a time, though not always by the same.
+///
+/// ```
+/// use std::io::{self, Read};
+/// use blitz_io::pipeline;
+///
+/// let mut input = &b"a rather short input"[..];
+/// let mut upper = Vec::new();
+/// pipeline::source(|| {
+///     let mut block = vec![0; 8];
+///     let read = input.read(&mut block)?;
+///     block.truncate(read);
+///     Ok::<_, io::Error>((read != 0).then_some(block))
+/// })
+/// .map(|block| block.to_ascii_uppercase())
+/// .for_each(|block| upper.extend(block))
+/// .run()?;
+/// assert_eq!(upper, b"A RATHER SHORT INPUT");
+/// # Ok::<_, pipeline::Error<io::Error>>(())
+/// ```
+pub fn source<'a, T, E>(
+    next: impl FnMut() -> Result<Option<T>, E> + Send + 'a,
+) -> Stages<'a, T, T, E>
+where
+    T: Send + 'a,
+    E: Send + 'a,
+{
+    Stages {
+        sources: vec![Box::new(next)],
+        work: Box::new(|| {
+            Box::new(|take, emit| {
+                emit.push(take(0));
+                Ok(())
+            })
+        }),
+    }
+}
+
+/// Begins a pipeline with the items of an iterator.
+///
+/// Each item costs about what a lock costs; see [`batches`] for small items.
+///
+/// ```
+/// use blitz_io::pipeline;
+///
+/// let mut sum = 0;
+/// pipeline::iter(1..=100_u64)
+///     .try_map(|n| n.checked_mul(n).ok_or("too large"))
+///     .for_each(|square| sum += square)
+///     .run()
+///     .unwrap();
+/// assert_eq!(sum, 338_350);
+/// ```
+pub fn iter<'a, I, E>(items: I) -> Stages<'a, I::Item, I::Item, E>
+where
+    I: IntoIterator,
+    I::IntoIter: Send + 'a,
+    I::Item: Send + 'a,
+    E: Send + 'a,
+{
+    let mut items = items.into_iter().fuse();
+    source(move || Ok(items.next()))
+}
+
+/// Begins a pipeline with the items of an iterator, in vectors of `size` (the last one may
+/// have fewer).
+///
+/// # Panics
+///
+/// If `size` is 0.
+///
+/// ```
+/// use std::convert::Infallible;
+/// use blitz_io::pipeline;
+///
+/// let mut sums = Vec::new();
+/// pipeline::batches::<_, Infallible>(0..10, 4)
+///     .map(|batch| batch.iter().sum::<i32>())
+///     .for_each(|sum| sums.push(sum))
+///     .run()
+///     .unwrap();
+/// assert_eq!(sums, [6, 22, 17]);
+/// ```
+pub fn batches<'a, I, E>(items: I, size: usize) -> Stages<'a, Vec<I::Item>, Vec<I::Item>, E>
+where
+    I: IntoIterator,
+    I::IntoIter: Send + 'a,
+    I::Item: Send + 'a,
+    E: Send + 'a,
+{
+    assert!(size > 0, "a batch has at least one item");
+    let mut items = items.into_iter().fuse();
+    source(move || {
+        let batch: Vec<_> = items.by_ref().take(size).collect();
+        Ok((!batch.is_empty()).then_some(batch))
+    })
+}
+
+/// Begins a pipeline with several sources that are read in step: item `n` has the `n`th
+/// part of each. Different workers may read them at the same time.
+///
+/// The run fails with [`Error::Uneven`](crate::Error::Uneven) if one ends before another.
+///
+/// ```
+/// use std::convert::Infallible;
+/// use blitz_io::pipeline;
+///
+/// let mut one = 0..3;
+/// let mut two = 10..13;
+/// let next = |numbers: &mut std::ops::Range<i32>| Ok::<_, Infallible>(numbers.next());
+/// let mut sums = Vec::new();
+/// pipeline::joined([
+///     Box::new(|| next(&mut one)) as Box<dyn FnMut() -> _ + Send>,
+///     Box::new(|| next(&mut two)),
+/// ])
+/// .map(|[a, b]| a + b)
+/// .for_each(|sum| sums.push(sum))
+/// .run()
+/// .unwrap();
+/// assert_eq!(sums, [10, 12, 14]);
+/// ```
+///
+/// # Panics
+///
+/// If there are none.
+pub fn joined<'a, P, E, F, const N: usize>(sources: [F; N]) -> Stages<'a, P, [P; N], E>
+where
+    F: FnMut() -> Result<Option<P>, E> + Send + 'a,
+    P: Send + 'a,
+    E: Send + 'a,
+{
+    assert!(N > 0, "a pipeline has at least one source");
+    let sources = sources
+        .into_iter()
+        .map(|next| Box::new(next) as Source<'a, P, E>);
+    Stages {
+        sources: sources.collect(),
+        work: Box::new(|| {
+            Box::new(|take, emit| {
+                emit.push(std::array::from_fn(take));
+                Ok(())
+            })
+        }),
+    }
+}
+
+impl<'a, P, T, E> Stages<'a, P, T, E>
+where
+    P: Send + 'a,
+    T: 'a,
+    E: Send + 'a,
+{
+    /// Adds a stage that makes one value of each.
+    pub fn map<U: 'a>(self, stage: impl Fn(T) -> U + Send + Sync + 'a) -> Stages<'a, P, U, E> {
+        self.flat_map_with(
+            || (),
+            move |(), value, emit| {
+                emit.push(stage(value));
+                Ok(())
+            },
+        )
+    }
+
+    /// Adds a stage that makes one value of each, or fails.
+    pub fn try_map<U: 'a>(
+        self,
+        stage: impl Fn(T) -> Result<U, E> + Send + Sync + 'a,
+    ) -> Stages<'a, P, U, E> {
+        self.flat_map_with(
+            || (),
+            move |(), value, emit| {
+                emit.push(stage(value)?);
+                Ok(())
+            },
+        )
+    }
+
+    /// Adds a stage that makes one value of each, or fails, with a state that each worker
+    /// makes once, when it begins: a buffer, a compressor, a counter.
+    ///
+    /// ```
+    /// use std::convert::Infallible;
+    /// use blitz_io::pipeline;
+    ///
+    /// let mut lines = Vec::new();
+    /// pipeline::iter::<_, Infallible>([3, 1, 2])
+    ///     .map_with(String::new, |buffer, n| {
+    ///         buffer.clear();
+    ///         for _ in 0..n {
+    ///             buffer.push('x');
+    ///         }
+    ///         Ok(buffer.len())
+    ///     })
+    ///     .for_each(|length| lines.push(length))
+    ///     .run()
+    ///     .unwrap();
+    /// assert_eq!(lines, [3, 1, 2]);
+    /// ```
+    pub fn map_with<S: 'a, U: 'a>(
+        self,
+        state: impl Fn() -> S + Send + Sync + 'a,
+        stage: impl Fn(&mut S, T) -> Result<U, E> + Send + Sync + 'a,
+    ) -> Stages<'a, P, U, E> {
+        self.flat_map_with(state, move |state, value, emit| {
+            emit.push(stage(state, value)?);
+            Ok(())
+        })
+    }
+
+    /// Adds a stage that makes of each value none, one or many, or fails.
+    ///
+    /// ```
+    /// use std::convert::Infallible;
+    /// use blitz_io::pipeline;
+    ///
+    /// let mut words = Vec::new();
+    /// pipeline::iter::<_, Infallible>(["one two", "", "three"])
+    ///     .flat_map(|line: &str, emit| {
+    ///         line.split_whitespace().for_each(|word| emit.push(word));
+    ///         Ok(())
+    ///     })
+    ///     .for_each(|word| words.push(word))
+    ///     .run()
+    ///     .unwrap();
+    /// assert_eq!(words, ["one", "two", "three"]);
+    /// ```
+    pub fn flat_map<U: 'a>(
+        self,
+        stage: impl Fn(T, &mut Emit<'_, U>) -> Result<(), E> + Send + Sync + 'a,
+    ) -> Stages<'a, P, U, E> {
+        self.flat_map_with(|| (), move |(), value, emit| stage(value, emit))
+    }
+
+    /// Adds a stage that makes of each value none, one or many, or fails, with a state for
+    /// each worker.
+    pub fn flat_map_with<S: 'a, U: 'a>(
+        self,
+        state: impl Fn() -> S + Send + Sync + 'a,
+        stage: impl Fn(&mut S, T, &mut Emit<'_, U>) -> Result<(), E> + Send + Sync + 'a,
+    ) -> Stages<'a, P, U, E> {
+        let (before, stage) = (self.work, std::sync::Arc::new(stage));
+        let work: MakeWork<'a, P, U, E> = Box::new(move || {
+            let (mut before, mut state, stage) = (before(), state(), stage.clone());
+            Box::new(move |take, emit| {
+                let mut failed = Ok(());
+                before(
+                    take,
+                    &mut Emit::new(&mut |_, value| {
+                        if failed.is_ok() {
+                            failed = stage(&mut state, value, emit);
+                        }
+                    }),
+                )?;
+                failed
+            })
+        });
+        Stages {
+            sources: self.sources,
+            work,
+        }
+    }
+
+    /// Ends the pipeline with a closure that takes all that the stages make, in order.
+    ///
+    /// It is called by one thread at a time, though not always by the same. What it wrote is
+    /// not flushed: do that when the run has ended.
+    pub fn sink(self, sink: impl FnMut(T) -> Result<(), E> + Send + 'a) -> Pipeline<'a, P, T, E>
+    where
+        T: Send,
+    {
+        Pipeline::new(self.sources, self.work, vec![Box::new(sink)])
+    }
+
+    /// Ends the pipeline with a closure that cannot fail.
+    pub fn for_each(self, mut sink: impl FnMut(T) + Send + 'a) -> Pipeline<'a, P, T, E>
+    where
+        T: Send,
+    {
+        self.sink(move |value| {
+            sink(value);
+            Ok(())
+        })
+    }
+
+    /// Ends the pipeline with several sinks, and a last stage that says what goes to which:
+    /// see [`Emit::push_to`].
+    ///
+    /// Different workers may use them at the same time. An item leaves memory when all
+    /// sinks are through with it.
+    ///
+    /// ```
+    /// use std::convert::Infallible;
+    /// use blitz_io::pipeline;
+    ///
+    /// let (mut even, mut odd) = (Vec::new(), Vec::new());
+    /// let mut keep = |numbers: &mut Vec<u32>, n| Ok::<_, Infallible>(numbers.push(n));
+    /// pipeline::iter(0..6)
+    ///     .sinks(
+    ///         |n, emit| Ok(emit.push_to(n as usize % 2, n)),
+    ///         [
+    ///             Box::new(|n| keep(&mut even, n)) as Box<dyn FnMut(u32) -> _ + Send>,
+    ///             Box::new(|n| Ok(odd.push(n))),
+    ///         ],
+    ///     )
+    ///     .run()
+    ///     .unwrap();
+    /// assert_eq!((even, odd), (vec![0, 2, 4], vec![1, 3, 5]));
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If there are no sinks.
+    pub fn sinks<U, F>(
+        self,
+        split: impl Fn(T, &mut Emit<'_, U>) -> Result<(), E> + Send + Sync + 'a,
+        sinks: impl IntoIterator<Item = F>,
+    ) -> Pipeline<'a, P, U, E>
+    where
+        F: FnMut(U) -> Result<(), E> + Send + 'a,
+        U: Send + 'a,
+    {
+        let sinks: Vec<_> = sinks
+            .into_iter()
+            .map(|sink| Box::new(sink) as Sink<'a, U, E>)
+            .collect();
+        assert!(!sinks.is_empty(), "a pipeline has at least one sink");
+        let stages = self.flat_map(split);
+        Pipeline::new(stages.sources, stages.work, sinks)
+    }
+}
+
+impl<P, T, E> fmt::Debug for Stages<'_, P, T, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stages")
+            .field("sources", &self.sources.len())
+            .finish_non_exhaustive()
+    }
+}

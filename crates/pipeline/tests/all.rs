@@ -1,0 +1,6 @@
+//! The tests of this crate, in one program.
+#![cfg(not(loom))]
+
+mod failures;
+mod order;
+mod random;
