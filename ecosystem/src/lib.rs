@@ -1,0 +1,1 @@
+//! The programs are tests; see `tests`.

@@ -1,0 +1,110 @@
+use futures::{SinkExt, StreamExt};
+use tokio::{net::TcpStream, task::JoinSet};
+use tokio_tungstenite::{
+    MaybeTlsStream, WebSocketStream, accept_async, connect_async,
+    tungstenite::{Error, Message, protocol::CloseFrame, protocol::frame::coding::CloseCode},
+};
+
+use crate::support::{limit, listener, pattern};
+
+async fn echo() -> String {
+    let (listener, address) = listener().await;
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let Ok(socket) = accept_async(stream).await else {
+                    return;
+                };
+                let (mut sender, mut receiver) = socket.split();
+                while let Some(Ok(message)) = receiver.next().await {
+                    if message.is_text() || message.is_binary() {
+                        sender.send(message).await.unwrap();
+                    }
+                }
+            });
+        }
+    });
+    format!("ws://{address}")
+}
+
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+async fn connect(url: &str) -> Socket {
+    connect_async(url).await.unwrap().0
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_in_order() {
+    let url = echo().await;
+    let mut sockets = JoinSet::new();
+    for _ in 0..8 {
+        let url = url.clone();
+        sockets.spawn(async move {
+            let (mut sender, mut receiver) = connect(&url).await.split();
+            let sending = tokio::spawn(async move {
+                for i in 0..1000 {
+                    sender.feed(Message::text(i.to_string())).await.unwrap();
+                }
+                sender.flush().await.unwrap();
+                sender
+            });
+            for i in 0..1000 {
+                let message = receiver.next().await.unwrap().unwrap();
+                assert_eq!(message.into_text().unwrap().as_str(), i.to_string());
+            }
+            drop(sending.await.unwrap());
+        });
+    }
+    limit(sockets.join_all()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_large_message_ping_and_close() {
+    let url = echo().await;
+    limit(async {
+        let mut socket = connect(&url).await;
+        let large = pattern(1 << 20);
+        socket.send(Message::binary(large.clone())).await.unwrap();
+        assert!(socket.next().await.unwrap().unwrap().into_data() == large);
+        socket
+            .send(Message::Ping("are you there".into()))
+            .await
+            .unwrap();
+        let pong = socket.next().await.unwrap().unwrap();
+        assert_eq!(pong, Message::Pong("are you there".into()));
+        let frame = CloseFrame {
+            code: CloseCode::Normal,
+            reason: "done".into(),
+        };
+        socket.close(Some(frame.clone())).await.unwrap();
+        assert_eq!(
+            socket.next().await.unwrap().unwrap(),
+            Message::Close(Some(frame))
+        );
+        assert!(socket.next().await.is_none());
+        assert!(matches!(
+            socket.send(Message::text("late")).await,
+            Err(Error::ConnectionClosed | Error::AlreadyClosed | Error::Protocol(_))
+        ));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_not_a_web_socket_is_refused() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let (listener, address) = listener().await;
+    let server = tokio::spawn(async move {
+        accept_async(listener.accept().await.unwrap().0)
+            .await
+            .is_err()
+    });
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream
+        .write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        .await
+        .unwrap();
+    assert!(limit(server).await.unwrap());
+    let mut rest = Vec::new();
+    let _ = limit(stream.read_to_end(&mut rest)).await;
+}
