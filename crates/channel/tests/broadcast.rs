@@ -1,9 +1,9 @@
 //! What our broadcast channel has beyond Tokio's, and what it does under load.
 #![cfg(not(loom))]
-#![cfg(not(loom))]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -385,4 +385,86 @@ fn many_threads_a_few_slots() {
 #[test]
 fn many_threads_many_slots() {
     stress(1024);
+}
+
+/// Overwrites itself while it is cloned: the ring is full, and it is the oldest value.
+struct Pushy(Sender<Pushy>, u32, Arc<()>);
+
+impl Pushy {
+    fn numbered(&self, number: u32) -> Self {
+        Self(self.0.clone(), number, self.2.clone())
+    }
+}
+
+impl Clone for Pushy {
+    fn clone(&self) -> Self {
+        // The second time, another cell is in its place.
+        for number in 1..=2 {
+            assert!(self.0.send(self.numbered(self.1 + number)).is_ok());
+        }
+        self.numbered(self.1)
+    }
+}
+
+#[test]
+fn a_clone_may_overwrite_its_own_value() {
+    let alive = Arc::new(());
+    let (done, ended) = std::sync::mpsc::channel();
+    let counted = alive.clone();
+    thread::spawn(move || {
+        let (tx, mut first) = channel(1);
+        let mut second = tx.subscribe();
+        for round in 0..100 {
+            assert!(tx.send(Pushy(tx.clone(), round, counted.clone())).is_ok());
+            assert_eq!(first.try_recv().map(|value| value.1).ok(), Some(round));
+            // What was overwritten is dropped at once: one value is left.
+            assert_eq!(Arc::strong_count(&counted), 2 + 1);
+            assert_eq!((tx.len(), first.len(), second.len()), (1, 2, 3));
+            // Only the clones overwrite something, and the last one gets the value itself.
+            first = tx.subscribe();
+            assert!(matches!(second.try_recv(), Err(TryRecvError::Lagged(2))));
+            assert_eq!(second.try_recv().map(|value| value.1).ok(), Some(round + 2));
+            assert_eq!(Arc::strong_count(&counted), 2);
+            assert!(tx.is_empty());
+        }
+        drop((tx, first, second));
+        done.send(Arc::strong_count(&counted)).unwrap();
+    });
+    // In a deadlock nothing comes.
+    assert_eq!(ended.recv_timeout(Duration::from_secs(60)), Ok(2));
+    drop(alive);
+}
+
+/// Waits while it is cloned.
+struct Slow(
+    std::sync::mpsc::Sender<()>,
+    Arc<Mutex<std::sync::mpsc::Receiver<()>>>,
+);
+
+impl Clone for Slow {
+    fn clone(&self) -> Self {
+        self.0.send(()).unwrap();
+        self.1.lock().unwrap().recv().unwrap();
+        Self(self.0.clone(), self.1.clone())
+    }
+}
+
+#[test]
+fn a_sender_does_not_wait_for_a_clone() {
+    let (begin, began) = std::sync::mpsc::channel();
+    let (end, ended) = std::sync::mpsc::channel();
+    let (tx, mut first) = channel(1);
+    let _second = tx.subscribe();
+    let ended = Arc::new(Mutex::new(ended));
+    let value = || Slow(begin.clone(), ended.clone());
+    assert!(tx.send(value()).is_ok());
+    let receiver = thread::spawn(move || first.try_recv().is_ok());
+    began.recv().unwrap();
+    let (done, sent) = std::sync::mpsc::channel();
+    let sending = tx.clone();
+    let again = value();
+    thread::spawn(move || done.send(sending.send(again).is_ok()));
+    assert_eq!(sent.recv_timeout(Duration::from_secs(60)), Ok(true));
+    end.send(()).unwrap();
+    assert!(receiver.join().unwrap());
 }

@@ -164,6 +164,102 @@ fn an_unread_value_is_overwritten() {
     });
 }
 
+/// Overwrites itself while it is cloned.
+struct Pushy(End<Sender<Pushy>>, u32, Token);
+
+impl Pushy {
+    fn numbered(&self, number: u32) -> Self {
+        Self(self.0.clone(), number, self.2.clone())
+    }
+}
+
+impl Clone for Pushy {
+    fn clone(&self) -> Self {
+        if self.1 == 0 {
+            assert!(self.0.send(self.numbered(1)).is_ok());
+        }
+        self.numbered(self.1)
+    }
+}
+
+/// A value is cloned, overwrites itself, and another receiver wants it.
+fn a_clone_overwrites_its_own_value() {
+    model_with_late_stores(2, || {
+        let (token, alive) = Token::new();
+        let (tx, mut first) = channel(1);
+        let mut second = End::new(tx.subscribe());
+        assert!(tx.send(Pushy(tx.clone(), 0, token)).is_ok());
+        let other = thread::spawn(move || {
+            let got = second.try_recv().map(|value| value.1);
+            drop(second);
+            got
+        });
+        let first_got = first.try_recv().map(|value| value.1);
+        let second_got = other.join().unwrap();
+        for got in [&first_got, &second_got] {
+            assert!(
+                matches!(got, Ok(0) | Err(TryRecvError::Lagged(_))),
+                "{got:?}"
+            );
+        }
+        assert!(first_got == Ok(0) || second_got == Ok(0));
+        while first.try_recv().is_ok() {}
+        drop(first);
+        assert!(tx.is_empty());
+        assert_eq!(alive.load(Ordering::SeqCst), 0);
+    });
+}
+
+/// Lets other threads run while it is cloned.
+#[derive(Debug)]
+struct Slow(Token);
+
+impl Clone for Slow {
+    fn clone(&self) -> Self {
+        thread::yield_now();
+        Self(self.0.clone())
+    }
+}
+
+/// A value is overwritten while it is cloned: it is dropped once, by the one or the other.
+fn a_value_is_overwritten_while_it_is_cloned() {
+    model_with_late_stores(3, || {
+        let (token, alive) = Token::new();
+        let (tx, mut rx) = channel(1);
+        let idle = End::new(tx.subscribe());
+        tx.send(Slow(token.clone())).unwrap();
+        let new = Slow(token.clone());
+        let sender = thread::spawn(move || {
+            tx.send(new).unwrap();
+            tx
+        });
+        drop(rx.try_recv());
+        let tx = sender.join().unwrap();
+        assert_eq!(alive.load(Ordering::SeqCst), 2);
+        drop((rx, idle));
+        assert_eq!(alive.load(Ordering::SeqCst), 1);
+        assert!(tx.is_empty());
+    });
+}
+
+/// Two senders overwrite, the first lag of the channel, while the last receiver takes.
+fn two_overwrite_while_a_value_is_taken() {
+    model_with_late_stores(3, || {
+        let (tx, mut rx) = channel(1);
+        tx.send(0).unwrap();
+        let second = End::new((*tx).clone());
+        let sender = thread::spawn(move || _ = second.send(1).unwrap());
+        let receiver = thread::spawn(move || {
+            let first = rx.try_recv();
+            assert!(matches!(first, Ok(_) | Err(TryRecvError::Lagged(_))));
+            rx
+        });
+        tx.send(1).unwrap();
+        sender.join().unwrap();
+        receiver.join().unwrap();
+    });
+}
+
 /// Two receivers, one slot: each is told how much it missed.
 fn two_receivers_of_one_slot() {
     model(1, || {
@@ -327,9 +423,12 @@ models! {
     a_value_wakes_a_thread: a_thread_waits,
     everybody_gets_everything: two_receivers,
     a_spent_slot_is_filled_without_a_race: a_slot_is_filled_again,
-    overwriting_waits_for_the_last_receiver: a_value_is_overwritten_while_it_is_taken,
+    a_clone_may_overwrite_its_own_value: a_clone_overwrites_its_own_value,
+    overwriting_leaves_a_value_to_its_clone: a_value_is_overwritten_while_it_is_cloned,
+    the_first_lag_of_two_senders: two_overwrite_while_a_value_is_taken,
+    overwriting_leaves_a_value_to_its_taker: a_value_is_overwritten_while_it_is_taken,
     the_tail_is_ahead_of_all_receivers: a_receiver_is_never_ahead,
-    overwriting_waits_for_the_readers: an_unread_value_is_overwritten,
+    overwriting_keeps_off_the_readers: an_unread_value_is_overwritten,
     who_misses_something_is_told: two_receivers_of_one_slot,
     overwriting_goes_in_turn: two_overwrite,
     who_goes_leaves_nothing_behind: a_receiver_goes,
@@ -363,13 +462,17 @@ mistakes! {
         RelaxedStamp, a_receiver_waits, "Causality violation";
     the_stamp_must_be_looked_at_again:
         TrustsFirstLook, an_unread_value_is_overwritten, "Ok(1)";
-    overwriting_needs_the_slots_lock:
+    overwriting_needs_the_cells_lock:
         OverwritesUnlocked, an_unread_value_is_overwritten, "Causality violation";
     overwriting_must_look_at_the_tail_again:
         TrustsOldTail, two_overwrite, "left == right";
     lag_must_be_announced_with_a_fence:
         LagsWithoutFence, a_value_is_overwritten_while_it_is_taken, "Causality violation";
-    overwriting_must_wait_for_the_last_receiver:
+    the_fence_comes_before_lag_is_known:
+        KnowsBeforeFence, two_overwrite_while_a_value_is_taken, "Causality violation";
+    whoever_used_a_cell_must_look_whether_it_was_replaced:
+        ForgetsReplaced, a_value_is_overwritten_while_it_is_cloned, "left == right";
+    overwriting_must_leave_a_value_to_its_taker:
         IgnoresTaker, a_value_is_overwritten_while_it_is_taken, "Causality violation";
     where_values_are_overwritten_all_need_the_lock:
         TakesInSpiteOfLag, a_value_is_overwritten_while_it_is_taken, "Causality violation";

@@ -6,6 +6,10 @@
 //! that matter can be tried.
 //!
 //! It is meant for sections of a few instructions, in which no user code runs.
+//!
+//! The release is a `fences::publish`: a thread that stores, passes `fences::heavy` and then
+//! finds the lock taken is seen by the sequentially consistent loads that its owner makes
+//! after the release.
 
 use crate::macros::const_unless_loom;
 
@@ -63,6 +67,12 @@ mod real {
         pub fn lock(&self) -> LockGuard<'_, T> {
             self.raw.lock(HELD);
             self.guard()
+        }
+
+        /// Acquires the lock if it is free.
+        #[inline]
+        pub fn try_lock(&self) -> Option<LockGuard<'_, T>> {
+            self.raw.try_lock(HELD).then(|| self.guard())
         }
 
         /// Acquires the lock where many threads come again and again: one that finds it
@@ -164,6 +174,17 @@ mod model {
         /// Acquires the lock, blocking until it is free.
         pub fn lock(&self) -> LockGuard<'_, T> {
             LockGuard(self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        }
+
+        /// Acquires the lock if it is free.
+        pub fn try_lock(&self) -> Option<LockGuard<'_, T>> {
+            use std::sync::TryLockError;
+
+            match self.0.try_lock() {
+                Ok(guard) => Some(LockGuard(guard)),
+                Err(TryLockError::Poisoned(error)) => Some(LockGuard(error.into_inner())),
+                Err(TryLockError::WouldBlock) => None,
+            }
         }
 
         /// Acquires the lock.

@@ -16,13 +16,12 @@
 //!
 //! # What a value's `Clone` may do
 //!
-//! `Clone` runs under a lock that belongs to that one value. Receivers of other values
-//! never wait for it, nor does a sender that finds room. But other receivers of that
-//! very value do, and so does a sender that overwrites it. So a value's `Clone` may use
-//! the channel, with two exceptions, which are deadlocks: it must not send into the
-//! same channel when its own value is the next one to be overwritten, and it must
-//! neither receive that very value nor drop a receiver that has yet to get it. Nor may
-//! it wait for another thread that does so.
+//! A value is cloned by one receiver at a time, as `T` need not be `Sync`. Meanwhile no
+//! sender waits for it, also not one that overwrites it: that one leaves the value to the
+//! receiver that clones it. So a value's `Clone` may use the channel, and send into it. Only
+//! other receivers of that very value wait. Hence two exceptions, which are deadlocks: a
+//! `Clone` must neither receive its own value once more, nor drop a receiver that has
+//! yet to get it. Nor may it wait for another thread that does so.
 //!
 //! ```
 //! use blitz_io::sync::broadcast;
@@ -46,17 +45,20 @@
 // # The ring
 //
 // Values are numbered in the order of sending; a value's *position* is its number.
-// `tail` holds the position of the next value. The value of position `p` is in slot
-// `p % capacity`, whose `stamp` is `p`, and whose `unread` counts the receivers that
-// have yet to get it. With `unread` zero the slot is *spent* and holds nothing.
+// `tail` holds the position of the next value. The value of position `p` is in the cell
+// of place `p % capacity`, whose `stamp` is `p`, and whose `unread` counts the receivers
+// that have yet to get it. With `unread` zero the cell is *spent* and holds nothing.
 //
 //                     fill, announce (stamp = p, unread = receivers)
 //        spent ------------------------------------------------------> unread
 //          ^                                                            |  |
 //          |     get / renounce by the last one: unread = 0             |  |
 //          +------------------------------------------------------------+  |
-//                     overwritten: evict, fill, announce                   |
+//          |          overwritten, not in use: evict, fill, announce       |
 //        unread, of a later position <-------------------------------------+
+//          |                                                               |
+//          |   overwritten, in use: another cell takes the place           |
+//          +--- free <--- retired by the last that uses it <--- replaced <-+
 //
 // A receiver is *entitled* to the value of position `p` if it is one of those that
 // `unread` counts: it had subscribed before `p` was sent, and has neither got it nor
@@ -66,49 +68,77 @@
 // # Locks
 //
 // The tail's lock is the lock of the queue `waiting`. Under it `tail` and `receivers`
-// change, values are put in, and receivers join the queue.
+// change, values and cells are put into places, and receivers join the queue.
 //
-// A slot's lock is held by whoever uses an unread value: a receiver that clones it or
+// A cell's lock is held by whoever uses an unread value: a receiver that clones it or
 // takes it out, a sender that overwrites it. It is a real mutex and not a count of
 // readers: a clone may change the value through a `Cell`, and `T` need not be `Sync`.
-// A thread that needs both takes the slot's lock first. So a receiver that clones for long, or
-// whose clone uses the channel itself, keeps nobody from the tail, and only those
-// waiting who want that very value, or its place. (The clone itself must want neither.)
+// It is the only lock under which user code runs, a clone; so only those wait for it
+// who need exactly that clone to be over: other receivers of the same value.
+// A thread that needs both takes the cell's lock first.
 //
-// A *spent* slot is filled without its lock. Nobody else can be at work in it: who
-// gets a value has found the stamp equal to its `next`, under the slot's lock, so it
-// is entitled, so the slot is not spent until it has said farewell; and the farewell
-// (release) is the last thing it does to the slot, and the sender has seen it
+// A *spent* cell is filled without its lock. Nobody else can be at work in it: who
+// gets a value has found the stamp equal to its `next`, under the cell's lock, so it
+// is entitled, so the cell is not spent until it has said farewell; and the farewell
+// (release) is the last thing it does to the value, and the sender has seen it
 // (acquire). A receiver that has found its stamp, and then lost its right, may come
-// and lock the slot at any time, but looks at the stamp again and touches nothing:
-// its value was overwritten under that lock, so it sees a later stamp.
+// and lock the cell at any time, but looks at the stamp again and touches nothing:
+// its value was overwritten, or the cell retired, under that lock, so it sees another
+// stamp. Positions are never used again.
 //
 // The last receiver moves the value out. Others clone it, and a clone that panics is
 // caught under the lock and goes on after it, when the receiver has been counted.
 //
+// # Overwriting a value that is in use
+//
+// A sender that overwrites waits for nobody. If it cannot lock the cell at once, it puts
+// a free one in its place, under the tail's lock, and only then, and only if the tail has
+// not moved on; so one sender replaces a cell once, and a cell that is in a place is not
+// *replaced*. Those entitled to the old value who have found its cell may still get it;
+// others find a later stamp, and lag.
+//
+// A replaced cell is *retired*, under its lock: its value, if it has one, goes to be
+// dropped, `unread` and the stamp are cleared, and it is free for another place. The
+// sender sets `replaced`, passes the heavy fence, and then tries the lock. Everybody
+// who has released the lock then looks at `replaced`, and tries the lock if it is set.
+// The release is the light side of that fence (`Lock`), so a sender that finds the lock
+// taken is followed by a look that sees `replaced`. (The models have no mistake for this
+// fence, as their lock is sequentially consistent; those of the real lock rest its own
+// look for waiting threads on it.) If that look's thread in turn finds the lock
+// taken, its holder will look as well. So the last one to release it retires the cell,
+// and the value is dropped then, and only once, as `replaced` is cleared under the lock.
+//
+// Cells are allocated where none is free, and live as long as the channel: a receiver may
+// look at a cell that is not in its place any more. There are no more of them beside the
+// capacity than were in use at one time.
+//
 // # The last receiver, without a lock
 //
 // As long as no value has ever been overwritten in a channel (`Lag`), the last
-// receiver of a value does without the slot's lock: it sets `taker`, looks whether
+// receiver of a value does without the cell's lock: it sets `taker`, looks whether
 // there still is no lag, moves the value out, and says farewell. While it is entitled,
 // nobody else is, and only an overwriting sender could disturb it. The first sender
 // that has to overwrite says that there is lag, passes the heavy fence, and then,
-// like all who overwrite after it, looks at `taker` before it locks the slot. By the
+// like all who overwrite after it, looks at `taker` before it locks the cell. By the
 // fence (`fences` in blitz-sync) every receiver is one of two kinds. Either its `taker`
-// is seen: the sender waits until it has said farewell, or has taken `taker` back; it
-// only has to copy a value, and runs no code but ours. Or it sees the lag, and goes
-// to the lock. Lag is never forgotten: a receiver may have found its stamp, and sleep,
-// while its value is overwritten and the slot goes round; when it sets `taker` then, on
+// is seen: the cell is in use, and replaced. Or it sees the lag, and goes to the lock.
+// That lag is known is said after the fence, so that another sender may rely on it.
+// Lag is never forgotten: a receiver may have found its stamp, and sleep,
+// while its value is overwritten and the cell goes round; when it sets `taker` then, on
 // top of another's, that other one cannot be a taker without a lock any more. Before
 // the first lag there are no such receivers.
+//
+// A replaced cell whose `taker` is set is left alone. The taker either moves the value
+// out, and the cell is never used again, which happens at most once to each receiver; or
+// it has seen the lag, clears `taker`, locks the cell, and afterwards retires it.
 //
 // # What it costs
 //
 // A send is one read-modify-write (the lock of the tail; releasing is a plain store).
-// A receive is one (the lock of the slot), for the last receiver none before there
+// A receive is one (the lock of the cell), for the last receiver none before there
 // was lag. An attempt that finds nothing is two loads, and a send that overwrites an
 // unread value is three read-modify-writes; the first one in a channel also pays the
-// heavy fence. Tokio's send has four, and its receive two.
+// heavy fence, and so does one that finds the value in use. Tokio's send has four, and its receive two.
 //
 // # Empty, closed, lagging, or there
 //
@@ -137,13 +167,14 @@
 // not count it, and then gives up, one after the other, those sent before. When a
 // value's drop panics, it goes on with the others all the same.
 //
-// When all ends have gone, all slots are spent, so nothing is left to drop.
+// When all ends have gone, all cells are spent, so nothing is left to drop.
 //
 // # Sources
 //
-// The ring with a stamp per slot is Dmitry Vyukov's bounded queue; a count of readers
-// per slot is how Tokio's channel does it.
+// The ring with a stamp per place is Dmitry Vyukov's bounded queue; a count of readers
+// per place is how Tokio's channel does it.
 
+mod cell;
 pub mod error;
 #[cfg(not(loom))]
 mod mutant;
@@ -151,16 +182,17 @@ mod mutant;
 #[doc(hidden)]
 pub mod mutant;
 mod receiver;
+mod ring;
 mod sender;
 mod shared;
-mod slot;
 
 pub use receiver::Receiver;
 pub use sender::{Sender, WeakSender};
 
 /// A channel that keeps `capacity` values, rounded up to a power of two.
 ///
-/// All that will ever be allocated is allocated here.
+/// All memory is allocated here, except where a value is overwritten while a receiver
+/// clones it: that receiver keeps its place in memory, and the channel takes another.
 ///
 /// # Panics
 ///

@@ -1,22 +1,26 @@
 //! Deliberate mistakes in `broadcast`, for the model checker.
 
 blitz_sync::mutants! {
-    /// A receiver that is done with a slot says so with a relaxed store.
+    /// A receiver that is done with a cell says so with a relaxed store.
     RelaxedFarewell,
     /// A value is announced with a relaxed store.
     RelaxedStamp,
-    /// A receiver that got a slot's lock does not look at the stamp again.
+    /// A receiver that got a cell's lock does not look at the stamp again.
     TrustsFirstLook,
-    /// A sender overwrites an unread value without the lock of its slot.
+    /// A sender overwrites an unread value without the lock of its cell.
     OverwritesUnlocked,
-    /// A sender that waited for a slot does not look whether it is still its own.
+    /// A sender that overwrites does not look whether the place is still its own.
     TrustsOldTail,
     /// A sender that overwrites says so, and makes sure of nothing.
     LagsWithoutFence,
-    /// A sender does not wait for a receiver that takes the value without a lock.
+    /// Lag is said to be known to all before the fence that makes it so.
+    KnowsBeforeFence,
+    /// A sender overwrites what a receiver takes without a lock.
     IgnoresTaker,
     /// A receiver takes a value without a lock although values are overwritten.
     TakesInSpiteOfLag,
+    /// A receiver that has used a cell does not look whether it has been replaced.
+    ForgetsReplaced,
     /// A sender takes an unread value out before it knows that there are receivers.
     EvictsForNobody,
     /// A value is announced before the tail is moved on.

@@ -69,10 +69,8 @@ impl<T> Sender<T> {
     }
 
     /// Sends a value to all receivers, and returns how many there are. Never waits
-    /// for one of them to receive: where the ring is full, the oldest value is
-    /// overwritten. If that very value is being cloned at the moment, this waits until
-    /// the clone is made; so a value's `Clone` must not send into the channel when its
-    /// own value is the next one to be overwritten.
+    /// for one of them to receive, or to clone a value: where the ring is full, the oldest
+    /// value is overwritten.
     ///
     /// That some receivers are counted does not mean that they will get the value:
     /// they may be dropped before, or be too slow.

@@ -5,9 +5,10 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use blitz_futex::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use blitz_sync::internals::{List, Node, Panics, WaitQueue};
 
+use super::cell::ValueCell;
 use super::error::{SendError, TryRecvError};
 use super::mutant::{Mutant, active};
-use super::slot::{Lag, Slot};
+use super::ring::Ring;
 
 /// How many receivers a channel can have.
 const MAX_RECEIVERS: u32 = u32::MAX >> 2;
@@ -45,9 +46,7 @@ impl Tail {
 }
 
 pub(super) struct Shared<T> {
-    /// As many as a power of two.
-    slots: Box<[Slot<T>]>,
-    lag: Lag,
+    ring: Ring<T>,
     /// A [`Tail`]. Written under the lock of `waiting`.
     tail: AtomicU64,
     /// How many receivers there are. Written under the lock of `waiting`.
@@ -100,10 +99,8 @@ impl<T> Shared<T> {
             capacity <= usize::MAX >> 1,
             "broadcast channel capacity exceeded `usize::MAX / 2`"
         );
-        let slots = (0..capacity.next_power_of_two()).map(|_| Slot::new());
         Self {
-            slots: slots.collect(),
-            lag: Lag::new(),
+            ring: Ring::new(capacity),
             tail: AtomicU64::new(Tail::new(0, receivers == 0).0),
             receivers: AtomicU32::new(receivers),
             waiting: WaitQueue::new(),
@@ -111,19 +108,6 @@ impl<T> Shared<T> {
             senders: AtomicUsize::new(1),
             weak_senders: AtomicUsize::new(0),
         }
-    }
-
-    #[inline]
-    fn capacity(&self) -> u64 {
-        self.slots.len() as u64
-    }
-
-    #[inline]
-    pub(super) fn slot(&self, position: u64) -> &Slot<T> {
-        // The remainder fits into a `usize`, whatever is cut off first.
-        let index = position as usize & (self.slots.len() - 1);
-        // SAFETY: there is a slot at least, and as many as a power of two.
-        unsafe { self.slots.get_unchecked(index) }
     }
 
     #[inline]
@@ -153,9 +137,10 @@ impl<T> Shared<T> {
         let mut value = Some(value);
         let sent = self.waiting.locked(|list| {
             let tail = self.tail();
-            match self.slot(tail.position()).is_spent() {
-                // SAFETY: we hold the lock, and the slot is spent.
-                true => unsafe { self.put(list, tail, &mut value) },
+            let cell = self.ring.cell(tail.position());
+            match cell.is_spent() {
+                // SAFETY: we hold the lock, and the cell is spent.
+                true => unsafe { self.put(list, tail, cell, &mut value) },
                 false => Err(Refusal::NotSpent),
             }
         });
@@ -167,69 +152,127 @@ impl<T> Shared<T> {
     }
 
     /// The same where a receiver lags behind by the whole ring: its value is
-    /// overwritten. The slot's lock comes before the tail's, so that nobody waits
-    /// for the tail's lock while a receiver clones its value.
+    /// overwritten, or another cell takes the place of one that is in use.
     #[cold]
     #[inline(never)]
     fn send_over(&self, mut value: Option<T>) -> Result<usize, SendError<T>> {
-        self.lag.announce();
+        self.ring.lag().announce();
         loop {
             let tail = self.tail();
-            let slot = self.slot(tail.position());
-            let (sent, old) = slot.locked(|| {
-                self.waiting.locked(|list| {
-                    if self.tail() != tail && !active(Mutant::TrustsOldTail) {
-                        return (Err(Refusal::NotSpent), None);
-                    }
-                    if self.receivers() == 0 && !active(Mutant::EvictsForNobody) {
-                        return (Err(Refusal::NoReceivers), None);
-                    }
-                    // SAFETY: the slot is locked, and will be filled.
-                    let old = unsafe { slot.evict() };
-                    // SAFETY: we hold both locks, and what was in the slot has
-                    // just been taken out.
-                    (unsafe { self.put(list, tail, &mut value) }, old)
-                })
-            });
+            let cell = self.ring.cell(tail.position());
+            let (sent, old) = match cell.try_lock() {
+                Some(lock) => {
+                    let result = self.overwrite(tail, cell, &mut value);
+                    drop(lock);
+                    result
+                }
+                None => (self.replace(tail, cell, &mut value), None),
+            };
             let result = match sent {
                 Ok(sent) => Ok(self.after_send(sent)),
-                Err(Refusal::NotSpent) => continue,
-                Err(Refusal::NoReceivers) => Err(give_back(value)),
+                Err(Refusal::NotSpent) => {
+                    self.ring.after_use(cell);
+                    continue;
+                }
+                Err(Refusal::NoReceivers) => Err(()),
             };
             // Only now: a drop is somebody else's code, and may panic.
-            drop(old);
-            return result;
+            let mut panics = Panics::new();
+            panics.put_off(|| self.ring.after_use(cell));
+            panics.put_off(|| drop(old));
+            panics.go_on();
+            return result.map_err(|()| give_back(value));
         }
+    }
+
+    /// Puts a value in the place of another, whose cell is locked. Returns the other.
+    fn overwrite(
+        &self,
+        tail: Tail,
+        cell: &ValueCell<T>,
+        value: &mut Option<T>,
+    ) -> (Result<Sent, Refusal>, Option<T>) {
+        self.waiting.locked(|list| {
+            if let Err(refusal) = self.check(tail) {
+                return (Err(refusal), None);
+            }
+            // SAFETY: the cell is locked, and will be filled.
+            let old = unsafe { cell.evict() };
+            // SAFETY: we hold both locks, and what was in the cell has just been
+            // taken out.
+            (unsafe { self.put(list, tail, cell, value) }, old)
+        })
+    }
+
+    /// Puts a value into another cell, as a thread uses the one that is in its place.
+    fn replace(
+        &self,
+        tail: Tail,
+        cell: &ValueCell<T>,
+        value: &mut Option<T>,
+    ) -> Result<Sent, Refusal> {
+        let fresh = self.ring.free_cell();
+        let (sent, replaced) = self.waiting.locked(|list| {
+            if let Err(refusal) = self.check(tail) {
+                return (Err(refusal), false);
+            }
+            let replaced = !cell.is_spent();
+            if replaced {
+                self.ring.replace(tail.position(), fresh);
+            }
+            let cell = if replaced { fresh } else { cell };
+            // SAFETY: we hold the lock, and the cell is spent.
+            (unsafe { self.put(list, tail, cell, value) }, replaced)
+        });
+        match replaced {
+            true => {
+                cell.set_replaced();
+                self.ring.retire(cell);
+            }
+            false => self.ring.give_back(fresh),
+        }
+        sent
+    }
+
+    /// Whether a value can be overwritten whose sender has seen `tail`, under its lock.
+    fn check(&self, tail: Tail) -> Result<(), Refusal> {
+        if self.tail() != tail && !active(Mutant::TrustsOldTail) {
+            return Err(Refusal::NotSpent);
+        }
+        if self.receivers() == 0 && !active(Mutant::EvictsForNobody) {
+            return Err(Refusal::NoReceivers);
+        }
+        Ok(())
     }
 
     /// Puts a value at the end, if there are receivers.
     ///
     /// # Safety
     ///
-    /// The caller holds the tail's lock, under which it has read `tail`, and the
-    /// slot there may be filled.
+    /// The caller holds the tail's lock, under which it has read `tail`. The cell is
+    /// in that place, and may be filled.
     #[inline]
     unsafe fn put(
         &self,
         list: &List<()>,
         tail: Tail,
+        cell: &ValueCell<T>,
         value: &mut Option<T>,
     ) -> Result<Sent, Refusal> {
         let receivers = self.receivers.load(Ordering::Relaxed);
         if receivers == 0 {
             return Err(Refusal::NoReceivers);
         }
-        let slot = self.slot(tail.position());
         if let Some(value) = value.take() {
             // SAFETY: the caller knows that it may.
-            unsafe { slot.fill(value, receivers) };
+            unsafe { cell.fill(value, receivers) };
         }
         // The tail first: no receiver is ever ahead of it.
         let late = active(Mutant::StampsFirst);
         if !late {
             self.set_tail(tail.next());
         }
-        slot.announce(tail.position());
+        cell.announce(tail.position());
         if late {
             self.set_tail(tail.next());
         }
@@ -258,21 +301,23 @@ impl<T> Shared<T> {
     pub(super) fn len(&self) -> usize {
         self.waiting.locked(|_| {
             let tail = self.tail().position();
-            let (mut spent, mut most) = (0, self.slots.len());
+            let (mut spent, mut most) = (0, self.ring.capacity());
             while spent < most {
                 let middle = spent + (most - spent) / 2;
-                match self.slot(tail.wrapping_add(middle as u64)).is_spent() {
+                match self.ring.cell(tail.wrapping_add(middle)).is_spent() {
                     true => spent = middle + 1,
                     false => most = middle,
                 }
             }
-            self.slots.len() - spent
+            (self.ring.capacity() - spent) as usize
         })
     }
 
     /// Whether every receiver has got everything.
     pub(super) fn is_empty(&self) -> bool {
-        self.slot(self.tail().position().wrapping_sub(1)).is_spent()
+        self.ring
+            .cell(self.tail().position().wrapping_sub(1))
+            .is_spent()
     }
 
     /// The last sender has gone.
@@ -298,16 +343,16 @@ impl<T> Shared<T> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_at(&self, next: &mut u64) -> Option<T>
     where
         T: Clone,
     {
-        let (slot, position) = (self.slot(*next), *next);
-        if !slot.holds(position) {
+        let (cell, position) = (self.ring.cell(*next), *next);
+        if !cell.holds(position) {
             return None;
         }
-        slot.get(position, &self.lag, || *next += 1)
+        cell.get(position, &self.ring, || *next += 1)
     }
 
     /// The same where no value was found at first.
@@ -351,7 +396,7 @@ impl<T> Shared<T> {
                 false => TryRecvError::Empty,
             });
         }
-        match behind.checked_sub(self.capacity()) {
+        match behind.checked_sub(self.ring.capacity()) {
             None | Some(0) => News::Value,
             Some(missed) => {
                 *next += missed;
@@ -443,12 +488,13 @@ impl<T> Shared<T> {
         });
         let mut panics = Panics::default();
         // What has been overwritten need not be looked at.
-        let oldest = self.tail().position().saturating_sub(self.capacity());
+        let oldest = self.tail().position().saturating_sub(self.ring.capacity());
         for position in next.max(oldest)..until {
-            let slot = self.slot(position);
-            if slot.holds(position) && !active(Mutant::KeepsUnread) {
-                let value = slot.renounce(position);
+            let cell = self.ring.cell(position);
+            if cell.holds(position) && !active(Mutant::KeepsUnread) {
+                let value = cell.renounce(position);
                 panics.put_off(|| drop(value));
+                panics.put_off(|| self.ring.after_use(cell));
             }
         }
         if is_last {
