@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use blitz_sync::thread::{Barrier, BarrierTimedOut, BarrierWaitResult, SpinBarrier};
-use lock_help::{A_WHILE, Random, Watchdog, is_stuck, work};
+use lock_help::{A_WHILE, Random, Watchdog, is_stuck, sleeping, work};
 
 /// What the two kinds have in common. The result: whether the thread leads.
 trait Meet: Sync {
@@ -82,7 +82,7 @@ fn all_wait_for_the_last() {
     let _watchdog = Watchdog::new("all wait for the last");
     let barrier = Barrier::new(4);
     thread::scope(|scope| {
-        let early = [(); 3].map(|()| scope.spawn(|| barrier.meet()));
+        let early = [(); 3].map(|()| sleeping(scope, || barrier.meet()));
         for thread in &early {
             assert!(is_stuck(thread));
         }
@@ -212,8 +212,7 @@ fn one_thread_laps_another() {
     let barrier = Barrier::new(2);
     for laps in [1, 2, 3, 1000] {
         thread::scope(|scope| {
-            let slow = scope.spawn(|| barrier.meet());
-            assert!(is_stuck(&slow));
+            let slow = sleeping(scope, || barrier.meet());
             assert!(barrier.meet());
             let run = || {
                 (0..laps)
@@ -240,8 +239,9 @@ fn who_gives_up_has_not_arrived() {
         assert!(began.elapsed() >= Duration::from_millis(5));
     }
     thread::scope(|scope| {
-        let other = scope.spawn(|| barrier.wait_timeout(Duration::MAX).unwrap().is_leader());
-        assert!(is_stuck(&other));
+        let other = sleeping(scope, || {
+            barrier.wait_timeout(Duration::MAX).unwrap().is_leader()
+        });
         assert!(barrier.wait_timeout(Duration::ZERO).unwrap().is_leader());
         assert!(!other.join().unwrap());
     });
@@ -253,10 +253,10 @@ fn giving_up_leaves_the_others_counted() {
     let _watchdog = Watchdog::new("others counted");
     let barrier = Barrier::new(3);
     thread::scope(|scope| {
-        let patient = scope.spawn(|| barrier.meet());
+        let patient = sleeping(scope, || barrier.meet());
         assert!(is_stuck(&patient));
         assert!(barrier.wait_timeout(A_WHILE).is_err());
-        let second = scope.spawn(|| barrier.meet());
+        let second = sleeping(scope, || barrier.meet());
         assert!(is_stuck(&patient) && is_stuck(&second));
         assert!(barrier.meet());
         assert!(!patient.join().unwrap() && !second.join().unwrap());

@@ -7,11 +7,11 @@ use blitz_sync::thread::{
     MappedRwLockReadGuard, MappedRwLockWriteGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
     const_rwlock,
 };
-use lock_help::{A_WHILE, PATIENCE, Random, ThreadName, Watchdog, elsewhere, eventually, is_stuck};
+use lock_help::{A_WHILE, PATIENCE, Random, Watchdog, elsewhere, eventually, is_stuck, sleeping};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Barrier, mpsc};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
@@ -21,20 +21,6 @@ fn sleeping_writer<'scope, 'env>(
     lock: &'env RwLock<u32>,
 ) -> ScopedJoinHandle<'scope, ()> {
     sleeping(scope, || *lock.write() += 1)
-}
-
-/// A thread that sleeps in `f` by the time this returns.
-fn sleeping<'scope, R: Send + 'scope>(
-    scope: &'scope Scope<'scope, '_>,
-    f: impl FnOnce() -> R + Send + 'scope,
-) -> ScopedJoinHandle<'scope, R> {
-    let (tell, told) = mpsc::channel();
-    let thread = scope.spawn(move || {
-        tell.send(ThreadName::current()).unwrap();
-        f()
-    });
-    told.recv().unwrap().until_asleep();
-    thread
 }
 
 #[test]

@@ -6,24 +6,10 @@ use crate::lock_help;
 use blitz_sync::thread::{
     ArcRwLockUpgradableReadGuard, RwLock, RwLockUpgradableReadGuard as Upgradable, RwLockWriteGuard,
 };
-use lock_help::{PATIENCE, Stop, StopAtEnd, ThreadName, Watchdog, elsewhere, is_stuck};
-use std::sync::{Arc, mpsc};
-use std::thread::{self, Scope, ScopedJoinHandle};
+use lock_help::{PATIENCE, Stop, StopAtEnd, Watchdog, elsewhere, is_stuck, sleeping};
+use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
-
-/// A thread that sleeps in `f` by the time this returns.
-fn sleeping<'scope, R: Send + 'scope>(
-    scope: &'scope Scope<'scope, '_>,
-    f: impl FnOnce() -> R + Send + 'scope,
-) -> ScopedJoinHandle<'scope, R> {
-    let (tell, told) = mpsc::channel();
-    let thread = scope.spawn(move || {
-        tell.send(ThreadName::current()).unwrap();
-        f()
-    });
-    told.recv().unwrap().until_asleep();
-    thread
-}
 
 #[test]
 fn shares_with_readers_only() {

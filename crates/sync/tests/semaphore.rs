@@ -6,32 +6,17 @@ use crate::lock_help;
 
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
-use std::thread::{self, Scope, ScopedJoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use blitz_sync::thread::{
     AcquireError, OverRelease, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,
 };
-use lock_help::{A_WHILE, ThreadName, Watchdog, eventually, is_stuck};
+use lock_help::{A_WHILE, Watchdog, eventually, is_stuck, sleeping};
 
 const MAX: usize = Semaphore::MAX_PERMITS;
-
-/// Starts a thread and waits until it sleeps.
-fn spawn_asleep<'scope, T: Send + 'scope>(
-    scope: &'scope Scope<'scope, '_>,
-    f: impl FnOnce() -> T + Send + 'scope,
-) -> ScopedJoinHandle<'scope, T> {
-    let (name, told) = mpsc::channel();
-    let thread = scope.spawn(move || {
-        name.send(ThreadName::current()).unwrap();
-        drop(name);
-        f()
-    });
-    told.recv().unwrap().until_asleep();
-    thread
-}
 
 fn message(panic: Box<dyn std::any::Any + Send>) -> String {
     match panic.downcast::<String>() {
@@ -295,8 +280,8 @@ fn the_longest_time_is_for_ever() {
     let semaphore = Semaphore::new(0);
     thread::scope(|scope| {
         let waiters = [
-            spawn_asleep(scope, || semaphore.try_acquire_for(Duration::MAX).is_ok()),
-            spawn_asleep(scope, || {
+            sleeping(scope, || semaphore.try_acquire_for(Duration::MAX).is_ok()),
+            sleeping(scope, || {
                 semaphore.try_acquire_many_for(2, Duration::MAX).is_ok()
             }),
         ];
@@ -316,7 +301,7 @@ fn a_release_reaches_a_sleeper() {
     thread::scope(|scope| {
         for _ in 0..20 {
             let permit = semaphore.acquire().unwrap();
-            let sleeper = spawn_asleep(scope, || drop(semaphore.acquire().unwrap()));
+            let sleeper = sleeping(scope, || drop(semaphore.acquire().unwrap()));
             assert!(!sleeper.is_finished());
             drop(permit);
             sleeper.join().unwrap();
@@ -334,7 +319,7 @@ fn closing_wakes_all_sleepers() {
         let sleepers: Vec<_> = (0..8u32)
             .map(|i| {
                 let semaphore = semaphore.clone();
-                spawn_asleep(scope, move || match i % 4 {
+                sleeping(scope, move || match i % 4 {
                     0 => semaphore.acquire_many(2 + i).map(drop).is_err(),
                     1 => semaphore.acquire_many_owned(2 + i).is_err(),
                     2 => {
@@ -396,7 +381,7 @@ fn sleepers_that_want_different_amounts() {
         let total = requests.iter().sum::<u32>() as usize;
         thread::scope(|scope| {
             for request in requests {
-                spawn_asleep(scope, {
+                sleeping(scope, {
                     let semaphore = &semaphore;
                     move || semaphore.acquire_many(request).unwrap().forget()
                 });
@@ -507,7 +492,7 @@ fn patience_comes_back() {
     drop(semaphore.try_acquire().unwrap());
 
     thread::scope(|scope| {
-        let sleeper = spawn_asleep(scope, || drop(semaphore.acquire_many(2).unwrap()));
+        let sleeper = sleeping(scope, || drop(semaphore.acquire_many(2).unwrap()));
         thread::sleep(A_WHILE);
         // It has been waiting for too long, so nobody gets past it.
         let failed = semaphore.try_acquire();
@@ -528,7 +513,7 @@ fn the_late_are_served_in_turn() {
         let sleepers: Vec<_> = (0..5u32)
             .map(|i| {
                 let (semaphore, turn) = (&semaphore, &turn);
-                let sleeper = spawn_asleep(scope, move || {
+                let sleeper = sleeping(scope, move || {
                     let permits = semaphore.acquire_many(1 + i % 2).unwrap();
                     let mine = turn.fetch_add(1, Ordering::Relaxed);
                     permits.forget();

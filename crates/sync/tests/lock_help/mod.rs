@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
-use std::thread::{self, ScopedJoinHandle};
+use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 /// Long enough for another thread to get stuck, most of the time. No test fails
@@ -17,6 +17,21 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 pub fn is_stuck<T>(thread: &ScopedJoinHandle<'_, T>) -> bool {
     thread::sleep(A_WHILE);
     !thread.is_finished()
+}
+
+/// A thread that sleeps in `f` by the time this returns.
+pub fn sleeping<'scope, R: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    f: impl FnOnce() -> R + Send + 'scope,
+) -> ScopedJoinHandle<'scope, R> {
+    let (tell, told) = mpsc::channel();
+    let thread = scope.spawn(move || {
+        tell.send(ThreadName::current()).unwrap();
+        drop(tell);
+        f()
+    });
+    told.recv().unwrap().until_asleep();
+    thread
 }
 
 /// Waits for `condition`, which other threads make true.
