@@ -195,7 +195,7 @@ impl Barrier {
         match self.endpoint.checked(arrival)? {
             Arrival::Broken => Err(WaitError::Broken),
             Arrival::Last => {
-                self.endpoint.segment.notify_published();
+                self.endpoint.segment.notify_entry();
                 Ok(None)
             }
             Arrival::Early(generation) => {

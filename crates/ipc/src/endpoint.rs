@@ -235,19 +235,27 @@ impl Segment {
         self.ring_doorbells(Awaited::Room);
     }
 
-    /// Wakes receivers after a change of a stamp.
+    /// Wakes receivers after the stamp of `position` has changed.
     #[inline]
-    pub(crate) fn notify_published(&self) {
-        if self.ring.published().notify() {
+    pub(crate) fn notify_published(&self, position: u64) {
+        if self.ring.notify_published(position) {
             self.ring_doorbells(Awaited::Published);
         }
     }
 
-    /// Wakes senders after a place has become free.
+    /// Wakes senders after a receiver is done with `position`.
     #[inline]
-    pub(crate) fn notify_room(&self) {
-        if self.ring.room().notify() {
+    pub(crate) fn notify_room(&self, position: u64) {
+        if self.ring.notify_room(position) {
             self.ring_doorbells(Awaited::Room);
+        }
+    }
+
+    /// Wakes all that wait for an entry, after it has changed.
+    #[inline]
+    pub(crate) fn notify_entry(&self) {
+        if self.ring.published().notify() {
+            self.ring_doorbells(Awaited::Published);
         }
     }
 

@@ -121,7 +121,7 @@ impl Notifier {
             return Err(NotifyError::Forked);
         }
         event::notify(&segment.ring.memory, id);
-        segment.notify_published();
+        segment.notify_entry();
         Ok(())
     }
 

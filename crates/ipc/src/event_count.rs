@@ -75,13 +75,19 @@ impl EventCount<'_> {
     /// read-modify-write. `true` if doorbells are to be rung, too.
     #[inline]
     pub(crate) fn notify(self) -> bool {
+        self.has_waiters() && self.notify_waiters()
+    }
+
+    /// Whether there are waiters, after such a change.
+    #[inline]
+    pub(crate) fn has_waiters(self) -> bool {
         if !mutant::active(Mutant::NoFenceBeforeNotify) {
             fences::after_rmw();
         }
-        self.0.load() & FLAGS != 0 && self.notify_waiters()
+        self.0.load() & FLAGS != 0
     }
 
-    /// The same for whoever does not know that there are waiters.
+    /// Wakes them.
     #[cold]
     pub(crate) fn notify_waiters(self) -> bool {
         if !mutant::active(Mutant::NotifyKeepsEpoch) {

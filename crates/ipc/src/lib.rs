@@ -25,7 +25,8 @@
 //!
 //! The participants share a ring of messages in memory. Whoever comes first makes it, the
 //! last one out removes it. To send or receive enters the kernel only to sleep, or to wake
-//! somebody who sleeps. Values of plain types can be sent as they are: [`plain_data!`]. Large
+//! somebody who sleeps. Values of plain types can be sent as they are: [`plain_data!`], and
+//! with the features `bytemuck` and `zerocopy` what these crates know to be plain. Large
 //! messages can be written and read in place: [`Sender::loan`],
 //! [`Message`].
 //!
@@ -98,6 +99,8 @@ pub mod model;
 mod mutant;
 #[cfg(not(loom))]
 mod plain;
+#[cfg(all(not(loom), any(feature = "bytemuck", feature = "zerocopy")))]
+mod plain_of_others;
 #[cfg(not(loom))]
 mod primitive;
 mod protocol;
@@ -141,6 +144,10 @@ pub use loan::Loan;
 pub use message::Message;
 #[cfg(not(loom))]
 pub use plain::PlainData;
+#[cfg(all(not(loom), feature = "bytemuck"))]
+pub use plain_of_others::Pod;
+#[cfg(all(not(loom), feature = "zerocopy"))]
+pub use plain_of_others::Zerocopy;
 #[cfg(not(loom))]
 pub use primitive::PrimitiveBuilder;
 #[cfg(not(loom))]

@@ -76,7 +76,7 @@ impl Model {
         };
         self.write(position, value);
         self.publish(me, position);
-        self.ring.published().notify();
+        self.ring.notify_published(position);
         true
     }
 
@@ -107,9 +107,10 @@ impl Model {
             Look::Empty | Look::Claimed => return None,
             Look::Overwritten | Look::Corrupt => panic!("the cursor did not hold"),
         };
+        let left = *cursor;
         *cursor += 1;
         self.ring.set_cursor(me, *cursor);
-        self.ring.room().notify();
+        self.ring.notify_room(left);
         message.or_else(|| self.try_recv(me, cursor))
     }
 
@@ -157,7 +158,7 @@ impl Model {
         self.ring
             .consume(me, position)
             .expect("the message is ours");
-        self.ring.room().notify();
+        self.ring.notify_room(position);
     }
 
     /// Takes and consumes, and sleeps until there is a message.

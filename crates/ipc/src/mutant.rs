@@ -25,6 +25,10 @@ blitz_sync::mutants! {
     NoSecondLook,
     /// A receiver takes a message of a queue without a compare-and-swap.
     TakesByStore,
+    /// A publisher looks for cursors that are one further.
+    WakesOneTooEarly,
+    /// A receiver wakes senders only if they wait for the next place.
+    WakesOneTooLate,
     /// A notifier of an event counts without a read-modify-write.
     CountsByStore,
     /// A permit is acquired without a compare-and-swap.

@@ -53,7 +53,12 @@ impl Receiver {
         let segment = &endpoint.segment;
         let senders = Senders::new(segment);
         let Cursor { first, safe } = match segment.settings.kind.delivery() {
-            Delivery::Every => segment.ring.join(endpoint.me, history),
+            Delivery::Every => {
+                let cursor = segment.ring.join(endpoint.me, history);
+                // Its first cursor may have held senders up.
+                segment.notify_room(0);
+                cursor
+            }
             Delivery::One => Cursor { first: 0, safe: 0 },
         };
         Self {
@@ -235,10 +240,11 @@ impl Receiver {
         let ring = &self.endpoint.segment.ring;
         let history = self.cursor < self.safe;
         let oldest = ring.oldest().max(self.cursor + 1);
-        let missed = oldest - self.cursor;
+        let left = self.cursor;
+        let missed = oldest - left;
         self.cursor = oldest;
         ring.set_cursor(self.endpoint.me, oldest);
-        self.endpoint.segment.notify_room();
+        self.endpoint.segment.notify_room(left);
         match history {
             true => Ok(()),
             false => Err(RecvError::Lagged(missed)),
@@ -330,7 +336,7 @@ impl Receiver {
             Delivery::One => {
                 let ring = &self.endpoint.segment.ring;
                 match ring.consume(self.endpoint.me, held.position) {
-                    Ok(()) => self.endpoint.segment.notify_room(),
+                    Ok(()) => self.endpoint.segment.notify_room(held.position),
                     Err(Corrupt) => _ = self.found_corrupt(),
                 }
             }
@@ -339,10 +345,11 @@ impl Receiver {
 
     #[inline]
     fn move_on(&mut self) {
+        let left = self.cursor;
         self.cursor += 1;
         let ring = &self.endpoint.segment.ring;
         ring.set_cursor(self.endpoint.me, self.cursor);
-        self.endpoint.segment.notify_room();
+        self.endpoint.segment.notify_room(left);
     }
 
     /// `try_recv` found nothing: is there a sender?
@@ -425,7 +432,7 @@ impl Receiver {
         if self.kind().delivery() == Delivery::Every {
             let ring = &self.endpoint.segment.ring;
             ring.set_cursor(self.endpoint.me, self.cursor);
-            self.endpoint.segment.notify_room();
+            self.endpoint.segment.notify_room(0);
         }
     }
 

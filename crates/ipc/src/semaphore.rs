@@ -182,7 +182,7 @@ impl Semaphore {
             .permits()
             .release(self.endpoint.me, permit);
         if self.endpoint.checked(released).is_ok() {
-            self.endpoint.segment.notify_published();
+            self.endpoint.segment.notify_entry();
         }
     }
 }

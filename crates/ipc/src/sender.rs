@@ -259,7 +259,7 @@ impl Sender {
         length.store(len as u64, Ordering::Relaxed);
         match ring.publish(self.endpoint.me, position) {
             Ok(()) => {
-                self.endpoint.segment.notify_published();
+                self.endpoint.segment.notify_published(position);
                 Ok(())
             }
             Err(Corrupt) => Err(self.found_corrupt()),
@@ -274,7 +274,7 @@ impl Sender {
         }
         let ring = &self.endpoint.segment.ring;
         match ring.give_up(self.endpoint.me, position) {
-            Ok(()) => self.endpoint.segment.notify_published(),
+            Ok(()) => self.endpoint.segment.notify_published(position),
             Err(Corrupt) => _ = self.found_corrupt(),
         }
     }

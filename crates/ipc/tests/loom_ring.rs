@@ -53,6 +53,8 @@ fn the_mistakes_of_one_to_one_are_found() {
     fails(Mutant::NoFenceBeforeNotify, one_to_one);
     fails(Mutant::RelaxedPublish, one_to_one);
     fails(Mutant::IgnoresCursors, one_to_one);
+    fails(Mutant::WakesOneTooEarly, one_to_one);
+    fails(Mutant::WakesOneTooLate, one_to_one);
 }
 
 /// Two receivers sleep on the same event count.

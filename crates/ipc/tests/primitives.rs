@@ -193,6 +193,8 @@ fn permits_run_out_and_come_back() {
 fn the_permit_of_a_killed_process_comes_back() {
     let place = Place::new();
     let mut listener = event(&place).listener("e").unwrap();
+    // The listener is not to find that the only notifier was killed.
+    let _notifier = event(&place).notifier("e").unwrap();
     let mut semaphore = semaphore(&place, 1).open("s").unwrap();
     for _ in 0..2 {
         let child = start(&place, "acquire");

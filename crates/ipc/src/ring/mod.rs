@@ -52,7 +52,8 @@
 //! until it has come to the tail it joined at, since senders may have older limits.
 //!
 //! **Waiting.** A waiter sleeps on one of two event counts: receivers on `published`, senders on
-//! `room`. Every change that they wait for is a read-modify-write, followed by a notify.
+//! `room`. Every change that they wait for is a read-modify-write, followed by a notify, which
+//! wakes them only if it is what they wait for (`wake.rs`).
 //!
 //! **Hostile words.** Positions become indices by a mask. A stamp that no run of this
 //! protocol can produce is reported as [`Corrupt`], and no loop runs on without another
@@ -62,6 +63,7 @@ mod broadcast;
 mod send;
 mod stamp;
 mod take;
+mod wake;
 
 use blitz_futex::atomic::Ordering;
 

@@ -1,0 +1,72 @@
+//! Whom a change of a route or channel wakes: only who can go on because of it.
+//!
+//! With many participants most changes are of no use to those that sleep. So a notifier that
+//! finds the flag of an event count looks at what is waited for, and leaves flag and
+//! sleepers alone if this change is not it:
+//!
+//! * A message at `position` is waited for by receivers whose cursor is `position`. Others
+//!   wait for an earlier one, whose sender has not published it yet.
+//! * A receiver that moves on from `position` makes room if senders wait for the place that
+//!   it has left: if the tail is at `position + capacity`, or beyond. Otherwise a slower
+//!   receiver holds them up, or nothing does.
+//!
+//! **No wake-up is lost.** *Receivers:* one that sleeps has set its cursor before the flag,
+//! and has looked at the stamp after it. If it did not see the message, its fence comes
+//! before the notifier's, which therefore reads this cursor. *Senders:* one that sleeps has
+//! read the tail, then has a fence, then reads the cursors (`find_limit`). If it read the old
+//! cursor, its fence comes before the one after the cursor's change, so the notifier reads
+//! this tail or a later one. Whoever waits for the place of another position is woken by the
+//! change of that one in the same way: the slowest cursor is always below the tail that
+//! senders wait at by the capacity, and the cursor of a waiting receiver stays what it is.
+//!
+//! Queues, and rings that drop the oldest, wake for every change: there, who waits for what
+//! does not stand in a cursor.
+
+use blitz_futex::atomic::Ordering;
+
+use super::{Delivery, Ring};
+use crate::mutant::{self, Mutant};
+
+impl Ring {
+    /// Wakes receivers after `position` was published or given up. `true` if doorbells are
+    /// to be rung, too.
+    #[inline]
+    pub(crate) fn notify_published(&self, position: u64) -> bool {
+        let published = self.published();
+        published.has_waiters() && self.is_awaited(position) && published.notify_waiters()
+    }
+
+    /// Wakes senders after a receiver has moved on from `position`, or consumed it. `true` if
+    /// doorbells are to be rung, too.
+    #[inline]
+    pub(crate) fn notify_room(&self, position: u64) -> bool {
+        let room = self.room();
+        room.has_waiters() && self.held_senders_up(position) && room.notify_waiters()
+    }
+
+    fn wakes_always(&self) -> bool {
+        self.delivery == Delivery::One || self.drop_oldest
+    }
+
+    #[cold]
+    fn is_awaited(&self, position: u64) -> bool {
+        let awaited = match mutant::active(Mutant::WakesOneTooEarly) {
+            true => position + 1,
+            false => position,
+        };
+        self.wakes_always()
+            || (0..self.participants).any(|participant| {
+                self.memory.cursor(participant).load(Ordering::Acquire) == awaited
+            })
+    }
+
+    #[cold]
+    fn held_senders_up(&self, position: u64) -> bool {
+        let tail = self.memory.tail().load(Ordering::Acquire);
+        let needed = position.saturating_add(self.capacity);
+        match mutant::active(Mutant::WakesOneTooLate) {
+            true => needed < tail,
+            false => self.wakes_always() || needed <= tail,
+        }
+    }
+}
