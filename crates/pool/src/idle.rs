@@ -19,6 +19,8 @@ pub(crate) struct Ages {
     seen: Box<[Option<(Sight, Instant)>]>,
     now: Instant,
     next: Instant,
+    /// Somebody has forked since the last look.
+    active: bool,
 }
 
 impl Ages {
@@ -28,7 +30,14 @@ impl Ages {
             seen: vec![None; workers].into(),
             now,
             next: now,
+            active: false,
         }
+    }
+
+    /// Whether there were new forks, if none that was worth a theft, since this was asked. To
+    /// sleep then would cost their owners a wake-up soon.
+    pub(crate) fn were_new(&mut self) -> bool {
+        std::mem::take(&mut self.active)
     }
 
     /// Whether to look at the victims now. Looking more often would take the lines that they
@@ -52,6 +61,7 @@ impl Ages {
             Some((before, since)) if before == sight => self.now - since >= WORTH_STEALING,
             _ => {
                 self.seen[victim] = Some((sight, self.now));
+                self.active = true;
                 false
             }
         }
@@ -101,6 +111,11 @@ impl Patience {
     pub(crate) fn begin(&mut self) {
         self.began = None;
         self.looks = 0;
+    }
+
+    /// There are signs that the wait will soon be over. It counts from now.
+    pub(crate) fn extend(&mut self) {
+        self.began = None;
     }
 
     /// The wait is over: the next one is expected to be as long.

@@ -261,6 +261,14 @@ impl Worker {
         }
     }
 
+    /// Pauses for a moment. Returns whether to look again; if not, the worker is to sleep.
+    fn spin(&self) -> bool {
+        if self.ages.borrow_mut().were_new() {
+            self.patience().extend();
+        }
+        self.patience().spin()
+    }
+
     fn patience(&self) -> RefMut<'_, Patience> {
         self.patience.borrow_mut()
     }
@@ -281,7 +289,7 @@ impl Worker {
             if end() {
                 return None;
             }
-            if !self.patience().spin() {
+            if !self.spin() {
                 self.registry.sleep.sleep_idle(|| self.has_work());
             }
         }
@@ -293,7 +301,7 @@ impl Worker {
         while !latch.is_set() {
             if let Some(job) = self.find_work() {
                 self.execute(job);
-            } else if !self.patience().spin() {
+            } else if !self.spin() {
                 // The latch's setter, which sees the announcement, wakes idle workers.
                 self.registry
                     .sleep
@@ -325,7 +333,7 @@ impl Worker {
                 self.execute(job);
                 continue;
             }
-            if !self.patience().spin() {
+            if !self.spin() {
                 let target = self.thief_of(tag);
                 self.registry.sleep.sleep_waiting(self.index, target, || {
                     !latch.announce()
