@@ -290,6 +290,7 @@
 //! | `tokio`, `futures-io` | the traits of those packages on our streams, and ours on theirs |
 //! | `pool` | `pool`: fork-join and loops on all processors, with rayon's names |
 //! | `pipeline` | `pipeline`: sources, stages in parallel, ordered sinks |
+//! | `pipeline-gzip` | `pipeline::gzip`: blocks of gzip and BGZF, compressed in parallel |
 //! | `ipc` | `ipc`: routes, channels and queues between processes |
 //! | `stream` | `Stream` for the receivers of channels, and `stream::wrappers` |
 //! | `sink` | `Sink` for senders |

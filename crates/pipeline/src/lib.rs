@@ -43,6 +43,8 @@
 mod cells;
 mod emit;
 mod error;
+#[cfg(feature = "gzip")]
+pub mod gzip;
 #[cfg(not(loom))]
 mod mutant;
 #[cfg(loom)]

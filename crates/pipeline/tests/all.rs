@@ -2,5 +2,6 @@
 #![cfg(not(loom))]
 
 mod failures;
+mod gzip;
 mod order;
 mod random;

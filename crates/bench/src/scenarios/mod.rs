@@ -13,6 +13,7 @@ mod io;
 mod ipc;
 mod mutex;
 mod parker;
+mod pipeline;
 mod pool;
 mod runtime;
 mod rwlock;
@@ -35,6 +36,7 @@ const FAMILIES: &[fn() -> Vec<Scenario>] = &[
     #[cfg(target_os = "linux")]
     ipc::scenarios,
     io::scenarios,
+    pipeline::scenarios,
 ];
 
 /// Every scenario, in the order they run: tier by tier.

@@ -1,0 +1,348 @@
+//! Gzip in pipelines: blocks are compressed and decompressed by the workers.
+//!
+//! A gzip file is a sequence of members, each compressed alone. [`Stages::gzip_blocks`] makes a
+//! member of every block; every gzip reads the result. BGZF is a convention for small members
+//! that say how long they are, so that a reader can hand them to workers unread:
+//! [`Stages::bgzf`] writes it, [`bgzf_blocks`] and [`Stages::bgzf_inflate`] read it. A file
+//! whose members do not say that is inflated by one worker at a time, ahead of the others:
+//! [`inflate`].
+//!
+//! ```
+//! use std::io::{self, Read};
+//! use blitz_io::pipeline::{self, gzip};
+//!
+//! let text = b"some text, ".repeat(100_000);
+//! let mut file = Vec::new();
+//! pipeline::source(gzip::blocks(&text[..], 1 << 17))
+//!     .bgzf(6)
+//!     .for_each(|block| file.extend(block))
+//!     .run()?;
+//! file.extend(gzip::BGZF_END);
+//!
+//! let mut back = Vec::new();
+//! pipeline::source(gzip::bgzf_blocks(&file[..], 1 << 16))
+//!     .bgzf_inflate()
+//!     .for_each(|block| back.extend(block))
+//!     .run()?;
+//! assert_eq!(back, text);
+//! # Ok::<_, pipeline::Error<io::Error>>(())
+//! ```
+
+use std::fmt;
+use std::io::{self, BufRead, BufReader, Error, ErrorKind, Read};
+
+use flate2::bufread::MultiGzDecoder;
+use libdeflater::{CompressionLvl, Crc};
+
+use crate::stages::Stages;
+
+/// The empty block with which a BGZF file ends.
+pub const BGZF_END: [u8; 28] = [
+    0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff, 6, 0, b'B', b'C', 2, 0, 0x1b, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+    0, 0,
+];
+
+/// The bytes before the extra field of a member's header.
+const HEADER: usize = 12;
+/// The bytes of the header of a BGZF block, as they are written.
+const BGZF_HEADER: usize = 18;
+/// Checksum and length behind a member.
+const TRAILER: usize = 8;
+/// What a BGZF block holds at most: stored uncompressed it fits 64 KiB.
+const BGZF_CONTENT: usize = 0xff00;
+/// What a BGZF block may hold.
+const BGZF_MAX: usize = 1 << 16;
+
+/// Compresses blocks into gzip members.
+pub struct Compressor(libdeflater::Compressor);
+
+impl Compressor {
+    /// Creates a compressor of this level: 0 stores, 1 is fast, 12 is small.
+    ///
+    /// # Panics
+    ///
+    /// If the level is greater than 12.
+    #[must_use]
+    pub fn new(level: u32) -> Self {
+        let level = CompressionLvl::new(level.min(99) as i32).ok();
+        let level = level.expect("a level of compression is at most 12");
+        Self(libdeflater::Compressor::new(level))
+    }
+
+    /// Returns a gzip member with this content.
+    pub fn gzip(&mut self, content: &[u8]) -> io::Result<Vec<u8>> {
+        let mut member = vec![0; self.0.gzip_compress_bound(content.len())];
+        let length = self
+            .0
+            .gzip_compress(content, &mut member)
+            .map_err(Error::other)?;
+        member.truncate(length);
+        Ok(member)
+    }
+
+    /// Returns BGZF blocks with this content; none if there is none.
+    pub fn bgzf(&mut self, content: &[u8]) -> io::Result<Vec<u8>> {
+        let mut blocks = Vec::with_capacity(content.len() / 3 + BGZF_END.len());
+        for content in content.chunks(BGZF_CONTENT) {
+            self.add_block(content, &mut blocks)?;
+        }
+        Ok(blocks)
+    }
+
+    fn add_block(&mut self, content: &[u8], blocks: &mut Vec<u8>) -> io::Result<()> {
+        let start = blocks.len();
+        blocks.extend(&BGZF_END[..BGZF_HEADER]);
+        let bound = self.0.deflate_compress_bound(content.len());
+        blocks.resize(start + BGZF_HEADER + bound, 0);
+        let room = &mut blocks[start + BGZF_HEADER..];
+        let length = self
+            .0
+            .deflate_compress(content, room)
+            .map_err(Error::other)?;
+        blocks.truncate(start + BGZF_HEADER + length);
+        let last = u16::try_from(BGZF_HEADER + length + TRAILER - 1).map_err(Error::other)?;
+        blocks[start + 16..start + BGZF_HEADER].copy_from_slice(&last.to_le_bytes());
+        blocks.extend(crc(content).to_le_bytes());
+        blocks.extend((content.len() as u32).to_le_bytes());
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Compressor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Compressor").finish_non_exhaustive()
+    }
+}
+
+fn crc(content: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(content);
+    crc.sum()
+}
+
+/// Decompresses BGZF blocks.
+pub struct Decompressor(libdeflater::Decompressor);
+
+impl Default for Decompressor {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Decompressor {
+    /// Creates a decompressor.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(libdeflater::Decompressor::new())
+    }
+
+    /// Returns the content of these BGZF blocks, of which there must be whole ones.
+    ///
+    /// # Errors
+    ///
+    /// `UnexpectedEof` if a block is cut off, `InvalidData` if something else is wrong.
+    pub fn bgzf(&mut self, mut blocks: &[u8]) -> io::Result<Vec<u8>> {
+        let mut content = Vec::with_capacity(blocks.len() * 4);
+        while !blocks.is_empty() {
+            let length = match block_length(blocks)? {
+                Some(length) if length <= blocks.len() => length,
+                _ => return Err(cut_off()),
+            };
+            let (block, rest) = blocks.split_at(length);
+            self.add_content(block, &mut content)?;
+            blocks = rest;
+        }
+        Ok(content)
+    }
+
+    fn add_content(&mut self, block: &[u8], content: &mut Vec<u8>) -> io::Result<()> {
+        let extra = usize::from(u16::from_le_bytes([block[10], block[11]]));
+        let (body, trailer) = block.split_at(block.len() - TRAILER);
+        let body = body
+            .get(HEADER + extra..)
+            .ok_or_else(|| invalid("a block is too short"))?;
+        let number = |at| {
+            u32::from_le_bytes([
+                trailer[at],
+                trailer[at + 1],
+                trailer[at + 2],
+                trailer[at + 3],
+            ])
+        };
+        let length = number(4) as usize;
+        if length > BGZF_MAX {
+            return Err(invalid("a block says that it holds more than 64 KiB"));
+        }
+        let start = content.len();
+        content.resize(start + length, 0);
+        let room = &mut content[start..];
+        match self.0.deflate_decompress(body, room) {
+            Ok(inflated) if inflated == length && crc(room) == number(0) => Ok(()),
+            Ok(_) => Err(invalid("a block's content has another length or checksum")),
+            Err(_) => Err(invalid("a block's content is not compressed data")),
+        }
+    }
+}
+
+impl fmt::Debug for Decompressor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decompressor").finish_non_exhaustive()
+    }
+}
+
+fn invalid(what: &str) -> Error {
+    Error::new(ErrorKind::InvalidData, what)
+}
+
+#[cold]
+fn cut_off() -> Error {
+    Error::new(ErrorKind::UnexpectedEof, "the compressed data is cut off")
+}
+
+/// The length of the BGZF block that begins here; `None` if its header is not complete.
+fn block_length(data: &[u8]) -> io::Result<Option<usize>> {
+    let magic = &BGZF_END[..4];
+    let begun = data.len().min(magic.len());
+    if data[..begun] != magic[..begun] {
+        return Err(invalid("this is no BGZF block"));
+    }
+    let Some(&[low, high]) = data.get(10..HEADER) else {
+        return Ok(None);
+    };
+    let extra = usize::from(u16::from_le_bytes([low, high]));
+    let Some(mut fields) = data.get(HEADER..HEADER + extra) else {
+        return Ok(None);
+    };
+    while let &[one, two, low, high, ref rest @ ..] = fields {
+        let length = usize::from(u16::from_le_bytes([low, high]));
+        if let (b'B', b'C', &[low, high]) = (one, two, &rest[..length.min(rest.len())]) {
+            let block = usize::from(u16::from_le_bytes([low, high])) + 1;
+            let least = HEADER + extra + TRAILER;
+            return if block < least {
+                Err(invalid("a block is too short"))
+            } else {
+                Ok(Some(block))
+            };
+        }
+        fields = rest.get(length..).unwrap_or(&[]);
+    }
+    Err(invalid("this is no BGZF block"))
+}
+
+/// Returns whether a file that begins so is in BGZF. 18 bytes are enough for those that are
+/// usual.
+///
+/// ```
+/// use blitz_io::pipeline::gzip;
+/// assert!(gzip::is_bgzf(&gzip::BGZF_END));
+/// assert!(!gzip::is_bgzf(b"plain text"));
+/// ```
+#[must_use]
+pub fn is_bgzf(beginning: &[u8]) -> bool {
+    matches!(block_length(beginning), Ok(Some(_)))
+}
+
+/// Returns a source that reads blocks of `size` bytes (the last one may be shorter).
+pub fn blocks<R: Read>(mut input: R, size: usize) -> impl FnMut() -> io::Result<Option<Vec<u8>>> {
+    move || {
+        let mut block = Vec::with_capacity(size);
+        input.by_ref().take(size as u64).read_to_end(&mut block)?;
+        Ok((!block.is_empty()).then_some(block))
+    }
+}
+
+/// Returns a source that inflates ordinary gzip, of one member or many, into blocks of
+/// `size` bytes.
+///
+/// It fails with `UnexpectedEof` if the input is cut off.
+pub fn inflate<R: BufRead>(input: R, size: usize) -> impl FnMut() -> io::Result<Option<Vec<u8>>> {
+    let mut next = blocks(MultiGzDecoder::new(input), size);
+    move || {
+        next().map_err(|error| match error.kind() {
+            ErrorKind::UnexpectedEof => cut_off(),
+            _ => error,
+        })
+    }
+}
+
+/// Returns a source that reads whole BGZF blocks, about `size` bytes at a time.
+///
+/// It fails with `UnexpectedEof` if the input is cut off or does not end with
+/// [`BGZF_END`].
+pub fn bgzf_blocks<R: Read>(input: R, size: usize) -> impl FnMut() -> io::Result<Option<Vec<u8>>> {
+    let mut input = BufReader::with_capacity(size.max(BGZF_MAX), input);
+    let mut ended_well = false;
+    move || {
+        let mut blocks = Vec::with_capacity(size + BGZF_MAX);
+        while blocks.len() < size {
+            let start = blocks.len();
+            if !read_block(&mut input, &mut blocks)? {
+                break;
+            }
+            ended_well = blocks[start..] == BGZF_END;
+        }
+        match blocks.is_empty() {
+            true if !ended_well => Err(cut_off()),
+            true => Ok(None),
+            false => Ok(Some(blocks)),
+        }
+    }
+}
+
+/// Appends a block. `false` if the input is at its end.
+fn read_block(input: &mut impl Read, blocks: &mut Vec<u8>) -> io::Result<bool> {
+    let start = blocks.len();
+    let mut wanted = HEADER;
+    loop {
+        let missing = start + wanted - blocks.len();
+        let read = input.by_ref().take(missing as u64).read_to_end(blocks)?;
+        if read == 0 && blocks.len() == start {
+            return Ok(false);
+        }
+        if read < missing {
+            // Something else than gzip is that, and not cut off.
+            block_length(&blocks[start..])?;
+            return Err(cut_off());
+        }
+        let header = &blocks[start..];
+        match block_length(header)? {
+            Some(length) if length == header.len() => return Ok(true),
+            Some(length) => wanted = length,
+            None => wanted = HEADER + usize::from(u16::from_le_bytes([header[10], header[11]])),
+        }
+    }
+}
+
+impl<'a, P: Send + 'a> Stages<'a, P, Vec<u8>, Error> {
+    /// Adds a stage that makes a gzip member of each block, with a level from 0 to 12.
+    ///
+    /// # Panics
+    ///
+    /// When the run begins, if the level is greater than 12.
+    pub fn gzip_blocks(self, level: u32) -> Self {
+        self.map_with(
+            move || Compressor::new(level),
+            |compressor, block| compressor.gzip(&block),
+        )
+    }
+
+    /// Adds a stage that makes BGZF blocks of each block, with a level from 0 to 12. The file
+    /// is complete with [`BGZF_END`] behind them.
+    ///
+    /// # Panics
+    ///
+    /// When the run begins, if the level is greater than 12.
+    pub fn bgzf(self, level: u32) -> Self {
+        self.map_with(
+            move || Compressor::new(level),
+            |compressor, block| compressor.bgzf(&block),
+        )
+    }
+
+    /// Adds a stage that decompresses what [`bgzf_blocks`] has read.
+    pub fn bgzf_inflate(self) -> Self {
+        self.map_with(Decompressor::new, |decompressor, blocks| {
+            decompressor.bgzf(&blocks)
+        })
+    }
+}

@@ -1,0 +1,131 @@
+//! Compressed data: what is written can be read, and what is broken is refused.
+#![cfg(feature = "gzip")]
+
+use std::io::{self, ErrorKind};
+
+use blitz_pipeline::gzip::{BGZF_END, bgzf_blocks, blocks, inflate, is_bgzf};
+use blitz_pipeline::{Error, source};
+
+fn text(length: usize) -> Vec<u8> {
+    let mut x = 1_u32;
+    let next = || {
+        x = x.wrapping_mul(1664525).wrapping_add(1013904223);
+        b"ACGTN\n"[(x >> 24) as usize % 6]
+    };
+    std::iter::repeat_with(next).take(length).collect()
+}
+
+fn gzip(text: &[u8], size: usize, level: u32) -> Vec<u8> {
+    let mut file = Vec::new();
+    let pipeline = source(blocks(text, size)).gzip_blocks(level);
+    pipeline
+        .for_each(|block| file.extend(block))
+        .workers(3)
+        .run()
+        .unwrap();
+    file
+}
+
+fn bgzf(text: &[u8], size: usize, level: u32) -> Vec<u8> {
+    let mut file = Vec::new();
+    let pipeline = source(blocks(text, size)).bgzf(level);
+    pipeline
+        .for_each(|block| file.extend(block))
+        .workers(3)
+        .run()
+        .unwrap();
+    file.extend(BGZF_END);
+    file
+}
+
+fn gunzip(file: &[u8]) -> Result<Vec<u8>, ErrorKind> {
+    let mut text = Vec::new();
+    let pipeline = source(inflate(file, 1000)).for_each(|block| text.extend(block));
+    kind(pipeline.workers(2).run())?;
+    Ok(text)
+}
+
+fn bgunzip(file: &[u8]) -> Result<Vec<u8>, ErrorKind> {
+    let mut text = Vec::new();
+    let pipeline = source(bgzf_blocks(file, 1000)).bgzf_inflate();
+    kind(
+        pipeline
+            .for_each(|block| text.extend(block))
+            .workers(3)
+            .run(),
+    )?;
+    Ok(text)
+}
+
+fn kind<T>(ended: Result<T, Error<io::Error>>) -> Result<T, ErrorKind> {
+    ended.map_err(|error| error.into_inner().unwrap().kind())
+}
+
+#[test]
+fn what_is_compressed_comes_back() {
+    for length in [1, 1000, 65_280, 65_281, 300_000] {
+        let text = text(length);
+        for level in [0, 1, 6, 12] {
+            assert_eq!(gunzip(&gzip(&text, 10_000, level)).unwrap(), text);
+            let file = bgzf(&text, 100_000, level);
+            assert!(is_bgzf(&file));
+            assert_eq!(bgunzip(&file).unwrap(), text);
+            assert_eq!(gunzip(&file).unwrap(), text);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_compressed_fits_a_block() {
+    let mut x = 1_u64;
+    let noise: Vec<u8> = std::iter::repeat_with(|| {
+        x = x.wrapping_mul(6364136223846793005).wrapping_add(1);
+        (x >> 56) as u8
+    })
+    .take(200_000)
+    .collect();
+    for level in [0, 1, 6, 12] {
+        assert_eq!(bgunzip(&bgzf(&noise, 200_000, level)).unwrap(), noise);
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_off_is_an_error_wherever_it_is() {
+    let text = text(3000);
+    let (one, two) = (gzip(&text, 1000, 6), bgzf(&text, 1000, 6));
+    let members: Vec<usize> = (1..one.len())
+        .filter(|&cut| gunzip(&one[..cut]).is_ok())
+        .collect();
+    // Cut between two members, it is a whole file.
+    assert_eq!(members.len(), 2);
+    for cut in (1..one.len()).filter(|cut| !members.contains(cut)) {
+        assert_eq!(gunzip(&one[..cut]), Err(ErrorKind::UnexpectedEof), "{cut}");
+    }
+    for cut in 0..two.len() {
+        assert_eq!(bgunzip(&two[..cut]), Err(ErrorKind::UnexpectedEof), "{cut}");
+    }
+}
+
+#[test]
+fn a_changed_byte_never_panics() {
+    let text = text(2000);
+    let file = bgzf(&text, 1000, 6);
+    for at in 0..file.len() {
+        for change in [1, 0x80, 0xff] {
+            let mut broken = file.clone();
+            broken[at] ^= change;
+            // In the header of a member there are bytes that say nothing of the content.
+            if let Ok(back) = bgunzip(&broken) {
+                assert_eq!(back, text, "{at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn other_files_are_no_bgzf() {
+    assert_eq!(bgunzip(b"plain text"), Err(ErrorKind::InvalidData));
+    assert_eq!(bgunzip(&gzip(b"text", 10, 6)), Err(ErrorKind::InvalidData));
+    assert!(!is_bgzf(b""));
+    assert!(gunzip(b"plain text, and more of it").is_err());
+}
