@@ -251,3 +251,66 @@ fn without_a_runtime_it_panics_as_tokio_says() {
     let text = panic_of(|| poll_once(pin!(fs::read("nothing")), Waker::noop()));
     assert!(text.contains(expected), "{text}");
 }
+
+/// Reads of what the system has in memory and reads by the pool, of all sizes, see the same
+/// bytes, and the place is where the last one ended.
+#[test]
+fn small_and_large_reads_take_turns() {
+    let runtime = Runtime::new().unwrap();
+    runtime.block_on(async {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let bytes: Vec<u8> = (0..1_000_000_u32).map(|at| (at % 251) as u8).collect();
+        std::fs::write(&path, &bytes).unwrap();
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(&path)
+            .await
+            .unwrap();
+        let mut at = 0;
+        for size in [1, 300_000, 4096, 128 * 1024, 128 * 1024 + 1, 7]
+            .into_iter()
+            .cycle()
+        {
+            let mut read = vec![0; size];
+            let count = file.read(&mut read).await.unwrap();
+            assert_eq!(read[..count], bytes[at..at + count]);
+            at += count;
+            assert_eq!(file.stream_position().await.unwrap(), at as u64);
+            if count == 0 {
+                break;
+            }
+        }
+        assert_eq!(at, bytes.len());
+        file.rewind().await.unwrap();
+        let mut two = [0; 2];
+        file.read_exact(&mut two).await.unwrap();
+        file.write_all(b"xyz").await.unwrap();
+        // The read waits for the write, and goes on behind it.
+        file.read_exact(&mut two).await.unwrap();
+        assert_eq!(two, [5, 6]);
+        assert_eq!(std::fs::read(&path).unwrap()[..6], *b"\x00\x01xyz\x05");
+        assert_eq!(file.metadata().await.unwrap().len(), bytes.len() as u64);
+    });
+}
+
+/// Reads that never wait let other tasks run all the same.
+#[test]
+fn reads_that_do_not_wait_yield() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut file = File::open("/dev/zero").await.unwrap();
+        let has_run = Arc::new(AtomicBool::new(false));
+        let other = has_run.clone();
+        let other = blitz_io::spawn(async move { other.store(true, Ordering::Relaxed) });
+        let mut byte = [1];
+        while !has_run.load(Ordering::Relaxed) {
+            file.read_exact(&mut byte).await.unwrap();
+            assert_eq!(byte, [0]);
+        }
+        other.await.unwrap();
+    });
+}

@@ -9,6 +9,9 @@
 //!        +------ the job has ended -----------+
 //! ```
 //!
+//! On Linux a read first takes what the system has in memory, straight into the caller's
+//! buffer: then no operation is under way. What needs waiting goes to the pool.
+//!
 //! Whoever comes to a busy file waits for the job, takes the buffer back, and sees to what
 //! came of it, whoever started it:
 //!
@@ -33,8 +36,12 @@ use std::time::SystemTime;
 use blitz_aio::{AsyncRead, AsyncSeek, AsyncWrite, ReadBuf, foreign_traits};
 use blitz_runtime::internals::spawn_mandatory_blocking;
 use blitz_runtime::task::{JoinHandle, spawn_blocking};
+#[cfg(target_os = "linux")]
+use blitz_sync::internals::coop;
 use blitz_sync::task::Mutex;
 
+#[cfg(target_os = "linux")]
+use super::nowait;
 use super::{FileTimes, OpenOptions};
 use crate::blocking::{lost, run};
 use crate::buffer::{Buffer, MAX_BUF_SIZE};
@@ -43,9 +50,9 @@ use crate::buffer::{Buffer, MAX_BUF_SIZE};
 ///
 /// It is read and written with the methods of
 /// [`AsyncReadExt`](blitz_aio::AsyncReadExt), [`AsyncWriteExt`](blitz_aio::AsyncWriteExt) and
-/// [`AsyncSeekExt`](blitz_aio::AsyncSeekExt). Each read and each write moves up to
-/// [`max_buf_size`](File::max_buf_size) bytes through a buffer to a thread of the pool, so few
-/// large ones are better than many small ones: see [`BufReader`](blitz_aio::BufReader) and
+/// [`AsyncSeekExt`](blitz_aio::AsyncSeekExt). Each write, and each read of what the system does
+/// not have in memory, moves up to [`max_buf_size`](File::max_buf_size) bytes through a buffer
+/// to a thread of the pool, so few large ones are better than many small ones: see [`BufReader`](blitz_aio::BufReader) and
 /// [`BufWriter`](blitz_aio::BufWriter).
 ///
 /// A write is done when its bytes are in the buffer. They are written even if the file is
@@ -200,6 +207,10 @@ impl File {
     ///
     /// Those of [`std::fs::File::metadata`].
     pub async fn metadata(&self) -> io::Result<Metadata> {
+        #[cfg(target_os = "linux")]
+        if let Some(()) = nowait::proceed(|| nowait::knows(&self.std).then_some(())).await {
+            return self.std.metadata();
+        }
         let std = self.std.clone();
         run(move || std.metadata()).await
     }
@@ -358,6 +369,24 @@ fn go_back(mut file: &StdFile, ahead: usize) -> io::Result<()> {
     file.seek(SeekFrom::Current(-(ahead as i64))).map(drop)
 }
 
+/// Reads what the system has in memory. Returns whether it did.
+#[cfg(target_os = "linux")]
+fn read_now(std: &StdFile, buf: &mut ReadBuf<'_>, limit: usize) -> bool {
+    let len = buf.remaining().min(limit);
+    // SAFETY: nothing but bytes of the file is written to it.
+    let to = unsafe { buf.unfilled_mut() }.as_mut_ptr();
+    // SAFETY: so many bytes of the buffer are not filled.
+    match unsafe { nowait::read(std, to.cast(), len, None) } {
+        Some(count) => {
+            // SAFETY: the system has written them.
+            unsafe { buf.assume_init(count) };
+            buf.advance(count);
+            true
+        }
+        None => false,
+    }
+}
+
 impl AsyncRead for File {
     fn poll_read(
         self: Pin<&mut Self>,
@@ -371,6 +400,14 @@ impl AsyncRead for File {
                 if !buffer.is_empty() || buf.remaining() == 0 {
                     buffer.copy_to(buf);
                     return Poll::Ready(Ok(()));
+                }
+                #[cfg(target_os = "linux")]
+                {
+                    let coop = ready!(coop::poll_proceed(cx));
+                    if read_now(&this.std, buf, this.max_buf_size) {
+                        coop.made_progress();
+                        return Poll::Ready(Ok(()));
+                    }
                 }
                 let (mut buffer, _) = inner.take_buffer();
                 let std = this.std.clone();

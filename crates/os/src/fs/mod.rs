@@ -1,7 +1,8 @@
 //! Files and folders, as in `tokio::fs`.
 //!
 //! Each function does what the one of the same name in [`std::fs`] does, with the same errors,
-//! on a thread of the runtime's pool. A dropped future does not stop it.
+//! on a thread of the runtime's pool. A dropped future does not stop it. On Linux, what the
+//! system has in memory of an open file is read at once, without a thread.
 //!
 //! # Panics
 //!
@@ -11,6 +12,8 @@ mod dir_builder;
 mod file;
 mod file_times;
 mod functions;
+#[cfg(target_os = "linux")]
+mod nowait;
 mod open_options;
 mod read_dir;
 
