@@ -287,7 +287,7 @@
 //! | `sync`, `parking_lot` | nothing, for programs that come from Tokio |
 //! | `tracing` | a span of `tracing` for each task |
 //! | `hyper` | hyper's traits for an executor, a timer and streams |
-//! | `tokio`, `futures-io` | the traits of those packages on our streams, and ours on theirs |
+//! | `tokio`, `futures-io` | the traits of those packages on our streams, and ours on theirs; with `tokio` and `rt` also `runtime::Builder::enter_tokio` |
 //! | `pool` | `pool`: fork-join and loops on all processors, with rayon's names |
 //! | `pipeline` | `pipeline`: sources, stages in parallel, ordered sinks |
 //! | `pipeline-gzip` | `pipeline::gzip`: blocks of gzip and BGZF, compressed in parallel |

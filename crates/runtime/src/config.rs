@@ -55,4 +55,7 @@ pub(crate) struct Config {
     pub(crate) enable_time: bool,
     /// The clock is paused at first.
     pub(crate) start_paused: bool,
+    /// The runtime of Tokio's that is entered wherever this one's code runs.
+    #[cfg(feature = "tokio")]
+    pub(crate) tokio: Option<tokio::runtime::Handle>,
 }

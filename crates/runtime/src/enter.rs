@@ -27,6 +27,7 @@ use crate::common::RuntimeRef;
 use crate::context::{self, Context, Current, Entered};
 use crate::errors::{NESTED, OUT_OF_ORDER};
 use crate::seed::Seeds;
+use crate::tokio_handle;
 use blitz_sync::internals::Random;
 
 /// Not to be sent to, nor shared with, another thread.
@@ -113,6 +114,7 @@ impl<R: RuntimeRef> Drop for SetCurrent<R> {
 struct Scope<'a, R: RuntimeRef> {
     runtime: &'a R,
     change: Change,
+    _tokio: tokio_handle::Entered<'a>,
     _here: OfThisThread,
 }
 
@@ -122,6 +124,7 @@ impl<'a, R: RuntimeRef> Scope<'a, R> {
         Self {
             runtime,
             change: context::with(|context| Change::make(context, runtime.as_current())),
+            _tokio: tokio_handle::enter(runtime.common()),
             _here: PhantomData,
         }
     }

@@ -59,6 +59,8 @@ pub mod task;
 pub mod time;
 mod timers;
 #[cfg(not(loom))]
+mod tokio_handle;
+#[cfg(not(loom))]
 mod trace;
 
 #[doc(hidden)]

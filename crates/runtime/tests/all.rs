@@ -36,3 +36,5 @@ mod tasks_together_parity;
 mod time;
 #[path = "time_parity.rs"]
 mod time_parity;
+#[path = "tokio_handle.rs"]
+mod tokio_handle;

@@ -12,6 +12,9 @@ compile_error!(
 
 #[cfg(feature = "fs")]
 pub use blitz_io::fs;
+#[cfg(feature = "macros")]
+#[doc(hidden)]
+pub use blitz_io::macros;
 #[cfg(feature = "net")]
 pub use blitz_io::net;
 #[cfg(all(unix, feature = "process"))]

@@ -19,6 +19,7 @@ use crate::common::RuntimeRef;
 use crate::core::{BOX_ABOVE, Id, JoinHandle, Notified, unowned};
 use crate::enter;
 use crate::errors::DROPPED_IN_ASYNC;
+use crate::tokio_handle;
 use crate::trace::{self, SpawnMeta};
 
 /// A counted reference to a runtime that has a pool.
@@ -308,6 +309,7 @@ fn thread_builder(runtime: &impl PoolRef) -> thread::Builder {
 fn work(runtime: &impl PoolRef, number: u64) {
     let _current = enter::set_current(runtime);
     let common = runtime.common();
+    let _tokio = tokio_handle::enter(common);
     let pool = runtime.pool();
 
     let missing = Missing(pool, runtime);

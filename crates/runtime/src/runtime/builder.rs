@@ -37,7 +37,7 @@ pub struct Builder {
     pub(super) kind: Kind,
     /// The runtime stays on the thread that makes it.
     pub(super) is_local: bool,
-    pub(super) config: Config,
+    pub(crate) config: Config,
     pub(super) hooks: Hooks,
     pub(super) seed: Option<RngSeed>,
     worker_threads: Option<usize>,
@@ -108,6 +108,8 @@ impl Builder {
                 io_events_busy: None,
                 enable_time: false,
                 start_paused: false,
+                #[cfg(feature = "tokio")]
+                tokio: None,
             },
             hooks: Hooks::default(),
             seed: None,
@@ -135,6 +137,12 @@ impl Builder {
     pub fn enable_time(&mut self) -> &mut Self {
         self.config.enable_time = true;
         self
+    }
+
+    /// The same as [`enable_time`](Self::enable_time): each worker always has timers of its
+    /// own here, for which Tokio has this method.
+    pub fn enable_alt_timer(&mut self) -> &mut Self {
+        self.enable_time()
     }
 
     /// Enables I/O. Without it, making a socket panics, and [`build`](Self::build) opens no

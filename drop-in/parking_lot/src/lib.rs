@@ -1,0 +1,20 @@
+//! The locks of `blitz-sync` under the name of parking_lot 0.12.
+
+#[cfg(feature = "deadlock_detection")]
+compile_error!(
+    "the locks of blitz-sync do not detect deadlocks: switch off the feature `deadlock_detection` of `parking_lot`"
+);
+
+#[cfg(feature = "arc_lock")]
+pub use blitz_sync::thread::{
+    ArcMutexGuard, ArcReentrantMutexGuard, ArcRwLockReadGuard, ArcRwLockUpgradableReadGuard,
+    ArcRwLockWriteGuard,
+};
+pub use blitz_sync::thread::{
+    Condvar, FairMutex, FairMutexGuard, MappedFairMutexGuard, MappedMutexGuard,
+    MappedReentrantMutexGuard, MappedRwLockReadGuard, MappedRwLockWriteGuard, Mutex, MutexGuard,
+    Once, OnceState, RawFairMutex, RawMutex, RawRwLock, RawThreadId, ReentrantMutex,
+    ReentrantMutexGuard, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard,
+    WaitTimeoutResult, const_fair_mutex, const_mutex, const_reentrant_mutex, const_rwlock,
+    lock_api,
+};
