@@ -1,9 +1,10 @@
 //! What depends on the order of all reads: duplicates, adapters, overrepresented sequences.
 
 use crate::duplicates::{Places, Seen};
+use crate::noted::{Adapters, Of};
 use crate::options::Options;
 use crate::overrepresented::Sequences;
-use crate::process::{Adapters, Done, Of};
+use crate::process::Done;
 use std::collections::HashMap;
 
 /// No more different adapters than this are counted.

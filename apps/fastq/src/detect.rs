@@ -25,7 +25,7 @@ fn each_read(name: &str, mut each: impl FnMut(&Block, usize) -> bool) -> Result<
         if block.len() == 0 || !(0..block.len()).all(|at| each(&block, at)) {
             return Ok(());
         }
-        blocks.recycle(block.into_memory());
+        block.recycle();
     }
 }
 

@@ -109,7 +109,6 @@ pub struct Options {
     pub json: String,
     pub html: String,
     pub title: String,
-    #[allow(dead_code, reason = "this version has one thread")]
     pub threads: usize,
     pub split: Split,
     pub split_digits: usize,

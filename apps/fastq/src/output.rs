@@ -4,9 +4,13 @@
 use crate::failure::Failure;
 use crate::options::{Options, Split};
 use crate::process::{Done, STREAMS, Stream};
+use crate::spare::Spare;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+/// Bytes that were written, for the next ones.
+pub static SPARE: Spare<Vec<u8>> = Spare::new();
 
 /// A file that is being written.
 pub struct Output {
@@ -109,7 +113,8 @@ pub fn compressor(level: i32) -> libdeflater::Compressor {
 
 /// `bytes` as a gzip member.
 pub fn gzip(compressor: &mut libdeflater::Compressor, bytes: &[u8]) -> Vec<u8> {
-    let mut out = vec![0; compressor.gzip_compress_bound(bytes.len())];
+    let mut out = SPARE.take();
+    out.resize(compressor.gzip_compress_bound(bytes.len()), 0);
     let len = compressor
         .gzip_compress(bytes, &mut out)
         .expect("the bound holds");

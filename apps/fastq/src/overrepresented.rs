@@ -25,7 +25,7 @@ pub fn find(name: &str, read_length: usize) -> Result<Vec<Vec<u8>>, Failure> {
         }
         reads.push(block.get(0).seq.into());
         bases += block.get(0).len();
-        blocks.recycle(block.into_memory());
+        block.recycle();
     }
     let mut hot: BTreeMap<&[u8], u64> = BTreeMap::new();
     let mut sizes = lengths(read_length).to_vec();

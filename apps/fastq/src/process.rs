@@ -2,17 +2,15 @@
 //! the order of all reads it only notes, for the [`Collector`](crate::collect::Collector).
 
 use crate::adapter;
+use crate::counts::{Counts, LONGEST_INSERT};
 use crate::duplicates::Places;
-use crate::filter::{self, VERDICTS, Verdict};
+use crate::filter::{self, Verdict};
+use crate::noted::{Adapters, Bases, Of};
 use crate::options::{Options, Umi};
 use crate::overlap::{self, Corrected, Limits, Merged, Overlap};
 use crate::record::{Block, Read4};
-use crate::stats::Stats;
 use crate::umi;
 use std::sync::Arc;
-
-/// Longest insert that is counted by its size.
-pub const LONGEST_INSERT: usize = 512;
 
 /// Blocks of reads that go through the program together.
 #[derive(Default)]
@@ -79,128 +77,6 @@ pub struct Done {
     pub all_bases: [Bases; 2],
 }
 
-/// Adapters that were trimmed, in order.
-#[derive(Default)]
-pub struct Adapters {
-    bytes: Vec<u8>,
-    found: Vec<(Of, u32)>,
-}
-
-/// Which read an adapter was trimmed from.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Of {
-    Read1,
-    Read2,
-    /// Read 1 of a pair of which both reads were trimmed; the next entry is that of read 2.
-    Pair,
-}
-
-impl Adapters {
-    fn push(&mut self, of: Of, bases: &[u8]) {
-        self.bytes.extend_from_slice(bases);
-        self.found.push((of, bases.len() as u32));
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = (Of, &[u8])> {
-        let mut rest = &self.bytes[..];
-        self.found.iter().map(move |&(of, len)| {
-            let (bases, after) = rest.split_at(len as usize);
-            rest = after;
-            (of, bases)
-        })
-    }
-}
-
-/// Bases of several reads.
-#[derive(Default)]
-pub struct Bases {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl Bases {
-    fn push(&mut self, seq: &[u8]) {
-        self.bytes.extend_from_slice(seq);
-        self.ends.push(self.bytes.len());
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        let mut start = 0;
-        self.ends
-            .iter()
-            .map(move |&end| &self.bytes[std::mem::replace(&mut start, end)..end])
-    }
-}
-
-/// What the workers have counted; sums, so that it does not matter who counted what.
-pub struct Counts {
-    /// Reads before and after the filters that are not the same, and those that are.
-    before: [Stats; 2],
-    after: [Stats; 2],
-    both: [Stats; 2],
-    pub verdicts: [u64; VERDICTS],
-    pub merged_pairs: u64,
-    pub corrected_reads: u64,
-    pub corrected_bases: u64,
-    pub poly_x_reads: [u64; 4],
-    pub poly_x_bases: [u64; 4],
-    pub inserts: Vec<u64>,
-}
-
-impl Default for Counts {
-    fn default() -> Self {
-        Self {
-            before: Default::default(),
-            after: Default::default(),
-            both: Default::default(),
-            verdicts: [0; VERDICTS],
-            merged_pairs: 0,
-            corrected_reads: 0,
-            corrected_bases: 0,
-            poly_x_reads: [0; 4],
-            poly_x_bases: [0; 4],
-            inserts: vec![0; LONGEST_INSERT + 1],
-        }
-    }
-}
-
-impl Counts {
-    #[allow(dead_code, reason = "this version has one worker")]
-    pub fn merge(&mut self, other: Self) {
-        let stats = |mine: &mut [Stats; 2], theirs: [Stats; 2]| {
-            mine.iter_mut()
-                .zip(theirs)
-                .for_each(|(mine, theirs)| mine.merge(theirs));
-        };
-        stats(&mut self.before, other.before);
-        stats(&mut self.after, other.after);
-        stats(&mut self.both, other.both);
-        let add = |mine: &mut [u64], theirs: &[u64]| {
-            mine.iter_mut().zip(theirs).for_each(|(a, b)| *a += b)
-        };
-        add(&mut self.verdicts, &other.verdicts);
-        add(&mut self.poly_x_reads, &other.poly_x_reads);
-        add(&mut self.poly_x_bases, &other.poly_x_bases);
-        add(&mut self.inserts, &other.inserts);
-        self.merged_pairs += other.merged_pairs;
-        self.corrected_reads += other.corrected_reads;
-        self.corrected_bases += other.corrected_bases;
-    }
-
-    /// Statistics of read 1 and read 2, before and after the filters.
-    pub fn stats(&mut self) -> ([Stats; 2], [Stats; 2]) {
-        let (mut before, mut after) = (
-            std::mem::take(&mut self.before),
-            std::mem::take(&mut self.after),
-        );
-        for (at, both) in std::mem::take(&mut self.both).into_iter().enumerate() {
-            before[at].merge(both.clone());
-            after[at].merge(both);
-        }
-        (before, after)
-    }
-}
-
 /// Memory that is used again for each pair.
 #[derive(Default)]
 struct Scratch {
@@ -254,10 +130,10 @@ impl Worker {
         if self.options.phred64 {
             batch.reads.iter_mut().for_each(Block::shift_to_phred33);
         }
-        let expected = batch.reads[0].bytes();
-        for (out, wanted) in done.out.iter_mut().zip(self.writes).take(2) {
+        for (out, wanted) in done.out.iter_mut().zip(self.writes) {
             if wanted {
-                out.reserve(expected + expected / 16);
+                *out = crate::output::SPARE.take();
+                out.clear();
             }
         }
         let options = self.options.clone();

@@ -1,6 +1,7 @@
 //! Records of a FASTQ file, found in blocks of bytes and left where they are.
 
 use crate::failure::Failure;
+use crate::spare::Spare;
 use std::io::Read;
 
 /// Where a record is in its block.
@@ -70,16 +71,19 @@ impl<'a> Read4<'a> {
 pub struct Block {
     data: Vec<u8>,
     places: Vec<Place>,
+    /// Records of the file before these.
+    before: u64,
 }
+
+/// The memory of a block.
+type Memory = (Vec<u8>, Vec<Place>);
+
+/// Blocks that are not needed any more, for the next ones.
+static SPARE: Spare<Memory> = Spare::new();
 
 impl Block {
     pub fn len(&self) -> usize {
         self.places.len()
-    }
-
-    /// How many bytes the records are in.
-    pub fn bytes(&self) -> usize {
-        self.data.len()
     }
 
     pub fn get(&self, at: usize) -> Read4<'_> {
@@ -102,9 +106,14 @@ impl Block {
         }
     }
 
-    /// The memory of a block that is not needed any more, for [`Blocks::recycle`].
-    pub fn into_memory(self) -> (Vec<u8>, Vec<Place>) {
-        (self.data, self.places)
+    /// Records of the file up to the end of this block.
+    pub fn end(&self) -> u64 {
+        self.before + self.len() as u64
+    }
+
+    /// Gives the memory back.
+    pub fn recycle(self) {
+        SPARE.give((self.data, self.places));
     }
 }
 
@@ -118,7 +127,6 @@ pub struct Blocks {
     ended: bool,
     lines: u64,
     records: u64,
-    spare: Vec<(Vec<u8>, Vec<Place>)>,
 }
 
 /// What is read at a time.
@@ -140,33 +148,22 @@ impl Blocks {
             ended: false,
             lines: 0,
             records: 0,
-            spare: vec![],
         }
     }
 
-    /// Records that were handed out so far.
-    pub fn records(&self) -> u64 {
-        self.records
-    }
-
-    /// Gives the memory of a block back.
-    pub fn recycle(&mut self, memory: (Vec<u8>, Vec<Place>)) {
-        self.spare.push(memory);
-    }
-
-    /// The next `most` records; less if they are long or if the input ends. A block without
-    /// records is the end.
+    /// The next `most` records; less only if the input ends. A block without records is the
+    /// end.
     pub fn next(&mut self, most: usize) -> Result<Block, Failure> {
+        self.take(most, usize::MAX)
+    }
+
+    /// The same, but less if the records are long.
+    pub fn some(&mut self, most: usize) -> Result<Block, Failure> {
         self.take(most, BLOCK)
     }
 
-    /// The next `count` records, however long; less only if the input ends.
-    pub fn exactly(&mut self, count: usize) -> Result<Block, Failure> {
-        self.take(count, usize::MAX)
-    }
-
     fn take(&mut self, most: usize, bytes: usize) -> Result<Block, Failure> {
-        let (mut rest, mut places) = self.spare.pop().unwrap_or_default();
+        let (mut rest, mut places) = SPARE.take();
         rest.clear();
         places.clear();
         while places.len() < most && self.at < bytes {
@@ -179,7 +176,11 @@ impl Blocks {
         self.data.truncate(self.at);
         self.at = 0;
         let data = std::mem::replace(&mut self.data, rest);
-        Ok(Block { data, places })
+        Ok(Block {
+            data,
+            before: self.records - places.len() as u64,
+            places,
+        })
     }
 
     fn record(&mut self) -> Result<Option<Place>, Failure> {
@@ -368,7 +369,7 @@ mod tests {
                     break;
                 }
                 (0..block.len()).for_each(|at| block.get(at).write(&mut out));
-                blocks.recycle(block.into_memory());
+                block.recycle();
             }
             assert_eq!(out, text.as_bytes(), "{most}");
         }

@@ -1,10 +1,10 @@
 //! The figures of a run, for the reports and for standard error.
 
 use crate::collect::Collector;
+use crate::counts::Counts;
 use crate::filter::Verdict;
 use crate::options::Options;
 use crate::overrepresented::Sequences;
-use crate::process::Counts;
 use crate::stats::Summary;
 
 /// Adapters of a run.
@@ -152,7 +152,7 @@ impl Report {
             .inserts
             .iter()
             .enumerate()
-            .take(crate::process::LONGEST_INSERT)
+            .take(crate::counts::LONGEST_INSERT)
         {
             if *count > self.inserts[peak] {
                 peak = size;

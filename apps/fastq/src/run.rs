@@ -1,48 +1,69 @@
 //! A run, from the options to the reports.
 
 use crate::collect::Collector;
+use crate::counts::Counts;
 use crate::detect;
 use crate::duplicates::Places;
 use crate::failure::Failure;
 use crate::options::Options;
 use crate::output::{self, Output, Outputs};
-use crate::process::{Batch, Counts, Done, STREAMS, Worker};
+use crate::process::{Batch, Done, STREAMS, Worker};
+use crate::record::Block;
 use crate::report::Report;
-use crate::source::Source;
-use std::sync::Arc;
+use crate::source::{self, BATCH, Source};
+use blitz_io::pipeline::{self, Error, Stages};
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// Processes reads and compresses what becomes of them.
-pub struct Stage {
+/// Processes reads and compresses what becomes of them; one for each thread. What it has counted
+/// is added to the counts of the run when the thread is through.
+struct Stage {
+    options: Arc<Options>,
     worker: Worker,
     compressed: [bool; STREAMS],
     compressor: libdeflater::Compressor,
+    counts: Arc<Mutex<Counts>>,
 }
 
 impl Stage {
-    pub fn new(options: &Arc<Options>, places: Option<&Arc<Places>>) -> Self {
+    fn new(
+        options: &Arc<Options>,
+        places: Option<&Arc<Places>>,
+        counts: &Arc<Mutex<Counts>>,
+    ) -> Self {
         let (written, compressed) = output::wanted(options);
         // With `--dedup` the source has noted them already.
         let places = places.filter(|_| !options.dedup).cloned();
-        let worker = Worker::new(options.clone(), written, places);
         Self {
-            worker,
+            options: options.clone(),
+            worker: Worker::new(options.clone(), written, places),
             compressed,
             compressor: output::compressor(options.compression),
+            counts: counts.clone(),
         }
     }
 
-    pub fn process(&mut self, batch: &mut Batch) -> Done {
-        let mut done = self.worker.process(batch);
+    fn process(&mut self, mut batch: Batch) -> Done {
+        let mut done = self.worker.process(&mut batch);
+        batch.reads.into_iter().for_each(Block::recycle);
         for (bytes, compressed) in done.out.iter_mut().zip(self.compressed) {
             if compressed && !bytes.is_empty() {
-                *bytes = output::gzip(&mut self.compressor, bytes);
+                let member = output::gzip(&mut self.compressor, bytes);
+                output::SPARE.give(std::mem::replace(bytes, member));
             }
         }
         done
     }
 
-    pub fn counts(self) -> Counts {
-        self.worker.counts
+    fn pair(&mut self, reads: [Block; 2]) -> Result<Done, Failure> {
+        Ok(self.process(source::pair(&self.options, reads)?))
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let counts = std::mem::take(&mut self.worker.counts);
+        let mut all = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        all.merge(counts);
     }
 }
 
@@ -53,17 +74,42 @@ pub fn run(mut options: Options) -> Result<(), Failure> {
     let places = options
         .duplication
         .then(|| Arc::new(Places::new(options.duplication_level)));
-    let source = Source::open(&options, places.as_ref())?;
-    let outputs = Outputs::create(&options)?;
+    let mut source = Source::open(&options, places.as_ref())?;
     let json = Output::create(&options.json)?;
     let html = Output::create(&options.html)?;
-    let collector = Collector::new(&options, places.as_deref().filter(|_| !options.dedup), &hot);
-    let (counts, mut collector, outputs, source) =
-        drive(&options, places.as_ref(), source, collector, outputs)?;
-    if options.dedup {
-        collector.seen = source.seen();
+    let counts = Arc::new(Mutex::new(Counts::default()));
+    let mut sink = Sink {
+        collector: Collector::new(&options, places.as_deref().filter(|_| !options.dedup), &hot),
+        outputs: Outputs::create(&options)?,
+        progress: Progress::new(&options),
+    };
+    let stage = || Stage::new(&options, places.as_ref(), &counts);
+    match &mut source {
+        Source::One(one) => {
+            let stages = pipeline::source(|| one.next());
+            drive(
+                &options,
+                stages.map_with(stage, |stage, batch| Ok(stage.process(batch))),
+                &mut sink,
+            )?;
+        }
+        Source::Two(inputs) => {
+            let [first, second] = &mut **inputs;
+            let next: [Box<dyn FnMut() -> _ + Send>; 2] =
+                [Box::new(|| first.in_step()), Box::new(|| second.in_step())];
+            let stages = pipeline::joined(next);
+            drive(
+                &options,
+                stages.map_with(stage, |stage, reads| stage.pair(reads)),
+                &mut sink,
+            )?;
+        }
     }
-    let report = Report::new(&options, counts, &collector);
+    if options.dedup {
+        sink.collector.seen = source.seen();
+    }
+    let counts = std::mem::take(&mut *counts.lock().unwrap_or_else(PoisonError::into_inner));
+    let report = Report::new(&options, counts, &sink.collector);
     report.print();
     for (mut output, text) in [
         (json, crate::json::write(&report)),
@@ -72,7 +118,7 @@ pub fn run(mut options: Options) -> Result<(), Failure> {
         output.write(text.as_bytes())?;
         output.finish()?;
     }
-    outputs.finish()?;
+    sink.outputs.finish()?;
     eprintln!(
         "\nJSON report: {}\nHTML report: {}\n\n{}",
         options.json, options.html, options.command
@@ -80,25 +126,48 @@ pub fn run(mut options: Options) -> Result<(), Failure> {
     Ok(())
 }
 
-type Driven = (Counts, Collector, Outputs, Source);
+/// Batches in memory for each thread: one that it works at, and one that waits for it or to be
+/// written; and as many again for all, so that one slow batch does not stop a single thread.
+const BATCHES_A_THREAD: usize = 2;
 
-fn drive(
-    options: &Arc<Options>,
-    places: Option<&Arc<Places>>,
-    mut source: Source,
-    mut collector: Collector,
-    mut outputs: Outputs,
-) -> Result<Driven, Failure> {
-    let mut stage = Stage::new(options, places);
-    let mut progress = Progress::new(options);
-    while let Some(mut batch) = source.next()? {
-        let done = stage.process(&mut batch);
-        collector.add(&done);
-        outputs.write(&done)?;
-        progress.add(done.reads);
-        source.recycle(batch);
+fn drive<'a, P: Send + 'a>(
+    options: &Options,
+    stages: Stages<'a, P, Done, Failure>,
+    sink: &'a mut Sink,
+) -> Result<(), Failure> {
+    let ran = stages
+        .sink(|done| sink.take(done))
+        .workers(options.threads)
+        .capacity(BATCHES_A_THREAD * (options.threads + 1))
+        .run();
+    match ran {
+        Ok(_) => Ok(()),
+        Err(Error::Failed { error, .. }) => Err(error),
+        Err(Error::Uneven { item, source }) => {
+            Err(source::ended(options, source, item * BATCH as u64))
+        }
+        Err(other) => Err(Failure::data(format!("the run stopped: {other:?}"))),
     }
-    Ok((stage.counts(), collector, outputs, source))
+}
+
+/// Takes what became of the batches, in their order.
+struct Sink {
+    collector: Collector,
+    outputs: Outputs,
+    progress: Progress,
+}
+
+impl Sink {
+    fn take(&mut self, done: Done) -> Result<(), Failure> {
+        self.collector.add(&done);
+        self.outputs.write(&done)?;
+        self.progress.add(done.reads);
+        done.out
+            .into_iter()
+            .filter(|bytes| bytes.capacity() > 0)
+            .for_each(|bytes| output::SPARE.give(bytes));
+        Ok(())
+    }
 }
 
 /// Reads or pairs between two lines of `--verbose`.

@@ -2,97 +2,134 @@
 
 use crate::duplicates::{Places, Seen};
 use crate::failure::Failure;
-use crate::options::Options;
+use crate::options::{Options, Split};
 use crate::process::Batch;
-use crate::record::Blocks;
+use crate::record::{Block, Blocks};
 use std::sync::Arc;
 
 /// Reads or pairs of a batch. fastp counts in packs of as many when it splits the output.
 pub const BATCH: usize = 1000;
 
-/// Reads batches, in order.
-pub struct Source {
-    options: Arc<Options>,
-    files: Vec<Blocks>,
+/// One input file.
+pub struct Input {
+    blocks: Blocks,
     left: u64,
-    /// With `--dedup`, the reads before: what is dropped depends on them.
+    /// Whether batches need the same number of reads: those of two files in step, and those by
+    /// which the output is split.
+    even: bool,
+}
+
+impl Input {
+    fn open(name: &str, options: &Options) -> Result<Self, Failure> {
+        let left = match options.reads_to_process {
+            0 => u64::MAX,
+            reads => reads,
+        };
+        Ok(Self {
+            blocks: Blocks::open(name)?,
+            left,
+            even: options.paired() || options.split != Split::No,
+        })
+    }
+
+    /// The reads of the next batch, each of `records` records; `None` at the end.
+    fn next(&mut self, records: usize) -> Result<Option<Block>, Failure> {
+        let most = self.left.min(BATCH as u64) as usize;
+        let block = if self.even {
+            self.blocks.next(most * records)?
+        } else {
+            self.blocks.some(most * records)?
+        };
+        self.left -= (block.len().div_ceil(records) as u64).min(self.left);
+        Ok((block.len() > 0).then_some(block))
+    }
+}
+
+/// The input of a run.
+pub enum Source {
+    /// One file, and with `--dedup` two as well: what is dropped depends on the reads before.
+    One(Box<One>),
+    /// Two files, which different threads may read.
+    Two(Box<[Input; 2]>),
+}
+
+/// Batches made by one thread at a time.
+pub struct One {
+    options: Arc<Options>,
+    inputs: Vec<Input>,
     dedup: Option<(Arc<Places>, Seen)>,
 }
 
 impl Source {
     pub fn open(options: &Arc<Options>, places: Option<&Arc<Places>>) -> Result<Self, Failure> {
-        let mut files = vec![Blocks::open(&options.in1)?];
-        if !options.in2.is_empty() {
-            files.push(Blocks::open(&options.in2)?);
-        }
-        let left = if options.reads_to_process == 0 {
-            u64::MAX
-        } else {
-            options.reads_to_process
+        let first = Input::open(&options.in1, options)?;
+        let second = match options.in2.as_str() {
+            "" => None,
+            name => Some(Input::open(name, options)?),
         };
-        let dedup = places
-            .filter(|_| options.dedup)
-            .map(|places| (places.clone(), Seen::new(places)));
-        Ok(Self {
+        let dedup = places.filter(|_| options.dedup);
+        if let (Some(second), None) = (second, dedup) {
+            return Ok(Self::Two(Box::new([first, second])));
+        }
+        let mut inputs = vec![first];
+        if !options.in2.is_empty() {
+            inputs.push(Input::open(&options.in2, options)?);
+        }
+        let dedup = dedup.map(|places| (places.clone(), Seen::new(places)));
+        Ok(Self::One(Box::new(One {
             options: options.clone(),
-            files,
-            left,
+            inputs,
             dedup,
-        })
+        })))
     }
 
+    /// The reads before, if they were noted.
+    pub fn seen(self) -> Option<Seen> {
+        match self {
+            Self::One(one) => one.dedup.map(|(_, seen)| seen),
+            Self::Two(_) => None,
+        }
+    }
+}
+
+impl Input {
+    /// The reads of the next batch of two files in step.
+    pub fn in_step(&mut self) -> Result<Option<Block>, Failure> {
+        self.next(1)
+    }
+}
+
+impl One {
     /// The next batch; `None` at the end.
     pub fn next(&mut self) -> Result<Option<Batch>, Failure> {
-        let most = self.left.min(BATCH as u64) as usize;
         let mut batch = Batch::default();
-        if most == 0 {
-            return Ok(None);
-        }
-        match &mut self.files[..] {
-            [both] if self.options.interleaved => {
-                batch.reads[0] = both.exactly(2 * most)?;
-                if batch.reads[0].len() % 2 != 0 {
-                    let name = &self.options.in1;
+        match &mut self.inputs[..] {
+            [one, two] => match (one.in_step()?, two.in_step()?) {
+                (None, None) => return Ok(None),
+                (first, second) => {
+                    batch = pair(
+                        &self.options,
+                        [first.unwrap_or_default(), second.unwrap_or_default()],
+                    )?;
+                }
+            },
+            inputs => {
+                let interleaved = self.options.interleaved;
+                let Some(block) = inputs[0].next(if interleaved { 2 } else { 1 })? else {
+                    return Ok(None);
+                };
+                if interleaved && block.len() % 2 != 0 {
+                    let (name, record) = (&self.options.in1, block.end());
                     return Err(Failure::data(format!(
-                        "{name}: record {} is a read 1 without a read 2",
-                        both.records()
+                        "{name}: record {record} is a read 1 without a read 2"
                     )));
                 }
+                batch.reads[0] = block;
             }
-            [one] => batch.reads[0] = one.next(most)?,
-            [one, two] => {
-                batch.reads[0] = one.next(most)?;
-                let records = batch.reads[0].len();
-                // At the end of read 1 read 2 must end as well.
-                batch.reads[1] = two.exactly(records.max(1))?;
-                let [len1, len2] = [records, batch.reads[1].len()];
-                if len1 != len2 {
-                    let (short, long) = if len1 < len2 {
-                        (one, &self.options.in2)
-                    } else {
-                        (two, &self.options.in1)
-                    };
-                    let name = if len1 < len2 {
-                        &self.options.in1
-                    } else {
-                        &self.options.in2
-                    };
-                    let records = short.records();
-                    return Err(Failure::data(format!(
-                        "{name}: it ends after record {records}, but {long} goes on"
-                    )));
-                }
-            }
-            _ => unreachable!("there are one or two input files"),
         }
-        let len = batch.len(&self.options);
-        if len == 0 {
-            return Ok(None);
-        }
-        self.left -= len as u64;
         if let Some((places, seen)) = &mut self.dedup {
             let mut found = vec![];
-            for at in 0..len {
+            for at in 0..batch.len(&self.options) {
                 let (read1, read2) = batch.get(&self.options, at);
                 found.clear();
                 places.add(&read1, read2.as_ref(), &mut found);
@@ -101,16 +138,27 @@ impl Source {
         }
         Ok(Some(batch))
     }
+}
 
-    /// Gives the memory of a batch back.
-    pub fn recycle(&mut self, batch: Batch) {
-        for (file, block) in self.files.iter_mut().zip(batch.reads) {
-            file.recycle(block.into_memory());
-        }
+/// The batch of two blocks, which must be equally long.
+pub fn pair(options: &Options, reads: [Block; 2]) -> Result<Batch, Failure> {
+    let [first, second] = &reads;
+    if first.len() != second.len() {
+        let short = (first.len() > second.len()) as usize;
+        let records = reads[1 - short].end() - (reads[1 - short].len() - reads[short].len()) as u64;
+        return Err(ended(options, short, records));
     }
+    Ok(Batch {
+        reads,
+        duplicate: vec![],
+    })
+}
 
-    /// The reads before, if they were noted.
-    pub fn seen(self) -> Option<Seen> {
-        self.dedup.map(|(_, seen)| seen)
-    }
+/// Says that one of two files has no more records than `records`.
+pub fn ended(options: &Options, short: usize, records: u64) -> Failure {
+    let names = [&options.in1, &options.in2];
+    let (short, long) = (names[short], names[1 - short]);
+    Failure::data(format!(
+        "{short}: it ends after record {records}, but {long} goes on"
+    ))
 }

@@ -1,0 +1,54 @@
+//! What a worker notes of a batch for what depends on the order of all reads.
+
+/// Adapters that were trimmed, in order.
+#[derive(Default)]
+pub struct Adapters {
+    bytes: Vec<u8>,
+    found: Vec<(Of, u32)>,
+}
+
+/// Which read an adapter was trimmed from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    Read1,
+    Read2,
+    /// Read 1 of a pair of which both reads were trimmed; the next entry is that of read 2.
+    Pair,
+}
+
+impl Adapters {
+    pub fn push(&mut self, of: Of, bases: &[u8]) {
+        self.bytes.extend_from_slice(bases);
+        self.found.push((of, bases.len() as u32));
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (Of, &[u8])> {
+        let mut rest = &self.bytes[..];
+        self.found.iter().map(move |&(of, len)| {
+            let (bases, after) = rest.split_at(len as usize);
+            rest = after;
+            (of, bases)
+        })
+    }
+}
+
+/// Bases of several reads.
+#[derive(Default)]
+pub struct Bases {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Bases {
+    pub fn push(&mut self, seq: &[u8]) {
+        self.bytes.extend_from_slice(seq);
+        self.ends.push(self.bytes.len());
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let mut start = 0;
+        self.ends
+            .iter()
+            .map(move |&end| &self.bytes[std::mem::replace(&mut start, end)..end])
+    }
+}
