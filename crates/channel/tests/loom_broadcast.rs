@@ -475,7 +475,7 @@ mistakes! {
     overwriting_must_leave_a_value_to_its_taker:
         IgnoresTaker, a_value_is_overwritten_while_it_is_taken, "Causality violation";
     where_values_are_overwritten_all_need_the_lock:
-        TakesInSpiteOfLag, a_value_is_overwritten_while_it_is_taken, "Causality violation";
+        TakesInSpiteOfLag, a_value_is_overwritten_while_it_is_taken, "matches!(first";
     the_tail_must_be_moved_before_the_stamp:
         StampsFirst, a_receiver_is_never_ahead, "left == right";
     nothing_is_taken_out_for_nobody:

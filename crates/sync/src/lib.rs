@@ -73,7 +73,7 @@ pub mod internals {
     pub use crate::biased_lock::mutant as biased_lock_mutant;
     pub use crate::lock::{ListLock, Lock, LockGuard};
     pub use crate::panics::Panics;
-    pub use crate::processors::{NOWHERE, current_processor, processors};
+    pub use crate::processors::processors;
     pub use crate::random::{Random, entropy};
     pub use crate::spin::{EventSpin, HandoffSpin, LockSpin, Owners, yield_now};
     pub use crate::thread_id::ThreadId;

@@ -6,10 +6,6 @@
 //! that matter can be tried.
 //!
 //! It is meant for sections of a few instructions, in which no user code runs.
-//!
-//! The release is a `fences::publish`: a thread that stores, passes `fences::heavy` and then
-//! finds the lock taken is seen by the sequentially consistent loads that its owner makes
-//! after the release.
 
 use crate::macros::const_unless_loom;
 

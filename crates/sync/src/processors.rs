@@ -41,21 +41,3 @@ fn ask() -> usize {
     PROCESSORS.store(processors, Ordering::Relaxed);
     processors
 }
-
-/// What [`current_processor`] returns where the system does not say.
-pub const NOWHERE: u8 = u8::MAX;
-
-/// Returns the processor on which this thread runs (the lowest bits of its number), if
-/// that is known without a system call. It may be another one right after.
-#[inline]
-pub fn current_processor() -> u8 {
-    #[cfg(all(target_os = "linux", target_env = "gnu", not(loom)))]
-    {
-        // SAFETY: it has no preconditions. Its error, -1, becomes `NOWHERE`.
-        unsafe { libc::sched_getcpu() as u8 }
-    }
-    #[cfg(not(all(target_os = "linux", target_env = "gnu", not(loom))))]
-    {
-        NOWHERE
-    }
-}

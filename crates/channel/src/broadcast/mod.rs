@@ -100,11 +100,9 @@
 // A replaced cell is *retired*, under its lock: its value, if it has one, goes to be
 // dropped, `unread` and the stamp are cleared, and it is free for another place. The
 // sender sets `replaced`, passes the heavy fence, and then tries the lock. Everybody
-// who has released the lock then looks at `replaced`, and tries the lock if it is set.
-// The release is the light side of that fence (`Lock`), so a sender that finds the lock
-// taken is followed by a look that sees `replaced`. (The models have no mistake for this
-// fence, as their lock is sequentially consistent; those of the real lock rest its own
-// look for waiting threads on it.) If that look's thread in turn finds the lock
+// who has released the lock passes the light fence, then looks at `replaced`, and tries
+// the lock if it is set. By the two fences, a sender that finds the lock taken is
+// followed by a look that sees `replaced`. If that look's thread in turn finds the lock
 // taken, its holder will look as well. So the last one to release it retires the cell,
 // and the value is dropped then, and only once, as `replaced` is cleared under the lock.
 //

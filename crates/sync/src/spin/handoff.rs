@@ -30,28 +30,13 @@ impl HandoffSpin {
     /// Creates the attempts for a channel with so many ends. With fewer processors than
     /// that it yields from the beginning.
     pub fn new(ends: usize) -> Self {
-        match ends <= processors() {
-            true => Self {
-                pause: SHORTEST,
-                ..Self::yielding()
+        Self {
+            pause: if ends <= processors() {
+                SHORTEST
+            } else {
+                LONGEST
             },
-            false => Self::yielding(),
-        }
-    }
-
-    /// Creates the attempts for a peer that needs this very processor.
-    pub const fn yielding() -> Self {
-        Self {
-            pause: LONGEST,
             yields: YIELDS,
-        }
-    }
-
-    /// Creates no attempts: the thread sleeps at once.
-    pub const fn none() -> Self {
-        Self {
-            pause: LONGEST,
-            yields: 0,
         }
     }
 

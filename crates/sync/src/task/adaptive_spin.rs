@@ -12,8 +12,8 @@
 //! other, so each thread remembers how its last attempts ended. After each one that failed
 //! it skips twice as many, up to [`MOST_SKIPPED`].
 //!
-//! Without it, four tasks at one mutex take 1.4 times as long in each of three runs, and
-//! readers and writers 1.3 times.
+//! Without it, four tasks at one mutex take about 1.4 times as long, and readers and
+//! writers 1.3 times.
 
 use std::cell::Cell;
 use std::hint;
