@@ -2,8 +2,10 @@
 //!
 //! fastp keeps a Bloom filter of one to 24 gigabytes: a few bit arrays and as many sums over the
 //! bases, each of which names a bit. Here the bits that are set are kept instead, in hash
-//! sets that grow with the data, until a bit array takes no more memory than they. The answers
-//! are the same, wrong ones included.
+//! sets that grow with the data, until a bit array takes no more memory than they.
+//!
+//! The sums are not in every detail those of fastp 0.23.2, which takes more reads that differ for
+//! the same.
 
 use crate::record::Read4;
 
