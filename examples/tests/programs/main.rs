@@ -5,6 +5,8 @@
 mod chat;
 mod chat_server;
 mod counter;
+#[cfg(target_os = "linux")]
+mod ipc;
 #[cfg(unix)]
 mod job_queue;
 mod third_party;
