@@ -1,6 +1,6 @@
 //! `blitz-fastq`: a FASTQ preprocessor with the options and results of fastp 0.23.2.
 //!
-//! A [source](source) cuts the input into batches of reads, [workers](process) take the batches in
+//! A [source] cuts the input into batches of reads, [workers](process) take the batches in
 //! any order, and what becomes of them is [collected](collect) and [written](output) in the order of
 //! the input again.
 
