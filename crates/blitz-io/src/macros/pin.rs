@@ -5,7 +5,7 @@
 /// The macro takes the names of local variables, or statements `let name = value;`. Each
 /// variable is moved once and then shadowed by a `Pin<&mut T>` of the same name, so that it
 /// cannot be moved again. Use it for a future that is polled through a reference, as a
-/// branch of [`select!`](crate::select) in a loop is.
+/// branch of `select!` in a loop is.
 ///
 /// [`std::pin::pin!`] does the same for one expression.
 ///
