@@ -132,8 +132,8 @@ impl Condvar {
         self.wait_inner(guard, deadline::after(timeout))
     }
 
-    /// [`wait_while`](Condvar::wait_while), but not beyond `deadline`. It timed
-    /// out if `condition` still says `true` then.
+    /// [`wait_while`](Condvar::wait_while), but not beyond `deadline`. Where the
+    /// wait timed out, `condition` is not asked again, as with parking_lot.
     pub fn wait_while_until<R, T, F>(
         &self,
         guard: &mut MutexGuard<'_, R, T>,
@@ -197,7 +197,7 @@ impl Condvar {
         while !result.timed_out() && condition(guard) {
             result = self.wait_inner(guard, deadline);
         }
-        WaitTimeoutResult(result.timed_out() && condition(guard))
+        result
     }
 }
 
