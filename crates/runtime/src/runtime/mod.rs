@@ -9,6 +9,8 @@
 
 mod builder;
 mod current;
+#[cfg(feature = "tokio")]
+mod enter_tokio;
 mod handle;
 mod launch;
 mod local_runtime;
