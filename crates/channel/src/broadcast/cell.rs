@@ -95,7 +95,9 @@ impl<T> ValueCell<T> {
     ///
     /// The cell is locked.
     pub(super) unsafe fn retire(&self) -> Option<Option<T>> {
-        if !self.replaced.load(Ordering::Relaxed) {
+        // Acquire: since the caller looked, the cell may have been retired, filled without
+        // its lock, and replaced once more. The lock does not order us after that fill.
+        if !self.replaced.load(Ordering::Acquire) {
             return None;
         }
         self.replaced.store(false, Ordering::Relaxed);

@@ -106,6 +106,13 @@
 // taken, its holder will look as well. So the last one to release it retires the cell,
 // and the value is dropped then, and only once, as `replaced` is cleared under the lock.
 //
+// Why none is missed: if the sender finds the lock taken after the heavy fence, that
+// section is released after the fence, so its look, and that of every later section, sees
+// `replaced`. Take the last section in the order of the lock's changes: its thread reads
+// its own release, finds the lock free, and retires the cell. Without either fence the
+// sender may see an old lock, and the receiver an old `replaced`: the value then stays
+// until the ring is dropped, which frees its memory only.
+//
 // Cells are allocated where none is free, and live as long as the channel: a receiver may
 // look at a cell that is not in its place any more. There are no more of them beside the
 // capacity than were in use at one time.
