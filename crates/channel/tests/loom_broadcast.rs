@@ -291,6 +291,23 @@ fn two_overwrite() {
     });
 }
 
+/// The same: both old values are dropped when both senders are done.
+fn two_overwrite_and_leave_nothing() {
+    model(2, || {
+        let (token, alive) = Token::new();
+        let (tx, rx) = channel(1);
+        tx.send(token.clone()).unwrap();
+        let second = End::new((*tx).clone());
+        let new = token.clone();
+        let sender = thread::spawn(move || _ = second.send(new).unwrap());
+        tx.send(token).unwrap();
+        sender.join().unwrap();
+        assert_eq!(alive.load(Ordering::SeqCst), 1);
+        drop(rx);
+        assert_eq!(alive.load(Ordering::SeqCst), 0);
+    });
+}
+
 /// A receiver goes while values are sent: none of them stays behind.
 fn a_receiver_goes() {
     model(2, || {
@@ -431,6 +448,7 @@ models! {
     overwriting_keeps_off_the_readers: an_unread_value_is_overwritten,
     who_misses_something_is_told: two_receivers_of_one_slot,
     overwriting_goes_in_turn: two_overwrite,
+    overwriting_leaves_nothing_behind: two_overwrite_and_leave_nothing,
     who_goes_leaves_nothing_behind: a_receiver_goes,
     the_last_who_goes_leaves_nothing_behind: the_last_receiver_goes,
     a_new_receiver_gets_what_is_new: one_goes_and_one_comes,
@@ -472,6 +490,8 @@ mistakes! {
         KnowsBeforeFence, two_overwrite_while_a_value_is_taken, "Causality violation";
     whoever_used_a_cell_must_look_whether_it_was_replaced:
         ForgetsReplaced, a_value_is_overwritten_while_it_is_cloned, "left == right";
+    the_look_whether_a_cell_was_replaced_needs_a_fence:
+        LooksWithoutFence, two_overwrite_and_leave_nothing, "left == right";
     overwriting_must_leave_a_value_to_its_taker:
         IgnoresTaker, a_value_is_overwritten_while_it_is_taken, "Causality violation";
     where_values_are_overwritten_all_need_the_lock:

@@ -111,7 +111,10 @@
 // `replaced`. Take the last section in the order of the lock's changes: its thread reads
 // its own release, finds the lock free, and retires the cell. Without either fence the
 // sender may see an old lock, and the receiver an old `replaced`: the value then stays
-// until the ring is dropped, which frees its memory only.
+// until the ring is dropped, which frees its memory only. (No model shows the sender's part:
+// its look at the lock is a read-modify-write, which reads the newest value as far as the
+// model goes. The fence is there because the receiver's own may be light, and then its
+// release can be on its way still.)
 //
 // Cells are allocated where none is free, and live as long as the channel: a receiver may
 // look at a cell that is not in its place any more. There are no more of them beside the

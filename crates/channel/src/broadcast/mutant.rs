@@ -21,6 +21,8 @@ blitz_sync::mutants! {
     TakesInSpiteOfLag,
     /// A receiver that has used a cell does not look whether it has been replaced.
     ForgetsReplaced,
+    /// A thread that has used a cell looks whether it has been replaced, without a fence.
+    LooksWithoutFence,
     /// A sender takes an unread value out before it knows that there are receivers.
     EvictsForNobody,
     /// A value is announced before the tail is moved on.
