@@ -144,8 +144,15 @@ impl<'a> Sum<'a> {
     }
 }
 
-/// Where the read starts after the cut at the front.
-fn cut_front(qual: &[u8], seq: &[u8], window: Window, front: i64, tail: i64) -> Option<i64> {
+/// Where the first window begins that is good, or bad, and whether there is one; `None` if the
+/// read is too short for a window.
+fn first_window(
+    qual: &[u8],
+    window: Window,
+    front: i64,
+    tail: i64,
+    good: bool,
+) -> Option<(i64, bool)> {
     let (len, w) = (qual.len() as i64, window.size);
     if len - front - tail - w <= 0 {
         return None;
@@ -157,14 +164,21 @@ fn cut_front(qual: &[u8], seq: &[u8], window: Window, front: i64, tail: i64) -> 
         if s > front {
             sum.drop(s - 1);
         }
-        if sum.good(window) {
-            break;
+        if sum.good(window) == good {
+            return Some((s, true));
         }
         s += 1;
     }
+    Some((s, false))
+}
+
+/// Where the read starts after the cut at the front.
+fn cut_front(qual: &[u8], seq: &[u8], window: Window, front: i64, tail: i64) -> Option<i64> {
+    let len = qual.len() as i64;
+    let (mut s, _) = first_window(qual, window, front, tail, true)?;
     // Unless the very first base starts a good window all of the window but its last base goes.
     if s > 0 {
-        s += w - 1;
+        s += window.size - 1;
     }
     while s < len && seq[s as usize] == b'N' {
         s += 1;
@@ -174,26 +188,15 @@ fn cut_front(qual: &[u8], seq: &[u8], window: Window, front: i64, tail: i64) -> 
 
 /// Where the read ends after the cut at the first bad window; the inner `None` is no bad window.
 fn cut_right(qual: &[u8], window: Window, front: i64, tail: i64) -> Option<Option<i64>> {
-    let (len, w) = (qual.len() as i64, window.size);
-    if len - front - tail - w <= 0 {
-        return None;
+    let (mut s, bad) = first_window(qual, window, front, tail, false)?;
+    if !bad {
+        return Some(None);
     }
-    let mut sum = Sum::of(qual, front, front + w - 1);
-    let mut s = front;
-    while s + w < len - tail {
-        sum.take(s + w - 1);
-        if s > front {
-            sum.drop(s - 1);
-        }
-        if !sum.good(window) {
-            while s < len - 1 && qual[s as usize] as i8 as i64 >= 33 + window.quality {
-                s += 1;
-            }
-            return Some(Some(s));
-        }
+    let last = qual.len() as i64 - 1;
+    while s < last && qual[s as usize] as i8 as i64 >= 33 + window.quality {
         s += 1;
     }
-    Some(None)
+    Some(Some(s))
 }
 
 /// Where the read ends after the cut at the tail.
