@@ -40,12 +40,7 @@ impl WithForkUnion for Scenario {
 }
 
 /// Runs a loop of `threads` items again and again, each counted, after a pause each time.
-fn empty_loops(
-    cx: &Context,
-    threads: usize,
-    pause: Duration,
-    run: impl Fn(&(dyn Fn() + Sync)),
-) -> Measured {
+fn empty_loops(cx: &Context, threads: usize, pause: Duration, run: Loop<'_>) -> Measured {
     let ran = CachePadded::new(AtomicU64::new(0));
     let count = || {
         ran.fetch_add(1, Relaxed);
@@ -72,44 +67,57 @@ fn empty_loops(
     Ok(Sample::new(span, loops))
 }
 
-pub(super) fn empty(id: &str, title: &str, ops: u64, threads: usize, pause: Duration) -> Scenario {
-    Scenario::new(7, format!("{id}_{threads}"), title, ops)
+/// A loop over as many items as there are threads.
+type Loop<'a> = &'a dyn Fn(&(dyn Fn() + Sync));
+
+/// The empty loops of all pools, measured in one way.
+fn on_pools(
+    scenario: Scenario,
+    threads: usize,
+    pause: Duration,
+    measure: fn(&Context, usize, Duration, Loop<'_>) -> Measured,
+) -> Scenario {
+    scenario
         .threads(threads)
         .with(OURS, move |cx| {
             let pool = ours(threads);
-            empty_loops(cx, threads, pause, |item| {
+            measure(cx, threads, pause, &|item| {
                 pool.for_each(0..threads, 1, |_| item())
             })
         })
         .with("rayon", move |cx| {
             let pool = rayons(threads);
-            empty_loops(cx, threads, pause, |item| {
+            measure(cx, threads, pause, &|item| {
                 pool.broadcast(|_| item());
             })
         })
         .with_fork_union(threads, move |cx| {
             let pool = RefCell::new(fork_unions(threads));
-            empty_loops(cx, threads, pause, |item| {
+            measure(cx, threads, pause, &|item| {
                 drop(pool.borrow_mut().for_threads(|_, _| item()));
             })
         })
         .with("paralight", move |cx| {
             let pool = RefCell::new(paralights(threads, RangeStrategy::Fixed));
-            empty_loops(cx, threads, pause, |item| {
+            measure(cx, threads, pause, &|item| {
                 let items = range(threads);
                 let pool = &mut **pool.borrow_mut();
                 items.with_thread_pool(pool).for_each(|_| item());
             })
         })
-        .with("std", move |cx| {
-            let cx = &Context {
-                ops: cx.ops.min(100),
-                ..*cx
-            };
-            empty_loops(cx, threads, pause, |item| {
-                thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(item))));
-            })
+}
+
+pub(super) fn empty(id: &str, title: &str, ops: u64, threads: usize, pause: Duration) -> Scenario {
+    let scenario = Scenario::new(7, format!("{id}_{threads}"), title, ops);
+    on_pools(scenario, threads, pause, empty_loops).with("std", move |cx| {
+        let cx = &Context {
+            ops: cx.ops.min(100),
+            ..*cx
+        };
+        empty_loops(cx, threads, pause, &|item| {
+            thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(item))));
         })
+    })
 }
 
 /// What the counter adds for one number: one multiplication that the compiler must do.
@@ -231,42 +239,11 @@ pub(super) fn uneven(threads: usize) -> Scenario {
 pub(super) fn processor_time(threads: usize) -> Scenario {
     let pause = Duration::from_millis(10);
     let id = format!("pool_processor_time_{threads}");
-    Scenario::new(7, id, "Processor time of a loop every 10 ms", 100)
-        .threads(threads)
-        .with(OURS, move |cx| {
-            let pool = ours(threads);
-            paced_loops(cx, threads, pause, |item| {
-                pool.for_each(0..threads, 1, |_| item())
-            })
-        })
-        .with("rayon", move |cx| {
-            let pool = rayons(threads);
-            paced_loops(cx, threads, pause, |item| {
-                pool.broadcast(|_| item());
-            })
-        })
-        .with_fork_union(threads, move |cx| {
-            let pool = RefCell::new(fork_unions(threads));
-            paced_loops(cx, threads, pause, |item| {
-                drop(pool.borrow_mut().for_threads(|_, _| item()));
-            })
-        })
-        .with("paralight", move |cx| {
-            let pool = RefCell::new(paralights(threads, RangeStrategy::Fixed));
-            paced_loops(cx, threads, pause, |item| {
-                let items = range(threads);
-                let pool = &mut **pool.borrow_mut();
-                items.with_thread_pool(pool).for_each(|_| item());
-            })
-        })
+    let scenario = Scenario::new(7, id, "Processor time of a loop every 10 ms", 100);
+    on_pools(scenario, threads, pause, paced_loops)
 }
 
-fn paced_loops(
-    cx: &Context,
-    threads: usize,
-    pause: Duration,
-    run: impl Fn(&(dyn Fn() + Sync)),
-) -> Measured {
+fn paced_loops(cx: &Context, threads: usize, pause: Duration, run: Loop<'_>) -> Measured {
     let used = || usage().processor;
     let begin = used();
     let mut sample = empty_loops(cx, threads, pause, run)?;
