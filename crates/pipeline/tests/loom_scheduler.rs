@@ -35,6 +35,9 @@ struct Shared {
     sink: UnsafeCell<u64>,
 }
 
+// SAFETY: loom fails the model if two threads use a cell at a time.
+unsafe impl Sync for Shared {}
+
 struct Worker<'a>(&'a Shared);
 
 impl Shared {
