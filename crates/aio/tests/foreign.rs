@@ -116,3 +116,41 @@ fn there_and_back_through_hyper() {
     block_on(FromHyper::new(far).read_to_end(&mut rest)).unwrap();
     assert_eq!(rest, b"es");
 }
+
+/// Sockets, files and pipes have the traits of the other packages, without a wrapper.
+#[test]
+fn all_streams_have_them() {
+    use blitz_io::net::tcp;
+
+    fn read<T: tokio::io::AsyncRead + futures_io::AsyncRead + hyper::rt::Read>() {}
+    fn write<T: tokio::io::AsyncWrite + futures_io::AsyncWrite + hyper::rt::Write>() {}
+
+    read::<blitz_io::net::TcpStream>();
+    write::<blitz_io::net::TcpStream>();
+    read::<tcp::ReadHalf<'_>>();
+    write::<tcp::WriteHalf<'_>>();
+    read::<tcp::OwnedReadHalf>();
+    write::<tcp::OwnedWriteHalf>();
+    read::<blitz_io::fs::File>();
+    write::<blitz_io::fs::File>();
+    read::<blitz_io::io::Stdin>();
+    write::<blitz_io::io::Stdout>();
+    write::<blitz_io::io::Stderr>();
+    #[cfg(unix)]
+    {
+        use blitz_io::net::unix;
+        use blitz_io::process;
+
+        read::<blitz_io::net::UnixStream>();
+        write::<blitz_io::net::UnixStream>();
+        read::<unix::ReadHalf<'_>>();
+        write::<unix::WriteHalf<'_>>();
+        read::<unix::OwnedReadHalf>();
+        write::<unix::OwnedWriteHalf>();
+        read::<unix::pipe::Receiver>();
+        write::<unix::pipe::Sender>();
+        read::<process::ChildStdout>();
+        read::<process::ChildStderr>();
+        write::<process::ChildStdin>();
+    }
+}

@@ -184,6 +184,8 @@ macro_rules! async_read {
                 self.poll_read_shared(cx, buf)
             }
         }
+
+        blitz_aio::foreign_traits!([] $type: read);
     };
 }
 
@@ -224,6 +226,8 @@ macro_rules! async_write {
                 Poll::Ready(self.shutdown_write())
             }
         }
+
+        blitz_aio::foreign_traits!([] $type: write);
     };
 }
 
@@ -594,6 +598,9 @@ macro_rules! half_traits {
                 &self.0
             }
         }
+
+        blitz_aio::foreign_traits!([] $read: read);
+        blitz_aio::foreign_traits!([] $write: write);
     };
 }
 

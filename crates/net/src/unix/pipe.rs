@@ -8,7 +8,7 @@ use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use blitz_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
+use blitz_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready, foreign_traits};
 use blitz_driver::{Direction, PollEvented, bits};
 use bytes::BufMut;
 
@@ -369,6 +369,8 @@ impl AsyncRead for Receiver {
     }
 }
 
+foreign_traits!([] Receiver: read);
+
 impl AsyncWrite for Sender {
     #[inline]
     fn poll_write(
@@ -402,6 +404,8 @@ impl AsyncWrite for Sender {
         Poll::Ready(Ok(()))
     }
 }
+
+foreign_traits!([] Sender: write);
 
 fn flags(fd: BorrowedFd<'_>) -> io::Result<libc::c_int> {
     // SAFETY: the descriptor is open.
