@@ -2,30 +2,13 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use crate::program;
-
-/// Ends with the test.
-struct Server(Child, String);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        _ = self.0.kill();
-        _ = self.0.wait();
-    }
-}
+use crate::server::Server;
 
 fn server() -> Server {
-    let mut command = program("chat_server");
-    command.args(["--listen", "127.0.0.1:0"]);
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    let out = child.stdout.take().unwrap();
-    BufReader::new(out).read_line(&mut line).unwrap();
-    let address = line.trim().strip_prefix("listening on ").unwrap();
-    Server(child, address.to_owned())
+    Server::start("chat_server", &[])
 }
 
 struct Client {
@@ -35,7 +18,7 @@ struct Client {
 
 impl Client {
     fn join(server: &Server, name: &str) -> Self {
-        let stream = TcpStream::connect(&server.1).unwrap();
+        let stream = TcpStream::connect(server.address).unwrap();
         stream
             .set_read_timeout(Some(Duration::from_secs(60)))
             .unwrap();
@@ -89,7 +72,7 @@ fn members_talk_over_sockets() {
 fn an_address_that_is_taken_is_an_error() {
     let server = server();
     let mut command = program("chat_server");
-    command.args(["--listen", &server.1]);
+    command.args(["--listen", &server.address.to_string()]);
     let ran = crate::run(command, "");
     assert_eq!(ran.code, 1);
     assert!(

@@ -5,11 +5,18 @@
 mod chat;
 mod chat_server;
 mod counter;
+mod http_server;
 #[cfg(target_os = "linux")]
 mod ipc;
 #[cfg(unix)]
 mod job_queue;
+mod key_value;
+mod server;
+#[cfg(unix)]
+mod supervisor;
+mod tail;
 mod third_party;
+mod tls_echo;
 mod word_count;
 
 use std::io::Write;
@@ -45,6 +52,18 @@ fn run(mut command: Command, input: &str) -> Ran {
     _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     ran(child.wait_with_output().unwrap())
 }
+
+/// Waits until this holds, and fails if it never does.
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = std::time::Instant::now();
+    while !holds() {
+        assert!(start.elapsed() < PATIENCE, "not after {PATIENCE:?}: {what}");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+/// How long a test waits for what must happen.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
 
 fn ran(output: Output) -> Ran {
     Ran {
