@@ -52,7 +52,6 @@ fn simple(bases: &[u8]) -> bool {
 /// Takes what became of the batches, in their order.
 pub struct Collector {
     pub seen: Option<Seen>,
-    arrays: usize,
     pub adapters: [Found; 2],
     pub trimmed_reads: u64,
     pub trimmed_bases: u64,
@@ -67,7 +66,6 @@ impl Collector {
         let sequences = || [0, 1].map(|which| Sequences::new(options, which, &hot[which]));
         Self {
             seen: places.map(Seen::new),
-            arrays: places.map_or(1, Places::arrays),
             adapters: Default::default(),
             trimmed_reads: 0,
             trimmed_bases: 0,
@@ -79,8 +77,8 @@ impl Collector {
     /// Takes the next batch.
     pub fn add(&mut self, done: &Done) {
         if let Some(seen) = &mut self.seen {
-            for places in done.places.chunks_exact(self.arrays) {
-                seen.add(places);
+            for &place in &done.places {
+                seen.add(place);
             }
         }
         self.add_adapters(&done.adapters);

@@ -1,6 +1,7 @@
 //! What is found out about the input before it is processed.
 
 use crate::failure::Failure;
+use crate::known;
 use crate::options::{Options, Split};
 use crate::record::{Block, Blocks};
 
@@ -201,7 +202,7 @@ fn adapter(name: &str, tail: i64) -> Result<(i64, Option<String>), Failure> {
     if reads.len() < FEWEST_FOR_ADAPTER {
         return Ok((number, None));
     }
-    if let Some(known) = known_in(&reads) {
+    if let Some(known) = known::find(&reads) {
         return Ok((number, Some(known)));
     }
     let tail = tail.max(1) as usize;
@@ -279,17 +280,10 @@ fn grow(seed: usize, reads: &[Box<[u8]>], tail: usize) -> Option<String> {
     adapter.extend(bases(seed));
     adapter.extend(after);
     adapter.truncate(LONGEST);
-    if let Some(known) = known_adapters().find(|known| adapter.starts_with(known)) {
+    if let Some(known) = known::all().find(|known| adapter.starts_with(known)) {
         return Some(String::from_utf8_lossy(known).into_owned());
     }
     leaf.then(|| String::from_utf8_lossy(&adapter).into_owned())
-}
-
-/// The known adapters in alphabetical order.
-fn known_adapters() -> impl Iterator<Item = &'static [u8]> {
-    include_str!("known_adapters.txt")
-        .lines()
-        .map(str::as_bytes)
 }
 
 /// Sequences counted by how they start.
@@ -336,57 +330,4 @@ impl Tree {
             }
         }
     }
-}
-
-/// The known adapter that is in enough of the first reads.
-fn known_in(reads: &[Box<[u8]>]) -> Option<String> {
-    const MOST_READS: usize = 100_000;
-    const MOST_BASES: usize = MOST_READS * 1000;
-    const MOST_HITS: usize = 1000;
-    const REQUIRED: usize = 8;
-    const BASES_A_MISMATCH: usize = 16;
-    let known: Vec<&[u8]> = known_adapters().collect();
-    let mut hits = vec![(0usize, 0usize); known.len()];
-    let (mut checked, mut bases, mut most) = (0, 0, 0);
-    for read in reads.iter().filter(|read| !read.is_empty()) {
-        checked += 1;
-        bases += read.len();
-        if checked > MOST_READS || bases > MOST_BASES || most > MOST_HITS {
-            break;
-        }
-        for (adapter, (count, mismatches)) in known.iter().zip(&mut hits) {
-            if adapter.len() >= read.len() {
-                continue;
-            }
-            let found = (0..read.len().saturating_sub(REQUIRED)).find_map(|at| {
-                let compared = adapter.len().min(read.len() - at);
-                let allowed = compared / BASES_A_MISMATCH;
-                let mut differ = 0;
-                let pairs = adapter[..compared].iter().zip(&read[at..]);
-                for (a, b) in pairs {
-                    differ += (a != b) as usize;
-                    if differ > allowed {
-                        return None;
-                    }
-                }
-                Some(differ)
-            });
-            if let Some(differ) = found {
-                *count += 1;
-                *mismatches += differ;
-                most = most.max(*count);
-            }
-        }
-    }
-    let mut best = None;
-    let mut most = 0;
-    for (adapter, &(count, mismatches)) in known.iter().zip(&hits) {
-        if count > most {
-            most = count;
-            best = Some((adapter, mismatches));
-        }
-    }
-    let (adapter, mismatches) = best?;
-    let enough = most > checked / 50 || (most > checked / 200 && mismatches < checked);
-    enough.then(|| String::from_utf8_lossy(adapter).into_owned())
 }

@@ -1,20 +1,23 @@
 //! How many reads occurred before.
 //!
 //! fastp keeps a Bloom filter of one to 24 gigabytes: a few bit arrays and as many sums over the
-//! bases, each of which names a bit. Here the bits that are set are kept instead, in hash
-//! sets that grow with the data, until a bit array takes no more memory than they.
-//!
-//! The sums are not in every detail those of fastp 0.23.2, which takes more reads that differ for
-//! the same.
+//! bases, each of which names a bit. Of the answers of the arrays 0.23.2 keeps only that of the
+//! last one, so that a read counts as seen before if that array alone has its bit. Here the bits
+//! that are set are kept instead, in a hash set that grows with the data, until a bit
+//! array takes no more memory than it.
 
 use crate::record::Read4;
 
+/// Primes of each array.
 const PRIMES: usize = 1 << 9;
 
-/// Which bits of the arrays a read sets.
+/// After so many bases the primes of the last array are the same again, for each number of arrays.
+const PERIOD: usize = 4 * PRIMES;
+
+/// Which bit a read sets.
 pub struct Places {
-    primes: Vec<u64>,
-    arrays: usize,
+    /// The factor of each base by its position.
+    factors: Vec<u32>,
     bits: u64,
 }
 
@@ -29,54 +32,44 @@ impl Places {
             5 => (3, 4),
             _ => (3, 6),
         };
+        let primes = primes(arrays * PRIMES);
+        // With six arrays this is no power of two less one, and fastp uses it as a mask still.
+        let mask = PRIMES * arrays - 1;
         Self {
-            primes: primes(arrays * PRIMES),
-            arrays,
+            factors: (0..PERIOD)
+                .map(|at| primes[(at * arrays + arrays - 1) & mask])
+                .collect(),
             bits: 1 << (32 + shift),
         }
     }
 
-    pub fn arrays(&self) -> usize {
-        self.arrays
-    }
-
-    /// Appends one place for each array.
-    pub fn add(&self, read1: &Read4<'_>, read2: Option<&Read4<'_>>, out: &mut Vec<u64>) {
-        let mut sums = [0u64; 6];
-        match self.arrays {
-            2 => self.sum::<2>(read1, read2, &mut sums),
-            4 => self.sum::<4>(read1, read2, &mut sums),
-            _ => self.sum::<6>(read1, read2, &mut sums),
+    /// The bit of a read or a pair.
+    pub fn of(&self, read1: &Read4<'_>, read2: Option<&Read4<'_>>) -> u64 {
+        let mut sum = self.sum(0, read1.seq);
+        if let Some(read2) = read2 {
+            sum = sum.wrapping_add(self.sum(read1.len(), read2.seq));
         }
-        out.extend(sums[..self.arrays].iter().map(|sum| sum & (self.bits - 1)));
+        sum & (self.bits - 1)
     }
 
-    fn sum<const N: usize>(
-        &self,
-        read1: &Read4<'_>,
-        read2: Option<&Read4<'_>>,
-        sums: &mut [u64; 6],
-    ) {
-        // With six arrays this is no power of two less one, and fastp uses it as a mask still.
-        let mask = PRIMES * N - 1;
-        let mut own = [0u64; N];
-        for (at, &base) in read1
-            .seq
-            .iter()
-            .chain(read2.map_or(&b""[..], |read| read.seq))
-            .enumerate()
-        {
-            let value = VALUES[base as usize] as u64 + at as u64;
-            for (array, sum) in own.iter_mut().enumerate() {
-                let prime = self.primes[(at * N + array) & mask];
-                *sum = sum.wrapping_add(prime.wrapping_mul(value));
+    /// The sum over bases of which the first is at `from`.
+    fn sum(&self, mut from: usize, mut seq: &[u8]) -> u64 {
+        let mut sum = 0u64;
+        while !seq.is_empty() {
+            let factors = &self.factors[from % PERIOD..];
+            let (now, later) = seq.split_at(seq.len().min(factors.len()));
+            for (at, (&base, &factor)) in now.iter().zip(factors).enumerate() {
+                let value = VALUES[base as usize] + (from + at) as u32;
+                sum = sum.wrapping_add(factor as u64 * value as u64);
             }
+            from += now.len();
+            seq = later;
         }
-        sums[..N].copy_from_slice(&own);
+        sum
     }
 }
 
-static VALUES: [u8; 256] = {
+static VALUES: [u32; 256] = {
     let mut values = [13; 256];
     values[b'A' as usize] = 7;
     values[b'T' as usize] = 222;
@@ -86,9 +79,9 @@ static VALUES: [u8; 256] = {
 };
 
 /// `count` primes, each more than ten thousand above the one before.
-fn primes(count: usize) -> Vec<u64> {
+fn primes(count: usize) -> Vec<u32> {
     let mut found = Vec::with_capacity(count);
-    let mut number = 10_000u64;
+    let mut number = 10_000u32;
     while found.len() < count {
         number += 1;
         if (2..)
@@ -104,7 +97,7 @@ fn primes(count: usize) -> Vec<u64> {
 
 /// The reads that were seen.
 pub struct Seen {
-    arrays: Vec<Bits>,
+    bits: Bits,
     reads: u64,
     duplicates: u64,
 }
@@ -112,18 +105,15 @@ pub struct Seen {
 impl Seen {
     pub fn new(places: &Places) -> Self {
         Self {
-            arrays: (0..places.arrays).map(|_| Bits::new(places.bits)).collect(),
+            bits: Bits::new(places.bits),
             reads: 0,
             duplicates: 0,
         }
     }
 
-    /// Counts a read by its places and tells whether it occurred before.
-    pub fn add(&mut self, places: &[u64]) -> bool {
-        let mut known = true;
-        for (bits, &place) in self.arrays.iter_mut().zip(places) {
-            known &= bits.set(place);
-        }
+    /// Counts a read by its bit and tells whether it occurred before.
+    pub fn add(&mut self, place: u64) -> bool {
+        let known = self.bits.set(place);
         self.reads += 1;
         self.duplicates += known as u64;
         known
@@ -245,23 +235,41 @@ mod tests {
         assert!(matches!(bits, Bits::Many(_)));
     }
 
-    #[test]
-    fn copies_are_duplicates() {
-        let places = Places::new(1);
-        let mut seen = Seen::new(&places);
-        let read = |seq| Read4 {
+    fn read(seq: &[u8]) -> Read4<'_> {
+        Read4 {
             name: b"",
             seq,
             strand: b"",
             qual: seq,
-        };
-        let mut known = vec![];
-        for seq in [&b"ACGT"[..], b"ACGA", b"ACGT", b"ACG", b"ACGT"] {
-            let mut out = vec![];
-            places.add(&read(seq), None, &mut out);
-            known.push(seen.add(&out));
         }
+    }
+
+    #[test]
+    fn copies_are_duplicates() {
+        let places = Places::new(1);
+        let mut seen = Seen::new(&places);
+        let known = [&b"ACGT"[..], b"ACGA", b"ACGT", b"ACG", b"ACGT"]
+            .map(|seq| seen.add(places.of(&read(seq), None)));
         assert_eq!(known, [false, false, true, false, true]);
         assert_eq!(seen.rate(), 0.4);
+    }
+
+    /// A long pair has the sum that fastp's loop over all arrays has in the last one.
+    #[test]
+    fn the_last_array_counts() {
+        let bases: Vec<u8> = (0..9000).map(|at| b"ACGTN"[at * at % 7 % 5]).collect();
+        for (level, arrays, bits) in [(1, 2, 32), (3, 4, 33), (6, 6, 35)] {
+            let primes = primes(arrays * 512);
+            let mut sums = [0u64; 6];
+            for (at, &base) in bases.iter().enumerate() {
+                for (array, sum) in sums[..arrays].iter_mut().enumerate() {
+                    let prime = primes[(at * arrays + array) & (512 * arrays - 1)] as u64;
+                    *sum += prime * (VALUES[base as usize] as u64 + at as u64);
+                }
+            }
+            let (first, second) = bases.split_at(2500);
+            let place = Places::new(level).of(&read(first), Some(&read(second)));
+            assert_eq!(place, sums[arrays - 1] % (1 << bits), "level {level}");
+        }
     }
 }

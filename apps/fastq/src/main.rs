@@ -16,6 +16,7 @@ mod filter;
 mod html;
 mod input;
 mod json;
+mod known;
 mod lists;
 mod noted;
 mod options;

@@ -67,7 +67,7 @@ pub struct Done {
     pub reads: u64,
     pub passed: u64,
     pub out: [Vec<u8>; STREAMS],
-    /// Places of each read for the duplication estimate.
+    /// The bit of each read or pair for the duplication estimate.
     pub places: Vec<u64>,
     pub adapters: Adapters,
     /// Bases of the reads that passed, for each of the two post-filter statistics; empty unless
@@ -157,7 +157,7 @@ impl Worker {
     fn note(&self, read1: &Read4<'_>, read2: Option<&Read4<'_>>, done: &mut Done) {
         done.reads += 1;
         if let Some(places) = &self.places {
-            places.add(read1, read2, &mut done.places);
+            done.places.push(places.of(read1, read2));
         }
         if self.options.overrepresented {
             done.all_bases[0].push(read1.seq);

@@ -128,12 +128,10 @@ impl One {
             }
         }
         if let Some((places, seen)) = &mut self.dedup {
-            let mut found = vec![];
             for at in 0..batch.len(&self.options) {
                 let (read1, read2) = batch.get(&self.options, at);
-                found.clear();
-                places.add(&read1, read2.as_ref(), &mut found);
-                batch.duplicate.push(seen.add(&found));
+                let place = places.of(&read1, read2.as_ref());
+                batch.duplicate.push(seen.add(place));
             }
         }
         Ok(Some(batch))

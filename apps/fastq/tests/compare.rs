@@ -272,6 +272,39 @@ fn duplicates() {
     assert_same(folder.path(), all.map(str::to_owned));
 }
 
+/// Short reads of which some set the same bit of fastp's filter although they differ.
+#[test]
+fn reads_that_look_like_duplicates() {
+    if !fastp() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let mut random = Random(12);
+    let mut different = std::collections::HashSet::new();
+    let mut text = String::new();
+    const READS: usize = 40_000;
+    for at in 0..READS {
+        let len = 11 + random.below(4);
+        let seq: String = (0..len).map(|_| random.of(b"ACGT") as char).collect();
+        text += &format!("@r{at}\n{seq}\n+\n{}\n", "I".repeat(len));
+        different.insert(seq);
+    }
+    fs::write(folder.path().join("1.fq"), text).unwrap();
+    let arguments = "-i ../1.fq -o o1.fq -A -L";
+    assert_same(
+        folder.path(),
+        [format!("{arguments} -D --dup_calc_accuracy 1")],
+    );
+    let ran = run(BLITZ, folder.path(), arguments);
+    let rate = ran.json.split("\"rate\": ").nth(1).unwrap();
+    let rate: f64 = rate.lines().next().unwrap().parse().unwrap();
+    let copies = (READS - different.len()) as f64;
+    assert!(
+        (rate * READS as f64) > copies + 0.5,
+        "no two of the reads look alike: {rate} of {READS}, {copies}"
+    );
+}
+
 /// The adapter is detected from ten thousand reads on.
 #[test]
 fn detected_adapters() {
