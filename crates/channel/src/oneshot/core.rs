@@ -2,7 +2,7 @@
 //!
 //! # States
 //!
-//! A word of bits ([`state`](super::state)), a place for the value, and a place for
+//! A word of bits, a place for the value, and a place for
 //! a waker of each end. Two events end the wait of the other end:
 //!
 //! * the sender *completes*, with a value or without: `COMPLETE`, and `VALUE`;
@@ -61,6 +61,8 @@
 //! The idea to let one state word guard value and wakers is that of Tokio's
 //! `oneshot`; the rule that the bits decide who frees, that of the `oneshot` crate.
 
+use std::fmt;
+use std::mem::MaybeUninit;
 #[cfg(not(loom))]
 use std::ptr::NonNull;
 use std::task::Waker;
@@ -68,11 +70,74 @@ use std::time::Instant;
 
 use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{WaitResult, wait_until};
-use blitz_sync::internals::{EventSpin, deadline};
+use blitz_sync::internals::{EventSpin, Watched, deadline};
 
 use super::mutant::{Mutant, active, model_has_failed};
-use super::place::Place;
-use super::state::{COMPLETE, NEW, RX_TASK, Side, TASKS, TX_GONE, TX_TASK, VALUE};
+
+/// Nothing has happened yet.
+pub const NEW: u32 = 0;
+/// The sender has made up its mind: it has sent, or never will.
+pub const COMPLETE: u32 = 1;
+/// It has sent: the value is in its place. Only with `COMPLETE`.
+pub const VALUE: u32 = 1 << 1;
+/// The receiver wants nothing any more. Never set after `COMPLETE`, and keeps
+/// `COMPLETE` from being set.
+pub const CLOSED: u32 = 1 << 2;
+/// A waker of the receiver is in its place, and belongs to whoever clears this.
+pub const RX_TASK: u32 = 1 << 3;
+/// A waker of the sender is in its place, and belongs to whoever clears this.
+pub const TX_TASK: u32 = 1 << 4;
+/// A thread sleeps on the state, to receive.
+pub const RX_THREAD: u32 = 1 << 5;
+/// A thread sleeps on the state, until the receiver closes.
+pub const TX_THREAD: u32 = 1 << 6;
+/// The receiver will not look at the cell again.
+pub const RX_GONE: u32 = 1 << 7;
+/// The sender will not look at the cell again.
+pub const TX_GONE: u32 = 1 << 8;
+
+pub const TASKS: u32 = RX_TASK | TX_TASK;
+pub const THREADS: u32 = RX_THREAD | TX_THREAD;
+
+/// One end of the channel, as the other sees it.
+pub struct Side {
+    /// Its waker is there.
+    pub task: u32,
+    /// Its thread sleeps.
+    pub thread: u32,
+    /// It has left.
+    pub gone: u32,
+    /// What it waits for.
+    pub until: u32,
+}
+
+pub const RECEIVER: Side = Side {
+    task: RX_TASK,
+    thread: RX_THREAD,
+    gone: RX_GONE,
+    until: COMPLETE | CLOSED,
+};
+
+pub const SENDER: Side = Side {
+    task: TX_TASK,
+    thread: TX_THREAD,
+    gone: TX_GONE,
+    until: CLOSED,
+};
+
+/// A state, to be shown.
+pub struct State(pub u32);
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State")
+            .field("is_complete", &(self.0 & COMPLETE != 0))
+            .field("is_closed", &(self.0 & CLOSED != 0))
+            .field("is_rx_task_set", &(self.0 & RX_TASK != 0))
+            .field("is_tx_task_set", &(self.0 & TX_TASK != 0))
+            .finish()
+    }
+}
 
 /// See the head of this file.
 pub struct Core<T> {
@@ -298,5 +363,55 @@ impl<T> Drop for Core<T> {
         if !model_has_failed() {
             self.clear();
         }
+    }
+}
+
+/// A place in memory for something that is there only now and then. Who may use it, and
+/// whether anything is there, is said by the channel's state.
+pub struct Place<T>(Watched<MaybeUninit<T>>);
+
+impl<T> Place<T> {
+    blitz_sync::const_unless_loom! {
+        /// Nothing is there.
+        pub const fn empty() -> Self {
+            Self(Watched::new(MaybeUninit::uninit()))
+        }
+    }
+
+    /// Puts something there.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else uses the place. What was there is forgotten.
+    #[inline]
+    pub unsafe fn put(&self, value: T) {
+        self.0.with_mut(|place| {
+            // SAFETY: the caller is the only one who uses the place.
+            unsafe { (*place).write(value) };
+        });
+    }
+
+    /// Takes out what is there.
+    ///
+    /// # Safety
+    ///
+    /// Something is there, and nobody else takes it or puts something there.
+    #[inline]
+    pub unsafe fn take(&self) -> T {
+        // SAFETY: it is there, and is read once.
+        self.0.with(|place| unsafe { (*place).assume_init_read() })
+    }
+
+    /// Looks at what is there.
+    ///
+    /// # Safety
+    ///
+    /// Something was put there, and nobody puts something else there meanwhile.
+    /// If somebody may take it meanwhile, `look` must only look at the bytes.
+    #[inline]
+    pub unsafe fn look<R>(&self, look: impl FnOnce(&T) -> R) -> R {
+        self.0
+            // SAFETY: the caller says so.
+            .with(|place| look(unsafe { (*place).assume_init_ref() }))
     }
 }

@@ -9,11 +9,10 @@ use std::time::Instant;
 use blitz_futex::atomic::Ordering;
 use blitz_futex::wake_one;
 
-use super::core::Tasks;
+use super::core::{CLOSED, COMPLETE, RECEIVER, SENDER, Side, State, TASKS, THREADS, Tasks, VALUE};
 use super::error::{RecvError, TryRecvError};
 use super::home::Home;
 use super::mutant::{Mutant, active, model_has_failed};
-use super::state::{CLOSED, COMPLETE, RECEIVER, SENDER, Side, State, TASKS, THREADS, VALUE};
 
 /// Makes an event happen, and takes the wakers out. If the end `leaves`, it has
 /// left by then. If the other's event came first: the state.

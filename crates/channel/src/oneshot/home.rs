@@ -2,8 +2,7 @@
 
 use blitz_futex::atomic::Ordering;
 
-use super::core::Core;
-use super::state::NEW;
+use super::core::{Core, NEW};
 
 pub use heap::Heap;
 

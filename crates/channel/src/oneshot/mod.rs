@@ -38,11 +38,9 @@ mod mutant;
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub mod mutant;
-mod place;
 mod receiver;
 mod sender;
 mod slot;
-mod state;
 
 pub use receiver::Receiver;
 pub use sender::Sender;
