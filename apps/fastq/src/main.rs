@@ -7,6 +7,7 @@
 mod adapter;
 mod arguments;
 mod chart;
+mod check;
 mod collect;
 mod counts;
 mod detect;
@@ -18,6 +19,7 @@ mod input;
 mod json;
 mod known;
 mod lists;
+mod names;
 mod noted;
 mod options;
 mod output;

@@ -260,13 +260,12 @@ impl Outputs {
                 self.next_files()?;
             }
         }
-        for output in self
-            .full
+        for output in self.streams.iter_mut().flatten() {
+            output.complete()?;
+        }
+        self.full
             .into_iter()
             .chain(self.streams.into_iter().flatten())
-        {
-            output.finish()?;
-        }
-        Ok(())
+            .try_for_each(Output::finish)
     }
 }

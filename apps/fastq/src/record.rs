@@ -73,6 +73,8 @@ pub struct Block {
     places: Vec<Place>,
     /// Records of the file before these.
     before: u64,
+    /// Lines of the file before the bytes, and up to the last record.
+    lines: [u64; 2],
 }
 
 /// The memory of a block.
@@ -109,6 +111,18 @@ impl Block {
     /// Records of the file up to the end of this block.
     pub fn end(&self) -> u64 {
         self.before + self.len() as u64
+    }
+
+    /// The record and the line of the file, both counted from 1, where a record is.
+    pub fn locate(&self, at: usize) -> (u64, u64) {
+        let before = &self.data[..self.places[at].name as usize];
+        let lines = memchr::memchr_iter(b'\n', before).count() as u64;
+        (self.before + at as u64 + 1, self.lines[0] + lines + 1)
+    }
+
+    /// The record and the line after which the block ends.
+    pub fn last(&self) -> (u64, u64) {
+        (self.end(), self.lines[1])
     }
 
     /// Gives the memory back.
@@ -162,8 +176,14 @@ impl Blocks {
         self.take(most, BLOCK)
     }
 
+    /// The record and the line after which the input goes on.
+    pub fn last(&self) -> (u64, u64) {
+        (self.records, self.lines)
+    }
+
     fn take(&mut self, most: usize, bytes: usize) -> Result<Block, Failure> {
         let (mut rest, mut places) = SPARE.take();
+        let before = self.lines;
         rest.clear();
         places.clear();
         while places.len() < most && self.at < bytes {
@@ -179,6 +199,7 @@ impl Blocks {
         Ok(Block {
             data,
             before: self.records - places.len() as u64,
+            lines: [before, self.lines],
             places,
         })
     }

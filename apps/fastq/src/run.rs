@@ -10,7 +10,7 @@ use crate::output::{self, Output, Outputs};
 use crate::process::{Batch, Done, STREAMS, Worker};
 use crate::record::Block;
 use crate::report::Report;
-use crate::source::{self, BATCH, Source};
+use crate::source::{self, Source};
 use blitz_io::pipeline::{self, Error, Stages};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -75,8 +75,8 @@ pub fn run(mut options: Options) -> Result<(), Failure> {
         .duplication
         .then(|| Arc::new(Places::new(options.duplication_level)));
     let mut source = Source::open(&options, places.as_ref())?;
-    let json = Output::create(&options.json)?;
-    let html = Output::create(&options.html)?;
+    let mut json = Output::create(&options.json)?;
+    let mut html = Output::create(&options.html)?;
     let counts = Arc::new(Mutex::new(Counts::default()));
     let mut sink = Sink {
         collector: Collector::new(&options, places.as_deref().filter(|_| !options.dedup), &hot),
@@ -91,7 +91,8 @@ pub fn run(mut options: Options) -> Result<(), Failure> {
                 &options,
                 stages.map_with(stage, |stage, batch| Ok(stage.process(batch))),
                 &mut sink,
-            )?;
+            )
+            .map_err(failure)?;
         }
         Source::Two(inputs) => {
             let [first, second] = &mut **inputs;
@@ -102,7 +103,13 @@ pub fn run(mut options: Options) -> Result<(), Failure> {
                 &options,
                 stages.map_with(stage, |stage, reads| stage.pair(reads)),
                 &mut sink,
-            )?;
+            )
+            .map_err(|error| match error {
+                Error::Uneven { source, .. } => {
+                    source::ended(&options, source, inputs[source].last())
+                }
+                other => failure(other),
+            })?;
         }
     }
     if options.dedup {
@@ -111,14 +118,12 @@ pub fn run(mut options: Options) -> Result<(), Failure> {
     let counts = std::mem::take(&mut *counts.lock().unwrap_or_else(PoisonError::into_inner));
     let report = Report::new(&options, counts, &sink.collector);
     report.print();
-    for (mut output, text) in [
-        (json, crate::json::write(&report)),
-        (html, crate::html::write(&report)),
-    ] {
-        output.write(text.as_bytes())?;
-        output.finish()?;
-    }
+    // No file gets its name before all are written.
+    json.write(crate::json::write(&report).as_bytes())?;
+    html.write(crate::html::write(&report).as_bytes())?;
     sink.outputs.finish()?;
+    json.finish()?;
+    html.finish()?;
     eprintln!(
         "\nJSON report: {}\nHTML report: {}\n\n{}",
         options.json, options.html, options.command
@@ -134,19 +139,19 @@ fn drive<'a, P: Send + 'a>(
     options: &Options,
     stages: Stages<'a, P, Done, Failure>,
     sink: &'a mut Sink,
-) -> Result<(), Failure> {
-    let ran = stages
+) -> Result<(), Error<Failure>> {
+    stages
         .sink(|done| sink.take(done))
         .workers(options.threads)
         .capacity(BATCHES_A_THREAD * (options.threads + 1))
-        .run();
-    match ran {
-        Ok(_) => Ok(()),
-        Err(Error::Failed { error, .. }) => Err(error),
-        Err(Error::Uneven { item, source }) => {
-            Err(source::ended(options, source, item * BATCH as u64))
-        }
-        Err(other) => Err(Failure::data(format!("the run stopped: {other:?}"))),
+        .run()?;
+    Ok(())
+}
+
+fn failure(error: Error<Failure>) -> Failure {
+    match error {
+        Error::Failed { error, .. } => error,
+        other => Failure::data(format!("the run stopped: {other:?}")),
     }
 }
 

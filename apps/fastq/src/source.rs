@@ -2,6 +2,7 @@
 
 use crate::duplicates::{Places, Seen};
 use crate::failure::Failure;
+use crate::names;
 use crate::options::{Options, Split};
 use crate::process::Batch;
 use crate::record::{Block, Blocks};
@@ -97,6 +98,11 @@ impl Input {
     pub fn in_step(&mut self) -> Result<Option<Block>, Failure> {
         self.next(1)
     }
+
+    /// The record and the line after which the file goes on or ends.
+    pub fn last(&self) -> (u64, u64) {
+        self.blocks.last()
+    }
 }
 
 impl One {
@@ -106,11 +112,10 @@ impl One {
         match &mut self.inputs[..] {
             [one, two] => match (one.in_step()?, two.in_step()?) {
                 (None, None) => return Ok(None),
-                (first, second) => {
-                    batch = pair(
-                        &self.options,
-                        [first.unwrap_or_default(), second.unwrap_or_default()],
-                    )?;
+                (Some(first), Some(second)) => batch = pair(&self.options, [first, second])?,
+                (_, second) => {
+                    let short = second.is_none() as usize;
+                    return Err(ended(&self.options, short, self.inputs[short].last()));
                 }
             },
             inputs => {
@@ -118,11 +123,8 @@ impl One {
                 let Some(block) = inputs[0].next(if interleaved { 2 } else { 1 })? else {
                     return Ok(None);
                 };
-                if interleaved && block.len() % 2 != 0 {
-                    let (name, record) = (&self.options.in1, block.end());
-                    return Err(Failure::data(format!(
-                        "{name}: record {record} is a read 1 without a read 2"
-                    )));
+                if interleaved {
+                    check_interleaved(&self.options.in1, &block)?;
                 }
                 batch.reads[0] = block;
             }
@@ -143,8 +145,14 @@ pub fn pair(options: &Options, reads: [Block; 2]) -> Result<Batch, Failure> {
     let [first, second] = &reads;
     if first.len() != second.len() {
         let short = (first.len() > second.len()) as usize;
-        let records = reads[1 - short].end() - (reads[1 - short].len() - reads[short].len()) as u64;
-        return Err(ended(options, short, records));
+        return Err(ended(options, short, reads[short].last()));
+    }
+    let names = (0..first.len()).map(|at| (first.get(at).name, second.get(at).name));
+    if let Some(at) = strangers(names) {
+        return Err(not_a_pair([
+            (&options.in1, first, at),
+            (&options.in2, second, at),
+        ]));
     }
     Ok(Batch {
         reads,
@@ -152,11 +160,48 @@ pub fn pair(options: &Options, reads: [Block; 2]) -> Result<Batch, Failure> {
     })
 }
 
-/// Says that one of two files has no more records than `records`.
-pub fn ended(options: &Options, short: usize, records: u64) -> Failure {
+/// Checks that every read 1 of the block has its read 2 after it.
+fn check_interleaved(file: &str, block: &Block) -> Result<(), Failure> {
+    if !block.len().is_multiple_of(2) {
+        let (record, line) = block.locate(block.len() - 1);
+        return Err(Failure::data(format!(
+            "{file}: record {record}, line {line}: a read 1 without a read 2"
+        )));
+    }
+    let names = (0..block.len() / 2).map(|at| (block.get(2 * at).name, block.get(2 * at + 1).name));
+    match strangers(names) {
+        None => Ok(()),
+        Some(at) => Err(not_a_pair([
+            (file, block, 2 * at),
+            (file, block, 2 * at + 1),
+        ])),
+    }
+}
+
+/// Which of the names are not those of a pair.
+fn strangers<'a>(mut names: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Option<usize> {
+    names.position(|(name1, name2)| !names::of_one_pair(name1, name2))
+}
+
+/// Says that two records are no pair.
+#[cold]
+fn not_a_pair([one, two]: [(&str, &Block, usize); 2]) -> Failure {
+    let place = |(file, block, at): (&str, &Block, usize)| {
+        let (record, line) = block.locate(at);
+        let name = String::from_utf8_lossy(block.get(at).name).into_owned();
+        (format!("{file}: record {record}, line {line}"), name)
+    };
+    let ((place1, name1), (place2, name2)) = (place(one), place(two));
+    Failure::data(format!(
+        "{place2}: read 2 is {name2:?}, but read 1 is {name1:?} ({place1})"
+    ))
+}
+
+/// Says that one of two files has no more records.
+pub fn ended(options: &Options, short: usize, (record, line): (u64, u64)) -> Failure {
     let names = [&options.in1, &options.in2];
     let (short, long) = (names[short], names[1 - short]);
     Failure::data(format!(
-        "{short}: it ends after record {records}, but {long} goes on"
+        "{short}: it ends after record {record}, line {line}, but {long} goes on"
     ))
 }

@@ -80,7 +80,7 @@ fn records_that_are_wrong() {
 fn reads_without_the_other_of_the_pair() {
     let folder = folder();
     let path = folder.path();
-    let one = text(path, "1.fq");
+    let (one, two) = (text(path, "1.fq"), text(path, "2.fq"));
     for keep in [2999, 2000, 1000, 0] {
         let short: String = one
             .lines()
@@ -91,16 +91,23 @@ fn reads_without_the_other_of_the_pair() {
         let message = fails(path, "-i ../short.fq -I ../2.fq -o o1.fq -O o2.fq", 1);
         assert_eq!(
             message,
-            format!("../short.fq: it ends after record {keep}, but ../2.fq goes on")
+            format!(
+                "../short.fq: it ends after record {keep}, line {}, but ../2.fq goes on",
+                4 * keep
+            )
         );
-        let message = fails(path, "-i ../1.fq -I ../short.fq -o o1.fq -O o2.fq", 1);
+        let message = fails(path, "-i ../1.fq -I ../short.fq -o o1.fq -O o2.fq -D", 1);
         assert_eq!(
             message,
-            format!("../short.fq: it ends after record {keep}, but ../1.fq goes on")
+            format!(
+                "../short.fq: it ends after record {keep}, line {}, but ../1.fq goes on",
+                4 * keep
+            )
         );
     }
-    let odd: String = one
-        .lines()
+    let odd: String = (0..1001)
+        .flat_map(|at| [&one, &two].map(|text| text.lines().skip(4 * at).take(4)))
+        .flatten()
         .take(4 * 2001)
         .map(|line| format!("{line}\n"))
         .collect();
@@ -108,7 +115,41 @@ fn reads_without_the_other_of_the_pair() {
     let message = fails(path, "-i ../odd.fq --interleaved_in -o o1.fq -O o2.fq", 1);
     assert_eq!(
         message,
-        "../odd.fq: record 2001 is a read 1 without a read 2"
+        "../odd.fq: record 2001, line 8001: a read 1 without a read 2"
+    );
+}
+
+#[test]
+fn reads_that_are_no_pair() {
+    let folder = folder();
+    let path = folder.path();
+    // Of each pair both reads, in turn and an empty line before the wrong one.
+    let (one, two) = (text(path, "1.fq"), text(path, "2.fq"));
+    let mut wrong: Vec<&str> = two.lines().collect();
+    wrong[4 * 1500] = "@other 2:N:0";
+    wrong.insert(4 * 1200, "");
+    fs::write(path.join("wrong.fq"), wrong.join("\n")).unwrap();
+    let message = fails(path, "-i ../1.fq -I ../wrong.fq -o o1.fq -O o2.fq", 1);
+    assert!(
+        message.starts_with("../wrong.fq: record 1501, line 6002: read 2 is \"@other 2:N:0\""),
+        "{message}"
+    );
+    assert!(
+        message.ends_with("(../1.fq: record 1501, line 6001)"),
+        "{message}"
+    );
+    wrong.remove(4 * 1200);
+    let lines: Vec<&str> = one.lines().collect();
+    let both: Vec<&str> = lines
+        .chunks(4)
+        .zip(wrong.chunks(4))
+        .flat_map(|(one, two)| [one, two].concat())
+        .collect();
+    fs::write(path.join("both.fq"), both.join("\n")).unwrap();
+    let message = fails(path, "-i ../both.fq --interleaved_in -o o1.fq -O o2.fq", 1);
+    assert!(
+        message.starts_with("../both.fq: record 3002, line 12005: read 2 is"),
+        "{message}"
     );
 }
 
@@ -123,6 +164,19 @@ fn gzip_that_is_truncated_or_none() {
     let message = fails(path, "-i ../1.fq.gz -o o.fq", 1);
     assert!(
         message.starts_with("../1.fq.gz: cannot read on after record"),
+        "{message}"
+    );
+    // The last byte is missing, and a second member that ends too early.
+    fs::write(path.join("1.fq.gz"), &whole[..whole.len() - 1]).unwrap();
+    let message = fails(path, "-i ../1.fq.gz -o o.fq.gz -w 3", 1);
+    assert!(
+        message.contains("after record 3000, at line 12001"),
+        "{message}"
+    );
+    fs::write(path.join("1.fq.gz"), [&whole[..], &whole[..5000]].concat()).unwrap();
+    let message = fails(path, "-i ../1.fq.gz -I ../1.fq.gz -o o.fq -O p.fq", 1);
+    assert!(
+        message.contains("../1.fq.gz: cannot read on after record"),
         "{message}"
     );
     fs::write(path.join("2.fq.gz"), b"@no gzip\n").unwrap();
@@ -142,7 +196,18 @@ fn outputs_that_cannot_be_written() {
         fails(path, "-i ../1.fq -o no/such/folder.fq", 1)
             .starts_with("no/such/folder.fq: cannot create it")
     );
+    fs::create_dir(path.join("folder.fq")).unwrap();
+    fails(path, "-i ../folder.fq -o o.fq", 255);
+    assert!(fails(path, "-i ../1.fq -I ../2.fq -o o1.fq -O ../1.fq", 1).contains("names an input"));
     if Path::new("/dev/full").exists() {
+        for arguments in [
+            "-i ../1.fq -I ../2.fq -o o1.fq -O /dev/full",
+            "-i ../1.fq -o o.fq.gz --html /dev/full",
+            "-i ../1.fq -o o.fq --failed_out /dev/full -l 1000",
+        ] {
+            let message = fails(path, arguments, 1);
+            assert!(message.starts_with("/dev/full: cannot"), "{message}");
+        }
         let message = fails(path, "-i ../1.fq -o /dev/full", 1);
         assert!(
             message.starts_with("/dev/full: cannot write it"),

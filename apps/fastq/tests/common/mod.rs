@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 pub const BLITZ: &str = env!("CARGO_BIN_EXE_blitz-fastq");
 pub const ADAPTER1: &str = "AGATCGGAAGAGCACACGTCTGAACTCCAGTCA";
@@ -122,6 +124,22 @@ fn inflate(bytes: Vec<u8>) -> Vec<u8> {
     out
 }
 
+/// `text` as blocked gzip, the form that `bgzip` writes.
+pub fn bgzf(text: &[u8]) -> Vec<u8> {
+    let mut out = vec![];
+    for part in text.chunks(65_280).chain([&b""[..]]) {
+        let mut block = flate2::GzBuilder::new()
+            .extra([b'B', b'C', 2, 0, 0, 0])
+            .write(vec![], flate2::Compression::fast());
+        block.write_all(part).unwrap();
+        let mut block = block.finish().unwrap();
+        let size = (block.len() - 1) as u16;
+        block[16..18].copy_from_slice(&size.to_le_bytes());
+        out.extend(block);
+    }
+    out
+}
+
 pub fn command(program: &str, folder: &Path, arguments: &str) -> Command {
     let mut command = Command::new(program);
     command
@@ -136,7 +154,40 @@ pub fn run(program: &str, folder: &Path, arguments: &str) -> Ran {
     let here = folder.join(Path::new(program).file_name().unwrap());
     let _ = fs::remove_dir_all(&here);
     fs::create_dir(&here).unwrap();
-    ran(command(program, &here, arguments).output().unwrap(), &here)
+    let output = output_in_time(command(program, &here, arguments), arguments);
+    ran(output, &here)
+}
+
+/// Longer than any run takes on a loaded machine.
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// Runs to the end; panics if it does not come in time.
+pub fn output_in_time(mut command: Command, what: &str) -> Output {
+    let mut written = [tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap()];
+    let [stdout, stderr] = [0, 1].map(|which| written[which].try_clone().unwrap());
+    let mut child = command.stdout(stdout).stderr(stderr).spawn().unwrap();
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if start.elapsed() > LONGEST {
+            child.kill().unwrap();
+            panic!("{what} hangs");
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    let [stdout, stderr] = [0, 1].map(|which| {
+        let mut bytes = vec![];
+        written[which].seek(SeekFrom::Start(0)).unwrap();
+        written[which].read_to_end(&mut bytes).unwrap();
+        bytes
+    });
+    Output {
+        status,
+        stdout,
+        stderr,
+    }
 }
 
 /// What a run in `here` left.

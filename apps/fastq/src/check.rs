@@ -1,0 +1,261 @@
+//! Which options go together, and which values they may have.
+
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+use crate::options::{Options, Split};
+use std::path::Path;
+
+impl Options {
+    /// Checks that the options go together, and drops those that have no effect.
+    pub(crate) fn check(&mut self, given: &Arguments) -> Result<(), Failure> {
+        self.check_inputs()?;
+        self.check_merging()?;
+        self.check_outputs(given.has("dont_overwrite"))?;
+        self.check_ranges(given)?;
+        if self.correction && !self.paired() {
+            eprintln!("WARNING: --correction works on pairs only and is ignored");
+            self.correction = false;
+        }
+        Ok(())
+    }
+
+    fn check_inputs(&mut self) -> Result<(), Failure> {
+        if self.in1.is_empty() {
+            if !self.in2.is_empty() {
+                return Err(Failure::options("--in2 is given, but --in1 is not"));
+            }
+            if !self.stdin {
+                return Err(Failure::options(
+                    "no input: give --in1, or --stdin to read standard input",
+                ));
+            }
+            self.in1 = "/dev/stdin".to_owned();
+        } else {
+            crate::lists::must_be_file(&self.in1)?;
+        }
+        if !self.in2.is_empty() {
+            crate::lists::must_be_file(&self.in2)?;
+            if self.interleaved {
+                return Err(Failure::options(
+                    "--in2 and --interleaved_in exclude each other",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_merging(&mut self) -> Result<(), Failure> {
+        if self.stdout {
+            drop_name(&mut self.out1, "--out1", "with --stdout");
+            drop_name(&mut self.out2, "--out2", "with --stdout");
+        }
+        if !self.merge {
+            drop_name(&mut self.merged_out, "--merged_out", "without --merge");
+            return Ok(());
+        }
+        if self.split != Split::No {
+            return Err(Failure::options("--merge does not work with splitting"));
+        }
+        if !self.paired() {
+            return Err(Failure::options(
+                "--merge needs pairs: give --in2 or --interleaved_in",
+            ));
+        }
+        self.correction = true;
+        if self.merged_out.is_empty()
+            && !self.stdout
+            && !self.out1.is_empty()
+            && self.out2.is_empty()
+        {
+            eprintln!("--merged_out is not given: merged reads go to the file of --out1");
+            self.merged_out = std::mem::take(&mut self.out1);
+        }
+        if self.include_unmerged {
+            for (name, option) in [
+                (&mut self.out1, "--out1"),
+                (&mut self.out2, "--out2"),
+                (&mut self.unpaired1, "--unpaired1"),
+                (&mut self.unpaired2, "--unpaired2"),
+            ] {
+                drop_name(name, option, "with --include_unmerged");
+            }
+        }
+        if self.merged_out.is_empty() && !self.stdout {
+            return Err(Failure::options("--merge needs --merged_out or --stdout"));
+        }
+        Ok(())
+    }
+
+    fn check_outputs(&mut self, keep_existing: bool) -> Result<(), Failure> {
+        if self.stdout && self.split != Split::No {
+            return Err(Failure::options("--stdout does not work with splitting"));
+        }
+        let paired = self.paired();
+        if !paired && !self.out2.is_empty() {
+            return Err(Failure::options(
+                "--out2 is given, but the input has no read 2",
+            ));
+        }
+        if paired && !self.out1.is_empty() && self.out2.is_empty() {
+            return Err(Failure::options("pairs need --out2 as well as --out1"));
+        }
+        if paired && self.out1.is_empty() && !self.out2.is_empty() && !self.merge {
+            return Err(Failure::options("pairs need --out1 as well as --out2"));
+        }
+        for (name, option) in [
+            (&mut self.unpaired1, "--unpaired1"),
+            (&mut self.unpaired2, "--unpaired2"),
+            (&mut self.overlapped_out, "--overlapped_out"),
+        ] {
+            if !paired {
+                drop_name(name, option, "without pairs");
+            } else if self.split != Split::No && option != "--overlapped_out" {
+                drop_name(name, option, "when the output is split");
+            }
+        }
+        self.check_names(keep_existing)
+    }
+
+    /// Every file that the run writes, with the option that names it.
+    pub fn outputs(&self) -> [(&'static str, &str); 9] {
+        [
+            ("--out1", &self.out1),
+            ("--out2", &self.out2),
+            ("--unpaired1", &self.unpaired1),
+            ("--unpaired2", &self.unpaired2),
+            ("--merged_out", &self.merged_out),
+            ("--failed_out", &self.failed_out),
+            ("--overlapped_out", &self.overlapped_out),
+            ("--json", &self.json),
+            ("--html", &self.html),
+        ]
+    }
+
+    fn check_names(&self, keep_existing: bool) -> Result<(), Failure> {
+        let outputs = self.outputs();
+        for (at, &(option, name)) in outputs.iter().enumerate() {
+            if name.is_empty() {
+                continue;
+            }
+            for &(other, its) in &outputs[..at] {
+                let both_unpaired = other == "--unpaired1" && option == "--unpaired2";
+                if its == name && !both_unpaired && !is_device(name) {
+                    return Err(Failure::options(format!(
+                        "{other} and {option} name the same file: {name}"
+                    )));
+                }
+            }
+            if keep_existing && Path::new(name).exists() {
+                return Err(Failure::options(format!(
+                    "{name} exists, and --dont_overwrite is given"
+                )));
+            }
+            for input in [&self.in1, &self.in2] {
+                if !is_device(name) && same_file(name, input) {
+                    return Err(Failure::data(format!(
+                        "{option} names an input file: {name}"
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_ranges(&mut self, given: &Arguments) -> Result<(), Failure> {
+        let mut windows = vec![];
+        if self.cut_front.enabled || self.cut_tail.enabled || self.cut_right.enabled {
+            for which in ["cut", "cut_front", "cut_tail", "cut_right"] {
+                windows.push((format!("{which}_window_size"), 1, 1000));
+                windows.push((format!("{which}_mean_quality"), 1, 30));
+            }
+        }
+        let split = match self.split {
+            Split::No => vec![],
+            Split::Files(_) => vec![("split", 2, 999), ("split_prefix_digits", 0, 10)],
+            Split::Records(_) => vec![
+                ("split_by_lines", 1000, i64::MAX),
+                ("split_prefix_digits", 0, 10),
+            ],
+        };
+        let fixed = [
+            ("compression", 1, 9),
+            ("reads_to_process", 0, i64::MAX),
+            ("trim_front1", 0, 30),
+            ("trim_tail1", 0, 100),
+            ("trim_front2", 0, 30),
+            ("trim_tail2", 0, 100),
+            ("qualified_quality_phred", 0, 93),
+            ("average_qual", 0, 93),
+            ("unqualified_percent_limit", 0, 100),
+            ("n_base_limit", 0, 50),
+            ("length_required", 0, i64::MAX),
+            ("overlap_diff_percent_limit", 0, 100),
+            ("overrepresentation_sampling", 1, 10_000),
+        ];
+        let all = fixed
+            .iter()
+            .chain(&split)
+            .map(|&(name, from, to)| (name.to_owned(), from, to));
+        for (name, from, to) in all.chain(windows) {
+            let value = given.number(&name);
+            // A negative quality becomes 0, as in fastp.
+            let value = if name == "qualified_quality_phred" {
+                value.max(0)
+            } else {
+                value
+            };
+            if value < from || value > to {
+                let limit = if to == i64::MAX {
+                    format!("at least {from}")
+                } else {
+                    format!("{from} to {to}")
+                };
+                return Err(Failure::options(format!(
+                    "--{name} must be {limit}, not {value}"
+                )));
+            }
+        }
+        self.reads_to_process = given.number("reads_to_process") as u64;
+        self.length_required = given.number("length_required") as usize;
+        self.sampling = given.number("overrepresentation_sampling") as u64;
+        self.split_digits = given.number("split_prefix_digits").clamp(0, 10) as usize;
+        for (option, adapter) in [
+            ("--adapter_sequence", &self.adapter1),
+            ("--adapter_sequence_r2", &self.adapter2),
+        ] {
+            if adapter == "auto" || adapter.is_empty() {
+                continue;
+            }
+            if adapter.len() <= 3 {
+                return Err(Failure::options(format!(
+                    "{option} must have more than 3 bases"
+                )));
+            }
+            if let Some(other) = adapter.chars().find(|base| !"ATCG".contains(*base)) {
+                return Err(Failure::options(format!(
+                    "{option} may have A, T, C and G only, not {other:?}: {adapter}"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn drop_name(name: &mut String, option: &str, when: &str) {
+    if !name.is_empty() {
+        eprintln!("{option} {name} is ignored {when}");
+        name.clear();
+    }
+}
+
+fn is_device(name: &str) -> bool {
+    name.starts_with("/dev/")
+}
+
+/// Whether two names lead to one file, by whatever links.
+fn same_file(a: &str, b: &str) -> bool {
+    match (std::fs::canonicalize(a), std::fs::canonicalize(b)) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    }
+}
