@@ -188,6 +188,15 @@ impl Deque {
         Some(unsafe { JobRef::from_ptr(job) })
     }
 
+    /// Whether there are at least `n` jobs, as the owner sees it.
+    #[inline(always)]
+    pub fn has(&self, n: usize) -> bool {
+        self.bottom
+            .load(Relaxed)
+            .wrapping_sub(self.top.load(Relaxed))
+            >= n
+    }
+
     /// Whether there seems to be a job, for any thread.
     pub fn looks_empty(&self) -> bool {
         self.top.load(Relaxed) == self.bottom.load(Relaxed)

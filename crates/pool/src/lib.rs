@@ -36,6 +36,7 @@ mod context;
 mod deque;
 mod error;
 mod global;
+mod grain;
 mod idle;
 mod in_worker;
 mod injector;

@@ -15,6 +15,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use crate::deque::Deque;
+use crate::grain::{ENOUGH_FORKS, Grain};
 use crate::idle::{Ages, Patience};
 use crate::job_ref::JobRef;
 use crate::latch::Probe;
@@ -43,6 +44,7 @@ pub(crate) struct Worker {
     shared: *const Shared,
     sleeper: *const Sleeper,
     breadth_first: bool,
+    grain: Grain,
     ages: RefCell<Ages>,
     patience: RefCell<Patience>,
     /// The generation of the loop that this worker has last taken part in.
@@ -58,6 +60,7 @@ impl Worker {
             shared: &raw const *registry.workers[index],
             sleeper: registry.sleep.worker(index),
             breadth_first: registry.handlers.breadth_first,
+            grain: Grain::new(),
             registry,
             index,
             last_loop: Cell::new(0),
@@ -142,6 +145,17 @@ impl Worker {
         if self.fork(job).is_none() {
             self.registry.inject(tag, job);
         }
+    }
+
+    /// Whether a `join` of `site` is too fine to fork: others have older forks to steal.
+    #[inline(always)]
+    pub(crate) fn runs_in_turn(&self, site: usize) -> bool {
+        self.grain.is_fine(site) && self.deque().has(ENOUGH_FORKS)
+    }
+
+    #[inline(always)]
+    pub(crate) fn grain(&self) -> &Grain {
+        &self.grain
     }
 
     /// Takes a fork back if it is still the last one.

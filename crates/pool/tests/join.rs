@@ -101,6 +101,36 @@ fn a_panic_goes_on_in_the_caller_and_the_pool_survives() {
 }
 
 #[test]
+fn both_closures_run_if_one_panics_in_a_fine_recursion() {
+    /// Counts the leaves. The one with the number 0 on `level` panics.
+    fn leaves(level: u32, panics: bool, count: &AtomicUsize) {
+        if level == 0 {
+            count.fetch_add(1, Ordering::Relaxed);
+            assert!(!panics, "a leaf");
+            return;
+        }
+        join(
+            || leaves(level - 1, panics, count),
+            || leaves(level - 1, false, count),
+        );
+    }
+    for threads in [1, 2] {
+        let pool = pool(threads);
+        for _ in 0..20 {
+            let count = AtomicUsize::new(0);
+            let result = panic::catch_unwind(AssertUnwindSafe(|| {
+                pool.install(|| {
+                    leaves(10, false, &count);
+                    leaves(10, true, &count);
+                });
+            }));
+            assert_eq!(message(result), "a leaf");
+            assert_eq!(count.into_inner(), 2 << 10);
+        }
+    }
+}
+
+#[test]
 fn a_panic_waits_for_the_other_closure() {
     let (both, ended) = (Barrier::new(2), AtomicBool::new(false));
     let two = pool(2);
