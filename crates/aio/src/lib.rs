@@ -51,6 +51,7 @@ mod endless;
 mod foreign;
 mod forward;
 mod interest;
+mod io_buf;
 mod join;
 mod lines;
 mod lock;
@@ -97,6 +98,7 @@ pub use foreign::FromTokio;
 #[doc(hidden)]
 pub use foreign::packages;
 pub use interest::Interest;
+pub use io_buf::{IoBuf, IoBufMut};
 pub use join::{Join, join};
 pub use lines::{Lines, Split};
 pub use memory::{DuplexStream, SimplexStream, duplex, simplex};

@@ -50,9 +50,18 @@ pub fn offer(find: Find) {
 #[must_use]
 #[track_caller]
 pub fn driver() -> Arc<Driver> {
-    let find = FIND.get().copied().unwrap_or(|| Err(NoDriver::NoRuntime));
-    match find() {
+    match try_driver() {
         Ok(driver) => driver,
         Err(why) => panic!("{why}"),
     }
+}
+
+/// The driver of the current thread.
+///
+/// # Errors
+///
+/// Why there is none.
+pub fn try_driver() -> Result<Arc<Driver>, NoDriver> {
+    let find = FIND.get().copied().unwrap_or(|| Err(NoDriver::NoRuntime));
+    find()
 }

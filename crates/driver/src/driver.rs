@@ -40,6 +40,13 @@
 //! *An event.* It ends the poll of whoever polls, and is delivered by that thread.
 //! Those that did not fit into one poll are reported by the next one.
 //!
+//! *An operation for the ring.* A thread queues it, and then looks whether the owner is
+//! `POLLING` or `ASLEEP`, and unparks it if so. The owner says that, and then looks whether
+//! something is queued, and hands it to the kernel. All of this is sequentially consistent, so
+//! one of them sees the other. A completion ends the poll as an event does, as the poll knows
+//! the ring's descriptor; other threads that poll take completions too. While an operation is
+//! under way the owner does not sleep on the word.
+//!
 //! *A registration while it sleeps on the word.* The owner says `ASLEEP` and then looks
 //! whether anything is registered; a registration is counted, and then looks whether
 //! the owner is `ASLEEP`. Both are sequentially consistent, so one of them sees the other:
@@ -59,6 +66,7 @@ use crate::entry::Entry;
 use crate::lock::Mutex;
 use crate::metrics::Metrics;
 use crate::mutant::{Mutant, active};
+use crate::ring::{self, Ring};
 use crate::selector::{Registry, Report, Selector};
 use crate::wakers::Wakers;
 
@@ -71,10 +79,17 @@ const NOTIFIED: u32 = 3;
 /// unpark it, register sources with it, or poll it.
 pub struct Driver {
     state: AtomicU32,
-    turn: Mutex<Selector>,
+    turn: Mutex<Turn>,
+    pub(crate) ring: Ring,
     pub(crate) registry: Registry,
     pub(crate) entries: Entries,
     pub(crate) metrics: Metrics,
+}
+
+/// What the right to poll is the right to.
+struct Turn {
+    selector: Selector,
+    ring: ring::Turn,
 }
 
 impl Driver {
@@ -88,7 +103,11 @@ impl Driver {
         let (selector, registry) = Selector::new(events, events_busy)?;
         Ok(Arc::new(Self {
             state: AtomicU32::new(EMPTY),
-            turn: Mutex::new(selector),
+            turn: Mutex::new(Turn {
+                selector,
+                ring: ring::Turn::default(),
+            }),
+            ring: Ring::default(),
             registry,
             entries: Entries::new(),
             metrics: Metrics::default(),
@@ -101,7 +120,7 @@ impl Driver {
     ///
     /// A deadline is kept to within a millisecond while something is registered.
     pub fn park(&self, deadline: Option<Instant>, wakers: &mut Wakers) -> bool {
-        match self.entries.is_empty() && self.sleep(deadline) {
+        match !self.has_sources() && self.sleep(deadline) {
             true => self.state.swap(EMPTY, Ordering::Acquire) == NOTIFIED,
             false => self.poll(deadline, wakers),
         }
@@ -118,7 +137,7 @@ impl Driver {
             return true;
         }
         after_rmw();
-        if !self.entries.is_empty() && !active(Mutant::SleepsBlindly) {
+        if self.has_sources() && !active(Mutant::SleepsBlindly) {
             return (self.state)
                 .compare_exchange(ASLEEP, EMPTY, Ordering::Relaxed, Ordering::Relaxed)
                 .is_err();
@@ -133,46 +152,53 @@ impl Driver {
 
     fn poll(&self, deadline: Option<Instant>, wakers: &mut Wakers) -> bool {
         let say =
-            || (self.state).compare_exchange(EMPTY, POLLING, Ordering::Acquire, Ordering::Relaxed);
+            || (self.state).compare_exchange(EMPTY, POLLING, Ordering::SeqCst, Ordering::Relaxed);
         let too_early = active(Mutant::ParksBeforeItPolls).then(say);
-        let mut selector = self.turn.lock();
+        let mut turn = self.turn.lock();
         self.entries.release();
-        match too_early.unwrap_or_else(say) {
-            Ok(_) => selector.wait(deadline),
-            Err(_) => selector.look(),
+        let may_wait = too_early.unwrap_or_else(say).is_ok();
+        after_rmw();
+        match turn.ring.submit(&self.ring, wakers) && may_wait {
+            true => turn.selector.wait(deadline),
+            false => turn.selector.look(),
         }
         let unparked = self.state.swap(EMPTY, Ordering::Acquire) == NOTIFIED;
-        self.deliver(&selector, wakers);
+        self.deliver(&mut turn, wakers);
         unparked
     }
 
-    /// Whether something is registered, so that events may happen.
+    /// Whether something is registered or in the ring, so that events may happen.
     #[inline]
     #[must_use]
     pub fn has_sources(&self) -> bool {
-        !self.entries.is_empty()
+        !self.entries.is_empty() || !self.ring.is_idle()
     }
 
     /// Looks at what has happened, without waiting, unless another thread polls. Returns
     /// whether it has looked. For any thread.
     pub fn try_poll(&self, wakers: &mut Wakers) -> bool {
-        if self.entries.is_empty() {
+        if !self.has_sources() {
             return true;
         }
-        let Some(mut selector) = self.turn.try_lock() else {
+        let Some(mut turn) = self.turn.try_lock() else {
             return false;
         };
         self.entries.release();
-        selector.look();
-        self.deliver(&selector, wakers);
+        turn.ring.submit(&self.ring, wakers);
+        if self.entries.is_empty() {
+            turn.ring.complete(&self.ring, wakers);
+        } else {
+            turn.selector.look();
+            self.deliver(&mut turn, wakers);
+        }
         true
     }
 
     /// Delivers what the caller, which has the right to poll, has found.
-    fn deliver(&self, selector: &Selector, wakers: &mut Wakers) {
+    fn deliver(&self, turn: &mut Turn, wakers: &mut Wakers) {
         let mut count = 0;
         self.entries.acquire();
-        for report in selector.reports() {
+        for report in turn.selector.reports() {
             if let Report::Source(token, bits) = report {
                 // SAFETY: the token is the address of an entry that was registered when the
                 // event was reported. We have the right to poll since before that, so it has
@@ -183,6 +209,7 @@ impl Driver {
             }
         }
         self.metrics.count_ready(count);
+        turn.ring.complete(&self.ring, wakers);
     }
 
     /// Ends the park of the owner, or the next one if it is not parked.
@@ -207,14 +234,54 @@ impl Driver {
     }
 
     /// Ends all that waits here, with an error, and lets nothing be registered any more.
+    /// Waits until the kernel has let go of the buffers of operations that are under way.
     pub fn shut_down(&self, wakers: &mut Wakers) {
         self.entries.shut_down(wakers);
+        self.end_ring(wakers);
+    }
+
+    fn end_ring(&self, wakers: &mut Wakers) {
+        if self.ring.close() {
+            self.unpark();
+            let mut turn = self.turn.lock();
+            turn.ring.end(&self.ring, wakers);
+        }
     }
 
     /// What it has counted so far.
     #[must_use]
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+}
+
+#[cfg(all(target_os = "linux", not(loom)))]
+impl Driver {
+    /// Sets whether there may be a ring of completions (io_uring). There may at first. Without
+    /// effect on one that has been set up.
+    pub fn allow_ring(&self, is_allowed: bool) {
+        self.ring.allow(is_allowed);
+    }
+
+    /// Whether there is a ring of completions. The first call sets it up, if it is allowed
+    /// and the system lets us.
+    pub fn has_ring(&self) -> bool {
+        self.ring.is_set_up(&self.registry)
+    }
+
+    /// Something has been queued for the ring.
+    pub(crate) fn queued(&self) {
+        if matches!(self.state.load(Ordering::SeqCst), POLLING | ASLEEP) {
+            self.unpark();
+        }
+    }
+}
+
+/// Those that hold a reference are gone, so nobody waits; but the kernel may still have
+/// buffers of operations that were dropped.
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.end_ring(&mut Wakers::new());
     }
 }
 

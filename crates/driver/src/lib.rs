@@ -8,6 +8,9 @@
 //! for as long as it lives: a [`Registration`]. Any thread may wait for it, and any
 //! thread may poll a driver whose worker is kept from doing so.
 //!
+//! On Linux a driver may have a ring of completions (io_uring) beside it, for operations that
+//! own their buffers: `Driver::start`. It is set up by the first of them.
+//!
 //! ```
 //! # #[cfg(unix)]
 //! # fn main() -> std::io::Result<()> {
@@ -38,6 +41,8 @@
 #[cfg(all(unix, not(loom)))]
 mod async_fd;
 pub mod bits;
+#[cfg(any(target_os = "linux", loom))]
+mod completion;
 pub mod current;
 mod driver;
 mod entries;
@@ -53,8 +58,18 @@ pub mod mutant;
 mod poll_evented;
 mod readiness;
 mod registration;
+mod ring;
 mod selector;
 mod wakers;
+
+/// The ring of completions: io_uring.
+#[cfg(all(target_os = "linux", not(loom)))]
+pub mod io_uring {
+    pub use io_uring::{opcode, squeue::Entry, types};
+
+    pub use crate::completion::Finish;
+    pub use crate::ring::{InFlight, Operation, probe};
+}
 
 #[cfg(all(unix, not(loom)))]
 pub use async_fd::{
@@ -73,6 +88,7 @@ pub use wakers::Wakers;
 #[cfg(loom)]
 #[doc(hidden)]
 pub mod model {
+    pub use crate::completion::{Finish, Shared, complete};
     pub use crate::selector::Source;
 
     /// An event happens at a source of this driver.

@@ -19,4 +19,12 @@ blitz_sync::mutants! {
     SleepsBlindly,
     /// A source is let go as soon as it is deregistered.
     ReleasesAtOnce,
+    /// A completion says that it is there before its result is.
+    PublishesFirst,
+    /// A future that leaves its waker does not look whether the completion came meanwhile.
+    WaitsBlindly,
+    /// A future that is polled with another waker keeps the one it had.
+    KeepsOldWaker,
+    /// A future that is dropped frees its buffer, which the kernel has.
+    FreesWithFuture,
 }

@@ -4,39 +4,56 @@ use std::task::Waker;
 
 use blitz_sync::internals::{Panics, Wake};
 
+#[cfg(any(target_os = "linux", loom))]
+use crate::completion::Retired;
+
 /// The wakers that a poll has gathered, so that a scheduler can queue all their tasks
 /// and then call other workers once. Keeps its memory from one poll to the next.
 ///
 /// Dropping it wakes those that are left: whoever was taken out of a queue is woken.
 #[derive(Default, Debug)]
-pub struct Wakers(Vec<Waker>);
+pub struct Wakers {
+    wakers: Vec<Waker>,
+    /// Operations of the kernel that have ended. Freed last.
+    #[cfg(any(target_os = "linux", loom))]
+    retired: Vec<Retired>,
+}
 
 impl Wakers {
     /// None.
     #[must_use]
     pub const fn new() -> Self {
-        Self(Vec::new())
+        Self {
+            wakers: Vec::new(),
+            #[cfg(any(target_os = "linux", loom))]
+            retired: Vec::new(),
+        }
     }
 
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.wakers.len()
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.wakers.is_empty()
     }
 
     pub(crate) fn extend(&mut self, wakers: impl IntoIterator<Item = Waker>) {
-        self.0.extend(wakers);
+        self.wakers.extend(wakers);
+    }
+
+    #[cfg(any(target_os = "linux", loom))]
+    pub(crate) fn retire(&mut self, retired: Retired) {
+        self.retired.push(retired);
     }
 
     pub(crate) fn push_wake(&mut self, wake: Wake) {
         match wake {
-            Wake::Task(waker) => self.0.push(waker),
+            Wake::Task(waker) => self.wakers.push(waker),
             // Only tasks wait here.
             other => other.wake(),
         }
@@ -46,18 +63,20 @@ impl Wakers {
     /// others are woken all the same, and the first panic goes on.
     pub fn wake_all(&mut self) {
         let mut panics = Panics::new();
-        for waker in self.0.drain(..) {
+        for waker in self.wakers.drain(..) {
             panics.put_off(|| waker.wake());
         }
+        #[cfg(any(target_os = "linux", loom))]
+        panics.put_off(|| self.retired.clear());
         panics.go_on();
     }
 }
 
 impl Drop for Wakers {
     fn drop(&mut self) {
-        if !self.0.is_empty() {
+        if !self.wakers.is_empty() {
             let mut panics = Panics::new();
-            for waker in self.0.drain(..) {
+            for waker in self.wakers.drain(..) {
                 panics.put_off(|| waker.wake());
             }
         }

@@ -9,5 +9,8 @@ mod help;
 mod park;
 #[path = "readiness.rs"]
 mod readiness;
+#[cfg(target_os = "linux")]
+#[path = "ring.rs"]
+mod ring;
 #[path = "stress.rs"]
 mod stress;

@@ -2,6 +2,8 @@
 
 #![cfg(loom)]
 
+#[path = "loom_completion.rs"]
+mod loom_completion;
 #[path = "loom_park.rs"]
 mod loom_park;
 #[path = "loom_readiness.rs"]

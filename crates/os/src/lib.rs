@@ -3,8 +3,8 @@
 //! errors, panics and cancel safety are Tokio's.
 //!
 //! What is done with files and standard streams runs on threads of the runtime's pool for
-//! blocking work, so it panics where there is no runtime. Processes and signals need a runtime
-//! with I/O.
+//! blocking work or, on Linux, in an io_uring of the worker, so it panics where there is no
+//! runtime. Processes and signals need a runtime with I/O.
 //!
 //! ```
 //! use blitz_io::fs;
@@ -26,6 +26,8 @@ mod blocking;
 mod buffer;
 pub mod fs;
 pub mod io;
+#[cfg(unix)]
+mod operation;
 #[cfg(all(unix, feature = "process"))]
 pub mod process;
 #[cfg(all(unix, feature = "signal"))]

@@ -6,3 +6,6 @@
 mod bad_days;
 #[path = "files.rs"]
 mod files;
+#[cfg(target_os = "linux")]
+#[path = "ring.rs"]
+mod ring;

@@ -51,6 +51,8 @@ pub(crate) struct Config {
     pub(crate) io_events: usize,
     /// The same while there are tasks to run, if it is to differ.
     pub(crate) io_events_busy: Option<usize>,
+    /// The drivers may have a ring of completions.
+    pub(crate) enable_io_uring: bool,
     /// There are timers.
     pub(crate) enable_time: bool,
     /// The clock is paused at first.

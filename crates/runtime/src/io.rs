@@ -33,7 +33,12 @@ impl Drivers {
             return Ok(None);
         }
         current::offer(current);
-        let driver = |_| Driver::new(config.io_events, config.io_events_busy);
+        let driver = |_| {
+            let driver = Driver::new(config.io_events, config.io_events_busy)?;
+            #[cfg(target_os = "linux")]
+            driver.allow_ring(config.enable_io_uring && !is_ring_forbidden());
+            Ok(driver)
+        };
         let drivers = (0..config.worker_threads).map(driver);
         Ok(Some(Self {
             drivers: drivers.collect::<io::Result<_>>()?,
@@ -67,6 +72,12 @@ impl Drivers {
             .map(|driver| of(driver.metrics()) as u64);
         counts.sum()
     }
+}
+
+/// Whether the environment says so.
+#[cfg(target_os = "linux")]
+fn is_ring_forbidden() -> bool {
+    std::env::var_os("BLITZ_IO_URING").is_some_and(|value| value == "0")
 }
 
 /// The driver for a source that this thread is about to register.

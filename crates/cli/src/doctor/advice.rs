@@ -1,6 +1,6 @@
 //! What follows from the findings.
 
-use super::Findings;
+use super::{Findings, IoUring};
 
 /// What blitz-io does on this machine.
 pub fn uses(found: &Findings) -> Vec<String> {
@@ -27,10 +27,30 @@ pub fn uses(found: &Findings) -> Vec<String> {
             usable(found)
         )
     });
+    if let Some(ring) = &found.io_uring {
+        uses.push(files(ring));
+    }
     if !found.futex.shared_memory {
         uses.push("Waiting in shared memory, between processes, does not work here.".to_owned());
     }
     uses
+}
+
+/// How a runtime's files are read and written.
+fn files(ring: &IoUring) -> String {
+    let why = if std::env::var_os("BLITZ_IO_URING").is_some_and(|value| value == "0") {
+        "BLITZ_IO_URING=0 forbids io_uring"
+    } else if !ring.setup.works {
+        return format!(
+            "`File::read_at` and `write_at` go through the blocking pool: io_uring is {}.",
+            ring.setup.detail
+        );
+    } else if ring.setup_flags.get("COOP_TASKRUN") == Some(&false) {
+        "this kernel's io_uring is too old"
+    } else {
+        return "`File::write_at`, and `read_at` of what the system does not have in memory, go through io_uring.".to_owned();
+    };
+    format!("`File::read_at` and `write_at` go through the blocking pool: {why}.")
 }
 
 /// What a user could change, and how.

@@ -157,7 +157,18 @@ fn setup_flags() -> std::collections::BTreeMap<&'static str, bool> {
         .setup_defer_taskrun()
         .build(8)
         .is_ok();
-    [("SINGLE_ISSUER", single), ("DEFER_TASKRUN", deferred)].into()
+    // What a runtime's drivers ask for.
+    let cooperative = <Ring>::builder()
+        .setup_coop_taskrun()
+        .setup_taskrun_flag()
+        .build(8)
+        .is_ok();
+    [
+        ("SINGLE_ISSUER", single),
+        ("DEFER_TASKRUN", deferred),
+        ("COOP_TASKRUN", cooperative),
+    ]
+    .into()
 }
 
 #[cfg(test)]

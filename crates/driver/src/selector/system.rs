@@ -12,6 +12,10 @@ use crate::bits::{self, Bits};
 /// No entry has this address.
 const WAKE: Token = Token(0);
 
+/// Nor this one: they are aligned.
+#[cfg(target_os = "linux")]
+const RING: Token = Token(1);
+
 /// Waits for events. One thread at a time.
 pub struct Selector {
     poll: Poll,
@@ -82,6 +86,9 @@ impl Selector {
         };
         events.iter().map(|event| match event.token() {
             WAKE => Report::Wake,
+            // It has ended the poll, and that is all.
+            #[cfg(target_os = "linux")]
+            RING => Report::Wake,
             Token(token) => Report::Source(token, bits_of(event)),
         })
     }
@@ -104,6 +111,12 @@ impl Registry {
         interest: Interest,
     ) -> io::Result<()> {
         self.registry.register(source, Token(token), interest)
+    }
+
+    /// Registers a ring of completions, so that they end a poll.
+    #[cfg(target_os = "linux")]
+    pub fn register_ring(&self, ring: &mut impl Source) -> io::Result<()> {
+        self.registry.register(ring, RING, Interest::READABLE)
     }
 
     pub fn deregister(&self, source: &mut (impl Source + ?Sized)) -> io::Result<()> {

@@ -80,7 +80,7 @@ use crate::buffer::{Buffer, MAX_BUF_SIZE};
 /// # }
 /// ```
 pub struct File {
-    std: Arc<StdFile>,
+    pub(super) std: Arc<StdFile>,
     inner: Mutex<Inner>,
     max_buf_size: usize,
 }

@@ -2,12 +2,15 @@
 //!
 //! Each function does what the one of the same name in [`std::fs`] does, with the same errors,
 //! on a thread of the runtime's pool. A dropped future does not stop it. On Linux, what the
-//! system has in memory of an open file is read at once, without a thread.
+//! system has in memory of an open file is read at once, without a thread, and operations that
+//! own their buffer go through io_uring where the system has it.
 //!
 //! # Panics
 //!
 //! Without a runtime.
 
+#[cfg(unix)]
+mod at;
 mod dir_builder;
 mod file;
 mod file_times;

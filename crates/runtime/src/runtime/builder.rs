@@ -106,6 +106,7 @@ impl Builder {
                 enable_io: false,
                 io_events: IO_EVENTS,
                 io_events_busy: None,
+                enable_io_uring: true,
                 enable_time: false,
                 start_paused: false,
                 #[cfg(feature = "tokio")]
@@ -152,6 +153,27 @@ impl Builder {
     /// Without the crate's feature `io`, this has no effect.
     pub fn enable_io(&mut self) -> &mut Self {
         self.config.enable_io = true;
+        self
+    }
+
+    /// Sets whether operations on files may use io_uring, where the system has it. By default
+    /// they may.
+    ///
+    /// Each worker gets a ring of its own with its first operation. Where it cannot be had, as
+    /// with an old kernel or in a sandbox that forbids it, the operations run on the threads
+    /// for blocking work instead, with the same results. `BLITZ_IO_URING=0` in the environment
+    /// of the program forbids it whatever is set here; `blitz doctor` says what is used.
+    /// Without [`enable_io`](Self::enable_io) or outside of Linux, this has no effect.
+    ///
+    /// ```
+    /// use blitz_io::runtime::Builder;
+    ///
+    /// let runtime = Builder::new_multi_thread().enable_all().enable_io_uring(false).build()?;
+    /// # drop(runtime);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn enable_io_uring(&mut self, enable: bool) -> &mut Self {
+        self.config.enable_io_uring = enable;
         self
     }
 

@@ -1,0 +1,264 @@
+//! One operation that the kernel carries out: its parameters and buffers, its result, and
+//! the task that waits for it.
+//!
+//! # Owners
+//!
+//! An operation is one allocation with a count of its references. The future has one, the
+//! kernel has one from when the operation is queued until its completion has been
+//! delivered, and each request to cancel it has one until that has completed, so that the
+//! request never names another operation. Whoever lets go of the last one frees it. So a
+//! buffer is never freed while the kernel may write to it, whatever becomes of the future.
+//!
+//! # States of the slot
+//!
+//! ```text
+//!               poll                poll
+//!   PENDING ----------> CHANGING <--------> WAITING
+//!      |                   |                   |
+//!      +---------+---------+---------+---------+
+//!                     | complete
+//!                     v
+//!                    DONE
+//! ```
+//!
+//! * `PENDING`: the kernel has it, and there is no waker.
+//! * `CHANGING`: the future is putting its waker into the cell, which is its own meanwhile.
+//! * `WAITING`: there is a waker in the cell, which belongs to whoever leaves this state.
+//! * `DONE`: the result is there, and nothing is in the kernel. This is final.
+//!
+//! # No completion is lost
+//!
+//! The completion writes the result and then swaps the state to `DONE`. If it finds
+//! `WAITING`, the waker is its own, and it wakes the task. If it finds `CHANGING`, the
+//! future is about to leave that state with a compare-and-swap, which fails, and so it
+//! returns the result itself. If it finds `PENDING`, the next poll finds `DONE`. The future
+//! leaves no state but by a compare-and-swap, so it cannot overwrite `DONE`.
+//!
+//! # The parameters
+//!
+//! The future takes them, with the buffer in them, only after it has seen `DONE`. If it is
+//! dropped before, they stay, and the last reference finishes the operation: a descriptor
+//! that an `open` has brought is closed, a buffer freed. The state acquires what the
+//! completion has released, and that acquired what the kernel wrote when it read the queue.
+
+use std::cell::UnsafeCell;
+use std::sync::Arc;
+use std::task::Waker;
+
+use blitz_futex::atomic::{AtomicU32, Ordering};
+
+use crate::mutant::{Mutant, active};
+use crate::wakers::Wakers;
+
+const PENDING: u32 = 0;
+const CHANGING: u32 = 1;
+const WAITING: u32 = 2;
+const DONE: u32 = 3;
+
+/// What an operation is finished with.
+pub trait Finish: Send + 'static {
+    /// What comes of it.
+    type Output: Send;
+
+    /// Makes its output of what the kernel returned: a number that is not negative, or an
+    /// error's, negated. Called once, even if nobody waits any more.
+    fn finish(self, result: i32) -> Self::Output;
+}
+
+/// See the head of this file.
+struct Slot {
+    state: AtomicU32,
+    waker: UnsafeCell<Option<Waker>>,
+    result: AtomicU32,
+}
+
+impl Slot {
+    fn new() -> Self {
+        Self {
+            state: AtomicU32::new(PENDING),
+            waker: UnsafeCell::new(None),
+            result: AtomicU32::new(0),
+        }
+    }
+
+    /// The result, if it is there.
+    fn result(&self) -> Option<i32> {
+        let is_done = self.state.load(Ordering::Acquire) == DONE;
+        is_done.then(|| self.result.load(Ordering::Relaxed) as i32)
+    }
+
+    /// Returns the result, or leaves the waker. For the future.
+    fn poll(&self, waker: &Waker) -> Option<i32> {
+        let before = self.state.load(Ordering::Acquire);
+        if before == DONE {
+            return self.result();
+        }
+        let mut waker = Some(waker.clone());
+        if before == WAITING && active(Mutant::KeepsOldWaker) {
+            return None;
+        }
+        let taken =
+            (self.state).compare_exchange(before, CHANGING, Ordering::Acquire, Ordering::Acquire);
+        if taken.is_err() {
+            return self.result();
+        }
+        // SAFETY: in `CHANGING` the cell is the future's.
+        unsafe { self.waker.get().swap(&mut waker) };
+        if active(Mutant::WaitsBlindly) {
+            self.state.store(WAITING, Ordering::Release);
+            return None;
+        }
+        let left =
+            (self.state).compare_exchange(CHANGING, WAITING, Ordering::Release, Ordering::Acquire);
+        match left {
+            Ok(_) => None,
+            Err(_) => self.result(),
+        }
+    }
+
+    /// The kernel has let go of it. Returns whom to wake.
+    fn complete(&self, result: i32) -> Option<Waker> {
+        let is_late = active(Mutant::PublishesFirst);
+        let publish = || self.result.store(result as u32, Ordering::Relaxed);
+        if !is_late {
+            publish();
+        }
+        let before = self.state.swap(DONE, Ordering::AcqRel);
+        if is_late {
+            publish();
+        }
+        match before {
+            // SAFETY: the waker belongs to whoever leaves `WAITING`.
+            WAITING => unsafe { (*self.waker.get()).take() },
+            _ => None,
+        }
+    }
+}
+
+/// The part of an operation that is the same for all.
+pub struct Header {
+    slot: Slot,
+    release: unsafe fn(*const Header),
+}
+
+/// An operation, with its slot. The header comes first, so that its address is that of the
+/// whole.
+#[repr(C)]
+pub struct Shared<O: Finish> {
+    header: Header,
+    operation: UnsafeCell<Option<O>>,
+}
+
+// SAFETY: the cells are guarded by the state: see the head of this file.
+unsafe impl<O: Finish> Send for Shared<O> {}
+// SAFETY: as above.
+unsafe impl<O: Finish> Sync for Shared<O> {}
+
+impl<O: Finish> Shared<O> {
+    /// An operation that the kernel does not have yet.
+    pub fn new(operation: O) -> Arc<Self> {
+        Arc::new(Self {
+            header: Header {
+                slot: Slot::new(),
+                release: release::<O>,
+            },
+            operation: UnsafeCell::new(Some(operation)),
+        })
+    }
+
+    /// The operation. The caller has the only reference.
+    pub fn operation(this: &mut Arc<Self>) -> &mut O {
+        let shared = Arc::get_mut(this).expect("the operation is shared");
+        (shared.operation.get_mut().as_mut()).expect("the operation has been taken")
+    }
+
+    /// Takes the operation back. The caller has the only reference.
+    pub fn into_operation(mut this: Arc<Self>) -> O {
+        let shared = Arc::get_mut(&mut this).expect("the operation is shared");
+        (shared.operation.get_mut().take()).expect("the operation has been taken")
+    }
+
+    /// One more reference, which [`complete`] or [`forget`] lets go.
+    pub fn lend(this: &Arc<Self>) -> *const Header {
+        Arc::into_raw(this.clone()).cast()
+    }
+
+    /// Whether the kernel has let go of it.
+    pub fn is_done(&self) -> bool {
+        self.header.slot.result().is_some()
+    }
+
+    /// Returns the operation and its result if the kernel has let go of it, or leaves the
+    /// waker. For the future, which does not call it again after it got them.
+    pub fn poll(&self, waker: &Waker) -> Option<(O, i32)> {
+        let result = self.header.slot.poll(waker)?;
+        // SAFETY: the state is `DONE`, so the kernel has nothing of it, and the future is the
+        // only one that takes it while there are references.
+        let operation = unsafe { (*self.operation.get()).take() };
+        Some((operation.expect("polled after it was ready"), result))
+    }
+
+    /// The mistake of a future that takes its buffer with it.
+    #[cfg(loom)]
+    pub fn drop_early(&self) {
+        if active(Mutant::FreesWithFuture) {
+            // SAFETY: not safe; that is the mistake.
+            drop(unsafe { (*self.operation.get()).take() });
+        }
+    }
+}
+
+impl<O: Finish> Drop for Shared<O> {
+    fn drop(&mut self) {
+        let operation = self.operation.get_mut().take();
+        if let (Some(operation), Some(result)) = (operation, self.header.slot.result()) {
+            drop(operation.finish(result));
+        }
+    }
+}
+
+/// # Safety
+///
+/// The address is that of a `Shared<O>`, and the caller has a reference to it.
+unsafe fn release<O: Finish>(header: *const Header) {
+    // SAFETY: by the contract. `lend` gave the address of the whole.
+    drop(unsafe { Arc::from_raw(header.cast::<Shared<O>>()) });
+}
+
+/// Delivers a completion. The waker and the kernel's reference go to `wakers`.
+///
+/// # Safety
+///
+/// The address came from [`Shared::lend`], for an operation that the kernel had, and this is
+/// its only completion.
+pub unsafe fn complete(header: *const Header, result: i32, wakers: &mut Wakers) {
+    // SAFETY: by the contract, the reference is still there.
+    let waker = unsafe { (*header).slot.complete(result) };
+    wakers.extend(waker);
+    // SAFETY: as above.
+    unsafe { forget(header, wakers) };
+}
+
+/// Lets go of a reference, once `wakers` are woken: what is freed may run code of the user.
+///
+/// # Safety
+///
+/// The address came from [`Shared::lend`], and this is the only use of that reference.
+pub unsafe fn forget(header: *const Header, wakers: &mut Wakers) {
+    wakers.retire(Retired(header));
+}
+
+/// A reference to be let go.
+#[derive(Debug)]
+pub struct Retired(*const Header);
+
+// SAFETY: what it refers to is `Send`.
+unsafe impl Send for Retired {}
+
+impl Drop for Retired {
+    fn drop(&mut self) {
+        // SAFETY: by the contract of `forget` there is a reference, of which this is the only
+        // use.
+        unsafe { ((*self.0).release)(self.0) };
+    }
+}

@@ -1,0 +1,103 @@
+//! An operation that is under way in a ring.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use blitz_sync::internals::coop;
+use io_uring::squeue::Entry;
+
+use crate::completion::{Finish, Shared};
+use crate::driver::Driver;
+
+/// An operation that a ring can carry out.
+///
+/// # Safety
+///
+/// What the entry points to must stay valid, and must not be used, while the operation is
+/// neither moved nor dropped; and if it lies on the heap, when it is moved too.
+pub unsafe trait Operation: Finish {
+    /// What the kernel is told. Called once.
+    fn entry(&mut self) -> Entry;
+}
+
+impl Driver {
+    /// Starts an operation in the ring.
+    ///
+    /// # Errors
+    ///
+    /// The operation itself, if it must be done otherwise: there is no ring, or it is full, or
+    /// the driver has been shut down.
+    pub fn start<O: Operation>(self: &Arc<Self>, operation: O) -> Result<InFlight<O>, O> {
+        if !self.has_ring() {
+            return Err(operation);
+        }
+        let mut shared = Shared::new(operation);
+        let entry = Shared::operation(&mut shared).entry();
+        let lent = Shared::lend(&shared);
+        if !self
+            .ring
+            .push(entry.user_data(lent.expose_provenance() as u64))
+        {
+            // SAFETY: the address is that of the whole, from `lend`, and was not used.
+            drop(unsafe { Arc::from_raw(lent.cast::<Shared<O>>()) });
+            return Err(Shared::into_operation(shared));
+        }
+        self.queued();
+        Ok(InFlight {
+            shared,
+            driver: self.clone(),
+        })
+    }
+}
+
+/// An operation that is under way. Returns what came of it, or the operation itself, if
+/// the kernel has given it up because the thread that submitted it has ended.
+///
+/// If it is dropped, the operation is cancelled; it keeps its buffer until the kernel has
+/// let go of it.
+#[must_use = "an operation that is dropped is cancelled"]
+pub struct InFlight<O: Operation> {
+    shared: Arc<Shared<O>>,
+    driver: Arc<Driver>,
+}
+
+impl<O: Operation> Future for InFlight<O> {
+    type Output = Result<O::Output, O>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let coop = ready!(coop::poll_proceed(context));
+        let Some((operation, result)) = self.shared.poll(context.waker()) else {
+            return Poll::Pending;
+        };
+        coop.made_progress();
+        // Nobody but a dropped future or a shutdown cancels.
+        Poll::Ready(match -result {
+            libc::ECANCELED | libc::EINTR => Err(operation),
+            _ => Ok(operation.finish(result)),
+        })
+    }
+}
+
+impl<O: Operation> Drop for InFlight<O> {
+    fn drop(&mut self) {
+        if self.shared.is_done() {
+            return;
+        }
+        let lent = Shared::lend(&self.shared);
+        if self.driver.ring.cancel(lent) {
+            self.driver.queued();
+        } else {
+            // SAFETY: the address is that of the whole, from `lend`, and was not used.
+            drop(unsafe { Arc::from_raw(lent.cast::<Shared<O>>()) });
+        }
+    }
+}
+
+impl<O: Operation> fmt::Debug for InFlight<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InFlight").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,121 @@
+//! Models of one operation: its completion against a future that waits, changes its waker,
+//! or is dropped.
+#![cfg(loom)]
+
+use std::future::poll_fn;
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+use blitz_driver::Wakers;
+use blitz_driver::model::{Finish, Shared, complete};
+use blitz_driver::mutant::{self, Mutant};
+use blitz_futex::atomic::{AtomicBool, Ordering};
+use loom::thread;
+
+use crate::model::{block_on, fails, model};
+
+/// An operation that comes to its result.
+struct Number;
+
+impl Finish for Number {
+    type Output = i32;
+
+    fn finish(self, result: i32) -> i32 {
+        result
+    }
+}
+
+/// The kernel: it has a reference, and completes the operation.
+fn kernel<O: Finish, F: FnOnce() + 'static>(
+    shared: &Arc<Shared<O>>,
+    before: F,
+) -> impl FnOnce() + 'static + use<O, F> {
+    let lent = Shared::lend(shared);
+    move || {
+        before();
+        let mut wakers = Wakers::new();
+        // SAFETY: the address is from `lend`, and this is the only completion.
+        unsafe { complete(lent, 7, &mut wakers) };
+        wakers.wake_all();
+    }
+}
+
+/// The future gets the result, whatever waker it had before.
+fn a_completion_arrives(wakers_before: usize) {
+    model(3, move || {
+        let shared = ManuallyDrop::new(Shared::new(Number));
+        let kernel = thread::spawn(kernel(&shared, || ()));
+        for _ in 0..wakers_before {
+            if let Some((_, result)) = shared.poll(Waker::noop()) {
+                assert_eq!(result, 7);
+                kernel.join().unwrap();
+                return;
+            }
+        }
+        let result = block_on(poll_fn(|context| match shared.poll(context.waker()) {
+            Some((operation, result)) => Poll::Ready(operation.finish(result)),
+            None => Poll::Pending,
+        }));
+        assert_eq!(result, 7);
+        kernel.join().unwrap();
+    });
+}
+
+#[test]
+fn a_completion_wakes_the_future() {
+    a_completion_arrives(0);
+    fails(|| mutant::with(Mutant::PublishesFirst, || a_completion_arrives(0)));
+    fails(|| mutant::with(Mutant::WaitsBlindly, || a_completion_arrives(0)));
+}
+
+#[test]
+fn a_completion_wakes_the_last_waker() {
+    a_completion_arrives(1);
+    fails(|| mutant::with(Mutant::KeepsOldWaker, || a_completion_arrives(1)));
+}
+
+/// A buffer that the kernel writes to until it says otherwise.
+struct Buffer(Arc<AtomicBool>);
+
+impl Finish for Buffer {
+    type Output = ();
+
+    fn finish(self, _: i32) {}
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        let is_free = self.0.load(Ordering::Relaxed);
+        assert!(is_free || thread_panics(), "freed while the kernel has it");
+    }
+}
+
+fn thread_panics() -> bool {
+    std::thread::panicking()
+}
+
+/// A future that is dropped at any moment leaves its buffer to the kernel, and somebody frees
+/// it.
+fn a_drop_keeps_the_buffer() {
+    model(3, || {
+        let is_free = Arc::new(AtomicBool::new(false));
+        let shared = Shared::new(Buffer(is_free.clone()));
+        let free = is_free.clone();
+        let kernel = kernel(&shared, move || free.store(true, Ordering::Relaxed));
+        let kernel = thread::spawn(kernel);
+        let polled = shared.poll(Waker::noop());
+        drop(polled);
+        shared.drop_early();
+        drop(shared);
+        kernel.join().unwrap();
+        // Ours and none else: the buffer's was dropped.
+        assert_eq!(Arc::strong_count(&is_free), 1);
+    });
+}
+
+#[test]
+fn a_buffer_stays_until_the_kernel_lets_go() {
+    a_drop_keeps_the_buffer();
+    fails(|| mutant::with(Mutant::FreesWithFuture, a_drop_keeps_the_buffer));
+}

@@ -1,0 +1,219 @@
+//! Reads and writes at a place of a file, with buffers that are given away meanwhile.
+
+use std::fs::File as StdFile;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+
+use blitz_aio::{IoBuf, IoBufMut};
+#[cfg(target_os = "linux")]
+use blitz_driver::io_uring::{Entry, opcode, types};
+
+use super::File;
+#[cfg(target_os = "linux")]
+use super::nowait;
+use crate::operation::{Operation, run};
+
+/// The most that one call of the system moves.
+const MOST: usize = 0x7fff_f000;
+
+impl File {
+    /// Reads at a place of the file into a buffer, which is given away and comes back with how
+    /// many bytes were read: 0 at the end of the file. Neither uses nor moves the file's own
+    /// place.
+    ///
+    /// The bytes are read to the beginning of the buffer, as many as there is
+    /// [room](IoBuf::bytes_total) for at most. What the system has in memory is read at once;
+    /// for the rest, the kernel reads without a thread that waits (io_uring) where it can, and
+    /// a thread of the pool does elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FileExt::read_at`](std::os::unix::fs::FileExt::read_at).
+    ///
+    /// # Cancel safety
+    ///
+    /// A buffer that a dropped future was given is lost.
+    ///
+    /// ```
+    /// use blitz_io::fs::File;
+    ///
+    /// # #[blitz_io::main]
+    /// # async fn main() -> std::io::Result<()> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("file");
+    /// # std::fs::write(&path, "hello, file")?;
+    /// let file = File::open(&path).await?;
+    /// let (result, buf) = file.read_at(Vec::with_capacity(100), 7).await;
+    /// assert_eq!((result?, buf.as_slice()), (4, b"file".as_slice()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn read_at<B: IoBufMut>(&self, buf: B, offset: u64) -> (io::Result<usize>, B) {
+        if let Err(error) = place(offset) {
+            return (Err(error), buf);
+        }
+        let mut operation = ReadAt {
+            file: self.std.clone(),
+            buf,
+            offset,
+        };
+        #[cfg(target_os = "linux")]
+        if let Some(count) = nowait::proceed(|| operation.read_now()).await {
+            return (Ok(count), operation.buf);
+        }
+        // Others than Linux have no such attempt.
+        _ = &mut operation;
+        run(operation).await
+    }
+
+    /// Writes what a buffer holds at a place of the file. The buffer is given away, and comes
+    /// back with how many bytes were written. Neither uses nor moves the file's own place.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FileExt::write_at`](std::os::unix::fs::FileExt::write_at).
+    ///
+    /// # Cancel safety
+    ///
+    /// After a future was dropped, the bytes may be written or not, and the buffer is lost.
+    ///
+    /// ```
+    /// use blitz_io::fs::File;
+    ///
+    /// # #[blitz_io::main]
+    /// # async fn main() -> std::io::Result<()> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("file");
+    /// let file = File::create(&path).await?;
+    /// let (result, buf) = file.write_at(String::from("file"), 7).await;
+    /// assert_eq!((result?, buf.as_str()), (4, "file"));
+    /// assert_eq!(file.metadata().await?.len(), 11);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn write_at<B: IoBuf>(&self, buf: B, offset: u64) -> (io::Result<usize>, B) {
+        if let Err(error) = place(offset) {
+            return (Err(error), buf);
+        }
+        let file = self.std.clone();
+        run(WriteAt { file, buf, offset }).await
+    }
+}
+
+struct ReadAt<B> {
+    file: Arc<StdFile>,
+    buf: B,
+    offset: u64,
+}
+
+impl<B: IoBufMut> ReadAt<B> {
+    fn len(&self) -> usize {
+        self.buf.bytes_total().min(MOST)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn read_now(&mut self) -> Option<usize> {
+        let (to, len) = (self.buf.stable_mut_ptr(), self.len());
+        // SAFETY: the buffer has room for so many bytes.
+        let count = unsafe { nowait::read(&self.file, to, len, Some(self.offset)) }?;
+        // SAFETY: the system has written them.
+        unsafe { self.buf.set_init(count) };
+        Some(count)
+    }
+}
+
+// SAFETY: the buffer's bytes stay where they are.
+unsafe impl<B: IoBufMut> Operation for ReadAt<B> {
+    type Output = (io::Result<usize>, B);
+
+    fn block(mut self) -> Self::Output {
+        let (to, len) = (self.buf.stable_mut_ptr(), self.len());
+        let result = repeat(self.offset, |offset| {
+            // SAFETY: the buffer has room for so many bytes.
+            unsafe { libc::pread(self.file.as_raw_fd(), to.cast(), len, offset) }
+        });
+        if let Ok(count) = result {
+            // SAFETY: the system has written them.
+            unsafe { self.buf.set_init(count) };
+        }
+        (result, self.buf)
+    }
+
+    fn fail(self, error: io::Error) -> Self::Output {
+        (Err(error), self.buf)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn entry(&mut self) -> Entry {
+        let (to, len) = (self.buf.stable_mut_ptr(), self.len() as u32);
+        opcode::Read::new(types::Fd(self.file.as_raw_fd()), to, len)
+            .offset(self.offset)
+            .build()
+    }
+
+    #[cfg(target_os = "linux")]
+    fn finish(mut self, result: io::Result<usize>) -> Self::Output {
+        if let Ok(count) = result {
+            // SAFETY: the kernel has written them.
+            unsafe { self.buf.set_init(count) };
+        }
+        (result, self.buf)
+    }
+}
+
+struct WriteAt<B> {
+    file: Arc<StdFile>,
+    buf: B,
+    offset: u64,
+}
+
+// SAFETY: the buffer's bytes stay where they are.
+unsafe impl<B: IoBuf> Operation for WriteAt<B> {
+    type Output = (io::Result<usize>, B);
+
+    fn block(self) -> Self::Output {
+        let (from, len) = (self.buf.stable_ptr(), self.buf.bytes_init().min(MOST));
+        let result = repeat(self.offset, |offset| {
+            // SAFETY: so many bytes of the buffer are initialised.
+            unsafe { libc::pwrite(self.file.as_raw_fd(), from.cast(), len, offset) }
+        });
+        (result, self.buf)
+    }
+
+    fn fail(self, error: io::Error) -> Self::Output {
+        (Err(error), self.buf)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn entry(&mut self) -> Entry {
+        let len = self.buf.bytes_init().min(MOST) as u32;
+        opcode::Write::new(types::Fd(self.file.as_raw_fd()), self.buf.stable_ptr(), len)
+            .offset(self.offset)
+            .build()
+    }
+
+    #[cfg(target_os = "linux")]
+    fn finish(self, result: io::Result<usize>) -> Self::Output {
+        (result, self.buf)
+    }
+}
+
+/// A place as the system counts it. The kernel takes others for that of the file itself.
+fn place(offset: u64) -> io::Result<libc::off_t> {
+    libc::off_t::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput.into())
+}
+
+/// Calls the system until a signal does not interrupt it.
+fn repeat(offset: u64, mut call: impl FnMut(libc::off_t) -> isize) -> io::Result<usize> {
+    let offset = place(offset)?;
+    loop {
+        if let Ok(count) = usize::try_from(call(offset)) {
+            return Ok(count);
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Operations of the kernel: in the ring of the worker's driver, or on a thread of the pool.
+//!
+//! On Linux a runtime with I/O has a ring of completions for each worker, if the system lets
+//! it. Where there is none, where it is full, or where the thread that submitted the operation
+//! has ended, the pool does the same: the operation goes from one to the other whole.
+
+use std::io;
+use std::panic::resume_unwind;
+use std::sync::{Arc, Mutex, PoisonError};
+
+#[cfg(target_os = "linux")]
+use blitz_driver::{current::try_driver, io_uring};
+use blitz_runtime::task::spawn_blocking;
+
+use crate::blocking::lost;
+
+/// Something that the kernel does, with all that it needs for it.
+///
+/// # Safety
+///
+/// What the entry points to must stay valid, and must not be used, while the operation is
+/// neither moved nor dropped.
+pub(crate) unsafe trait Operation: Sized + Send + 'static {
+    type Output: Send + 'static;
+
+    /// Does it. It blocks.
+    fn block(self) -> Self::Output;
+
+    /// It has not been done, and will not be.
+    fn fail(self, error: io::Error) -> Self::Output;
+
+    /// What the kernel is told.
+    #[cfg(target_os = "linux")]
+    fn entry(&mut self) -> io_uring::Entry;
+
+    /// What comes of the kernel's result.
+    #[cfg(target_os = "linux")]
+    fn finish(self, result: io::Result<usize>) -> Self::Output;
+}
+
+/// Does it, without blocking the thread.
+pub(crate) async fn run<O: Operation>(operation: O) -> O::Output {
+    #[cfg(target_os = "linux")]
+    let operation = match in_ring(operation).await {
+        Ok(output) => return output,
+        Err(operation) => operation,
+    };
+    on_pool(operation).await
+}
+
+async fn on_pool<O: Operation>(operation: O) -> O::Output {
+    // What a runtime that ends does not run any more is not lost.
+    let cell = Arc::new(Mutex::new(Some(operation)));
+    let take = |cell: &Mutex<Option<O>>| {
+        let mut cell = cell.lock().unwrap_or_else(PoisonError::into_inner);
+        cell.take().expect("it is taken once")
+    };
+    let taken = cell.clone();
+    match spawn_blocking(move || take(&taken).block()).await {
+        Ok(output) => output,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => resume_unwind(panic),
+            Err(_) => take(&cell).fail(lost()),
+        },
+    }
+}
+
+#[cfg(target_os = "linux")]
+async fn in_ring<O: Operation>(operation: O) -> Result<O::Output, O> {
+    let Ok(driver) = try_driver() else {
+        return Err(operation);
+    };
+    match driver.start(InRing(operation)) {
+        Ok(in_flight) => in_flight.await.map_err(|operation| operation.0),
+        Err(operation) => Err(operation.0),
+    }
+}
+
+#[cfg(target_os = "linux")]
+struct InRing<O>(O);
+
+#[cfg(target_os = "linux")]
+impl<O: Operation> io_uring::Finish for InRing<O> {
+    type Output = O::Output;
+
+    fn finish(self, result: i32) -> O::Output {
+        let error = |_| io::Error::from_raw_os_error(-result);
+        self.0.finish(usize::try_from(result).map_err(error))
+    }
+}
+
+#[cfg(target_os = "linux")]
+// SAFETY: by the contract of our own trait.
+unsafe impl<O: Operation> io_uring::Operation for InRing<O> {
+    fn entry(&mut self) -> io_uring::Entry {
+        self.0.entry()
+    }
+}

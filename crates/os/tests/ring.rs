@@ -1,0 +1,293 @@
+//! Files at a place, and opening: the same with a ring, without one, and in a sandbox that
+//! forbids it.
+
+use std::future::{Future, poll_fn};
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
+
+use blitz_driver::io_uring::probe;
+use blitz_io::fs::{self, File};
+use blitz_io::io::{AsyncReadExt, AsyncWriteExt, IoBuf, IoBufMut};
+use blitz_io::runtime::{Builder, Runtime};
+
+/// How much each task writes at once.
+const BLOCK: usize = 4096;
+
+fn runtime(workers: usize, ring: bool) -> Runtime {
+    let mut builder = match workers {
+        0 => Builder::new_current_thread(),
+        _ => Builder::new_multi_thread(),
+    };
+    builder.worker_threads(workers.max(1)).enable_all();
+    builder.enable_io_uring(ring).build().unwrap()
+}
+
+/// What a block holds.
+fn block(index: usize) -> Vec<u8> {
+    (0..BLOCK).map(|at| (at * 7 + index) as u8).collect()
+}
+
+/// Tasks write the blocks of a file and read them again, in another order.
+async fn blocks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    let file = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .open(&path)
+        .await;
+    let file = Arc::new(file.unwrap());
+    let writes = (0..64).map(|index| {
+        let file = file.clone();
+        blitz_io::spawn(async move {
+            let (result, buf) = file.write_at(block(index), (index * BLOCK) as u64).await;
+            assert_eq!(result.unwrap(), BLOCK);
+            assert_eq!(buf, block(index));
+        })
+    });
+    for write in writes.collect::<Vec<_>>() {
+        write.await.unwrap();
+    }
+    let reads = (0..64).map(|task| {
+        let path = path.clone();
+        blitz_io::spawn(async move {
+            let file = File::open(&path).await.unwrap();
+            assert_eq!(file.metadata().await.unwrap().len(), 64 * BLOCK as u64);
+            for round in 0..20 {
+                let index = (task * 31 + round * 17) % 64;
+                let buf = Vec::with_capacity(BLOCK);
+                let (result, buf) = file.read_at(buf, (index * BLOCK) as u64).await;
+                assert_eq!(result.unwrap(), buf.len());
+                assert_eq!(buf, block(index)[..buf.len()]);
+                assert!(!buf.is_empty());
+            }
+        })
+    });
+    for read in reads.collect::<Vec<_>>() {
+        read.await.unwrap();
+    }
+}
+
+/// What cannot be done says so, and gives the buffer back.
+async fn errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    let error = File::open(&path).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert!(File::open("a\0b").await.is_err());
+    fs::write(&path, "text").await.unwrap();
+    let file = File::open(&path).await.unwrap();
+    assert_eq!(file.read_at(vec![0; 9], 4).await.0.unwrap(), 0);
+    assert_eq!(
+        file.read_at(vec![1; 9], 3).await.1,
+        [b't', 1, 1, 1, 1, 1, 1, 1, 1]
+    );
+    assert!(file.read_at(vec![0; 9], u64::MAX).await.0.is_err());
+    let (result, buf) = file.write_at(String::from("no"), 0).await;
+    assert!(result.is_err());
+    assert_eq!(buf, "no");
+    let full = fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .await
+        .unwrap();
+    let error = full.write_at(String::from("no"), 0).await.0.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::StorageFull);
+    let folder = File::open(folder.path()).await.unwrap();
+    assert!(folder.read_at(vec![0; 9], 0).await.0.is_err());
+    // A file that shrinks ends where it ends.
+    let other = std::fs::File::options().write(true).open(&path).unwrap();
+    other.set_len(2).unwrap();
+    assert_eq!(file.read_at(vec![0; 9], 0).await.0.unwrap(), 2);
+}
+
+/// A file keeps its own place.
+async fn places() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    let mut file = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .open(&path)
+        .await
+        .unwrap();
+    file.write_all(b"01234").await.unwrap();
+    file.flush().await.unwrap();
+    file.write_at(String::from("abc"), 1).await.0.unwrap();
+    file.write_all(b"56789").await.unwrap();
+    file.flush().await.unwrap();
+    let mut again = File::open(&path).await.unwrap();
+    let mut two = [0; 2];
+    again.read_exact(&mut two).await.unwrap();
+    assert_eq!(again.read_at(vec![0; 3], 5).await.1, b"567");
+    let mut rest = String::new();
+    again.read_to_string(&mut rest).await.unwrap();
+    assert_eq!((&two, rest.as_str()), (b"0a", "bc456789"));
+}
+
+fn all(ring: bool) {
+    for workers in [0, 1, 4] {
+        let runtime = runtime(workers, ring);
+        runtime.block_on(blocks());
+        runtime.block_on(async { blitz_io::spawn(errors()).await.unwrap() });
+        runtime.block_on(places());
+    }
+}
+
+#[test]
+fn files_with_a_ring() {
+    all(true);
+}
+
+#[test]
+fn files_without_a_ring() {
+    all(false);
+}
+
+/// The filter of system calls holds for one thread and those that it starts.
+#[test]
+fn files_in_a_sandbox_that_forbids_the_ring() {
+    std::thread::spawn(|| {
+        if !forbid_io_uring() {
+            println!("no filter can be set here");
+            return;
+        }
+        assert_eq!(probe().unwrap_err().raw_os_error(), Some(libc::EPERM));
+        all(true);
+    })
+    .join()
+    .unwrap();
+}
+
+/// Whether that worked: a sandbox around us may not let us make one.
+fn forbid_io_uring() -> bool {
+    let instruction = |code: u32, jt, jf, k| libc::sock_filter {
+        code: code as u16,
+        jt,
+        jf,
+        k,
+    };
+    let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    let mut filter = [
+        // The system call's number stands first.
+        instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        instruction(equal, 0, 1, libc::SYS_io_uring_setup as u32),
+        instruction(
+            libc::BPF_RET,
+            0,
+            0,
+            libc::SECCOMP_RET_ERRNO | libc::EPERM as u32,
+        ),
+        instruction(libc::BPF_RET, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog {
+        len: filter.len() as u16,
+        filter: filter.as_mut_ptr(),
+    };
+    // SAFETY: the program is valid, and is copied.
+    unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && libc::prctl(
+                libc::PR_SET_SECCOMP,
+                libc::SECCOMP_MODE_FILTER,
+                &raw const program,
+            ) == 0
+    }
+}
+
+/// Bytes that say when they are dropped, and are no longer what they were afterwards.
+struct Watched {
+    bytes: Vec<u8>,
+    dropped: Arc<AtomicUsize>,
+}
+
+// SAFETY: those of a `Vec`.
+unsafe impl IoBuf for Watched {
+    fn stable_ptr(&self) -> *const u8 {
+        self.bytes.stable_ptr()
+    }
+
+    fn bytes_init(&self) -> usize {
+        self.bytes.bytes_init()
+    }
+
+    fn bytes_total(&self) -> usize {
+        self.bytes.bytes_total()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl IoBufMut for Watched {
+    fn stable_mut_ptr(&mut self) -> *mut u8 {
+        self.bytes.stable_mut_ptr()
+    }
+
+    unsafe fn set_init(&mut self, count: usize) {
+        // SAFETY: by the contract.
+        unsafe { self.bytes.set_init(count) };
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.bytes.fill(0xaa);
+        self.dropped.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Drops futures after none, one or two polls, and the runtime with some of them in flight:
+/// every buffer is dropped once, and none while the kernel has it.
+#[test]
+fn futures_that_are_dropped_leave_their_buffers_to_the_kernel() {
+    for (workers, ring) in [(0, true), (2, true), (2, false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, vec![1; 64 * BLOCK]).unwrap();
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let runtime = runtime(workers, ring);
+        let watched = dropped.clone();
+        let started = runtime.block_on(async {
+            blitz_io::spawn(async move {
+                let options = fs::OpenOptions::new()
+                    .read(true)
+                    .write(true)
+                    .open(&path)
+                    .await;
+                let file = Arc::new(options.unwrap());
+                let mut started = 0;
+                for index in 0..192 {
+                    let buf = Watched {
+                        bytes: vec![1; BLOCK],
+                        dropped: watched.clone(),
+                    };
+                    let file = file.clone();
+                    let place = (index % 64 * BLOCK) as u64;
+                    started += 1;
+                    let mut write = Box::pin(async move { file.write_at(buf, place).await.0 });
+                    for _ in 0..index % 3 {
+                        let polled = poll_fn(|cx| Poll::Ready(write.as_mut().poll(cx))).await;
+                        if let Poll::Ready(result) = polled {
+                            assert_eq!(result.unwrap(), BLOCK);
+                            break;
+                        }
+                        blitz_io::task::yield_now().await;
+                    }
+                    if index % 5 == 0 {
+                        blitz_io::spawn(write);
+                    }
+                }
+                // Nobody saw anything but what was written.
+                assert_eq!(fs::read(&path).await.unwrap(), vec![1; 64 * BLOCK]);
+                started
+            })
+            .await
+            .unwrap()
+        });
+        drop(runtime);
+        assert_eq!(dropped.load(Ordering::Relaxed), started, "{workers} {ring}");
+    }
+}
