@@ -4,11 +4,11 @@ use crate::wakers::Wakers;
 
 /// Nothing is ever queued.
 #[derive(Default)]
-pub struct Ring;
+pub struct Ring(());
 
 /// Nothing ever completes.
 #[derive(Default)]
-pub struct Turn;
+pub struct Turn(());
 
 impl Ring {
     #[inline]
