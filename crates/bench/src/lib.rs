@@ -20,6 +20,7 @@
 //! The `blitz` command is this library with a command line.
 
 mod alloc;
+pub mod cpu;
 pub mod hog;
 mod latency;
 mod machine;

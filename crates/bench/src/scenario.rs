@@ -1,6 +1,7 @@
 //! A scenario: one job, and everybody who does it.
 
 use std::fmt;
+use std::time::Duration;
 
 use crate::alloc::Memory;
 use crate::latency::Waits;
@@ -110,6 +111,9 @@ pub struct Sample {
     pub ops: u64,
     /// Each operation's wait, where the scenario records it.
     pub waits: Option<Waits>,
+    /// The processors' time, where the scenario takes it: of the server alone, if there is
+    /// one.
+    pub cpu: Option<Duration>,
 }
 
 impl Sample {
@@ -119,6 +123,7 @@ impl Sample {
             span,
             ops,
             waits: None,
+            cpu: None,
         }
     }
 
@@ -128,6 +133,11 @@ impl Sample {
             waits: Some(waits),
             ..self
         }
+    }
+
+    /// The same sample with the processors' time.
+    pub fn with_cpu(self, cpu: Option<Duration>) -> Sample {
+        Sample { cpu, ..self }
     }
 
     /// Nanoseconds per operation.

@@ -110,6 +110,10 @@ pub struct Figures {
     /// where that is what the scenario is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_bytes_per_op: Option<f64>,
+    /// The processors' time per operation: the median over the iterations, where the
+    /// scenario takes it. Of the server alone, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ns_per_op: Option<f64>,
     /// Waits of single operations: medians over the iterations, and the
     /// longest of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -278,6 +282,7 @@ impl Figures {
             allocs_per_op: samples.memory.allocations as f64 / memory_ops,
             verified: true,
             kept_bytes_per_op,
+            cpu_ns_per_op: cpu(&samples.samples),
             latency,
             samples: compared,
         }
@@ -309,6 +314,13 @@ fn waits(samples: &Samples, percentile: fn(&Latency) -> f64) -> Vec<f64> {
 fn kept_bytes(samples: &Samples) -> Vec<f64> {
     let samples = samples.samples.iter();
     samples.map(Sample::kept_bytes_per_op).collect()
+}
+
+/// The processors' time per operation in the median iteration.
+fn cpu(samples: &[Sample]) -> Option<f64> {
+    let of = |sample: &Sample| Some(sample.cpu?.as_nanos() as f64 / sample.ops as f64);
+    let times: Option<Vec<f64>> = samples.iter().map(of).collect();
+    times.map(|times| median(&times))
 }
 
 fn overall_latency(samples: &[Sample]) -> Option<Latency> {
@@ -357,6 +369,7 @@ pub(crate) mod tests {
                 span,
                 ops: 1000,
                 waits,
+                cpu: None,
             }
         };
         Samples {

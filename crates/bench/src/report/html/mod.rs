@@ -193,6 +193,7 @@ fn write_card(page: &mut String, id: &str, row: &Row) -> fmt::Result {
         )?;
     }
     write_waits(page, row)?;
+    write_cpu(page, row)?;
     write_memory(page, row)?;
     page.push_str("</article>\n");
     Ok(())
@@ -257,6 +258,23 @@ fn write_waits(page: &mut String, row: &Row) -> fmt::Result {
     }
     page.push_str("</tbody></table></div>\n");
     Ok(())
+}
+
+/// The processors' time of each contender, where it was taken.
+fn write_cpu(page: &mut String, row: &Row) -> fmt::Result {
+    let times = row.everybody().map(|(name, figures)| {
+        let time = figures.cpu_ns_per_op?;
+        Some(format!("{name} {} ns", figure(time)))
+    });
+    let Some(times) = times.collect::<Option<Vec<_>>>() else {
+        return Ok(());
+    };
+    let list = times.join(", ");
+    writeln!(
+        page,
+        "<p class=\"memory\">Processor time per operation: {}</p>",
+        Escaped(list)
+    )
 }
 
 /// Allocations of each contender, if there are any.

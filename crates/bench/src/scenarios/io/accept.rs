@@ -3,10 +3,9 @@
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use super::for_each;
 use super::server::{Ours, Server, Smol, Tokio};
-use crate::scenario::{Context, Failure, Measured, Sample, Scenario, verify};
-use crate::threads::start_all;
+use super::{failure, for_each, with_clients};
+use crate::scenario::{Context, Measured, Sample, Scenario, verify};
 
 /// Threads that connect.
 const CLIENTS: u64 = 2;
@@ -22,18 +21,15 @@ pub(super) fn scenarios() -> Vec<Scenario> {
 fn accept<S: Server>(cx: &Context, workers: usize) -> Measured {
     let each = cx.ops.div_ceil(CLIENTS);
     let connections = each * CLIENTS;
-    let server = S::echo(workers, connections, 1);
-    let (span, clients) = start_all(CLIENTS as usize, |client| {
-        move || {
-            (0..each).try_fold(0, |sum, round| {
-                once(server, client as u8 ^ round as u8).map(|n| sum + n)
-            })
-        }
+    let server = S::echo::<{ 16 * 1024 }>(S::with_workers(workers), connections as usize, 1);
+    let (span, clients, cpu) = with_clients(CLIENTS as usize, |client| {
+        (0..each).try_fold(0, |sum, round| {
+            once(server, client as u8 ^ round as u8).map(|n| sum + n)
+        })
     });
     let served = clients.into_iter().sum::<io::Result<u64>>();
-    let served = served.map_err(|error| Failure(format!("the client: {error}")))?;
-    verify("connections", connections, served)?;
-    Ok(Sample::new(span, connections))
+    verify("connections", connections, served.map_err(failure)?)?;
+    Ok(Sample::new(span, connections).with_cpu(cpu))
 }
 
 /// One connection. It is reset at the end, so that its port is free at once.

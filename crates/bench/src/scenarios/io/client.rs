@@ -1,39 +1,124 @@
 //! The client of the echo rows: one thread, one poll, many connections.
 
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
+use mio::event::Source;
 use mio::{Events, Interest, Poll, Token};
 
-/// One connection: how many messages were sent and came back, and the bytes of the one that
-/// is coming.
-struct Connection {
-    stream: mio::net::TcpStream,
+use crate::latency::Waits;
+
+/// What a client talks through.
+pub(super) trait Socket: Read + Write + Source + Sized {
+    type Address;
+    fn connect(server: &Self::Address) -> io::Result<Self>;
+}
+
+impl Socket for mio::net::TcpStream {
+    type Address = SocketAddr;
+
+    fn connect(server: &SocketAddr) -> io::Result<Self> {
+        let stream = std::net::TcpStream::connect(server)?;
+        stream.set_nodelay(true)?;
+        stream.set_nonblocking(true)?;
+        Ok(Self::from_std(stream))
+    }
+}
+
+#[cfg(unix)]
+impl Socket for mio::net::UnixStream {
+    type Address = std::path::PathBuf;
+
+    fn connect(server: &Self::Address) -> io::Result<Self> {
+        let stream = std::os::unix::net::UnixStream::connect(server)?;
+        stream.set_nonblocking(true)?;
+        Ok(Self::from_std(stream))
+    }
+}
+
+/// A datagram for each message.
+pub(super) struct Datagrams(mio::net::UdpSocket);
+
+impl Read for Datagrams {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.recv(buffer)
+    }
+}
+
+impl Write for Datagrams {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.send(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Source for Datagrams {
+    fn register(&mut self, to: &mio::Registry, token: Token, what: Interest) -> io::Result<()> {
+        self.0.register(to, token, what)
+    }
+
+    fn reregister(&mut self, to: &mio::Registry, token: Token, what: Interest) -> io::Result<()> {
+        self.0.reregister(to, token, what)
+    }
+
+    fn deregister(&mut self, from: &mio::Registry) -> io::Result<()> {
+        self.0.deregister(from)
+    }
+}
+
+impl Socket for Datagrams {
+    type Address = SocketAddr;
+
+    fn connect(server: &SocketAddr) -> io::Result<Self> {
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0")?;
+        socket.connect(server)?;
+        socket.set_nonblocking(true)?;
+        Ok(Self(mio::net::UdpSocket::from_std(socket)))
+    }
+}
+
+/// A message that does not come back for so long is lost.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// One connection: when the messages that are on their way were sent, or should have been,
+/// how many came back, and the bytes of the one that is coming.
+struct Connection<S> {
+    stream: S,
     sent: u64,
+    since: VecDeque<Instant>,
     received: u64,
     filled: usize,
 }
 
 /// Connections to one server.
-pub(super) struct Client {
+pub(super) struct Client<S> {
     poll: Poll,
-    connections: Vec<Connection>,
+    connections: Vec<Connection<S>>,
     size: usize,
+    waits: Waits,
 }
 
-impl Client {
-    pub(super) fn connect(server: SocketAddr, connections: usize, size: usize) -> io::Result<Self> {
+impl<S: Socket> Client<S> {
+    pub(super) fn connect(
+        server: &S::Address,
+        connections: usize,
+        depth: usize,
+        size: usize,
+    ) -> io::Result<Self> {
         raise_limit();
         let poll = Poll::new()?;
         let connect = |token| {
-            let stream = TcpStream::connect(server)?;
-            stream.set_nodelay(true)?;
-            stream.set_nonblocking(true)?;
-            let mut stream = mio::net::TcpStream::from_std(stream);
+            let mut stream = S::connect(server)?;
             (poll.registry()).register(&mut stream, Token(token), Interest::READABLE)?;
             Ok(Connection {
                 stream,
                 sent: 0,
+                since: VecDeque::with_capacity(depth),
                 received: 0,
                 filled: 0,
             })
@@ -43,46 +128,130 @@ impl Client {
             poll,
             connections,
             size,
+            waits: Waits::new(),
         })
+    }
+
+    /// How long each message took since the last call, there and back.
+    pub(super) fn waits(&mut self) -> Waits {
+        std::mem::take(&mut self.waits)
     }
 
     /// Sends so many messages, up to `depth` at a time on each connection, and returns how
     /// many came back as they were.
     pub(super) fn exchange(&mut self, messages: u64, depth: usize) -> io::Result<u64> {
-        let mut buffer = vec![0; self.size];
         let mut message = vec![0; self.size];
-        let (mut sent, mut received) = (0, 0);
+        let mut sent = 0;
         for _ in 0..depth {
             for (token, connection) in self.connections.iter_mut().enumerate() {
                 if sent < messages {
                     sent += 1;
-                    connection.send(token, &mut message)?;
+                    connection.send(token, &mut message, Instant::now())?;
                 }
             }
         }
-        let mut events = Events::with_capacity(1024);
+        let mut receiving = Receiving::new(self.size);
+        let mut received = 0;
         while received < messages {
-            self.poll.poll(&mut events, None)?;
-            for event in &events {
-                let token = event.token().0;
-                let connection = &mut self.connections[token];
-                while connection.receive(token, &mut buffer, &mut message)? {
-                    received += 1;
-                    if sent < messages {
-                        sent += 1;
-                        connection.send(token, &mut message)?;
-                    }
+            let again = |connection: &mut Connection<S>, token, now| {
+                if sent < messages {
+                    sent += 1;
+                    connection.send(token, &mut message, now)?;
                 }
+                Ok(())
+            };
+            match self.receive(&mut receiving, PATIENCE, again)? {
+                0 => return Err(io::ErrorKind::TimedOut.into()),
+                n => received += n,
             }
         }
         Ok(received)
     }
+
+    /// Sends a message on each connection in every interval, whether or not those before
+    /// have come back, and returns how many did. Their wait begins when they should be sent.
+    pub(super) fn paced(&mut self, rounds: u64, interval: Duration) -> io::Result<u64> {
+        let mut message = vec![0; self.size];
+        let mut receiving = Receiving::new(self.size);
+        let messages = rounds * self.connections.len() as u64;
+        let (mut received, mut round) = (0, 0);
+        let mut due = Instant::now();
+        while received < messages {
+            if round < rounds && Instant::now() >= due {
+                for (token, connection) in self.connections.iter_mut().enumerate() {
+                    connection.send(token, &mut message, due)?;
+                }
+                round += 1;
+                due += interval;
+            }
+            let is_last = round == rounds;
+            let timeout = match is_last {
+                true => PATIENCE,
+                false => due.saturating_duration_since(Instant::now()),
+            };
+            match self.receive(&mut receiving, timeout, |_, _, _| Ok(()))? {
+                0 if is_last => return Err(io::ErrorKind::TimedOut.into()),
+                n => received += n,
+            }
+        }
+        Ok(received)
+    }
+
+    /// Waits for events and takes what has come: how many messages. `then` is called for
+    /// each.
+    fn receive(
+        &mut self,
+        receiving: &mut Receiving,
+        timeout: Duration,
+        mut then: impl FnMut(&mut Connection<S>, usize, Instant) -> io::Result<()>,
+    ) -> io::Result<u64> {
+        match self.poll.poll(&mut receiving.events, Some(timeout)) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => result?,
+        }
+        let mut received = 0;
+        for event in &receiving.events {
+            let token = event.token().0;
+            let connection = &mut self.connections[token];
+            while connection.receive(token, &mut receiving.buffer, &mut receiving.expected)? {
+                received += 1;
+                let now = Instant::now();
+                let sent = connection.since.pop_front().expect("it was sent");
+                self.waits.record(now.saturating_duration_since(sent));
+                then(connection, token, now)?;
+            }
+        }
+        Ok(received)
+    }
+
+    /// Sends an empty message on one connection, which ends a server of datagrams.
+    pub(super) fn end(&mut self) -> io::Result<()> {
+        self.connections[0].stream.write(&[]).map(|_| ())
+    }
 }
 
-impl Connection {
-    fn send(&mut self, token: usize, message: &mut [u8]) -> io::Result<()> {
+/// What receiving needs.
+struct Receiving {
+    events: Events,
+    buffer: Vec<u8>,
+    expected: Vec<u8>,
+}
+
+impl Receiving {
+    fn new(size: usize) -> Self {
+        Self {
+            events: Events::with_capacity(1024),
+            buffer: vec![0; size],
+            expected: vec![0; size],
+        }
+    }
+}
+
+impl<S: Socket> Connection<S> {
+    fn send(&mut self, token: usize, message: &mut [u8], since: Instant) -> io::Result<()> {
         fill(message, token, self.sent);
         self.sent += 1;
+        self.since.push_back(since);
         // There is room: what is on its way is far less than a socket's buffer.
         self.stream.write_all(message)
     }
@@ -116,7 +285,7 @@ impl Connection {
 }
 
 /// A message that no other is like.
-fn fill(message: &mut [u8], token: usize, number: u64) {
+pub(super) fn fill(message: &mut [u8], token: usize, number: u64) {
     let word = (number ^ (token as u64) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     for chunk in message.chunks_mut(8) {
         let len = chunk.len();
@@ -125,7 +294,7 @@ fn fill(message: &mut [u8], token: usize, number: u64) {
 }
 
 /// Both ends are in this process, so it needs twice as many descriptors as connections.
-fn raise_limit() {
+pub(super) fn raise_limit() {
     #[cfg(unix)]
     {
         let mut limit = libc::rlimit {

@@ -1,79 +1,97 @@
-//! TCP echo: a message to the server and back.
+//! Echo: a message to the server and back, over TCP, UDP and Unix sockets.
 
 use std::time::Duration;
 
-use super::client::Client;
+use super::client::{Client, Datagrams, Socket};
 use super::server::{Ours, Server, Smol, Tokio};
-use super::{Body, for_each};
-use crate::scenario::{Context, Failure, Measured, Sample, Scenario, verify};
+use super::{Body, failure, for_each};
+use crate::cpu;
+use crate::scenario::{Context, Measured, Sample, Scenario, verify};
 use crate::threads::solo;
+
+/// A server's buffer for each connection.
+const BUFFER: usize = 16 * 1024;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let mut scenarios = Vec::new();
     macro_rules! row {
-        ($id:literal, $title:literal, $ops:literal, $connections:literal, $depth:literal, $size:literal) => {
+        ($id:literal, $title:literal, $ops:literal, $body:ident<$($number:literal),*>) => {
             let bodies: [Body; 3] = [
-                echo::<Ours, $connections, $depth, $size>,
-                echo::<Tokio, $connections, $depth, $size>,
-                echo::<Smol, $connections, $depth, $size>,
+                $body::<Ours, $($number),*>,
+                $body::<Tokio, $($number),*>,
+                $body::<Smol, $($number),*>,
             ];
             scenarios.extend(for_each(($id, $title, $ops), bodies));
         };
     }
-    row!(
-        "echo_1",
-        "TCP echo of 128 bytes, 1 connection",
-        5_000,
-        1,
-        1,
-        128
-    );
-    row!(
-        "echo_64",
-        "TCP echo of 128 bytes, 64 connections",
-        20_000,
-        64,
-        1,
-        128
-    );
-    row!(
-        "echo_1024",
-        "TCP echo of 128 bytes, 1,024 connections",
-        20_000,
-        1024,
-        1,
-        128
-    );
+    row!("echo_1", "TCP echo of 128 bytes, 1 connection", 5_000, tcp<1, 1, 128>);
+    row!("echo_64", "TCP echo of 128 bytes, 64 connections", 20_000, tcp<64, 1, 128>);
+    row!("echo_1024", "TCP echo of 128 bytes, 1,024 connections", 20_000, tcp<1024, 1, 128>);
     row!(
         "echo_pipelined",
         "TCP echo of 128 bytes, 64 connections, 16 in flight",
         40_000,
-        64,
-        16,
-        128
+        tcp<64, 16, 128>
     );
-    row!(
-        "echo_16k",
-        "TCP echo of 16 KiB, 64 connections",
-        10_000,
-        64,
-        1,
-        16_384
-    );
+    row!("echo_16k", "TCP echo of 16 KiB, 64 connections", 10_000, tcp<64, 1, 16_384>);
+    row!("udp_echo", "UDP echo of 128 bytes, 64 sockets to one", 20_000, udp<64, 128>);
+    #[cfg(unix)]
+    row!("unix_echo", "Unix echo of 128 bytes, 64 connections", 20_000, unix<64, 128>);
     scenarios
 }
 
-fn echo<S: Server, const CONNECTIONS: usize, const DEPTH: usize, const SIZE: usize>(
+fn tcp<S: Server, const CONNECTIONS: usize, const DEPTH: usize, const SIZE: usize>(
     cx: &Context,
     workers: usize,
 ) -> Measured {
-    let server = S::echo(workers, CONNECTIONS as u64, usize::MAX);
-    let failure = |error| Failure(format!("the client: {error}"));
-    let mut client = Client::connect(server, CONNECTIONS, SIZE).map_err(failure)?;
-    // All have been accepted, and all is quiet.
-    client.exchange(CONNECTIONS as u64, 1).map_err(failure)?;
+    let server = S::echo::<BUFFER>(S::with_workers(workers), CONNECTIONS, usize::MAX);
+    let client = Client::<mio::net::TcpStream>::connect(&server, CONNECTIONS, DEPTH, SIZE);
+    measure(cx, &mut client.map_err(failure)?, CONNECTIONS, DEPTH)
+}
+
+fn udp<S: Server, const SOCKETS: usize, const SIZE: usize>(
+    cx: &Context,
+    workers: usize,
+) -> Measured {
+    let server = S::udp_echo(S::with_workers(workers));
+    let client = Client::<Datagrams>::connect(&server, SOCKETS, 1, SIZE);
+    let mut client = client.map_err(failure)?;
+    let measured = measure(cx, &mut client, SOCKETS, 1);
+    client.end().map_err(failure)?;
+    measured
+}
+
+#[cfg(unix)]
+fn unix<S: Server, const CONNECTIONS: usize, const SIZE: usize>(
+    cx: &Context,
+    workers: usize,
+) -> Measured {
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+    let number = NUMBER.fetch_add(1, Relaxed);
+    let name = format!("blitz-bench-{}-{number}", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    S::unix_echo(S::with_workers(workers), &path, CONNECTIONS);
+    let client = Client::<mio::net::UnixStream>::connect(&path, CONNECTIONS, 1, SIZE);
+    // Connected sockets need the path no longer.
+    std::fs::remove_file(&path).map_err(failure)?;
+    measure(cx, &mut client.map_err(failure)?, CONNECTIONS, 1)
+}
+
+fn measure<S: Socket>(
+    cx: &Context,
+    client: &mut Client<S>,
+    connections: usize,
+    depth: usize,
+) -> Measured {
+    // Then all have been accepted, and all is quiet.
+    client.exchange(connections as u64, 1).map_err(failure)?;
     std::thread::sleep(Duration::from_millis(1));
-    let (span, echoes) = solo(|| client.exchange(cx.ops, DEPTH));
+    client.waits();
+    let ((span, echoes), cpu) = cpu::of_others(|| solo(|| client.exchange(cx.ops, depth)));
     verify("echoes", cx.ops, echoes.map_err(failure)?)?;
-    Ok(Sample::new(span, cx.ops))
+    Ok(Sample::new(span, cx.ops)
+        .with_waits(client.waits())
+        .with_cpu(cpu))
 }

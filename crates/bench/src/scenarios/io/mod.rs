@@ -1,15 +1,30 @@
-//! Sockets: TCP echo and connections that come and go (tier 6).
+//! Sockets, files and processes (tier 6).
 //!
 //! Each contender serves on a runtime of its own with I/O, which is started once and
 //! kept. The client is the same for all: one thread with a poll of its own, or threads that
-//! block. It checks every byte, and the clock runs around it.
+//! block. It checks every byte, and the clock runs around it. The processors' time is that of
+//! the server: what the process used, less what the client's threads did.
 
 mod accept;
 mod client;
+mod copy;
 mod echo;
+#[cfg(unix)]
+mod file;
+mod idle;
+#[cfg(unix)]
+mod process;
 mod server;
+mod smol;
+mod stalled;
+mod tokio_names;
 
-use crate::scenario::{Context, Measured, OURS, Scenario};
+use std::io;
+use std::time::Duration;
+
+use crate::cpu;
+use crate::scenario::{Context, Failure, Measured, OURS, Scenario};
+use crate::threads::{Span, start_all};
 
 /// One contender's body, which is told how many workers its runtime has.
 type Body = fn(&Context, usize) -> Measured;
@@ -20,17 +35,60 @@ const WORKERS: [usize; 2] = [1, 2];
 pub(super) fn scenarios() -> Vec<Scenario> {
     let mut scenarios = echo::scenarios();
     scenarios.extend(accept::scenarios());
+    scenarios.extend(copy::scenarios());
+    #[cfg(unix)]
+    scenarios.extend(file::scenarios());
+    scenarios.extend(stalled::scenarios());
+    scenarios.extend(idle::scenarios());
+    #[cfg(unix)]
+    scenarios.extend(process::scenarios());
     scenarios
 }
 
 /// One scenario for each number of workers, with the bodies of ours, Tokio and smol.
-fn for_each((id, title, ops): (&str, &str, u64), [ours, tokio, smol]: [Body; 3]) -> Vec<Scenario> {
+fn for_each((id, title, ops): (&str, &str, u64), bodies: [Body; 3]) -> Vec<Scenario> {
     let with = |workers: usize| {
-        Scenario::new(6, format!("{id}_{workers}"), title, ops)
-            .threads(workers)
-            .with(OURS, move |cx| ours(cx, workers))
-            .with("tokio", move |cx| tokio(cx, workers))
-            .with("smol", move |cx| smol(cx, workers))
+        let scenario = Scenario::new(6, format!("{id}_{workers}"), title, ops);
+        with_bodies(scenario, workers, bodies)
     };
     WORKERS.map(with).into()
+}
+
+fn with_bodies(scenario: Scenario, workers: usize, [ours, tokio, smol]: [Body; 3]) -> Scenario {
+    scenario
+        .threads(workers)
+        .with(OURS, move |cx| ours(cx, workers))
+        .with("tokio", move |cx| tokio(cx, workers))
+        .with("smol", move |cx| smol(cx, workers))
+}
+
+fn failure(error: io::Error) -> Failure {
+    Failure(format!("the client: {error}"))
+}
+
+/// Runs clients on threads of their own, and returns what they return and the server's
+/// share of the processors' time.
+fn with_clients<T: Send>(
+    count: usize,
+    client: impl Fn(usize) -> T + Sync,
+) -> (Span, Vec<T>, Option<Duration>) {
+    let client = &client;
+    let before = cpu::of_process();
+    let (span, ended) = start_all(count, |number| {
+        move || {
+            let before = cpu::of_thread();
+            let value = client(number);
+            (
+                value,
+                cpu::of_thread().zip(before).map(|(now, then)| now - then),
+            )
+        }
+    });
+    let mut server = cpu::of_process().zip(before).map(|(now, then)| now - then);
+    let mut values = Vec::new();
+    for (value, used) in ended {
+        server = server.zip(used).map(|(all, used)| all.saturating_sub(used));
+        values.push(value);
+    }
+    (span, values, server)
 }

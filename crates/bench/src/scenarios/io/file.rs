@@ -1,0 +1,187 @@
+//! Files: reading and writing at random places, opening and closing.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use super::client::fill;
+use super::server::{Ours, Server, Smol, Tokio};
+use super::{failure, for_each};
+use crate::cpu;
+use crate::scenario::{Context, Measured, Sample, Scenario, verify};
+use crate::threads::solo;
+
+const TASKS: usize = 64;
+const PAGE: usize = 4096;
+/// 16 MiB, which stay in the system's memory.
+const PAGES: u64 = 1 << 12;
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let mut scenarios = for_each(
+        (
+            "file_read_4k",
+            "Read 4 KiB at a random place, 64 tasks",
+            20_000,
+        ),
+        [read::<Ours>, read::<Tokio>, read::<Smol>],
+    );
+    scenarios.extend(for_each(
+        (
+            "file_write_4k",
+            "Write 4 KiB at a random place, 64 tasks",
+            20_000,
+        ),
+        [write::<Ours>, write::<Tokio>, write::<Smol>],
+    ));
+    scenarios.extend(for_each(
+        (
+            "file_open_stat",
+            "Open a file, ask for its length, close it, 64 tasks",
+            20_000,
+        ),
+        [open_stat::<Ours>, open_stat::<Tokio>, open_stat::<Smol>],
+    ));
+    scenarios
+}
+
+/// A file that is removed in the end.
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        _ = fs::remove_file(&self.0);
+    }
+}
+
+impl Temporary {
+    /// A new file whose pages hold their numbers, or nothing.
+    fn new(filled: bool) -> io::Result<Self> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Relaxed);
+        let name = format!("blitz-bench-file-{}-{number}", std::process::id());
+        let file = Self(std::env::temp_dir().join(name));
+        let mut content = vec![0; PAGES as usize * PAGE];
+        if filled {
+            for (number, page) in content.chunks_mut(PAGE).enumerate() {
+                fill(page, 1, number as u64);
+            }
+        }
+        fs::write(&file.0, content)?;
+        Ok(file)
+    }
+}
+
+/// The file that the rows read. It is made once; the system clears its folder.
+fn filled() -> io::Result<&'static PathBuf> {
+    static FILE: OnceLock<PathBuf> = OnceLock::new();
+    if let Some(path) = FILE.get() {
+        return Ok(path);
+    }
+    let path = Temporary::new(true)?;
+    let kept = FILE.get_or_init(|| path.0.clone());
+    // Whichever thread was second removes its own.
+    if *kept == path.0 {
+        std::mem::forget(path);
+    }
+    Ok(kept)
+}
+
+/// The pages that a task goes to, in order.
+fn places(task: usize) -> impl Iterator<Item = u64> {
+    let mut state = (task as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    std::iter::repeat_with(move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % PAGES
+    })
+}
+
+fn read<S: Server>(cx: &Context, workers: usize) -> Measured {
+    let path = filled().map_err(failure)?;
+    measure::<S, _>(cx, workers, |task, each| async move {
+        let mut file = S::open(path, false).await?;
+        let (mut page, mut expected) = (vec![0; PAGE], vec![0; PAGE]);
+        for place in places(task).take(each) {
+            S::read_at(&mut file, place * PAGE as u64, &mut page).await?;
+            fill(&mut expected, 1, place);
+            if page != expected {
+                return Err(io::Error::other("another page than was asked for"));
+            }
+        }
+        Ok(each as u64)
+    })
+}
+
+fn write<S: Server>(cx: &Context, workers: usize) -> Measured {
+    let temporary = Temporary::new(false).map_err(failure)?;
+    let path = temporary.0.clone();
+    let sample = measure::<S, _>(cx, workers, move |task, each| {
+        let path = path.clone();
+        async move {
+            let mut file = S::open(&path, true).await?;
+            let mut page = vec![0; PAGE];
+            for place in places(task).take(each) {
+                fill(&mut page, 1, place);
+                S::write_at(&mut file, place * PAGE as u64, &page).await?;
+            }
+            Ok(each as u64)
+        }
+    })?;
+    check(&temporary, sample.ops as usize / TASKS)?;
+    Ok(sample)
+}
+
+/// What was written is there, and nothing else.
+fn check(temporary: &Temporary, each: usize) -> Result<(), crate::scenario::Failure> {
+    let mut written = vec![false; PAGES as usize];
+    for task in 0..TASKS {
+        for place in places(task).take(each) {
+            written[place as usize] = true;
+        }
+    }
+    let content = fs::read(&temporary.0).map_err(failure)?;
+    let mut expected = vec![0; PAGE];
+    let mut right = 0;
+    for (number, page) in content.chunks(PAGE).enumerate() {
+        match written[number] {
+            true => fill(&mut expected, 1, number as u64),
+            false => expected.fill(0),
+        }
+        right += u64::from(page == expected);
+    }
+    verify("pages", PAGES, right)
+}
+
+fn open_stat<S: Server>(cx: &Context, workers: usize) -> Measured {
+    let path = filled().map_err(failure)?;
+    measure::<S, _>(cx, workers, |_, each| async move {
+        for _ in 0..each {
+            let file = S::open(path, false).await?;
+            if S::len(&file).await? != PAGES * PAGE as u64 {
+                return Err(io::Error::other("another length than it has"));
+            }
+        }
+        Ok(each as u64)
+    })
+}
+
+/// Runs the tasks, which say how much they have done.
+fn measure<S: Server, F>(
+    cx: &Context,
+    workers: usize,
+    mut task: impl FnMut(usize, usize) -> F,
+) -> Measured
+where
+    F: Future<Output = io::Result<u64>> + Send + 'static,
+{
+    let runtime = S::with_workers(workers);
+    let each = cx.share(TASKS);
+    let run = || solo(|| S::run(runtime, TASKS, |number| task(number, each as usize)));
+    let ((span, done), cpu) = cpu::of_others(run);
+    let done: u64 = done.map_err(failure)?.iter().sum();
+    verify("operations", each * TASKS as u64, done)?;
+    Ok(Sample::new(span, done).with_cpu(cpu))
+}

@@ -1,0 +1,166 @@
+//! The runtimes with Tokio's names: ours and Tokio's.
+
+/// The trait, with what the modules `fs`, `io`, `net`, `process`, `runtime`, `task` and `time`
+/// of the place of use hold.
+macro_rules! under_tokios_names {
+    ($server:ident) => {
+        use std::io;
+        #[cfg(unix)]
+        use std::io::SeekFrom;
+        use std::net::SocketAddr;
+        #[cfg(unix)]
+        use std::path::Path;
+        use std::sync::mpsc::channel;
+        use std::time::Duration;
+
+        use crate::runtimes::Cache;
+        use crate::scenarios::io::server::Server;
+
+        pub(crate) struct $server;
+
+        impl Server for $server {
+            type Runtime = &'static runtime::Runtime;
+            type Listener = net::TcpListener;
+            type Stream = net::TcpStream;
+            #[cfg(unix)]
+            type File = fs::File;
+
+            fn start(workers: usize) -> &'static runtime::Runtime {
+                let runtime = runtime::Builder::new_multi_thread()
+                    .worker_threads(workers)
+                    .enable_all()
+                    .build()
+                    .expect("the system has threads for a runtime");
+                Box::leak(Box::new(runtime))
+            }
+
+            fn cache() -> &'static Cache<Self::Runtime> {
+                static CACHE: Cache<&'static runtime::Runtime> = Cache::new();
+                &CACHE
+            }
+
+            fn spawn(runtime: Self::Runtime, future: impl Future<Output = ()> + Send + 'static) {
+                runtime.spawn(future);
+            }
+
+            fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {
+                time::sleep(duration)
+            }
+
+            async fn listen() -> io::Result<(net::TcpListener, SocketAddr)> {
+                let listener = net::TcpListener::bind("127.0.0.1:0").await?;
+                let address = listener.local_addr()?;
+                Ok((listener, address))
+            }
+
+            async fn accept(listener: &net::TcpListener) -> io::Result<net::TcpStream> {
+                Ok(listener.accept().await?.0)
+            }
+
+            async fn read(stream: &mut net::TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
+                stream.read(buffer).await
+            }
+
+            async fn write_all(stream: &mut net::TcpStream, bytes: &[u8]) -> io::Result<()> {
+                stream.write_all(bytes).await
+            }
+
+            async fn copy(from: &mut net::TcpStream, to: &mut net::TcpStream) -> io::Result<u64> {
+                streams::copy(from, to).await
+            }
+
+            #[cfg(unix)]
+            fn unix_echo(runtime: Self::Runtime, path: &Path, connections: usize) {
+                let _entered = runtime.enter();
+                let listener = net::UnixListener::bind(path).expect("the path is free");
+                runtime.spawn(async move {
+                    for _ in 0..connections {
+                        let (mut stream, _) = listener.accept().await.expect("the client comes");
+                        runtime.spawn(async move {
+                            let mut buffer = vec![0; 16 * 1024];
+                            // An error shows on the client's side.
+                            while let Ok(n @ 1..) = stream.read(&mut buffer).await {
+                                if stream.write_all(&buffer[..n]).await.is_err() {
+                                    break;
+                                }
+                            }
+                        });
+                    }
+                });
+            }
+
+            fn udp_echo(runtime: Self::Runtime) -> SocketAddr {
+                let (tell, told) = channel();
+                runtime.spawn(async move {
+                    let socket = net::UdpSocket::bind("127.0.0.1:0").await;
+                    let socket = socket.expect("there are free ports");
+                    let address = socket.local_addr().expect("it is bound");
+                    tell.send(address).expect("the client waits");
+                    let mut buffer = vec![0; 16 * 1024];
+                    while let Ok((n @ 1.., from)) = socket.recv_from(&mut buffer).await {
+                        // What is lost is missing on the client's side.
+                        _ = socket.send_to(&buffer[..n], from).await;
+                    }
+                });
+                told.recv().expect("the server has told where it is")
+            }
+
+            #[cfg(unix)]
+            async fn open(path: &Path, write: bool) -> io::Result<fs::File> {
+                let mut options = fs::OpenOptions::new();
+                options.read(true).write(write).open(path).await
+            }
+
+            #[cfg(unix)]
+            async fn read_at(file: &mut fs::File, place: u64, buffer: &mut [u8]) -> io::Result<()> {
+                file.seek(SeekFrom::Start(place)).await?;
+                file.read_exact(buffer).await.map(|_| ())
+            }
+
+            #[cfg(unix)]
+            async fn write_at(file: &mut fs::File, place: u64, bytes: &[u8]) -> io::Result<()> {
+                file.seek(SeekFrom::Start(place)).await?;
+                file.write_all(bytes).await?;
+                file.flush().await
+            }
+
+            #[cfg(unix)]
+            async fn len(file: &fs::File) -> io::Result<u64> {
+                Ok(file.metadata().await?.len())
+            }
+
+            #[cfg(unix)]
+            async fn process() -> io::Result<bool> {
+                Ok(process::Command::new("true").status().await?.success())
+            }
+        }
+    };
+}
+
+mod ours {
+    use blitz_aio as streams;
+    #[cfg(unix)]
+    use blitz_aio::AsyncSeekExt;
+    use blitz_aio::{AsyncReadExt, AsyncWriteExt};
+    use blitz_net as net;
+    #[cfg(unix)]
+    use blitz_os::{fs, process};
+    use blitz_runtime::{runtime, time};
+
+    under_tokios_names!(Ours);
+}
+
+mod theirs {
+    use tokio::io as streams;
+    #[cfg(unix)]
+    use tokio::io::AsyncSeekExt;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    #[cfg(unix)]
+    use tokio::{fs, process};
+    use tokio::{net, runtime, time};
+
+    under_tokios_names!(Tokio);
+}
+
+pub(super) use ours::Ours;
+pub(super) use theirs::Tokio;
