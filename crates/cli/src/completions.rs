@@ -1,10 +1,19 @@
-//! `blitz completions`.
+//! `blitz completions`, and what the scripts ask for.
+//!
+//! A script knows nothing about the command. On each completion it calls the command, with
+//! an environment variable set, so it can complete what exists only now: names of segments.
+
+use std::io;
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
+use clap_complete::env::{CompleteEnv, Shells};
 
 use crate::exit::Exit;
 use crate::{Cli, output};
+
+/// The variable in which a script says which shell asks.
+const VARIABLE: &str = "BLITZ_COMPLETE";
 
 #[derive(Args)]
 pub struct Arguments {
@@ -13,8 +22,23 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
-    let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Cli::command(), "blitz", &mut script);
+    let script = script(arguments.shell).map_err(|error| Exit::Failed(error.to_string()))?;
     output::print(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
+}
+
+fn script(shell: Shell) -> io::Result<Vec<u8>> {
+    let mut script = Vec::new();
+    let shells = Shells::builtins();
+    let shell = shells.completer(&shell.to_string());
+    let shell = shell.ok_or(io::ErrorKind::Unsupported)?;
+    shell.write_registration(VARIABLE, "blitz", "blitz", "blitz", &mut script)?;
+    Ok(script)
+}
+
+/// Answers a script and ends the process, if it was a script that called.
+pub fn answer() {
+    CompleteEnv::with_factory(Cli::command)
+        .var(VARIABLE)
+        .complete();
 }

@@ -45,6 +45,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    completions::answer();
     let command = match parse() {
         Ok(cli) => cli.command,
         Err(code) => return code,

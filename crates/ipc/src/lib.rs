@@ -25,8 +25,9 @@
 //!
 //! The participants share a ring of messages in memory. Whoever comes first makes it, the
 //! last one out removes it. To send or receive enters the kernel only to sleep, or to wake
-//! somebody who sleeps. Values of plain types can be sent as they are: [`plain_data!`], and
-//! with the features `bytemuck` and `zerocopy` what these crates know to be plain. Large
+//! somebody who sleeps. Values of plain types can be sent as they are: `#[derive(PlainData)]`
+//! (feature `derive`, which `macros` of `blitz-io` switches on) or [`plain_data!`], and with
+//! the features `bytemuck` and `zerocopy` what these crates know to be plain. Large
 //! messages can be written and read in place: [`Sender::loan`],
 //! [`Message`].
 //!
@@ -126,6 +127,8 @@ mod waiting;
 pub use anonymous::Anonymous;
 #[cfg(not(loom))]
 pub use barrier::{Barrier, BarrierWaitResult};
+#[cfg(all(not(loom), feature = "derive"))]
+pub use blitz_macros::PlainData;
 #[cfg(not(loom))]
 pub use builder::Builder;
 #[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]

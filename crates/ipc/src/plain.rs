@@ -5,8 +5,9 @@ use crate::{Receiver, Sender};
 
 /// A type whose values are plain bytes, and whose every pattern of bytes is a value.
 ///
-/// Integers, floats and arrays of them are; structures are made so by
-/// [`plain_data!`](crate::plain_data), which checks them.
+/// Integers, floats and arrays of them are. For structs it is derived (with the feature
+/// `derive`, which `macros` of `blitz-io` switches on), or implemented by
+/// [`plain_data!`](crate::plain_data), which needs no procedural macro. Both check the struct.
 ///
 /// # Safety
 ///
@@ -28,7 +29,8 @@ plain!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64);
 // SAFETY: elements stand one after the other, without padding.
 unsafe impl<T: PlainData, const N: usize> PlainData for [T; N] {}
 
-/// Declares structures that are [`PlainData`].
+/// Declares structures that are [`PlainData`], as its derive macro does, without a procedural
+/// macro.
 ///
 /// They get `#[repr(C)]`, `Clone` and `Copy`. It does not compile if a field is not
 /// [`PlainData`], or if there is padding between the fields or after them; put the larger

@@ -347,6 +347,41 @@ blitz_ipc::plain_data! {
     }
 }
 
+/// Derived, with another derived one in it.
+#[derive(Clone, Copy, Debug, PartialEq, blitz_ipc::PlainData)]
+#[repr(C)]
+struct Readings {
+    two: [Derived; 2],
+    count: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, blitz_ipc::PlainData)]
+#[repr(transparent)]
+struct Derived(Reading);
+
+#[test]
+fn derived_values_arrive_as_they_were() {
+    let place = Place::new();
+    let route = small(&place, Route::builder());
+    let (mut sender, mut receiver) = (route.sender("d").unwrap(), route.receiver("d").unwrap());
+    let reading = |at| {
+        Derived(Reading {
+            at,
+            value: f64::MAX,
+            place: [1, 2, 3],
+            rest: [4, 5],
+        })
+    };
+    let readings = Readings {
+        two: [reading(1), reading(u64::MAX)],
+        count: 2,
+    };
+    sender.send_value(&readings).unwrap();
+    assert_eq!(receiver.recv_value::<Readings>(), Ok(readings));
+    sender.send_value(&readings.two[1]).unwrap();
+    assert_eq!(receiver.recv_value::<Derived>(), Ok(readings.two[1]));
+}
+
 #[test]
 fn values_arrive_as_they_were_and_other_lengths_are_refused() {
     let place = Place::new();

@@ -28,6 +28,21 @@ pub(crate) fn found(span: Span) -> TokenStream {
     quote_spanned!(span=> #name)
 }
 
+/// The path of the module that has `PlainData`: `blitz-ipc` itself, or `ipc` of `blitz-io`.
+pub(crate) fn ipc(span: Span) -> TokenStream {
+    match crate_name("blitz-ipc") {
+        Ok(FoundCrate::Name(name)) => {
+            let name = Ident::new(&name, span);
+            quote_spanned!(span=> ::#name)
+        }
+        Ok(FoundCrate::Itself) => quote_spanned!(span=> ::blitz_ipc),
+        Err(_) => {
+            let root = found(span);
+            quote_spanned!(span=> #root::ipc)
+        }
+    }
+}
+
 /// The path of a package that stands in for Tokio: `tokio`, as it is in scope, which is what
 /// Tokio's attributes use. So they work where `tokio` is a module's import.
 pub(crate) fn tokio(span: Span) -> TokenStream {

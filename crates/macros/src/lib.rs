@@ -3,6 +3,7 @@
 //! The attributes `#[blitz_io::main]` and `#[blitz_io::test]` turn an `async fn` into an
 //! ordinary function that starts a runtime and runs the body on it. The functions that
 //! are hidden here generate the code of `blitz_io::select!`, `join!` and `try_join!`.
+//! `#[derive(PlainData)]` checks that values of a struct can be sent to other processes.
 //!
 //! Use them through `blitz-io` (feature `macros`), not from here.
 
@@ -12,6 +13,7 @@ mod expand;
 mod function;
 mod join;
 mod pattern;
+mod plain_data;
 mod purpose;
 mod select;
 mod text;
@@ -161,6 +163,92 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
         item.into(),
     )
     .into()
+}
+
+/// Implements `PlainData` for a struct, so that its values can be messages between processes.
+///
+/// The struct needs `#[repr(C)]` or `#[repr(transparent)]`, and must be `Copy`. It does not
+/// compile if
+///
+/// * a field is not plain data itself (a reference, a `bool`, an enum);
+/// * there is padding between the fields or after them: put the larger fields first, and fill
+///   what remains with a field of bytes;
+/// * the type has parameters, or is an enum or a union.
+///
+/// The path of the trait is found in the package's `Cargo.toml`, as [`main`](macro@main) finds
+/// its own; where it is elsewhere, `#[plain_data(crate = "other::ipc")]` names its module.
+///
+/// # Examples
+///
+/// ```
+/// use blitz_io::ipc::{PlainData, Queue};
+///
+/// #[derive(Clone, Copy, PartialEq, Debug, PlainData)]
+/// #[repr(C)]
+/// struct Order {
+///     price: f64,
+///     volume: u32,
+///     market: [u8; 4],
+/// }
+///
+/// # if blitz_io::ipc::is_supported() {
+/// # let name = &format!("orders-doc-{}", std::process::id());
+/// # let _ = r#"
+/// let name = "orders";
+/// # "#;
+/// let (mut sender, mut receiver) = (Queue::sender(name)?, Queue::receiver(name)?);
+/// let order = Order { price: 12.5, volume: 100, market: *b"XETR" };
+/// sender.send_value(&order)?;
+/// assert_eq!(receiver.recv_value::<Order>()?, order);
+/// # }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Padding, whose bytes have no value:
+///
+/// ```compile_fail,E0080
+/// # use blitz_io::ipc::PlainData;
+/// #[derive(Clone, Copy, PlainData)]
+/// #[repr(C)]
+/// struct Padded {
+///     small: u8,
+///     large: u64,
+/// }
+/// # fn main() {}
+/// ```
+///
+/// A field that means something in one process only, and one that is not every byte:
+///
+/// ```compile_fail,E0277
+/// # use blitz_io::ipc::PlainData;
+/// #[derive(Clone, Copy, PlainData)]
+/// #[repr(C)]
+/// struct Pointing {
+///     text: &'static u8,
+/// }
+/// # fn main() {}
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use blitz_io::ipc::PlainData;
+/// #[derive(Clone, Copy, PlainData)]
+/// #[repr(transparent)]
+/// struct Switch(bool);
+/// # fn main() {}
+/// ```
+///
+/// A parameter:
+///
+/// ```compile_fail
+/// # use blitz_io::ipc::PlainData;
+/// #[derive(Clone, Copy, PlainData)]
+/// #[repr(C)]
+/// struct Pair<T>(T, T);
+/// # fn main() {}
+/// ```
+#[proc_macro_derive(PlainData, attributes(plain_data))]
+pub fn plain_data(item: TokenStream) -> TokenStream {
+    plain_data::derive(item.into()).into()
 }
 
 /// [`main`](macro@main), for the package that stands in for Tokio.

@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use blitz_ipc::{Kind, RecvError};
 use clap::Args;
+use clap_complete::ArgValueCompleter;
 use serde_json::json;
 
-use super::{Arguments, existing, failed};
+use super::{Arguments, existing, failed, names};
 use crate::exit::Exit;
 use crate::output;
 
 #[derive(Args)]
 pub struct Tail {
     /// The segment.
+    #[arg(add = ArgValueCompleter::new(names::complete))]
     name: String,
     /// Print every message in hexadecimal, and not only those that are no text.
     #[arg(long)]
@@ -32,6 +34,7 @@ pub struct Tail {
 #[derive(Args)]
 pub struct Send {
     /// The segment.
+    #[arg(add = ArgValueCompleter::new(names::complete))]
     name: String,
     /// The messages; without any, each line of standard input is one.
     messages: Vec<String>,

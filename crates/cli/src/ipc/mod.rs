@@ -2,6 +2,7 @@
 
 mod list;
 mod messages;
+mod names;
 
 use std::path::PathBuf;
 

@@ -17,6 +17,20 @@ pub fn expect(code: i32, arguments: &[&str]) -> Ran {
     ran
 }
 
+/// What the last of `words` is completed to, asked for as the script for bash does.
+pub fn complete(words: &[&str]) -> Vec<String> {
+    let output = blitz(&["--"])
+        .args(words)
+        .env("BLITZ_COMPLETE", "bash")
+        .env("_CLAP_IFS", "\n")
+        .env("_CLAP_COMPLETE_INDEX", (words.len() - 1).to_string())
+        .output()
+        .expect("the command starts");
+    let ran = Ran::from(output);
+    assert_eq!(ran.code, Some(0), "{words:?}\n{ran:?}");
+    ran.out.lines().map(str::to_owned).collect()
+}
+
 /// What came of it.
 #[derive(Debug)]
 pub struct Ran {

@@ -1,6 +1,6 @@
 //! `blitz doctor` and `blitz completions` from outside.
 
-use super::common::expect;
+use super::common::{complete, expect};
 
 #[test]
 fn doctor_speaks_to_people() {
@@ -51,9 +51,12 @@ fn doctor_speaks_json() {
 fn completions_know_the_options() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let ran = expect(0, &["completions", shell]);
-        assert!(ran.out.contains("compare"), "{shell}");
+        assert!(ran.out.contains("BLITZ_COMPLETE"), "{shell}");
     }
     expect(2, &["completions", "tcsh"]);
+
+    let completed = complete(&["blitz", "bench", "--com"]);
+    assert!(completed.contains(&"--compare".to_owned()), "{completed:?}");
 }
 
 #[test]

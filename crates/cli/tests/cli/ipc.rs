@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use blitz_ipc::{Channel, Queue, Route};
 
-use super::common::{blitz, expect};
+use super::common::{blitz, complete, expect};
 
 #[test]
 fn ls_shows_who_takes_part_and_clean_removes_the_dead() {
@@ -93,6 +93,33 @@ fn send_and_tail_meet_others() {
     assert_eq!(line(), "00ff");
     drop(sender);
     assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn shells_complete_the_names_of_segments() {
+    let place = tempfile::tempdir_in("/dev/shm").unwrap();
+    let directory = format!("--directory={}", place.path().display());
+    let names = |action, begun| complete(&["blitz", "ipc", &directory, action, begun]);
+    assert!(names("tail", "pr").is_empty());
+
+    let _prices = Route::builder()
+        .directory(place.path())
+        .sender("prices")
+        .unwrap();
+    let _jobs = Queue::builder()
+        .directory(place.path())
+        .receiver("jobs")
+        .unwrap();
+    let _done = blitz_ipc::Semaphore::builder(1)
+        .directory(place.path())
+        .open("printers")
+        .unwrap();
+    assert_eq!(names("tail", "pr"), ["prices"]);
+    assert_eq!(names("send", "j"), ["jobs"]);
+    assert!(names("send", "x").is_empty());
+    let mut all = names("send", "");
+    all.retain(|name| !name.starts_with('-'));
+    assert_eq!(all, ["jobs", "prices"]);
 }
 
 #[test]
