@@ -1,6 +1,11 @@
 //! Buffers that are given away for the time of an operation.
 
+use std::io;
+
 use bytes::{Bytes, BytesMut};
+
+/// What an operation ends with that was given a buffer: its result, and the buffer.
+pub type BufResult<T, B> = (io::Result<T>, B);
 
 /// A buffer that can be given away to be written from: an operation of the kernel owns it
 /// until it has ended, and gives it back.

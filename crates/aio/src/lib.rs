@@ -98,7 +98,7 @@ pub use foreign::FromTokio;
 #[doc(hidden)]
 pub use foreign::packages;
 pub use interest::Interest;
-pub use io_buf::{IoBuf, IoBufMut};
+pub use io_buf::{BufResult, IoBuf, IoBufMut};
 pub use join::{Join, join};
 pub use lines::{Lines, Split};
 pub use memory::{DuplexStream, SimplexStream, duplex, simplex};

@@ -34,6 +34,7 @@ mod buf;
 mod lookup_host;
 mod methods;
 mod methods_datagram;
+mod owned_buf;
 pub mod tcp;
 mod udp;
 #[cfg(unix)]

@@ -10,6 +10,8 @@ mod help;
 mod idle;
 #[path = "moving.rs"]
 mod moving;
+#[path = "owned_buf.rs"]
+mod owned_buf;
 #[path = "stalled.rs"]
 mod stalled;
 #[path = "storm.rs"]

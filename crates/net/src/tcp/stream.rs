@@ -17,6 +17,7 @@ use super::split_owned::{self, OwnedReadHalf, OwnedWriteHalf};
 use crate::addr::{self, ToSocketAddrs};
 use crate::buf::{receive_buf, receive_read_buf};
 use crate::methods::{async_read, async_write, descriptors, readiness, try_read, try_write};
+use crate::owned_buf::owned_buf;
 
 /// A TCP connection.
 ///
@@ -115,6 +116,7 @@ impl TcpStream {
 
     readiness!(poll_read_ready, poll_write_ready);
     try_read!();
+    owned_buf!();
     try_write!();
 
     /// Waits for bytes and copies them, without taking them out of the stream: the next

@@ -19,6 +19,7 @@ use super::split_owned::{self, OwnedReadHalf, OwnedWriteHalf};
 use super::{SocketAddr, UCred};
 use crate::buf::receive_buf;
 use crate::methods::{async_read, async_write, descriptors, readiness, try_read, try_write};
+use crate::owned_buf::owned_buf;
 
 /// A connection between Unix sockets.
 ///
@@ -145,6 +146,7 @@ impl UnixStream {
 
     readiness!(poll_read_ready, poll_write_ready);
     try_read!();
+    owned_buf!();
     try_write!();
 
     /// The address of this end.

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
-use blitz_aio::{IoBuf, IoBufMut};
+use blitz_aio::{BufResult, IoBuf, IoBufMut};
 #[cfg(target_os = "linux")]
 use blitz_driver::io_uring::{Entry, opcode, types};
 
@@ -49,7 +49,7 @@ impl File {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn read_at<B: IoBufMut>(&self, buf: B, offset: u64) -> (io::Result<usize>, B) {
+    pub async fn read_at<B: IoBufMut>(&self, buf: B, offset: u64) -> BufResult<usize, B> {
         if let Err(error) = place(offset) {
             return (Err(error), buf);
         }
@@ -92,7 +92,7 @@ impl File {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn write_at<B: IoBuf>(&self, buf: B, offset: u64) -> (io::Result<usize>, B) {
+    pub async fn write_at<B: IoBuf>(&self, buf: B, offset: u64) -> BufResult<usize, B> {
         if let Err(error) = place(offset) {
             return (Err(error), buf);
         }
@@ -125,7 +125,7 @@ impl<B: IoBufMut> ReadAt<B> {
 
 // SAFETY: the buffer's bytes stay where they are.
 unsafe impl<B: IoBufMut> Operation for ReadAt<B> {
-    type Output = (io::Result<usize>, B);
+    type Output = BufResult<usize, B>;
 
     fn block(mut self) -> Self::Output {
         let (to, len) = (self.buf.stable_mut_ptr(), self.len());
@@ -170,7 +170,7 @@ struct WriteAt<B> {
 
 // SAFETY: the buffer's bytes stay where they are.
 unsafe impl<B: IoBuf> Operation for WriteAt<B> {
-    type Output = (io::Result<usize>, B);
+    type Output = BufResult<usize, B>;
 
     fn block(self) -> Self::Output {
         let (from, len) = (self.buf.stable_ptr(), self.buf.bytes_init().min(MOST));

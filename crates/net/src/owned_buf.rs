@@ -1,0 +1,129 @@
+//! Reads and writes of streams whose buffer is given away and comes back.
+//!
+//! They wait for readiness and then call the system, as everything else on a socket does. In a
+//! ring they would cost as much, and a read that is cancelled there may take bytes along.
+
+/// `read_owned`, `write_owned` and `write_all_owned`.
+macro_rules! owned_buf {
+    () => {
+        /// Reads into a buffer, which is given away and comes back with the number of bytes: 0
+        /// at the end of the stream, or if the buffer has no room.
+        ///
+        /// The bytes are read to the beginning of the buffer, as many as there is
+        /// [room](blitz_aio::IoBuf::bytes_total) for at most. A buffer that was longer before
+        /// stays as long.
+        ///
+        /// # Errors
+        ///
+        /// The system's, and one if the runtime has ended.
+        ///
+        /// # Cancel safety
+        ///
+        /// A dropped future has read nothing. Its buffer is dropped with it.
+        ///
+        /// ```
+        /// use blitz_io::net::{TcpListener, TcpStream};
+        ///
+        /// # #[blitz_io::main]
+        /// # async fn main() -> std::io::Result<()> {
+        /// let listener = TcpListener::bind("127.0.0.1:0").await?;
+        /// let client = TcpStream::connect(listener.local_addr()?).await?;
+        /// let (server, _) = listener.accept().await?;
+        ///
+        /// let (result, text) = client.write_all_owned(String::from("hello")).await;
+        /// result?;
+        /// let (result, read) = server.read_owned(Vec::with_capacity(64)).await;
+        /// assert_eq!(result?, text.len());
+        /// assert_eq!(read, text.as_bytes());
+        /// # Ok(())
+        /// # }
+        /// ```
+        pub async fn read_owned<B: blitz_aio::IoBufMut>(
+            &self,
+            mut buf: B,
+        ) -> blitz_aio::BufResult<usize, B> {
+            let len = buf.bytes_total();
+            if len == 0 {
+                return (Ok(0), buf);
+            }
+            let registration = self.io.registration();
+            let read = || {
+                let to = buf.stable_mut_ptr().cast::<std::mem::MaybeUninit<u8>>();
+                // SAFETY: so many bytes may be written there, and the buffer is ours.
+                let bytes = unsafe { std::slice::from_raw_parts_mut(to, len) };
+                // SAFETY: a read of the system only writes to its buffer.
+                (&*self.io).read(unsafe { crate::buf::as_slice(bytes) })
+            };
+            let result = registration.async_io(Direction::Read.mask(), read).await;
+            if let Ok(count) = result {
+                // SAFETY: the system has written them.
+                unsafe { buf.set_init(count) };
+            }
+            (result, buf)
+        }
+
+        /// Writes what a buffer holds, or the first part of it. The buffer is given away, and
+        /// comes back with the number of bytes.
+        ///
+        /// # Errors
+        ///
+        /// The system's, and one if the runtime has ended.
+        ///
+        /// # Cancel safety
+        ///
+        /// A dropped future has written nothing. Its buffer is dropped with it.
+        pub async fn write_owned<B: blitz_aio::IoBuf>(
+            &self,
+            buf: B,
+        ) -> blitz_aio::BufResult<usize, B> {
+            let result = self.write_owned_from(&buf, 0).await;
+            (result, buf)
+        }
+
+        /// Writes all that a buffer holds. The buffer is given away, and comes back.
+        ///
+        /// # Errors
+        ///
+        /// Those of [`write_owned`](Self::write_owned), and
+        /// [`WriteZero`](std::io::ErrorKind::WriteZero) if the stream takes nothing any more.
+        ///
+        /// # Cancel safety
+        ///
+        /// A dropped future may have written the first part. Its buffer is dropped with it.
+        pub async fn write_all_owned<B: blitz_aio::IoBuf>(
+            &self,
+            buf: B,
+        ) -> blitz_aio::BufResult<(), B> {
+            let mut written = 0;
+            while written < buf.bytes_init() {
+                match self.write_owned_from(&buf, written).await {
+                    Ok(0) => return (Err(io::ErrorKind::WriteZero.into()), buf),
+                    Ok(count) => written += count,
+                    Err(error) => return (Err(error), buf),
+                }
+            }
+            (Ok(()), buf)
+        }
+
+        /// Writes what comes after the first `from` bytes of a buffer.
+        fn write_owned_from<'a, B: blitz_aio::IoBuf>(
+            &'a self,
+            buf: &'a B,
+            from: usize,
+        ) -> impl Future<Output = io::Result<usize>> + use<'a, B> {
+            // SAFETY: so many bytes are initialised, and stay while the buffer is borrowed.
+            let all = unsafe { std::slice::from_raw_parts(buf.stable_ptr(), buf.bytes_init()) };
+            let bytes = &all[from..];
+            async move {
+                if bytes.is_empty() {
+                    return Ok(0);
+                }
+                let registration = self.io.registration();
+                let write = || (&*self.io).write(bytes);
+                registration.async_io(Direction::Write.mask(), write).await
+            }
+        }
+    };
+}
+
+pub(crate) use owned_buf;
