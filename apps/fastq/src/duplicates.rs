@@ -80,19 +80,31 @@ static VALUES: [u32; 256] = {
 
 /// `count` primes, each more than ten thousand above the one before.
 fn primes(count: usize) -> Vec<u32> {
+    // The square of the last is above all numbers that are looked at.
+    let mut small: Vec<u32> = vec![];
+    for number in 2..6000 {
+        if is_prime(number, &small) {
+            small.push(number);
+        }
+    }
     let mut found = Vec::with_capacity(count);
     let mut number = 10_000u32;
     while found.len() < count {
         number += 1;
-        if (2..)
-            .take_while(|by| by * by <= number)
-            .all(|by| !number.is_multiple_of(by))
-        {
+        if is_prime(number, &small) {
             found.push(number);
             number += 10_000;
         }
     }
     found
+}
+
+/// Whether the number is a prime, by the primes up to its square root at least.
+fn is_prime(number: u32, small: &[u32]) -> bool {
+    small
+        .iter()
+        .take_while(|&by| by * by <= number)
+        .all(|&by| !number.is_multiple_of(by))
 }
 
 /// The reads that were seen.

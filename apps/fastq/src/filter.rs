@@ -1,5 +1,6 @@
 //! Which reads pass, and the trims that look at one read alone.
 
+use crate::count;
 use crate::options::{Options, Window};
 use crate::record::Read4;
 
@@ -38,11 +39,8 @@ pub fn judge(options: &Options, read: Option<&Read4<'_>>) -> Verdict {
     };
     let len = read.len();
     if options.quality_filter {
-        let low = read
-            .qual
-            .iter()
-            .filter(|&&qual| (qual as i8) < options.qualified)
-            .count();
+        let qualified = options.qualified;
+        let low = count::bytes(read.qual, |qual| (qual as i8) < qualified);
         if low as f64 > (options.unqualified_percent * len as i64) as f64 / 100.0 {
             return Verdict::Quality;
         }
@@ -52,7 +50,7 @@ pub fn judge(options: &Options, read: Option<&Read4<'_>>) -> Verdict {
                 return Verdict::Quality;
             }
         }
-        let unknown = read.seq.iter().filter(|&&base| base == b'N').count();
+        let unknown = count::bytes(read.seq, |base| base == b'N');
         if unknown as i64 > options.n_limit {
             return Verdict::TooManyN;
         }
@@ -75,7 +73,7 @@ fn complex(seq: &[u8], threshold: f64) -> bool {
     if seq.len() <= 1 {
         return false;
     }
-    let changes = seq.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    let changes = count::differences(seq, &seq[1..]);
     changes as f64 / (seq.len() - 1) as f64 >= threshold
 }
 

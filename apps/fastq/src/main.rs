@@ -9,6 +9,7 @@ mod arguments;
 mod chart;
 mod check;
 mod collect;
+mod count;
 mod counts;
 mod detect;
 mod duplicates;

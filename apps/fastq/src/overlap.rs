@@ -1,5 +1,6 @@
 //! Where the reads of a pair overlap, and what follows: correction and merging.
 
+use crate::count;
 use crate::record::Read4;
 
 /// An overlap: read 1 starts `offset` bases before the reverse complement of read 2.
@@ -74,25 +75,32 @@ pub fn find(seq1: &[u8], rc2: &[u8], limits: Limits) -> Option<Overlap> {
     None
 }
 
-#[inline]
+/// The differences of the first `len` bases, unless there are too many. Of most places the first
+/// look tells that.
+#[inline(always)]
 fn compare(a: &[u8], b: &[u8], len: usize, limits: Limits) -> Option<usize> {
-    let allowed = limits.differences.min((len as f64 * limits.share) as i64);
-    if let (Some(a), Some(b)) = (a.first_chunk::<LOOK>(), b.first_chunk::<LOOK>()) {
+    if len >= LOOK
+        && let (Some(a), Some(b)) = (a.first_chunk::<LOOK>(), b.first_chunk::<LOOK>())
+    {
         let differ = a.iter().zip(b).map(|(a, b)| (a != b) as u8).sum::<u8>();
-        if len >= LOOK && differ as i64 > allowed {
+        if differ as i64 > limits.differences {
             return None;
         }
     }
-    let head = len.min(COMPARED);
-    let differences = count(&a[..head], &b[..head]);
+    compare_all(&a[..len], &b[..len], limits)
+}
+
+#[inline(never)]
+fn compare_all(a: &[u8], b: &[u8], limits: Limits) -> Option<usize> {
+    let allowed = limits
+        .differences
+        .min((a.len() as f64 * limits.share) as i64);
+    let head = a.len().min(COMPARED);
+    let differences = count::differences(&a[..head], &b[..head]);
     if differences as i64 > allowed {
         return None;
     }
-    Some(differences + count(&a[head..len], &b[head..len]))
-}
-
-fn count(a: &[u8], b: &[u8]) -> usize {
-    a.iter().zip(b).filter(|(a, b)| a != b).count()
+    Some(differences + count::differences(&a[head..], &b[head..]))
 }
 
 /// Qualities from which a base is trusted and up to which it is not.
