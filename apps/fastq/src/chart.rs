@@ -68,7 +68,8 @@ pub fn draw(lines: &[Line<'_>], places: &str, first: usize) -> String {
         WIDTH - 10.0,
         HEIGHT - 4.0
     );
-    for (number, line) in lines.iter().enumerate() {
+    let mut legend = LEFT + 12.0;
+    for line in lines {
         let stride = line.values.len().div_ceil(POINTS).max(1);
         let points: Vec<_> = line
             .values
@@ -84,7 +85,9 @@ pub fn draw(lines: &[Line<'_>], places: &str, first: usize) -> String {
             "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\" points=\"{}\"/>",
             points.join(" ")
         );
-        let at = LEFT + 12.0 + 70.0 * number as f64;
+        let at = legend;
+        // A letter is about six wide.
+        legend += 40.0 + 6.0 * name.len() as f64;
         let _ = write!(
             out,
             "<rect x=\"{at}\" y=\"4\" width=\"12\" height=\"8\" fill=\"{colour}\"/><text x=\"{}\" y=\"12\">{name}</text>",

@@ -71,6 +71,8 @@ pub fn write(report: &Report) -> String {
     filters(&mut out, report);
     adapters(&mut out, report);
     inserts(&mut out, report);
+    duplicates(&mut out, report);
+    crate::compared::write(&mut out, report);
     for (name, stats, found) in report.sections() {
         section(&mut out, report, name, stats, found);
     }
@@ -164,14 +166,30 @@ fn filters(out: &mut String, report: &Report) {
         line("merged", 2 * report.merged_pairs);
     }
     out.push_str("</table>\n");
-    if let Some(rate) = report.duplication {
-        let about = if report.paired {
-            ""
-        } else {
-            " (an upper bound for single reads)"
-        };
-        let _ = writeln!(out, "<p>Duplication rate{about}: {:.3} %</p>", rate * 100.0);
-    }
+}
+
+fn duplicates(out: &mut String, report: &Report) {
+    let Some(rate) = report.duplication else {
+        return;
+    };
+    let (all, about) = if report.paired {
+        ("pairs", "")
+    } else {
+        ("reads", " For single reads this is an upper bound.")
+    };
+    let part = rate * 100.0;
+    let _ = writeln!(
+        out,
+        "<h2>Duplication</h2>\n<p>{part:.3} % of the {all} occurred before.{about}</p>\n\
+         <svg viewBox=\"0 0 900 40\" role=\"img\"><rect width=\"900\" height=\"16\" fill=\"{}\"/>\
+         <rect x=\"{:.1}\" width=\"{:.1}\" height=\"16\" fill=\"{}\"/>\
+         <text y=\"34\">for the first time</text>\
+         <text x=\"900\" y=\"34\" text-anchor=\"end\">occurred before</text></svg>",
+        COLOURS[0],
+        900.0 - 9.0 * part,
+        9.0 * part,
+        COLOURS[1]
+    );
 }
 
 /// Adapters that are shown.

@@ -9,6 +9,7 @@ mod arguments;
 mod chart;
 mod check;
 mod collect;
+mod compared;
 mod count;
 mod counts;
 mod detect;

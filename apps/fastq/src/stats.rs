@@ -178,6 +178,12 @@ impl Stats {
             .unwrap_or(self.cells.len());
         self.cells.truncate(cycles);
         let sums: Vec<Cell> = self.cells.iter().map(total).collect();
+        let reaching = sums.iter().map(|sum| sum.bases);
+        let longer = reaching.clone().skip(1).chain([0]);
+        let lengths = [self.reads - sums.first().map_or(0, |sum| sum.bases)]
+            .into_iter()
+            .chain(reaching.zip(longer).map(|(here, later)| here - later))
+            .collect();
         let all = sums.iter().fold(Cell::default(), |mut sum, cell| {
             sum.add(cell);
             sum
@@ -237,6 +243,7 @@ impl Stats {
             gc: by_base[(b'G' & 7) as usize] + by_base[(b'C' & 7) as usize],
             by_base: BASES.map(|(_, base)| by_base[(base & 7) as usize]),
             cycles,
+            lengths,
             qualities,
             contents,
             kmers: self.kmers,
@@ -263,6 +270,8 @@ pub struct Summary {
     pub gc: u64,
     pub by_base: [u64; 5],
     pub cycles: usize,
+    /// Reads of each length from 0 on.
+    pub lengths: Vec<u64>,
     /// Mean quality by cycle, for each base and for all.
     pub qualities: Vec<(&'static str, Vec<f64>)>,
     /// Share by cycle, for each base, N, and G and C together.
@@ -301,6 +310,18 @@ mod tests {
         assert_eq!(one.qualities[4].1, both.qualities[4].1);
         let expected = (0..20_000).map(|at| at % 90).sum::<i64>() as f64 / 20_000.0;
         assert_eq!(one.qualities[4].1, [expected, 20.0, 30.0]);
+    }
+
+    #[test]
+    fn reads_are_counted_by_their_length() {
+        let mut stats = Stats::default();
+        for seq in [&b"ACG"[..], b"", b"A", b"ACN", b"TTTTT"] {
+            stats.add(seq, &b"IIIIII"[..seq.len()]);
+        }
+        assert_eq!(stats.summary().lengths, [1, 1, 0, 2, 0, 1]);
+        let mut none = Stats::default();
+        none.add(b"", b"");
+        assert_eq!(none.summary().lengths, [1]);
     }
 
     #[test]
