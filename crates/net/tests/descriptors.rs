@@ -1,13 +1,22 @@
-//! No descriptor is left. In a process of its own.
+//! No descriptor is left, and descriptors that a forked process has as well. In a process of
+//! its own: the limit and the fork are of all of it.
 
 #![cfg(all(unix, not(loom)))]
 
+use std::io::{Read, Write};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
 use blitz_io::net::{TcpListener, TcpStream};
 use blitz_io::runtime::Builder;
 use blitz_io::time::{sleep, timeout};
+
+/// One test at a time.
+fn alone() -> impl Drop {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn limit(descriptors: u64) {
     let limit = libc::rlimit {
@@ -31,6 +40,7 @@ fn open() -> u64 {
 /// waits is accepted.
 #[test]
 fn an_accept_without_descriptors_is_an_error() {
+    let _alone = alone();
     limit(4096);
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -62,4 +72,79 @@ fn an_accept_without_descriptors_is_an_error() {
         stream.read_exact(&mut buffer).await.unwrap();
         assert_eq!(&buffer, b"hello");
     });
+}
+
+/// A copy of this process, which does nothing and is killed in the end.
+struct Fork(libc::pid_t);
+
+impl Fork {
+    fn new() -> Self {
+        // SAFETY: the child only makes calls that a signal handler may make.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: see above. It ends by itself if nobody is there to kill it.
+            unsafe {
+                libc::alarm(120);
+                loop {
+                    libc::pause();
+                }
+            }
+        }
+        assert!(child > 0);
+        Self(child)
+    }
+}
+
+impl Drop for Fork {
+    fn drop(&mut self) {
+        // SAFETY: the child has not been waited for, and the status is not asked for.
+        unsafe {
+            libc::kill(self.0, libc::SIGKILL);
+            libc::waitpid(self.0, std::ptr::null_mut(), 0);
+        }
+    }
+}
+
+/// A forked process has every socket as well, so none of them is closed when it is dropped
+/// here. What the system then still reports of it reaches nobody.
+#[test]
+fn a_forked_process_keeps_sockets_open_and_disturbs_nobody() {
+    async fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await;
+        (client.unwrap(), listener.accept().await.unwrap().0)
+    }
+
+    async fn exchange(near: &mut TcpStream, far: &mut TcpStream) {
+        for byte in 0..100 {
+            near.write_all(&[byte]).await.unwrap();
+            assert_eq!(far.read_u8().await.unwrap(), byte);
+        }
+    }
+
+    let _alone = alone();
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let test = async {
+        let (mut client, mut server) = pair().await;
+        let fork = Fork::new();
+        exchange(&mut client, &mut server).await;
+        exchange(&mut server, &mut client).await;
+        let mut client = client.into_std().unwrap();
+        client.set_nonblocking(false).unwrap();
+        drop(server);
+        for _ in 0..10 {
+            // The next sockets have the numbers of those that were dropped.
+            let (mut near, mut far) = pair().await;
+            client.write_all(b"to nobody").unwrap();
+            exchange(&mut near, &mut far).await;
+        }
+        // Only now it is the last of its kind that goes.
+        drop(fork);
+        client
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .unwrap();
+        let error = client.read(&mut [0]).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+    };
+    runtime.block_on(async { timeout(Duration::from_secs(60), test).await.unwrap() });
 }
