@@ -4,6 +4,7 @@ use std::hint;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use blitz_sync::internals::awake::awake;
 use blitz_sync::internals::processors;
 
 use crate::deque::Sight;
@@ -88,6 +89,21 @@ const LONG_YIELD: Duration = Duration::from_micros(30);
 /// How often it looks before it yields.
 const LOOKS_A_YIELD: u32 = 32;
 
+/// A loop that takes longer than this gets more workers than there are free processors: it
+/// is much longer than most loops, and less than a time slice of most systems.
+pub(crate) const LATE: Duration = Duration::from_millis(1);
+
+/// How many processors no awake worker of a runtime uses.
+pub(crate) fn free_processors() -> usize {
+    processors().saturating_sub(awake())
+}
+
+/// How many workers a loop has use for at first, beside its caller. The caller is one of the
+/// awake workers if there are any, or takes a processor of its own.
+pub(crate) fn helpers() -> usize {
+    processors().saturating_sub(awake().max(1))
+}
+
 /// How long one worker spins.
 #[derive(Debug)]
 pub(crate) struct Patience {
@@ -145,7 +161,7 @@ impl Patience {
             return true;
         }
         let before = Instant::now();
-        if before - began >= self.limit {
+        if before - began >= self.limit || free_processors() == 0 {
             return false;
         }
         thread::yield_now();

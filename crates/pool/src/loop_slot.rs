@@ -85,6 +85,18 @@ impl LoopSlot {
         state & CLOSED == 0 && state / GENERATION != last.get()
     }
 
+    /// Whether there is such a loop, and `most` workers or more have entered it.
+    pub fn is_full_for(&self, last: &Cell<u64>, most: usize) -> bool {
+        let state = self.state.load(Relaxed);
+        let open = state & CLOSED == 0 && state / GENERATION != last.get();
+        open && (state & ENTERED) as usize >= most
+    }
+
+    /// The generation of the last loop.
+    pub fn generation(&self) -> u64 {
+        self.state.load(Relaxed) / GENERATION
+    }
+
     /// Takes part in the loop, if there is one that this worker was not in yet.
     #[inline]
     pub fn take_part(&self, last: &Cell<u64>) -> bool {

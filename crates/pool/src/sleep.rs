@@ -30,7 +30,10 @@
 //!
 //! Such a worker sleeps on a word of its own (`own`), with the number of the worker that it
 //! may help in it. It is woken by the job's end ([`latch`](crate::latch)), or by a fork of
-//! that worker. The order is the same as above: the word, `asked`, the fence, the last look.
+//! that worker. (A worker that lets a loop's participants have the processors sleeps on it
+//! too, for a moment.) The order is the same as above: the word, `asked`, the fence, the last look.
+
+use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 
@@ -189,6 +192,19 @@ impl Sleep {
             while own.load(Acquire) == sleeping {
                 blitz_futex::wait(own, sleeping);
             }
+        }
+        own.swap(AWAKE, SeqCst);
+    }
+
+    /// Worker `me` sleeps for `time`, or until everybody is woken, unless `must_stay` says
+    /// otherwise at the last moment.
+    #[cold]
+    pub fn sleep_briefly(&self, me: usize, time: Duration, must_stay: impl FnOnce() -> bool) {
+        let own = &self.workers[me].own;
+        own.store(WAITS, SeqCst);
+        fence(SeqCst);
+        if !must_stay() {
+            blitz_futex::wait_until(own, WAITS, Instant::now() + time);
         }
         own.swap(AWAKE, SeqCst);
     }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use crate::deque::Deque;
 use crate::grain::{ENOUGH_FORKS, Grain};
-use crate::idle::{Ages, Patience};
+use crate::idle::{Ages, LATE, Patience, helpers};
 use crate::job_ref::JobRef;
 use crate::latch::Probe;
 use crate::registry::{Registry, Shared};
@@ -203,9 +203,33 @@ impl Worker {
         unsafe { job.execute() }
     }
 
-    /// Takes part in the loop in progress, once. Returns whether it did.
+    /// Takes part in the loop in progress, once. Returns whether there was one.
     fn take_part_in_loop(&self) -> bool {
-        self.registry.loop_slot.take_part(&self.last_loop)
+        let slot = &self.registry.loop_slot;
+        if !slot.is_open_for(&self.last_loop) {
+            return false;
+        }
+        if slot.is_full_for(&self.last_loop, helpers()) {
+            return self.take_part_later();
+        }
+        slot.take_part(&self.last_loop)
+    }
+
+    /// The loop has a worker for each free processor. One more would only take time slices
+    /// from them, and make the caller wait for a piece that nobody runs. But the items may
+    /// block, or wait for each other, so this worker takes part if the loop takes long.
+    #[cold]
+    fn take_part_later(&self) -> bool {
+        let registry = &self.registry;
+        let (slot, own_jobs) = (&registry.loop_slot, &registry.workers[self.index].own_jobs);
+        let generation = slot.generation();
+        registry.sleep.sleep_briefly(self.index, LATE, || {
+            registry.has_ended() || !own_jobs.is_empty()
+        });
+        if slot.generation() == generation {
+            slot.take_part(&self.last_loop);
+        }
+        true
     }
 
     /// Anything that this worker may run at all.

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use blitz_pool::{
     for_each, for_each_chunk, for_each_init, map_reduce, map_reduce_ordered, try_for_each,
@@ -152,4 +153,20 @@ fn a_panic_ends_the_loop_and_leaves_the_pool_whole() {
         assert!(result.is_err());
     }
     two.for_each(0..100, 1, |_| {});
+}
+
+#[test]
+fn items_that_wait_for_each_other_get_all_threads_although_there_are_fewer_processors() {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from) + 3;
+    let (pool, arrived) = (pool(threads), AtomicUsize::new(0));
+    let end = Instant::now() + Duration::from_secs(30);
+    for round in 1..=3 {
+        pool.for_each(0..threads, 1, |_| {
+            arrived.fetch_add(1, Ordering::SeqCst);
+            while arrived.load(Ordering::SeqCst) < round * threads {
+                assert!(Instant::now() < end, "some items have no thread");
+                std::thread::yield_now();
+            }
+        });
+    }
 }

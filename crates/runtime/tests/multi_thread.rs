@@ -431,3 +431,27 @@ fn rings_of_tasks_pass_a_token_round() {
     });
     assert_eq!(passes.load(Ordering::Relaxed), RINGS * LENGTH * ROUNDS);
 }
+
+#[test]
+fn others_in_the_process_know_how_many_workers_are_awake() {
+    use blitz_sync::internals::awake::awake;
+
+    let (runtime, stop) = (runtime(3), Arc::new(AtomicBool::new(false)));
+    // More than this test's own workers may be awake, since other tests run meanwhile.
+    for _ in 0..3 {
+        let stop = stop.clone();
+        runtime.spawn(async move {
+            while !stop.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+        });
+    }
+    wait_for("a worker that is awake", || awake() >= 1);
+    stop.store(true, Ordering::Relaxed);
+    let handle = runtime.handle().clone();
+    drop(runtime);
+    // The count is not asked of what is gone, with a handle or without.
+    awake();
+    drop(handle);
+    awake();
+}

@@ -25,6 +25,7 @@
 //! assert_eq!(*total.lock(), 2);
 //! ```
 
+mod awake;
 mod backoff;
 mod biased_lock;
 mod coop;
@@ -51,6 +52,10 @@ mod watched;
 /// free to change with any release.
 #[doc(hidden)]
 pub mod internals {
+    /// How many workers of runtimes are awake.
+    pub mod awake {
+        pub use crate::awake::{Registered, Workers, awake, register};
+    }
     /// How much a task may do before it lets others run.
     pub mod coop {
         pub use crate::coop::{

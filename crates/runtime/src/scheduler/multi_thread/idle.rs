@@ -78,6 +78,7 @@
 
 use blitz_futex::atomic::{AtomicBool, AtomicUsize, Ordering};
 use blitz_sync::internals::Lock;
+use blitz_sync::internals::awake::Workers;
 use blitz_sync::internals::fences::after_rmw;
 
 use super::mutant::{Mutant, active};
@@ -428,7 +429,6 @@ impl Idle {
     }
 
     /// How many are awake.
-    #[cfg(loom)]
     pub fn awake(&self) -> usize {
         self.count().awake()
     }
@@ -437,5 +437,11 @@ impl Idle {
     #[cfg(loom)]
     pub fn searching(&self) -> usize {
         self.count().searching()
+    }
+}
+
+impl Workers for Idle {
+    fn awake(&self) -> usize {
+        self.awake()
     }
 }

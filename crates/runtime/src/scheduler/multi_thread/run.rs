@@ -30,6 +30,7 @@ enum Checkpoint {
 /// Makes a scheduler, and starts its workers on threads of the pool.
 pub(crate) fn launch(common: Common, pool: Spawner) -> Arc<Shared> {
     let shared = Arc::new(Shared::new(common, pool));
+    Shared::register(&shared);
     for index in 0..shared.workers() {
         assert!(start(&shared, index), "OS can't spawn worker thread");
     }

@@ -1,8 +1,11 @@
 //! What all threads know of a multi-thread scheduler.
 
 use std::fmt;
+use std::sync::Arc;
 
 use blitz_futex::atomic::{AtomicBool, AtomicUsize, Ordering};
+use blitz_sync::internals::Lock;
+use blitz_sync::internals::awake::{self, Registered};
 
 use super::core::Core;
 use super::idle::{Calls, Idle};
@@ -14,6 +17,8 @@ use crate::pool::Spawner;
 
 /// See the head of this file.
 pub(crate) struct Shared {
+    /// Dropped first: until then `idle` is asked how many workers are awake.
+    registered: Lock<Option<Registered>>,
     /// One for each worker.
     pub(super) cores: Box<[Core]>,
     pub(super) inject: Inject<Header>,
@@ -32,6 +37,7 @@ impl Shared {
         let workers = common.config.worker_threads;
         let processors = blitz_sync::internals::processors();
         Self {
+            registered: Lock::new(None),
             cores: (0..workers)
                 .map(|index| Core::new(&common, index))
                 .collect(),
@@ -43,6 +49,13 @@ impl Shared {
             common,
             pool,
         }
+    }
+
+    /// Lets others in this process know how many workers are awake.
+    pub(super) fn register(this: &Arc<Self>) {
+        // SAFETY: neither moves, and `registered` is dropped before `idle`.
+        let registered = unsafe { awake::register(&this.idle) };
+        *this.registered.lock() = Some(registered);
     }
 
     #[inline]
@@ -103,6 +116,7 @@ impl Shared {
     /// Begins the end: the workers cancel all tasks and shut down.
     pub(crate) fn close(&self) {
         if !self.closed.swap(true, Ordering::SeqCst) {
+            drop(self.registered.lock().take());
             self.idle.wake_all(|index| self.wake(index));
         }
     }

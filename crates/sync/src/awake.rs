@@ -1,0 +1,94 @@
+//! How many workers of runtimes are awake in this process.
+//!
+//! A fork-join pool in the same program takes that into account. It cannot depend on the
+//! runtime, nor the runtime on it, so they meet here.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A runtime, or another scheduler with threads of its own.
+pub trait Workers: Sync {
+    /// How many of its workers are awake now.
+    fn awake(&self) -> usize;
+}
+
+struct Entry(*const dyn Workers);
+
+// SAFETY: what it points to is `Sync`, and alive while it is in the list.
+unsafe impl Send for Entry {}
+
+/// Whether there ever was a runtime: most programs with a pool have none.
+static ANY: AtomicBool = AtomicBool::new(false);
+static RUNTIMES: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
+
+fn runtimes() -> MutexGuard<'static, Vec<Entry>> {
+    RUNTIMES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Counts a runtime's workers until it is dropped.
+#[derive(Debug)]
+#[must_use]
+pub struct Registered(usize);
+
+/// Counts these workers until the result is dropped.
+///
+/// # Safety
+///
+/// `workers` lives until then, at the same address.
+pub unsafe fn register(workers: &dyn Workers) -> Registered {
+    // SAFETY: only the lifetime changes, for which the caller vouches.
+    let workers: &'static dyn Workers = unsafe { std::mem::transmute(workers) };
+    let workers: *const dyn Workers = workers;
+    runtimes().push(Entry(workers));
+    ANY.store(true, Ordering::Relaxed);
+    Registered(workers.cast::<()>() as usize)
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        let mut runtimes = runtimes();
+        let this = runtimes
+            .iter()
+            .position(|entry| entry.0.cast::<()>() as usize == self.0);
+        if let Some(index) = this {
+            runtimes.swap_remove(index);
+        }
+    }
+}
+
+/// Returns how many workers are awake in all runtimes.
+pub fn awake() -> usize {
+    if !ANY.load(Ordering::Relaxed) {
+        return 0;
+    }
+    // SAFETY: what is in the list is alive, and leaves it under the lock.
+    let awake = |entry: &Entry| unsafe { (*entry.0).awake() };
+    runtimes().iter().map(awake).sum()
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    struct Three;
+
+    impl Workers for Three {
+        fn awake(&self) -> usize {
+            3
+        }
+    }
+
+    #[test]
+    fn runtimes_are_counted_until_they_are_dropped() {
+        let (one, other) = (Three, Three);
+        assert_eq!(awake(), 0);
+        // SAFETY: they live to the end of this function.
+        let (first, second) = unsafe { (register(&one), register(&other)) };
+        // Both have no size, and may have one address: each is counted all the same.
+        assert_eq!(awake(), 6);
+        drop(first);
+        assert_eq!(awake(), 3);
+        drop(second);
+        assert_eq!(awake(), 0);
+    }
+}
