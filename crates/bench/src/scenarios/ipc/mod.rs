@@ -1,12 +1,18 @@
 //! Messages between processes (tier 8). Each sender and each receiver is a process of its
 //! own; receivers count what arrives and add up its bytes.
 
+mod awaits;
+mod frames;
+mod latency;
+mod link;
 mod ours;
+mod posix;
 mod processes;
 mod transports;
 
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::threads::Span;
+use posix::MessageQueues;
 use processes::{Processes, Role};
 use transports::{Datagrams, Pipes};
 
@@ -89,7 +95,7 @@ fn run<T: Transport>(
     let bytes = Bytes::new();
     let all = (0..total).fold(0, |all, n| sum(bytes.message(n)).wrapping_add(all));
     let transport = T::new(senders, receivers);
-    let mut processes = Processes::new(senders + receivers)?;
+    let mut processes = Processes::new(senders + receivers, 0)?;
     for number in 0..receivers {
         processes.start(&transport, |transport, role: &Role<'_>| {
             // SAFETY of the copy: see `Processes::start`.
@@ -115,10 +121,13 @@ fn run<T: Transport>(
             role.ended(0, 0);
         })?;
     }
-    let (elapsed, found) = processes.measure()?;
-    let (count, found) = found[..receivers].iter().fold((0, 0_u64), |all, one| {
-        (all.0 + one.0, all.1.wrapping_add(one.1))
-    });
+    let found = processes.measure()?;
+    let elapsed = found.elapsed;
+    let (count, found) = found.reports[..receivers]
+        .iter()
+        .fold((0, 0_u64), |all, one| {
+            (all.0 + one.0, all.1.wrapping_add(one.1))
+        });
     let copies = match delivery {
         Delivery::Every => receivers as u64,
         Delivery::One => 1,
@@ -132,45 +141,67 @@ fn run<T: Transport>(
 pub(super) fn scenarios() -> Vec<Scenario> {
     let mut scenarios = Vec::new();
     for receivers in [1, 2, 8] {
-        scenarios.push(
-            scenario(&format!("route_{receivers}"), "Route", 1, receivers)
-                .with(OURS, move |cx| {
-                    run::<ours::Route>(cx, 1, receivers, Delivery::Every)
-                })
-                .with("unix datagrams", move |cx| {
-                    run::<Datagrams>(cx, 1, receivers, Delivery::Every)
-                })
-                .with("pipes", move |cx| {
-                    run::<Pipes>(cx, 1, receivers, Delivery::Every)
-                }),
-        );
+        let row = scenario(&format!("route_{receivers}"), "Route", 1, receivers);
+        scenarios.push(broadcast::<ours::Route>(row, 1, receivers));
     }
-    let pairs = [(1, 1), (1, 4), (4, 1), (2, 2), (4, 4), (8, 8)];
-    for (senders, receivers) in pairs {
+    for (senders, receivers) in channels() {
         let id = format!("channel_{senders}_{receivers}");
-        scenarios.push(
-            scenario(&id, "Channel", senders, receivers)
-                .with(OURS, move |cx| {
-                    run::<ours::Channel>(cx, senders, receivers, Delivery::Every)
-                })
-                .with("unix datagrams", move |cx| {
-                    run::<Datagrams>(cx, senders, receivers, Delivery::Every)
-                }),
-        );
+        let row = scenario(&id, "Channel", senders, receivers);
+        scenarios.push(broadcast::<ours::Channel>(row, senders, receivers));
     }
     for number in [1, 2, 4, 8] {
         let id = format!("queue_{number}_{number}");
-        scenarios.push(
-            scenario(&id, "Queue", number, number)
-                .with(OURS, move |cx| {
-                    run::<ours::Queue>(cx, number, number, Delivery::One)
-                })
-                .with("unix datagrams", move |cx| {
-                    run::<transports::OneSocket>(cx, number, number, Delivery::One)
-                }),
-        );
+        let mut row = scenario(&id, "Queue", number, number)
+            .with(OURS, move |cx| {
+                run::<ours::Queue>(cx, number, number, Delivery::One)
+            })
+            .with("unix datagrams", move |cx| {
+                run::<transports::OneSocket>(cx, number, number, Delivery::One)
+            });
+        if posix::is_supported() {
+            row = row.with("posix mq", move |cx| {
+                run::<posix::OneQueue>(cx, number, number, Delivery::One)
+            });
+        }
+        scenarios.push(row);
     }
+    scenarios.extend(latency::scenarios());
+    scenarios.push(awaits::scenario());
+    scenarios.extend(frames::scenarios());
     scenarios
+}
+
+/// How many send and how many receive in the rows of channels.
+fn channels() -> impl Iterator<Item = (usize, usize)> {
+    let all = [1, 2, 4, 8];
+    let from_one = all.map(|receivers| (1, receivers));
+    let to_one = [2, 4, 8].map(|senders| (senders, 1));
+    let both = [2, 4, 8].map(|number| (number, number));
+    from_one.into_iter().chain(to_one).chain(both)
+}
+
+/// All that can give each receiver every message, and `Ours`.
+fn broadcast<Ours: Transport + 'static>(
+    row: Scenario,
+    senders: usize,
+    receivers: usize,
+) -> Scenario {
+    fn body<T: Transport + 'static>(
+        senders: usize,
+        receivers: usize,
+    ) -> impl Fn(&Context) -> Measured {
+        move |cx| run::<T>(cx, senders, receivers, Delivery::Every)
+    }
+    let mut row = row
+        .with(OURS, body::<Ours>(senders, receivers))
+        .with("unix datagrams", body::<Datagrams>(senders, receivers));
+    if senders == 1 {
+        row = row.with("pipes", body::<Pipes>(senders, receivers));
+    }
+    if posix::is_supported() {
+        row = row.with("posix mq", body::<MessageQueues>(senders, receivers));
+    }
+    row
 }
 
 fn scenario(id: &str, what: &str, senders: usize, receivers: usize) -> Scenario {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use blitz_futex::Scope;
 
+use crate::latency::Waits;
 use crate::scenario::Failure;
 
 /// More processes than any scenario has.
@@ -19,6 +20,7 @@ const LONGEST: u32 = 120;
 struct Board {
     ready: AtomicU32,
     go: AtomicU32,
+    done: AtomicU32,
     reports: [Report; MOST],
 }
 
@@ -30,17 +32,40 @@ struct Report {
     sum: AtomicU64,
 }
 
-/// The processes of one measurement, and the memory that they share.
+/// The processes of one measurement, and the memory that they share: the board, and behind
+/// it the waits in nanoseconds, one word for each.
 pub(super) struct Processes {
     board: NonNull<Board>,
+    waits: usize,
     count: usize,
     children: Vec<libc::pid_t>,
+}
+
+/// What the processes have found.
+pub(super) struct Found {
+    /// From the start of all to the end of the last.
+    pub(super) elapsed: Duration,
+    /// Each process's count and sum.
+    pub(super) reports: Vec<(u64, u64)>,
+    /// What was recorded, without the words that nobody has written.
+    pub(super) waits: Vec<Duration>,
+}
+
+impl Found {
+    /// The waits as a histogram.
+    pub(super) fn histogram(&self) -> Waits {
+        let mut waits = Waits::new();
+        self.waits.iter().for_each(|&wait| waits.record(wait));
+        waits
+    }
 }
 
 /// A process's side.
 pub(super) struct Role<'a> {
     board: &'a Board,
+    waits: &'a [AtomicU64],
     number: usize,
+    count: usize,
 }
 
 impl Role<'_> {
@@ -53,21 +78,40 @@ impl Role<'_> {
         }
     }
 
-    /// Reports how many messages came, and the sum of their bytes.
+    /// Records the wait of the operation `number`.
+    #[inline]
+    pub(super) fn record(&self, number: u64, nanoseconds: u64) {
+        self.waits[number as usize].store(nanoseconds.max(1), Ordering::Relaxed);
+    }
+
+    /// Reports how many messages came, and the sum of their bytes. Returns when all have
+    /// reported: what some transports have not delivered is lost with its sender.
     pub(super) fn ended(&self, count: u64, sum: u64) {
         let report = &self.board.reports[self.number];
         report.ended.store(now(), Ordering::Relaxed);
         report.count.store(count, Ordering::Relaxed);
         report.sum.store(sum, Ordering::Relaxed);
+        let done = &self.board.done;
+        done.fetch_add(1, Ordering::SeqCst);
+        _ = Scope::Shared.wake_all(done);
+        loop {
+            let count = done.load(Ordering::Acquire);
+            if count as usize == self.count {
+                return;
+            }
+            _ = Scope::Shared.wait(done, count);
+        }
     }
 }
 
 impl Processes {
-    pub(super) fn new(count: usize) -> Result<Self, Failure> {
+    /// Memory for `count` processes, and for so many waits.
+    pub(super) fn new(count: usize, waits: usize) -> Result<Self, Failure> {
         assert!(count <= MOST);
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
-        let size = mem::size_of::<Board>();
+        // Without a page fault in the middle of what is measured.
+        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
+        let size = size(waits);
         // SAFETY: a new mapping, at an address that the kernel chooses.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), size, protection, flags, -1, 0) };
         if base == libc::MAP_FAILED {
@@ -76,6 +120,7 @@ impl Processes {
         let board = NonNull::new(base.cast()).ok_or_else(|| failed("mmap"))?;
         Ok(Self {
             board,
+            waits,
             count,
             children: Vec::new(),
         })
@@ -84,6 +129,12 @@ impl Processes {
     fn board(&self) -> &Board {
         // SAFETY: zeros are a board, and the mapping lives as long as this.
         unsafe { self.board.as_ref() }
+    }
+
+    fn waits(&self) -> &[AtomicU64] {
+        // SAFETY: the mapping has room for so many words behind the board, whose size is a
+        // multiple of a word's; zeros are words, and the mapping lives as long as this.
+        unsafe { std::slice::from_raw_parts(self.board.add(1).cast().as_ptr(), self.waits) }
     }
 
     /// Starts a process that does `work` with its copy of `transport`.
@@ -102,7 +153,9 @@ impl Processes {
                 unsafe { libc::alarm(LONGEST) };
                 let role = Role {
                     board: self.board(),
+                    waits: self.waits(),
                     number,
+                    count: self.count,
                 };
                 // SAFETY: after the fork this is a copy of the parent's value, descriptors
                 // and all. The original in this process is never used or dropped.
@@ -119,9 +172,8 @@ impl Processes {
         }
     }
 
-    /// Lets them all begin, and waits for the last to end. The time that took, and each
-    /// one's count and sum.
-    pub(super) fn measure(mut self) -> Result<(Duration, Vec<(u64, u64)>), Failure> {
+    /// Lets them all begin, and waits for the last to end.
+    pub(super) fn measure(mut self) -> Result<Found, Failure> {
         let board = self.board();
         loop {
             let ready = board.ready.load(Ordering::Acquire);
@@ -155,7 +207,16 @@ impl Processes {
             let count = one.count.load(Ordering::Relaxed);
             (count, one.sum.load(Ordering::Relaxed))
         });
-        Ok((elapsed, found.collect()))
+        let waits = self.waits().iter();
+        let waits = waits.map(|wait| wait.load(Ordering::Relaxed));
+        Ok(Found {
+            elapsed,
+            reports: found.collect(),
+            waits: waits
+                .filter(|&wait| wait > 0)
+                .map(Duration::from_nanos)
+                .collect(),
+        })
     }
 }
 
@@ -169,12 +230,17 @@ impl Drop for Processes {
             }
         }
         // SAFETY: our mapping.
-        unsafe { libc::munmap(self.board.as_ptr().cast(), mem::size_of::<Board>()) };
+        unsafe { libc::munmap(self.board.as_ptr().cast(), size(self.waits)) };
     }
 }
 
+/// Bytes of the shared memory.
+fn size(waits: usize) -> usize {
+    mem::size_of::<Board>() + waits * mem::size_of::<AtomicU64>()
+}
+
 /// The monotonic clock, which is the same in all processes, in nanoseconds.
-fn now() -> u64 {
+pub(super) fn now() -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,

@@ -1,0 +1,127 @@
+//! POSIX message queues.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::Transport;
+
+/// Messages that wait in all queues of a measurement together, as in our ring.
+const CAPACITY: usize = 1024;
+/// What a queue may hold without more rights than others.
+const LEAST_CAPACITY: usize = 10;
+
+/// One message queue, whose name is gone already.
+pub(super) struct MessageQueue(OwnedFd);
+
+impl MessageQueue {
+    pub(super) fn new(capacity: usize, len: usize) -> io::Result<Self> {
+        Self::open(capacity, len).or_else(|_| Self::open(LEAST_CAPACITY, len))
+    }
+
+    fn open(capacity: usize, len: usize) -> io::Result<Self> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("/blitz-bench-{}-{count}", std::process::id());
+        let name = CString::new(name).expect("no zero in it");
+        // SAFETY: zeros are attributes.
+        let mut attributes: libc::mq_attr = unsafe { std::mem::zeroed() };
+        attributes.mq_maxmsg = capacity as _;
+        attributes.mq_msgsize = len as _;
+        let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
+        let mode: libc::mode_t = 0o600;
+        // SAFETY: a C string, and attributes that live as long as the call.
+        let fd = unsafe { libc::mq_open(name.as_ptr(), flags, mode, &raw mut attributes) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: a C string.
+        unsafe { libc::mq_unlink(name.as_ptr()) };
+        // SAFETY: on Linux a queue is a descriptor; it has just been made and is nobody else's.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    /// Another descriptor of the same queue.
+    pub(super) fn try_clone(&self) -> io::Result<Self> {
+        self.0.try_clone().map(Self)
+    }
+
+    pub(super) fn send(&self, message: &[u8]) {
+        let (bytes, len) = (message.as_ptr().cast(), message.len());
+        // SAFETY: so many bytes are there to be read.
+        let result = unsafe { libc::mq_send(self.0.as_raw_fd(), bytes, len, 0) };
+        assert_eq!(result, 0, "mq_send: {}", io::Error::last_os_error());
+    }
+
+    pub(super) fn receive(&self, buffer: &mut [u8]) -> usize {
+        let (bytes, len) = (buffer.as_mut_ptr().cast(), buffer.len());
+        let priority = std::ptr::null_mut();
+        // SAFETY: there is room for so many bytes.
+        let received = unsafe { libc::mq_receive(self.0.as_raw_fd(), bytes, len, priority) };
+        usize::try_from(received)
+            .unwrap_or_else(|_| panic!("mq_receive: {}", io::Error::last_os_error()))
+    }
+}
+
+/// Whether this system has message queues.
+pub(super) fn is_supported() -> bool {
+    MessageQueue::new(LEAST_CAPACITY, 256).is_ok()
+}
+
+/// A queue for each receiver; senders send to each.
+pub(super) struct MessageQueues(Vec<MessageQueue>);
+
+impl Transport for MessageQueues {
+    type Sender = Vec<MessageQueue>;
+    type Receiver = MessageQueue;
+
+    fn new(_: usize, receivers: usize) -> Self {
+        let queue = |_| MessageQueue::new(CAPACITY / receivers, 256).expect("a message queue");
+        Self((0..receivers).map(queue).collect())
+    }
+
+    fn sender(self, _: usize) -> Self::Sender {
+        self.0
+    }
+
+    fn receiver(mut self, number: usize) -> MessageQueue {
+        self.0.swap_remove(number)
+    }
+
+    fn send(queues: &mut Self::Sender, message: &[u8]) {
+        queues.iter().for_each(|queue| queue.send(message));
+    }
+
+    fn receive(queue: &mut MessageQueue, buffer: &mut [u8; 256]) -> usize {
+        queue.receive(buffer)
+    }
+}
+
+/// One queue: each message goes to one receiver.
+pub(super) struct OneQueue(MessageQueue);
+
+impl Transport for OneQueue {
+    type Sender = MessageQueue;
+    type Receiver = MessageQueue;
+
+    fn new(_: usize, _: usize) -> Self {
+        Self(MessageQueue::new(CAPACITY, 256).expect("a message queue"))
+    }
+
+    fn sender(self, _: usize) -> MessageQueue {
+        self.0
+    }
+
+    fn receiver(self, _: usize) -> MessageQueue {
+        self.0
+    }
+
+    fn send(queue: &mut MessageQueue, message: &[u8]) {
+        queue.send(message);
+    }
+
+    fn receive(queue: &mut MessageQueue, buffer: &mut [u8; 256]) -> usize {
+        queue.receive(buffer)
+    }
+}
