@@ -1,5 +1,6 @@
 //! What a stage passes on: `Emit`, and the results of one item.
 
+use std::collections::VecDeque;
 use std::fmt;
 
 /// Takes what a stage makes of an item.
@@ -38,14 +39,14 @@ impl<T> fmt::Debug for Emit<'_, T> {
 /// The results of one item, for one sink: mostly one.
 pub struct Results<T> {
     first: Option<T>,
-    rest: Vec<T>,
+    rest: VecDeque<T>,
 }
 
 impl<T> Results<T> {
     pub const fn new() -> Self {
         Self {
             first: None,
-            rest: Vec::new(),
+            rest: VecDeque::new(),
         }
     }
 
@@ -53,12 +54,18 @@ impl<T> Results<T> {
     pub fn push(&mut self, value: T) {
         match self.first {
             None => self.first = Some(value),
-            Some(_) => self.rest.push(value),
+            Some(_) => self.rest.push_back(value),
         }
     }
 
     #[inline]
     pub fn drain(&mut self) -> impl Iterator<Item = T> {
         self.first.take().into_iter().chain(self.rest.drain(..))
+    }
+
+    /// Takes the next one.
+    #[inline]
+    pub fn pop(&mut self) -> Option<T> {
+        self.first.take().or_else(|| self.rest.pop_front())
     }
 }

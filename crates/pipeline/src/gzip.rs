@@ -313,7 +313,7 @@ fn read_block(input: &mut impl Read, blocks: &mut Vec<u8>) -> io::Result<bool> {
     }
 }
 
-impl<'a, P: Send + 'a> Stages<'a, P, Vec<u8>, Error> {
+impl<'a, P: Send + 'a, S> Stages<'a, P, Vec<u8>, Error, S> {
     /// Adds a stage that makes a gzip member of each block, with a level from 0 to 12.
     ///
     /// # Panics

@@ -30,6 +30,13 @@
 //!
 //! An item should be worth some microseconds of work: lines, records and pixels belong in
 //! [`batches`], bytes in blocks.
+//!
+//! # Threads, or tasks
+//!
+//! Sources and sinks that wait for sockets, channels or files as tasks do are made with
+//! [`AsyncSource`] and [`AsyncSink`]. Stages are the same, and so is everything above; the
+//! pipeline runs on the tasks of any executor, with
+//! [`run_tasks`](Pipeline::run_tasks).
 
 #![cfg_attr(
     loom,
@@ -40,6 +47,7 @@
     )
 )]
 
+mod async_ends;
 mod cells;
 mod emit;
 mod error;
@@ -51,21 +59,29 @@ mod mutant;
 pub mod mutant;
 mod pipeline;
 mod progress;
+mod run;
 mod scheduler;
 mod sleeper;
 mod stages;
+mod state;
+mod task_worker;
+mod tasks;
 mod worker;
 
+pub use async_ends::{AsyncSink, AsyncSource};
 pub use emit::Emit;
 pub use error::{Error, Place};
 pub use pipeline::Pipeline;
 pub use progress::{Control, Progress, Waits};
-pub use stages::{Stages, batches, iter, joined, source};
+pub use stages::{Sink, Source, Stages, async_joined, async_source, batches, iter, joined, source};
+pub use tasks::{Task, TaskPipeline};
 
 /// For the model checker.
 #[cfg(loom)]
 pub mod model {
-    pub use crate::scheduler::{Scheduler, Size};
+    pub use crate::scheduler::Scheduler;
+    pub use crate::state::Size;
+    pub use crate::task_worker::{PollSteps, TaskWorker};
     pub use crate::worker::{Read, Steps, work};
 }
 

@@ -12,4 +12,8 @@ blitz_sync::mutants! {
     ResultsWaitForRoom,
     /// A worker that publishes more than it can do wakes nobody.
     KeepsWorkToItself,
+    /// A task that is polled again leaves the waker of the poll before in the list.
+    KeepsTheOldWaker,
+    /// The end of the run does not wake tasks that wait for I/O.
+    EndForgetsPending,
 }

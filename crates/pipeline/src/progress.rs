@@ -83,11 +83,16 @@ impl Control {
     }
 
     /// Cancels the run: no closure is called any more. What has been called goes on to its
-    /// end, so `run` returns when the calls that are in progress do.
+    /// end, so `run` returns when the calls that are in progress do. (A run on tasks drops
+    /// futures of sources and sinks that are not ready.)
     ///
     /// May be called at any time, also before the run and from the pipeline's closures.
     pub fn cancel(&self) {
         self.inner.cancelled.store(true, Ordering::Relaxed);
+        // A run that begins later sees the flag; one that has begun may wait for I/O.
+        if let Some(scheduler) = self.scheduler() {
+            scheduler.stop();
+        }
     }
 
     /// Returns whether [`cancel`](Self::cancel) was called.
@@ -106,12 +111,16 @@ impl Control {
     /// Returns how far the run has come; `None` before it has begun.
     #[must_use]
     pub fn progress(&self) -> Option<Progress> {
-        let scheduler = self.inner.scheduler.lock();
-        let scheduler = scheduler.unwrap_or_else(PoisonError::into_inner).clone()?;
+        let scheduler = self.scheduler()?;
         Some(Progress {
             bytes: self.inner.bytes.load(Ordering::Relaxed),
             ..scheduler.progress()
         })
+    }
+
+    fn scheduler(&self) -> Option<Arc<Scheduler>> {
+        let scheduler = self.inner.scheduler.lock();
+        scheduler.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {

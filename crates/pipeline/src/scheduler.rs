@@ -58,10 +58,23 @@
 //! and wakes the next in turn. So, whenever the lock is free: nothing is possible, or nobody
 //! sleeps, or somebody is on its way. The last worker that is awake never sleeps (see above:
 //! nobody is in a step, so something is possible), and a worker that leaves wakes everybody.
-//! Cancelling wakes nobody: a sleeper exists only beside a worker in a step, which sees it.
-
-use std::collections::VecDeque;
+//! Cancelling, too, is published under the lock, and wakes everybody.
+//!
+//! # Workers that are tasks
+//!
+//! A worker may be a task. It does the same steps, and where a thread sleeps on its word, its
+//! waker is in the list: it is put there under the lock, so whoever takes the entry off the
+//! list wakes the task with the waker of its last poll. A poll that nobody has asked for
+//! finds its entry still there, and takes it off as if it had not slept.
+//!
+//! A step of a task may wait for I/O for as long as the other end likes. There are more tasks
+//! than sources and sinks together, so those never use up all; the argument above holds
+//! for the rest. A task that waits in a step leaves its waker in `pending`, under the lock, after
+//! a look whether the run is over. Whoever ends the run takes these wakers as well: before
+//! the look, then the task sees the end; or after it, then it is woken. It gives its step up
+//! then. A task that its executor drops stops the run, so nobody waits for its step.
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use blitz_futex::atomic::AtomicBool;
 use blitz_futex::atomic::Ordering::Relaxed;
@@ -69,101 +82,9 @@ use blitz_sync::internals::{Lock, LockGuard};
 use crossbeam_utils::CachePadded;
 
 use crate::mutant::{Mutant, active};
-use crate::progress::{Progress, Waits};
+use crate::progress::Progress;
 use crate::sleeper::Sleeper;
-
-/// No limit is known yet.
-const UNLIMITED: u64 = u64::MAX;
-
-/// What a worker does next.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
-    /// Read this part of this item.
-    Read { source: usize, item: u64 },
-    /// Process this item.
-    Process { item: u64 },
-    /// Write these items, in order.
-    Write { sink: usize, from: u64, to: u64 },
-    /// The run is over.
-    Leave,
-}
-
-/// What came of a worker's last step.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outcome {
-    /// There was none.
-    Nothing,
-    /// A part of an item was read.
-    Read { source: usize },
-    /// The source has no more.
-    End { source: usize },
-    /// The source failed.
-    ReadFailed { source: usize },
-    /// The results of this item are in its slot.
-    Processed { item: u64 },
-    /// This item failed.
-    ProcessFailed { item: u64 },
-    /// All up to `to` were written, of those from `from`; if it `failed`, it did at `to`.
-    Wrote {
-        sink: usize,
-        from: u64,
-        to: u64,
-        failed: bool,
-    },
-}
-
-/// The size of a pipeline.
-#[derive(Clone, Copy, Debug)]
-pub struct Size {
-    pub sources: usize,
-    pub sinks: usize,
-    pub workers: usize,
-    pub capacity: usize,
-    pub ordered: bool,
-}
-
-#[derive(Debug)]
-struct Source {
-    /// The item of which it reads its part next.
-    next: u64,
-    busy: bool,
-    ended: bool,
-}
-
-#[derive(Debug)]
-struct Sink {
-    /// The item that it writes next, if items are written in order.
-    next: u64,
-    /// What it can write, if they are not.
-    ready: VecDeque<u64>,
-    busy: bool,
-}
-
-#[derive(Clone, Debug)]
-struct Slot {
-    done: bool,
-    /// How many sinks have not written it.
-    unwritten: usize,
-}
-
-#[derive(Debug)]
-struct State {
-    size: Size,
-    sources: Box<[Source]>,
-    sinks: Box<[Sink]>,
-    slots: Box<[Slot]>,
-    base: u64,
-    claimed: u64,
-    processed: u64,
-    limit: u64,
-    /// The limit is a failure's, not the end of the input.
-    failed: bool,
-    /// Item and source, if a source ended before another.
-    uneven: Option<(u64, usize)>,
-    stopped: bool,
-    sleepers: Vec<usize>,
-    on_its_way: bool,
-}
+use crate::state::{Listed, Outcome, Size, State, Step};
 
 /// See the head of this file.
 #[derive(Debug)]
@@ -190,24 +111,85 @@ impl Scheduler {
         }
         state.publish(outcome);
         loop {
-            if self.cancelled.load(Relaxed) {
-                state.stopped = true;
-            }
-            match state.choose() {
-                Some(Step::Leave) => {
-                    self.release(state);
-                    return Step::Leave;
-                }
-                Some(step) => {
-                    self.wake_for_the_rest(state);
-                    return step;
-                }
-                None => state = self.sleep(me, state),
+            state = match self.choose(state) {
+                Ok(step) => return step,
+                Err(state) => self.sleep(me, state),
             }
         }
     }
 
-    /// Stops the run at once: a closure has panicked.
+    /// The same for a worker that is a task. After `Pending`, it will be woken.
+    pub fn poll_next(&self, me: usize, outcome: &mut Outcome, cx: &Context<'_>) -> Poll<Step> {
+        let waker = cx.waker().clone();
+        let outcome = std::mem::replace(outcome, Outcome::Woken);
+        let mut state = self.state.lock();
+        let mut old = None;
+        if outcome == Outcome::Woken {
+            let listed = state.sleepers.iter().position(|it| it.worker == me);
+            match listed {
+                Some(_) if active(Mutant::KeepsTheOldWaker) => return Poll::Pending,
+                Some(at) => old = state.sleepers.swap_remove(at).waker,
+                None => state.on_its_way = false,
+            }
+        }
+        state.publish(outcome);
+        let chosen = match self.choose(state) {
+            Ok(step) => Poll::Ready(step),
+            Err(state) => {
+                drop(self.list(me, state, Some(waker)));
+                Poll::Pending
+            }
+        };
+        drop(old);
+        chosen
+    }
+
+    /// A step of worker `me`, a task, waits for I/O. `Ready` if the run is over, so that the
+    /// step is to be given up.
+    pub fn poll_given_up(&self, me: usize, cx: &Context<'_>) -> Poll<()> {
+        let waker = cx.waker().clone();
+        let mut state = self.state.lock();
+        if state.stopped || state.is_over() {
+            return Poll::Ready(());
+        }
+        let old = state.pending[me].replace(waker);
+        drop(state);
+        drop(old);
+        Poll::Pending
+    }
+
+    /// A worker that is a task has left.
+    pub fn left(&self) {
+        let mut state = self.state.lock();
+        state.remaining -= 1;
+        let last = state.remaining == 0;
+        let runner = state.runner.take_if(|_| last);
+        drop(state);
+        if let Some(runner) = runner {
+            runner.wake();
+        }
+    }
+
+    /// Waits until all workers that are tasks have left.
+    pub fn poll_left(&self, cx: &Context<'_>) -> Poll<()> {
+        let waker = cx.waker().clone();
+        let mut state = self.state.lock();
+        if state.remaining == 0 {
+            return Poll::Ready(());
+        }
+        let old = state.runner.replace(waker);
+        drop(state);
+        drop(old);
+        Poll::Pending
+    }
+
+    /// Nobody waits any more for the workers to leave.
+    pub fn forget_runner(&self) {
+        let runner = self.state.lock().runner.take();
+        drop(runner);
+    }
+
+    /// Stops the run at once: a closure has panicked, or the run is cancelled.
     pub fn stop(&self) {
         let mut state = self.state.lock();
         state.stopped = true;
@@ -234,6 +216,25 @@ impl Scheduler {
         self.state.lock().progress()
     }
 
+    /// Chooses a step, if one is possible; else the state is still locked.
+    #[inline]
+    fn choose<'a>(&'a self, mut state: LockGuard<'a, State>) -> Result<Step, LockGuard<'a, State>> {
+        if self.cancelled.load(Relaxed) {
+            state.stopped = true;
+        }
+        match state.choose() {
+            Some(Step::Leave) => {
+                self.release(state);
+                Ok(Step::Leave)
+            }
+            Some(step) => {
+                self.wake_for_the_rest(state);
+                Ok(step)
+            }
+            None => Err(state),
+        }
+    }
+
     /// Wakes another worker, if there is more to do than this one takes.
     #[inline]
     fn wake_for_the_rest(&self, mut state: LockGuard<'_, State>) {
@@ -246,8 +247,13 @@ impl Scheduler {
         let sleeper = state.sleepers.pop();
         state.on_its_way = true;
         drop(state);
-        if let Some(sleeper) = sleeper {
-            self.sleepers[sleeper].wake();
+        sleeper.into_iter().for_each(|sleeper| self.wake(sleeper));
+    }
+
+    fn wake(&self, sleeper: Listed) {
+        match sleeper.waker {
+            None => self.sleepers[sleeper.worker].wake(),
+            Some(waker) => waker.wake(),
         }
     }
 
@@ -258,20 +264,32 @@ impl Scheduler {
             return;
         }
         let sleepers = std::mem::take(&mut state.sleepers);
+        let pending: Vec<Waker> = match active(Mutant::EndForgetsPending) {
+            true => Vec::new(),
+            false => state.pending.iter_mut().filter_map(Option::take).collect(),
+        };
         drop(state);
-        for sleeper in sleepers {
-            self.sleepers[sleeper].wake();
-        }
+        sleepers.into_iter().for_each(|sleeper| self.wake(sleeper));
+        pending.into_iter().for_each(Waker::wake);
     }
 
-    #[cold]
-    fn sleep<'a>(&'a self, me: usize, state: LockGuard<'a, State>) -> LockGuard<'a, State> {
-        let mut state = state;
+    fn list<'a>(
+        &'a self,
+        worker: usize,
+        mut state: LockGuard<'a, State>,
+        waker: Option<Waker>,
+    ) -> LockGuard<'a, State> {
         if active(Mutant::LooksBeforeItIsListed) {
             drop(state);
             state = self.state.lock();
         }
-        state.sleepers.push(me);
+        state.sleepers.push(Listed { worker, waker });
+        state
+    }
+
+    #[cold]
+    fn sleep<'a>(&'a self, me: usize, state: LockGuard<'a, State>) -> LockGuard<'a, State> {
+        let state = self.list(me, state, None);
         let spin = state.size.workers <= blitz_sync::internals::processors();
         drop(state);
         self.sleepers[me].sleep(spin);
@@ -285,299 +303,14 @@ impl Scheduler {
     fn wait_for_room<'a>(
         &'a self,
         me: usize,
-        state: LockGuard<'a, State>,
+        mut state: LockGuard<'a, State>,
         outcome: Outcome,
     ) -> LockGuard<'a, State> {
-        let mut state = state;
         if matches!(outcome, Outcome::Processed { .. }) {
             while !state.stopped && state.slots.iter().any(|slot| slot.done) {
                 state = self.sleep(me, state);
             }
         }
         state
-    }
-}
-
-impl State {
-    fn new(size: Size) -> Self {
-        let source = |_| Source {
-            next: 0,
-            busy: false,
-            ended: false,
-        };
-        let sink = |_| Sink {
-            next: 0,
-            ready: VecDeque::new(),
-            busy: false,
-        };
-        let slot = Slot {
-            done: false,
-            unwritten: 0,
-        };
-        Self {
-            size,
-            sources: (0..size.sources).map(source).collect(),
-            sinks: (0..size.sinks).map(sink).collect(),
-            slots: vec![slot; size.capacity].into_boxed_slice(),
-            base: 0,
-            claimed: 0,
-            processed: 0,
-            limit: UNLIMITED,
-            failed: false,
-            uneven: None,
-            stopped: false,
-            sleepers: Vec::with_capacity(size.workers),
-            on_its_way: false,
-        }
-    }
-
-    #[inline]
-    fn slot(&mut self, item: u64) -> &mut Slot {
-        let slots = self.slots.len() as u64;
-        &mut self.slots[(item % slots) as usize]
-    }
-
-    /// How many items were read by every source.
-    #[inline]
-    fn assembled(&self) -> u64 {
-        self.sources
-            .iter()
-            .map(|source| source.next)
-            .min()
-            .unwrap_or(0)
-    }
-
-    #[inline]
-    fn publish(&mut self, outcome: Outcome) {
-        match outcome {
-            Outcome::Nothing => {}
-            Outcome::Read { source } => self.has_read(source),
-            Outcome::End { source } => self.has_ended(source),
-            Outcome::ReadFailed { source } => {
-                let item = self.sources[source].next;
-                self.sources[source].busy = false;
-                self.fail(item);
-            }
-            Outcome::Processed { item } => self.is_done(item),
-            Outcome::ProcessFailed { item } => self.fail(item),
-            Outcome::Wrote {
-                sink,
-                from,
-                to,
-                failed,
-            } => {
-                self.has_written(sink, from, to);
-                if failed {
-                    self.fail(to);
-                }
-            }
-        }
-    }
-
-    #[inline]
-    fn has_read(&mut self, source: usize) {
-        let item = self.sources[source].next;
-        self.sources[source].busy = false;
-        self.sources[source].next = item + 1;
-        if item >= self.limit && !self.failed {
-            let ended = self.sources.iter().position(|source| source.ended);
-            self.is_uneven(item, ended.unwrap_or(source));
-        }
-    }
-
-    #[cold]
-    fn has_ended(&mut self, source: usize) {
-        let item = self.sources[source].next;
-        self.sources[source].busy = false;
-        self.sources[source].ended = true;
-        if self.limit > item {
-            self.limit = item;
-            self.failed = false;
-        }
-        let other = self
-            .sources
-            .iter()
-            .position(|other| other.ended && other.next != item);
-        if let Some(other) = other {
-            let first = if self.sources[other].next < item {
-                other
-            } else {
-                source
-            };
-            self.is_uneven(self.sources[first].next, first);
-        } else if self.sources.iter().any(|other| other.next > item) {
-            self.is_uneven(item, source);
-        }
-    }
-
-    fn is_uneven(&mut self, item: u64, source: usize) {
-        if item <= self.limit {
-            self.uneven = Some((item, source));
-            self.fail(item);
-        }
-    }
-
-    #[inline]
-    fn is_done(&mut self, item: u64) {
-        let sinks = self.size.sinks;
-        self.processed += 1;
-        let slot = self.slot(item);
-        slot.done = true;
-        slot.unwritten = sinks;
-        if !self.size.ordered && item < self.limit {
-            for sink in &mut self.sinks {
-                sink.ready.push_back(item);
-            }
-        }
-    }
-
-    #[inline]
-    fn has_written(&mut self, sink: usize, from: u64, to: u64) {
-        self.sinks[sink].busy = false;
-        self.sinks[sink].next = to;
-        for item in from..to {
-            self.slot(item).unwritten -= 1;
-        }
-        loop {
-            let base = self.base;
-            let slot = self.slot(base);
-            if !slot.done || slot.unwritten != 0 {
-                return;
-            }
-            slot.done = false;
-            self.base = base + 1;
-        }
-    }
-
-    /// Something failed at this item: what comes before is still written.
-    #[cold]
-    fn fail(&mut self, item: u64) {
-        if item <= self.limit {
-            self.limit = item;
-            self.failed = true;
-        }
-        let limit = self.limit;
-        for sink in &mut self.sinks {
-            sink.ready.retain(|&item| item < limit);
-        }
-    }
-
-    /// Chooses a step and claims what it needs; `None` if none is possible.
-    #[inline]
-    fn choose(&mut self) -> Option<Step> {
-        let step = self.possible()?;
-        match step {
-            Step::Read { source, .. } => self.sources[source].busy = true,
-            Step::Process { .. } => self.claimed += 1,
-            Step::Write { sink, .. } => {
-                self.sinks[sink].busy = true;
-                self.sinks[sink].ready.pop_front();
-            }
-            Step::Leave => {}
-        }
-        Some(step)
-    }
-
-    /// The most urgent step that is possible: what is done goes out first, and the workers
-    /// shall always find something to process.
-    #[inline]
-    fn possible(&self) -> Option<Step> {
-        if self.stopped {
-            return Some(Step::Leave);
-        }
-        let write = (0..self.sinks.len()).find_map(|sink| self.can_write(sink));
-        if write.is_some() {
-            return write;
-        }
-        let read = || (0..self.sources.len()).find_map(|source| self.can_read(source));
-        let item = self.claimed;
-        let waiting = self.assembled().saturating_sub(item);
-        if waiting < self.size.workers as u64 {
-            let read = read();
-            if read.is_some() {
-                return read;
-            }
-        }
-        if waiting > 0 && item < self.limit {
-            return Some(Step::Process { item });
-        }
-        read().or_else(|| self.is_over().then_some(Step::Leave))
-    }
-
-    #[inline]
-    fn can_write(&self, index: usize) -> Option<Step> {
-        let sink = &self.sinks[index];
-        if sink.busy {
-            return None;
-        }
-        let slots = self.slots.len() as u64;
-        let (from, mut to) = if self.size.ordered {
-            let until = self.claimed.min(self.limit);
-            let done = |&item: &u64| self.slots[(item % slots) as usize].done;
-            let to = (sink.next..until).take_while(done).last()?;
-            (sink.next, to)
-        } else {
-            let &item = sink.ready.front()?;
-            (item, item)
-        };
-        to += 1;
-        (from < self.limit).then_some(Step::Write {
-            sink: index,
-            from,
-            to,
-        })
-    }
-
-    #[inline]
-    fn can_read(&self, index: usize) -> Option<Step> {
-        let source = &self.sources[index];
-        let item = source.next;
-        // A source that has more than another must be asked once beyond that one's end.
-        let limited = item > self.limit || (item == self.limit && self.failed);
-        let has_token = item < self.base + self.size.capacity as u64;
-        (has_token && !source.busy && !source.ended && !limited).then_some(Step::Read {
-            source: index,
-            item,
-        })
-    }
-
-    #[inline]
-    fn is_over(&self) -> bool {
-        self.base >= self.limit && (self.failed || self.sources.iter().all(|source| source.ended))
-    }
-
-    fn progress(&self) -> Progress {
-        let over = self.stopped || self.is_over();
-        let has_token = self.assembled() < self.base + self.size.capacity as u64;
-        let source = match () {
-            () if self.sources.iter().any(|source| source.busy) => Waits::Working,
-            () if over || self.limit != UNLIMITED => Waits::Ended,
-            () if !has_token => Waits::ForRoom,
-            () => Waits::ForWorker,
-        };
-        let stages = match () {
-            () if over => Waits::Ended,
-            () if self.claimed > self.processed => Waits::Working,
-            () if self.claimed < self.assembled().min(self.limit) => Waits::ForWorker,
-            () => Waits::ForInput,
-        };
-        let sink = match () {
-            () if over => Waits::Ended,
-            () if self.sinks.iter().any(|sink| sink.busy) => Waits::Working,
-            () if (0..self.sinks.len()).any(|sink| self.can_write(sink).is_some()) => {
-                Waits::ForWorker
-            }
-            () if self.base < self.assembled() => Waits::ForItem(self.base),
-            () => Waits::ForInput,
-        };
-        Progress {
-            read: self.assembled(),
-            processed: self.processed,
-            written: self.base,
-            bytes: 0,
-            source,
-            stages,
-            sink,
-        }
     }
 }

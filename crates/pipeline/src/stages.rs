@@ -5,26 +5,28 @@
 
 use std::fmt;
 
+use crate::async_ends::{AsyncSink, AsyncSource};
 use crate::emit::Emit;
 use crate::pipeline::Pipeline;
 
-/// A source, boxed.
-pub(crate) type Source<'a, P, E> = Box<dyn FnMut() -> Result<Option<P>, E> + Send + 'a>;
-/// A sink, boxed.
-pub(crate) type Sink<'a, T, E> = Box<dyn FnMut(T) -> Result<(), E> + Send + 'a>;
+/// A source that blocks its thread until it has an item.
+pub type Source<'a, P, E> = Box<dyn FnMut() -> Result<Option<P>, E> + Send + 'a>;
+/// A sink that blocks its thread until an item is written.
+pub type Sink<'a, T, E> = Box<dyn FnMut(T) -> Result<(), E> + Send + 'a>;
 /// Takes the part of this source.
 pub(crate) type Take<'t, P> = &'t mut dyn FnMut(usize) -> P;
 /// All stages, with the state of one worker.
 pub(crate) type Work<'a, P, T, E> =
-    Box<dyn FnMut(Take<'_, P>, &mut Emit<'_, T>) -> Result<(), E> + 'a>;
+    Box<dyn FnMut(Take<'_, P>, &mut Emit<'_, T>) -> Result<(), E> + Send + 'a>;
 /// Makes the stages of one worker.
 pub(crate) type MakeWork<'a, P, T, E> = Box<dyn Fn() -> Work<'a, P, T, E> + Send + Sync + 'a>;
 
 /// A pipeline without its sink: sources of `P`, and stages that make `T` of them.
 ///
-/// Made by [`source`], [`iter`], [`batches`] and [`joined`].
-pub struct Stages<'a, P, T, E> {
-    sources: Vec<Source<'a, P, E>>,
+/// Made by [`source`], [`iter`], [`batches`] and [`joined`]; for tasks by [`async_source`],
+/// [`async_joined`] and [`on_tasks`](Stages::on_tasks).
+pub struct Stages<'a, P, T, E, S = Source<'a, P, E>> {
+    sources: Vec<S>,
     work: MakeWork<'a, P, T, E>,
 }
 
@@ -57,8 +59,44 @@ where
     T: Send + 'a,
     E: Send + 'a,
 {
+    one(Box::new(next))
+}
+
+/// Begins a pipeline that runs on tasks.
+///
+/// ```
+/// use std::convert::Infallible;
+/// use blitz_io::pipeline::{self, AsyncSink, AsyncSource};
+///
+/// # blitz_io::runtime::Runtime::new().unwrap().block_on(async {
+/// let source = AsyncSource::unfold(3, |n| async move {
+///     Ok::<_, Infallible>((n > 0).then_some((n, n - 1)))
+/// });
+/// let progress = pipeline::async_source(source)
+///     .map(|n| n * 10)
+///     .async_sink(AsyncSink::ready(|n| {
+///         assert!([30, 20, 10].contains(&n));
+///         Ok(())
+///     }))
+///     .run_tasks(|task| drop(blitz_io::spawn(task)))
+///     .await
+///     .unwrap();
+/// assert_eq!(progress.written, 3);
+/// # });
+/// ```
+pub fn async_source<'a, T, E>(
+    source: AsyncSource<'a, T, E>,
+) -> Stages<'a, T, T, E, AsyncSource<'a, T, E>>
+where
+    T: Send + 'a,
+    E: Send + 'a,
+{
+    one(source)
+}
+
+fn one<'a, T, E, S>(source: S) -> Stages<'a, T, T, E, S> {
     Stages {
-        sources: vec![Box::new(next)],
+        sources: vec![source],
         work: Box::new(|| {
             Box::new(|take, emit| {
                 emit.push(take(0));
@@ -161,12 +199,32 @@ where
     P: Send + 'a,
     E: Send + 'a,
 {
-    assert!(N > 0, "a pipeline has at least one source");
     let sources = sources
         .into_iter()
         .map(|next| Box::new(next) as Source<'a, P, E>);
+    many::<_, _, _, N>(sources.collect())
+}
+
+/// Begins a pipeline that runs on tasks, with several sources that are read in step: see
+/// [`joined`].
+///
+/// # Panics
+///
+/// If there are none.
+pub fn async_joined<'a, P, E, const N: usize>(
+    sources: [AsyncSource<'a, P, E>; N],
+) -> Stages<'a, P, [P; N], E, AsyncSource<'a, P, E>>
+where
+    P: Send + 'a,
+    E: Send + 'a,
+{
+    many(sources.into())
+}
+
+fn many<'a, P, E, S, const N: usize>(sources: Vec<S>) -> Stages<'a, P, [P; N], E, S> {
+    assert!(N > 0, "a pipeline has at least one source");
     Stages {
-        sources: sources.collect(),
+        sources,
         work: Box::new(|| {
             Box::new(|take, emit| {
                 emit.push(std::array::from_fn(take));
@@ -176,14 +234,14 @@ where
     }
 }
 
-impl<'a, P, T, E> Stages<'a, P, T, E>
+impl<'a, P, T, E, Src> Stages<'a, P, T, E, Src>
 where
     P: Send + 'a,
     T: 'a,
     E: Send + 'a,
 {
     /// Adds a stage that makes one value of each.
-    pub fn map<U: 'a>(self, stage: impl Fn(T) -> U + Send + Sync + 'a) -> Stages<'a, P, U, E> {
+    pub fn map<U: 'a>(self, stage: impl Fn(T) -> U + Send + Sync + 'a) -> Stages<'a, P, U, E, Src> {
         self.flat_map_with(
             || (),
             move |(), value, emit| {
@@ -197,7 +255,7 @@ where
     pub fn try_map<U: 'a>(
         self,
         stage: impl Fn(T) -> Result<U, E> + Send + Sync + 'a,
-    ) -> Stages<'a, P, U, E> {
+    ) -> Stages<'a, P, U, E, Src> {
         self.flat_map_with(
             || (),
             move |(), value, emit| {
@@ -228,11 +286,11 @@ where
     ///     .unwrap();
     /// assert_eq!(lines, [3, 1, 2]);
     /// ```
-    pub fn map_with<S: 'a, U: 'a>(
+    pub fn map_with<S: Send + 'a, U: 'a>(
         self,
         state: impl Fn() -> S + Send + Sync + 'a,
         stage: impl Fn(&mut S, T) -> Result<U, E> + Send + Sync + 'a,
-    ) -> Stages<'a, P, U, E> {
+    ) -> Stages<'a, P, U, E, Src> {
         self.flat_map_with(state, move |state, value, emit| {
             emit.push(stage(state, value)?);
             Ok(())
@@ -259,17 +317,17 @@ where
     pub fn flat_map<U: 'a>(
         self,
         stage: impl Fn(T, &mut Emit<'_, U>) -> Result<(), E> + Send + Sync + 'a,
-    ) -> Stages<'a, P, U, E> {
+    ) -> Stages<'a, P, U, E, Src> {
         self.flat_map_with(|| (), move |(), value, emit| stage(value, emit))
     }
 
     /// Adds a stage that makes of each value none, one or many, or fails, with a state for
     /// each worker.
-    pub fn flat_map_with<S: 'a, U: 'a>(
+    pub fn flat_map_with<S: Send + 'a, U: 'a>(
         self,
         state: impl Fn() -> S + Send + Sync + 'a,
         stage: impl Fn(&mut S, T, &mut Emit<'_, U>) -> Result<(), E> + Send + Sync + 'a,
-    ) -> Stages<'a, P, U, E> {
+    ) -> Stages<'a, P, U, E, Src> {
         let (before, stage) = (self.work, std::sync::Arc::new(stage));
         let work: MakeWork<'a, P, U, E> = Box::new(move || {
             let (mut before, mut state, stage) = (before(), state(), stage.clone());
@@ -289,6 +347,22 @@ where
         Stages {
             sources: self.sources,
             work,
+        }
+    }
+}
+
+impl<'a, P, T, E> Stages<'a, P, T, E>
+where
+    P: Send + 'a,
+    T: 'a,
+    E: Send + 'a,
+{
+    /// Lets the pipeline run on tasks, although its sources block. That is for those that
+    /// never do so for long: an iterator, a buffer in memory.
+    pub fn on_tasks(self) -> Stages<'a, P, T, E, AsyncSource<'a, P, E>> {
+        Stages {
+            sources: self.sources.into_iter().map(AsyncSource::ready).collect(),
+            work: self.work,
         }
     }
 
@@ -361,7 +435,38 @@ where
     }
 }
 
-impl<P, T, E> fmt::Debug for Stages<'_, P, T, E> {
+impl<'a, P, T, E> Stages<'a, P, T, E, AsyncSource<'a, P, E>>
+where
+    P: Send + 'a,
+    T: Send + 'a,
+    E: Send + 'a,
+{
+    /// Ends a pipeline that runs on tasks.
+    pub fn async_sink(
+        self,
+        sink: AsyncSink<'a, T, E>,
+    ) -> Pipeline<'a, P, T, E, AsyncSource<'a, P, E>, AsyncSink<'a, T, E>> {
+        Pipeline::new(self.sources, self.work, vec![sink])
+    }
+
+    /// Ends a pipeline that runs on tasks with several sinks: see [`sinks`](Stages::sinks).
+    ///
+    /// # Panics
+    ///
+    /// If there are no sinks.
+    pub fn async_sinks<U: Send + 'a>(
+        self,
+        split: impl Fn(T, &mut Emit<'_, U>) -> Result<(), E> + Send + Sync + 'a,
+        sinks: impl IntoIterator<Item = AsyncSink<'a, U, E>>,
+    ) -> Pipeline<'a, P, U, E, AsyncSource<'a, P, E>, AsyncSink<'a, U, E>> {
+        let sinks: Vec<_> = sinks.into_iter().collect();
+        assert!(!sinks.is_empty(), "a pipeline has at least one sink");
+        let stages = self.flat_map(split);
+        Pipeline::new(stages.sources, stages.work, sinks)
+    }
+}
+
+impl<P, T, E, S> fmt::Debug for Stages<'_, P, T, E, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stages")
             .field("sources", &self.sources.len())

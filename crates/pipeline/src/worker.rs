@@ -1,6 +1,7 @@
 //! The loop that every worker of a pipeline runs.
 
-use crate::scheduler::{Outcome, Scheduler, Step};
+use crate::scheduler::Scheduler;
+use crate::state::{Outcome, Step};
 
 /// What came of reading.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

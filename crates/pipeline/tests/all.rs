@@ -5,3 +5,4 @@ mod failures;
 mod gzip;
 mod order;
 mod random;
+mod tasks;

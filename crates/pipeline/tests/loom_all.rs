@@ -3,6 +3,8 @@
 
 #[path = "loom_scheduler.rs"]
 mod loom_scheduler;
+#[path = "loom_tasks.rs"]
+mod loom_tasks;
 
 /// Explores with up to two preemptions, or fewer if the environment says.
 fn model(test: impl Fn() + Sync + Send + 'static) {

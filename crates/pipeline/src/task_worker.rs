@@ -1,0 +1,160 @@
+//! `TaskWorker`: the loop of a worker that is a task.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use crate::scheduler::Scheduler;
+use crate::state::{Outcome, Step};
+use crate::worker::Read;
+
+/// What the steps of a pipeline do if reading and writing may have to wait.
+pub trait PollSteps {
+    /// Reads the part of `source` of this item into its slot.
+    fn poll_read(&mut self, source: usize, item: u64, cx: &mut Context<'_>) -> Poll<Read>;
+    /// Processes the item in its slot. Whether that went well.
+    fn process(&mut self, item: u64) -> bool;
+    /// Writes items in order, from `at`, which moves on; says before which one it stopped.
+    fn poll_write(&mut self, sink: usize, at: &mut u64, to: u64, cx: &mut Context<'_>)
+    -> Poll<u64>;
+}
+
+#[derive(Debug)]
+enum Doing {
+    /// It asks the scheduler, and says what came of the last step.
+    Choosing(Outcome),
+    Reading {
+        source: usize,
+        item: u64,
+    },
+    Processing {
+        item: u64,
+    },
+    Writing {
+        sink: usize,
+        from: u64,
+        at: u64,
+        to: u64,
+    },
+}
+
+/// Does steps until the run is over. Dropped before that, it stops the run.
+#[derive(Debug)]
+pub struct TaskWorker<S> {
+    scheduler: Arc<Scheduler>,
+    me: usize,
+    doing: Doing,
+    /// `None` when it has left.
+    steps: Option<S>,
+}
+
+impl<S> Unpin for TaskWorker<S> {}
+
+impl<S> TaskWorker<S> {
+    pub fn new(scheduler: Arc<Scheduler>, me: usize, steps: S) -> Self {
+        Self {
+            scheduler,
+            me,
+            doing: Doing::Choosing(Outcome::Nothing),
+            steps: Some(steps),
+        }
+    }
+
+    /// Returns the steps, unless it has left.
+    #[cfg_attr(loom, allow(dead_code, reason = "models do not catch panics"))]
+    pub fn steps(&self) -> Option<&S> {
+        self.steps.as_ref()
+    }
+
+    fn leave(&mut self) {
+        // The steps share the run, which belongs to its future once all workers have left.
+        if self.steps.take().is_some() {
+            self.scheduler.left();
+        }
+    }
+}
+
+impl<S: PollSteps> Future for TaskWorker<S> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let worker = self.get_mut();
+        let ended = worker.poll_steps(cx);
+        if ended.is_ready() {
+            worker.leave();
+        }
+        ended
+    }
+}
+
+impl<S: PollSteps> TaskWorker<S> {
+    /// `Ready` if the run is over.
+    fn poll_steps(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(steps) = &mut self.steps else {
+            return Poll::Ready(());
+        };
+        // A stage may take long: other tasks of the executor come between two.
+        let mut processed = false;
+        loop {
+            let outcome = match &mut self.doing {
+                Doing::Choosing(outcome) => {
+                    let step = ready!(self.scheduler.poll_next(self.me, outcome, cx));
+                    self.doing = match step {
+                        Step::Read { source, item } => Doing::Reading { source, item },
+                        Step::Process { item } => Doing::Processing { item },
+                        Step::Write { sink, from, to } => Doing::Writing {
+                            sink,
+                            from,
+                            at: from,
+                            to,
+                        },
+                        Step::Leave => return Poll::Ready(()),
+                    };
+                    continue;
+                }
+                &mut Doing::Reading { source, item } => match steps.poll_read(source, item, cx) {
+                    Poll::Pending => return self.scheduler.poll_given_up(self.me, cx),
+                    Poll::Ready(Read::Part) => Outcome::Read { source },
+                    Poll::Ready(Read::End) => Outcome::End { source },
+                    Poll::Ready(Read::Failed) => Outcome::ReadFailed { source },
+                },
+                Doing::Processing { .. } if processed => {
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                &mut Doing::Processing { item } => {
+                    processed = true;
+                    match steps.process(item) {
+                        true => Outcome::Processed { item },
+                        false => Outcome::ProcessFailed { item },
+                    }
+                }
+                Doing::Writing { sink, from, at, to } => {
+                    let (sink, from, to) = (*sink, *from, *to);
+                    match steps.poll_write(sink, at, to, cx) {
+                        Poll::Pending => return self.scheduler.poll_given_up(self.me, cx),
+                        Poll::Ready(stopped) => Outcome::Wrote {
+                            sink,
+                            from,
+                            to: stopped,
+                            failed: stopped < to,
+                        },
+                    }
+                }
+            };
+            self.doing = Doing::Choosing(outcome);
+        }
+    }
+}
+
+impl<S> Drop for TaskWorker<S> {
+    fn drop(&mut self) {
+        // A model that has failed cannot go on.
+        let failed = cfg!(loom) && std::thread::panicking();
+        if self.steps.is_some() && !failed {
+            self.scheduler.stop();
+            self.leave();
+        }
+    }
+}
