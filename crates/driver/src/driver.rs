@@ -248,6 +248,12 @@ impl Driver {
         }
     }
 
+    /// Sets whether there may be a ring of completions (io_uring). There may at first, where
+    /// there are rings. Without effect on one that has been set up.
+    pub fn allow_ring(&self, is_allowed: bool) {
+        self.ring.allow(is_allowed);
+    }
+
     /// What it has counted so far.
     #[must_use]
     pub fn metrics(&self) -> &Metrics {
@@ -255,14 +261,8 @@ impl Driver {
     }
 }
 
-#[cfg(all(target_os = "linux", not(loom)))]
+#[cfg(io_uring)]
 impl Driver {
-    /// Sets whether there may be a ring of completions (io_uring). There may at first. Without
-    /// effect on one that has been set up.
-    pub fn allow_ring(&self, is_allowed: bool) {
-        self.ring.allow(is_allowed);
-    }
-
     /// Whether there is a ring of completions. The first call sets it up, if it is allowed
     /// and the system lets us.
     pub fn has_ring(&self) -> bool {

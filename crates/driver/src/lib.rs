@@ -41,7 +41,7 @@
 #[cfg(all(unix, not(loom)))]
 mod async_fd;
 pub mod bits;
-#[cfg(any(target_os = "linux", loom))]
+#[cfg(any(io_uring, loom))]
 mod completion;
 pub mod current;
 mod driver;
@@ -63,7 +63,7 @@ mod selector;
 mod wakers;
 
 /// The ring of completions: io_uring.
-#[cfg(all(target_os = "linux", not(loom)))]
+#[cfg(io_uring)]
 pub mod io_uring {
     pub use io_uring::{opcode, squeue::Entry, types};
 

@@ -4,7 +4,7 @@ use std::task::Waker;
 
 use blitz_sync::internals::{Panics, Wake};
 
-#[cfg(any(target_os = "linux", loom))]
+#[cfg(any(io_uring, loom))]
 use crate::completion::Retired;
 
 /// The wakers that a poll has gathered, so that a scheduler can queue all their tasks
@@ -15,7 +15,7 @@ use crate::completion::Retired;
 pub struct Wakers {
     wakers: Vec<Waker>,
     /// Operations of the kernel that have ended. Freed last.
-    #[cfg(any(target_os = "linux", loom))]
+    #[cfg(any(io_uring, loom))]
     retired: Vec<Retired>,
 }
 
@@ -25,7 +25,7 @@ impl Wakers {
     pub const fn new() -> Self {
         Self {
             wakers: Vec::new(),
-            #[cfg(any(target_os = "linux", loom))]
+            #[cfg(any(io_uring, loom))]
             retired: Vec::new(),
         }
     }
@@ -46,7 +46,7 @@ impl Wakers {
         self.wakers.extend(wakers);
     }
 
-    #[cfg(any(target_os = "linux", loom))]
+    #[cfg(any(io_uring, loom))]
     pub(crate) fn retire(&mut self, retired: Retired) {
         self.retired.push(retired);
     }
@@ -66,7 +66,7 @@ impl Wakers {
         for waker in self.wakers.drain(..) {
             panics.put_off(|| waker.wake());
         }
-        #[cfg(any(target_os = "linux", loom))]
+        #[cfg(any(io_uring, loom))]
         panics.put_off(|| self.retired.clear());
         panics.go_on();
     }

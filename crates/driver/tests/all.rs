@@ -9,7 +9,7 @@ mod help;
 mod park;
 #[path = "readiness.rs"]
 mod readiness;
-#[cfg(target_os = "linux")]
+#[cfg(io_uring)]
 #[path = "ring.rs"]
 mod ring;
 #[path = "stress.rs"]

@@ -8,7 +8,7 @@ use std::io;
 use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, PoisonError};
 
-#[cfg(target_os = "linux")]
+#[cfg(io_uring)]
 use blitz_driver::{current::try_driver, io_uring};
 use blitz_runtime::task::spawn_blocking;
 
@@ -30,17 +30,17 @@ pub(crate) unsafe trait Operation: Sized + Send + 'static {
     fn fail(self, error: io::Error) -> Self::Output;
 
     /// What the kernel is told.
-    #[cfg(target_os = "linux")]
+    #[cfg(io_uring)]
     fn entry(&mut self) -> io_uring::Entry;
 
     /// What comes of the kernel's result.
-    #[cfg(target_os = "linux")]
+    #[cfg(io_uring)]
     fn finish(self, result: io::Result<usize>) -> Self::Output;
 }
 
 /// Does it, without blocking the thread.
 pub(crate) async fn run<O: Operation>(operation: O) -> O::Output {
-    #[cfg(target_os = "linux")]
+    #[cfg(io_uring)]
     let operation = match in_ring(operation).await {
         Ok(output) => return output,
         Err(operation) => operation,
@@ -65,7 +65,7 @@ async fn on_pool<O: Operation>(operation: O) -> O::Output {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(io_uring)]
 async fn in_ring<O: Operation>(operation: O) -> Result<O::Output, O> {
     let Ok(driver) = try_driver() else {
         return Err(operation);
@@ -76,10 +76,10 @@ async fn in_ring<O: Operation>(operation: O) -> Result<O::Output, O> {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(io_uring)]
 struct InRing<O>(O);
 
-#[cfg(target_os = "linux")]
+#[cfg(io_uring)]
 impl<O: Operation> io_uring::Finish for InRing<O> {
     type Output = O::Output;
 
@@ -89,7 +89,7 @@ impl<O: Operation> io_uring::Finish for InRing<O> {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(io_uring)]
 // SAFETY: by the contract of our own trait.
 unsafe impl<O: Operation> io_uring::Operation for InRing<O> {
     fn entry(&mut self) -> io_uring::Entry {

@@ -6,6 +6,6 @@
 mod bad_days;
 #[path = "files.rs"]
 mod files;
-#[cfg(target_os = "linux")]
+#[cfg(io_uring)]
 #[path = "ring.rs"]
 mod ring;

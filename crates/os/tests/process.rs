@@ -31,6 +31,7 @@ fn runtime() -> Runtime {
         .unwrap()
 }
 
+/// What it starts outlives it if it is killed, unless the script says `exec`.
 fn shell(script: &str) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", script]);
@@ -109,12 +110,12 @@ fn after_the_runtimes_end_the_next_child_sees_to_it() {
 fn kill_on_drop_kills() {
     let _alone = alone();
     runtime().block_on(async {
-        let child = shell("sleep 1000").kill_on_drop(true).spawn().unwrap();
+        let child = shell("exec sleep 1000").kill_on_drop(true).spawn().unwrap();
         let pid = child.id().unwrap();
         drop(child);
         until_gone(pid).await;
         // A future that is dropped drops its child.
-        let mut command = shell("sleep 1000");
+        let mut command = shell("exec sleep 1000");
         let mut status = Box::pin(command.kill_on_drop(true).status());
         assert!(poll_once(status.as_mut(), Waker::noop()).is_pending());
         drop(status);
@@ -141,7 +142,7 @@ fn a_status_is_kept() {
         assert_eq!(child.try_wait().unwrap(), None);
         // It closes standard input.
         assert_eq!(child.wait().await.unwrap().code(), Some(3));
-        let mut child = shell("sleep 1000").spawn().unwrap();
+        let mut child = shell("exec sleep 1000").spawn().unwrap();
         child.kill().await.unwrap();
         assert_eq!(child.wait().await.unwrap().code(), None);
     });

@@ -35,7 +35,6 @@ impl Drivers {
         current::offer(current);
         let driver = |_| {
             let driver = Driver::new(config.io_events, config.io_events_busy)?;
-            #[cfg(target_os = "linux")]
             driver.allow_ring(config.enable_io_uring && !is_ring_forbidden());
             Ok(driver)
         };
@@ -75,7 +74,6 @@ impl Drivers {
 }
 
 /// Whether the environment says so.
-#[cfg(target_os = "linux")]
 fn is_ring_forbidden() -> bool {
     std::env::var_os("BLITZ_IO_URING").is_some_and(|value| value == "0")
 }

@@ -4,16 +4,16 @@
 //! of the right to poll has: it hands what is queued to the kernel, and takes what has
 //! completed. `driver.rs` says when.
 
-#[cfg(all(target_os = "linux", not(loom)))]
+#[cfg(io_uring)]
 mod in_flight;
-#[cfg(any(not(target_os = "linux"), loom))]
+#[cfg(not(io_uring))]
 mod none;
-#[cfg(all(target_os = "linux", not(loom)))]
+#[cfg(io_uring)]
 mod system;
 
-#[cfg(all(target_os = "linux", not(loom)))]
+#[cfg(io_uring)]
 pub use in_flight::{InFlight, Operation};
-#[cfg(any(not(target_os = "linux"), loom))]
+#[cfg(not(io_uring))]
 pub use none::{Ring, Turn};
-#[cfg(all(target_os = "linux", not(loom)))]
+#[cfg(io_uring)]
 pub use system::{Ring, Turn, probe};

@@ -13,7 +13,7 @@ use crate::bits::{self, Bits};
 const WAKE: Token = Token(0);
 
 /// Nor this one: they are aligned.
-#[cfg(target_os = "linux")]
+#[cfg(io_uring)]
 const RING: Token = Token(1);
 
 /// Waits for events. One thread at a time.
@@ -87,7 +87,7 @@ impl Selector {
         events.iter().map(|event| match event.token() {
             WAKE => Report::Wake,
             // It has ended the poll, and that is all.
-            #[cfg(target_os = "linux")]
+            #[cfg(io_uring)]
             RING => Report::Wake,
             Token(token) => Report::Source(token, bits_of(event)),
         })
@@ -114,7 +114,7 @@ impl Registry {
     }
 
     /// Registers a ring of completions, so that they end a poll.
-    #[cfg(target_os = "linux")]
+    #[cfg(io_uring)]
     pub fn register_ring(&self, ring: &mut impl Source) -> io::Result<()> {
         self.registry.register(ring, RING, Interest::READABLE)
     }

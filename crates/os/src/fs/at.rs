@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
 use blitz_aio::{BufResult, IoBuf, IoBufMut};
-#[cfg(target_os = "linux")]
+#[cfg(io_uring)]
 use blitz_driver::io_uring::{Entry, opcode, types};
 
 use super::File;
@@ -144,7 +144,7 @@ unsafe impl<B: IoBufMut> Operation for ReadAt<B> {
         (Err(error), self.buf)
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(io_uring)]
     fn entry(&mut self) -> Entry {
         let (to, len) = (self.buf.stable_mut_ptr(), self.len() as u32);
         opcode::Read::new(types::Fd(self.file.as_raw_fd()), to, len)
@@ -152,7 +152,7 @@ unsafe impl<B: IoBufMut> Operation for ReadAt<B> {
             .build()
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(io_uring)]
     fn finish(mut self, result: io::Result<usize>) -> Self::Output {
         if let Ok(count) = result {
             // SAFETY: the kernel has written them.
@@ -185,7 +185,7 @@ unsafe impl<B: IoBuf> Operation for WriteAt<B> {
         (Err(error), self.buf)
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(io_uring)]
     fn entry(&mut self) -> Entry {
         let len = self.buf.bytes_init().min(MOST) as u32;
         opcode::Write::new(types::Fd(self.file.as_raw_fd()), self.buf.stable_ptr(), len)
@@ -193,7 +193,7 @@ unsafe impl<B: IoBuf> Operation for WriteAt<B> {
             .build()
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(io_uring)]
     fn finish(self, result: io::Result<usize>) -> Self::Output {
         (result, self.buf)
     }
