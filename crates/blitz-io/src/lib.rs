@@ -244,7 +244,7 @@
 //! | `tokio::time::X` | `blitz_io::time::X` (`time`); `pause`, `advance`, `resume` (`test-util`) |
 //! | `tokio::io::X` | `blitz_io::io::X` (`io-util`; `io-std` for the standard streams) |
 //! | `tokio::fs::X` | `blitz_io::fs::X` (`fs`) |
-//! | `tokio::{process, signal}::X` | `blitz_io::{process, signal}::X`, on Unix (`process`, `signal`) |
+//! | `tokio::{process, signal}::X` | `blitz_io::{process, signal}::X` (`process`, `signal`) |
 //! | `tokio_util::sync::CancellationToken` | `blitz_io::sync::CancellationToken` (`rt`) |
 //! | `tokio_util::task::TaskTracker` | `blitz_io::task::TaskTracker` (`rt`) |
 //! | `tokio_stream::wrappers::{ReceiverStream, BroadcastStream, WatchStream, IntervalStream, …}` | `blitz_io::stream::wrappers::…` (`stream`) |
@@ -280,7 +280,7 @@
 //! | `rt` | the runtime: `runtime`, `task`, `time`, `spawn`, `task_local!`, and in [`sync`] `CancellationToken` |
 //! | `fs` | `fs`: files and folders (with `rt` and `io-util`) |
 //! | `io-std` | `io::{stdin, stdout, stderr}` (with `rt` and `io-util`) |
-//! | `process`, `signal` | `process`, `signal`: on Unix, child processes and signals |
+//! | `process`, `signal` | `process`, `signal`: child processes and signals, on Unix and Windows |
 //! | `io-util` | `io`: reading and writing, as far as it needs no operating system |
 //! | `macros` | `select!`, `join!`, `try_join!`; with `rt` also `#[main]` and `#[test]` |
 //! | `rt-multi-thread`, `time`, `test-util` | the same as `rt`, for programs that come from Tokio |
@@ -304,9 +304,9 @@
 
 #[cfg(feature = "fs")]
 pub use blitz_os::fs;
-#[cfg(all(unix, feature = "process"))]
+#[cfg(all(any(unix, windows), feature = "process"))]
 pub use blitz_os::process;
-#[cfg(all(unix, feature = "signal"))]
+#[cfg(all(any(unix, windows), feature = "signal"))]
 pub use blitz_os::signal;
 #[cfg(feature = "io-util")]
 pub mod io;

@@ -1,10 +1,11 @@
 //! What an operating system has besides sockets: [files](fs) and the [standard streams](io),
-//! and with the features `process` and `signal`, on Unix, child processes and signals. Names,
+//! and with the features `process` and `signal` child processes and signals. Names,
 //! errors, panics and cancel safety are Tokio's.
 //!
 //! What is done with files and standard streams runs on threads of the runtime's pool for
 //! blocking work or, on Linux, in an io_uring of the worker, so it panics where there is no
-//! runtime. Processes and signals need a runtime with I/O.
+//! runtime. Processes and signals need a runtime with I/O, except on
+//! Windows.
 //!
 //! ```
 //! use blitz_io::fs;
@@ -28,9 +29,9 @@ pub mod fs;
 pub mod io;
 #[cfg(unix)]
 mod operation;
-#[cfg(all(unix, feature = "process"))]
+#[cfg(all(any(unix, windows), feature = "process"))]
 pub mod process;
-#[cfg(all(unix, feature = "signal"))]
+#[cfg(all(any(unix, windows), feature = "signal"))]
 pub mod signal;
 
 /// The examples of the README run as tests.

@@ -17,9 +17,9 @@ pub use blitz_io::fs;
 pub use blitz_io::macros;
 #[cfg(feature = "net")]
 pub use blitz_io::net;
-#[cfg(all(unix, feature = "process"))]
+#[cfg(all(any(unix, windows), feature = "process"))]
 pub use blitz_io::process;
-#[cfg(all(unix, feature = "signal"))]
+#[cfg(all(any(unix, windows), feature = "signal"))]
 pub use blitz_io::signal;
 #[cfg(feature = "sync")]
 pub use blitz_io::sync;

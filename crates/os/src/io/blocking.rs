@@ -17,7 +17,7 @@ use blitz_runtime::task::{JoinHandle, spawn_blocking};
 use crate::buffer::{Buffer, MAX_BUF_SIZE};
 
 #[derive(Debug)]
-pub(super) struct Blocking<T> {
+pub(crate) struct Blocking<T> {
     state: State<T>,
     /// There have been writes since the last flush.
     needs_flush: bool,
@@ -32,7 +32,7 @@ enum State<T> {
 }
 
 impl<T: Send + 'static> Blocking<T> {
-    pub(super) fn new(stream: T) -> Self {
+    pub(crate) fn new(stream: T) -> Self {
         Self {
             state: State::Idle(Buffer::default(), stream),
             needs_flush: false,

@@ -1,6 +1,6 @@
 //! The standard streams of the process, as in `tokio::io`.
 
-mod blocking;
+pub(crate) mod blocking;
 mod console;
 mod stderr;
 mod stdin;

@@ -9,8 +9,7 @@ use std::task::{Context, Poll};
 use blitz_aio::{AsyncRead, AsyncReadExt};
 use blitz_runtime::runtime::Handle;
 
-use super::orphan::Waiting;
-use super::pipes::{ChildStderr, ChildStdin, ChildStdout};
+use super::{ChildStderr, ChildStdin, ChildStdout, Waiting};
 
 /// A process that [`Command::spawn`](super::Command::spawn) has started.
 ///
@@ -77,6 +76,15 @@ impl Child {
     pub fn id(&self) -> Option<u32> {
         match &self.state {
             State::Running(running) => Some(running.waiting.id()),
+            State::Exited(_) => None,
+        }
+    }
+
+    /// Returns the handle of the process; `None` once it has been waited for.
+    #[cfg(windows)]
+    pub fn raw_handle(&self) -> Option<std::os::windows::io::RawHandle> {
+        match &self.state {
+            State::Running(running) => Some(running.waiting.raw_handle()),
             State::Exited(_) => None,
         }
     }

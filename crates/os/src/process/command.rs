@@ -2,13 +2,16 @@
 
 use std::ffi::OsStr;
 use std::io;
+#[cfg(unix)]
 use std::os::unix::process::CommandExt;
+#[cfg(windows)]
+use std::os::windows::process::CommandExt;
 use std::path::Path;
 use std::process::{Command as StdCommand, ExitStatus, Output, Stdio};
 
 use blitz_runtime::runtime::Handle;
 
-use super::{Child, orphan};
+use super::{Child, Waiting};
 
 /// Starts processes, as [`std::process::Command`] does.
 ///
@@ -76,6 +79,21 @@ impl Command {
         S: AsRef<OsStr>,
     {
         self.std.args(args);
+        self
+    }
+
+    /// Adds to the command line as it is, without quotes.
+    #[cfg(windows)]
+    pub fn raw_arg<S: AsRef<OsStr>>(&mut self, text_to_append_as_is: S) -> &mut Command {
+        self.std.raw_arg(text_to_append_as_is);
+        self
+    }
+
+    /// Sets the flags with which the system creates the process, as for
+    /// [`CommandExt::creation_flags`].
+    #[cfg(windows)]
+    pub fn creation_flags(&mut self, flags: u32) -> &mut Command {
+        self.std.creation_flags(flags);
         self
     }
 
@@ -152,24 +170,28 @@ impl Command {
     }
 
     /// Sets the user of the process.
+    #[cfg(unix)]
     pub fn uid(&mut self, id: u32) -> &mut Command {
         self.std.uid(id);
         self
     }
 
     /// Sets the group of the process's user.
+    #[cfg(unix)]
     pub fn gid(&mut self, id: u32) -> &mut Command {
         self.std.gid(id);
         self
     }
 
     /// Sets what the process sees as its own name.
+    #[cfg(unix)]
     pub fn arg0<S: AsRef<OsStr>>(&mut self, arg: S) -> &mut Command {
         self.std.arg0(arg);
         self
     }
 
     /// Sets the group of processes that the process belongs to; 0 is one of its own.
+    #[cfg(unix)]
     pub fn process_group(&mut self, pgroup: i32) -> &mut Command {
         self.std.process_group(pgroup);
         self
@@ -181,6 +203,7 @@ impl Command {
     ///
     /// As with [`std::os::unix::process::CommandExt::pre_exec`]: it may only do what a signal
     /// handler may do.
+    #[cfg(unix)]
     pub unsafe fn pre_exec<F>(&mut self, f: F) -> &mut Command
     where
         F: FnMut() -> io::Result<()> + Send + Sync + 'static,
@@ -204,7 +227,7 @@ impl Command {
     pub fn spawn(&mut self) -> io::Result<Child> {
         // Before there is a child.
         let runtime = Handle::current();
-        orphan::reap();
+        Waiting::reap();
         Child::new(self.std.spawn()?, self.kill_on_drop, runtime)
     }
 

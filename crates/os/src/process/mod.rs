@@ -14,10 +14,23 @@
 
 mod child;
 mod command;
+#[cfg(unix)]
 mod exit;
+#[cfg(unix)]
 mod orphan;
+#[cfg(unix)]
 mod pipes;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+use orphan::Waiting;
+#[cfg(windows)]
+use windows::waiting::Waiting;
 
 pub use child::Child;
 pub use command::Command;
+#[cfg(unix)]
 pub use pipes::{ChildStderr, ChildStdin, ChildStdout};
+#[cfg(windows)]
+pub use windows::pipes::{ChildStderr, ChildStdin, ChildStdout};

@@ -15,13 +15,6 @@ use super::exit::Exit;
 
 static LEFT: Mutex<Vec<Child>> = Mutex::new(Vec::new());
 
-/// Asks for the status of those that have exited meanwhile.
-pub(super) fn reap() {
-    // One that cannot be asked about is gone.
-    LEFT.lock()
-        .retain_mut(|child| matches!(child.try_wait(), Ok(None)));
-}
-
 /// A child that has not been waited for. When it is dropped, it becomes an orphan.
 #[derive(Debug)]
 pub(super) struct Waiting {
@@ -32,6 +25,13 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
+    /// Asks for the status of those in the list that have exited meanwhile.
+    pub(super) fn reap() {
+        // One that cannot be asked about is gone.
+        LEFT.lock()
+            .retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+    }
+
     /// # Errors
     ///
     /// The system's, as when there are no descriptors left. The child is in the list then.

@@ -2,19 +2,20 @@
 
 use std::io;
 
+#[cfg(unix)]
 use super::unix::{SignalKind, signal};
 
-/// Waits for the next Ctrl-C, which is `SIGINT`.
+/// Waits for the next Ctrl-C, which is `SIGINT` on Unix.
 ///
 /// The first poll puts the handler in place: one that comes before ends the process.
 ///
 /// # Errors
 ///
-/// Those of [`signal`].
+/// Those of the operating system.
 ///
 /// # Panics
 ///
-/// Outside of a runtime, and in one without I/O.
+/// On Unix, outside of a runtime and in one without I/O.
 ///
 /// ```no_run
 /// # #[blitz_io::main]
@@ -26,6 +27,9 @@ use super::unix::{SignalKind, signal};
 /// # }
 /// ```
 pub async fn ctrl_c() -> io::Result<()> {
+    #[cfg(unix)]
     signal(SignalKind::interrupt())?.recv().await;
+    #[cfg(windows)]
+    super::windows::ctrl_c()?.recv().await;
     Ok(())
 }

@@ -1,0 +1,146 @@
+//! The pipes to and from a child. They block, so threads of the runtime's pool use them.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::windows::io::{AsHandle, AsRawHandle, BorrowedHandle, OwnedHandle, RawHandle};
+use std::pin::Pin;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use blitz_aio::{AsyncRead, AsyncWrite, ReadBuf, foreign_traits};
+
+use crate::io::blocking::Blocking;
+
+/// The end of a pipe that an operation under way uses too.
+#[derive(Debug, Clone)]
+struct Shared(Arc<File>);
+
+impl Read for Shared {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        (&*self.0).read(buf)
+    }
+}
+
+impl Write for Shared {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        (&*self.0).write(buf)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        (&*self.0).flush()
+    }
+}
+
+macro_rules! pipe_of_a_child {
+    ($(#[$doc:meta])* $type:ident) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $type {
+            file: Shared,
+            io: Blocking<Shared>,
+        }
+
+        impl $type {
+            /// Makes one of that of the standard library.
+            ///
+            /// # Errors
+            ///
+            /// None on this system.
+            pub fn from_std(inner: std::process::$type) -> io::Result<Self> {
+                let file = Shared(Arc::new(OwnedHandle::from(inner).into()));
+                let io = Blocking::new(file.clone());
+                Ok(Self { file, io })
+            }
+
+            /// Returns the handle, or another one for the same pipe if an operation is under
+            /// way.
+            ///
+            /// # Errors
+            ///
+            /// Those of the operating system.
+            pub fn into_owned_handle(self) -> io::Result<OwnedHandle> {
+                let Self { file, io } = self;
+                drop(io);
+                match Arc::try_unwrap(file.0) {
+                    Ok(file) => Ok(file.into()),
+                    Err(file) => file.try_clone().map(OwnedHandle::from),
+                }
+            }
+        }
+
+        impl AsRawHandle for $type {
+            fn as_raw_handle(&self) -> RawHandle {
+                self.file.0.as_raw_handle()
+            }
+        }
+
+        impl AsHandle for $type {
+            fn as_handle(&self) -> BorrowedHandle<'_> {
+                self.file.0.as_handle()
+            }
+        }
+
+        /// For a standard stream of another child.
+        impl TryFrom<$type> for Stdio {
+            type Error = io::Error;
+
+            fn try_from(pipe: $type) -> io::Result<Self> {
+                pipe.into_owned_handle().map(Self::from)
+            }
+        }
+    };
+}
+
+macro_rules! readable {
+    ($type:ident) => {
+        impl AsyncRead for $type {
+            fn poll_read(
+                mut self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                buf: &mut ReadBuf<'_>,
+            ) -> Poll<io::Result<()>> {
+                Pin::new(&mut self.io).poll_read(cx, buf)
+            }
+        }
+
+        foreign_traits!([] $type: read);
+    };
+}
+
+pipe_of_a_child!(
+    /// The pipe to the standard input of a child. To drop it is to end the input.
+    ChildStdin
+);
+pipe_of_a_child!(
+    /// The pipe from the standard output of a child.
+    ChildStdout
+);
+pipe_of_a_child!(
+    /// The pipe from the standard error of a child.
+    ChildStderr
+);
+
+readable!(ChildStdout);
+readable!(ChildStderr);
+
+impl AsyncWrite for ChildStdin {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    // Only a drop closes the pipe.
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+}
+
+foreign_traits!([] ChildStdin: write);

@@ -1,0 +1,288 @@
+//! Signals of Windows: what its console tells the processes that are attached to it.
+//!
+//! The system calls the handler on a thread of its own, so the handler may take a lock. Under
+//! it stands, for each listener, whether an event has come that it has not been told of, and
+//! its waker. A listener looks and leaves its waker in one critical section, the handler notes
+//! the event and takes the waker in another: if the listener is first, its waker is woken, and
+//! if the handler is first, the listener sees the event. Wakers are woken and dropped after the
+//! lock is free, for they may run foreign code.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::task::{Context, Poll, Waker};
+
+use blitz_sync::thread::Mutex;
+use windows_sys::Win32::System::Console::{
+    CTRL_BREAK_EVENT, CTRL_C_EVENT, CTRL_CLOSE_EVENT, CTRL_LOGOFF_EVENT, CTRL_SHUTDOWN_EVENT,
+    SetConsoleCtrlHandler,
+};
+use windows_sys::core::BOOL;
+
+static LISTENERS: Mutex<Listeners> = Mutex::new(Listeners {
+    handles: false,
+    next: 0,
+    waiting: BTreeMap::new(),
+});
+
+struct Listeners {
+    /// The handler is in place. It stays there.
+    handles: bool,
+    /// The number of the next listener.
+    next: u64,
+    waiting: BTreeMap<u64, Waiting>,
+}
+
+struct Waiting {
+    event: u32,
+    /// The event has come since the listener was last told.
+    pending: bool,
+    waker: Option<Waker>,
+}
+
+#[derive(Debug)]
+struct Listener {
+    number: u64,
+}
+
+impl Listener {
+    fn new(event: u32) -> io::Result<Self> {
+        let mut listeners = LISTENERS.lock();
+        if !listeners.handles {
+            // SAFETY: the handler is a function, which stays.
+            if unsafe { SetConsoleCtrlHandler(Some(handler), 1) } == 0 {
+                return Err(io::Error::last_os_error());
+            }
+            listeners.handles = true;
+        }
+        let number = listeners.next;
+        listeners.next += 1;
+        let waiting = Waiting {
+            event,
+            pending: false,
+            waker: None,
+        };
+        listeners.waiting.insert(number, waiting);
+        Ok(Self { number })
+    }
+
+    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        // A waker's clone is foreign code too.
+        let mut waker = Some(cx.waker().clone());
+        let mut listeners = LISTENERS.lock();
+        let waiting = listeners.waiting.get_mut(&self.number);
+        let waiting = waiting.expect("it is there until the drop");
+        let event = if std::mem::take(&mut waiting.pending) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        };
+        if event.is_pending() {
+            std::mem::swap(&mut waiting.waker, &mut waker);
+        }
+        drop(listeners);
+        event
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let waiting = LISTENERS.lock().waiting.remove(&self.number);
+        drop(waiting);
+    }
+}
+
+/// Notes an event and wakes those that listen for it. Returns how many those are.
+fn notify(event: u32) -> usize {
+    let mut wakers = Vec::new();
+    let mut count = 0;
+    let mut listeners = LISTENERS.lock();
+    for waiting in listeners.waiting.values_mut() {
+        if waiting.event == event {
+            waiting.pending = true;
+            wakers.extend(waiting.waker.take());
+            count += 1;
+        }
+    }
+    drop(listeners);
+    wakers.into_iter().for_each(Waker::wake);
+    count
+}
+
+/// Called by the system, on a thread of its own. It returns 0 if nobody listens: then the system
+/// does what it does by default.
+unsafe extern "system" fn handler(event: u32) -> BOOL {
+    if notify(event) == 0 {
+        return 0;
+    }
+    // The system ends the process when the handler of one of these returns, and at the latest
+    // after a time: until then the program may put things in order.
+    if matches!(
+        event,
+        CTRL_CLOSE_EVENT | CTRL_LOGOFF_EVENT | CTRL_SHUTDOWN_EVENT
+    ) {
+        loop {
+            std::thread::park();
+        }
+    }
+    1
+}
+
+macro_rules! events {
+    ($($(#[$doc:meta])* $listen:ident: $listener:ident, $event:ident, $name:literal;)*) => {$(
+        #[doc = concat!("A listener for ", $name, ": see [`", stringify!($listen), "`].")]
+        #[must_use = "listeners do nothing unless polled"]
+        #[derive(Debug)]
+        pub struct $listener(Listener);
+
+        $(#[$doc])*
+        ///
+        /// It listens from now on, and needs no runtime. Any number of listeners may listen for
+        /// the same event. Once none does any more, the system does again what it does by
+        /// default.
+        ///
+        /// # Errors
+        ///
+        /// Those of the operating system.
+        ///
+        /// ```no_run
+        #[doc = concat!("use blitz_io::signal::windows::", stringify!($listen), ";")]
+        ///
+        /// # #[blitz_io::main]
+        /// # async fn main() -> std::io::Result<()> {
+        #[doc = concat!("let mut listener = ", stringify!($listen), "()?;")]
+        /// listener.recv().await;
+        /// println!("it has come");
+        /// # Ok(())
+        /// # }
+        /// ```
+        pub fn $listen() -> io::Result<$listener> {
+            Listener::new($event).map($listener)
+        }
+
+        impl $listener {
+            /// Waits for the next event. Several that have come since the last call are one. It
+            /// is never `None`.
+            ///
+            /// # Cancel safety
+            ///
+            /// Safe: a future that is dropped before it is ready has taken no event.
+            pub async fn recv(&mut self) -> Option<()> {
+                std::future::poll_fn(|cx| self.poll_recv(cx)).await
+            }
+
+            /// Attempts to receive the next event.
+            ///
+            /// Only the waker of the last call is woken.
+            pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
+                self.0.poll_recv(cx).map(Some)
+            }
+        }
+    )*};
+}
+
+events! {
+    /// Listens for Ctrl-C.
+    ctrl_c: CtrlC, CTRL_C_EVENT, "Ctrl-C";
+    /// Listens for Ctrl-Break.
+    ctrl_break: CtrlBreak, CTRL_BREAK_EVENT, "Ctrl-Break";
+    /// Listens for the end of the console's window.
+    ///
+    /// The system ends the process some seconds after the event, whatever the program does.
+    ctrl_close: CtrlClose, CTRL_CLOSE_EVENT, "the end of the console's window";
+    /// Listens for the end of a user's session, which only services are told of.
+    ///
+    /// The system ends the process some seconds after the event, whatever the program does.
+    ctrl_logoff: CtrlLogoff, CTRL_LOGOFF_EVENT, "the end of a user's session";
+    /// Listens for the shutdown of the system, which only services are told of.
+    ///
+    /// The system ends the process some seconds after the event, whatever the program does.
+    ctrl_shutdown: CtrlShutdown, CTRL_SHUTDOWN_EVENT, "the shutdown of the system";
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::pin;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    use super::*;
+
+    /// A test process may have no console to send events: they are raised as the system does.
+    fn raise(event: u32) -> BOOL {
+        // SAFETY: it has no requirements.
+        std::thread::spawn(move || unsafe { handler(event) })
+            .join()
+            .unwrap()
+    }
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn each_listener_is_told_once_and_the_last_one_restores_the_default() {
+        let count = Arc::new(Count::default());
+        let waker = Waker::from(count.clone());
+        let mut cx = Context::from_waker(&waker);
+        let woken = || count.0.load(Ordering::Relaxed);
+        assert_eq!(raise(CTRL_BREAK_EVENT), 0);
+
+        let (mut one, mut other) = (ctrl_break().unwrap(), ctrl_break().unwrap());
+        assert!(pin!(one.recv()).poll(&mut cx).is_pending());
+        assert!(one.poll_recv(&mut cx).is_pending());
+        assert_eq!(raise(CTRL_BREAK_EVENT), 1);
+        assert_eq!(raise(CTRL_BREAK_EVENT), 1);
+        assert_eq!(woken(), 1);
+        // A dropped future has taken nothing.
+        drop(one.recv());
+        assert_eq!(one.poll_recv(&mut cx), Poll::Ready(Some(())));
+        assert!(one.poll_recv(&mut cx).is_pending());
+        assert_eq!(other.poll_recv(&mut cx), Poll::Ready(Some(())));
+
+        drop(one);
+        assert_eq!(woken(), 1);
+        assert_eq!(raise(CTRL_BREAK_EVENT), 1);
+        drop(other);
+        assert_eq!(raise(CTRL_BREAK_EVENT), 0);
+        assert_eq!(Arc::strong_count(&count), 2);
+    }
+
+    #[test]
+    fn the_end_of_the_process_waits_for_the_program() {
+        let mut close = ctrl_close().unwrap();
+        let mut logoff = ctrl_logoff().unwrap();
+        let mut shutdown = ctrl_shutdown().unwrap();
+        for event in [CTRL_CLOSE_EVENT, CTRL_LOGOFF_EVENT, CTRL_SHUTDOWN_EVENT] {
+            // SAFETY: it has no requirements. It does not return.
+            std::thread::spawn(move || unsafe { handler(event) });
+        }
+        block_on(async {
+            close.recv().await.unwrap();
+            logoff.recv().await.unwrap();
+            shutdown.recv().await.unwrap();
+        });
+    }
+
+    #[test]
+    fn ctrl_c_needs_no_runtime() {
+        let mut future = pin!(crate::signal::ctrl_c());
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(future.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(raise(CTRL_C_EVENT), 1);
+        assert!(future.poll(&mut cx).is_ready());
+    }
+
+    fn block_on(future: impl Future<Output = ()>) {
+        blitz_runtime::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap()
+            .block_on(future);
+    }
+}
