@@ -1,6 +1,7 @@
 //! `blitz report`: documents from kept runs.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use blitz_bench::Document;
@@ -31,6 +32,7 @@ pub struct Arguments {
     runs: Vec<PathBuf>,
 
     /// Write the page with all rows as Markdown; without --charts and --readme it is printed.
+    /// A section of the file that `ecosystem/bench/run` has written stays.
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
 
@@ -60,7 +62,11 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     let quiet = quiet(&groups, arguments.draft)?;
 
     // All texts before the first file: a mistake leaves all files as they were.
-    let page = markdown::page(&groups);
+    let old = arguments
+        .page
+        .as_deref()
+        .map_or(Ok(String::new()), as_it_was)?;
+    let page = markdown::page(&groups, &old);
     let readme = arguments
         .readme
         .as_deref()
@@ -103,6 +109,20 @@ fn quiet(groups: &[Runs], draft: bool) -> Result<&Runs, Exit> {
             Ok(quiet)
         }
         _ => Err(missing("there is no run without load".to_owned())),
+    }
+}
+
+/// The page that is about to be replaced, if there is one.
+fn as_it_was(path: &Path) -> Result<String, Exit> {
+    match fs::read_to_string(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+        text => text.map_err(|error| {
+            let shown = path.display();
+            Exit::usage(
+                format_args!("--page: {shown} cannot be read: {error}"),
+                "Give a file of text, or one that does not exist.",
+            )
+        }),
     }
 }
 

@@ -37,6 +37,9 @@ pub const CHOSEN: [(&str, &str); 12] = [
 /// The lines between which the README's figures stand.
 pub const MARKERS: [&str; 2] = ["<!-- figures:begin -->", "<!-- figures:end -->"];
 
+/// The lines between which stands what `ecosystem/bench/run` writes into the page.
+const SERVERS: [&str; 2] = ["<!-- servers:begin -->", "<!-- servers:end -->"];
+
 /// From which tier on the rows under load are shown: the tiers below have one thread,
 /// or a runtime that nothing competes with.
 const LOADED_FROM: u8 = 3;
@@ -45,14 +48,15 @@ const LOADED_FROM: u8 = 3;
 const LINE: Option<usize> = Some(88);
 
 /// The page of several runs, those without load first, as [`Runs::by_load`] returns
-/// them.
-pub fn page(groups: &[Runs]) -> String {
+/// them. The section about servers, which other measurements fill, is kept from `old`, the
+/// page as it was.
+pub fn page(groups: &[Runs], old: &str) -> String {
     let mut page = String::new();
-    write_page(&mut page, groups).expect("a string takes everything");
+    write_page(&mut page, groups, old).expect("a string takes everything");
     page
 }
 
-fn write_page(page: &mut String, groups: &[Runs]) -> fmt::Result {
+fn write_page(page: &mut String, groups: &[Runs], old: &str) -> fmt::Result {
     let Some(quiet) = groups.first() else {
         return Ok(());
     };
@@ -92,6 +96,9 @@ fn write_page(page: &mut String, groups: &[Runs]) -> fmt::Result {
     for loaded in &groups[1..] {
         write_loaded(page, loaded)?;
     }
+    let [begin, end] = SERVERS;
+    let servers = between(old, SERVERS).map_or("\n", |(_, inner, _)| inner);
+    writeln!(page, "{begin}{servers}{end}\n")?;
     page.push_str(NOTES);
     Ok(())
 }
@@ -141,9 +148,15 @@ fn titled(row: &Joined) -> Titled<'_> {
 /// ```
 pub fn replace(readme: &str, figures: &str) -> Option<String> {
     let [begin, end] = MARKERS;
-    let (before, rest) = readme.split_once(begin)?;
-    let (_, after) = rest.split_once(end)?;
+    let (before, _, after) = between(readme, MARKERS)?;
     Some(format!("{before}{begin}\n{figures}{end}{after}"))
+}
+
+/// What is before, between and after two markers.
+fn between<'a>(text: &'a str, [begin, end]: [&str; 2]) -> Option<(&'a str, &'a str, &'a str)> {
+    let (before, rest) = text.split_once(begin)?;
+    let (inner, after) = rest.split_once(end)?;
+    Some((before, inner, after))
 }
 
 /// How many runs, of what, when and on which machine.
@@ -344,7 +357,7 @@ mod tests {
             document(10, 20, 90),
             loaded(),
         ];
-        let page = page(&Runs::by_load(&runs).unwrap());
+        let page = page(&Runs::by_load(&runs).unwrap(), "");
         for part in [
             "Median of 3 runs of `blitz bench`",
             "| Lock, 8 threads | 10.0 ns | 25.0 ns, one | **2.50×** | 2.00 – 3.00 | 9.00× |",
@@ -368,9 +381,23 @@ mod tests {
 
     #[test]
     fn a_lost_row_is_named() {
-        let page = page(&Runs::by_load(&[document(30, 20, 90)]).unwrap());
+        let page = page(&Runs::by_load(&[document(30, 20, 90)]).unwrap(), "");
         assert!(page.contains("- Lock, 8 threads: one takes 20.0 ns, we take 30.0 ns."));
         assert!(page.contains("One run of"));
+    }
+
+    #[test]
+    fn the_section_about_servers_is_kept() {
+        let runs = [document(10, 20, 90)];
+        let runs = Runs::by_load(&runs).unwrap();
+        let [begin, end] = SERVERS;
+        let empty = format!("{begin}\n{end}\n\n");
+        let filled = format!("{begin}\n## Servers\n\nfast\n{end}\n\n");
+        let first = page(&runs, "an old page without markers");
+        assert!(first.contains(&empty), "{first}");
+        let second = page(&runs, &first.replace(&empty, &filled));
+        assert!(second.contains(&filled), "{second}");
+        assert_eq!(second.replace(&filled, &empty), first);
     }
 
     #[test]

@@ -1,0 +1,66 @@
+//! Three servers, each as a program of its kind is written for Tokio, and a client for one of
+//! them. `../run` builds this file twice, measures and compares.
+//!
+//! ```text
+//! servers http | keys | rpc           listens on a port that it prints; ends with its input
+//! servers rpc-client PORT call|stream CONNECTIONS SECONDS
+//! ```
+
+mod http;
+mod keys;
+mod load;
+mod rpc;
+
+use std::io::{self, Read};
+use std::process::ExitCode;
+
+use tokio::net::TcpListener;
+
+const USAGE: &str =
+    "servers http|keys|rpc, or servers rpc-client PORT call|stream CONNECTIONS SECONDS";
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&arguments).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("servers: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(arguments: &[&str]) -> io::Result<()> {
+    match arguments {
+        ["http"] => http::serve(listen().await?).await,
+        ["keys"] => keys::serve(listen().await?).await,
+        ["rpc"] => rpc::serve(listen().await?).await,
+        ["rpc-client", port, kind, connections, seconds] => {
+            load::run(number(port)?, kind, number(connections)?, number(seconds)?).await
+        }
+        _ => Err(invalid(USAGE)),
+    }
+}
+
+/// A listener on a free port, which is printed. When the input ends, the program ends: no
+/// server is left behind, however the one that has started it ended.
+async fn listen() -> io::Result<TcpListener> {
+    std::thread::spawn(|| {
+        let _ = io::stdin().read_to_end(&mut Vec::new());
+        std::process::exit(0)
+    });
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    println!("{}", listener.local_addr()?.port());
+    Ok(listener)
+}
+
+fn number<N: std::str::FromStr>(text: &str) -> io::Result<N> {
+    text.parse()
+        .map_err(|_| invalid(&format!("not a number that fits: {text}")))
+}
+
+fn invalid(text: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, text)
+}
