@@ -1,4 +1,5 @@
-//! TCP, UDP and Unix sockets for tasks, under Tokio's names and with its semantics.
+//! TCP, UDP and Unix sockets, pipes of Unix and named pipes of Windows for tasks, under
+//! Tokio's names and with its semantics.
 //!
 //! A socket is registered with the driver of the worker that makes it. It may be used
 //! from any thread, and its task may move between workers.
@@ -39,6 +40,8 @@ pub mod tcp;
 mod udp;
 #[cfg(unix)]
 pub mod unix;
+#[cfg(windows)]
+pub mod windows;
 
 pub use addr::ToSocketAddrs;
 pub use lookup_host::lookup_host;

@@ -1,0 +1,3 @@
+//! What only Windows has: named pipes.
+
+pub mod named_pipe;

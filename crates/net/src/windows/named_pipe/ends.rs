@@ -1,0 +1,187 @@
+//! The two ends of a named pipe.
+
+use std::io::{self, Read, Write};
+use std::os::windows::io::{
+    AsHandle, AsRawHandle, BorrowedHandle, FromRawHandle, IntoRawHandle, OwnedHandle, RawHandle,
+};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use blitz_aio::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready, foreign_traits};
+use blitz_driver::{Direction, PollEvented, bits};
+use bytes::BufMut;
+use mio::windows::NamedPipe;
+
+use super::PipeInfo;
+use crate::buf::receive_buf;
+use crate::methods::{readiness, try_read, try_write};
+
+/// An operation on mio's pipe notes by itself whether it would block. Its sockets have to be told
+/// of an operation that they did not do themselves.
+trait TryIo {
+    fn try_io<R>(&self, operation: impl FnOnce() -> io::Result<R>) -> io::Result<R>;
+}
+
+impl TryIo for NamedPipe {
+    fn try_io<R>(&self, operation: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
+        operation()
+    }
+}
+
+macro_rules! end {
+    ($(#[$doc:meta])* $end:ident) => {
+        $(#[$doc])*
+        ///
+        /// It is read and written with the methods of `AsyncReadExt` and `AsyncWriteExt`.
+        #[derive(Debug)]
+        pub struct $end {
+            io: PollEvented<NamedPipe>,
+        }
+
+        impl $end {
+            #[track_caller]
+            pub(super) fn new(handle: OwnedHandle) -> io::Result<Self> {
+                // SAFETY: it is a pipe's, or the caller of `from_raw_handle` has promised so,
+                // and it is given away.
+                let pipe = unsafe { NamedPipe::from_raw_handle(handle.into_raw_handle()) };
+                PollEvented::new(pipe).map(|io| Self { io })
+            }
+
+            /// Makes one of a handle.
+            ///
+            /// # Errors
+            ///
+            /// The system's.
+            ///
+            /// # Panics
+            ///
+            /// Outside of a runtime, and in one without I/O.
+            ///
+            /// # Safety
+            ///
+            /// The handle is that of this end of a named pipe, was opened for overlapped
+            /// operations, and belongs to nobody else.
+            #[track_caller]
+            pub unsafe fn from_raw_handle(handle: RawHandle) -> io::Result<Self> {
+                // SAFETY: as the caller promises.
+                Self::new(unsafe { OwnedHandle::from_raw_handle(handle) })
+            }
+
+            /// Returns what the system says of the pipe.
+            ///
+            /// # Errors
+            ///
+            /// The system's.
+            pub fn info(&self) -> io::Result<PipeInfo> {
+                PipeInfo::of(self.as_handle())
+            }
+
+            readiness!(poll_read_ready, poll_write_ready);
+            try_read!();
+            try_write!();
+        }
+
+        impl AsRawHandle for $end {
+            fn as_raw_handle(&self) -> RawHandle {
+                self.io.as_raw_handle()
+            }
+        }
+
+        impl AsHandle for $end {
+            fn as_handle(&self) -> BorrowedHandle<'_> {
+                // SAFETY: the pipe owns its handle and is borrowed as long.
+                unsafe { BorrowedHandle::borrow_raw(self.as_raw_handle()) }
+            }
+        }
+
+        impl AsyncRead for $end {
+            fn poll_read(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                buf: &mut ReadBuf<'_>,
+            ) -> Poll<io::Result<()>> {
+                // SAFETY: mio's pipe only writes to the buffer, and says how much.
+                unsafe { self.io.poll_read(cx, buf) }
+            }
+        }
+
+        foreign_traits!([] $end: read);
+
+        impl AsyncWrite for $end {
+            fn poll_write(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                buf: &[u8],
+            ) -> Poll<io::Result<usize>> {
+                self.io.poll_write(cx, buf)
+            }
+
+            fn poll_write_vectored(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                bufs: &[io::IoSlice<'_>],
+            ) -> Poll<io::Result<usize>> {
+                self.io.poll_write_vectored(cx, bufs)
+            }
+
+            fn is_write_vectored(&self) -> bool {
+                true
+            }
+
+            /// Does nothing: what was written is on its way.
+            fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+                Poll::Ready(Ok(()))
+            }
+
+            /// Does nothing: the other end learns of it when this one is dropped.
+            fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+                Poll::Ready(Ok(()))
+            }
+        }
+
+        foreign_traits!([] $end: write);
+    };
+}
+
+end!(
+    /// The server's end of an instance of a named pipe. Made by
+    /// [`ServerOptions::create`](super::ServerOptions::create).
+    NamedPipeServer
+);
+end!(
+    /// The client's end of a named pipe. Made by
+    /// [`ClientOptions::open`](super::ClientOptions::open).
+    NamedPipeClient
+);
+
+impl NamedPipeServer {
+    /// Waits until a client has connected.
+    ///
+    /// # Errors
+    ///
+    /// The system's, and one if the runtime has ended.
+    ///
+    /// # Cancel safety
+    ///
+    /// Safe: a client that connects meanwhile is there at the next call.
+    pub async fn connect(&self) -> io::Result<()> {
+        match self.io.connect() {
+            // That has started it.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let mask = Direction::Write.mask();
+                let registration = self.io.registration();
+                registration.async_io(mask, || self.io.connect()).await
+            }
+            result => result,
+        }
+    }
+
+    /// Disconnects the client. Another one may [`connect`](Self::connect) then.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn disconnect(&self) -> io::Result<()> {
+        self.io.disconnect()
+    }
+}
