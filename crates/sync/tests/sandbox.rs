@@ -1,5 +1,6 @@
 //! A sandbox that forbids `membarrier`: from the beginning, or later, when the
-//! locks already rely on it, in all threads or only in some.
+//! locks already rely on it, in all threads or only in some, together with what the locks
+//! do instead or without.
 //!
 //! A sandbox cannot be left again, so each test starts this program once more
 //! and enters the sandbox there.
@@ -8,7 +9,7 @@
 mod lock_help;
 
 use std::io;
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -26,17 +27,9 @@ const DONE: &str = "the sandboxed stress is done";
 /// Runs `child` in a process of its own. `test` is the name of the test that
 /// calls this; the process runs it, too, and gets here.
 fn in_own_process(test: &str, child: fn()) {
-    if std::env::var(ROLE).as_deref() == Ok(test) {
-        let _watchdog = Watchdog::new("the sandboxed stress");
-        child();
-        println!("{DONE}");
+    let Some(output) = run_in_own_process(test, child) else {
         return;
-    }
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args([test, "--exact", "--nocapture", "--test-threads=1"])
-        .env(ROLE, test)
-        .output()
-        .unwrap();
+    };
     let said = String::from_utf8_lossy(&output.stdout);
     let complained = String::from_utf8_lossy(&output.stderr);
     assert!(
@@ -44,6 +37,21 @@ fn in_own_process(test: &str, child: fn()) {
         "{}\n{said}\n{complained}",
         output.status
     );
+}
+
+/// As [`in_own_process`], and returns how the process ended; `None` within it.
+fn run_in_own_process(test: &str, child: fn()) -> Option<Output> {
+    if std::env::var(ROLE).as_deref() == Ok(test) {
+        let _watchdog = Watchdog::new("the sandboxed stress");
+        child();
+        println!("{DONE}");
+        return None;
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture", "--test-threads=1"])
+        .env(ROLE, test)
+        .output();
+    Some(output.unwrap())
 }
 
 fn membarrier(command: libc::c_int) -> io::Result<()> {
@@ -56,29 +64,27 @@ fn membarrier(command: libc::c_int) -> io::Result<()> {
 
 /// Forbids `membarrier` to this thread and to those that it starts from now on.
 fn enter_sandbox() {
+    forbid(&[libc::SYS_membarrier]);
+}
+
+/// Forbids system calls, `membarrier` among them, as [`enter_sandbox`] does.
+fn forbid(calls: &[libc::c_long]) {
     let step = |code, jt, jf, k| libc::sock_filter {
         code: code as u16,
         jt,
         jf,
         k,
     };
-    let mut program = [
-        // The number of the system call is the first thing the filter is given.
-        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
-        step(
-            libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
-            0,
-            1,
-            libc::SYS_membarrier as u32,
-        ),
-        step(
-            libc::BPF_RET | libc::BPF_K,
-            0,
-            0,
-            libc::SECCOMP_RET_ERRNO | libc::EPERM as u32,
-        ),
-        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
-    ];
+    // The number of the system call is the first thing the filter is given.
+    let mut program = vec![step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0)];
+    let refuse = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
+    for &call in calls {
+        let is_it = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+        program.push(step(is_it, 0, 1, call as u32));
+        program.push(step(libc::BPF_RET | libc::BPF_K, 0, 0, refuse));
+    }
+    let allow = libc::SECCOMP_RET_ALLOW;
+    program.push(step(libc::BPF_RET | libc::BPF_K, 0, 0, allow));
     let program = libc::sock_fprog {
         len: program.len() as u16,
         filter: program.as_mut_ptr(),
@@ -185,6 +191,16 @@ fn forbidden_from_the_beginning() {
     });
 }
 
+/// Contends until a thread has had to ask for the barrier and was refused. On a busy
+/// machine that may take some attempts.
+fn find_out() {
+    let finds_out = |_| {
+        contend_once();
+        release_fence() == STRONG
+    };
+    assert!((0..200).any(finds_out));
+}
+
 #[test]
 fn forbidden_after_the_first_use() {
     in_own_process("forbidden_after_the_first_use", || {
@@ -192,16 +208,62 @@ fn forbidden_after_the_first_use() {
         stress();
         is_light();
         enter_sandbox();
-        // Registered once and then refused: the first who asks finds out. On a busy
-        // machine it may take some attempts until a thread has to.
-        let finds_out = |_| {
-            contend_once();
-            release_fence() == STRONG
-        };
-        assert!((0..200).any(finds_out));
+        find_out();
         stress();
         assert_eq!(release_fence(), STRONG);
     });
+}
+
+#[test]
+fn forbidden_together_with_a_change_of_processors() {
+    let test = "forbidden_together_with_a_change_of_processors";
+    in_own_process(test, || {
+        // Without interrupts for memory that is taken away there is no second way.
+        // SAFETY: each processor of this architecture has the instruction.
+        #[allow(unused_unsafe, reason = "safe in later versions of Rust")]
+        let by_broadcast = unsafe { std::arch::x86_64::__cpuid(0x8000_0008).ebx } & 1 << 3 != 0;
+        if by_broadcast {
+            return;
+        }
+        contend_once();
+        is_light();
+        forbid(&[libc::SYS_membarrier, libc::SYS_sched_setaffinity]);
+        find_out();
+        stress();
+        assert_eq!(release_fence(), STRONG);
+    });
+}
+
+#[test]
+fn forbidden_together_with_all_that_could_replace_it() {
+    let test = "forbidden_together_with_all_that_could_replace_it";
+    let ended = run_in_own_process(test, || {
+        contend_once();
+        if !is_light() {
+            eprintln!("blitz-io: sched_setaffinity and mprotect are not needed here");
+            std::process::abort();
+        }
+        // A thread that is outside keeps the lock, so that one inside has to sleep for it.
+        let mutex = Mutex::new(());
+        let (held, sandboxed) = (Event::new_manual(false), Event::new_manual(false));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let _guard = mutex.lock();
+                held.set();
+                sandboxed.wait();
+                thread::sleep(Duration::from_secs(30));
+            });
+            held.wait();
+            let all = [libc::SYS_membarrier, libc::SYS_sched_setaffinity];
+            forbid(&[&all[..], &[libc::SYS_mprotect]].concat());
+            sandboxed.set();
+            drop(mutex.lock());
+        });
+    });
+    let Some(ended) = ended else { return };
+    let complained = String::from_utf8_lossy(&ended.stderr);
+    let explains = complained.contains("sched_setaffinity and mprotect");
+    assert!(!ended.status.success() && explains, "{complained}");
 }
 
 /// Threads outside go on with their light releases until one inside is refused.

@@ -11,7 +11,6 @@
 //! asks the kernel for the barrier each time.
 
 use std::sync::atomic::{AtomicU8, Ordering, compiler_fence, fence};
-use std::time::Duration;
 
 use libc::{c_int, c_long};
 
@@ -24,8 +23,8 @@ const STRONG: u8 = 2;
 /// may still be on their way.
 const REFUSED: u8 = 3;
 
-/// Long enough for a store to leave any processor's buffer.
-const STORES_ARE_OUT: Duration = Duration::from_millis(1);
+#[path = "refused.rs"]
+mod refused;
 
 static MECHANISM: AtomicU8 = AtomicU8::new(UNKNOWN);
 
@@ -68,7 +67,7 @@ pub fn heavy() {
     }
     let light = MECHANISM.load(Ordering::SeqCst) == LIGHT;
     if light && membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0 {
-        MECHANISM.store(REFUSED, Ordering::SeqCst);
+        let _ = MECHANISM.compare_exchange(LIGHT, REFUSED, Ordering::SeqCst, Ordering::SeqCst);
     }
     if MECHANISM.load(Ordering::SeqCst) == REFUSED {
         stop_being_light();
@@ -77,12 +76,12 @@ pub fn heavy() {
 }
 
 /// A sandbox that was entered after the registration forbids the call. From now on
-/// both sides fence. A light store that another thread has made a moment ago only
-/// needs the time to leave the processor's buffer; each thread that comes before that
-/// is over waits for it.
+/// both sides fence. A light store of another thread was made before that thread could
+/// read `REFUSED`, so one more barrier makes it visible; until a thread has had that, each
+/// that comes executes its own.
 #[cold]
 fn stop_being_light() {
-    std::thread::sleep(STORES_ARE_OUT);
+    refused::fence_everywhere();
     MECHANISM.store(STRONG, Ordering::SeqCst);
 }
 

@@ -32,10 +32,10 @@
 //! without it, with a real fence, for the systems of `strong.rs`. What stays
 //! unproved is the promise itself: that the kernel makes every running thread of
 //! the process pass a full barrier between the start and the end of the call, a
-//! thread that does not run having passed the scheduler's; that a store is out of its
-//! processor's buffer after a millisecond, where a sandbox takes the call away from a
-//! process that has used it; and that the compiler keeps the light side's two instructions in order, for which the
-//! compiler fence is there.
+//! thread that does not run having passed the scheduler's; that what `refused.rs` does
+//! instead, where a sandbox takes the call away from a process that has used it, is such a
+//! barrier; and that the compiler keeps the light side's two instructions in order, for
+//! which the compiler fence is there.
 
 use blitz_futex::atomic::{Ordering, fence};
 

@@ -1,0 +1,148 @@
+//! A barrier for all threads where a sandbox has taken `membarrier` away from a process
+//! that relies on it.
+//!
+//! It runs once in the life of a process, so it may be slow, but it must be a barrier: no
+//! wait is long enough to know that another processor's store is visible. Two ways, the
+//! first that the sandbox allows:
+//!
+//! * **Visit every processor.** The caller moves itself to each processor in turn on which
+//!   a thread of the process may run. A thread that ran there when the visit began has
+//!   left the processor by its end, and a switch between threads is a full fence. A thread
+//!   that moves meanwhile is switched as well; one that starts meanwhile runs after the
+//!   caller's earlier stores. So each thread has passed a fence when the round is over.
+//! * **Take a page away.** Memory that was written is made read-only. The system returns
+//!   from that when no processor that runs the process may write to it any more, for which
+//!   it interrupts them; an interrupt is a full fence. Processors with `INVLPGB` do without
+//!   the interrupt, and this way is not used there.
+//!
+//! If neither is allowed, the process ends with a message: to go on would be to lose
+//! wake-ups, and to let two threads into a biased lock.
+
+use std::ptr;
+
+use libc::c_long;
+
+/// A set of processors: as many as Linux can be built for.
+type Processors = [usize; 128];
+
+/// Makes every thread of the process pass a full fence, without `membarrier`.
+#[cold]
+pub fn fence_everywhere() {
+    if !visit_every_processor() && !take_a_page_away() {
+        eprintln!(
+            "blitz-io: the system has begun to refuse membarrier to this process, which relies \
+             on it, and forbids sched_setaffinity and mprotect as well. Allow one of them in \
+             the sandbox, or enter the sandbox before the first use of a lock or a channel."
+        );
+        std::process::abort();
+    }
+}
+
+fn visit_every_processor() -> bool {
+    let (Some(mine), Some(all)) = (processors_of(0), processors_of_all()) else {
+        return false;
+    };
+    let bits = usize::BITS as usize;
+    let visited = (0..all.len() * bits)
+        .filter(|index| all[index / bits] & 1 << (index % bits) != 0)
+        .all(|index| {
+            let mut one: Processors = [0; 128];
+            one[index / bits] = 1 << (index % bits);
+            move_to(&one)
+        });
+    move_to(&mine) && visited
+}
+
+/// The processors on which any thread of this process may run.
+fn processors_of_all() -> Option<Processors> {
+    let mut all: Processors = [0; 128];
+    for entry in std::fs::read_dir("/proc/self/task").ok()? {
+        let thread: libc::pid_t = entry.ok()?.file_name().to_str()?.parse().ok()?;
+        match processors_of(thread) {
+            Some(some) => all
+                .iter_mut()
+                .zip(some)
+                .for_each(|(all, some)| *all |= some),
+            None if std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH) => {}
+            None => return None,
+        }
+    }
+    Some(all)
+}
+
+/// The processors on which a thread may run; 0 is the caller.
+fn processors_of(thread: libc::pid_t) -> Option<Processors> {
+    let mut found: Processors = [0; 128];
+    let size = size_of_val(&found);
+    // SAFETY: the system writes no more than `size` bytes.
+    let written: c_long = unsafe {
+        libc::syscall(
+            libc::SYS_sched_getaffinity,
+            thread,
+            size,
+            found.as_mut_ptr(),
+        )
+    };
+    (written > 0).then_some(found)
+}
+
+/// Binds the caller to these processors. It runs on one of them when the call returns.
+fn move_to(processors: &Processors) -> bool {
+    let (size, first) = (size_of_val(processors), processors.as_ptr());
+    // SAFETY: the system reads `size` bytes.
+    unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size, first) == 0 }
+}
+
+fn take_a_page_away() -> bool {
+    const PAGE: usize = 4096;
+    const INVLPGB: u32 = 1 << 3;
+    if invalidates_by(INVLPGB) {
+        return false;
+    }
+    // SAFETY: a new mapping of its own; it is written to before it is made read-only, and
+    // nobody has its address when it is taken back.
+    unsafe {
+        let (use_of, kind) = (
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+        );
+        let page = libc::mmap(ptr::null_mut(), PAGE, use_of, kind, -1, 0);
+        if page == libc::MAP_FAILED {
+            return false;
+        }
+        page.cast::<u8>().write_volatile(1);
+        let taken = libc::mprotect(page, PAGE, libc::PROT_READ) == 0;
+        libc::munmap(page, PAGE);
+        taken
+    }
+}
+
+/// Whether the processor says that it has this way to invalidate others' translations.
+fn invalidates_by(way: u32) -> bool {
+    #[cfg(target_arch = "x86")]
+    use std::arch::x86::__cpuid;
+    #[cfg(target_arch = "x86_64")]
+    use std::arch::x86_64::__cpuid;
+
+    const SIZES: u32 = 0x8000_0008;
+    // SAFETY: each processor that Rust's standard library runs on has the instruction.
+    #[allow(unused_unsafe, reason = "safe in later versions of Rust")]
+    unsafe {
+        __cpuid(0x8000_0000).eax >= SIZES && __cpuid(SIZES).ebx & way != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_work_here_and_leave_the_thread_where_it_may_run() {
+        let before = processors_of(0);
+        assert!(before.is_some_and(|set| set != [0; 128]));
+        // A sandbox around the tests may forbid them, or bind a thread elsewhere meanwhile.
+        let visited = visit_every_processor();
+        assert!(visited || take_a_page_away() || invalidates_by(1 << 3));
+        assert_eq!(processors_of(0), before);
+    }
+}
