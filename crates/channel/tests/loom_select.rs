@@ -115,6 +115,32 @@ fn a_selection_times_out() {
     });
 }
 
+/// A receiver's time is up while a selection has promised it a value. The selection gives
+/// up, or sends after all.
+fn a_promise_is_broken(sends: bool) {
+    model(2, move || {
+        let (sender, receiver) = channel(0);
+        let thread = thread::spawn({
+            let receiver = receiver.clone();
+            move || receiver.recv_deadline(soon())
+        });
+        let mut select = Select::new();
+        select.send(&sender);
+        let selected = select.try_select();
+        blitz_futex::model::expire();
+        let sent = match selected {
+            Ok(operation) if sends => operation.send(&sender, 7).is_ok(),
+            Ok(operation) => {
+                let dropped = std::panic::AssertUnwindSafe(|| drop(operation));
+                assert!(std::panic::catch_unwind(dropped).is_err());
+                false
+            }
+            Err(_) => false,
+        };
+        assert_eq!(thread.join().unwrap().is_ok(), sent);
+    });
+}
+
 /// The end of a channel is an event like any other.
 fn a_channel_is_closed() {
     model(2, || {
@@ -173,6 +199,12 @@ fn a_time_out_loses_nothing() {
 }
 
 #[test]
+fn a_promise_outlasts_a_time_out() {
+    a_promise_is_broken(true);
+    a_promise_is_broken(false);
+}
+
+#[test]
 fn the_end_is_an_event() {
     a_channel_is_closed();
 }
@@ -207,6 +239,12 @@ fn a_selection_must_look_under_the_lock_that_it_joins_under() {
 #[should_panic(expected = "left: 0")]
 fn a_time_out_must_ask_whether_a_channel_was_quicker() {
     mutant::with(Mutant::SelectTimesOutBlindly, a_selection_times_out);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_broken_promise_must_release_the_receiver() {
+    mutant::with(Mutant::KeepsOverdue, || a_promise_is_broken(false));
 }
 
 /// A value is in the second channel until one is in the first.

@@ -345,6 +345,41 @@ fn a_selection_that_is_not_completed_panics_and_loses_nothing() {
     assert_eq!(thread.join().unwrap(), Ok(2));
 }
 
+/// A receiver whose time is up stays for a value that is promised to it, and goes when the
+/// promise is broken, or when another receiver has come that can take the value.
+#[test]
+fn a_receiver_that_is_overdue_goes_with_the_promise() {
+    // Long enough for its time to be up, mostly: it does not matter which comes first.
+    let past_its_time = || thread::sleep(ms(20));
+    for other in [false, true] {
+        let (sender, receiver) = bounded(0);
+        let thread = thread::spawn({
+            let receiver = receiver.clone();
+            move || receiver.recv_timeout(ms(10))
+        });
+        let mut select = Select::new();
+        select.send(&sender);
+        let Ok(operation) = select.select_timeout(ms(10)) else {
+            // The machine was too busy: the receiver came too late or left too early.
+            assert!(thread.join().unwrap().is_err());
+            continue;
+        };
+        past_its_time();
+        if other {
+            let waker = std::task::Waker::noop();
+            let mut second = Box::pin(receiver.recv());
+            assert!(poll_once(second.as_mut(), waker).is_pending());
+            assert!(thread.join().unwrap().is_err());
+            operation.send(&sender, 7).unwrap();
+            assert_eq!(poll_once(second.as_mut(), waker), Poll::Ready(Ok(7)));
+        } else {
+            let dropped = std::panic::AssertUnwindSafe(|| drop(operation));
+            assert!(std::panic::catch_unwind(dropped).is_err());
+            assert!(thread.join().unwrap().is_err());
+        }
+    }
+}
+
 /// Both sides of a pair give up: the next pair is not told that nothing comes.
 #[test]
 fn a_pair_that_gives_up_leaves_nothing_behind() {

@@ -9,9 +9,9 @@
 //! changes that under the lock.
 
 use std::panic::resume_unwind;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use blitz_sync::internals::deadline::{is_past, now};
+use blitz_sync::internals::deadline::is_past;
 use blitz_sync::internals::{HandoffSpin, List, Node};
 
 use super::channel::Channel;
@@ -21,10 +21,6 @@ use super::request::Request;
 use super::state::State;
 use super::waiter::{Waiter, receivers, senders, wake};
 use super::woken::caught;
-
-/// How long a receiver whose time is up waits for a value that is promised to it before
-/// it asks again whether it still is.
-const FOR_A_PROMISE: Duration = Duration::from_millis(1);
 
 /// A thread's waiter, on its stack: in other lines of the cache than what else the
 /// thread writes while it waits, as others write here to serve it.
@@ -85,19 +81,19 @@ impl<T> Channel<T> {
     fn sleep_to_recv(
         &self,
         waiter: &Waiter<T>,
-        mut deadline: Option<Instant>,
+        deadline: Option<Instant>,
     ) -> Result<T, RecvTimeoutError> {
-        while !waiter.node().sleep(deadline) {
+        if !waiter.node().sleep(deadline) {
             // A receiver that leaves although a value is promised to it would let it be
-            // sent to nobody.
-            let (promised, left) = self.locked(|state| {
-                let promised = state.is_promised() && state.receivers.holds(waiter.node());
-                (promised, !promised && state.receivers.remove(waiter.node()))
-            });
-            match (promised, left) {
-                (true, _) => deadline = Some(now() + FOR_A_PROMISE),
-                (_, true) => return Err(RecvTimeoutError::Timeout),
-                _ => break,
+            // sent to nobody. Such a one is overdue: it stays until the value comes, or is
+            // chosen without one when the promise is broken.
+            let left = self.locked(|state| state.leave_receivers(waiter.node()));
+            if left {
+                return Err(RecvTimeoutError::Timeout);
+            }
+            waiter.node().sleep(None);
+            if waiter.node().request.overdue.get() {
+                return waiter.take().map_or_else(|| self.recv_too_late(), Ok);
             }
         }
         waiter.take().ok_or(RecvTimeoutError::Closed)

@@ -22,6 +22,8 @@ blitz_sync::mutants! {
     SelectJoinsBlindly,
     /// `Select`: a time-out does not ask whether a channel was quicker.
     SelectTimesOutBlindly,
+    /// `Select`: a broken promise forgets the receiver that stayed only for it.
+    KeepsOverdue,
     /// A selection that must not block gives up without joining the lists.
     GivesUpUnregistered,
 }

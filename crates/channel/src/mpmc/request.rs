@@ -24,6 +24,8 @@ pub(super) struct Request {
     pub(super) role: Role,
     /// The thread is awake, and looks at the node: no need to wake it.
     pub(super) spins: Cell<bool>,
+    /// Its time is up, and it waits only because a value is promised to it.
+    pub(super) overdue: Cell<bool>,
 }
 
 /// For whom a node waits.
@@ -59,6 +61,7 @@ impl Request {
             case,
             role,
             spins: Cell::new(false),
+            overdue: Cell::new(false),
         }
     }
 

@@ -41,7 +41,9 @@
 //!   many in the buffer.
 //! * `promised` values will be sent. They have a place in the buffer or, without a
 //!   buffer, a receiver that waits for itself; others leave as many places, and as
-//!   many receivers.
+//!   many receivers. Such a receiver does not leave when its time is up: it is
+//!   *overdue*. It gets the value when the promise is kept. When it is broken, the step
+//!   that takes the promise back chooses the receiver without a value (`settle`).
 //! * Where both sides are selections, the value is reserved before it is there.
 
 use std::collections::VecDeque;
@@ -92,6 +94,8 @@ pub(super) struct State<T> {
     paired: usize,
     /// Somebody waits for a reserved value to come.
     pub(super) is_awaited: bool,
+    /// A receiver whose time is up may still be waiting, for a promised value.
+    has_overdue: bool,
 }
 
 /// A receiver that a value was found for.
@@ -133,6 +137,7 @@ impl<T> State<T> {
             promised: 0,
             paired: 0,
             is_awaited: false,
+            has_overdue: false,
         }
     }
 
@@ -255,6 +260,9 @@ impl<T> State<T> {
         }
         // SAFETY: as the caller says.
         unsafe { list(self).push(node) };
+        if woken.is_none() {
+            self.release_overdue(&mut woken);
+        }
         Err(woken)
     }
 

@@ -2,6 +2,7 @@
 
 use blitz_sync::internals::{List, Node, Wake};
 
+use super::super::mutant::{Mutant, active};
 use super::super::request::{Outcome, Request, Role, Selection, selection_of};
 use super::super::woken::Woken;
 use super::{Recipient, State, Supplier, first_of};
@@ -169,7 +170,10 @@ impl<T> State<T> {
     pub(in crate::mpmc) fn settle(&mut self, woken: &mut Woken) {
         let mut wake = None;
         while self.feed(&mut wake)
-            || !woken.is_enough() && (self.admit(&mut wake) || self.pair(&mut wake))
+            || !woken.is_enough()
+                && (self.admit(&mut wake)
+                    || self.pair(&mut wake)
+                    || self.release_overdue(&mut wake))
         {
             woken.add(wake.take());
         }
@@ -220,12 +224,39 @@ impl<T> State<T> {
         true
     }
 
-    /// Whether a receiver that waits for itself has been promised a value, by one
-    /// who is about to send it.
-    pub(in crate::mpmc) fn is_promised(&self) -> bool {
+    /// Takes a receiver out whose time is up. `false` if it has been chosen already, or
+    /// has to stay: a value is promised to it, by a selection that is about to send it.
+    pub(in crate::mpmc) fn leave_receivers(&mut self, node: &Node<Request>) -> bool {
+        if self.all_are_promised() && self.receivers.holds(node) {
+            node.request.overdue.set(true);
+            self.has_overdue = true;
+            return false;
+        }
+        self.receivers.remove(node)
+    }
+
+    /// Whether each receiver that waits for itself is promised a value.
+    fn all_are_promised(&self) -> bool {
         let plain = |node: &&Node<Request>| node.request.role == Role::Plain;
-        self.capacity == 0
-            && self.promised > 0
-            && self.receivers.iter().filter(plain).count() <= self.promised
+        self.capacity == 0 && self.receivers.iter().filter(plain).count() <= self.promised
+    }
+
+    /// Chooses, without a value, a receiver that is overdue, if there is one to which no
+    /// value is promised any more. To be called when there are fewer promises than before,
+    /// or more receivers.
+    pub(super) fn release_overdue(&mut self, wake: &mut Option<Wake>) -> bool {
+        if !self.has_overdue || active(Mutant::KeepsOverdue) {
+            return false;
+        }
+        let is_overdue = |node: &&Node<Request>| node.request.overdue.get();
+        let first = self.receivers.iter().find(is_overdue);
+        let first = first.map(|node| -> *const Node<Request> { node });
+        self.has_overdue = first.is_some();
+        match first.filter(|_| !self.all_are_promised()) {
+            // SAFETY: it is linked.
+            Some(node) => *wake = Some(unsafe { self.receivers.choose(node) }),
+            None => return false,
+        }
+        true
     }
 }
