@@ -6,6 +6,10 @@
 //! its waker ran, which may be the owner's processor. With one processor it sleeps at once:
 //! the owner was preempted, and does not run until this thread stops.
 //!
+//! A thread looks as soon as a yield returns, as time has passed. Some processors take 2 ns
+//! for a `spin_loop` hint and others 45, so a pause after the yield could be longer than the
+//! sections: a free lock then waits until the pauses of all who yield are over.
+//!
 //! **Politeness.** A lock that looks free may be one that nobody uses any more, or one that
 //! its last owner is about to take again, as it did a thousand times before. Taking the
 //! second kind moves the lock and its data to another processor, and every such move makes
@@ -96,12 +100,15 @@ impl LockSpin {
             Owners::Run => (TRUST_FOR, SPIN_FOR),
             Owners::MayWait => (Duration::ZERO, YIELD_FOR),
         };
-        // Where yields go to strangers, this thread only pauses, and soon sleeps.
-        if spent >= limit || spent >= trust && !yield_to_peers() && spent >= TRUST_FOR {
+        if spent >= limit {
             return false;
         }
+        if spent >= trust && yield_to_peers() {
+            return true;
+        }
+        // Where yields go to strangers, this thread only pauses, and soon sleeps.
         pause(LONG_PAUSE);
-        true
+        spent < trust.max(TRUST_FOR)
     }
 
     /// Whether to take the lock, which has looked free: see the head of this file.
