@@ -12,6 +12,8 @@
 //!
 //! The exit code is 0, 1 if the address cannot be had, and 2 if the command line is wrong.
 
+mod shutdown;
+
 use std::collections::BTreeSet;
 use std::io;
 use std::net::SocketAddr;
@@ -94,13 +96,11 @@ async fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    if let Ok(address) = listener.local_addr() {
-        println!("listening on {address}");
-    }
     let end = CancellationToken::new();
     let ending = end.clone();
-    if let Err(error) = ctrlc::set_handler(move || ending.cancel()) {
-        eprintln!("chat_server: Ctrl-C will not be heard: {error}");
+    shutdown::on_request("chat_server", move || ending.cancel());
+    if let Ok(address) = listener.local_addr() {
+        println!("listening on {address}");
     }
     serve(listener, options.backlog as usize, end).await;
     ExitCode::SUCCESS

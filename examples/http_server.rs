@@ -11,6 +11,8 @@
 //!
 //! The exit code is 0, 1 if the address cannot be had, and 2 if the command line is wrong.
 
+mod shutdown;
+
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
@@ -67,13 +69,11 @@ async fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    if let Ok(address) = listener.local_addr() {
-        println!("listening on {address}");
-    }
     let end = CancellationToken::new();
     let ending = end.clone();
-    if let Err(error) = ctrlc::set_handler(move || ending.cancel()) {
-        eprintln!("http_server: Ctrl-C will not be heard: {error}");
+    shutdown::on_request("http_server", move || ending.cancel());
+    if let Ok(address) = listener.local_addr() {
+        println!("listening on {address}");
     }
     serve(listener, options, end).await;
     ExitCode::SUCCESS

@@ -14,6 +14,8 @@
 //! The exit code is 0 if every job has succeeded, 1 if one has failed, 2 if the command
 //! line is wrong, and 3 if not all jobs were done when the program was told to end.
 
+mod shutdown;
+
 use std::io::BufRead;
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -138,7 +140,7 @@ impl Queue {
     /// The first time, shuts down gracefully. The second time, kills the jobs.
     fn listen_to_ctrl_c(&self) {
         let (stop, kill) = (self.stop.clone(), self.kill.clone());
-        let listening = ctrlc::set_handler(move || {
+        shutdown::on_request("job_queue", move || {
             if stop.is_cancelled() {
                 kill.cancel();
             } else {
@@ -146,9 +148,6 @@ impl Queue {
                 stop.cancel();
             }
         });
-        if let Err(error) = listening {
-            eprintln!("job_queue: Ctrl-C will end this at once: {error}");
-        }
     }
 
     /// Starts a job for each line, until there are no more or the shutdown begins.

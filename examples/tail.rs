@@ -12,6 +12,8 @@
 //! It runs until Ctrl-C. The exit code is 0, 1 if what it reads can no longer be printed, and
 //! 2 if the command line is wrong.
 
+mod shutdown;
+
 use std::fs::Metadata;
 use std::io::{self, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -44,9 +46,7 @@ async fn main() -> ExitCode {
     let options = Options::parse();
     let end = CancellationToken::new();
     let ending = end.clone();
-    if let Err(error) = ctrlc::set_handler(move || ending.cancel()) {
-        eprintln!("tail: Ctrl-C will not be heard: {error}");
-    }
+    shutdown::on_request("tail", move || ending.cancel());
     let result = select! {
         result = follow(&options) => result,
         () = end.cancelled() => Ok(()),

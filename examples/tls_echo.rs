@@ -13,6 +13,8 @@
 //! The exit code is 0, 1 if the address or a certificate cannot be had, and 2 if the command
 //! line is wrong.
 
+mod shutdown;
+
 use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
@@ -77,10 +79,10 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(options.listen)
         .await
         .map_err(|error| format!("cannot listen at {}: {error}", options.listen))?;
-    println!("listening on {}", listener.local_addr()?);
     let end = CancellationToken::new();
     let ending = end.clone();
-    ctrlc::set_handler(move || ending.cancel())?;
+    shutdown::on_request("tls_echo", move || ending.cancel());
+    println!("listening on {}", listener.local_addr()?);
     serve(listener, acceptor, end).await;
     Ok(())
 }

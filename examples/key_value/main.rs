@@ -15,6 +15,8 @@
 
 mod commands;
 mod resp;
+#[path = "../shutdown.rs"]
+mod shutdown;
 mod store;
 
 use std::io;
@@ -54,13 +56,11 @@ async fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    if let Ok(address) = listener.local_addr() {
-        println!("listening on {address}");
-    }
     let end = CancellationToken::new();
     let ending = end.clone();
-    if let Err(error) = ctrlc::set_handler(move || ending.cancel()) {
-        eprintln!("key_value: Ctrl-C will not be heard: {error}");
+    shutdown::on_request("key_value", move || ending.cancel());
+    if let Ok(address) = listener.local_addr() {
+        println!("listening on {address}");
     }
     let store = Arc::new(Store::default());
     select! {
