@@ -19,8 +19,10 @@
 use std::time::{Duration, Instant};
 
 use blitz_futex::atomic::Ordering;
+use blitz_sync::internals::EventSpin;
 
 use crate::error::Error;
+use crate::event_count::EventCount;
 use crate::memory::record;
 use crate::protocol::barrier::Parties;
 use crate::protocol::semaphore::Permits;
@@ -64,6 +66,7 @@ pub(crate) struct Endpoint {
 impl Endpoint {
     /// Takes part in `segment`. The caller holds the membership lock, if there is a name.
     pub(crate) fn join(segment: Segment, role: Role) -> Result<Self, Error> {
+        segment.populate();
         let settings = segment.settings;
         let (records, name, limit) = match role {
             Role::Sender => (0..settings.senders, "sender", settings.senders),
@@ -310,21 +313,34 @@ impl Senders {
 /// noticed by a machine.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// When to look at the others again.
+/// When to look at the others again, and whether to spin before a sleep.
 pub(crate) struct Patience {
     next_look: Instant,
+    /// Spinning would have saved the last sleep.
+    spins: bool,
 }
 
 impl Patience {
     fn new() -> Self {
         Self {
             next_look: Instant::now() + LOOK_EVERY,
+            spins: true,
         }
     }
 
-    /// Until when to sleep.
-    pub(crate) fn until(&self, deadline: Option<Instant>) -> Instant {
-        deadline.map_or(self.next_look, |deadline| deadline.min(self.next_look))
+    /// Lets a moment pass before another attempt. `false` when it is time to sleep: at once
+    /// after a sleep that was longer than all attempts. Spinning would most likely fail again, and
+    /// the scheduler lets a thread that has spun wait when it is woken.
+    pub(crate) fn turn(&self, spin: &mut EventSpin) -> bool {
+        self.spins && spin.turn()
+    }
+
+    /// Sleeps until `deadline`, or until it is time for a look.
+    pub(crate) fn sleep(&mut self, events: EventCount<'_>, key: u32, deadline: Option<Instant>) {
+        let began = Instant::now();
+        let until = deadline.map_or(self.next_look, |deadline| deadline.min(self.next_look));
+        events.sleep(key, Some(until));
+        self.spins = began.elapsed() < EventSpin::YIELD_FOR;
     }
 
     /// Whether it is time for a look, which the caller takes then.

@@ -403,7 +403,7 @@ impl Receiver {
                 Err(RecvError::Empty) => {}
                 other => return other,
             }
-            if spin.turn() {
+            if self.endpoint.patience.turn(&mut spin) {
                 continue;
             }
             let key = self.endpoint.segment.ring.published().prepare(SLEEPER);
@@ -421,9 +421,10 @@ impl Receiver {
             if deadline::is_past(until) {
                 return Err(RecvError::TimedOut);
             }
-            let latest = self.endpoint.patience.until(until);
-            let published = self.endpoint.segment.ring.published();
-            published.sleep(key, Some(latest));
+            let Endpoint {
+                segment, patience, ..
+            } = &mut self.endpoint;
+            patience.sleep(segment.ring.published(), key, until);
         }
     }
 

@@ -49,7 +49,7 @@ pub(crate) struct Segment {
     pub(crate) file: SegmentFile,
     pub(crate) path: Option<PathBuf>,
     // Last: all above may look into it.
-    _mapping: Mapping,
+    mapping: Mapping,
 }
 
 /// What to do about a segment that does not exist.
@@ -178,8 +178,16 @@ impl Segment {
             settings,
             file,
             path: path.map(Path::to_owned),
-            _mapping: mapping,
+            mapping,
         })
+    }
+
+    /// Maps all pages, for a participant. Only if their memory is there: somebody else's file
+    /// with holes would make this process pay for it.
+    pub(crate) fn populate(&self) {
+        if self.file.is_allocated().unwrap_or(false) {
+            self.mapping.populate();
+        }
     }
 
     /// Removes the name if nobody takes part any more. Without the membership lock, which a

@@ -232,7 +232,7 @@ impl Sender {
             if let Some(position) = self.try_claim()? {
                 return Ok(position);
             }
-            if spin.turn() {
+            if self.endpoint.patience.turn(&mut spin) {
                 continue;
             }
             let key = self.endpoint.segment.ring.room().prepare(SLEEPER);
@@ -245,8 +245,10 @@ impl Sender {
             if deadline::is_past(until) {
                 return Err(SendError::TimedOut);
             }
-            let latest = self.endpoint.patience.until(until);
-            self.endpoint.segment.ring.room().sleep(key, Some(latest));
+            let Endpoint {
+                segment, patience, ..
+            } = &mut self.endpoint;
+            patience.sleep(segment.ring.room(), key, until);
         }
     }
 

@@ -68,7 +68,7 @@ impl Endpoint {
             if let Some(result) = attempt(self)? {
                 return Ok(result);
             }
-            if spin.turn() {
+            if self.patience.turn(&mut spin) {
                 continue;
             }
             let key = self.segment.ring.published().prepare(SLEEPER);
@@ -81,8 +81,8 @@ impl Endpoint {
             if deadline::is_past(until) {
                 return Err(WaitError::TimedOut);
             }
-            let latest = self.patience.until(until);
-            self.segment.ring.published().sleep(key, Some(latest));
+            self.patience
+                .sleep(self.segment.ring.published(), key, until);
         }
     }
 

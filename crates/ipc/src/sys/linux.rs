@@ -141,6 +141,12 @@ impl SegmentFile {
         }
     }
 
+    /// Whether there is memory for all of it.
+    pub(crate) fn is_allocated(&self) -> io::Result<bool> {
+        let found = self.file().metadata()?;
+        Ok(found.blocks().saturating_mul(512) >= found.len())
+    }
+
     /// Whether `path` names this very file.
     pub(crate) fn is_at(&self, path: &Path) -> bool {
         match (self.file().metadata(), fs::symlink_metadata(path)) {
@@ -249,6 +255,19 @@ unsafe impl Sync for Mapping {}
 impl Mapping {
     pub(crate) fn base(&self) -> NonNull<u8> {
         self.base
+    }
+
+    /// Maps all pages now, so that no access is interrupted by the kernel later. Systems
+    /// that are older than Linux 5.14 map them at the first access.
+    pub(crate) fn populate(&self) {
+        // SAFETY: the mapping is there; its contents do not change.
+        unsafe {
+            libc::madvise(
+                self.base.as_ptr().cast(),
+                self.size,
+                libc::MADV_POPULATE_WRITE,
+            )
+        };
     }
 }
 

@@ -34,6 +34,10 @@ impl SegmentFile {
         unsupported()
     }
 
+    pub(crate) fn is_allocated(&self) -> io::Result<bool> {
+        unsupported()
+    }
+
     pub(crate) fn is_at(&self, _: &Path) -> bool {
         false
     }
@@ -62,6 +66,8 @@ impl Mapping {
     pub(crate) fn base(&self) -> NonNull<u8> {
         NonNull::dangling()
     }
+
+    pub(crate) fn populate(&self) {}
 }
 
 /// Forks are not watched where there are no segments.

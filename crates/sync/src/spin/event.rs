@@ -7,8 +7,6 @@ use crate::processors::processors;
 
 /// The sum of the pauses, in `spin_loop` hints: about a microsecond.
 const PAUSES: u32 = 32;
-/// How long a thread yields before it sleeps: some times what a sleep and a wake-up take.
-const YIELD_FOR: Duration = Duration::from_micros(60);
 
 /// The attempts of a thread that waits for an event, before it sleeps.
 ///
@@ -33,6 +31,9 @@ impl Default for EventSpin {
 }
 
 impl EventSpin {
+    /// How long a thread yields before it sleeps: some times what a sleep and a wake-up take.
+    pub const YIELD_FOR: Duration = Duration::from_micros(60);
+
     /// Creates the attempts for an event that one other thread can bring about.
     #[inline]
     pub fn new() -> Self {
@@ -61,6 +62,6 @@ impl EventSpin {
             return true;
         }
         let now = Instant::now();
-        now - *self.began.get_or_insert(now) < YIELD_FOR && yield_to_peers()
+        now - *self.began.get_or_insert(now) < Self::YIELD_FOR && yield_to_peers()
     }
 }

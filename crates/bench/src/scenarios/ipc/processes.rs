@@ -4,7 +4,7 @@ use std::io;
 use std::mem;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use blitz_futex::Scope;
 
@@ -14,7 +14,9 @@ use crate::scenario::Failure;
 /// More processes than any scenario has.
 const MOST: usize = 32;
 /// A process that takes longer than this many seconds hangs, and is ended by an alarm.
-const LONGEST: u32 = 120;
+const LONGEST: u32 = 60;
+/// How often to look whether a process has died while others wait for it.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Memory that all processes of one measurement share.
 struct Board {
@@ -174,28 +176,14 @@ impl Processes {
 
     /// Lets them all begin, and waits for the last to end.
     pub(super) fn measure(mut self) -> Result<Found, Failure> {
+        self.wait_until_all(|board| &board.ready)?;
         let board = self.board();
-        loop {
-            let ready = board.ready.load(Ordering::Acquire);
-            if ready as usize == self.count {
-                break;
-            }
-            _ = Scope::Shared.wait(&board.ready, ready);
-        }
         let begin = now();
         board.go.store(1, Ordering::Release);
         _ = Scope::Shared.wake_all(&board.go);
-        for child in mem::take(&mut self.children) {
-            let mut status = 0;
-            // SAFETY: our child.
-            while unsafe { libc::waitpid(child, &mut status, 0) } < 0 {
-                if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-                    return Err(failed("waitpid"));
-                }
-            }
-            if status != 0 {
-                return Err(Failure(format!("a process ended with status {status:#x}")));
-            }
+        self.wait_until_all(|board| &board.done)?;
+        while let Some(child) = self.children.pop() {
+            check(wait_for(child)?)?;
         }
         let reports = &self.board().reports[..self.count];
         let end = reports
@@ -218,6 +206,80 @@ impl Processes {
                 .collect(),
         })
     }
+}
+
+impl Processes {
+    /// Waits until each process has counted `word` up, or one of them has failed.
+    fn wait_until_all(&self, word: fn(&Board) -> &AtomicU32) -> Result<(), Failure> {
+        let word = word(self.board());
+        loop {
+            let count = word.load(Ordering::Acquire);
+            if count as usize == self.count {
+                return Ok(());
+            }
+            let look = Instant::now() + LOOK_EVERY;
+            _ = Scope::Shared.wait_until(word, count, Some(look));
+            if Instant::now() >= look {
+                self.check_all()?;
+            }
+        }
+    }
+
+    /// Fails if a process has. It stays for `drop` to be waited for.
+    fn check_all(&self) -> Result<(), Failure> {
+        for &child in &self.children {
+            // SAFETY: zeros are a `siginfo_t`.
+            let mut found: libc::siginfo_t = unsafe { mem::zeroed() };
+            let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+            // SAFETY: our child, and a place for the result.
+            let result =
+                unsafe { libc::waitid(libc::P_PID, child as libc::id_t, &mut found, options) };
+            if result != 0 {
+                return Err(failed("waitid"));
+            }
+            // SAFETY: `waitid` has filled it in, or left the zeros.
+            let status = unsafe { found.si_status() };
+            match found.si_code {
+                libc::CLD_EXITED if status != 0 => return Err(ended_with(status)),
+                libc::CLD_KILLED | libc::CLD_DUMPED => return Err(killed_by(status)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The status of a child that ends.
+fn wait_for(child: libc::pid_t) -> Result<libc::c_int, Failure> {
+    let mut status = 0;
+    loop {
+        // SAFETY: our child, and a place for the result.
+        if unsafe { libc::waitpid(child, &mut status, 0) } >= 0 {
+            return Ok(status);
+        }
+        if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            return Err(failed("waitpid"));
+        }
+    }
+}
+
+fn check(status: libc::c_int) -> Result<(), Failure> {
+    match (libc::WIFSIGNALED(status), libc::WEXITSTATUS(status)) {
+        (true, _) => Err(killed_by(libc::WTERMSIG(status))),
+        (false, 0) => Ok(()),
+        (false, status) => Err(ended_with(status)),
+    }
+}
+
+fn ended_with(status: libc::c_int) -> Failure {
+    Failure(format!("a process ended with status {status}"))
+}
+
+fn killed_by(signal: libc::c_int) -> Failure {
+    Failure(match signal {
+        libc::SIGALRM => format!("did not end within {LONGEST} s"),
+        _ => format!("a process was killed by signal {signal}"),
+    })
 }
 
 impl Drop for Processes {
@@ -252,4 +314,62 @@ pub(super) fn now() -> u64 {
 
 fn failed(what: &str) -> Failure {
     Failure(format!("{what}: {}", io::Error::last_os_error()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(work: impl Fn(&Role<'_>)) -> Result<Found, Failure> {
+        let mut processes = Processes::new(2, 0)?;
+        processes.start(&(), |(), role| {
+            role.wait_for_all();
+            role.ended(1, 2);
+        })?;
+        processes.start(&(), |(), role| work(role))?;
+        processes.measure()
+    }
+
+    fn kill_this_process() {
+        // SAFETY: ends this process.
+        unsafe { libc::raise(libc::SIGKILL) };
+    }
+
+    #[test]
+    fn all_report() {
+        let found = measured(|role| {
+            role.wait_for_all();
+            role.ended(3, 4);
+        });
+        assert_eq!(found.unwrap().reports, [(1, 2), (3, 4)]);
+    }
+
+    #[test]
+    fn a_process_that_dies_before_it_is_ready_ends_the_measurement() {
+        let found = measured(|_| kill_this_process());
+        assert_eq!(found.err().unwrap().0, "a process was killed by signal 9");
+        let found = measured(|_| {
+            // SAFETY: ends this process.
+            unsafe { libc::_exit(3) }
+        });
+        assert_eq!(found.err().unwrap().0, "a process ended with status 3");
+    }
+
+    #[test]
+    fn a_process_that_dies_while_others_wait_for_it_ends_the_measurement() {
+        let found = measured(|role| {
+            role.wait_for_all();
+            kill_this_process();
+        });
+        assert_eq!(found.err().unwrap().0, "a process was killed by signal 9");
+    }
+
+    #[test]
+    fn a_process_that_hangs_is_named() {
+        let found = measured(|_| {
+            // SAFETY: what the alarm does.
+            unsafe { libc::raise(libc::SIGALRM) };
+        });
+        assert_eq!(found.err().unwrap().0, "did not end within 60 s");
+    }
 }
