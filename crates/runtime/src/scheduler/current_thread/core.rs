@@ -215,7 +215,7 @@ impl Core {
             // Not after each poll, which it would make a tenth slower.
             self.count_queued(&shared.counters);
             if is_time {
-                self.turn_timers(shared);
+                self.poll_driver(shared);
                 self.count_work(shared, &busy);
                 // The queue may never be empty: those that have yielded wait long enough.
                 self.resume();
@@ -307,7 +307,7 @@ impl Core {
     fn begin_round(&self, shared: &Shared) {
         self.resume();
         if self.tick.get().wrapping_sub(self.timers_at.get()) >= self.event_interval {
-            self.turn_timers(shared);
+            self.poll_driver(shared);
         }
     }
 
@@ -328,11 +328,17 @@ impl Core {
         }
     }
 
+    /// Wakes those whose events have happened, and those whose time has come.
+    #[inline]
+    fn poll_driver(&self, shared: &Shared) {
+        shared.driver.poll();
+        self.turn_timers(shared);
+    }
+
     /// Wakes those whose time has come.
     #[inline]
     fn turn_timers(&self, shared: &Shared) {
         self.timers_at.set(self.tick.get());
-        shared.driver.poll();
         if let Some(wheels) = &shared.common().time {
             wheels.turn_if_due(0);
         }
@@ -345,7 +351,7 @@ impl Core {
         hooks.thread_park();
         // The hook may have made something ready.
         if self.has_work(shared) {
-            self.turn_timers(shared);
+            self.poll_driver(shared);
         } else {
             self.park(shared);
         }
@@ -354,10 +360,12 @@ impl Core {
 
     fn park(&self, shared: &Shared) {
         shared.counters.about_to_park();
-        if !self.jump_to_next_timer(shared) {
+        if self.jump_to_next_timer(shared) {
+            self.poll_driver(shared);
+        } else {
             self.wait(shared);
+            self.turn_timers(shared);
         }
-        self.turn_timers(shared);
         shared.counters.unparked();
     }
 

@@ -188,7 +188,7 @@ impl<'a> Loop<'a> {
     /// What has to be done now and then.
     fn maintain(&self, core: &Core) {
         let worker = self.worker;
-        worker.turn_timers();
+        worker.poll_driver();
         worker.free_tasks();
         worker.count_forced_yields();
         if !core.ring.is_empty() {

@@ -299,10 +299,16 @@ impl Worker {
             .unpark_called(self.shared.idle.pushed(stealable));
     }
 
+    /// Wakes the tasks whose events have happened, and those whose time has come.
+    #[inline]
+    pub(super) fn poll_driver(&self) {
+        self.core().driver.poll();
+        self.turn_timers();
+    }
+
     /// Wakes the tasks whose time has come.
     #[inline]
     pub(super) fn turn_timers(&self) {
-        self.core().driver.poll();
         if let Some(wheels) = &self.shared.common().time {
             _ = wheels.turn_if_due(self.index);
         }
