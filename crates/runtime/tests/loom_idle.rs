@@ -205,7 +205,7 @@ impl Sleeper for Worker<'_> {
     }
 
     fn park(&self) {
-        let is_monitor = self.world.idle.is_monitor(self.index);
+        let is_monitor = self.world.idle.is_monitor(self.index, false);
         // The clock of the model has run out if it ever does.
         let deadline = is_monitor.then(std::time::Instant::now);
         if !self.world.drivers[self.index].park(deadline) {
@@ -216,7 +216,7 @@ impl Sleeper for Worker<'_> {
 
     /// A worker that has a task that waits is stalled in these models.
     fn sees_stalled(&self) -> bool {
-        if !self.world.idle.is_monitor(self.index) {
+        if !self.world.idle.is_monitor(self.index, false) {
             return false;
         }
         (0..self.world.events.len()).for_each(|index| self.deliver(index));
@@ -424,15 +424,15 @@ fn dozing() {
     model(2, || {
         let idle = Idle::new(2, 1);
         let _ = idle.go_to_sleep(0, false);
-        assert!(idle.is_monitor(0) && idle.doze(0) && idle.is_dozing());
+        assert!(idle.is_monitor(0, false) && idle.doze(0) && idle.is_dozing());
         let calls = idle.pushed(false);
         assert_eq!(calls.to_monitor, Some(0), "the monitor was not called");
-        assert!(idle.is_monitor(0) && !idle.is_dozing());
+        assert!(idle.is_monitor(0, false) && !idle.is_dozing());
         assert_eq!(idle.pushed(false), Calls::default());
         // The role ends with all that belongs to it.
         assert!(idle.doze(0));
         assert_eq!(idle.get_up(0, false), Some(Calls::default()));
-        assert!(!idle.is_monitor(0) && !idle.is_dozing());
+        assert!(!idle.is_monitor(0, false) && !idle.is_dozing());
         assert_eq!((idle.awake(), idle.searching()), (2, 0));
     });
 }

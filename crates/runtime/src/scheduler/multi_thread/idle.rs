@@ -60,7 +60,8 @@
 //! A monitor that has found all quiet for some looks (no worker has polled, no task is
 //! queued) *dozes*: it sets [`DOZING`], looks ever more rarely, and a push that reads the bit
 //! clears it and calls the monitor, which begins anew. It sleeps no longer than until the next
-//! timer of a worker that may be stalled.
+//! timer of a worker that may be stalled. A monitor that finds all asleep does not doze: it
+//! stays for some looks, and then steps down.
 //!
 //! A source of events that is registered with a worker's driver, or a timer that is started
 //! there, counts as such a push, and so does waking up with some: what happens in the driver
@@ -382,8 +383,8 @@ impl Idle {
     }
 
     /// Whether the sleeping worker is the monitor, and has to sleep with a time-out.
-    /// With no worker awake, the monitor steps down.
-    pub fn is_monitor(&self, index: usize) -> bool {
+    /// With no worker awake, the monitor steps down, unless it `stays`.
+    pub fn is_monitor(&self, index: usize, stays: bool) -> bool {
         if !self.count().is_monitored() {
             return false;
         }
@@ -391,7 +392,7 @@ impl Idle {
             if sleepers.monitor != Some(index) {
                 return false;
             }
-            if self.count().awake() > 0 {
+            if stays || self.count().awake() > 0 {
                 return true;
             }
             sleepers.monitor = None;

@@ -12,6 +12,9 @@
 //! less and less often, and says so
 //! ([`Idle::doze`](super::idle::Idle::doze)): a push then calls it. It still looks when the
 //! next timer of another worker is due.
+//!
+//! When all workers sleep, the monitor stays for a while, as one of them may wake soon, and to
+//! be made the monitor again would cost a wake-up each time.
 
 use std::time::{Duration, Instant};
 
@@ -21,8 +24,12 @@ use super::shared::Shared;
 const FIRST: Duration = Duration::from_millis(1);
 /// Each time that the monitor finds nothing this doubles, up to here.
 const LAST: Duration = Duration::from_millis(4);
+/// And up to here when it finds all asleep.
+const LAST_ASLEEP: Duration = Duration::from_millis(16);
 /// And up to here while all is quiet, so that the looks cost next to nothing.
 const LAST_DOZING: Duration = Duration::from_millis(256);
+/// For how long after the last poll that it has seen the monitor stays while all sleep.
+const STAYS: Duration = Duration::from_millis(32);
 
 /// What the monitor saw when it looked last.
 pub(super) struct Seen {
@@ -34,6 +41,9 @@ pub(super) struct Seen {
     next: Option<Instant>,
     /// How long that is after the last look, but for timers.
     pause: Duration,
+    dozes: bool,
+    /// Workers had polled when it looked then.
+    polled: Option<Instant>,
 }
 
 impl Seen {
@@ -43,12 +53,15 @@ impl Seen {
             taken: usize::MAX,
             next: None,
             pause: FIRST,
+            dozes: false,
+            polled: None,
         }
     }
 
     /// A worker that goes to sleep begins anew.
     pub(super) fn reset(&mut self) {
         self.next = None;
+        self.polled = None;
     }
 
     fn remember(&mut self, shared: &Shared) {
@@ -59,10 +72,11 @@ impl Seen {
     }
 
     /// Sets the time of the next look.
-    fn schedule(&mut self, shared: &Shared, pause: Duration) {
+    fn schedule(&mut self, shared: &Shared, pause: Duration, dozes: bool) {
         self.pause = pause;
+        self.dozes = dozes;
         let mut next = Instant::now() + pause;
-        if let (Some(wheels), true) = (&shared.common().time, pause > LAST) {
+        if let (Some(wheels), true) = (&shared.common().time, dozes) {
             let timers = (0..shared.workers()).filter_map(|worker| wheels.earliest(worker));
             next = timers.fold(next, Instant::min);
         }
@@ -71,14 +85,15 @@ impl Seen {
 
     /// When the worker at `index`, whose this is, has to look next, if it is the monitor.
     pub(super) fn next_look(&mut self, shared: &Shared, index: usize) -> Option<Instant> {
-        if !shared.idle.is_monitor(index) {
-            self.next = None;
+        let stays = self.polled.is_some_and(|polled| polled.elapsed() < STAYS);
+        if !shared.idle.is_monitor(index, stays) {
+            self.reset();
         } else if self.next.is_none() {
             self.remember(shared);
-            self.schedule(shared, FIRST);
-        } else if self.pause > LAST && !shared.idle.is_dozing() {
+            self.schedule(shared, FIRST, false);
+        } else if self.dozes && !shared.idle.is_dozing() {
             // It was called, because there is something to see.
-            self.schedule(shared, FIRST);
+            self.schedule(shared, FIRST, false);
         }
         self.next
     }
@@ -102,6 +117,7 @@ impl Seen {
             let has_tasks = core.has_tasks();
             if core.counters.polls.get() != self.polls[other] {
                 is_quiet = false;
+                self.polled = Some(Instant::now());
                 continue;
             }
             is_quiet &= !has_tasks;
@@ -118,9 +134,14 @@ impl Seen {
             }
         }
         self.remember(shared);
-        let is_dozing = is_quiet && self.pause >= LAST && shared.idle.doze(index);
-        let most = if is_dozing { LAST_DOZING } else { LAST };
-        self.schedule(shared, (self.pause * 2).min(most));
+        let all_asleep = shared.idle.awake() == 0;
+        let dozes = is_quiet && !all_asleep && self.pause >= LAST && shared.idle.doze(index);
+        let most = match (dozes, all_asleep) {
+            (true, _) => LAST_DOZING,
+            (false, true) => LAST_ASLEEP,
+            (false, false) => LAST,
+        };
+        self.schedule(shared, (self.pause * 2).min(most), dozes);
         Some(found)
     }
 }
