@@ -8,16 +8,17 @@ use crate::metrics::HistogramConfiguration;
 /// Gives each thread its name.
 pub(crate) type ThreadNameFn = Arc<dyn Fn() -> String + Send + Sync>;
 
-/// What a current-thread runtime does when a task panics and the panic is not looked
-/// for.
+/// What a current-thread runtime, or a set of local tasks, does when a task panics and the
+/// panic is not looked for.
 ///
-/// For [`Builder::unhandled_panic`](crate::runtime::Builder::unhandled_panic).
+/// For [`Builder::unhandled_panic`](crate::runtime::Builder::unhandled_panic) and
+/// [`LocalSet::unhandled_panic`](crate::task::LocalSet::unhandled_panic).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum UnhandledPanic {
     /// The panic goes into the task's `JoinHandle`, and nothing else happens.
     Ignore,
-    /// All tasks are cancelled, and `block_on` panics.
+    /// All tasks are cancelled, and `block_on`, or a poll of the set, panics.
     ShutdownRuntime,
 }
 

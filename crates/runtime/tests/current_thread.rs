@@ -5,6 +5,7 @@
 use std::cell::Cell;
 use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Poll, Waker};
@@ -12,6 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use blitz_runtime::runtime::{Builder, Handle, Runtime, UnhandledPanic};
+use blitz_runtime::task::LocalSet;
 use blitz_runtime::{task, time};
 use blitz_testing::Drops;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -531,4 +533,42 @@ fn who_spends_its_budget_is_counted() {
     runtime.block_on(task::yield_now());
     assert_eq!(metrics.budget_forced_yield_count(), 3);
     assert_eq!(other.metrics().budget_forced_yield_count(), 1);
+}
+
+/// A set that ends for a panic drops its other tasks first, and takes in no more; one that
+/// does not goes on.
+#[test]
+fn a_panic_ends_a_set_of_local_tasks_if_it_is_to() {
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let mut set = LocalSet::new();
+    set.unhandled_panic(UnhandledPanic::ShutdownRuntime);
+    let held = Rc::new(());
+    let other = held.clone();
+    let waiting = set.spawn_local(async move {
+        std::future::pending::<()>().await;
+        drop(other);
+    });
+    let panics = set.spawn_local(async { panic!("boom") });
+    for _ in 0..2 {
+        let ran = AssertUnwindSafe(|| set.block_on(&runtime, std::future::pending::<()>()));
+        let panic = catch_unwind(ran).unwrap_err();
+        let said = panic.downcast_ref::<&str>().unwrap();
+        assert!(
+            said.contains("configured to shutdown on unhandled panic"),
+            "{said}"
+        );
+        assert_eq!(Rc::strong_count(&held), 1);
+    }
+    assert!(runtime.block_on(waiting).unwrap_err().is_cancelled());
+    assert!(runtime.block_on(panics).unwrap_err().is_panic());
+    let late = set.spawn_local(async {});
+    assert!(runtime.block_on(late).unwrap_err().is_cancelled());
+    drop(set);
+
+    let mut set = LocalSet::new();
+    set.unhandled_panic(UnhandledPanic::Ignore);
+    let panics = set.spawn_local(async { panic!("boom") });
+    let joined = set.block_on(&runtime, panics);
+    assert!(joined.unwrap_err().is_panic());
+    assert_eq!(set.block_on(&runtime, async { 7 }), 7);
 }

@@ -39,6 +39,7 @@ use pin_project_lite::pin_project;
 
 use self::current::Enter;
 use self::queues::Shared;
+use crate::config::UnhandledPanic;
 use crate::core::{BOX_ABOVE, Id, JoinHandle, Ran};
 use crate::enter;
 use crate::runtime::{self, Runtime};
@@ -219,6 +220,25 @@ impl LocalSet {
         RunUntil { set: self, future }.await
     }
 
+    /// What a task's panic does to the set. [`UnhandledPanic::ShutdownRuntime`] means: the other
+    /// tasks are cancelled, and whoever polls the set panics.
+    ///
+    /// ```should_panic
+    /// use blitz_io::{runtime::{Builder, UnhandledPanic}, task::{self, LocalSet}};
+    ///
+    /// let runtime = Builder::new_current_thread().build().unwrap();
+    /// let mut set = LocalSet::new();
+    /// set.unhandled_panic(UnhandledPanic::ShutdownRuntime);
+    /// set.block_on(&runtime, async {
+    ///     task::spawn_local(async { panic!("boom") });
+    ///     std::future::pending::<()>().await;
+    /// });
+    /// ```
+    pub fn unhandled_panic(&mut self, behavior: UnhandledPanic) -> &mut Self {
+        self.local.shared.set_on_panic(&behavior);
+        self
+    }
+
     /// A number that no other runtime or set of the program has at the same time.
     ///
     /// ```
@@ -264,8 +284,15 @@ impl Local {
     }
 
     /// Runs tasks. Says whether it stopped although there are more.
+    ///
+    /// # Panics
+    ///
+    /// If a task has panicked and the set is to end for it.
     fn run_tasks(&self) -> bool {
         for _ in 0..TASKS_PER_POLL {
+            if self.shared.is_doomed() {
+                self.end_for_panic();
+            }
             let looks = self.looks.get();
             self.looks.set(looks.wrapping_add(1));
             // SAFETY: this is the set's thread.
@@ -278,6 +305,14 @@ impl Local {
             }
         }
         true
+    }
+
+    #[cold]
+    fn end_for_panic(&self) -> ! {
+        self.close();
+        panic!(
+            "a spawned task panicked and the LocalSet is configured to shutdown on unhandled panic"
+        );
     }
 
     /// Takes in no more tasks, and ends all there are, but those that this thread is

@@ -9,6 +9,7 @@ use std::task::Waker;
 
 use blitz_sync::internals::Lock;
 
+use crate::config::UnhandledPanic;
 use crate::core::{Header, Id, JoinHandle, Notified, OwnedTasks, Ran, Schedule};
 use crate::runtime_id;
 use blitz_sync::internals::ThreadId;
@@ -28,6 +29,9 @@ pub(super) struct Shared {
     polls: Cell<usize>,
     /// How many of the set's tasks the thread is running and has not released.
     running: Cell<usize>,
+    /// Whether a task's panic ends the set, and whether one has. On the set's thread.
+    ends_on_panic: Cell<bool>,
+    is_doomed: Cell<bool>,
     remote: Lock<Remote>,
     /// How many tasks there are in `remote`. Written under the lock.
     remote_len: AtomicUsize,
@@ -62,6 +66,8 @@ impl Shared {
             registered: Cell::new(None),
             polls: Cell::new(0),
             running: Cell::new(0),
+            ends_on_panic: Cell::new(false),
+            is_doomed: Cell::new(false),
             remote: Lock::new(Remote {
                 queue: VecDeque::new(),
                 waker: None,
@@ -73,6 +79,18 @@ impl Shared {
 
     pub(super) fn id(&self) -> runtime_id::Id {
         self.id
+    }
+
+    /// Sets what a task's panic does to the set.
+    pub(super) fn set_on_panic(&self, behavior: &UnhandledPanic) {
+        self.ends_on_panic
+            .set(matches!(behavior, UnhandledPanic::ShutdownRuntime));
+    }
+
+    /// Whether the set has to end because a task has panicked.
+    #[inline]
+    pub(super) fn is_doomed(&self) -> bool {
+        self.is_doomed.get()
     }
 
     /// How many tasks have not ended.
@@ -248,6 +266,13 @@ impl Schedule for Arc<Shared> {
     fn release(&self, task: &Header) {
         self.owned.remove(task);
         self.running.set(self.running.get().saturating_sub(1));
+    }
+
+    /// A set's tasks are polled on its thread.
+    fn unhandled_panic(&self) {
+        if self.ends_on_panic.get() {
+            self.is_doomed.set(true);
+        }
     }
 }
 
