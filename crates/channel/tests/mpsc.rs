@@ -737,8 +737,9 @@ fn a_real_time_receiver_does_not_spin_on_an_interrupted_sender() {
         stop.store(true, Ordering::Relaxed);
         ordinary.join().unwrap();
         receiver.join().unwrap();
-        if let Some(longest) = longest {
-            assert!(longest < Duration::from_millis(500), "{longest:?}");
+        match longest {
+            Some(longest) => assert!(longest < Duration::from_millis(500), "{longest:?}"),
+            None => eprintln!("skipped, there is no right to real-time priorities"),
         }
     });
 }

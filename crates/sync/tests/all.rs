@@ -38,6 +38,8 @@ mod once_cell;
 mod once_lock;
 #[path = "parker.rs"]
 mod parker;
+#[path = "real_time.rs"]
+mod real_time;
 #[path = "reentrant_mutex.rs"]
 mod reentrant_mutex;
 #[path = "rwlock.rs"]

@@ -4,8 +4,8 @@
 
 mod lock_help;
 
-use blitz_sync::thread::{Mutex, MutexGuard, RwLock};
-use lock_help::{ThreadName, Watchdog, eventually, work};
+use blitz_sync::thread::{Condvar, Mutex, MutexGuard, RwLock};
+use lock_help::{A_WHILE, ThreadName, Watchdog, eventually, work};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -94,4 +94,41 @@ fn a_release_does_not_wake_the_whole_herd() {
         work(TURN);
     });
     assert!(sleeps <= MOST, "{sleeps} sleeps of {HERD} writers");
+}
+
+/// `notify_all` with the mutex locked wakes one thread for it. The others sleep on until
+/// the one before them has had the mutex: all at once, they would only sleep again there.
+#[test]
+fn notifying_all_wakes_one_thread_at_a_time() {
+    const THREADS: usize = 8;
+    let _dog = Watchdog::new("notifying_all_wakes_one_thread_at_a_time");
+    let (waiting, condvar) = (Mutex::new(0), Condvar::new());
+    let (tell, told) = mpsc::channel();
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            let (tell, waiting, condvar) = (tell.clone(), &waiting, &condvar);
+            scope.spawn(move || {
+                let mut waiting = waiting.lock();
+                *waiting += 1;
+                tell.send(ThreadName::current()).unwrap();
+                condvar.wait(&mut waiting);
+            });
+        }
+        let names: Vec<ThreadName> = told.iter().take(THREADS).collect();
+        eventually(|| *waiting.lock() == THREADS);
+        let guard = waiting.lock();
+        names.iter().for_each(ThreadName::until_asleep);
+        let sleeps = || names.iter().map(|name| name.sleeps().unwrap());
+        let before: Vec<u64> = sleeps().collect();
+        assert_eq!(condvar.notify_all(), THREADS);
+        // A thread that was woken finds the mutex locked, and sleeps again.
+        thread::sleep(2 * A_WHILE);
+        let woken = before
+            .iter()
+            .zip(sleeps())
+            .filter(|(before, now)| *before != now);
+        let woken = woken.count();
+        drop(guard);
+        assert!(woken <= 1, "{woken} threads were woken");
+    });
 }

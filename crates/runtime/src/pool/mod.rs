@@ -6,6 +6,8 @@ pub mod mutant;
 pub mod queue;
 #[cfg(not(loom))]
 mod spawner;
+#[cfg(all(test, not(loom), target_os = "linux"))]
+mod tests;
 #[cfg(not(loom))]
 mod threads;
 
