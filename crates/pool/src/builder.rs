@@ -7,6 +7,8 @@ use std::io;
 use std::sync::Arc;
 use std::thread;
 
+use blitz_sync::internals::fences;
+
 use crate::context::max_num_threads;
 use crate::error::ThreadPoolBuildError;
 use crate::idle::Spin;
@@ -80,6 +82,9 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             return Err(ThreadPoolBuildError::current_thread_already_in_pool());
         }
         self.cores = self.pin.cores().map_err(ThreadPoolBuildError::io)?;
+        // What this asks the system for once takes it milliseconds if there are many threads,
+        // and next to nothing as long as there is one.
+        fences::light();
         let registry = Arc::new(Registry::new(threads, self.take_handlers()));
         let mut on_failure = EndOnFailure(Some(&registry));
         for index in 0..threads {
