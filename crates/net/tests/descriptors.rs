@@ -1,14 +1,19 @@
-//! No descriptor is left, and descriptors that a forked process has as well. In a process of
-//! its own: the limit and the fork are of all of it.
+//! No descriptor is left, descriptors that a forked process has as well, that were closed behind
+//! our back, and that dropped futures had. In a process of its own: the limit, the fork and the
+//! descriptors are of all of it.
 
 #![cfg(all(unix, not(loom)))]
 
+use std::fs::File;
+use std::future::poll_fn;
 use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
 use std::sync::{Mutex, PoisonError};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
-use blitz_io::net::{TcpListener, TcpStream};
+use blitz_io::net::{TcpListener, TcpStream, UdpSocket, UnixStream};
 use blitz_io::runtime::Builder;
 use blitz_io::time::{sleep, timeout};
 
@@ -33,6 +38,19 @@ fn open() -> u64 {
         let next = libc::dup(0);
         libc::close(next);
         next as u64
+    }
+}
+
+async fn pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).await;
+    (client.unwrap(), listener.accept().await.unwrap().0)
+}
+
+async fn exchange(near: &mut TcpStream, far: &mut TcpStream) {
+    for byte in 0..100 {
+        near.write_all(&[byte]).await.unwrap();
+        assert_eq!(far.read_u8().await.unwrap(), byte);
     }
 }
 
@@ -109,19 +127,6 @@ impl Drop for Fork {
 /// here. What the system then still reports of it reaches nobody.
 #[test]
 fn a_forked_process_keeps_sockets_open_and_disturbs_nobody() {
-    async fn pair() -> (TcpStream, TcpStream) {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let client = TcpStream::connect(listener.local_addr().unwrap()).await;
-        (client.unwrap(), listener.accept().await.unwrap().0)
-    }
-
-    async fn exchange(near: &mut TcpStream, far: &mut TcpStream) {
-        for byte in 0..100 {
-            near.write_all(&[byte]).await.unwrap();
-            assert_eq!(far.read_u8().await.unwrap(), byte);
-        }
-    }
-
     let _alone = alone();
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let test = async {
@@ -145,6 +150,94 @@ fn a_forked_process_keeps_sockets_open_and_disturbs_nobody() {
             .unwrap();
         let error = client.read(&mut [0]).unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+    };
+    runtime.block_on(async { timeout(Duration::from_secs(60), test).await.unwrap() });
+}
+
+#[test]
+fn a_descriptor_that_was_closed_behind_our_back_is_an_error_and_others_go_on() {
+    let _alone = alone();
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let test = async {
+        let (mut client, mut server) = pair().await;
+        let (mut near, mut far) = pair().await;
+        let stand_in = File::open("/dev/null").unwrap();
+        let closed = client.as_raw_fd();
+        // SAFETY: the number is nobody's until `stand_in` gets it, which is what is tested.
+        assert_eq!(unsafe { libc::close(closed) }, 0);
+        for _ in 0..3 {
+            let error = client.write_all(b"x").await.unwrap_err();
+            assert_eq!(error.raw_os_error(), Some(libc::EBADF));
+        }
+        assert_eq!(server.read(&mut [0]).await.unwrap(), 0);
+        exchange(&mut near, &mut far).await;
+        // The number is of another file now, which the socket closes.
+        // SAFETY: both numbers are open or nobody's, and the socket takes the new one along.
+        assert_eq!(unsafe { libc::dup2(stand_in.as_raw_fd(), closed) }, closed);
+        let error = client.write_all(b"x").await.unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENOTSOCK));
+        drop(client);
+        exchange(&mut far, &mut near).await;
+    };
+    runtime.block_on(async { timeout(Duration::from_secs(60), test).await.unwrap() });
+}
+
+/// What a program does with sockets, dropped after each number of polls: nothing stays open, and
+/// in the end it runs through.
+#[test]
+fn futures_that_are_dropped_at_every_await_leave_nothing_open() {
+    async fn work() {
+        let (mut client, mut server) = pair().await;
+        let sent = vec![7; 4_000_000];
+        let mut received = vec![0; sent.len()];
+        let (write, read) =
+            blitz_io::join!(client.write_all(&sent), server.read_exact(&mut received));
+        write.unwrap();
+        read.unwrap();
+        assert!(sent == received);
+        client.shutdown().await.unwrap();
+        assert_eq!(server.read(&mut [0]).await.unwrap(), 0);
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        socket.connect(socket.local_addr().unwrap()).await.unwrap();
+        socket.send(b"hello").await.unwrap();
+        assert_eq!(socket.recv(&mut [0; 8]).await.unwrap(), 5);
+        let (mut one, mut other) = UnixStream::pair().unwrap();
+        blitz_io::join!(
+            async { assert_eq!(other.read_u8().await.unwrap(), 7) },
+            async {
+                sleep(Duration::from_millis(1)).await;
+                one.write_all(&[7]).await.unwrap();
+            }
+        );
+    }
+
+    fn open() -> usize {
+        std::fs::read_dir("/dev/fd").unwrap().count()
+    }
+
+    let _alone = alone();
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let test = async {
+        let before = open();
+        for polls in 1.. {
+            let mut work = Box::pin(work());
+            let mut left = polls;
+            let done = poll_fn(|cx| {
+                let poll = work.as_mut().poll(cx).map(|()| true);
+                left -= 1;
+                match left {
+                    0 => Poll::Ready(poll.is_ready()),
+                    _ => poll,
+                }
+            });
+            let done = done.await;
+            drop(work);
+            assert_eq!(open(), before, "after {polls} polls");
+            if done {
+                assert!(polls > 1, "it never waited");
+                return;
+            }
+        }
     };
     runtime.block_on(async { timeout(Duration::from_secs(60), test).await.unwrap() });
 }

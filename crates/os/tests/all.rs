@@ -6,6 +6,8 @@
 mod bad_days;
 #[path = "files.rs"]
 mod files;
+#[path = "moving.rs"]
+mod moving;
 #[cfg(io_uring)]
 #[path = "ring.rs"]
 mod ring;

@@ -2,12 +2,14 @@
 
 mod allocations;
 mod drops;
+mod moving;
 mod parity;
 mod runtimes;
 mod wakers;
 
 pub use allocations::Counting;
 pub use drops::{Counted, Drops};
+pub use moving::{MovingTask, move_at_every_await};
 pub use parity::{Dice, assert_same, panic_of};
 pub use runtimes::{Bare, Runtime, Smol, Task, Tokio, ms};
 pub use wakers::{Wakings, poll_once, reentrant_waker, shouting_waker};
