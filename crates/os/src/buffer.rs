@@ -34,6 +34,18 @@ impl Buffer {
         count
     }
 
+    /// What it holds.
+    #[cfg(io_uring)]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.memory[self.start..self.end]
+    }
+
+    /// Drops the first bytes of what it holds.
+    #[cfg(io_uring)]
+    pub(crate) fn advance(&mut self, count: usize) {
+        self.start += count.min(self.len());
+    }
+
     /// Moves as many bytes to `into` as fit.
     pub(crate) fn copy_to(&mut self, into: &mut ReadBuf<'_>) {
         let count = self.len().min(into.remaining());

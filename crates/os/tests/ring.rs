@@ -2,14 +2,16 @@
 //! forbids it.
 
 use std::future::{Future, poll_fn};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
 use blitz_driver::io_uring::probe;
 use blitz_io::fs::{self, File};
-use blitz_io::io::{AsyncReadExt, AsyncWriteExt, IoBuf, IoBufMut};
+use blitz_io::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt, IoBuf, IoBufMut};
 use blitz_io::runtime::{Builder, Runtime};
 
 /// How much each task writes at once.
@@ -289,5 +291,163 @@ fn futures_that_are_dropped_leave_their_buffers_to_the_kernel() {
         });
         drop(runtime);
         assert_eq!(dropped.load(Ordering::Relaxed), started, "{workers} {ring}");
+    }
+}
+
+/// What a file's own operations do, and what they tell, with the file of the standard library
+/// beside it: in the same order, with the same numbers.
+async fn like_std(workers: usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let (ours, theirs) = (folder.path().join("ours"), folder.path().join("theirs"));
+    let mut options = std::fs::File::options();
+    options.read(true).write(true).create(true);
+    let mut file = fs::OpenOptions::from(options.clone())
+        .open(&ours)
+        .await
+        .unwrap();
+    let mut std = options.open(&theirs).unwrap();
+    let mut state = 0x9e37_79b9_u64 + workers as u64;
+    let mut random = |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    };
+    for step in 0..600 {
+        match random(6) {
+            0 => {
+                let to = SeekFrom::Start(random(50_000));
+                assert_eq!(file.seek(to).await.unwrap(), std.seek(to).unwrap());
+            }
+            1 => {
+                let to = SeekFrom::Current(random(2000) as i64 - 1000);
+                let (got, expected) = (file.seek(to).await, std.seek(to));
+                assert_eq!(got.ok(), expected.ok(), "{step}");
+            }
+            2 => {
+                let len = random(5000) as usize;
+                let (mut got, mut expected) = (vec![0; len], vec![0; len]);
+                let count = std.read(&mut expected).unwrap();
+                assert_eq!(file.read(&mut got).await.unwrap(), count, "{step}");
+                assert_eq!(got, expected);
+            }
+            3 => file.flush().await.unwrap(),
+            _ => {
+                let bytes = vec![step as u8; random(5000) as usize];
+                file.write_all(&bytes).await.unwrap();
+                std.write_all(&bytes).unwrap();
+            }
+        }
+        if step == 400 {
+            // From now on the place is that of two.
+            let mut other = file.try_clone().await.unwrap();
+            let place = other.seek(SeekFrom::Current(0)).await.unwrap();
+            assert_eq!(place, std.stream_position().unwrap());
+        }
+        if step == 500 {
+            file.sync_data().await.unwrap();
+            file.sync_all().await.unwrap();
+        }
+    }
+    file.shutdown().await.unwrap();
+    let mut file = file.into_std().await;
+    assert_eq!(
+        file.stream_position().unwrap(),
+        std.stream_position().unwrap()
+    );
+    assert!(std::fs::read(&ours).unwrap() == std::fs::read(&theirs).unwrap());
+}
+
+#[test]
+fn a_file_does_what_that_of_std_does() {
+    for (workers, ring) in [(0, true), (1, true), (2, true), (2, false)] {
+        let runtime = runtime(workers, ring);
+        let run = async move { blitz_io::spawn(like_std(workers)).await.unwrap() };
+        runtime.block_on(run);
+    }
+}
+
+/// The error of a write is told to the next operation, once, and the file goes on.
+#[test]
+fn the_error_of_a_write_is_told_to_the_next_operation() {
+    let Some(fixed) = file_of_fixed_length(BLOCK) else {
+        println!("such a file cannot be had here");
+        return;
+    };
+    let path = format!("/proc/self/fd/{}", fixed.as_raw_fd());
+    for ring in [true, false] {
+        let path = path.clone();
+        let write = async move {
+            let mut file = File::options().write(true).open(path).await.unwrap();
+            file.seek(SeekFrom::Start(BLOCK as u64)).await.unwrap();
+            file.write_all(b"too long").await.unwrap();
+            let error = file.flush().await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{ring}");
+            file.flush().await.unwrap();
+            file.write_all(b"too long").await.unwrap();
+            let error = file.write_all(b"too long").await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{ring}");
+            // The file's place has not moved.
+            assert_eq!(file.seek(SeekFrom::Current(-8)).await.unwrap(), 4088);
+            file.write_all(b"it fits.").await.unwrap();
+            file.shutdown().await.unwrap();
+            assert_eq!(file.seek(SeekFrom::Current(0)).await.unwrap(), 4096);
+        };
+        let run = async { blitz_io::spawn(write).await.unwrap() };
+        runtime(1, ring).block_on(run);
+    }
+    let mut last = [0; 8];
+    fixed.read_exact_at(&mut last, BLOCK as u64 - 8).unwrap();
+    assert_eq!(&last, b"it fits.");
+}
+
+/// A file that refuses to grow. `None` if the system has none.
+fn file_of_fixed_length(len: usize) -> Option<std::fs::File> {
+    // SAFETY: the name is a string of C.
+    let fd = unsafe { libc::memfd_create(c"fixed".as_ptr(), libc::MFD_ALLOW_SEALING) };
+    if fd == -1 {
+        return None;
+    }
+    // SAFETY: it is open, and nobody else has it.
+    let file = unsafe { std::fs::File::from_raw_fd(fd) };
+    file.set_len(len as u64).unwrap();
+    // SAFETY: the descriptor is open.
+    let sealed = unsafe { libc::fcntl(fd, libc::F_ADD_SEALS, libc::F_SEAL_GROW) };
+    let has_path = std::path::Path::new("/proc/self/fd").exists();
+    (sealed == 0 && has_path).then_some(file)
+}
+
+/// What was accepted is written: with the file dropped at once, with the runtime dropped, and
+/// from a file that outlives its runtime.
+#[test]
+fn accepted_writes_are_written_whatever_is_dropped() {
+    for (workers, ring) in [(0, true), (1, true), (2, true), (2, false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |index: usize| folder.path().join(format!("{index}"));
+        let runtime = runtime(workers, ring);
+        let writes = (0..64).map(|index| {
+            let path = path(index);
+            async move {
+                let mut file = File::create(path).await.unwrap();
+                file.write_all(&block(index)).await.unwrap();
+                file.write_all(&block(index + 1)).await.unwrap();
+                (index % 2 == 0).then_some(file)
+            }
+        });
+        let kept = runtime.block_on(async {
+            let writes: Vec<_> = writes.map(blitz_io::spawn).collect();
+            let mut kept = Vec::new();
+            for write in writes {
+                kept.extend(write.await.unwrap());
+            }
+            kept
+        });
+        drop(runtime);
+        drop(kept);
+        for index in 0..64 {
+            let written = std::fs::read(path(index)).unwrap();
+            let expected = [block(index), block(index + 1)].concat();
+            assert!(written == expected, "{index} {workers} {ring}");
+        }
     }
 }

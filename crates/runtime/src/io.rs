@@ -97,3 +97,20 @@ fn current() -> Result<Arc<Driver>, NoDriver> {
         Err(_) => Err(NoDriver::NoRuntime),
     }
 }
+
+/// The driver of the worker that the caller runs on. `None` on other threads, and in a
+/// current-thread runtime, whose driver nobody looks at between two calls of `block_on`.
+#[doc(hidden)]
+#[must_use]
+pub fn own_driver() -> Option<Arc<Driver>> {
+    let found = scheduler::with_current(|handle| {
+        let drivers = handle.common().io.as_ref()?;
+        if let scheduler::Handle::CurrentThread(_) = handle {
+            return None;
+        }
+        let index = handle.own_index()?;
+        multi_thread::event_expected();
+        Some(drivers.at(index).clone())
+    });
+    found.ok().flatten()
+}

@@ -81,6 +81,8 @@ pub mod sync {
 pub mod internals {
     pub use crate::blocking::spawn_mandatory_blocking;
     pub use crate::errors::SHUTTING_DOWN;
+    #[cfg(feature = "io")]
+    pub use crate::io::own_driver;
 }
 
 /// For the models of this crate: not part of the public interface.

@@ -19,6 +19,10 @@ use crate::driver::Driver;
 /// What the entry points to must stay valid, and must not be used, while the operation is
 /// neither moved nor dropped; and if it lies on the heap, when it is moved too.
 pub unsafe trait Operation: Finish {
+    /// Whether the operation is cancelled if its future is dropped. Otherwise it goes on, and
+    /// is finished though nobody waits.
+    const ENDS_WITH_FUTURE: bool = true;
+
     /// What the kernel is told. Called once.
     fn entry(&mut self) -> Entry;
 }
@@ -56,8 +60,9 @@ impl Driver {
 /// An operation that is under way. Returns what came of it, or the operation itself, if
 /// the kernel has given it up because the thread that submitted it has ended.
 ///
-/// If it is dropped, the operation is cancelled; it keeps its buffer until the kernel has
-/// let go of it.
+/// If it is dropped, the operation is cancelled, unless it
+/// [goes on](Operation::ENDS_WITH_FUTURE); it keeps its buffer until the kernel has let go of
+/// it.
 #[must_use = "an operation that is dropped is cancelled"]
 pub struct InFlight<O: Operation> {
     shared: Arc<Shared<O>>,
@@ -83,7 +88,7 @@ impl<O: Operation> Future for InFlight<O> {
 
 impl<O: Operation> Drop for InFlight<O> {
     fn drop(&mut self) {
-        if self.shared.is_done() {
+        if !O::ENDS_WITH_FUTURE || self.shared.is_done() {
             return;
         }
         let lent = Shared::lend(&self.shared);

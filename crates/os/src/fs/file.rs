@@ -9,6 +9,9 @@
 //!        +------ the job has ended -----------+
 //! ```
 //!
+//! A small write to a file that is nobody else's goes through the worker's ring instead of to
+//! the pool, if there is a ring: see `in_ring.rs`.
+//!
 //! On Linux a read first takes what the system has in memory, straight into the caller's
 //! buffer: then no operation is under way. What needs waiting goes to the pool.
 //!
@@ -40,8 +43,12 @@ use blitz_runtime::task::{JoinHandle, spawn_blocking};
 use blitz_sync::internals::coop;
 use blitz_sync::task::Mutex;
 
+#[cfg(io_uring)]
+use super::in_ring::{self, Access};
 #[cfg(target_os = "linux")]
 use super::nowait;
+#[cfg(unix)]
+use super::sync::Sync as SyncFile;
 use super::{FileTimes, OpenOptions};
 use crate::blocking::{lost, run};
 use crate::buffer::{Buffer, MAX_BUF_SIZE};
@@ -52,7 +59,7 @@ use crate::buffer::{Buffer, MAX_BUF_SIZE};
 /// [`AsyncReadExt`](blitz_aio::AsyncReadExt), [`AsyncWriteExt`](blitz_aio::AsyncWriteExt) and
 /// [`AsyncSeekExt`](blitz_aio::AsyncSeekExt). Each write, and each read of what the system does
 /// not have in memory, moves up to [`max_buf_size`](File::max_buf_size) bytes through a buffer
-/// to a thread of the pool, so few large ones are better than many small ones: see [`BufReader`](blitz_aio::BufReader) and
+/// to a thread of the pool or, on Linux, to an io_uring, so few large ones are better than many small ones: see [`BufReader`](blitz_aio::BufReader) and
 /// [`BufWriter`](blitz_aio::BufWriter).
 ///
 /// A write is done when its bytes are in the buffer. They are written even if the file is
@@ -83,6 +90,8 @@ pub struct File {
     pub(super) std: Arc<StdFile>,
     inner: Mutex<Inner>,
     max_buf_size: usize,
+    #[cfg(io_uring)]
+    access: Access,
 }
 
 struct Inner {
@@ -96,10 +105,12 @@ struct Inner {
 enum State {
     Idle(Buffer),
     Busy(JoinHandle<(Outcome, Buffer)>),
+    #[cfg(io_uring)]
+    InRing(in_ring::Writing),
 }
 
 /// What came of an operation.
-enum Outcome {
+pub(super) enum Outcome {
     Read(io::Result<()>),
     Write(io::Result<()>),
     Seek(io::Result<u64>),
@@ -156,7 +167,28 @@ impl File {
                 place: 0,
             }),
             max_buf_size: MAX_BUF_SIZE,
+            #[cfg(io_uring)]
+            access: Access::default(),
         }
+    }
+
+    /// A file that has just been opened, so that its place is nobody else's.
+    pub(super) fn opened(std: StdFile) -> File {
+        #[cfg(io_uring)]
+        let access = Access::of_opened(&std);
+        File {
+            #[cfg(io_uring)]
+            access,
+            ..Self::from_std(std)
+        }
+    }
+
+    /// The file, for a use of which we do not know what comes of it.
+    #[cfg(unix)]
+    fn shared(&self) -> &StdFile {
+        #[cfg(io_uring)]
+        self.access.revoke();
+        &self.std
     }
 
     /// Waits until the disk has everything that was written, and what is known of the file.
@@ -166,7 +198,7 @@ impl File {
     /// Those of [`std::fs::File::sync_all`]. That of a write is told to the next write or
     /// flush.
     pub async fn sync_all(&self) -> io::Result<()> {
-        self.when_idle(|std| std.sync_all()).await
+        self.sync(false).await
     }
 
     /// Waits until the disk has everything that was written, and as much of what is known of
@@ -177,7 +209,7 @@ impl File {
     /// Those of [`std::fs::File::sync_data`]. That of a write is told to the next write or
     /// flush.
     pub async fn sync_data(&self) -> io::Result<()> {
-        self.when_idle(|std| std.sync_data()).await
+        self.sync(true).await
     }
 
     /// Cuts the file off at `size` bytes, or makes it as long with zeros. The place stays.
@@ -221,6 +253,8 @@ impl File {
     ///
     /// Those of [`std::fs::File::try_clone`].
     pub async fn try_clone(&self) -> io::Result<File> {
+        #[cfg(io_uring)]
+        self.access.revoke();
         let mut file = File::from_std(self.when_idle(StdFile::try_clone).await?);
         file.max_buf_size = self.max_buf_size;
         Ok(file)
@@ -303,6 +337,26 @@ impl File {
         self.max_buf_size
     }
 
+    #[cfg(unix)]
+    async fn sync(&self, only_data: bool) -> io::Result<()> {
+        let mut inner = self.inner.lock().await;
+        poll_fn(|cx| inner.poll_settle(cx)).await;
+        crate::operation::run(SyncFile {
+            file: self.std.clone(),
+            only_data,
+        })
+        .await
+    }
+
+    #[cfg(not(unix))]
+    async fn sync(&self, only_data: bool) -> io::Result<()> {
+        self.when_idle(move |std| match only_data {
+            true => std.sync_data(),
+            false => std.sync_all(),
+        })
+        .await
+    }
+
     /// Runs something once no operation is under way.
     async fn when_idle<T: Send + 'static>(
         &self,
@@ -319,6 +373,18 @@ impl Inner {
     /// Waits for the operation under way, and returns what came of it: `None` if there was
     /// none.
     fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Outcome>>> {
+        #[cfg(io_uring)]
+        if let State::InRing(writing) = &mut self.state {
+            let written = ready!(writing.poll(cx));
+            self.state = State::Idle(Buffer::default());
+            match written.settle()? {
+                in_ring::Settled::Done(result, buffer) => {
+                    self.state = State::Idle(buffer);
+                    return Poll::Ready(Ok(Some(Outcome::Write(result))));
+                }
+                in_ring::Settled::OnPool(job) => self.state = State::Busy(job),
+            }
+        }
         let State::Busy(job) = &mut self.state else {
             return Poll::Ready(Ok(None));
         };
@@ -464,6 +530,14 @@ impl AsyncWrite for File {
         }
         let (mut buffer, ahead) = inner.take_buffer();
         let count = buffer.copy_from(bufs, this.max_buf_size);
+        #[cfg(io_uring)]
+        let (mut buffer, ahead) = match this.access.write(&this.std, buffer, ahead) {
+            Ok(writing) => {
+                inner.state = State::InRing(writing);
+                return Poll::Ready(Ok(count));
+            }
+            Err(given_back) => given_back,
+        };
         let std = this.std.clone();
         let job = spawn_mandatory_blocking(move || {
             let result = go_back(&std, ahead).and_then(|()| buffer.write_to(&mut &*std));
@@ -482,7 +556,7 @@ impl AsyncSeek for File {
     fn start_seek(self: Pin<&mut Self>, position: SeekFrom) -> io::Result<()> {
         let this = self.get_mut();
         let inner = this.inner.get_mut();
-        if let State::Busy(_) = inner.state {
+        if !matches!(inner.state, State::Idle(_)) {
             return Err(io::Error::other(
                 "other file operation is pending, call poll_complete before start_seek",
             ));
@@ -544,13 +618,13 @@ mod unix {
 
     impl AsRawFd for File {
         fn as_raw_fd(&self) -> RawFd {
-            self.std.as_raw_fd()
+            self.shared().as_raw_fd()
         }
     }
 
     impl AsFd for File {
         fn as_fd(&self) -> BorrowedFd<'_> {
-            self.std.as_fd()
+            self.shared().as_fd()
         }
     }
 

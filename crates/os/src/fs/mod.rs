@@ -3,7 +3,8 @@
 //! Each function does what the one of the same name in [`std::fs`] does, with the same errors,
 //! on a thread of the runtime's pool. A dropped future does not stop it. On Linux, what the
 //! system has in memory of an open file is read at once, without a thread, and operations that
-//! own their buffer go through io_uring where the system has it.
+//! own their buffer, and writes of a [`File`] on a worker of a multi-thread runtime, go through
+//! io_uring where the system has it.
 //!
 //! # Panics
 //!
@@ -15,10 +16,14 @@ mod dir_builder;
 mod file;
 mod file_times;
 mod functions;
+#[cfg(io_uring)]
+mod in_ring;
 #[cfg(target_os = "linux")]
 mod nowait;
 mod open_options;
 mod read_dir;
+#[cfg(unix)]
+mod sync;
 
 pub use dir_builder::DirBuilder;
 pub use file::File;

@@ -10,7 +10,7 @@ use blitz_sync::internals::coop;
 
 /// The most that is copied at once on a worker, which has other tasks: some tens of
 /// microseconds' work. Larger reads go another way.
-const MOST: usize = 128 * 1024;
+pub(super) const MOST: usize = 128 * 1024;
 
 /// Reads at a place of a file, or at its own. `None` if that is not possible without waiting,
 /// or fails: then another way has to be gone, which finds out why.

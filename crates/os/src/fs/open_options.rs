@@ -85,7 +85,7 @@ impl OpenOptions {
     /// A dropped future does not stop it: the file may be created, and is closed then.
     pub async fn open(&self, path: impl AsRef<Path>) -> io::Result<File> {
         let (options, path) = (self.0.clone(), path.as_ref().to_owned());
-        run(move || options.open(path)).await.map(File::from_std)
+        run(move || options.open(path).map(File::opened)).await
     }
 }
 
