@@ -9,7 +9,7 @@ use crate::output;
 pub const CODES: &str = "\
 Exit codes:
   0    it worked
-  1    a scenario's work was not done right, or the report could not be written
+  1    the work failed: a scenario was not done right, a file could not be read or written
   2    the arguments are wrong
   130  interrupted (what was measured until then is printed)";
 

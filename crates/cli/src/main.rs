@@ -5,7 +5,9 @@ mod completions;
 mod doctor;
 mod exit;
 mod ipc;
+mod line;
 mod output;
+mod pipe;
 mod report;
 mod runs;
 
@@ -19,7 +21,8 @@ use exit::Exit;
 #[global_allocator]
 static ALLOCATOR: blitz_bench::CountingAllocator = blitz_bench::CountingAllocator;
 
-/// Measures blitz-io against the best other libraries, and looks at the machine.
+/// Measures blitz-io against the best other libraries, looks at the machine, and puts its
+/// processors to work.
 #[derive(Parser)]
 #[command(name = "blitz", version, propagate_version = true, after_help = exit::CODES)]
 struct Cli {
@@ -37,6 +40,8 @@ enum Command {
     Doctor(doctor::Arguments),
     /// Looks at segments of shared memory, and sends and receives in them.
     Ipc(ipc::Arguments),
+    /// Compresses, decompresses or hashes files and streams on all processors.
+    Pipe(pipe::Arguments),
     /// Prints a completion script for a shell.
     Completions(completions::Arguments),
     /// Keeps a processor busy, for `bench --hog`.
@@ -55,6 +60,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => report::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Ipc(arguments) => ipc::run(&arguments),
+        Command::Pipe(arguments) => pipe::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Hog(arguments) => bench::load::run(&arguments),
     };

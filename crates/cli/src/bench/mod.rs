@@ -3,7 +3,6 @@
 mod cpus;
 mod files;
 mod interrupt;
-mod line;
 mod list;
 pub mod load;
 mod progress;

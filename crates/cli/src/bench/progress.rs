@@ -9,9 +9,9 @@ use blitz_bench::Scenario;
 use blitz_bench::runner::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::line::Line;
 use super::load::Load;
 use super::watchdog::Watchdog;
+use crate::line::Line;
 
 pub struct Progress<'a> {
     bar: ProgressBar,

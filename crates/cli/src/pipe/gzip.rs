@@ -1,0 +1,204 @@
+//! `blitz pipe gzip`, `bgzip` and `gunzip`.
+
+use std::io::{self, BufReader, Cursor, ErrorKind, Read};
+
+use blitz_pipeline::gzip::{self, BGZF_END, Compressor};
+use blitz_pipeline::{self as pipeline, Error, Pipeline, Place};
+use serde_json::json;
+
+use super::input::{self, Input};
+use super::output::{Output, remove_on_interrupt};
+use super::progress::Progress;
+use super::{Arguments, Compress, Decompress};
+use crate::exit::Exit;
+use crate::output as standard;
+
+/// What a worker compresses at a time. A member of gzip begins with an empty dictionary, so
+/// small ones cost space; large ones cost memory, four of them for each thread.
+const MEMBER: usize = 1 << 20;
+/// As many BGZF blocks, which hold 0xff00 bytes each.
+const BLOCKS: usize = 8 * 0xff00;
+/// What is decompressed at a time.
+const CONTENT: usize = 1 << 18;
+/// Enough to see whether a file is in BGZF.
+const BEGINNING: u64 = 64;
+
+/// What is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Gzip,
+    Bgzf,
+}
+
+/// The error of a run, as a pipeline has it.
+type Failure = Error<io::Error>;
+
+pub fn compress(arguments: &Arguments, compress: &Compress, format: Format) -> Result<Exit, Exit> {
+    let inputs = input::inputs(&compress.files)?;
+    let mut run = Run::begin(arguments, inputs, &compress.output)?;
+    if run.output.is_terminal() {
+        return Err(Exit::usage(
+            "compressed data is not for a terminal",
+            "Give a file with --output, or redirect standard output.",
+        ));
+    }
+    let level = compress.level;
+    run.each(|reader, threads, output| {
+        let write = |block: Vec<u8>| output.write(&block);
+        match format {
+            Format::Gzip => run_on(
+                threads,
+                pipeline::source(gzip::blocks(reader, MEMBER))
+                    .gzip_blocks(level)
+                    .sink(write),
+            ),
+            Format::Bgzf => run_on(
+                threads,
+                pipeline::source(gzip::blocks(reader, BLOCKS))
+                    .bgzf(level)
+                    .sink(write),
+            ),
+        }
+    })?;
+    let last = match format {
+        Format::Bgzf => BGZF_END.to_vec(),
+        // Nothing at all is no gzip file.
+        Format::Gzip if run.output.written == 0 => {
+            let empty = Compressor::new(level).gzip(b"");
+            empty.map_err(|error| Exit::Failed(error.to_string()))?
+        }
+        Format::Gzip => Vec::new(),
+    };
+    run.end(&last)
+}
+
+pub fn decompress(arguments: &Arguments, decompress: &Decompress) -> Result<Exit, Exit> {
+    let inputs = input::inputs(&decompress.files)?;
+    let mut run = Run::begin(arguments, inputs, &decompress.output)?;
+    run.each(|reader, threads, output| {
+        let mut reader = reader;
+        let mut beginning = Vec::new();
+        let seen = (&mut reader).take(BEGINNING).read_to_end(&mut beginning);
+        seen.map_err(at_source)?;
+        if beginning.is_empty() {
+            return Err(at_source(ErrorKind::UnexpectedEof.into()));
+        }
+        let is_bgzf = gzip::is_bgzf(&beginning);
+        let reader = Cursor::new(beginning).chain(reader);
+        let write = |block: Vec<u8>| output.write(&block);
+        if is_bgzf {
+            let blocks = gzip::bgzf_blocks(reader, CONTENT);
+            run_on(threads, pipeline::source(blocks).bgzf_inflate().sink(write))
+        } else {
+            let content = gzip::inflate(BufReader::with_capacity(1 << 16, reader), CONTENT);
+            run_on(threads, pipeline::source(content).sink(write))
+        }
+    })?;
+    run.end(&[])
+}
+
+fn run_on<P: Send, T: Send>(
+    threads: usize,
+    pipeline: Pipeline<'_, P, T, io::Error>,
+) -> Result<(), Failure> {
+    pipeline.workers(threads).run().map(drop)
+}
+
+fn at_source(error: io::Error) -> Failure {
+    Error::Failed {
+        item: 0,
+        place: Place::Source(0),
+        error,
+    }
+}
+
+/// Inputs that become one output.
+struct Run {
+    inputs: Vec<Input>,
+    output: Output,
+    progress: Progress,
+    threads: usize,
+    json: bool,
+}
+
+impl Run {
+    fn begin(
+        arguments: &Arguments,
+        inputs: Vec<Input>,
+        output: &super::Output,
+    ) -> Result<Run, Exit> {
+        let path = output.output.as_deref();
+        if arguments.json && path.is_none_or(|path| path.as_os_str() == "-") {
+            return Err(Exit::usage(
+                "--json: standard output is for the data",
+                "Give a file with --output.",
+            ));
+        }
+        remove_on_interrupt()?;
+        let output = Output::create(path, &inputs)?;
+        Ok(Run {
+            progress: Progress::new(input::len(&inputs), !output.is_terminal()),
+            threads: arguments.threads(),
+            json: arguments.json,
+            inputs,
+            output,
+        })
+    }
+
+    /// Does this with one input after the other.
+    fn each(
+        &mut self,
+        mut work: impl FnMut(&mut dyn ReadSend, usize, &mut Output) -> Result<(), Failure>,
+    ) -> Result<(), Exit> {
+        for input in &self.inputs {
+            let mut reader = self.progress.meter(input.open()?);
+            work(&mut reader, self.threads, &mut self.output)
+                .map_err(|failure| told(failure, input, &self.output))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the end, and says what was done.
+    fn end(mut self, last: &[u8]) -> Result<Exit, Exit> {
+        let written = self.output.write(last);
+        written.map_err(|error| self.output.failed(&error))?;
+        let bytes = self.output.written;
+        self.output.finish()?;
+        if self.json {
+            standard::print_json(&json!({
+                "read": self.progress.read(),
+                "written": bytes,
+                "seconds": self.progress.elapsed().as_secs_f64(),
+                "threads": self.threads,
+            }))?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// A reader that workers hand to each other.
+trait ReadSend: Read + Send {}
+
+impl<R: Read + Send> ReadSend for R {}
+
+/// Says what failed, and what to do.
+fn told(failure: Failure, input: &Input, output: &Output) -> Exit {
+    let name = input.name();
+    match failure {
+        Error::Failed {
+            place: Place::Sink(_),
+            error,
+            ..
+        } => output.failed(&error),
+        Error::Failed { error, .. } => match error.kind() {
+            ErrorKind::UnexpectedEof => Exit::Failed(format!(
+                "{name}: the compressed data is cut off: the file is not complete, fetch it again"
+            )),
+            ErrorKind::InvalidData | ErrorKind::InvalidInput => Exit::Failed(format!(
+                "{name}: {error}: it is no gzip file, or it is damaged"
+            )),
+            _ => input.unreadable(&error),
+        },
+        other => Exit::Failed(format!("{name}: {other}")),
+    }
+}

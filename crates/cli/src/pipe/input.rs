@@ -1,0 +1,96 @@
+//! What is read.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use super::Files;
+use crate::exit::Exit;
+
+/// A file that can be read, not yet open, or standard input.
+pub struct Input {
+    /// `None` is standard input.
+    path: Option<PathBuf>,
+    /// The bytes it has, if that is known.
+    pub len: Option<u64>,
+}
+
+/// Looks at all files, so that a wrong name is known before anything is done.
+pub fn inputs(files: &Files) -> Result<Vec<Input>, Exit> {
+    if files.files.is_empty() {
+        return Ok(vec![Input::standard()]);
+    }
+    files.files.iter().map(|path| Input::new(path)).collect()
+}
+
+/// The bytes of all inputs, if that is known.
+pub fn len(inputs: &[Input]) -> Option<u64> {
+    inputs.iter().map(|input| input.len).sum()
+}
+
+impl Input {
+    fn standard() -> Input {
+        Input {
+            path: None,
+            len: None,
+        }
+    }
+
+    fn new(path: &Path) -> Result<Input, Exit> {
+        if path.as_os_str() == "-" {
+            return Ok(Input::standard());
+        }
+        let name = path.display();
+        let known = fs::metadata(path).map_err(|error| {
+            Exit::usage(
+                format_args!("{name} cannot be read: {error}"),
+                "Give files that exist and that you may read, or - for standard input.",
+            )
+        })?;
+        if known.is_dir() {
+            return Err(Exit::usage(
+                format_args!("{name} is a directory"),
+                "Pack it first: tar c DIRECTORY | blitz pipe gzip > FILE",
+            ));
+        }
+        Ok(Input {
+            path: Some(path.to_owned()),
+            len: known.is_file().then_some(known.len()),
+        })
+    }
+
+    /// Its name, for people.
+    pub fn name(&self) -> String {
+        match &self.path {
+            Some(path) => path.display().to_string(),
+            None => "standard input".to_owned(),
+        }
+    }
+
+    /// Its path as it was given.
+    pub fn path(&self) -> &Path {
+        self.path.as_deref().unwrap_or(Path::new("-"))
+    }
+
+    pub fn open(&self) -> Result<Box<dyn Read + Send>, Exit> {
+        match &self.path {
+            Some(path) => match File::open(path) {
+                Ok(file) => Ok(Box::new(file)),
+                Err(error) => Err(self.unreadable(&error)),
+            },
+            None => Ok(Box::new(io::stdin())),
+        }
+    }
+
+    pub fn unreadable(&self, error: &io::Error) -> Exit {
+        Exit::Failed(format!("{} cannot be read: {error}", self.name()))
+    }
+
+    /// Which file it is, whatever its name.
+    pub fn handle(&self) -> io::Result<same_file::Handle> {
+        match &self.path {
+            Some(path) => same_file::Handle::from_path(path),
+            None => same_file::Handle::stdin(),
+        }
+    }
+}

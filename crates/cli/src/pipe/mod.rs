@@ -1,0 +1,99 @@
+//! `blitz pipe`: files and streams through a pipeline on all processors.
+
+mod gzip;
+mod input;
+mod output;
+mod progress;
+mod sha256;
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::thread::available_parallelism;
+
+use clap::{Args, Subcommand, ValueHint};
+
+use crate::exit::Exit;
+
+const EXAMPLES: &str = "\
+Examples:
+  blitz pipe gzip -o logs.gz logs         compress a file
+  tar c src | blitz pipe gzip > src.tgz   compress a stream
+  blitz pipe bgzip -l 9 -o x.vcf.gz x.vcf compress into blocks that tabix can find
+  blitz pipe gunzip logs.gz | less        decompress either of them
+  blitz pipe sha256 *.iso                 checksums, as sha256sum prints them
+
+The output appears under its name when it is complete, in place of what was there.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+    /// How many threads work, in all. The default is one for each processor.
+    #[arg(short, long, global = true, value_name = "NUMBER")]
+    threads: Option<NonZeroUsize>,
+    /// Print what was done as JSON on standard output. Needs --output, except for checksums.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Compresses into gzip, a member for each block.
+    Gzip(Compress),
+    /// Compresses into BGZF: gzip in small blocks, which can be read from the middle.
+    Bgzip(Compress),
+    /// Decompresses gzip. BGZF is decompressed by all threads, other gzip by one of them.
+    Gunzip(Decompress),
+    /// Prints checksums; several files are read at the same time.
+    Sha256(Files),
+}
+
+#[derive(Args)]
+struct Files {
+    /// What is read, in this order; - is standard input, also if there are none.
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    files: Vec<PathBuf>,
+}
+
+#[derive(Args)]
+struct Compress {
+    #[command(flatten)]
+    files: Files,
+    #[command(flatten)]
+    output: Output,
+    /// From 0 (stored) and 1 (fast) to 12 (small).
+    #[arg(short, long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(0..=12))]
+    level: u32,
+}
+
+#[derive(Args)]
+struct Decompress {
+    #[command(flatten)]
+    files: Files,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Args)]
+struct Output {
+    /// The file that is written, instead of standard output.
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
+    match &arguments.action {
+        Action::Gzip(compress) => gzip::compress(arguments, compress, gzip::Format::Gzip),
+        Action::Bgzip(compress) => gzip::compress(arguments, compress, gzip::Format::Bgzf),
+        Action::Gunzip(decompress) => gzip::decompress(arguments, decompress),
+        Action::Sha256(files) => sha256::run(arguments, files),
+    }
+}
+
+impl Arguments {
+    fn threads(&self) -> usize {
+        let threads = self.threads.or_else(|| available_parallelism().ok());
+        threads.map_or(1, NonZeroUsize::get)
+    }
+}

@@ -1,0 +1,166 @@
+//! What is written: a file, which gets its name when it is complete, or standard output.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use same_file::Handle;
+use tempfile::{NamedTempFile, TempPath};
+
+use super::input::Input;
+use crate::exit::Exit;
+use crate::output::unwritable;
+
+/// The file that an interrupt removes.
+static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// An output that is being written.
+pub struct Output {
+    /// `None` is standard output.
+    path: Option<PathBuf>,
+    file: Box<dyn Write + Send>,
+    /// Where the bytes are until the file is complete, unless they go to a device or a pipe.
+    temporary: Option<TempPath>,
+    pub written: u64,
+}
+
+impl Output {
+    /// Opens what `--output` says, which must be none of the inputs.
+    pub fn create(path: Option<&Path>, inputs: &[Input]) -> Result<Output, Exit> {
+        let standard = || Output {
+            path: None,
+            file: Box::new(io::stdout()),
+            temporary: None,
+            written: 0,
+        };
+        let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
+            let is_file = Handle::stdout().is_ok_and(|out| {
+                let file = out.as_file().metadata();
+                file.is_ok_and(|file| file.is_file()) && is_input(&out, inputs)
+            });
+            return match is_file {
+                true => Err(same("standard output")),
+                false => Ok(standard()),
+            };
+        };
+        if Handle::from_path(path).is_ok_and(|file| is_input(&file, inputs)) {
+            return Err(same(&path.display().to_string()));
+        }
+        Output::file(path).map_err(|error| {
+            Exit::usage(
+                format_args!("--output: {} cannot be written: {error}", path.display()),
+                "Give a file in a directory that exists and that you may write to.",
+            )
+        })
+    }
+
+    fn file(path: &Path) -> io::Result<Output> {
+        let special = fs::metadata(path).is_ok_and(|known| !known.is_file());
+        let (file, temporary): (Box<dyn Write + Send>, _) = if special {
+            (Box::new(OpenOptions::new().write(true).open(path)?), None)
+        } else {
+            // Kept meanwhile: there is no file that an interrupt does not know.
+            let mut unfinished = unfinished();
+            let (file, temporary) = temporary(path)?.into_parts();
+            *unfinished = Some(temporary.to_path_buf());
+            (Box::new(file), Some(temporary))
+        };
+        Ok(Output {
+            path: Some(path.to_owned()),
+            file,
+            temporary,
+            written: 0,
+        })
+    }
+
+    /// Its name, for people.
+    fn name(&self) -> String {
+        match &self.path {
+            Some(path) => path.display().to_string(),
+            None => "standard output".to_owned(),
+        }
+    }
+
+    pub fn is_terminal(&self) -> bool {
+        self.path.is_none() && io::stdout().is_terminal()
+    }
+
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)?;
+        self.written += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// How the command ends when the output cannot be written. A reader that has gone is no
+    /// error.
+    pub fn failed(&self, error: &io::Error) -> Exit {
+        match &self.path {
+            None if error.kind() == ErrorKind::BrokenPipe => Exit::Done,
+            None => unwritable(error),
+            Some(_) => Exit::Failed(format!("{} cannot be written: {error}", self.name())),
+        }
+    }
+
+    /// Gives the file its name.
+    pub fn finish(mut self) -> Result<(), Exit> {
+        if let Err(error) = self.file.flush() {
+            return Err(self.failed(&error));
+        }
+        if let (Some(temporary), Some(path)) = (self.temporary.take(), &self.path) {
+            let named = temporary.persist(path);
+            named.map_err(|error| self.failed(&error.error))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        *unfinished() = None;
+    }
+}
+
+/// A new file beside `path`, with the rights that a new file has.
+fn temporary(path: &Path) -> io::Result<NamedTempFile> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let prefix = format!(".{name}.");
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(".part");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    match path.parent().filter(|place| !place.as_os_str().is_empty()) {
+        Some(place) => builder.tempfile_in(place),
+        None => builder.tempfile_in("."),
+    }
+}
+
+fn is_input(output: &Handle, inputs: &[Input]) -> bool {
+    let same = |input: &Input| input.handle().is_ok_and(|input| input == *output);
+    inputs.iter().any(same)
+}
+
+fn same(name: &str) -> Exit {
+    Exit::usage(
+        format_args!("{name} would be read and written at the same time"),
+        "Write to another file, and rename that afterwards.",
+    )
+}
+
+fn unfinished() -> MutexGuard<'static, Option<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes what is not complete on Ctrl-C, and ends the process.
+pub fn remove_on_interrupt() -> Result<(), Exit> {
+    let listening = ctrlc::set_handler(|| {
+        // Nobody can name the file any more: the lock is kept until the end.
+        let path = unfinished();
+        if let Some(path) = &*path {
+            let _ = fs::remove_file(path);
+        }
+        super::progress::clear();
+        std::process::exit(130);
+    });
+    listening.map_err(|error| Exit::Failed(format!("Ctrl-C cannot be caught: {error}")))
+}

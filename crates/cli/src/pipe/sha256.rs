@@ -1,0 +1,85 @@
+//! `blitz pipe sha256`.
+
+use std::convert::Infallible;
+use std::io::{ErrorKind, Read};
+
+use blitz_pipeline as pipeline;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::input::{self, Input};
+use super::progress::Progress;
+use super::{Arguments, Files};
+use crate::exit::Exit;
+use crate::output;
+
+/// What is read at a time.
+const BLOCK: usize = 1 << 17;
+
+/// Prints the checksum of each file, in their order. One that cannot be read keeps none of
+/// the others back.
+pub fn run(arguments: &Arguments, files: &Files) -> Result<Exit, Exit> {
+    let inputs = input::inputs(files)?;
+    let progress = Progress::new(input::len(&inputs), true);
+    let mut sums = Vec::new();
+    let mut unreadable = 0;
+    let mut printed = Ok(());
+    pipeline::iter::<_, Infallible>(&inputs)
+        .map_with(
+            || vec![0; BLOCK],
+            |block, input| Ok((input, sum(input, block, &progress))),
+        )
+        .for_each(|(input, sum)| match sum {
+            Ok(sum) if arguments.json => sums.push(entry(input, &sum)),
+            Ok(sum) if printed.is_ok() => printed = output::print(&line(input, &sum)),
+            Ok(_) => {}
+            Err(told) => {
+                told.report();
+                unreadable += 1;
+            }
+        })
+        .workers(arguments.threads())
+        .run()
+        .expect("no closure fails, and nobody cancels");
+    drop(progress);
+    printed?;
+    if arguments.json {
+        output::print_json(&sums)?;
+    }
+    match unreadable {
+        0 => Ok(Exit::Done),
+        1 => Err(Exit::Failed("a file has no checksum".to_owned())),
+        n => Err(Exit::Failed(format!("{n} files have no checksum"))),
+    }
+}
+
+fn sum(input: &Input, block: &mut [u8], progress: &Progress) -> Result<String, Exit> {
+    let mut reader = progress.meter(input.open()?);
+    let mut hasher = Sha256::new();
+    loop {
+        match reader.read(block) {
+            Ok(0) => break,
+            Ok(read) => hasher.update(&block[..read]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(input.unreadable(&error)),
+        }
+    }
+    let digits = hasher.finalize();
+    Ok(digits.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// As sha256sum prints it: names with a line break or a backslash are escaped, and a
+/// backslash before the line says so.
+fn line(input: &Input, sum: &str) -> String {
+    let name = input.path().to_string_lossy();
+    let escaped = name
+        .replace('\\', "\\\\")
+        .replace('\n', "\\n")
+        .replace('\r', "\\r");
+    let mark = if escaped == name { "" } else { "\\" };
+    format!("{mark}{sum}  {escaped}\n")
+}
+
+fn entry(input: &Input, sum: &str) -> Value {
+    json!({ "file": input.path().to_string_lossy(), "sha256": sum })
+}
