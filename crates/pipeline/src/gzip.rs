@@ -114,6 +114,79 @@ impl fmt::Debug for Compressor {
     }
 }
 
+/// Returns how long the content of these BGZF blocks is, of which there must be whole ones.
+///
+/// The blocks themselves say so. With it, a source can tell where in a file the content
+/// belongs before anybody has decompressed it, and the workers can write there without waiting
+/// for each other:
+///
+/// ```
+/// use std::io;
+/// # #[cfg(unix)]
+/// use std::os::unix::fs::FileExt;
+/// use blitz_io::pipeline::{self, gzip};
+///
+/// # #[cfg(unix)] {
+/// # let file = gzip::Compressor::new(1).bgzf(&[7; 200_000])?;
+/// # let file = [&file[..], &gzip::BGZF_END].concat();
+/// # let output = tempfile::tempfile()?;
+/// let mut next = gzip::bgzf_blocks(&file[..], 1 << 16);
+/// let mut end = 0;
+/// pipeline::source(|| match next()? {
+///     Some(blocks) => {
+///         let start = end;
+///         end += gzip::content_len(&blocks)?;
+///         Ok(Some((start, blocks)))
+///     }
+///     None => Ok(None),
+/// })
+/// .map_with(gzip::Decompressor::new, |decompressor, (start, blocks)| {
+///     output.write_all_at(&decompressor.bgzf(&blocks)?, start)
+/// })
+/// .for_each(|()| ())
+/// .run()?;
+/// # assert_eq!(output.metadata()?.len(), 200_000);
+/// # }
+/// # Ok::<_, pipeline::Error<io::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// As for [`Decompressor::bgzf`], but nothing is decompressed: the content itself may still
+/// turn out to be wrong.
+pub fn content_len(mut blocks: &[u8]) -> io::Result<u64> {
+    let mut len = 0;
+    while !blocks.is_empty() {
+        let (block, rest) = split_block(blocks)?;
+        len += stated_len(block)? as u64;
+        blocks = rest;
+    }
+    Ok(len)
+}
+
+/// The first of these blocks, and the others.
+fn split_block(blocks: &[u8]) -> io::Result<(&[u8], &[u8])> {
+    match block_length(blocks)? {
+        Some(length) => blocks.split_at_checked(length).ok_or_else(cut_off),
+        None => Err(cut_off()),
+    }
+}
+
+/// The length of a block's content, as its trailer has it.
+fn stated_len(block: &[u8]) -> io::Result<usize> {
+    let length = number(block, block.len() - 4) as usize;
+    if length > BGZF_MAX {
+        return Err(invalid("a block says that it holds more than 64 KiB"));
+    }
+    Ok(length)
+}
+
+/// The number of four bytes at this place.
+fn number(block: &[u8], at: usize) -> u32 {
+    let bytes = block[at..at + 4].try_into();
+    u32::from_le_bytes(bytes.expect("these are four bytes"))
+}
+
 fn crc(content: &[u8]) -> u32 {
     let mut crc = Crc::new();
     crc.update(content);
@@ -144,11 +217,7 @@ impl Decompressor {
     pub fn bgzf(&mut self, mut blocks: &[u8]) -> io::Result<Vec<u8>> {
         let mut content = Vec::with_capacity(blocks.len() * 4);
         while !blocks.is_empty() {
-            let length = match block_length(blocks)? {
-                Some(length) if length <= blocks.len() => length,
-                _ => return Err(cut_off()),
-            };
-            let (block, rest) = blocks.split_at(length);
+            let (block, rest) = split_block(blocks)?;
             self.add_content(block, &mut content)?;
             blocks = rest;
         }
@@ -157,27 +226,16 @@ impl Decompressor {
 
     fn add_content(&mut self, block: &[u8], content: &mut Vec<u8>) -> io::Result<()> {
         let extra = usize::from(u16::from_le_bytes([block[10], block[11]]));
-        let (body, trailer) = block.split_at(block.len() - TRAILER);
-        let body = body
-            .get(HEADER + extra..)
+        let trailer = block.len() - TRAILER;
+        let body = block
+            .get(HEADER + extra..trailer)
             .ok_or_else(|| invalid("a block is too short"))?;
-        let number = |at| {
-            u32::from_le_bytes([
-                trailer[at],
-                trailer[at + 1],
-                trailer[at + 2],
-                trailer[at + 3],
-            ])
-        };
-        let length = number(4) as usize;
-        if length > BGZF_MAX {
-            return Err(invalid("a block says that it holds more than 64 KiB"));
-        }
+        let length = stated_len(block)?;
         let start = content.len();
         content.resize(start + length, 0);
         let room = &mut content[start..];
         match self.0.deflate_decompress(body, room) {
-            Ok(inflated) if inflated == length && crc(room) == number(0) => Ok(()),
+            Ok(inflated) if inflated == length && crc(room) == number(block, trailer) => Ok(()),
             Ok(_) => Err(invalid("a block's content has another length or checksum")),
             Err(_) => Err(invalid("a block's content is not compressed data")),
         }

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufReader, Cursor, ErrorKind, Read};
 
-use blitz_pipeline::gzip::{self, BGZF_END, Compressor};
+use blitz_pipeline::gzip::{self, BGZF_END, Compressor, Decompressor};
 use blitz_pipeline::{self as pipeline, Error, Pipeline, Place};
 use serde_json::json;
 
@@ -79,22 +79,56 @@ pub fn decompress(arguments: &Arguments, decompress: &Decompress) -> Result<Exit
         let mut reader = reader;
         let mut beginning = Vec::new();
         let seen = (&mut reader).take(BEGINNING).read_to_end(&mut beginning);
-        seen.map_err(at_source)?;
+        seen.map_err(|error| at(Place::Source(0), error))?;
         if beginning.is_empty() {
-            return Err(at_source(ErrorKind::UnexpectedEof.into()));
+            let error = ErrorKind::UnexpectedEof.into();
+            return Err(at(Place::Source(0), error));
         }
         let is_bgzf = gzip::is_bgzf(&beginning);
         let reader = Cursor::new(beginning).chain(reader);
-        let write = |block: Vec<u8>| output.write(&block);
-        if is_bgzf {
-            let blocks = gzip::bgzf_blocks(reader, CONTENT);
-            run_on(threads, pipeline::source(blocks).bgzf_inflate().sink(write))
-        } else {
-            let content = gzip::inflate(BufReader::with_capacity(1 << 16, reader), CONTENT);
-            run_on(threads, pipeline::source(content).sink(write))
+        match is_bgzf {
+            true => decompress_blocks(reader, threads, output),
+            false => {
+                let reader = BufReader::with_capacity(1 << 16, reader);
+                run_on(
+                    threads,
+                    pipeline::source(gzip::inflate(reader, CONTENT))
+                        .sink(|content: Vec<u8>| output.write(&content)),
+                )
+            }
         }
     })?;
     run.end(&[])
+}
+
+/// Decompresses BGZF. Its blocks say how long their content is, so where the output is a file
+/// each worker writes what it has decompressed, and the pipeline's sink has nothing to do.
+fn decompress_blocks(
+    reader: impl Read + Send,
+    threads: usize,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let mut blocks = gzip::bgzf_blocks(reader, CONTENT);
+    let Some(places) = output.places() else {
+        let content = pipeline::source(blocks).bgzf_inflate();
+        let write = |content: Vec<u8>| output.write(&content);
+        return run_on(threads, content.sink(write));
+    };
+    let mut end = 0;
+    let next = || {
+        let Some(blocks) = blocks()? else {
+            return Ok(None);
+        };
+        let start = end;
+        end += gzip::content_len(&blocks)?;
+        Ok(Some((start, blocks)))
+    };
+    let contents = pipeline::source(next);
+    let written = contents.map_with(Decompressor::new, |decompressor, (start, blocks)| {
+        Ok(places.write(&decompressor.bgzf(&blocks)?, start))
+    });
+    run_on(threads, written.sink(|written: io::Result<()>| written))?;
+    output.skip(end).map_err(|error| at(Place::Sink(0), error))
 }
 
 fn run_on<P: Send, T: Send>(
@@ -104,10 +138,11 @@ fn run_on<P: Send, T: Send>(
     pipeline.workers(threads).run().map(drop)
 }
 
-fn at_source(error: io::Error) -> Failure {
+/// What fails outside the pipeline, as if it had been in it.
+fn at(place: Place, error: io::Error) -> Failure {
     Error::Failed {
         item: 0,
-        place: Place::Source(0),
+        place,
         error,
     }
 }

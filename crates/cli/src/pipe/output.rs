@@ -1,7 +1,7 @@
 //! What is written: a file, which gets its name when it is complete, or standard output.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, IsTerminal, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -20,6 +20,8 @@ pub struct Output {
     /// `None` is standard output.
     path: Option<PathBuf>,
     file: Box<dyn Write + Send>,
+    /// The same file, if it has places that can be written in any order.
+    places: Option<File>,
     /// Where the bytes are until the file is complete, unless they go to a device or a pipe.
     temporary: Option<TempPath>,
     pub written: u64,
@@ -31,6 +33,7 @@ impl Output {
         let standard = || Output {
             path: None,
             file: Box::new(io::stdout()),
+            places: None,
             temporary: None,
             written: 0,
         };
@@ -57,18 +60,20 @@ impl Output {
 
     fn file(path: &Path) -> io::Result<Output> {
         let special = fs::metadata(path).is_ok_and(|known| !known.is_file());
-        let (file, temporary): (Box<dyn Write + Send>, _) = if special {
-            (Box::new(OpenOptions::new().write(true).open(path)?), None)
+        let (file, places, temporary) = if special {
+            (OpenOptions::new().write(true).open(path)?, None, None)
         } else {
             // Kept meanwhile: there is no file that an interrupt does not know.
             let mut unfinished = unfinished();
             let (file, temporary) = temporary(path)?.into_parts();
             *unfinished = Some(temporary.to_path_buf());
-            (Box::new(file), Some(temporary))
+            let places = cfg!(unix).then(|| file.try_clone()).transpose()?;
+            (file, places, Some(temporary))
         };
         Ok(Output {
             path: Some(path.to_owned()),
-            file,
+            file: Box::new(file),
+            places,
             temporary,
             written: 0,
         })
@@ -92,6 +97,24 @@ impl Output {
         Ok(())
     }
 
+    /// Where what comes next can be written in any order; `None` if the output takes it only
+    /// in its turn.
+    pub fn places(&self) -> Option<Places<'_>> {
+        self.places.as_ref().map(|file| Places {
+            file,
+            start: self.written,
+        })
+    }
+
+    /// Goes on behind what was written at its places.
+    pub fn skip(&mut self, bytes: u64) -> io::Result<()> {
+        self.written += bytes;
+        match &mut self.places {
+            Some(file) => file.seek(SeekFrom::Start(self.written)).map(drop),
+            None => Ok(()),
+        }
+    }
+
     /// How the command ends when the output cannot be written. A reader that has gone is no
     /// error.
     pub fn failed(&self, error: &io::Error) -> Exit {
@@ -112,6 +135,24 @@ impl Output {
             named.map_err(|error| self.failed(&error.error))?;
         }
         Ok(())
+    }
+}
+
+/// The rest of a file, which workers write in any order.
+pub struct Places<'f> {
+    file: &'f File,
+    start: u64,
+}
+
+impl Places<'_> {
+    #[cfg(unix)]
+    pub fn write(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::write_all_at(self.file, bytes, self.start + at)
+    }
+
+    #[cfg(not(unix))]
+    pub fn write(&self, _bytes: &[u8], at: u64) -> io::Result<()> {
+        unreachable!("no output has places: {:?}, {}", self.file, self.start + at)
     }
 }
 

@@ -165,6 +165,26 @@ fn several_inputs_are_one_after_the_other() {
 }
 
 #[test]
+fn what_workers_write_at_its_place_is_what_one_writes_in_turn() {
+    let place = Place::new();
+    let (blocks, plain) = (place.name("blocks"), place.name("plain"));
+    let text = text(4_000_000);
+    let file = place.file("text", &text);
+    expect(0, &["pipe", "bgzip", "-o", &blocks, &file]);
+    expect(0, &["pipe", "gzip", "-o", &plain, &file]);
+    // A file in turn goes behind one that was written in any order, and the other way.
+    let out = place.name("out");
+    let ran = expect(
+        0,
+        &[
+            "pipe", "gunzip", "--json", "-t3", "-o", &out, &blocks, &plain, &blocks,
+        ],
+    );
+    assert_eq!(ran.json()["written"], 12_000_000);
+    assert!(fs::read(&out).unwrap() == text.repeat(3));
+}
+
+#[test]
 fn checksums_are_those_of_sha256sum() {
     let place = Place::new();
     let names = [
