@@ -127,9 +127,9 @@ impl fmt::Debug for Compressor {
 /// use blitz_io::pipeline::{self, gzip};
 ///
 /// # #[cfg(unix)] {
-/// # let file = gzip::Compressor::new(1).bgzf(&[7; 200_000])?;
+/// # let file = gzip::Compressor::new(1).bgzf(&[7; 200_000]).unwrap();
 /// # let file = [&file[..], &gzip::BGZF_END].concat();
-/// # let output = tempfile::tempfile()?;
+/// # let output = tempfile::tempfile().unwrap();
 /// let mut next = gzip::bgzf_blocks(&file[..], 1 << 16);
 /// let mut end = 0;
 /// pipeline::source(|| match next()? {
@@ -145,7 +145,7 @@ impl fmt::Debug for Compressor {
 /// })
 /// .for_each(|()| ())
 /// .run()?;
-/// # assert_eq!(output.metadata()?.len(), 200_000);
+/// # assert_eq!(output.metadata().unwrap().len(), 200_000);
 /// # }
 /// # Ok::<_, pipeline::Error<io::Error>>(())
 /// ```
