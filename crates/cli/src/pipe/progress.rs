@@ -53,11 +53,11 @@ impl Progress {
         if !self.shown || self.begin.elapsed() < PATIENCE {
             return;
         }
-        if self.bar.is_hidden() {
-            if let Some(line) = Line::of_terminal() {
-                let target = ProgressDrawTarget::term_like_with_hz(Box::new(line), 10);
-                self.bar.set_draw_target(target);
-            }
+        if self.bar.is_hidden()
+            && let Some(line) = Line::of_terminal()
+        {
+            let target = ProgressDrawTarget::term_like_with_hz(Box::new(line), 10);
+            self.bar.set_draw_target(target);
         }
         self.bar.set_position(self.read.load(Ordering::Relaxed));
     }
