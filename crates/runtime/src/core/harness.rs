@@ -7,14 +7,14 @@ use std::ptr::{self, NonNull};
 use std::task::{Context, Poll};
 
 use super::cell::Cell;
-use super::current::Entered;
 use super::error::JoinError;
 use super::header::{Header, ListId, Vtable};
 use super::id::Id;
 use super::mutant::{Mutant, active};
 use super::schedule::{Notified, Ran, Schedule};
 use super::state::{Complete, End, Start, WakeByValue};
-use super::{current, header, waker};
+use super::waker::Entered;
+use super::{header, waker};
 
 /// Does something that may panic.
 #[cfg(not(loom))]
@@ -83,7 +83,7 @@ enum Polled {
 pub(super) unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
     // SAFETY: a task with a token is not complete, and so has its own reference.
     let cell = unsafe { cell::<F, S>(task) };
-    let entered = current::enter(task);
+    let entered = waker::enter(task);
     if cell.header.state.start() == Start::Cancel {
         // SAFETY: `start` gave the contents to us.
         return unsafe { run_cancelled::<F, S>(task, entered) };
@@ -93,7 +93,7 @@ pub(super) unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
     let polled = catch(|| {
         // SAFETY: `start` gave the contents to us, and there was no output before.
         match unsafe { poll(cell, &mut context) } {
-            Poll::Pending if current::has_stepped_back(task) => Polled::Yielded,
+            Poll::Pending if waker::has_stepped_back(task) => Polled::Yielded,
             Poll::Pending => Polled::Pending,
             Poll::Ready(value) => {
                 // SAFETY: the contents are ours, and they are the future.
@@ -325,7 +325,7 @@ unsafe fn wake_join(task: NonNull<Header>) {
 unsafe fn complete_detached<F: Future, S: Schedule>(task: NonNull<Header>) {
     // SAFETY: the task has its own reference, which is the caller's.
     let cell = unsafe { cell::<F, S>(task) };
-    let entered = current::enter(task);
+    let entered = waker::enter(task);
     // SAFETY: the contents are ours.
     if let Err(panic) = catch(|| unsafe { cell.drop_contents() }) {
         forget_panic(panic);
@@ -399,7 +399,7 @@ pub(super) unsafe fn shut_down<F: Future, S: Schedule>(task: NonNull<Header>) {
     // SAFETY: the task is not complete, and so has its own reference. The contents are
     // ours since the shut-down.
     unsafe {
-        let entered = current::enter(task);
+        let entered = waker::enter(task);
         cancel::<F, S>(task);
         drop(entered);
         complete::<F, S>(task);
@@ -426,7 +426,7 @@ pub(super) unsafe fn take<F: Future, S: Schedule>(task: NonNull<Header>, to: *mu
 ///
 /// The caller is the join handle of a task of this type, which is complete.
 pub(super) unsafe fn drop_output<F: Future, S: Schedule>(task: NonNull<Header>) {
-    let _entered = current::enter(task);
+    let _entered = waker::enter(task);
     // SAFETY: the join handle has a reference, and the contents after completion.
     if let Err(panic) = catch(|| unsafe { cell::<F, S>(task).drop_contents() }) {
         forget_panic(panic);
@@ -450,7 +450,7 @@ pub(super) unsafe fn free<F: Future, S: Schedule>(task: NonNull<Header>) {
 /// The task is new, of this type, and only the caller knows it, who has its join handle.
 #[cold]
 pub(super) unsafe fn never_begun<F: Future, S: Schedule>(task: NonNull<Header>) {
-    let _entered = current::enter(task);
+    let _entered = waker::enter(task);
     // SAFETY: the caller is alone with the task.
     unsafe {
         cancel::<F, S>(task);

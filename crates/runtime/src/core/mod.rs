@@ -7,7 +7,7 @@
 //! | `cell.rs` | its memory: header, future or output |
 //! | `harness.rs` | what happens to it, for each type of future and scheduler |
 //! | `schedule.rs` | the token to run it once, and what it asks of its scheduler |
-//! | `waker.rs`, `current.rs` | its wakers; which task this thread polls |
+//! | `waker.rs` | its wakers; which task this thread polls |
 //! | `join_handle.rs`, `abort.rs`, `error.rs` | what others have of it |
 //! | `owned.rs`, `list.rs` | the tasks of a runtime |
 
@@ -15,7 +15,6 @@ mod abort;
 mod cell;
 #[cfg(all(test, not(loom)))]
 mod changes;
-pub(crate) mod current;
 mod error;
 mod harness;
 mod header;
@@ -40,7 +39,7 @@ pub use id::Id;
 pub use join_handle::JoinHandle;
 pub use owned::{OwnedTasks, unowned};
 pub use schedule::{Notified, Ran, Schedule};
-pub(crate) use waker::task_of;
+pub(crate) use waker::{current_id, step_back, task_of};
 
 /// Futures above this size go into a box of their own before they become tasks: they
 /// are passed by value through some functions, which costs stack, most where the
@@ -59,6 +58,6 @@ pub mod model {
 
     /// What a task does before it returns `Pending`, to be polled again after the others.
     pub fn yield_now(context: &std::task::Context<'_>) {
-        assert!(super::task_of(context.waker()).is_some_and(super::current::step_back));
+        assert!(super::task_of(context.waker()).is_some_and(super::step_back));
     }
 }

@@ -20,7 +20,7 @@ use blitz_testing::{Counted, Drops, Wakings, poll_once, reentrant_waker, shoutin
 
 use crate::core::changes;
 use crate::core::{
-    Header, Id, JoinHandle, Notified, OwnedTasks, Ran, Schedule, current, task_of, unowned,
+    Header, Id, JoinHandle, Notified, OwnedTasks, Ran, Schedule, step_back, task_of, unowned, waker,
 };
 
 /// A scheduler that runs tokens when the test says so.
@@ -180,7 +180,7 @@ async fn yield_once() {
         if std::mem::replace(&mut yielded, true) {
             return Poll::Ready(());
         }
-        assert!(task_of(context.waker()).is_some_and(current::step_back));
+        assert!(task_of(context.waker()).is_some_and(step_back));
         Poll::Pending
     })
     .await;

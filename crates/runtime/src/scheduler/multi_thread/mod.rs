@@ -7,15 +7,13 @@
 //! | `run_batch.rs` | the tasks that a worker has claimed |
 //! | `tuning.rs` | how many of them, and how often the inject queue goes first |
 //! | `inject.rs` | the queue that belongs to no worker |
-//! | `idle.rs`, `sleep.rs` | which workers sleep, search, are woken; the steps of going to sleep |
+//! | `idle.rs` | which workers sleep, search, are woken; the steps of going to sleep |
 //! | `core.rs` | what belongs to a worker, whichever thread runs it |
 //! | `shared.rs` | what all threads know of the scheduler |
-//! | `worker.rs` | a thread with a core: what runs next, and where a ready task goes |
-//! | `reference.rs` | how a task comes to the scheduler and refers to it |
+//! | `worker.rs` | a thread with a core: what runs next, where a ready task goes, and how it comes there |
 //! | `monitor.rs` | whether another worker is stalled |
 //! | `search.rs` | stealing, and sleeping |
-//! | `shutdown.rs` | the end |
-//! | `run.rs` | the loop, and the threads that run it |
+//! | `run.rs` | the loop, the threads that run it, and the end |
 //! | `hand_over.rs` | another thread acquires the core while a task blocks |
 
 #[cfg(not(loom))]
@@ -30,17 +28,12 @@ mod monitor;
 pub mod mutant;
 pub mod queue;
 #[cfg(not(loom))]
-mod reference;
-#[cfg(not(loom))]
 mod run;
 pub mod run_batch;
 #[cfg(not(loom))]
 mod search;
 #[cfg(not(loom))]
 mod shared;
-#[cfg(not(loom))]
-mod shutdown;
-pub mod sleep;
 #[cfg(not(loom))]
 mod tuning;
 #[cfg(not(loom))]

@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use blitz_sync::internals::EventSpin;
 
 use super::core::Core;
-use super::idle::Calls;
-use super::sleep::Sleeper;
+use super::idle::{Calls, Sleeper};
 use super::worker::Worker;
 use crate::context;
 use crate::core::{Header, Notified};
