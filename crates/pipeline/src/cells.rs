@@ -15,6 +15,8 @@ pub struct Cells<T>(Box<[CachePadded<UnsafeCell<T>>]>);
 unsafe impl<T: Send> Sync for Cells<T> {}
 
 impl<T> Cells<T> {
+    /// Cells with these values. If `n` shall go round and round, there is a power of two of
+    /// them.
     pub fn new(values: impl IntoIterator<Item = T>) -> Self {
         let cell = |value| CachePadded::new(UnsafeCell::new(value));
         Self(values.into_iter().map(cell).collect())
@@ -31,7 +33,7 @@ impl<T> Cells<T> {
         reason = "the scheduler gives it to one worker at a time"
     )]
     pub unsafe fn get(&self, n: u64) -> &mut T {
-        let index = (n % self.0.len() as u64) as usize;
+        let index = n as usize & (self.0.len().next_power_of_two() - 1);
         // SAFETY: the caller promises that nobody else uses it.
         unsafe { &mut *self.0[index].get() }
     }

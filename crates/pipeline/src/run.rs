@@ -32,8 +32,8 @@ pub struct Run<P, T, E, S, K> {
 
 impl<P, T, E, S, K> Run<P, T, E, S, K> {
     pub fn new(size: Size, sources: Vec<S>, sinks: Vec<K>) -> Self {
-        let parts = |_| Cells::new((0..size.capacity).map(|_| None));
-        let results = |_| Cells::new((0..size.capacity).map(|_| Results::new()));
+        let parts = |_| Cells::new((0..size.slots()).map(|_| None));
+        let results = |_| Cells::new((0..size.slots()).map(|_| Results::new()));
         Self {
             sources: Cells::new(sources),
             sinks: Cells::new(sinks),

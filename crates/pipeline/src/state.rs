@@ -58,6 +58,15 @@ pub struct Size {
     pub ordered: bool,
 }
 
+impl Size {
+    /// How many slots there are: a power of two, so that an item finds its own without
+    /// a division.
+    pub fn slots(&self) -> usize {
+        let slots = self.capacity.checked_next_power_of_two();
+        slots.unwrap_or(usize::MAX)
+    }
+}
+
 #[derive(Debug)]
 pub struct Source {
     /// The item of which it reads its part next.
@@ -135,7 +144,7 @@ impl State {
             size,
             sources: (0..size.sources).map(source).collect(),
             sinks: (0..size.sinks).map(sink).collect(),
-            slots: vec![slot; size.capacity].into_boxed_slice(),
+            slots: vec![slot; size.slots()].into_boxed_slice(),
             base: 0,
             claimed: 0,
             processed: 0,
@@ -152,9 +161,14 @@ impl State {
     }
 
     #[inline]
+    fn slot_of(&self, item: u64) -> usize {
+        item as usize & (self.slots.len() - 1)
+    }
+
+    #[inline]
     fn slot(&mut self, item: u64) -> &mut Slot {
-        let slots = self.slots.len() as u64;
-        &mut self.slots[(item % slots) as usize]
+        let slot = self.slot_of(item);
+        &mut self.slots[slot]
     }
 
     /// How many items were read by every source.
@@ -300,18 +314,29 @@ impl State {
 
     /// The most urgent step that is possible: what is done goes out first, and the workers
     /// shall always find something to process.
+    ///
+    /// But a step is a round of the lock, and one that writes many items costs no more than
+    /// one that writes a single one. So what is done waits as long as there is something to
+    /// process, another worker is at it, which looks again when it is through, and
+    /// half of the tokens are there for the next.
     #[inline]
     pub fn possible(&self) -> Option<Step> {
         if self.stopped {
             return Some(Step::Leave);
+        }
+        let item = self.claimed;
+        let assembled = self.assembled();
+        let waiting = assembled.saturating_sub(item);
+        let in_flight = assembled.saturating_sub(self.base) as usize;
+        let can_wait = item > self.processed && in_flight <= self.size.capacity / 2;
+        if can_wait && waiting > 0 && item < self.limit {
+            return Some(Step::Process { item });
         }
         let write = (0..self.sinks.len()).find_map(|sink| self.can_write(sink));
         if write.is_some() {
             return write;
         }
         let read = || (0..self.sources.len()).find_map(|source| self.can_read(source));
-        let item = self.claimed;
-        let waiting = self.assembled().saturating_sub(item);
         if waiting < self.size.workers as u64 {
             let read = read();
             if read.is_some() {
@@ -330,10 +355,9 @@ impl State {
         if sink.busy {
             return None;
         }
-        let slots = self.slots.len() as u64;
         let (from, mut to) = if self.size.ordered {
             let until = self.claimed.min(self.limit);
-            let done = |&item: &u64| self.slots[(item % slots) as usize].done;
+            let done = |&item: &u64| self.slots[self.slot_of(item)].done;
             let to = (sink.next..until).take_while(done).last()?;
             (sink.next, to)
         } else {
