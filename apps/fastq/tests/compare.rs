@@ -320,3 +320,81 @@ fn detected_adapters() {
         ],
     );
 }
+
+/// Where Debian's bowtie2-examples has the genome of a virus, and reads of it.
+const EXAMPLES: &str = "/usr/share/doc/bowtie2/examples";
+
+/// Unpacks or copies a file of those into the folder. `false` if it is not there.
+fn bring(folder: &Path, from: &str, to: &str) -> bool {
+    let to = fs::File::create(folder.join(to)).unwrap();
+    let packed = format!("{EXAMPLES}/{from}.gz");
+    let mut command = if Path::new(&packed).exists() {
+        let mut command = std::process::Command::new("gzip");
+        command.arg("-dc").arg(packed);
+        command
+    } else {
+        let mut command = std::process::Command::new("cat");
+        command.arg(format!("{EXAMPLES}/{from}"));
+        command
+    };
+    let there = command.stdout(to).status().unwrap().success();
+    if !there {
+        eprintln!("skipped: no {from} (Debian has it: apt-get install bowtie2-examples)");
+    }
+    there
+}
+
+/// Options that meet the qualities and overlaps that machines make.
+const MEANT_FOR_REAL_READS: [&str; 6] = [
+    "",
+    "-c -5 -3",
+    "-r -q 20 -u 30 -l 50",
+    "-m --merged_out m.fq",
+    "--detect_adapter_for_pe -g -x",
+    "-y -U --umi_loc read1 --umi_len 8",
+];
+
+/// Pairs as a simulator of sequencing machines makes them from a genome.
+#[test]
+fn simulated_pairs_of_a_genome() {
+    let folder = TempDir::new().unwrap();
+    if !fastp() || !bring(folder.path(), "reference/lambda_virus.fa", "genome.fa") {
+        return;
+    }
+    let simulated = std::process::Command::new("art_illumina")
+        .args("-q -ss HS25 -i genome.fa -p -l 150 -m 230 -s 60 -c 4000 -rs 3 -na -o".split(' '))
+        .arg("")
+        .current_dir(folder.path())
+        .output();
+    if simulated.is_err() {
+        eprintln!(
+            "skipped: no art_illumina (Debian has it: apt-get install art-nextgen-simulation-tools)"
+        );
+        return;
+    }
+    assert_same(
+        folder.path(),
+        MEANT_FOR_REAL_READS.map(|option| format!("{PAIRED} {option}")),
+    );
+}
+
+/// Reads that come with a Debian package.
+#[test]
+fn example_reads_of_a_package() {
+    let folder = TempDir::new().unwrap();
+    let pairs = bring(folder.path(), "reads/reads_1.fq", "1.fq")
+        && bring(folder.path(), "reads/reads_2.fq", "2.fq");
+    if !fastp() || !pairs {
+        return;
+    }
+    assert_same(
+        folder.path(),
+        MEANT_FOR_REAL_READS.map(|option| format!("{PAIRED} {option}")),
+    );
+    if bring(folder.path(), "reads/longreads.fq", "1.fq") {
+        assert_same(
+            folder.path(),
+            [SINGLE.to_owned(), format!("{SINGLE} -3 -y")],
+        );
+    }
+}
