@@ -53,3 +53,33 @@ fn an_idle_runtime_sleeps() {
     }
     panic!("the workers wake up again and again");
 }
+
+#[test]
+fn a_worker_waits_once_for_each_event() {
+    use std::io::{Read, Write};
+    const ROUNDS: u64 = 100;
+    let runtime = multi(1);
+    let (client, mut server) = runtime.block_on(pair());
+    drop(runtime.spawn(async move {
+        let mut byte = [0];
+        while server.read_exact(&mut byte).await.is_ok() {
+            blitz_io::io::AsyncWriteExt::write_all(&mut server, &byte)
+                .await
+                .unwrap();
+        }
+    }));
+    let mut client = client.into_std().unwrap();
+    client.set_nonblocking(false).unwrap();
+    let mut echo = || {
+        // The worker waits by then.
+        std::thread::sleep(Duration::from_millis(2));
+        client.write_all(b"x").unwrap();
+        client.read_exact(&mut [0]).unwrap();
+    };
+    echo();
+    let before = runtime.metrics().worker_park_count(0);
+    (0..ROUNDS).for_each(|_| echo());
+    let waits = runtime.metrics().worker_park_count(0) - before;
+    // It calls itself when it wakes the task; that must not cost a wait that ends at once.
+    assert!(waits <= ROUNDS * 5 / 4, "{waits} waits for {ROUNDS} events");
+}

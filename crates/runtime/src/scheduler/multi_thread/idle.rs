@@ -141,6 +141,16 @@ pub struct Calls {
 }
 
 impl Calls {
+    /// Those that worker `index` has to unpark. A worker whose park wakes a task may call
+    /// itself: it is up, and sees that it was called when the park returns.
+    pub fn by(self, index: usize) -> Calls {
+        let other = |&called: &usize| called != index;
+        Calls {
+            to_work: self.to_work.filter(other),
+            to_monitor: self.to_monitor.filter(other),
+        }
+    }
+
     /// All that have to be unparked.
     pub fn each(self) -> impl Iterator<Item = usize> {
         self.to_work.into_iter().chain(self.to_monitor)

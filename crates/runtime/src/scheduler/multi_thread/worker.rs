@@ -297,8 +297,8 @@ impl Worker {
     /// worker goes on working.
     #[inline]
     pub(super) fn notify_pushed(&self, stealable: bool) {
-        self.shared
-            .unpark_called(self.shared.idle.pushed(stealable));
+        let calls = self.shared.idle.pushed(stealable);
+        self.shared.unpark_called(calls.by(self.index));
     }
 
     /// Wakes the tasks whose events have happened, and those whose time has come.
