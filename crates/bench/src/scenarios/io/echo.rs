@@ -10,7 +10,7 @@ use crate::scenario::{Context, Measured, Sample, Scenario, verify};
 use crate::threads::solo;
 
 /// A server's buffer for each connection.
-const BUFFER: usize = 16 * 1024;
+pub(super) const BUFFER: usize = 16 * 1024;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let mut scenarios = Vec::new();
@@ -79,7 +79,7 @@ fn unix<S: Server, const CONNECTIONS: usize, const SIZE: usize>(
     measure(cx, &mut client.map_err(failure)?, CONNECTIONS, 1)
 }
 
-fn measure<S: Socket>(
+pub(super) fn measure<S: Socket>(
     cx: &Context,
     client: &mut Client<S>,
     connections: usize,

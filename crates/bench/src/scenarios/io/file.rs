@@ -13,8 +13,8 @@ use crate::cpu;
 use crate::scenario::{Context, Measured, Sample, Scenario, verify};
 use crate::threads::solo;
 
-const TASKS: usize = 64;
-const PAGE: usize = 4096;
+pub(super) const TASKS: usize = 64;
+pub(super) const PAGE: usize = 4096;
 /// 16 MiB, which stay in the system's memory.
 const PAGES: u64 = 1 << 12;
 
@@ -47,7 +47,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
 }
 
 /// A file that is removed in the end.
-struct Temporary(PathBuf);
+pub(super) struct Temporary(PathBuf);
 
 impl Drop for Temporary {
     fn drop(&mut self) {
@@ -57,7 +57,7 @@ impl Drop for Temporary {
 
 impl Temporary {
     /// A new file whose pages hold their numbers, or nothing.
-    fn new(filled: bool) -> io::Result<Self> {
+    pub(super) fn new(filled: bool) -> io::Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Relaxed);
         let name = format!("blitz-bench-file-{}-{number}", std::process::id());
@@ -71,10 +71,15 @@ impl Temporary {
         fs::write(&file.0, content)?;
         Ok(file)
     }
+
+    #[cfg(all(target_os = "linux", feature = "thread-per-core"))]
+    pub(super) fn path(&self) -> &std::path::Path {
+        &self.0
+    }
 }
 
 /// The file that the rows read. It is made once; the system clears its folder.
-fn filled() -> io::Result<&'static PathBuf> {
+pub(super) fn filled() -> io::Result<&'static PathBuf> {
     static FILE: OnceLock<PathBuf> = OnceLock::new();
     if let Some(path) = FILE.get() {
         return Ok(path);
@@ -89,7 +94,7 @@ fn filled() -> io::Result<&'static PathBuf> {
 }
 
 /// The pages that a task goes to, in order.
-fn places(task: usize) -> impl Iterator<Item = u64> {
+pub(super) fn places(task: usize) -> impl Iterator<Item = u64> {
     let mut state = (task as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     std::iter::repeat_with(move || {
         state ^= state << 13;
@@ -135,7 +140,7 @@ fn write<S: Server>(cx: &Context, workers: usize) -> Measured {
 }
 
 /// What was written is there, and nothing else.
-fn check(temporary: &Temporary, each: usize) -> Result<(), crate::scenario::Failure> {
+pub(super) fn check(temporary: &Temporary, each: usize) -> Result<(), crate::scenario::Failure> {
     let mut written = vec![false; PAGES as usize];
     for task in 0..TASKS {
         for place in places(task).take(each) {

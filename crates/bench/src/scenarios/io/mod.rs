@@ -17,6 +17,8 @@ mod process;
 mod server;
 mod smol;
 mod stalled;
+#[cfg(all(target_os = "linux", feature = "thread-per-core"))]
+mod thread_per_core;
 mod tokio_names;
 
 use std::io;
@@ -42,6 +44,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     scenarios.extend(idle::scenarios());
     #[cfg(unix)]
     scenarios.extend(process::scenarios());
+    #[cfg(all(target_os = "linux", feature = "thread-per-core"))]
+    let scenarios = thread_per_core::take_part(scenarios);
     scenarios
 }
 

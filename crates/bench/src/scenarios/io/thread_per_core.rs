@@ -1,0 +1,314 @@
+//! compio and monoio, as their documentation shows them: a runtime with an io_uring for each
+//! worker, tasks that stay there, and operations that own their buffers.
+//!
+//! A thread accepts the connections and hands them to the workers in turn, so that each has as
+//! many. A socket for each worker (`SO_REUSEPORT`) would leave that to chance.
+
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+
+use async_channel::{Receiver, Sender, unbounded};
+use compio::buf::BufResult;
+use compio::io::{AsyncRead, AsyncReadAtExt, AsyncWriteAtExt, AsyncWriteExt};
+use monoio::io::{AsyncReadRent, AsyncWriteRentExt};
+
+use super::client::{Client, fill};
+use super::echo::{self, BUFFER};
+use super::file::{PAGE, TASKS, Temporary, check, filled, places};
+use super::{WORKERS, failure};
+use crate::cpu;
+use crate::runtimes::Cache;
+use crate::scenario::{Context, Measured, Sample, Scenario, verify};
+use crate::threads::solo;
+
+/// Something that a worker does, such as to spawn a task.
+type Job = Box<dyn FnOnce() + Send>;
+
+/// The workers of a started runtime.
+type Workers = &'static [Sender<Job>];
+
+/// A runtime for one thread.
+trait Local: Sized + 'static {
+    type File: 'static;
+
+    fn cache() -> &'static Cache<Workers>;
+    /// Runs a runtime on this thread, for ever.
+    fn work(jobs: Receiver<Job>);
+    /// Spawns on this thread's runtime.
+    fn spawn(future: impl Future<Output = ()> + 'static);
+
+    /// Sends back what comes, until the end.
+    async fn echo(stream: TcpStream) -> io::Result<()>;
+    /// Opens a file to read and write.
+    async fn open(path: &Path) -> io::Result<Self::File>;
+    async fn read_at(file: &Self::File, place: u64, page: Vec<u8>) -> io::Result<Vec<u8>>;
+    async fn write_at(file: &Self::File, place: u64, page: Vec<u8>) -> io::Result<Vec<u8>>;
+
+    /// So many workers, started when they are asked for first.
+    fn with_workers(workers: usize) -> Workers {
+        Self::cache().get(workers, 0, |workers| {
+            let start = |_| {
+                let (jobs, receiver) = unbounded();
+                thread::spawn(move || Self::work(receiver));
+                jobs
+            };
+            Vec::leak((0..workers).map(start).collect())
+        })
+    }
+}
+
+/// Does what it is told to, for ever.
+async fn listen(jobs: Receiver<Job>) {
+    while let Ok(job) = jobs.recv().await {
+        job();
+    }
+}
+
+struct Compio;
+
+impl Local for Compio {
+    type File = compio::fs::File;
+
+    fn cache() -> &'static Cache<Workers> {
+        static CACHE: Cache<Workers> = Cache::new();
+        &CACHE
+    }
+
+    fn work(jobs: Receiver<Job>) {
+        let runtime = compio::runtime::Runtime::new().expect("there are descriptors");
+        runtime.block_on(listen(jobs));
+    }
+
+    fn spawn(future: impl Future<Output = ()> + 'static) {
+        compio::runtime::spawn(future).detach();
+    }
+
+    async fn echo(stream: TcpStream) -> io::Result<()> {
+        let mut stream = compio::net::TcpStream::from_std(stream)?;
+        let mut buffer = Vec::with_capacity(BUFFER);
+        loop {
+            let BufResult(read, filled) = stream.read(buffer).await;
+            if read? == 0 {
+                return Ok(());
+            }
+            let BufResult(written, back) = stream.write_all(filled).await;
+            written?;
+            buffer = back;
+            buffer.clear();
+        }
+    }
+
+    async fn open(path: &Path) -> io::Result<Self::File> {
+        let mut options = compio::fs::OpenOptions::new();
+        options.read(true).write(true).open(path).await
+    }
+
+    async fn read_at(file: &Self::File, place: u64, page: Vec<u8>) -> io::Result<Vec<u8>> {
+        let BufResult(result, page) = file.read_exact_at(page, place).await;
+        result.map(|()| page)
+    }
+
+    async fn write_at(mut file: &Self::File, place: u64, page: Vec<u8>) -> io::Result<Vec<u8>> {
+        let BufResult(result, page) = file.write_all_at(page, place).await;
+        result.map(|()| page)
+    }
+}
+
+struct Monoio;
+
+impl Local for Monoio {
+    type File = monoio::fs::File;
+
+    fn cache() -> &'static Cache<Workers> {
+        static CACHE: Cache<Workers> = Cache::new();
+        &CACHE
+    }
+
+    fn work(jobs: Receiver<Job>) {
+        let builder = monoio::RuntimeBuilder::<monoio::IoUringDriver>::new();
+        let mut runtime = builder.build().expect("there are descriptors");
+        runtime.block_on(listen(jobs));
+    }
+
+    fn spawn(future: impl Future<Output = ()> + 'static) {
+        // It goes on when its handle is dropped.
+        drop(monoio::spawn(future));
+    }
+
+    async fn echo(stream: TcpStream) -> io::Result<()> {
+        let mut stream = monoio::net::TcpStream::from_std(stream)?;
+        let mut buffer = Vec::with_capacity(BUFFER);
+        loop {
+            let (read, filled) = stream.read(buffer).await;
+            if read? == 0 {
+                return Ok(());
+            }
+            let (written, back) = stream.write_all(filled).await;
+            written?;
+            buffer = back;
+            buffer.clear();
+        }
+    }
+
+    async fn open(path: &Path) -> io::Result<Self::File> {
+        let mut options = monoio::fs::OpenOptions::new();
+        options.read(true).write(true).open(path).await
+    }
+
+    async fn read_at(file: &Self::File, place: u64, page: Vec<u8>) -> io::Result<Vec<u8>> {
+        let (result, page) = file.read_exact_at(page, place).await;
+        result.map(|()| page)
+    }
+
+    async fn write_at(file: &Self::File, place: u64, page: Vec<u8>) -> io::Result<Vec<u8>> {
+        let (result, page) = file.write_all_at(page, place).await;
+        result.map(|_| page)
+    }
+}
+
+/// One contender's body, which is told how many workers it has.
+type Body = fn(&Context, usize) -> Measured;
+
+/// Lets the two take part in the rows that they can do.
+pub(super) fn take_part(scenarios: Vec<Scenario>) -> Vec<Scenario> {
+    let rows: [(&str, [Body; 2]); 7] = [
+        (
+            "echo_1",
+            [tcp::<Compio, 1, 1, 128>, tcp::<Monoio, 1, 1, 128>],
+        ),
+        (
+            "echo_64",
+            [tcp::<Compio, 64, 1, 128>, tcp::<Monoio, 64, 1, 128>],
+        ),
+        (
+            "echo_1024",
+            [tcp::<Compio, 1024, 1, 128>, tcp::<Monoio, 1024, 1, 128>],
+        ),
+        (
+            "echo_pipelined",
+            [tcp::<Compio, 64, 16, 128>, tcp::<Monoio, 64, 16, 128>],
+        ),
+        (
+            "echo_16k",
+            [tcp::<Compio, 64, 1, 16_384>, tcp::<Monoio, 64, 1, 16_384>],
+        ),
+        ("file_read_4k", [read::<Compio>, read::<Monoio>]),
+        ("file_write_4k", [write::<Compio>, write::<Monoio>]),
+    ];
+    let add = |scenario: Scenario| {
+        for (row, [compio, monoio]) in rows {
+            for workers in WORKERS {
+                if scenario.id == format!("{row}_{workers}") {
+                    return scenario
+                        .with("compio", move |cx| compio(cx, workers))
+                        .with("monoio", move |cx| monoio(cx, workers));
+                }
+            }
+        }
+        scenario
+    };
+    scenarios.into_iter().map(add).collect()
+}
+
+fn tcp<L: Local, const CONNECTIONS: usize, const DEPTH: usize, const SIZE: usize>(
+    cx: &Context,
+    workers: usize,
+) -> Measured {
+    let workers = L::with_workers(workers);
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(failure)?;
+    let server = listener.local_addr().map_err(failure)?;
+    let accepting = thread::spawn(move || -> io::Result<()> {
+        for number in 0..CONNECTIONS {
+            let (stream, _) = listener.accept()?;
+            let serve = move || {
+                L::spawn(async {
+                    // An error shows on the client's side.
+                    _ = L::echo(stream).await;
+                });
+            };
+            let told = workers[number % workers.len()].try_send(Box::new(serve));
+            told.expect("the workers never end");
+        }
+        Ok(())
+    });
+    let client = Client::<mio::net::TcpStream>::connect(&server, CONNECTIONS, DEPTH, SIZE);
+    let mut client = client.map_err(failure)?;
+    let accepted = accepting.join().expect("it does not panic");
+    accepted.map_err(failure)?;
+    echo::measure(cx, &mut client, CONNECTIONS, DEPTH)
+}
+
+fn read<L: Local>(cx: &Context, workers: usize) -> Measured {
+    let path = filled().map_err(failure)?;
+    files::<L, _>(cx, workers, path, |file, task, each| async move {
+        let (mut page, mut expected) = (vec![0; PAGE], vec![0; PAGE]);
+        for place in places(task).take(each) {
+            page = L::read_at(&file, place * PAGE as u64, page).await?;
+            fill(&mut expected, 1, place);
+            if page != expected {
+                return Err(io::Error::other("another page than was asked for"));
+            }
+        }
+        Ok(each as u64)
+    })
+}
+
+fn write<L: Local>(cx: &Context, workers: usize) -> Measured {
+    let temporary = Temporary::new(false).map_err(failure)?;
+    let sample = files::<L, _>(
+        cx,
+        workers,
+        temporary.path(),
+        |file, task, each| async move {
+            let mut page = vec![0; PAGE];
+            for place in places(task).take(each) {
+                fill(&mut page, 1, place);
+                page = L::write_at(&file, place * PAGE as u64, page).await?;
+            }
+            Ok(each as u64)
+        },
+    )?;
+    check(&temporary, sample.ops as usize / TASKS)?;
+    Ok(sample)
+}
+
+/// Runs the tasks, which say how much they have done, on the workers in turn.
+fn files<L: Local, F>(
+    cx: &Context,
+    workers: usize,
+    path: &Path,
+    task: fn(L::File, usize, usize) -> F,
+) -> Measured
+where
+    F: Future<Output = io::Result<u64>> + 'static,
+{
+    let workers = L::with_workers(workers);
+    let each = cx.share(TASKS) as usize;
+    let run = || -> io::Result<u64> {
+        let (tell, told) = mpsc::channel();
+        for number in 0..TASKS {
+            let (tell, path) = (tell.clone(), PathBuf::from(path));
+            let start = move || {
+                L::spawn(async move {
+                    let done = match L::open(&path).await {
+                        Ok(file) => task(file, number, each).await,
+                        Err(error) => Err(error),
+                    };
+                    // Nobody listens any more once a task has failed.
+                    _ = tell.send(done);
+                });
+            };
+            let told = workers[number % workers.len()].try_send(Box::new(start));
+            told.expect("the workers never end");
+        }
+        drop(tell);
+        told.iter().sum()
+    };
+    let ((span, done), cpu) = cpu::of_others(|| solo(run));
+    let done = done.map_err(failure)?;
+    verify("operations", (each * TASKS) as u64, done)?;
+    Ok(Sample::new(span, done).with_cpu(cpu))
+}
