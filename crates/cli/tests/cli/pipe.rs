@@ -328,7 +328,8 @@ fn an_interrupt_removes_what_is_not_complete() {
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();
-    // It waits for input, which never comes.
+    // It waits for input, which never comes: to wait for the child would close the pipe.
+    let stdin = child.stdin.take();
     let begun = || place.names().iter().any(|name| name.ends_with(".part"));
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while !begun() {
@@ -339,6 +340,7 @@ fn an_interrupt_removes_what_is_not_complete() {
     // SAFETY: the child is ours, and was not waited for.
     assert_eq!(unsafe { libc::kill(process, libc::SIGINT) }, 0);
     assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(stdin);
     assert_eq!(place.names(), Vec::<String>::new());
 }
 
