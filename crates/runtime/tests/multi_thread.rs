@@ -1,9 +1,10 @@
 //! The multi-thread scheduler: who runs, who starves, who sleeps.
 #![cfg(not(loom))]
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
+use std::sync::{Arc, Barrier};
+use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use blitz_runtime::runtime::{Builder, Runtime};
@@ -454,4 +455,56 @@ fn others_in_the_process_know_how_many_workers_are_awake() {
     awake();
     drop(handle);
     awake();
+}
+
+/// Keeps both workers busy until each runs one of two tasks; the one on thread `last` goes on
+/// for a while, so that its worker falls asleep after the other.
+fn occupy_both_workers(last: ThreadId) {
+    let together = Arc::new(Barrier::new(2));
+    let (end, ended) = mpsc::channel();
+    for _ in 0..2 {
+        let (together, end) = (together.clone(), end.clone());
+        drop(task::spawn(async move {
+            together.wait();
+            if last == std::thread::current().id() {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            end.send(()).unwrap();
+        }));
+    }
+    for _ in 0..2 {
+        ended.recv_timeout(LONG).unwrap();
+    }
+}
+
+/// Spawns a task and blocks the thread until the other worker has run it.
+fn run_on_other_worker<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T {
+    let (result, results) = mpsc::channel();
+    drop(task::spawn(async move { result.send(f()) }));
+    results
+        .recv_timeout(LONG)
+        .expect("nobody saw that this worker is stalled")
+}
+
+/// A source of events calls a monitor: here the worker whose core the thread has given away,
+/// if that one fell asleep first. (In another order this shows nothing.)
+#[test]
+fn a_thread_without_its_core_calls_the_worker_that_it_was() {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    let first = runtime.spawn(async {
+        let other = run_on_other_worker(|| std::thread::current().id());
+        let stalled = task::block_in_place(|| {
+            occupy_both_workers(other);
+            // Until both sleep, and none is the monitor.
+            std::thread::sleep(Duration::from_millis(300));
+            drop(blitz_runtime::internals::own_driver());
+            task::spawn(async { run_on_other_worker(|| ()) })
+        });
+        stalled.await
+    });
+    runtime.block_on(first).unwrap().unwrap();
 }

@@ -141,9 +141,8 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Those that worker `index` has to unpark. A worker whose park wakes a task may call
-    /// itself: it is up, and sees that it was called when the park returns.
-    pub fn by(self, index: usize) -> Calls {
+    /// The same without worker `index`.
+    pub fn without(self, index: usize) -> Calls {
         let other = |&called: &usize| called != index;
         Calls {
             to_work: self.to_work.filter(other),

@@ -188,7 +188,7 @@ impl Sleeper for Worker {
     }
 
     fn call(&self, calls: Calls) {
-        self.shared.unpark_called(calls);
+        self.unpark_called(calls);
     }
 }
 

@@ -28,6 +28,7 @@ use blitz_sync::internals::coop;
 
 use super::super::address::Address;
 use super::core::{Core, Local};
+use super::idle::Calls;
 use super::queue::CAPACITY;
 use super::run_batch;
 use super::shared::Shared;
@@ -273,7 +274,7 @@ impl Worker {
         tasks.push(task);
         self.shared.inject.push_all(&tasks);
         core.counters.overflows.add(1);
-        self.shared.unpark_called(self.shared.idle.injected());
+        self.unpark_called(self.shared.idle.injected());
     }
 
     /// The task that yielded when no other was queued goes to the ring after all.
@@ -297,8 +298,19 @@ impl Worker {
     /// worker goes on working.
     #[inline]
     pub(super) fn notify_pushed(&self, stealable: bool) {
-        let calls = self.shared.idle.pushed(stealable);
-        self.shared.unpark_called(calls.by(self.index));
+        self.unpark_called(self.shared.idle.pushed(stealable));
+    }
+
+    /// Unparks those that were called. A worker whose park wakes a task may call itself: then
+    /// this thread is up, and sees it when the park returns. But if this thread has given its
+    /// core away, another one is the worker, and may be asleep.
+    #[inline]
+    pub(super) fn unpark_called(&self, calls: Calls) {
+        let others = match self.has_core.get() {
+            true => calls.without(self.index),
+            false => calls,
+        };
+        self.shared.unpark_called(others);
     }
 
     /// Wakes the tasks whose events have happened, and those whose time has come.
