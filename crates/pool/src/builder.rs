@@ -215,7 +215,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Binds each thread to a core.
+    /// Binds each thread that the pool starts to a core. A current thread that
+    /// [is used](Self::use_current_thread) stays where it is, with what it starts later.
     ///
     /// # Examples
     ///

@@ -20,7 +20,7 @@ use crate::thread_pool::ThreadPool;
 ///
 /// Dropped before the closure has begun, it is never run. Dropped later, the closure runs to
 /// its end, and the result is dropped there. A closure borrows nothing, so nobody has to
-/// wait for it.
+/// wait for it. The pool runs what it was given even if it is dropped.
 #[must_use = "a future does nothing unless it is awaited, and its closure may not run"]
 #[derive(Debug)]
 pub struct Run<R> {
@@ -43,6 +43,9 @@ impl<R> Future for Run<R> {
 
 /// Runs `f` in the pool of this thread, or the global one, and returns a future of its
 /// result, for a task of any runtime. `f` begins even if the future is not polled.
+///
+/// A worker of the pool that blocks on the future runs nothing meanwhile: call
+/// [`join`](crate::join()) or [`scope`] there.
 ///
 /// # Panics
 ///

@@ -4,6 +4,7 @@
 mod beside_runtime;
 mod join;
 mod loops;
+mod pin;
 mod pools;
 mod run;
 mod scope;

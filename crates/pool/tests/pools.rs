@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use blitz_pool::{Pin, Spin, ThreadPoolBuilder, Yield, join};
+use blitz_pool::{Spin, ThreadPoolBuilder, Yield, join};
 
 use crate::join::pool;
 
@@ -144,29 +144,6 @@ fn scoped_threads_borrow_and_have_ended_when_it_returns() {
     assert_eq!(sum, (1, 2));
     names.lock().unwrap().sort();
     assert_eq!(*names.lock().unwrap(), ["scoped 0", "scoped 1"]);
-}
-
-#[test]
-fn threads_can_be_pinned_and_a_core_that_is_not_there_is_an_error() {
-    let pinned = ThreadPoolBuilder::new()
-        .num_threads(2)
-        .pin(Pin::Cores)
-        .build()
-        .unwrap();
-    assert_eq!(pinned.join(|| 1, || 2), (1, 2));
-    let error = ThreadPoolBuilder::new()
-        .pin(Pin::List(vec![4096]))
-        .build()
-        .unwrap_err();
-    assert!(
-        error.to_string().contains("core 4096 is not among"),
-        "{error}"
-    );
-    let error = ThreadPoolBuilder::new()
-        .pin(Pin::List(vec![]))
-        .build()
-        .unwrap_err();
-    assert!(error.to_string().contains("empty"), "{error}");
 }
 
 #[test]
