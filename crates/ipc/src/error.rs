@@ -2,6 +2,8 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use crate::settings::{Kind, WhenFull};
+
 /// Why a segment could not be made, opened or joined.
 ///
 /// The text says what is wrong and what can be done about it.
@@ -52,7 +54,7 @@ pub enum Error {
     Mismatch {
         /// The setting.
         setting: &'static str,
-        /// What was asked for.
+        /// What was asked for; of a [`Kind`] or a [`WhenFull`], its number.
         wanted: u64,
         /// What the segment has.
         found: u64,
@@ -111,7 +113,7 @@ impl fmt::Display for Error {
             Self::Permission { path } => write!(
                 f,
                 "no permission for {}; its owner can make it with another mode",
-                path.display()
+                Place(path)
             ),
             Self::NoSpace { needed } => write!(
                 f,
@@ -122,7 +124,7 @@ impl fmt::Display for Error {
                 f,
                 "{} is not a segment that this version can use: {reason}; use another name, or \
                  the same version in all processes",
-                path.display()
+                Place(path)
             ),
             Self::Mismatch {
                 setting,
@@ -130,8 +132,13 @@ impl fmt::Display for Error {
                 found,
             } => write!(
                 f,
-                "the segment exists with {setting} {found}, and {wanted} was asked for; ask for \
-                 the same, or leave the setting out to take what there is"
+                "the segment exists with {setting} {}, and {} was asked for; {}",
+                Value(setting, *found),
+                Value(setting, *wanted),
+                match *setting {
+                    "kind" => "ask for the same, or use another name",
+                    _ => "ask for the same, or leave the setting out to take what there is",
+                }
             ),
             Self::NotFound { name } => {
                 write!(f, "there is no segment {name:?}; is its maker running?")
@@ -148,8 +155,34 @@ impl fmt::Display for Error {
                 "made before a fork and used in the child; open the segment again there",
             ),
             Self::Io { what, path, source } => {
-                write!(f, "cannot {what} {}: {source}", path.display())
+                write!(f, "cannot {what} {}: {source}", Place(path))
             }
+        }
+    }
+}
+
+/// A setting's value, for people.
+struct Value<'a>(&'a str, u64);
+
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let &Self(setting, value) = self;
+        match (setting, Kind::from_word(value), WhenFull::from_word(value)) {
+            ("kind", Some(kind), _) => write!(f, "{kind:?}"),
+            ("when_full", _, Some(policy)) => write!(f, "{policy:?}"),
+            _ => write!(f, "{value}"),
+        }
+    }
+}
+
+/// A path, which is empty for what has no name.
+struct Place<'a>(&'a Path);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_os_str().is_empty() {
+            true => f.write_str("the segment"),
+            false => self.0.display().fmt(f),
         }
     }
 }

@@ -1,7 +1,8 @@
 use std::mem;
+use std::time::{Duration, Instant};
 
 use crate::error::{RecvError, SendError};
-use crate::{Receiver, Sender};
+use crate::{Message, Receiver, Sender};
 
 /// A type whose values are plain bytes, and whose every pattern of bytes is a value.
 ///
@@ -127,6 +128,51 @@ impl Sender {
     pub fn try_send_value<T: PlainData>(&mut self, value: &T) -> Result<(), SendError> {
         self.try_send(bytes_of(value))
     }
+
+    /// As [`send_value`](Self::send_value), but waits no longer than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// As [`send_timeout`](Self::send_timeout).
+    pub fn send_value_timeout<T: PlainData>(
+        &mut self,
+        value: &T,
+        timeout: Duration,
+    ) -> Result<(), SendError> {
+        self.send_timeout(bytes_of(value), timeout)
+    }
+
+    /// As [`send_value`](Self::send_value), but waits no longer than until `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// As [`send_until`](Self::send_until).
+    pub fn send_value_until<T: PlainData>(
+        &mut self,
+        value: &T,
+        deadline: Instant,
+    ) -> Result<(), SendError> {
+        self.send_until(bytes_of(value), deadline)
+    }
+
+    /// As [`send_value`](Self::send_value), without blocking the runtime of blitz-io: see
+    /// `send_async`.
+    ///
+    /// # Errors
+    ///
+    /// As `send_async`.
+    ///
+    /// # Panics
+    ///
+    /// As `send_async`.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped before it is ready has sent nothing.
+    #[cfg(all(feature = "async", any(target_os = "linux", target_os = "android")))]
+    pub async fn send_value_async<T: PlainData>(&mut self, value: &T) -> Result<(), SendError> {
+        self.send_async(bytes_of(value)).await
+    }
 }
 
 impl Receiver {
@@ -138,7 +184,7 @@ impl Receiver {
     /// gone then. Else as [`recv`](Self::recv).
     #[inline]
     pub fn recv_value<T: PlainData>(&mut self) -> Result<T, RecvError> {
-        value_of(&self.recv()?)
+        self.recv()?.value()
     }
 
     /// Receives the next message as a value if there is one.
@@ -148,7 +194,70 @@ impl Receiver {
     /// As [`recv_value`](Self::recv_value) and [`try_recv`](Self::try_recv).
     #[inline]
     pub fn try_recv_value<T: PlainData>(&mut self) -> Result<T, RecvError> {
-        value_of(&self.try_recv()?)
+        self.try_recv()?.value()
+    }
+
+    /// As [`recv_value`](Self::recv_value), but waits no longer than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// As [`recv_value`](Self::recv_value) and [`recv_timeout`](Self::recv_timeout).
+    pub fn recv_value_timeout<T: PlainData>(&mut self, timeout: Duration) -> Result<T, RecvError> {
+        self.recv_timeout(timeout)?.value()
+    }
+
+    /// As [`recv_value`](Self::recv_value), but waits no longer than until `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// As [`recv_value`](Self::recv_value) and [`recv_until`](Self::recv_until).
+    pub fn recv_value_until<T: PlainData>(&mut self, deadline: Instant) -> Result<T, RecvError> {
+        self.recv_until(deadline)?.value()
+    }
+
+    /// As [`recv_value`](Self::recv_value), without blocking the runtime of blitz-io: see
+    /// `recv_async`.
+    ///
+    /// # Errors
+    ///
+    /// As [`recv_value`](Self::recv_value) and `recv_async`.
+    ///
+    /// # Panics
+    ///
+    /// As `recv_async`.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped has received nothing.
+    #[cfg(all(feature = "async", any(target_os = "linux", target_os = "android")))]
+    pub async fn recv_value_async<T: PlainData>(&mut self) -> Result<T, RecvError> {
+        self.recv_async().await?.value()
+    }
+}
+
+impl Message<'_> {
+    /// Returns a copy of the message as a value.
+    ///
+    /// ```
+    /// # if blitz_io::ipc::is_supported() {
+    /// use blitz_io::ipc::Route;
+    /// # let name = &format!("ticks-doc-{}", std::process::id());
+    /// # let _ = r#"
+    /// let name = "ticks";
+    /// # "#;
+    /// let (mut sender, mut receiver) = (Route::sender(name)?, Route::receiver(name)?);
+    /// sender.send_value(&42_u64)?;
+    /// assert_eq!(receiver.recv()?.value::<u64>()?, 42);
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`RecvError::WrongLength`] if the message is longer or shorter than a `T`.
+    #[inline]
+    pub fn value<T: PlainData>(&self) -> Result<T, RecvError> {
+        value_of(self)
     }
 }
 

@@ -142,6 +142,34 @@ impl Receiver {
         self.copy_out(buffer)
     }
 
+    /// As [`recv_into`](Self::recv_into), but waits no longer than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// As [`recv_into`](Self::recv_into) and [`recv_timeout`](Self::recv_timeout).
+    pub fn recv_into_timeout(
+        &mut self,
+        buffer: &mut [u8],
+        timeout: Duration,
+    ) -> Result<usize, RecvError> {
+        self.find(deadline::after(timeout))?;
+        self.copy_out(buffer)
+    }
+
+    /// As [`recv_into`](Self::recv_into), but waits no longer than until `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// As [`recv_into`](Self::recv_into) and [`recv_until`](Self::recv_until).
+    pub fn recv_into_until(
+        &mut self,
+        buffer: &mut [u8],
+        deadline: Instant,
+    ) -> Result<usize, RecvError> {
+        self.find(Some(deadline))?;
+        self.copy_out(buffer)
+    }
+
     /// The longest message, in bytes.
     pub fn max_len(&self) -> usize {
         self.endpoint.segment.settings.max_len

@@ -127,6 +127,28 @@ impl Sender {
         self.loan_waiting(len, Wait::Not)
     }
 
+    /// As [`loan`](Self::loan), but waits no longer than `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::TimedOut`] if there was no room until then; else as
+    /// [`send`](Self::send).
+    pub fn loan_timeout(&mut self, len: usize, timeout: Duration) -> Result<Loan<'_>, SendError> {
+        let wait = self.usual_wait(deadline::after(timeout));
+        self.loan_waiting(len, wait)
+    }
+
+    /// As [`loan`](Self::loan), but waits no longer than until `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError::TimedOut`] if there was no room until then; else as
+    /// [`send`](Self::send).
+    pub fn loan_until(&mut self, len: usize, deadline: Instant) -> Result<Loan<'_>, SendError> {
+        let wait = self.usual_wait(Some(deadline));
+        self.loan_waiting(len, wait)
+    }
+
     /// The longest message, in bytes.
     pub fn max_len(&self) -> usize {
         self.endpoint.segment.settings.max_len

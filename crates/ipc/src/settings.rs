@@ -38,7 +38,7 @@ pub enum WhenFull {
 }
 
 impl Kind {
-    fn from_word(word: u64) -> Option<Self> {
+    pub(crate) fn from_word(word: u64) -> Option<Self> {
         let messages = [Self::Route, Self::Channel, Self::Queue];
         messages
             .into_iter()
@@ -61,7 +61,7 @@ impl Kind {
 }
 
 impl WhenFull {
-    fn from_word(word: u64) -> Option<Self> {
+    pub(crate) fn from_word(word: u64) -> Option<Self> {
         [Self::Block, Self::DropOldest, Self::Fail]
             .into_iter()
             .find(|&policy| policy as u64 == word)

@@ -269,6 +269,27 @@ fn a_receiver_moves_to_another_runtime() {
     }
 }
 
+#[test]
+fn values_are_awaited_as_well() {
+    let place = Place::new();
+    let queue = small(&place, Queue::builder());
+    let (mut sender, mut receiver) = (queue.sender("v").unwrap(), queue.receiver("v").unwrap());
+    ours(2).block_on(async {
+        let sending = blitz_io::spawn(async move {
+            for number in 0..500_u64 {
+                sender.send_value_async(&number).await.unwrap();
+            }
+        });
+        for number in 0..500_u64 {
+            let received = blitz_io::time::timeout(LONG, receiver.recv_value_async::<u64>()).await;
+            assert_eq!(received.unwrap(), Ok(number));
+        }
+        sending.await.unwrap();
+        let end = receiver.recv_value_async::<u64>().await;
+        assert_eq!(end, Err(RecvError::Disconnected));
+    });
+}
+
 /// A child that sends one message and waits to be killed; in the parent, nothing.
 #[test]
 fn child() {

@@ -215,6 +215,32 @@ fn a_late_receiver_begins_now_or_with_history() {
     );
 }
 
+/// Only what the ring holds is history; a queue has none to give twice.
+#[test]
+fn history_is_for_every_late_receiver_of_a_channel() {
+    let place = Place::new();
+    let channel = small(&place, Channel::builder());
+    let anonymous = channel.anonymous().unwrap().with_history(true);
+    let historian = channel.clone().with_history(true);
+    let (mut named, mut unnamed) = (channel.sender("h").unwrap(), anonymous.sender().unwrap());
+    for number in 0..3_u8 {
+        named.send(&[number]).unwrap();
+        unnamed.send(&[number]).unwrap();
+    }
+    for _ in 0..2 {
+        let mut late = [
+            historian.receiver("h").unwrap(),
+            anonymous.receiver().unwrap(),
+        ];
+        for receiver in &mut late {
+            for number in 0..3 {
+                assert_eq!(*receiver.recv_timeout(LONG).unwrap(), [number]);
+            }
+            assert_eq!(receiver.try_recv().unwrap_err(), RecvError::Empty);
+        }
+    }
+}
+
 #[test]
 fn a_message_that_does_not_fit_is_kept_and_a_too_long_one_refused() {
     let place = Place::new();
@@ -404,4 +430,61 @@ fn values_arrive_as_they_were_and_other_lengths_are_refused() {
         assert_eq!(receiver.recv_value::<Reading>(), Err(wrong));
     }
     assert_eq!(receiver.try_recv_value::<u64>(), Err(RecvError::Empty));
+}
+
+#[test]
+fn every_form_keeps_its_deadline() {
+    let place = Place::new();
+    let short = Duration::from_millis(5);
+    for builder in [Route::builder(), Queue::builder()] {
+        let builder = small(&place, builder);
+        let (mut sender, mut receiver) =
+            (builder.sender("d").unwrap(), builder.receiver("d").unwrap());
+        let mut buffer = [0; 8];
+        let began = Instant::now();
+        let late = [
+            receiver.recv_into_timeout(&mut buffer, short).err(),
+            receiver.recv_into_until(&mut buffer, began).err(),
+            receiver.recv_value_timeout::<u64>(short).err(),
+            receiver.recv_value_until::<u64>(began).err(),
+            receiver.recv_until(began).err(),
+        ];
+        assert_eq!(late, [Some(RecvError::TimedOut); 5]);
+        assert!(began.elapsed() >= short * 2);
+        for number in 0..2_u64 {
+            sender.send_value_timeout(&number, LONG).unwrap();
+            sender
+                .send_value_until(&number, Instant::now() + LONG)
+                .unwrap();
+            sender.loan_timeout(8, LONG).unwrap().send().unwrap();
+            let mut loan = sender.loan_until(8, Instant::now() + LONG).unwrap();
+            loan.fill(1);
+            loan.send().unwrap();
+        }
+        let began = Instant::now();
+        let late = [
+            sender.send_value_timeout(&0_u64, short).err(),
+            sender.send_value_until(&0_u64, began).err(),
+            sender.loan_timeout(8, short).err(),
+            sender.loan_until(8, began).err(),
+            sender.send_until(&[], began).err(),
+        ];
+        assert_eq!(late, [Some(SendError::TimedOut); 5]);
+        assert!(began.elapsed() >= short * 2);
+        for number in 0..2_u64 {
+            assert_eq!(receiver.recv_value_timeout(LONG), Ok(number));
+            let message = receiver.recv().unwrap();
+            let wrong = RecvError::WrongLength {
+                len: 8,
+                expected: 4,
+            };
+            assert_eq!(message.value::<u32>(), Err(wrong));
+            assert_eq!(message.value(), Ok(number));
+            drop(message);
+            assert_eq!(receiver.recv_into_timeout(&mut buffer, LONG), Ok(8));
+            let until = Instant::now() + LONG;
+            assert_eq!(receiver.recv_into_until(&mut buffer, until), Ok(8));
+            assert_eq!(buffer, [1; 8]);
+        }
+    }
 }

@@ -1,6 +1,8 @@
 use std::time::Duration;
 
-use blitz_ipc::{RecvError, Route, SendError};
+use blitz_ipc::{
+    Barrier, Error, Event, NotifyError, Queue, RecvError, Route, Semaphore, SendError, WaitError,
+};
 
 use crate::common::Place;
 
@@ -10,6 +12,8 @@ fn in_child(child: impl FnOnce() -> bool) -> i32 {
     let pid = unsafe { libc::fork() };
     assert!(pid >= 0);
     if pid == 0 {
+        // SAFETY: ends the child, should it hang.
+        unsafe { libc::alarm(60) };
         let passed = child();
         // SAFETY: ends the child.
         unsafe { libc::_exit(if passed { 0 } else { 1 }) };
@@ -66,4 +70,77 @@ fn dropping_in_the_child_does_not_leave_for_the_parent() {
     assert_eq!(exit_code(child), 0);
     sender.send(b"after").unwrap();
     assert_eq!(*receiver.recv().unwrap(), *b"after");
+}
+
+#[test]
+fn what_was_held_stays_the_parents() {
+    let place = Place::new();
+    let queue = place.in_it(Queue::builder().capacity(4).max_len(16));
+    let (mut sender, mut receiver) = (queue.sender("h").unwrap(), queue.receiver("h").unwrap());
+    let mut other = queue.receiver("h").unwrap();
+    sender.send(b"held").unwrap();
+    let message = receiver.recv().unwrap();
+    let mut loan = sender.loan(4).unwrap();
+    loan.copy_from_slice(b"lent");
+    let both = (&message, &mut loan);
+    let child = in_child(|| {
+        let (message, loan) = both;
+        // SAFETY: the child ends without using them again.
+        unsafe {
+            std::ptr::drop_in_place(std::ptr::from_ref(message).cast_mut());
+            std::ptr::read(loan).send() == Err(SendError::Forked)
+        }
+    });
+    assert_eq!(exit_code(child), 0);
+    assert_eq!(*message, *b"held");
+    assert_eq!(other.try_recv().unwrap_err(), RecvError::Empty);
+    loan.send().unwrap();
+    assert_eq!(*other.recv().unwrap(), *b"lent");
+}
+
+#[test]
+fn events_semaphores_and_barriers_are_refused_in_a_child() {
+    let place = Place::new();
+    let event = Event::builder(2).directory(place.path());
+    let (notifier, mut listener) = (event.notifier("e").unwrap(), event.listener("e").unwrap());
+    let semaphore = Semaphore::builder(1).directory(place.path());
+    let mut one = semaphore.open("s").unwrap();
+    let mut two = semaphore.open("s").unwrap();
+    let permit = two.acquire().unwrap();
+    let barrier = Barrier::builder(1).directory(place.path());
+    let mut meeting = barrier.open("b").unwrap();
+    let child = in_child(|| {
+        let refused = [
+            listener.try_wait().err(),
+            one.try_acquire().err(),
+            meeting.wait().err(),
+        ];
+        // SAFETY: the child ends without using it again.
+        unsafe { std::ptr::drop_in_place(std::ptr::from_ref(&permit).cast_mut()) };
+        refused == [Some(WaitError::Forked); 3] && notifier.notify(1) == Err(NotifyError::Forked)
+    });
+    assert_eq!(exit_code(child), 0);
+    assert!(one.try_acquire().unwrap().is_none());
+    drop(permit);
+    assert!(one.try_acquire().unwrap().is_some());
+    notifier.notify(1).unwrap();
+    assert_eq!(listener.wait().unwrap().id, 1);
+    assert!(meeting.wait().unwrap().is_leader());
+}
+
+/// A child may take part under the same name, if it joins by itself.
+#[test]
+fn a_child_can_open_again() {
+    let place = Place::new();
+    let route = place.in_it(Route::builder().capacity(4).max_len(16));
+    let mut sender = route.sender("a").unwrap();
+    let mut receiver = route.receiver("a").unwrap();
+    let child = in_child(|| {
+        let taken = matches!(route.sender("a"), Err(Error::Occupied { .. }));
+        let mut receiver = route.clone().with_history(true).receiver("a").unwrap();
+        taken && *receiver.recv_timeout(crate::common::LONG).unwrap() == *b"both"
+    });
+    sender.send(b"both").unwrap();
+    assert_eq!(*receiver.recv().unwrap(), *b"both");
+    assert_eq!(exit_code(child), 0);
 }

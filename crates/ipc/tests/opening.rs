@@ -1,4 +1,5 @@
 use std::fs;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -121,8 +122,8 @@ fn files_that_are_no_segments_are_refused_and_kept() {
 /// Damages a segment in use; the next one to open it must be told, and the first not harmed.
 #[test]
 fn a_damaged_header_is_reported() {
-    // Version, layout, size, ready, kind, capacity, policy.
-    for offset in [8, 16, 24, 32, 48, 56, 72] {
+    // Magic, version, layout, size, ready, kind, capacity, length, policy, participants.
+    for offset in [0, 8, 16, 24, 32, 48, 56, 64, 72, 80, 88] {
         let place = Place::new();
         let route = place.in_it(Route::builder().capacity(4));
         let mut sender = route.sender("d").unwrap();
@@ -270,6 +271,74 @@ fn an_anonymous_segment_goes_over_a_socket() {
     assert!(matches!(foreign.sender(), Err(Error::Foreign { .. })));
 }
 
+/// Makes this thread, and no other, a user without rights: files are then another user's. A
+/// test that is started by such a user has only its own files, and takes its rights away.
+fn give_up_rights() -> bool {
+    const NOBODY: libc::uid_t = 65534;
+    const SAME: libc::uid_t = libc::uid_t::MAX;
+    // SAFETY: the system call, unlike the function of the C library, is for one thread.
+    unsafe { libc::syscall(libc::SYS_setresuid, SAME, NOBODY, SAME) == 0 }
+}
+
+#[test]
+fn without_permission_it_says_for_what() {
+    let place = Place::new();
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let route = place.in_it(Route::builder());
+    let _sender = route.sender("p").unwrap();
+    let file = place.path().join("p.ring");
+    // SAFETY: it cannot fail.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    if !is_root {
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).unwrap();
+        fs::set_permissions(place.path(), fs::Permissions::from_mode(0o555)).unwrap();
+    }
+    let errors = thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            // A container may not let its root become anybody else.
+            let is_other = give_up_rights() || !is_root;
+            is_other.then(|| [route.receiver("p"), route.receiver("new")].map(Result::unwrap_err))
+        });
+        other.join().unwrap()
+    });
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let Some([join, make]) = errors else { return };
+    assert!(
+        matches!(&join, Error::Permission { path } if *path == file),
+        "{join}"
+    );
+    assert!(join.to_string().contains("another mode"), "{join}");
+    assert!(matches!(make, Error::Permission { .. }), "{make}");
+    assert_eq!(place.segments(), 1);
+}
+
+/// As if a process had been stopped while it joined.
+#[test]
+fn an_opener_does_not_wait_for_ever() {
+    let place = Place::new();
+    let route = place.in_it(Route::builder());
+    let mut sender = route.sender("b").unwrap();
+    let mut receiver = route.receiver("b").unwrap();
+    let mut options = fs::OpenOptions::new();
+    let file = options.read(true).write(true);
+    let file = file.open(place.path().join("b.ring")).unwrap();
+    // SAFETY: all zeros is a `flock`.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = libc::F_WRLCK as _;
+    lock.l_len = 1;
+    // SAFETY: an open file and a lock.
+    let locked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &lock) };
+    assert_eq!(locked, 0);
+    let error = route.receiver("b").unwrap_err();
+    assert!(matches!(error, Error::Busy), "{error}");
+    assert!(error.to_string().contains("continue or kill"), "{error}");
+    // Those that have joined go on.
+    sender.send(b"on").unwrap();
+    assert_eq!(*receiver.recv().unwrap(), *b"on");
+    drop(file);
+    route.receiver("b").unwrap();
+}
+
 #[test]
 fn errors_say_what_to_do() {
     let place = Place::new();
@@ -280,7 +349,16 @@ fn errors_say_what_to_do() {
         .unwrap_err()
         .to_string();
     assert!(
-        text.contains("kind") && text.contains("leave the setting out"),
+        text.contains("kind Route, and Queue was asked for") && text.contains("another name"),
+        "{text}"
+    );
+    let text = place
+        .in_it(Route::builder().when_full(blitz_ipc::WhenFull::Fail))
+        .receiver("e")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        text.contains("when_full Block, and Fail was") && text.contains("leave the setting out"),
         "{text}"
     );
 }

@@ -96,6 +96,45 @@ fn send_and_tail_meet_others() {
 }
 
 #[test]
+fn every_command_speaks_json() {
+    let place = tempfile::tempdir_in("/dev/shm").unwrap();
+    let directory = format!("--directory={}", place.path().display());
+    let jobs = Queue::builder().directory(place.path());
+    let mut worker = jobs.receiver("jobs").unwrap();
+    let sent = expect(0, &["ipc", "send", "jobs", "a", "b", "--json", &directory]);
+    assert_eq!(sent.json(), serde_json::json!({"sent": 2}));
+    assert_eq!(*worker.recv().unwrap(), *b"a");
+
+    let mut sender = jobs.sender("jobs").unwrap();
+    sender.send(&[0, 255]).unwrap();
+    let tail = ["ipc", "tail", "jobs", "--take", "--count=2", "--json"];
+    let tail = expect(0, &[&tail[..], &[&directory]].concat()).out;
+    let messages: Vec<serde_json::Value> = tail
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let text = serde_json::json!({"len": 1, "text": "b"});
+    let bytes = serde_json::json!({"len": 2, "hex": "00ff"});
+    assert_eq!(messages, [text, bytes]);
+
+    let top = ["ipc", "top", "--every=0.01", "--count=2", "--json"];
+    let top = expect(0, &[&top[..], &[&directory]].concat()).out;
+    let looks: Vec<serde_json::Value> = top
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(looks.len(), 2);
+    assert_eq!(looks[0][0]["messages_per_second"], serde_json::Value::Null);
+    assert_eq!(looks[1][0]["messages_per_second"], 0.0);
+    assert_eq!(looks[1][0]["messages"], 3);
+
+    let file = |name: &str| place.path().join(name);
+    std::fs::copy(file("jobs.ring"), file("dead.ring")).unwrap();
+    let cleaned = expect(0, &["ipc", "clean", "--json", &directory]);
+    assert_eq!(cleaned.json(), serde_json::json!(["dead"]));
+}
+
+#[test]
 fn shells_complete_the_names_of_segments() {
     let place = tempfile::tempdir_in("/dev/shm").unwrap();
     let directory = format!("--directory={}", place.path().display());
