@@ -12,12 +12,20 @@
 //! A worker that waits sleeps on its own word ([`Sleepers`](crate::sleep)), because it may
 //! also be woken to help; it announces that in the latch (`SLEEPING`), and the setter's swap
 //! returns the announcement or comes before it, in which case the worker does not sleep.
+//!
+//! A scope's worker must also see a job that only it may run. It announces itself and looks at
+//! the injector, with a fence between; the thread that spawns writes the job and looks at the
+//! announcement, with a fence between. So at least one of them sees the other.
+//!
+//! What a job has written is visible to the waiter: the swap releases it, and for a count every
+//! end releases what came before, and the last one acquires it.
 
 use std::sync::Arc;
 
 use blitz_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use blitz_futex::atomic::{AtomicU32, AtomicUsize, fence};
 
+use crate::mutant::{Mutant, active};
 use crate::sleep::{Sleep, Sleeper};
 
 const PENDING: u32 = 0;
@@ -25,7 +33,7 @@ const SLEEPING: u32 = 1;
 const SET: u32 = 2;
 
 /// What a job sets when it has run.
-pub(crate) trait Latch {
+pub trait Latch {
     /// # Safety
     ///
     /// `this` is alive until it is set, and set once.
@@ -33,7 +41,7 @@ pub(crate) trait Latch {
 }
 
 /// What a worker can wait for.
-pub(crate) trait Probe {
+pub trait Probe {
     /// Whether it is set. What the setter did before is visible then.
     fn is_set(&self) -> bool;
     /// Announces that the worker is about to sleep. Returns whether it may.
@@ -56,6 +64,9 @@ impl State {
     }
 
     fn announce(&self) -> bool {
+        if active(Mutant::SleepsUnannounced) {
+            return !self.is_set();
+        }
         let announced = self.0.compare_exchange(PENDING, SLEEPING, AcqRel, Acquire);
         fence(SeqCst);
         announced.is_ok()
@@ -70,13 +81,13 @@ impl State {
     /// `this` is alive until it is set. Returns whether somebody sleeps.
     unsafe fn set(this: *const Self) -> bool {
         // SAFETY: as the caller promises.
-        unsafe { (*this).0.swap(SET, AcqRel) == SLEEPING }
+        unsafe { (*this).0.swap(SET, AcqRel) == SLEEPING && !active(Mutant::SetsSilently) }
     }
 }
 
 /// For a join: the job runs in the pool of the worker that waits.
 #[derive(Debug)]
-pub(crate) struct JoinLatch {
+pub struct JoinLatch {
     state: State,
     /// The waiting worker's, in its pool, which outlives the thread that sets the latch.
     sleeper: *const Sleeper,
@@ -87,7 +98,7 @@ unsafe impl Sync for JoinLatch {}
 
 impl JoinLatch {
     #[inline(always)]
-    pub(crate) fn new(sleeper: &Sleeper) -> Self {
+    pub fn new(sleeper: &Sleeper) -> Self {
         Self {
             state: State::new(),
             sleeper,
@@ -121,14 +132,14 @@ impl Probe for JoinLatch {
 
 /// For a worker that waits for a job in another pool: it serves its own pool meanwhile, and
 /// sleeps as an idle worker does. (In a [`CountLatch`], it waits like a join.)
-pub(crate) struct CrossLatch {
+pub struct CrossLatch {
     state: State,
     owner: usize,
     sleep: Arc<Sleep>,
 }
 
 impl CrossLatch {
-    pub(crate) fn new(owner: usize, sleep: &Arc<Sleep>) -> Self {
+    pub fn new(owner: usize, sleep: &Arc<Sleep>) -> Self {
         Self {
             state: State::new(),
             owner,
@@ -163,14 +174,14 @@ impl Probe for CrossLatch {
 
 /// For a thread that is in no pool, or that must not run anything while it waits.
 #[derive(Debug)]
-pub(crate) struct ThreadLatch(State);
+pub struct ThreadLatch(State);
 
 impl ThreadLatch {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self(State::new())
     }
 
-    pub(crate) fn wait(&self) {
+    pub fn wait(&self) {
         while !self.0.is_set() {
             if self.0.announce() || self.0.0.load(Relaxed) == SLEEPING {
                 blitz_futex::wait(&self.0.0, SLEEPING);
@@ -206,14 +217,14 @@ enum Waiter {
 }
 
 /// Set when as many jobs have ended as were begun.
-pub(crate) struct CountLatch {
+pub struct CountLatch {
     count: AtomicUsize,
     waiter: Waiter,
 }
 
 impl CountLatch {
     /// With one job begun, which is the body of the scope.
-    pub(crate) fn new(owner: Option<(usize, &Arc<Sleep>)>) -> Self {
+    pub fn new(owner: Option<(usize, &Arc<Sleep>)>) -> Self {
         Self {
             count: AtomicUsize::new(1),
             waiter: match owner {
@@ -223,7 +234,7 @@ impl CountLatch {
         }
     }
 
-    pub(crate) fn begin(&self) {
+    pub fn begin(&self) {
         self.count.fetch_add(1, Relaxed);
     }
 
@@ -232,10 +243,10 @@ impl CountLatch {
     }
 
     /// A job was added that the waiting worker may be the only one to run.
-    pub(crate) fn wake_for_job(&self) {
+    pub fn wake_for_job(&self) {
         if let Waiter::Worker(latch) = &self.waiter {
             fence(SeqCst);
-            if latch.state.0.load(Relaxed) == SLEEPING {
+            if latch.state.0.load(Relaxed) == SLEEPING && !active(Mutant::AddsSilently) {
                 latch.sleep.worker(latch.owner).wake();
             }
         }
@@ -244,11 +255,15 @@ impl CountLatch {
     /// # Safety
     ///
     /// Called once for each job that was begun. `this` is alive until the last of them.
-    pub(crate) unsafe fn end(this: *const Self) {
+    pub unsafe fn end(this: *const Self) {
         // SAFETY: alive until the count is zero and, for the one that made it so, until it
         // has set the waiter's latch.
         unsafe {
-            if (*this).count.fetch_sub(1, AcqRel) != 1 {
+            let order = match active(Mutant::EndsRelaxed) {
+                true => Relaxed,
+                false => AcqRel,
+            };
+            if (*this).count.fetch_sub(1, order) != 1 {
                 return;
             }
             match &(*this).waiter {
@@ -264,7 +279,7 @@ impl CountLatch {
     }
 
     /// Waits until all jobs have ended: a worker by `wait`, any other thread in the futex.
-    pub(crate) fn wait(&self, wait: impl FnOnce(&CrossLatch)) {
+    pub fn wait(&self, wait: impl FnOnce(&CrossLatch)) {
         match &self.waiter {
             Waiter::Worker(latch) => wait(latch),
             Waiter::Thread(latch) => latch.wait(),
@@ -277,7 +292,7 @@ impl CountLatch {
 pub(crate) struct OnceFlag(AtomicU32);
 
 impl OnceFlag {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self(AtomicU32::new(PENDING))
     }
 
@@ -286,7 +301,7 @@ impl OnceFlag {
         blitz_futex::wake_all(&self.0);
     }
 
-    pub(crate) fn wait(&self) {
+    pub fn wait(&self) {
         while self.0.load(Acquire) != SET {
             blitz_futex::wait(&self.0, PENDING);
         }

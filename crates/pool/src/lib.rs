@@ -86,6 +86,7 @@ pub use worker::Yield;
 pub mod model {
     pub use crate::deque::Deque;
     pub use crate::job_ref::JobRef;
+    pub use crate::latch::{CountLatch, CrossLatch, JoinLatch, Latch, Probe, ThreadLatch};
     pub use crate::loop_slot::LoopSlot;
     pub use crate::sleep::Sleep;
 }

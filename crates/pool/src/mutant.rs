@@ -11,6 +11,14 @@ blitz_sync::mutants! {
     AsksTooLate,
     /// A worker helps with forks that are older than what it waits for.
     HelpsWithAnything,
+    /// A waiter sleeps without saying so in the latch.
+    SleepsUnannounced,
+    /// A latch is set without a look whether somebody sleeps.
+    SetsSilently,
+    /// A job is added without a look whether the scope's worker sleeps.
+    AddsSilently,
+    /// A job of a scope ends without releasing what it wrote.
+    EndsRelaxed,
     /// A participant enters a loop that is closed.
     EntersClosedLoop,
     /// The caller of a loop does not wait for those who entered.

@@ -3,6 +3,8 @@
 
 #[path = "loom_deque.rs"]
 mod loom_deque;
+#[path = "loom_latch.rs"]
+mod loom_latch;
 #[path = "loom_loop.rs"]
 mod loom_loop;
 #[path = "loom_sleep.rs"]

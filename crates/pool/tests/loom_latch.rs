@@ -1,0 +1,210 @@
+//! Models of latches: who waits for a job is woken by its end, and sees what it wrote.
+#![cfg(loom)]
+
+use std::sync::Arc;
+
+use blitz_pool::model::{CountLatch, CrossLatch, JoinLatch, Latch, Probe, Sleep, ThreadLatch};
+use blitz_pool::mutant::{self, Mutant};
+use loom::sync::atomic::AtomicUsize;
+use loom::sync::atomic::Ordering::{Relaxed, SeqCst};
+use loom::thread;
+
+use crate::model;
+
+/// A latch, and what the job writes before it sets it.
+struct Job<L> {
+    latch: L,
+    result: AtomicUsize,
+}
+
+impl<L: Latch + Send + Sync + 'static> Job<L> {
+    fn new(latch: L) -> Arc<Self> {
+        let result = AtomicUsize::new(0);
+        Arc::new(Self { latch, result })
+    }
+
+    /// Runs the job in a thread while `wait` waits for it.
+    fn run(self: Arc<Self>, wait: impl FnOnce(&L)) {
+        let job = self.clone();
+        let runs = thread::spawn(move || {
+            job.result.store(1, Relaxed);
+            // SAFETY: set once, and alive.
+            unsafe { L::set(&job.latch) };
+        });
+        wait(&self.latch);
+        assert_eq!(self.result.load(Relaxed), 1);
+        runs.join().unwrap();
+    }
+}
+
+fn a_thread_waits() {
+    Job::new(ThreadLatch::new()).run(ThreadLatch::wait);
+}
+
+/// A join: the worker sleeps on its own word.
+fn a_worker_waits() {
+    struct Waits(JoinLatch, Arc<Sleep>);
+    // SAFETY: the pointer to the sleeper is good as long as the pool's `Sleep`, which is here.
+    unsafe impl Send for Waits {}
+    impl Latch for Waits {
+        unsafe fn set(this: *const Self) {
+            // SAFETY: as the caller promises.
+            unsafe { JoinLatch::set(&raw const (*this).0) }
+        }
+    }
+    let sleep = Arc::new(Sleep::new(1));
+    let latch = JoinLatch::new(sleep.worker(0));
+    Job::new(Waits(latch, sleep)).run(|Waits(latch, sleep)| {
+        while !latch.is_set() {
+            sleep.sleep_waiting(0, None, || !latch.announce());
+            latch.retract();
+        }
+    });
+}
+
+/// An install into another pool: the worker sleeps as an idle one does.
+fn a_worker_waits_for_another_pool() {
+    let sleep = Arc::new(Sleep::new(1));
+    Job::new(CrossLatch::new(0, &sleep)).run(|latch| {
+        while !latch.is_set() {
+            sleep.sleep_idle(|| !latch.announce());
+            latch.retract();
+        }
+    });
+}
+
+/// A scope with two jobs, the body among them, and what they write.
+struct Scope {
+    latch: CountLatch,
+    jobs: AtomicUsize,
+    results: [AtomicUsize; 2],
+}
+
+impl Scope {
+    fn new(sleep: Option<&Arc<Sleep>>) -> Arc<Self> {
+        let latch = CountLatch::new(sleep.map(|sleep| (0, sleep)));
+        latch.begin();
+        Arc::new(Self {
+            latch,
+            jobs: AtomicUsize::new(0),
+            results: [AtomicUsize::new(0), AtomicUsize::new(0)],
+        })
+    }
+
+    fn end(&self, job: usize) {
+        self.results[job].store(1, Relaxed);
+        // SAFETY: each of the two ends once, and the scope is alive.
+        unsafe { CountLatch::end(&self.latch) };
+    }
+
+    fn assert_ended(&self) {
+        assert!(self.results.iter().all(|result| result.load(Relaxed) == 1));
+    }
+
+    /// Waits as worker 0 does, and runs what was added meanwhile.
+    fn wait_as_worker(&self, sleep: &Sleep) {
+        self.latch.wait(|latch| {
+            while !latch.is_set() {
+                if self.jobs.swap(0, SeqCst) != 0 {
+                    self.end(1);
+                    continue;
+                }
+                sleep.sleep_waiting(0, None, || !latch.announce() || self.jobs.load(SeqCst) != 0);
+                latch.retract();
+            }
+        });
+    }
+}
+
+fn a_thread_waits_for_two_jobs() {
+    let scope = Scope::new(None);
+    let threads = [0, 1].map(|job| {
+        let scope = scope.clone();
+        thread::spawn(move || scope.end(job))
+    });
+    scope.latch.wait(|_| unreachable!("there is no worker"));
+    scope.assert_ended();
+    threads.map(|thread| thread.join().unwrap());
+}
+
+fn a_worker_waits_for_two_jobs() {
+    let sleep = Arc::new(Sleep::new(1));
+    let scope = Scope::new(Some(&sleep));
+    let job = {
+        let scope = scope.clone();
+        thread::spawn(move || scope.end(1))
+    };
+    scope.end(0);
+    scope.wait_as_worker(&sleep);
+    scope.assert_ended();
+    job.join().unwrap();
+}
+
+/// Another thread adds the job that the waiting worker, and nobody else, is to run.
+fn a_worker_is_given_a_job_while_it_waits() {
+    let sleep = Arc::new(Sleep::new(1));
+    let scope = Scope::new(Some(&sleep));
+    let adds = {
+        let scope = scope.clone();
+        thread::spawn(move || {
+            scope.jobs.fetch_add(1, SeqCst);
+            scope.latch.wake_for_job();
+        })
+    };
+    scope.end(0);
+    scope.wait_as_worker(&sleep);
+    scope.assert_ended();
+    adds.join().unwrap();
+}
+
+#[test]
+fn whoever_waits_for_one_job_is_woken() {
+    model(a_thread_waits);
+    model(a_worker_waits);
+    model(a_worker_waits_for_another_pool);
+}
+
+#[test]
+fn whoever_waits_for_many_jobs_is_woken_by_the_last() {
+    model(a_thread_waits_for_two_jobs);
+    model(a_worker_waits_for_two_jobs);
+}
+
+#[test]
+fn a_waiting_worker_finds_a_job_that_is_added() {
+    model(a_worker_is_given_a_job_while_it_waits);
+}
+
+#[test]
+#[should_panic]
+fn mutant_sleeps_unannounced() {
+    mutant::with(Mutant::SleepsUnannounced, || model(a_worker_waits));
+}
+
+#[test]
+#[should_panic]
+fn mutant_sets_silently() {
+    mutant::with(Mutant::SetsSilently, || model(a_thread_waits));
+}
+
+#[test]
+#[should_panic]
+fn mutant_sets_silently_for_another_pool() {
+    mutant::with(Mutant::SetsSilently, || {
+        model(a_worker_waits_for_another_pool)
+    });
+}
+
+#[test]
+#[should_panic]
+fn mutant_adds_silently() {
+    mutant::with(Mutant::AddsSilently, || {
+        model(a_worker_is_given_a_job_while_it_waits);
+    });
+}
+
+#[test]
+#[should_panic]
+fn mutant_ends_relaxed() {
+    mutant::with(Mutant::EndsRelaxed, || model(a_thread_waits_for_two_jobs));
+}
