@@ -292,7 +292,7 @@ impl CountLatch {
 pub(crate) struct OnceFlag(AtomicU32);
 
 impl OnceFlag {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(AtomicU32::new(PENDING))
     }
 
@@ -301,7 +301,7 @@ impl OnceFlag {
         blitz_futex::wake_all(&self.0);
     }
 
-    pub fn wait(&self) {
+    pub(crate) fn wait(&self) {
         while self.0.load(Acquire) != SET {
             blitz_futex::wait(&self.0, PENDING);
         }

@@ -51,6 +51,7 @@ mod mutant;
 #[cfg(loom)]
 pub mod mutant;
 mod pin;
+mod pool_loops;
 mod registry;
 mod run;
 mod scope;

@@ -23,7 +23,6 @@ use crate::join::join_on;
 use crate::loop_slot::Reserved;
 use crate::registry::Registry;
 use crate::slots::Slots;
-use crate::thread_pool::ThreadPool;
 use crate::worker::Worker;
 
 /// What a participant does.
@@ -266,12 +265,82 @@ impl Registry {
         Pieces::new(range, grain, self.num_threads())
     }
 
-    fn for_each(&self, range: Range<usize>, grain: usize, f: impl Fn(usize) + Sync) {
-        let f = |(): &mut (), item| {
-            f(item);
+    pub(crate) fn for_each(&self, range: Range<usize>, grain: usize, f: impl Fn(usize) + Sync) {
+        self.for_each_init(range, grain, || (), |(), item| f(item));
+    }
+
+    pub(crate) fn try_for_each(
+        &self,
+        range: Range<usize>,
+        grain: usize,
+        f: impl Fn(usize) -> ControlFlow<()> + Sync,
+    ) -> ControlFlow<()> {
+        let f = |(): &mut (), item| f(item);
+        run_loop(self, self.pieces(range, grain), &Each { init: || (), f })
+    }
+
+    pub(crate) fn for_each_init<S>(
+        &self,
+        range: Range<usize>,
+        grain: usize,
+        init: impl Fn() -> S + Sync,
+        f: impl Fn(&mut S, usize) + Sync,
+    ) {
+        let f = |state: &mut S, item| {
+            f(state, item);
             ControlFlow::Continue(())
         };
-        let _ = run_loop(self, self.pieces(range, grain), &Each { init: || (), f });
+        let _ = run_loop(self, self.pieces(range, grain), &Each { init, f });
+    }
+
+    pub(crate) fn for_each_chunk<T: Send>(
+        &self,
+        slice: &mut [T],
+        len: usize,
+        f: impl Fn(usize, &mut [T]) + Sync,
+    ) {
+        assert!(len != 0, "a chunk has at least one item");
+        let body = Chunks {
+            start: slice.as_mut_ptr(),
+            slice: std::marker::PhantomData,
+            f,
+        };
+        let _ = run_loop(self, self.pieces(0..slice.len(), len), &body);
+    }
+
+    pub(crate) fn map_reduce<R: Send>(
+        &self,
+        range: Range<usize>,
+        grain: usize,
+        map: impl Fn(usize) -> R + Sync,
+        reduce: impl Fn(R, R) -> R + Sync,
+    ) -> Option<R> {
+        let mut total = Lock::new(None);
+        let body = MapReduce {
+            map,
+            reduce,
+            total: &total,
+        };
+        let _ = run_loop(self, self.pieces(range, grain), &body);
+        total.get_mut().take()
+    }
+
+    pub(crate) fn map_reduce_ordered<R: Send>(
+        &self,
+        range: Range<usize>,
+        grain: usize,
+        map: impl Fn(usize) -> R + Sync,
+        reduce: impl Fn(R, R) -> R + Sync,
+    ) -> Option<R> {
+        let pieces = Pieces::new(range, if grain == 0 { 1024 } else { grain }, 1);
+        let parts = Slots::new(pieces.count);
+        let body = Ordered {
+            map,
+            reduce: &reduce,
+            parts: &parts,
+        };
+        let _ = run_loop(self, pieces, &body);
+        parts.into_iter().reduce(reduce)
     }
 }
 
@@ -328,14 +397,7 @@ pub fn try_for_each(
     grain: usize,
     f: impl Fn(usize) -> ControlFlow<()> + Sync,
 ) -> ControlFlow<()> {
-    current(|registry| {
-        let f = |(): &mut (), item| f(item);
-        run_loop(
-            registry,
-            registry.pieces(range, grain),
-            &Each { init: || (), f },
-        )
-    })
+    current(|registry| registry.try_for_each(range, grain, f))
 }
 
 /// Calls `f` with every number of `range` and with a state that each participating thread
@@ -363,13 +425,7 @@ pub fn for_each_init<S>(
     init: impl Fn() -> S + Sync,
     f: impl Fn(&mut S, usize) + Sync,
 ) {
-    current(|registry| {
-        let f = |state: &mut S, item| {
-            f(state, item);
-            ControlFlow::Continue(())
-        };
-        let _ = run_loop(registry, registry.pieces(range, grain), &Each { init, f });
-    });
+    current(|registry| registry.for_each_init(range, grain, init, f));
 }
 
 /// Calls `f` with every chunk of `len` items of a slice, and with the chunk's number. The
@@ -392,16 +448,7 @@ pub fn for_each_init<S>(
 /// assert_eq!(squares[31], 961);
 /// ```
 pub fn for_each_chunk<T: Send>(slice: &mut [T], len: usize, f: impl Fn(usize, &mut [T]) + Sync) {
-    assert!(len != 0, "a chunk has at least one item");
-    let body = Chunks {
-        start: slice.as_mut_ptr(),
-        slice: std::marker::PhantomData,
-        f,
-    };
-    let items = 0..slice.len();
-    current(|registry| {
-        let _ = run_loop(registry, registry.pieces(items, len), &body);
-    });
+    current(|registry| registry.for_each_chunk(slice, len, f));
 }
 
 /// Applies `map` to every number of `range` and combines the results by `reduce`, in any
@@ -426,16 +473,7 @@ pub fn map_reduce<R: Send>(
     map: impl Fn(usize) -> R + Sync,
     reduce: impl Fn(R, R) -> R + Sync,
 ) -> Option<R> {
-    let mut total = Lock::new(None);
-    current(|registry| {
-        let body = MapReduce {
-            map,
-            reduce,
-            total: &total,
-        };
-        let _ = run_loop(registry, registry.pieces(range, grain), &body);
-    });
-    total.get_mut().take()
+    current(|registry| registry.map_reduce(range, grain, map, reduce))
 }
 
 /// The same as [`map_reduce`], but combines the results in the order of the range: first
@@ -461,17 +499,7 @@ pub fn map_reduce_ordered<R: Send>(
     map: impl Fn(usize) -> R + Sync,
     reduce: impl Fn(R, R) -> R + Sync,
 ) -> Option<R> {
-    let pieces = Pieces::new(range, if grain == 0 { 1024 } else { grain }, 1);
-    let parts = Slots::new(pieces.count);
-    current(|registry| {
-        let body = Ordered {
-            map,
-            reduce: &reduce,
-            parts: &parts,
-        };
-        let _ = run_loop(registry, pieces, &body);
-    });
-    parts.into_iter().reduce(reduce)
+    current(|registry| registry.map_reduce_ordered(range, grain, map, reduce))
 }
 
 /// Runs `f` with the pool of this thread, or the global one.
@@ -479,31 +507,5 @@ fn current<R>(f: impl FnOnce(&Arc<Registry>) -> R) -> R {
     match Worker::current() {
         Some(worker) => f(worker.registry()),
         None => f(global()),
-    }
-}
-
-impl ThreadPool {
-    /// Calls `f` with every number of `range`, on this pool's workers and in the calling
-    /// thread; see [`for_each`](crate::for_each()).
-    ///
-    /// # Panics
-    ///
-    /// If `f` panics.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use blitz_io::pool;
-    /// use std::sync::atomic::{AtomicUsize, Ordering};
-    ///
-    /// let two = pool::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    /// let count = AtomicUsize::new(0);
-    /// two.for_each(0..100, 10, |_| {
-    ///     count.fetch_add(1, Ordering::Relaxed);
-    /// });
-    /// assert_eq!(count.into_inner(), 100);
-    /// ```
-    pub fn for_each(&self, range: Range<usize>, grain: usize, f: impl Fn(usize) + Sync) {
-        self.registry.for_each(range, grain, f);
     }
 }

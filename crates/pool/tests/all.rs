@@ -6,6 +6,7 @@ mod join;
 mod loops;
 mod pin;
 mod pools;
+mod process;
 mod run;
 mod scope;
 mod stress;

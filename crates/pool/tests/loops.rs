@@ -170,3 +170,45 @@ fn items_that_wait_for_each_other_get_all_threads_although_there_are_fewer_proce
         });
     }
 }
+
+#[test]
+fn a_pool_has_each_loop_and_the_caller_takes_part() {
+    let (two, me) = (pool(2), std::thread::current().id());
+    let (mine, both) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let end = Instant::now() + Duration::from_secs(30);
+    // Items that wait for each other: the third thread is the caller.
+    let meet = |arrived: &AtomicUsize| {
+        arrived.fetch_add(1, Ordering::SeqCst);
+        while arrived.load(Ordering::SeqCst) < 3 {
+            assert!(Instant::now() < end, "the caller takes no part");
+            std::thread::yield_now();
+        }
+        mine.fetch_add((std::thread::current().id() == me).into(), Ordering::SeqCst)
+    };
+    let arrived = [const { AtomicUsize::new(0) }; 6];
+    two.for_each(0..3, 1, |_| {
+        meet(&arrived[0]);
+    });
+    let all = two.try_for_each(0..3, 1, |_| {
+        meet(&arrived[1]);
+        ControlFlow::Continue(())
+    });
+    assert!(all.is_continue());
+    let state = || both.fetch_add(1, Ordering::SeqCst);
+    two.for_each_init(0..3, 1, state, |_, _| {
+        meet(&arrived[2]);
+    });
+    two.for_each_chunk(&mut [0; 6], 2, |_, _| {
+        meet(&arrived[3]);
+    });
+    let count = |arrived| move |_| (meet(arrived), 1).1;
+    assert_eq!(
+        two.map_reduce(0..3, 1, count(&arrived[4]), |a, b| a + b),
+        Some(3)
+    );
+    assert_eq!(
+        two.map_reduce_ordered(0..3, 1, count(&arrived[5]), |a, b| a + b),
+        Some(3)
+    );
+    assert_eq!((mine.into_inner(), both.into_inner()), (6, 3));
+}
