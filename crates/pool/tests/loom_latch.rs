@@ -124,7 +124,9 @@ fn a_thread_waits_for_two_jobs() {
     });
     scope.latch.wait(|_| unreachable!("there is no worker"));
     scope.assert_ended();
-    threads.map(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
 }
 
 fn a_worker_waits_for_two_jobs() {
