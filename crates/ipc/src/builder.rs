@@ -116,7 +116,9 @@ impl Builder {
     }
 
     /// Where the segment's file is. By default the user's own directory on a file system in
-    /// memory: `$XDG_RUNTIME_DIR/blitz-io`, or `/dev/shm/blitz-io-UID`.
+    /// memory: `$XDG_RUNTIME_DIR/blitz-io`, or `/dev/shm/blitz-io-UID`. On macOS it is
+    /// `blitz-io` in the user's own directory below `/var/folders`, on FreeBSD
+    /// `/tmp/blitz-io-UID`.
     #[must_use]
     pub fn directory(mut self, path: impl Into<PathBuf>) -> Self {
         self.directory = Some(path.into());

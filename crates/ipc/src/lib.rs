@@ -65,7 +65,13 @@
 //!
 //! # Systems
 //!
-//! Linux. Elsewhere every attempt returns [`Error::Unsupported`]; see [`is_supported`].
+//! | | segments with a name | without ([`Anonymous`]) | awaited |
+//! |---|---|---|---|
+//! | Linux, Android | yes | yes | yes |
+//! | macOS, FreeBSD | yes | no | no |
+//!
+//! Elsewhere every attempt returns [`Error::Unsupported`]; see [`is_supported`]. The code for
+//! macOS and FreeBSD is compiled against their libraries, but has not run there.
 #![doc(html_root_url = "https://docs.rs/blitz-ipc/0.1.0")]
 
 #[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]

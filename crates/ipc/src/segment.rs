@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::memory::{Layout, Memory, header};
 use crate::ring::{MAX_PARTICIPANTS, Phase, Ring, Stamp};
 use crate::settings::{Settings, WhenFull};
-use crate::sys::{Mapping, SegmentFile};
+use crate::sys::{self, Mapping, SegmentFile};
 
 /// The membership lock.
 pub(crate) const MEMBERSHIP: usize = 0;
@@ -284,7 +284,7 @@ fn is_anyone_alive(file: &SegmentFile) -> io::Result<bool> {
 }
 
 fn remove(path: &Path) -> Result<(), Error> {
-    match std::fs::remove_file(path) {
+    match sys::remove(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(Error::from_io("remove", path, error))
         }

@@ -83,6 +83,10 @@ pub(crate) fn check_directory(_: &Path) -> Result<(), Error> {
     Err(Error::Unsupported)
 }
 
+pub(crate) fn remove(_: &Path) -> io::Result<()> {
+    unsupported()
+}
+
 pub(crate) fn process(_: u32) -> Option<Process> {
     None
 }

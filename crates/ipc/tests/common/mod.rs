@@ -3,6 +3,7 @@
 
 #![allow(dead_code, reason = "each program uses a part of it")]
 
+use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -27,14 +28,18 @@ impl Place {
         self.0.path()
     }
 
+    /// How many segments there are, or folders of locks without one.
     pub fn segments(&self) -> usize {
-        let names = std::fs::read_dir(self.path()).unwrap();
-        names
-            .filter(|entry| {
-                let path = entry.as_ref().unwrap().path();
-                path.extension().is_some_and(|ending| ending == "ring")
+        let entries = std::fs::read_dir(self.path()).unwrap();
+        let names: HashSet<_> = entries
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| {
+                path.extension()
+                    .is_some_and(|ending| ending == "ring" || ending == "locks")
             })
-            .count()
+            .filter_map(|path| path.file_stem().map(ToOwned::to_owned))
+            .collect();
+        names.len()
     }
 
     pub fn in_it(&self, builder: Builder) -> Builder {

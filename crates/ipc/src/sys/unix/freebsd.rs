@@ -1,0 +1,68 @@
+//! What only FreeBSD has.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::ptr::NonNull;
+
+use super::Process;
+
+/// What is written is not for the disk.
+pub(super) const MAP_FLAGS: libc::c_int = libc::MAP_SHARED | libc::MAP_NOSYNC;
+
+/// Makes the file so long, with room for all of it.
+pub(super) fn reserve(file: &File, length: libc::off_t) -> io::Result<()> {
+    // SAFETY: the descriptor is open.
+    match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, length) } {
+        0 => Ok(()),
+        // ZFS does not promise room. Zeros are as much as can be had there.
+        libc::EINVAL | libc::EOPNOTSUPP => write_zeros(file, length as u64),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+fn write_zeros(file: &File, length: u64) -> io::Result<()> {
+    let zeros = [0; 1 << 16];
+    let mut at = 0;
+    while at < length {
+        let part = zeros.len().min((length - at) as usize);
+        file.write_all_at(&zeros[..part], at)?;
+        at += part as u64;
+    }
+    Ok(())
+}
+
+/// There is no call for it: pages are mapped at the first access.
+pub(super) fn populate(_: NonNull<u8>, _: usize) {}
+
+/// Where the segments of `user` are.
+pub(super) fn directory_of(user: libc::uid_t) -> PathBuf {
+    PathBuf::from(format!("/tmp/blitz-io-{user}"))
+}
+
+/// The process that has this number, if there is one.
+pub(crate) fn process(pid: u32) -> Option<Process> {
+    let number = libc::c_int::try_from(pid).ok()?;
+    let name = [libc::CTL_KERN, libc::KERN_PROC, libc::KERN_PROC_PID, number];
+    // SAFETY: all zeros is a `kinfo_proc`.
+    let mut found: libc::kinfo_proc = unsafe { std::mem::zeroed() };
+    let mut size = size_of::<libc::kinfo_proc>();
+    // SAFETY: as much room as is said.
+    let result = unsafe {
+        libc::sysctl(
+            name.as_ptr(),
+            name.len() as libc::c_uint,
+            std::ptr::from_mut(&mut found).cast(),
+            &mut size,
+            std::ptr::null(),
+            0,
+        )
+    };
+    let started = found.ki_start;
+    (result == 0 && size == size_of::<libc::kinfo_proc>()).then_some(Process {
+        pid,
+        started: started.tv_sec as u64 * 1_000_000 + started.tv_usec as u64,
+    })
+}

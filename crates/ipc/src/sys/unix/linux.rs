@@ -1,0 +1,107 @@
+//! What only Linux and Android have.
+
+use std::ffi::{CString, OsStr};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+
+use super::{Process, SegmentFile};
+
+pub(super) const MAP_FLAGS: libc::c_int = libc::MAP_SHARED;
+
+/// Makes the file so long, with memory for all of it.
+pub(super) fn reserve(file: &File, length: libc::off_t) -> io::Result<()> {
+    // SAFETY: the descriptor is open.
+    match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, length) } {
+        0 => Ok(()),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+/// Systems that are older than Linux 5.14 map pages at the first access.
+pub(super) fn populate(base: NonNull<u8>, size: usize) {
+    // SAFETY: the mapping is there; its contents do not change.
+    unsafe { libc::madvise(base.as_ptr().cast(), size, libc::MADV_POPULATE_WRITE) };
+}
+
+/// Where the segments of `user` are.
+pub(super) fn directory_of(user: libc::uid_t) -> PathBuf {
+    let base = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    match base.filter(|base| base.is_absolute() && is_tmpfs(base)) {
+        Some(base) => base.join("blitz-io"),
+        None => PathBuf::from(format!("/dev/shm/blitz-io-{user}")),
+    }
+}
+
+fn is_tmpfs(path: &Path) -> bool {
+    let Ok(path) = CString::new(OsStr::as_bytes(path.as_os_str())) else {
+        return false;
+    };
+    // SAFETY: all zeros is a `statfs`.
+    let mut found: libc::statfs = unsafe { std::mem::zeroed() };
+    // SAFETY: a C string, and a place for the result.
+    let result = unsafe { libc::statfs(path.as_ptr(), &mut found) };
+    result == 0 && found.f_type == libc::TMPFS_MAGIC
+}
+
+/// The process that has this number, if there is one.
+pub(crate) fn process(pid: u32) -> Option<Process> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name, in parentheses, may hold anything; the 20th field after it is the start.
+    let (_, rest) = text.rsplit_once(')')?;
+    let started = rest.split_ascii_whitespace().nth(19)?.parse().ok()?;
+    Some(Process { pid, started })
+}
+
+/// Segments without a name.
+impl SegmentFile {
+    /// A file without a name, whose size nobody can change once it is [`seal`](Self::seal)ed.
+    pub(crate) fn anonymous() -> io::Result<Self> {
+        let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+        // SAFETY: the name is a C string.
+        let fd = unsafe { libc::memfd_create(c"blitz-ipc".as_ptr(), flags) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: it has just been made and is nobody else's.
+        Ok(Self::new(unsafe { File::from_raw_fd(fd) }, None))
+    }
+
+    /// Forbids changes of the size. Files that have a name cannot be sealed.
+    pub(crate) fn seal(&self) -> io::Result<()> {
+        let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+        // SAFETY: the descriptor is open.
+        match unsafe { libc::fcntl(self.file.get().as_raw_fd(), libc::F_ADD_SEALS, seals) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Whether its size is sealed.
+    pub(crate) fn is_sealed(&self) -> bool {
+        // SAFETY: the descriptor is open.
+        let seals = unsafe { libc::fcntl(self.file.get().as_raw_fd(), libc::F_GET_SEALS) };
+        let both = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW;
+        seals >= 0 && seals & both == both
+    }
+
+    /// The same file, opened once more, so that locks are apart.
+    pub(crate) fn reopen(fd: BorrowedFd<'_>) -> io::Result<Self> {
+        let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_CLOEXEC)
+            .open(path)?;
+        Ok(Self::new(file, None))
+    }
+
+    /// The descriptor, for a copy of it.
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.file.get().as_fd()
+    }
+}

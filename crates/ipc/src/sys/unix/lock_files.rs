@@ -1,0 +1,167 @@
+//! Locks of whole files (`flock`), for systems whose kernel has no locks of single bytes that
+//! belong to an open file description: FreeBSD. Locks that belong to a process would not do:
+//! the kernel drops them whenever the process closes any descriptor of the file.
+//!
+//! Byte 0 of a segment is the lock of its file. Each other byte is the lock of a file of its
+//! own, `N` in the folder `NAME.locks` beside the segment, made when it is first locked. Its
+//! owner keeps it open, and the kernel drops the lock with the last descriptor of that
+//! description, as it drops those of `record_locks.rs`.
+//!
+//! * Whoever *takes* a lock takes it exclusively, and whoever *asks* shared. So those that ask
+//!   do not see each other. One that takes a lock while another asks fails, as if there was an
+//!   owner, and tries again: see `Endpoint::join` and the looks.
+//! * The folder is *removed* with the segment, before it and under the membership lock. Nobody
+//!   who could take part later has a file of it open then, and nobody lives who could ask for
+//!   a reason. A remover that is killed has left the segment; the next removes it.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::forks::OwnFile;
+
+/// The lock that is the segment's own file.
+const WHOLE: usize = 0;
+
+/// The locks that go with one opening of a segment.
+#[derive(Debug)]
+pub(super) struct Locks {
+    /// `None` for a segment without a name.
+    folder: Option<PathBuf>,
+    held: Mutex<Vec<(usize, OwnFile)>>,
+}
+
+impl Locks {
+    pub(super) fn new(segment: Option<&Path>) -> Self {
+        Self {
+            folder: segment.map(folder_of),
+            held: Mutex::new(Vec::new()),
+        }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Vec<(usize, OwnFile)>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn try_lock(&self, file: &File, byte: usize) -> io::Result<bool> {
+        if byte == WHOLE {
+            return lock(file, libc::LOCK_EX);
+        }
+        let own = OwnFile::new(self.open_or_make(file, byte)?);
+        let locked = lock(own.get(), libc::LOCK_EX)?;
+        if locked {
+            self.held().push((byte, own));
+        }
+        Ok(locked)
+    }
+
+    pub(super) fn unlock(&self, file: &File, byte: usize) {
+        if byte == WHOLE {
+            return give_back(file);
+        }
+        self.held().retain(|(held, own)| {
+            if *held == byte {
+                give_back(own.get());
+            }
+            *held != byte
+        });
+    }
+
+    /// Whether somebody else has one of the locks. Of participants only.
+    pub(super) fn is_locked(&self, _: &File, first: usize, count: usize) -> io::Result<bool> {
+        let folder = self.folder()?;
+        for byte in first..first + count {
+            if self.held().iter().any(|(held, _)| *held == byte) {
+                continue;
+            }
+            match open(&folder.join(byte.to_string())) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                other => {
+                    let asking = OwnFile::new(other?);
+                    if !lock(asking.get(), libc::LOCK_SH)? {
+                        return Ok(true);
+                    }
+                    give_back(asking.get());
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    fn folder(&self) -> io::Result<&Path> {
+        let folder = self.folder.as_deref();
+        folder.ok_or_else(|| ErrorKind::Unsupported.into())
+    }
+
+    /// A lock can be used by those that can use the segment.
+    fn open_or_make(&self, segment: &File, byte: usize) -> io::Result<File> {
+        let folder = self.folder()?;
+        let path = folder.join(byte.to_string());
+        match open(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            other => return other,
+        }
+        let mode = segment.metadata()?.permissions().mode() & 0o666;
+        // Searched by those that may read.
+        let searched = mode | (mode & 0o444) >> 2;
+        match DirBuilder::new().mode(searched).create(folder) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+            Err(_) => {}
+            // What the process's mask took away.
+            Ok(()) => {
+                fs::set_permissions(folder, fs::Permissions::from_mode(searched))?;
+            }
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).mode(mode);
+        options.custom_flags(libc::O_CLOEXEC | libc::O_NOFOLLOW);
+        match options.open(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => open(&path),
+            Err(error) => Err(error),
+            Ok(file) => {
+                file.set_permissions(fs::Permissions::from_mode(mode))?;
+                Ok(file)
+            }
+        }
+    }
+}
+
+/// Removes what is left of the locks of `segment`, which nobody has.
+pub(super) fn remove(segment: &Path) {
+    // If it fails, it is left to the next.
+    _ = fs::remove_dir_all(folder_of(segment));
+}
+
+fn folder_of(segment: &Path) -> PathBuf {
+    segment.with_extension("locks")
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    options.custom_flags(libc::O_CLOEXEC | libc::O_NOFOLLOW);
+    options.open(path)
+}
+
+fn lock(file: &File, kind: libc::c_int) -> io::Result<bool> {
+    loop {
+        // SAFETY: the descriptor is open.
+        if unsafe { libc::flock(file.as_raw_fd(), kind | libc::LOCK_NB) } == 0 {
+            return Ok(true);
+        }
+        match io::Error::last_os_error() {
+            error if error.kind() == ErrorKind::Interrupted => {}
+            error if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+            error => return Err(error),
+        }
+    }
+}
+
+/// To close the file would not do: a process that is just being started may have it, too.
+fn give_back(file: &File) {
+    // SAFETY: the descriptor is open.
+    unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_UN) };
+}

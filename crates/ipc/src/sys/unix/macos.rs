@@ -1,0 +1,66 @@
+//! What only macOS has.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+use std::ptr::NonNull;
+
+use super::Process;
+
+pub(super) const MAP_FLAGS: libc::c_int = libc::MAP_SHARED;
+
+/// Makes the file so long, with room for all of it.
+pub(super) fn reserve(file: &File, length: libc::off_t) -> io::Result<()> {
+    let mut store = libc::fstore_t {
+        fst_flags: libc::F_ALLOCATEALL,
+        fst_posmode: libc::F_PEOFPOSMODE,
+        fst_offset: 0,
+        fst_length: length,
+        fst_bytesalloc: 0,
+    };
+    // SAFETY: the descriptor is open and `store` is a `fstore_t`.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_PREALLOCATE, &mut store) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => file.set_len(length as u64),
+    }
+}
+
+/// There is no call for it: pages are mapped at the first access.
+pub(super) fn populate(_: NonNull<u8>, _: usize) {}
+
+/// Where the segments of `user` are: in the user's own directory that the system does not
+/// clean while it runs.
+pub(super) fn directory_of(user: libc::uid_t) -> PathBuf {
+    let mut path = vec![0_u8; libc::PATH_MAX as usize];
+    // SAFETY: as much room as is said.
+    let len = unsafe {
+        libc::confstr(
+            libc::_CS_DARWIN_USER_CACHE_DIR,
+            path.as_mut_ptr().cast(),
+            path.len(),
+        )
+    };
+    if len == 0 || len > path.len() {
+        return PathBuf::from(format!("/tmp/blitz-io-{user}"));
+    }
+    // Without the zero at its end.
+    path.truncate(len - 1);
+    PathBuf::from(std::ffi::OsString::from_vec(path)).join("blitz-io")
+}
+
+/// The process that has this number, if there is one.
+pub(crate) fn process(pid: u32) -> Option<Process> {
+    let number = i32::try_from(pid).ok()?;
+    // SAFETY: all zeros is a `proc_bsdinfo`.
+    let mut found: libc::proc_bsdinfo = unsafe { std::mem::zeroed() };
+    let size = size_of::<libc::proc_bsdinfo>() as libc::c_int;
+    let place = std::ptr::from_mut(&mut found).cast();
+    // SAFETY: as much room as is said.
+    let filled = unsafe { libc::proc_pidinfo(number, libc::PROC_PIDTBSDINFO, 0, place, size) };
+    (filled == size).then_some(Process {
+        pid,
+        started: found.pbi_start_tvsec * 1_000_000 + found.pbi_start_tvusec,
+    })
+}

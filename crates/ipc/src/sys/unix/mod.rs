@@ -1,0 +1,217 @@
+//! Linux, Android, macOS and FreeBSD: a segment is a mapped file.
+//!
+//! What differs is in a file for each system (`platform`: `MAP_FLAGS`, `reserve`, `populate`,
+//! `directory_of` and `process`), and in one of two for the locks.
+
+mod forks;
+#[cfg_attr(
+    any(target_os = "freebsd", feature = "lock-files"),
+    path = "lock_files.rs"
+)]
+#[cfg_attr(
+    not(any(target_os = "freebsd", feature = "lock-files")),
+    path = "record_locks.rs"
+)]
+mod locks;
+#[cfg_attr(any(target_os = "linux", target_os = "android"), path = "linux.rs")]
+#[cfg_attr(target_os = "macos", path = "macos.rs")]
+#[cfg_attr(target_os = "freebsd", path = "freebsd.rs")]
+mod platform;
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+
+use self::forks::OwnFile;
+pub(crate) use self::forks::fork_generation;
+use self::locks::Locks;
+pub(crate) use self::platform::process;
+use super::Process;
+use crate::error::Error;
+
+/// Whether segments can be shared here.
+pub(crate) fn supported() -> Result<(), Error> {
+    match blitz_futex::system::supports_shared() {
+        true => Ok(()),
+        false => Err(Error::Unsupported),
+    }
+}
+
+/// The file of a segment, opened for one participant.
+#[derive(Debug)]
+pub(crate) struct SegmentFile {
+    file: OwnFile,
+    locks: Locks,
+}
+
+impl SegmentFile {
+    /// `path` is `None` for a file without a name.
+    fn new(file: File, path: Option<&Path>) -> Self {
+        Self {
+            file: OwnFile::new(file),
+            locks: Locks::new(path),
+        }
+    }
+
+    /// Opens the file at `path`; `create` makes it if it does not exist.
+    pub(crate) fn open(path: &Path, create: Option<u32>) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true);
+        options.custom_flags(libc::O_CLOEXEC | libc::O_NOFOLLOW);
+        if let Some(mode) = create {
+            options.create(true).mode(mode);
+        }
+        let file = options.open(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(
+                ErrorKind::InvalidInput,
+                "not a regular file",
+            ));
+        }
+        Ok(Self::new(file, Some(path)))
+    }
+
+    /// Bytes of the file.
+    pub(crate) fn size(&self) -> io::Result<u64> {
+        Ok(self.file.get().metadata()?.len())
+    }
+
+    /// Makes the file `size` bytes of zeros, with memory for each of them: a later access
+    /// can not fail.
+    pub(crate) fn allocate(&self, size: usize, mode: Option<u32>) -> io::Result<()> {
+        let length =
+            libc::off_t::try_from(size).map_err(|_| io::Error::from(ErrorKind::FileTooLarge))?;
+        if let Some(mode) = mode {
+            // What the process's mask took away from the mode of `open`.
+            self.file
+                .get()
+                .set_permissions(fs::Permissions::from_mode(mode))?;
+        }
+        platform::reserve(self.file.get(), length)
+    }
+
+    /// Whether there is memory for all of it.
+    pub(crate) fn is_allocated(&self) -> io::Result<bool> {
+        let found = self.file.get().metadata()?;
+        Ok(found.blocks().saturating_mul(512) >= found.len())
+    }
+
+    /// Whether `path` names this very file.
+    pub(crate) fn is_at(&self, path: &Path) -> bool {
+        match (self.file.get().metadata(), fs::symlink_metadata(path)) {
+            (Ok(own), Ok(there)) => own.dev() == there.dev() && own.ino() == there.ino(),
+            _ => false,
+        }
+    }
+
+    /// Takes the lock of `byte`, unless another participant has it.
+    pub(crate) fn try_lock(&self, byte: usize) -> io::Result<bool> {
+        self.locks.try_lock(self.file.get(), byte)
+    }
+
+    /// Gives the lock of `byte` back.
+    pub(crate) fn unlock(&self, byte: usize) {
+        self.locks.unlock(self.file.get(), byte);
+    }
+
+    /// Whether another participant has a lock on any of `count` bytes from `first`.
+    pub(crate) fn is_locked(&self, first: usize, count: usize) -> io::Result<bool> {
+        self.locks.is_locked(self.file.get(), first, count)
+    }
+
+    /// Maps the first `size` bytes, which must be there.
+    pub(crate) fn map(&self, size: usize) -> io::Result<Mapping> {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let fd = self.file.get().as_raw_fd();
+        // SAFETY: a new mapping, at an address that the kernel chooses.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                size,
+                protection,
+                platform::MAP_FLAGS,
+                fd,
+                0,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let base = NonNull::new(base.cast()).ok_or_else(io::Error::last_os_error)?;
+        Ok(Mapping { base, size })
+    }
+}
+
+/// A mapped file.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    base: NonNull<u8>,
+    size: usize,
+}
+
+// SAFETY: an address and a size; what is there is shared anyway.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    pub(crate) fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    /// Maps all pages now, where the system can, so that no access is interrupted by the
+    /// kernel later.
+    pub(crate) fn populate(&self) {
+        platform::populate(self.base, self.size);
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: it is this value's mapping, and what borrowed it is gone.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.size) };
+    }
+}
+
+/// Removes the segment at `path`. The caller has the membership lock.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    locks::remove(path);
+    fs::remove_file(path)
+}
+
+/// Where this user's segments are, unless a builder says otherwise. Made if missing.
+pub(crate) fn user_directory() -> Result<PathBuf, Error> {
+    // SAFETY: it cannot fail.
+    let user = unsafe { libc::geteuid() };
+    let path = platform::directory_of(user);
+    match DirBuilder::new().mode(0o700).create(&path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            Err(Error::from_io("create the directory", &path, error))
+        }
+        _ => check_directory(&path).map(|()| path),
+    }
+}
+
+/// Refuses a directory in which somebody else could swap files.
+pub(crate) fn check_directory(path: &Path) -> Result<(), Error> {
+    let found = fs::symlink_metadata(path)
+        .map_err(|error| Error::from_io("look at the directory", path, error))?;
+    // SAFETY: it cannot fail.
+    let user = unsafe { libc::geteuid() };
+    let reason = if !found.is_dir() {
+        "it is not a directory"
+    } else if found.uid() != user && found.uid() != 0 {
+        "it belongs to another user"
+    } else if found.mode() & 0o002 != 0 && found.mode() & 0o1000 == 0 {
+        "everybody may replace files in it; remove that permission"
+    } else {
+        return Ok(());
+    };
+    Err(Error::Directory {
+        path: path.to_owned(),
+        reason,
+    })
+}
