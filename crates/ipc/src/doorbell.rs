@@ -57,9 +57,6 @@ struct Parts {
     number: u64,
 }
 
-const SOCKET: u64 = 0;
-const TIMER: u64 = 1;
-
 impl Doorbell {
     pub(crate) fn new() -> io::Result<Self> {
         let (socket, number) = bind()?;
@@ -71,11 +68,11 @@ impl Doorbell {
         })?;
         // SAFETY: creates a descriptor.
         let epoll = owned(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
-        for (fd, which) in [(socket.as_raw_fd(), SOCKET), (timer.as_raw_fd(), TIMER)] {
-            let mut event = libc::epoll_event {
-                events: libc::EPOLLIN as u32,
-                u64: which,
-            };
+        let mut event = libc::epoll_event {
+            events: libc::EPOLLIN as u32,
+            u64: 0,
+        };
+        for fd in [socket.as_raw_fd(), timer.as_raw_fd()] {
             // SAFETY: both descriptors are open.
             let added =
                 unsafe { libc::epoll_ctl(epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &mut event) };
@@ -91,28 +88,26 @@ impl Doorbell {
         })))
     }
 
-    /// Takes back what has made it readable. `true` if the timer has.
-    fn empty(&self) -> bool {
-        let mut events = [libc::epoll_event { events: 0, u64: 0 }; 2];
-        let epoll = self.0.epoll.as_raw_fd();
-        // SAFETY: room for two events.
-        let count = unsafe { libc::epoll_wait(epoll, events.as_mut_ptr(), 2, 0) };
-        let count = usize::try_from(count).unwrap_or(0);
-        let mut timer_was_due = false;
-        for event in &events[..count] {
-            if { event.u64 } == SOCKET {
-                while self.0.socket.recv(&mut [0]).is_ok() {}
-            } else {
-                let mut expirations = [0; 8];
-                let fd = self.0.timer.as_raw_fd();
-                // SAFETY: eight bytes, as the system wants them.
-                unsafe { libc::read(fd, expirations.as_mut_ptr().cast(), 8) };
-                timer_was_due = true;
+    /// Takes the datagrams out.
+    fn empty(&self) {
+        /// In one call: a waiter is sent one each time that it arms.
+        const MOST: usize = 4;
+        // SAFETY: zeroes are empty headers.
+        let mut headers: [libc::mmsghdr; MOST] = unsafe { std::mem::zeroed() };
+        let socket = self.0.socket.as_raw_fd();
+        loop {
+            let most = MOST as libc::c_uint;
+            // SAFETY: room for so many headers, whose buffers are empty.
+            let received = unsafe {
+                libc::recvmmsg(socket, headers.as_mut_ptr(), most, 0, std::ptr::null_mut())
+            };
+            if received < MOST as libc::c_int {
+                return;
             }
         }
-        timer_was_due
     }
 
+    /// Also takes back that it has made the doorbell readable.
     fn start_timer(&self, after: Duration) {
         let none = libc::timespec {
             tv_sec: 0,
@@ -188,15 +183,15 @@ impl OwnDoorbell {
 
     /// All of arming but the second look.
     pub(crate) fn arm(&mut self, segment: &Segment, me: usize, what: Awaited) -> io::Result<()> {
-        let (number, timer_was_due) = {
-            let doorbell = self.get()?;
-            (doorbell.0.number, doorbell.empty())
-        };
+        let doorbell = self.get()?;
+        doorbell.empty();
+        let number = doorbell.0.number;
         let memory = &segment.ring.memory;
         memory.record(me, record::DOORBELL).swap(number);
         memory.record(me, record::ARMED).swap(what as u64);
         let now = Instant::now();
-        if timer_was_due || self.timer_until.is_none_or(|until| now >= until) {
+        // If the timer has fired, then it is that late.
+        if self.timer_until.is_none_or(|until| now >= until) {
             self.get()?.start_timer(LOOK_EVERY);
             self.timer_until = Some(now + LOOK_EVERY);
         }
