@@ -2,7 +2,8 @@
 //! written in order.
 //!
 //! Reading a batch is counting, and writing it is checking its place and adding to a sum,
-//! so what is left is the work of the stage and what the pipeline adds.
+//! so what is left is the work of the stage and what the pipeline adds. `paraseq` is no peer:
+//! its batches are records of FASTA and FASTQ files.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
