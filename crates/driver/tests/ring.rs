@@ -119,17 +119,16 @@ fn a_completion_ends_the_park_of_the_owner() {
 
 #[test]
 fn another_thread_queues_what_the_parked_owner_submits() {
-    let Some(mut test) = Test::new() else { return };
-    test.to.write_all(b"ping").unwrap();
+    let Some(test) = Test::new() else { return };
     let (count, waker) = Count::new();
     thread::scope(|scope| {
         let parked = scope.spawn(|| park_until(&test.driver, || count.get() == 1));
         let mut read = test.start();
-        let mut result = poll(&mut read, &waker);
+        // The pipe is empty until the waker is there.
+        assert!(poll(&mut read, &waker).is_pending());
+        (&test.to).write_all(b"ping").unwrap();
         parked.join().unwrap();
-        if result.is_pending() {
-            result = poll(&mut read, &waker);
-        }
+        let result = poll(&mut read, &waker);
         assert!(matches!(result, Poll::Ready(Ok(Ok(bytes))) if bytes == b"ping"));
     });
 }
