@@ -680,28 +680,13 @@ fn a_real_time_receiver_does_not_spin_on_an_interrupted_sender() {
     use std::mem;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    fn pin_to_first(priority: Option<i32>) -> bool {
-        // SAFETY: an all-zero set is an empty one, and an all-zero parameter is valid;
-        // the calls read no more than the size they are given.
+    use blitz_testing::bind_to_first_processor;
+
+    fn become_urgent() -> bool {
+        // SAFETY: an all-zero parameter is valid, and the call only reads it.
         unsafe {
-            let mut set: libc::cpu_set_t = mem::zeroed();
-            let size = mem::size_of::<libc::cpu_set_t>();
-            if libc::sched_getaffinity(0, size, &raw mut set) != 0 {
-                return false;
-            }
-            let Some(first) = (0..1024).find(|&cpu| libc::CPU_ISSET(cpu, &set)) else {
-                return false;
-            };
-            let mut one: libc::cpu_set_t = mem::zeroed();
-            libc::CPU_SET(first, &mut one);
-            if libc::sched_setaffinity(0, size, &raw const one) != 0 {
-                return false;
-            }
-            let Some(priority) = priority else {
-                return true;
-            };
             let mut param: libc::sched_param = mem::zeroed();
-            param.sched_priority = priority;
+            param.sched_priority = 2;
             libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const param) == 0
         }
     }
@@ -712,7 +697,7 @@ fn a_real_time_receiver_does_not_spin_on_an_interrupted_sender() {
         let ordinary = thread::spawn({
             let (tx, stop) = (tx.clone(), stop.clone());
             move || {
-                pin_to_first(None);
+                bind_to_first_processor();
                 while !stop.load(Ordering::Relaxed) {
                     let _ = tx.try_send(0);
                 }
@@ -720,7 +705,7 @@ fn a_real_time_receiver_does_not_spin_on_an_interrupted_sender() {
         });
         // It preempts the ordinary sender anywhere.
         let urgent = thread::spawn(move || {
-            if !pin_to_first(Some(2)) {
+            if !bind_to_first_processor() || !become_urgent() {
                 return None;
             }
             let mut longest = Duration::ZERO;

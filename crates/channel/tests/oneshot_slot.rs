@@ -2,10 +2,12 @@
 
 use crate::watch_dog;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::thread;
 
-use blitz_channel::oneshot::{Slot, error::TryRecvError};
+use blitz_channel::oneshot::{self, Slot, error::TryRecvError};
+use blitz_sync::internals::coop;
 use blitz_testing::{Drops, Wakings, ms, poll_once, reentrant_waker};
 
 #[test]
@@ -62,9 +64,9 @@ fn the_ends_behave_as_those_on_the_heap() {
     assert_eq!(
         format!("{slot:?} {tx:?} {rx:?}", slot = Slot::<u8>::new()),
         "Slot { .. } \
-         SlotSender { inner: Some(Inner { state: State { is_complete: false, is_closed: false, \
+         Sender { inner: Some(Inner { state: State { is_complete: false, is_closed: false, \
          is_rx_task_set: false, is_tx_task_set: false } }) } \
-         SlotReceiver { inner: Some(Inner { state: State { is_complete: false, is_closed: false, \
+         Receiver { inner: Some(Inner { state: State { is_complete: false, is_closed: false, \
          is_rx_task_set: false, is_tx_task_set: false } }) }"
     );
     drop(tx);
@@ -128,4 +130,26 @@ fn a_slot_that_was_used_up_drops_nothing() {
     assert_eq!(values.count(), 2);
     drop(slot);
     assert_eq!(values.count(), 2);
+}
+
+#[test]
+fn neither_receiver_blocks_where_a_task_is_polled() {
+    fn refusal(block: impl FnOnce()) -> String {
+        let panic = catch_unwind(AssertUnwindSafe(|| coop::budget(block))).unwrap_err();
+        (*panic.downcast::<String>().unwrap()).clone()
+    }
+
+    // The value is there, so a receiver that does not refuse ends all the same.
+    let mut slot = Slot::new();
+    let (tx, in_slot) = slot.channel();
+    tx.send(1).unwrap();
+    let (tx, on_heap) = oneshot::channel();
+    tx.send(1).unwrap();
+
+    let expected = refusal(|| drop(on_heap.blocking_recv()));
+    assert!(
+        expected.starts_with("Cannot block the current thread"),
+        "{expected}"
+    );
+    assert_eq!(refusal(|| drop(in_slot.blocking_recv())), expected);
 }

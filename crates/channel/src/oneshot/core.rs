@@ -158,8 +158,22 @@ unsafe impl<T: Send> Sync for Core<T> {}
 /// Wakers that have been taken out of a cell.
 #[derive(Default)]
 pub struct Tasks {
-    pub receiver: Option<Waker>,
-    pub sender: Option<Waker>,
+    receiver: Option<Waker>,
+    sender: Option<Waker>,
+}
+
+impl Tasks {
+    pub fn wake_receiver(self) {
+        if let Some(waker) = self.receiver {
+            waker.wake();
+        }
+    }
+
+    pub fn wake_sender(self) {
+        if let Some(waker) = self.sender {
+            waker.wake();
+        }
+    }
 }
 
 impl<T> Core<T> {

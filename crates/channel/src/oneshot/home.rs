@@ -1,8 +1,15 @@
-//! Where a cell lives: on the heap, or in memory of the caller.
+//! Where a cell lives, on the heap or in memory of the caller, and the steps in which an end
+//! acts on it and leaves it. The protocol is in `core.rs`.
+
+use std::fmt;
 
 use blitz_futex::atomic::Ordering;
+use blitz_futex::wake_one;
 
-use super::core::{Core, NEW};
+use super::core::{
+    CLOSED, COMPLETE, Core, NEW, RECEIVER, SENDER, Side, State, TASKS, THREADS, Tasks,
+};
+use super::mutant::{Mutant, active};
 
 pub use heap::Heap;
 
@@ -12,7 +19,7 @@ pub use heap::Heap;
 ///
 /// The cell is there, and shared with no more than one other end, until both ends
 /// have left it.
-pub unsafe trait Home {
+pub unsafe trait Home: Unpin {
     /// What the cell carries.
     type Value;
 
@@ -41,6 +48,97 @@ unsafe impl<T> Home for &Core<T> {
         // The owner of the memory will find nothing to drop.
         self.state.store(NEW, Ordering::Relaxed);
     }
+}
+
+/// Makes an event happen, and takes the wakers out. If the end `leaves`, it has
+/// left by then. If the other's event came first: the state.
+///
+/// # Safety
+///
+/// If the event happens and the end leaves, this is the last that it does with
+/// the cell.
+pub unsafe fn happen<H: Home>(
+    home: &H,
+    mut seen: u32,
+    event: u32,
+    [mine, other]: [&Side; 2],
+    leaves: bool,
+) -> Result<Tasks, u32> {
+    let word = &raw const home.core().state;
+    let is_gone = loop {
+        if seen & (COMPLETE | CLOSED) != 0 {
+            return Err(seen);
+        }
+        let is_gone = leaves && (seen & TASKS == 0 || active(Mutant::GoneTooEarly));
+        let gone = if is_gone { mine.gone } else { 0 };
+        let next = seen & !(TASKS | THREADS) | event | gone;
+        match home.core().advance(seen, next) {
+            Ok(()) => break is_gone,
+            Err(now) => seen = now,
+        }
+    };
+    let mut tasks = Tasks::default();
+    if seen & TASKS != 0 {
+        // SAFETY: we have cleared the bits, and have yet to leave.
+        tasks = unsafe { home.core().take_tasks(seen & TASKS) };
+    }
+    if leaves && !is_gone {
+        // SAFETY: the caller says so.
+        unsafe { leave(home, [mine, other]) };
+    }
+    if seen & other.thread != 0 {
+        wake_one(word);
+    }
+    Ok(tasks)
+}
+
+/// Says that an end has left, and frees the cell if the other had left before.
+///
+/// # Safety
+///
+/// This is the last that the end does with the cell.
+unsafe fn leave<H: Home>(home: &H, [mine, other]: [&Side; 2]) {
+    let before = home.core().state.fetch_add(mine.gone, Ordering::AcqRel);
+    if before & other.gone != 0 && !active(Mutant::LeavesBlindly) {
+        // SAFETY: both have left, and of two additions, one comes second.
+        unsafe { home.release() };
+    }
+}
+
+/// Leaves a cell whose state was `seen` a moment ago.
+///
+/// # Safety
+///
+/// As [`leave`].
+#[inline]
+pub unsafe fn leave_after<H: Home>(home: &H, seen: u32, [mine, other]: [&Side; 2]) {
+    if seen & other.gone != 0 {
+        // SAFETY: the other has left, and now we do.
+        unsafe { home.release() };
+    } else {
+        // SAFETY: the caller says so.
+        unsafe { leave(home, [mine, other]) };
+    }
+}
+
+/// The sender acts; the receiver is the other end.
+pub const FROM_SENDER: [&Side; 2] = [&SENDER, &RECEIVER];
+/// The receiver acts.
+pub const FROM_RECEIVER: [&Side; 2] = [&RECEIVER, &SENDER];
+
+/// What is shown of a cell.
+struct Inner(State);
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inner").field("state", &self.0).finish()
+    }
+}
+
+/// Shows an end under this name.
+pub fn show(f: &mut fmt::Formatter<'_>, name: &str, home: Option<&impl Home>) -> fmt::Result {
+    let inner = home.map(|home| Inner(State(home.core().state())));
+    f.debug_struct(name).field("inner", &inner).finish()
 }
 
 #[cfg(not(loom))]

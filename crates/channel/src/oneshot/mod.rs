@@ -29,7 +29,6 @@
 //! for the first. See [`Slot`] for a channel that never allocates.
 
 mod core;
-mod ends;
 pub mod error;
 mod home;
 #[cfg(not(loom))]

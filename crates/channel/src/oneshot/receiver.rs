@@ -1,16 +1,18 @@
-//! The receiving end of a channel on the heap.
+//! The receiving end, wherever the cell lives.
 
 use std::fmt;
 use std::future::Future;
+use std::marker::PhantomData;
 use std::pin::Pin;
-use std::task::{Context, Poll};
-use std::time::Duration;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
 
 use blitz_sync::internals::{coop, deadline};
 
-use super::ends::RawReceiver;
+use super::core::{CLOSED, RECEIVER, Tasks, VALUE};
 use super::error::{RecvError, TryRecvError};
-use super::home::Heap;
+use super::home::{FROM_RECEIVER, Heap, Home, happen, leave_after, show};
+use super::mutant::{Mutant, active, model_has_failed};
 
 /// The end that receives: a future of the value. Made by
 /// [`channel`](super::channel).
@@ -38,12 +40,19 @@ use super::home::Heap;
 /// assert!(rx.is_terminated());
 /// # });
 /// ```
-pub struct Receiver<T>(RawReceiver<Heap<T>>);
+pub struct Receiver<T, H: Home<Value = T> = Heap<T>> {
+    /// `None`: it has what it can get.
+    home: Option<H>,
+    value: PhantomData<fn(T) -> T>,
+}
 
-impl<T> Receiver<T> {
+impl<T, H: Home<Value = T>> Receiver<T, H> {
     #[inline]
-    pub(super) fn new(home: Heap<T>) -> Self {
-        Self(RawReceiver::new(home))
+    pub(super) fn new(home: H) -> Self {
+        Self {
+            home: Some(home),
+            value: PhantomData,
+        }
     }
 
     /// Keeps the sender from sending. What it has sent before can still be
@@ -58,7 +67,13 @@ impl<T> Receiver<T> {
     /// assert!(rx.try_recv().is_err());
     /// ```
     pub fn close(&mut self) {
-        self.0.close();
+        if let Some(home) = &self.home {
+            let seen = home.core().state();
+            // SAFETY: it does not leave.
+            if let Ok(tasks) = unsafe { happen(home, seen, CLOSED, FROM_RECEIVER, false) } {
+                wake_sender(tasks);
+            }
+        }
     }
 
     /// Whether it has been ready, or the value was taken by
@@ -74,7 +89,7 @@ impl<T> Receiver<T> {
     /// assert!(rx.is_terminated());
     /// ```
     pub fn is_terminated(&self) -> bool {
-        self.0.is_terminated()
+        self.home.is_none()
     }
 
     /// Whether there is no value to receive at this moment.
@@ -88,7 +103,8 @@ impl<T> Receiver<T> {
     /// assert!(!rx.is_empty());
     /// ```
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        let has_value = |home: &H| home.core().state() & VALUE != 0;
+        !self.home.as_ref().is_some_and(has_value)
     }
 
     /// Takes the value if it is there.
@@ -108,7 +124,14 @@ impl<T> Receiver<T> {
     /// ```
     #[inline]
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
-        self.0.try_recv()
+        let Some(home) = &self.home else {
+            return Err(TryRecvError::Closed);
+        };
+        let seen = home.core().state();
+        if seen & RECEIVER.until == 0 {
+            return Err(TryRecvError::Empty);
+        }
+        self.finish(seen).ok_or(TryRecvError::Closed)
     }
 
     /// Blocks the thread until the value is there.
@@ -137,7 +160,7 @@ impl<T> Receiver<T> {
     pub fn blocking_recv(mut self) -> Result<T, RecvError> {
         coop::assert_may_block();
         assert!(!self.is_terminated(), "called after complete");
-        self.0.wait(None).map_err(|_| RecvError(()))
+        self.wait(None).map_err(|_| RecvError(()))
     }
 
     /// Blocks the thread until the value is there, but no longer than `timeout`.
@@ -159,21 +182,88 @@ impl<T> Receiver<T> {
     /// assert_eq!(rx.blocking_recv_timeout(soon), Ok(1));
     /// ```
     pub fn blocking_recv_timeout(&mut self, timeout: Duration) -> Result<T, TryRecvError> {
-        self.0.wait(deadline::after(timeout))
+        self.wait(deadline::after(timeout))
+    }
+
+    /// `Empty` when the deadline has come.
+    fn wait(&mut self, deadline: Option<Instant>) -> Result<T, TryRecvError> {
+        let Some(home) = &self.home else {
+            return Err(TryRecvError::Closed);
+        };
+        match home.core().wait(&RECEIVER, deadline) {
+            Some(seen) => self.finish(seen).ok_or(TryRecvError::Closed),
+            None => Err(TryRecvError::Empty),
+        }
+    }
+
+    #[inline]
+    fn poll_value(&mut self, waker: &Waker) -> Poll<Result<T, RecvError>> {
+        let Some(home) = &self.home else {
+            panic!("called after complete");
+        };
+        let mut seen = home.core().state();
+        if seen & RECEIVER.until == 0 {
+            match home.core().register(&RECEIVER, waker) {
+                Ok(()) => return Poll::Pending,
+                Err(done) => seen = done,
+            }
+        }
+        Poll::Ready(self.finish(seen).ok_or(RecvError(())))
+    }
+
+    /// Takes the value, if there is one, and leaves. Either end has had its event.
+    #[inline]
+    fn finish(&mut self, seen: u32) -> Option<T> {
+        let home = self.home.take()?;
+        // SAFETY: with `VALUE` the sender has put it there and left it to us; nobody
+        // has taken it, since we leave whenever we take it.
+        let value = (seen & VALUE != 0).then(|| unsafe { home.core().value.take() });
+        // SAFETY: this end has given up its way to the cell.
+        unsafe { leave_after(&home, seen, FROM_RECEIVER) };
+        value
+    }
+
+    #[inline(never)]
+    fn drop_slow(&mut self) {
+        let Some(home) = &self.home else { return };
+        let seen = home.core().state();
+        // SAFETY: if it happens, this end gives up its way to the cell.
+        match unsafe { happen(home, seen, CLOSED, FROM_RECEIVER, true) } {
+            Ok(tasks) => {
+                self.home = None;
+                wake_sender(tasks);
+            }
+            Err(seen) => drop(self.finish(seen)),
+        }
     }
 }
 
-impl<T> Future for Receiver<T> {
+fn wake_sender(tasks: Tasks) {
+    if !active(Mutant::SilentClose) {
+        tasks.wake_sender();
+    }
+}
+
+impl<T, H: Home<Value = T>> Future for Receiver<T, H> {
     type Output = Result<T, RecvError>;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        coop::poll_with(cx, |cx| self.get_mut().0.poll(cx.waker()))
+        coop::poll_with(cx, |cx| self.get_mut().poll_value(cx.waker()))
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for Receiver<T> {
+impl<T, H: Home<Value = T>> Drop for Receiver<T, H> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.home.is_some() && !model_has_failed() {
+            self.drop_slow();
+        }
+    }
+}
+
+impl<T: fmt::Debug, H: Home<Value = T>> fmt::Debug for Receiver<T, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.show(f, "Receiver")
+        show(f, "Receiver", self.home.as_ref())
     }
 }

@@ -1,24 +1,34 @@
-//! The sending end of a channel on the heap.
+//! The sending end, wherever the cell lives.
 
 use std::fmt;
 use std::future::poll_fn;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ptr;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use blitz_sync::internals::{coop, deadline};
 
-use super::ends::RawSender;
-use super::home::Heap;
+use super::core::{CLOSED, COMPLETE, SENDER, VALUE};
+use super::home::{FROM_SENDER, Heap, Home, happen, leave_after, show};
+use super::mutant::model_has_failed;
 
 /// The end that sends. Made by [`channel`](super::channel).
 ///
 /// Dropping it without sending lets the receiver fail.
-pub struct Sender<T>(RawSender<Heap<T>>);
+pub struct Sender<T, H: Home<Value = T> = Heap<T>> {
+    home: H,
+    value: PhantomData<fn(T) -> T>,
+}
 
-impl<T> Sender<T> {
+impl<T, H: Home<Value = T>> Sender<T, H> {
     #[inline]
-    pub(super) fn new(home: Heap<T>) -> Self {
-        Self(RawSender::new(home))
+    pub(super) fn new(home: H) -> Self {
+        Self {
+            home,
+            value: PhantomData,
+        }
     }
 
     /// Sends a value. It does not wait, so it can be used anywhere.
@@ -38,7 +48,35 @@ impl<T> Sender<T> {
     /// ```
     #[inline]
     pub fn send(self, t: T) -> Result<(), T> {
-        self.0.send(t)
+        let this = ManuallyDrop::new(self);
+        // SAFETY: it is read once, and `this` is not dropped.
+        let home = unsafe { ptr::read(&this.home) };
+        // SAFETY: until the sender completes, the place of the value is its own.
+        unsafe { home.core().value.put(t) };
+        match home.core().send_and_leave() {
+            Ok(()) => Ok(()),
+            Err(seen) => Self::send_slow(&home, seen),
+        }
+    }
+
+    #[inline(never)]
+    fn send_slow(home: &H, seen: u32) -> Result<(), T> {
+        // SAFETY: the caller gives the cell up.
+        match unsafe { happen(home, seen, COMPLETE | VALUE, FROM_SENDER, true) } {
+            Ok(tasks) => {
+                tasks.wake_receiver();
+                Ok(())
+            }
+            Err(closed) => {
+                // SAFETY: the receiver was first, so the value is still ours, and
+                // the cell is left after that.
+                unsafe {
+                    let value = home.core().value.take();
+                    leave_after(home, closed, FROM_SENDER);
+                    Err(value)
+                }
+            }
+        }
     }
 
     /// Waits until the receiver is closed or dropped.
@@ -73,7 +111,7 @@ impl<T> Sender<T> {
     /// assert!(tx.is_closed());
     /// ```
     pub fn is_closed(&self) -> bool {
-        self.0.is_closed()
+        self.home.core().state() & CLOSED != 0
     }
 
     /// Whether the receiver is closed or dropped. If not, the task is woken when
@@ -90,7 +128,12 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        coop::poll_with(cx, |cx| self.0.poll_closed(cx.waker()))
+        coop::poll_with(cx, |cx| {
+            match self.home.core().register(&SENDER, cx.waker()) {
+                Ok(()) => Poll::Pending,
+                Err(_) => Poll::Ready(()),
+            }
+        })
     }
 
     /// Blocks the thread until the receiver is closed or dropped.
@@ -104,7 +147,7 @@ impl<T> Sender<T> {
     /// # dropped.join().unwrap();
     /// ```
     pub fn blocking_closed(&mut self) {
-        self.0.wait_closed(None);
+        self.home.core().wait(&SENDER, None);
     }
 
     /// Blocks the thread until the receiver is closed or dropped, but no longer than
@@ -118,12 +161,28 @@ impl<T> Sender<T> {
     /// assert!(!tx.blocking_closed_timeout(Duration::from_millis(1)));
     /// ```
     pub fn blocking_closed_timeout(&mut self, timeout: Duration) -> bool {
-        self.0.wait_closed(deadline::after(timeout))
+        let deadline = deadline::after(timeout);
+        self.home.core().wait(&SENDER, deadline).is_some()
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for Sender<T> {
+impl<T, H: Home<Value = T>> Drop for Sender<T, H> {
+    fn drop(&mut self) {
+        if model_has_failed() {
+            return;
+        }
+        let seen = self.home.core().state();
+        // SAFETY: nobody uses this end after its drop.
+        match unsafe { happen(&self.home, seen, COMPLETE, FROM_SENDER, true) } {
+            Ok(tasks) => tasks.wake_receiver(),
+            // SAFETY: as above.
+            Err(closed) => unsafe { leave_after(&self.home, closed, FROM_SENDER) },
+        }
+    }
+}
+
+impl<T: fmt::Debug, H: Home<Value = T>> fmt::Debug for Sender<T, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.show(f, "Sender")
+        show(f, "Sender", Some(&self.home))
     }
 }
