@@ -25,6 +25,8 @@
 //! assert_eq!(*total.lock(), 2);
 //! ```
 
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(loom)))]
+mod affinity;
 mod awake;
 mod backoff;
 mod biased_lock;
@@ -78,7 +80,7 @@ pub mod internals {
     pub use crate::biased_lock::mutant as biased_lock_mutant;
     pub use crate::lock::{ListLock, Lock, LockGuard};
     pub use crate::panics::Panics;
-    pub use crate::processors::processors;
+    pub use crate::processors::{processors, this_processor};
     pub use crate::random::{Random, entropy};
     pub use crate::spin::{EventSpin, HandoffSpin, LockSpin, Owners, yield_now};
     pub use crate::thread_id::ThreadId;

@@ -3,10 +3,14 @@
 #[cfg(not(loom))]
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(loom)))]
+use crate::affinity::Affinity;
+
 /// Returns on how many processors this process's threads may run.
 ///
-/// The system is asked once. Only "one" is asked about again, now and then: it may have
-/// been a thread that alone is bound to a processor.
+/// The system is asked once. It answers for the calling thread, so "one" may only mean that
+/// this one is bound to a processor: on Linux, the others are looked at then. "One" is asked
+/// about again, ever more seldom: threads may have been bound, or started, since.
 #[cfg(not(loom))]
 #[inline]
 pub fn processors() -> usize {
@@ -14,6 +18,19 @@ pub fn processors() -> usize {
         UNKNOWN | 1 => ask(),
         processors => processors,
     }
+}
+
+/// Returns the number of the processor that runs this thread now, where the system tells it
+/// without being called.
+#[inline]
+pub fn this_processor() -> Option<u32> {
+    #[cfg(all(target_os = "linux", not(loom), not(miri)))]
+    {
+        // SAFETY: it takes and keeps nothing.
+        u32::try_from(unsafe { libc::sched_getcpu() }).ok()
+    }
+    #[cfg(not(all(target_os = "linux", not(loom), not(miri))))]
+    None
 }
 
 /// A model has no processors: it has as many as it needs.
@@ -30,14 +47,32 @@ static PROCESSORS: AtomicUsize = AtomicUsize::new(UNKNOWN);
 #[cfg(not(loom))]
 #[cold]
 fn ask() -> usize {
-    const ASK_AGAIN_AFTER: usize = 256;
     static CALLS: AtomicUsize = AtomicUsize::new(0);
 
     let calls = CALLS.fetch_add(1, Ordering::Relaxed);
-    if PROCESSORS.load(Ordering::Relaxed) == 1 && calls % ASK_AGAIN_AFTER != 0 {
+    if PROCESSORS.load(Ordering::Relaxed) == 1 && !calls.is_power_of_two() {
         return 1;
     }
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let processors = match std::thread::available_parallelism() {
+        Ok(several) if several.get() > 1 => several.get(),
+        _ => of_all_threads(),
+    };
     PROCESSORS.store(processors, Ordering::Relaxed);
     processors
+}
+
+/// This thread has one processor. If it is bound to it, others may have others.
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(loom)))]
+fn of_all_threads() -> usize {
+    let own = Affinity::of_this_thread().map_or(0, |own| own.processors().count());
+    match own {
+        1 => Affinity::of_all_threads().map_or(1, |all| all.processors().count()),
+        // It is the share of processor time that is limited.
+        _ => 1,
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", loom)))]
+fn of_all_threads() -> usize {
+    1
 }

@@ -9,27 +9,13 @@ use std::{io, mem, thread};
 
 use crate::lock_help::{Watchdog, work};
 use blitz_sync::internals::BiasedLock;
+use blitz_testing::bind_to_first_processor;
 
 /// A real-time thread that runs for so long without a sleep is spinning, in microseconds.
 const SPINS: libc::rlim_t = 400_000;
 
 static THREAD: AtomicI32 = AtomicI32::new(0);
 static HAS_SPUN: AtomicBool = AtomicBool::new(false);
-
-/// Binds this thread to the first processor that it may use.
-fn pin_to_first() {
-    // SAFETY: an all-zero set is an empty one, the calls write and read no more than the
-    // size they are given, and the index is below 1024.
-    unsafe {
-        let size = mem::size_of::<libc::cpu_set_t>();
-        let mut allowed: libc::cpu_set_t = mem::zeroed();
-        assert_eq!(libc::sched_getaffinity(0, size, &raw mut allowed), 0);
-        let first = (0..1024).find(|&cpu| libc::CPU_ISSET(cpu, &allowed));
-        let mut one: libc::cpu_set_t = mem::zeroed();
-        libc::CPU_SET(first.expect("a processor"), &mut one);
-        assert_eq!(libc::sched_setaffinity(0, size, &raw const one), 0);
-    }
-}
 
 fn set_policy(thread: libc::pid_t, policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
     // SAFETY: an all-zero parameter is valid, and the call only reads it.
@@ -85,14 +71,14 @@ fn a_real_time_revoker_does_not_spin_on_an_interrupted_owner() {
     };
     thread::scope(|scope| {
         scope.spawn(|| {
-            pin_to_first();
+            assert!(bind_to_first_processor());
             while !stop.load(Ordering::Relaxed) {
                 // SAFETY: this thread is the owner.
                 unsafe { lock.lock(enter) };
             }
         });
         let urgent = scope.spawn(|| {
-            pin_to_first();
+            assert!(bind_to_first_processor());
             become_urgent()?;
             let until = Instant::now() + Duration::from_secs(10);
             for _ in 0..200 {

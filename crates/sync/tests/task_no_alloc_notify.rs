@@ -30,9 +30,10 @@ fn no_wait_allocates() {
     // The first thread that really waits has things to find out. On a slow machine a short
     // time may be over before it does.
     assert!(!Notify::new().notified().blocking_wait_timeout(ms(200)));
-    // The first use may set something up.
-    for first in [true, false] {
-        let count = allocations(|| {
+    // What is used for the first time may set something up; on a busy machine that is not
+    // always in the first run, as a wait of a millisecond may end before it begins.
+    let count = || {
+        allocations(|| {
             let notify = Notify::new();
             let (mut one, mut other) = (pin!(notify.notified()), pin!(notify.notified()));
             assert!(!poll(one.as_mut(), &waker) && !poll(other.as_mut(), &waker));
@@ -59,8 +60,9 @@ fn no_wait_allocates() {
             assert!(!poll(waits.as_mut(), &waker));
             cell.set(7).unwrap();
             assert!(poll(waits, &waker));
-        });
-        assert!(first || count == 0, "{count} allocations");
-    }
+        })
+    };
+    let counts = [(); 5].map(|()| count());
+    assert!(counts.contains(&0), "allocations of each run: {counts:?}");
     assert!(wakings.count() > 0);
 }

@@ -20,10 +20,7 @@
 
 use std::ptr;
 
-use libc::c_long;
-
-/// A set of processors: as many as Linux can be built for.
-type Processors = [usize; 128];
+use crate::affinity::Affinity;
 
 /// Makes every thread of the process pass a full fence, without `membarrier`.
 #[cold]
@@ -39,58 +36,11 @@ pub fn fence_everywhere() {
 }
 
 fn visit_every_processor() -> bool {
-    let (Some(mine), Some(all)) = (processors_of(0), processors_of_all()) else {
+    let (Some(mine), Some(all)) = (Affinity::of_this_thread(), Affinity::of_all_threads()) else {
         return false;
     };
-    let bits = usize::BITS as usize;
-    let visited = (0..all.len() * bits)
-        .filter(|index| all[index / bits] & 1 << (index % bits) != 0)
-        .all(|index| {
-            let mut one: Processors = [0; 128];
-            one[index / bits] = 1 << (index % bits);
-            move_to(&one)
-        });
-    move_to(&mine) && visited
-}
-
-/// The processors on which any thread of this process may run.
-fn processors_of_all() -> Option<Processors> {
-    let mut all: Processors = [0; 128];
-    for entry in std::fs::read_dir("/proc/self/task").ok()? {
-        let thread: libc::pid_t = entry.ok()?.file_name().to_str()?.parse().ok()?;
-        match processors_of(thread) {
-            Some(some) => all
-                .iter_mut()
-                .zip(some)
-                .for_each(|(all, some)| *all |= some),
-            None if std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH) => {}
-            None => return None,
-        }
-    }
-    Some(all)
-}
-
-/// The processors on which a thread may run; 0 is the caller.
-fn processors_of(thread: libc::pid_t) -> Option<Processors> {
-    let mut found: Processors = [0; 128];
-    let size = size_of_val(&found);
-    // SAFETY: the system writes no more than `size` bytes.
-    let written: c_long = unsafe {
-        libc::syscall(
-            libc::SYS_sched_getaffinity,
-            thread,
-            size,
-            found.as_mut_ptr(),
-        )
-    };
-    (written > 0).then_some(found)
-}
-
-/// Binds the caller to these processors. It runs on one of them when the call returns.
-fn move_to(processors: &Processors) -> bool {
-    let (size, first) = (size_of_val(processors), processors.as_ptr());
-    // SAFETY: the system reads `size` bytes.
-    unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size, first) == 0 }
+    let visited = (all.processors()).all(|processor| Affinity::one(processor).bind_this_thread());
+    mine.bind_this_thread() && visited
 }
 
 fn take_a_page_away() -> bool {
@@ -138,11 +88,15 @@ mod tests {
 
     #[test]
     fn both_ways_work_here_and_leave_the_thread_where_it_may_run() {
-        let before = processors_of(0);
-        assert!(before.is_some_and(|set| set != [0; 128]));
+        let before = Affinity::of_this_thread();
+        assert!(
+            before
+                .as_ref()
+                .is_some_and(|set| set.processors().count() > 0)
+        );
         // A sandbox around the tests may forbid them, or bind a thread elsewhere meanwhile.
         let visited = visit_every_processor();
         assert!(visited || take_a_page_away() || invalidates_by(1 << 3));
-        assert_eq!(processors_of(0), before);
+        assert_eq!(Affinity::of_this_thread(), before);
     }
 }

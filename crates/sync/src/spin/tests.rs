@@ -21,25 +21,11 @@ fn each_policy_ends() {
 #[cfg(target_os = "linux")]
 mod alone {
     use std::process::{Child, Command, Stdio};
-    use std::{env, mem, thread};
+    use std::{env, thread};
+
+    use blitz_testing::bind_to_first_processor;
 
     use super::*;
-
-    /// Lets this process, or this thread, run on the first processor it may use, and no
-    /// other.
-    fn use_one_processor() {
-        // SAFETY: an all-zero set is an empty one, the calls write and read no
-        // more than the size they are given, and the index is below 1024.
-        unsafe {
-            let size = mem::size_of::<libc::cpu_set_t>();
-            let mut allowed: libc::cpu_set_t = mem::zeroed();
-            assert_eq!(libc::sched_getaffinity(0, size, &raw mut allowed), 0);
-            let first = (0..1024).find(|&cpu| libc::CPU_ISSET(cpu, &allowed));
-            let mut one: libc::cpu_set_t = mem::zeroed();
-            libc::CPU_SET(first.expect("a processor"), &mut one);
-            assert_eq!(libc::sched_setaffinity(0, size, &raw const one), 0);
-        }
-    }
 
     /// Runs a test of this file in a process of its own, with the variable set to its name.
     fn run_child(test: &str) {
@@ -54,6 +40,15 @@ mod alone {
             output.status.success() && said.contains("1 passed"),
             "{said}"
         );
+    }
+
+    /// The same, on one processor: a new process is bound as the thread that starts it.
+    fn run_child_on_one_processor(test: &'static str) {
+        let child = move || {
+            assert!(bind_to_first_processor());
+            run_child(test);
+        };
+        thread::spawn(child).join().unwrap();
     }
 
     /// Waits for what a busy machine may put off.
@@ -74,9 +69,10 @@ mod alone {
     #[test]
     fn on_one_processor_a_hand_over_yields_and_a_lock_sleeps() {
         if !is_child() {
-            return run_child("on_one_processor_a_hand_over_yields_and_a_lock_sleeps");
+            return run_child_on_one_processor(
+                "on_one_processor_a_hand_over_yields_and_a_lock_sleeps",
+            );
         }
-        use_one_processor();
         // A yield that a stranger has used is not followed by another one at once.
         until(|| EventSpin::new().turn());
         until(|| HandoffSpin::new(2).turn());
@@ -89,14 +85,14 @@ mod alone {
         if !is_child() {
             return run_child("a_process_is_not_judged_by_one_bound_thread");
         }
-        thread::spawn(|| {
-            use_one_processor();
-            assert_eq!(processors(), 1);
-        })
-        .join()
-        .unwrap();
         let several = thread::available_parallelism().is_ok_and(|n| n.get() > 1);
-        assert_eq!((0..1000).any(|_| processors() > 1), several);
+        // Also if all threads that ask are bound.
+        let bound = thread::spawn(move || {
+            assert!(bind_to_first_processor());
+            processors()
+        });
+        assert_eq!(bound.join().unwrap() > 1, several);
+        assert_eq!(processors() > 1, several);
     }
 
     /// A process that keeps the processor busy until it is dropped.
@@ -123,9 +119,8 @@ mod alone {
     #[test]
     fn a_thread_does_not_go_on_yielding_to_strangers() {
         if !is_child() {
-            return run_child("a_thread_does_not_go_on_yielding_to_strangers");
+            return run_child_on_one_processor("a_thread_does_not_go_on_yielding_to_strangers");
         }
-        use_one_processor();
         let _busy = [Busy::new(), Busy::new()];
         // 200 waits of 64 yields each would be 12,800. The first long yield silences the
         // others, and the silence outlasts most of the waits that follow.

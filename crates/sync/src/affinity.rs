@@ -1,0 +1,76 @@
+//! On which processors threads may run.
+
+use libc::c_long;
+
+/// A set of processors: as many as Linux can be built for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Affinity([usize; 128]);
+
+const BITS: usize = usize::BITS as usize;
+
+impl Affinity {
+    fn none() -> Self {
+        Self([0; 128])
+    }
+
+    /// The processors on which this thread may run.
+    pub fn of_this_thread() -> Option<Self> {
+        Self::of(0)
+    }
+
+    /// The processors on which any thread of this process may run.
+    pub fn of_all_threads() -> Option<Self> {
+        let mut all = Self::none();
+        for entry in std::fs::read_dir("/proc/self/task").ok()? {
+            let thread: libc::pid_t = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            match Self::of(thread) {
+                Some(Self(some)) => {
+                    (all.0.iter_mut().zip(some)).for_each(|(all, some)| *all |= some)
+                }
+                // It has ended.
+                None if std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH) => {}
+                None => return None,
+            }
+        }
+        Some(all)
+    }
+
+    fn of(thread: libc::pid_t) -> Option<Self> {
+        let mut set = Self::none();
+        let size = size_of_val(&set.0);
+        // SAFETY: the system writes no more than `size` bytes.
+        let written: c_long = unsafe {
+            libc::syscall(
+                libc::SYS_sched_getaffinity,
+                thread,
+                size,
+                set.0.as_mut_ptr(),
+            )
+        };
+        (written > 0).then_some(set)
+    }
+
+    /// The processors' numbers.
+    pub fn processors(&self) -> impl Iterator<Item = usize> + '_ {
+        let has = |&processor: &usize| self.0[processor / BITS] & 1 << (processor % BITS) != 0;
+        (0..self.0.len() * BITS).filter(has)
+    }
+}
+
+/// For the fence that stands in for `membarrier`, which only these processors need.
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+impl Affinity {
+    /// One processor.
+    pub fn one(processor: usize) -> Self {
+        let mut set = Self::none();
+        set.0[processor / BITS] = 1 << (processor % BITS);
+        set
+    }
+
+    /// Binds this thread to these processors. It runs on one of them when the call returns.
+    pub fn bind_this_thread(&self) -> bool {
+        let (size, first) = (size_of_val(&self.0), self.0.as_ptr());
+        // SAFETY: the system reads `size` bytes.
+        unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size, first) == 0 }
+    }
+}
