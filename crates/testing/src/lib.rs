@@ -4,6 +4,7 @@ mod allocations;
 mod drops;
 mod moving;
 mod parity;
+mod processors;
 mod runtimes;
 mod wakers;
 
@@ -11,5 +12,6 @@ pub use allocations::Counting;
 pub use drops::{Counted, Drops};
 pub use moving::{MovingTask, move_at_every_await};
 pub use parity::{Dice, assert_same, panic_of};
+pub use processors::bind_to_first_processor;
 pub use runtimes::{Bare, Runtime, Smol, Task, Tokio, ms};
 pub use wakers::{Wakings, poll_once, reentrant_waker, shouting_waker};
