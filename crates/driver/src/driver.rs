@@ -23,7 +23,7 @@
 //! * `POLLING`: it waits in the system's poll, or is about to. An unpark sends the poll's
 //!   own wake-up, an event like others.
 //! * `ASLEEP`: nothing is registered, so there is nothing to poll for. It sleeps on the
-//!   word itself, which is cheaper to end and has finer deadlines than a poll.
+//!   word itself, which is cheaper to end than a poll.
 //! * `NOTIFIED`: it was unparked. The next park finds that, and does not wait.
 //!
 //! # No wake-up is lost
@@ -36,6 +36,11 @@
 //! ends the next poll early, and no more.
 //!
 //! *An unpark, while it sleeps.* The word that it sleeps on is the one that is changed.
+//!
+//! *An unpark by a deadline.* Only an owner that polls is left to the timer; all others are
+//! unparked. The thread that unparks sees `POLLING` by an exchange of the word for itself, which
+//! comes before the owner's change to `EMPTY`; so the owner, when that poll ends, sees all that
+//! was done before. That it ends in time is shown at the head of `timer.rs`.
 //!
 //! *An event.* It ends the poll of whoever polls, and is delivered by that thread.
 //! Those that did not fit into one poll are reported by the next one.
@@ -118,12 +123,19 @@ impl Driver {
     /// or until `deadline`; or, rarely, until nothing at all. Returns whether it was
     /// unparked. For the owner.
     ///
-    /// A deadline is kept to within a millisecond while something is registered.
+    /// While something is registered, a deadline is kept to within a millisecond on systems
+    /// other than Linux.
     pub fn park(&self, deadline: Option<Instant>, wakers: &mut Wakers) -> bool {
         match !self.has_sources() && self.sleep(deadline) {
             true => self.state.swap(EMPTY, Ordering::Acquire) == NOTIFIED,
             false => self.poll(deadline, wakers),
         }
+    }
+
+    /// The same, but waits in the system's poll even if nothing is registered. There a deadline
+    /// costs less, and one that [`unpark_by`](Self::unpark_by) sets wakes nobody before.
+    pub fn park_in_poll(&self, deadline: Option<Instant>, wakers: &mut Wakers) -> bool {
+        self.poll(deadline, wakers)
     }
 
     /// Sleeps on the word. `false` if something has been registered.
@@ -220,6 +232,19 @@ impl Driver {
                 wake_one(&raw const self.state);
             }
             _ => {}
+        }
+    }
+
+    /// Ends the park of the owner, or the next one if it is not parked, by `deadline`. Where
+    /// the driver has a timer for that, an owner that polls is not woken before.
+    pub fn unpark_by(&self, deadline: Instant) {
+        // The owner's next change of the word sees what happened before this one.
+        let polls = (self.state)
+            .compare_exchange(POLLING, POLLING, Ordering::Release, Ordering::Relaxed)
+            .is_ok()
+            || active(Mutant::TimesBlindly);
+        if !(polls && self.registry.wake_by(deadline)) {
+            self.unpark();
         }
     }
 

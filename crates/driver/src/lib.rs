@@ -95,4 +95,9 @@ pub mod model {
     pub fn happen(driver: &crate::Driver, source: &Source, bits: crate::bits::Bits) {
         driver.registry.happen(source, bits);
     }
+
+    /// The time has come for which the timer of this driver is set, if it is.
+    pub fn expire(driver: &crate::Driver) {
+        driver.registry.expire();
+    }
 }

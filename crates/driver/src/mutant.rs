@@ -17,6 +17,10 @@ blitz_sync::mutants! {
     RegistersSilently,
     /// The owner goes to sleep on the word without looking for registrations again.
     SleepsBlindly,
+    /// An unpark by a deadline leaves an owner to the timer that does not poll.
+    TimesBlindly,
+    /// A timer whose event has been taken counts as set.
+    StaysDue,
     /// A source is let go as soon as it is deregistered.
     ReleasesAtOnce,
     /// A completion says that it is there before its result is.

@@ -3,8 +3,9 @@
 #![cfg(loom)]
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use blitz_driver::model::happen;
+use blitz_driver::model::{expire, happen};
 use blitz_driver::mutant::{self, Mutant};
 use blitz_driver::{Driver, Wakers, bits};
 use blitz_futex::atomic::{AtomicU32, Ordering};
@@ -43,6 +44,65 @@ fn unparked_beside_a_thief() {
 fn a_thief_does_not_take_a_wake_up_along() {
     unparked_beside_a_thief();
     fails(|| mutant::with(Mutant::ParksBeforeItPolls, unparked_beside_a_thief));
+}
+
+/// The owner is unparked by a deadline, which comes; and then by a later one, which comes too.
+/// A thief polls its driver meanwhile.
+fn unparked_by_deadlines() {
+    let first = Instant::now();
+    model(2, move || {
+        let (driver, _source, _registration) = driver();
+        let flag = Arc::new(AtomicU32::new(0));
+        let (waker, set) = (driver.clone(), flag.clone());
+        let waker = thread::spawn(move || {
+            for deadline in [first, first + Duration::from_secs(1)] {
+                set.fetch_add(1, Ordering::Relaxed);
+                waker.unpark_by(deadline);
+                expire(&waker);
+            }
+        });
+        let thief = driver.clone();
+        let thief = thread::spawn(move || {
+            thief.try_poll(&mut Wakers::new());
+        });
+        while flag.load(Ordering::Relaxed) < 2 {
+            park(&driver);
+        }
+        waker.join().unwrap();
+        thief.join().unwrap();
+    });
+}
+
+#[test]
+fn an_unpark_by_a_deadline_ends_the_park() {
+    unparked_by_deadlines();
+    fails(|| mutant::with(Mutant::TimesBlindly, unparked_by_deadlines));
+    fails(|| mutant::with(Mutant::StaysDue, unparked_by_deadlines));
+}
+
+/// The owner has a deadline of its own, and gets an earlier one.
+fn unparked_before_the_deadline() {
+    let early = Instant::now();
+    model(3, move || {
+        let (driver, _source, _registration) = driver();
+        let flag = Arc::new(AtomicU32::new(0));
+        let (waker, set) = (driver.clone(), flag.clone());
+        let waker = thread::spawn(move || {
+            set.store(1, Ordering::Relaxed);
+            waker.unpark_by(early);
+            expire(&waker);
+        });
+        let late = early + Duration::from_secs(1);
+        while flag.load(Ordering::Relaxed) == 0 {
+            driver.park(Some(late), &mut Wakers::new());
+        }
+        waker.join().unwrap();
+    });
+}
+
+#[test]
+fn an_earlier_deadline_ends_the_park() {
+    unparked_before_the_deadline();
 }
 
 /// What happens before an unpark is seen after the park, on the word, too.

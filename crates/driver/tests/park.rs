@@ -56,6 +56,61 @@ fn a_deadline_ends_the_park_and_not_too_early() {
     }
 }
 
+/// The park ends, though it has no deadline or a late one: at once where there is no timer.
+#[test]
+fn an_unpark_by_a_deadline_ends_the_park() {
+    for late in [None, limit()] {
+        let driver = driver();
+        let _pair = pair(&driver);
+        let called = Arc::new(AtomicBool::new(false));
+        let (other, set) = (driver.clone(), called.clone());
+        let other = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(20));
+            set.store(true, Ordering::Relaxed);
+            other.unpark_by(Instant::now() + Duration::from_millis(5));
+        });
+        let begin = Instant::now();
+        while !called.load(Ordering::Relaxed) {
+            driver.park(late, &mut Wakers::new());
+        }
+        assert!(begin.elapsed() < LIMIT / 2);
+        other.join().unwrap();
+    }
+}
+
+/// A deadline that is given up for a later one, or for none, ends one park early at most.
+#[test]
+fn a_timer_stays_set_for_one_park() {
+    let driver = driver();
+    let mut pair = pair(&driver);
+    let mut wakers = Wakers::new();
+    // The sockets can be written to at first.
+    driver.park(limit(), &mut wakers);
+    pair.there.write_all(b"x").unwrap();
+    driver.park(Some(Instant::now() + Duration::from_millis(5)), &mut wakers);
+    thread::sleep(Duration::from_millis(10));
+    driver.park(limit(), &mut wakers);
+    let deadline = Instant::now() + Duration::from_millis(20);
+    let mut parks = 0;
+    while Instant::now() < deadline {
+        driver.park(Some(deadline), &mut wakers);
+        parks += 1;
+    }
+    assert!(parks <= 2 || !cfg!(target_os = "linux"), "{parks} parks");
+}
+
+/// Parked in the poll while nothing is registered.
+#[test]
+fn a_park_in_the_poll_needs_no_source() {
+    let driver = driver();
+    let deadline = Instant::now() + Duration::from_millis(5);
+    while Instant::now() < deadline {
+        assert!(!driver.park_in_poll(Some(deadline), &mut Wakers::new()));
+    }
+    driver.unpark();
+    assert!(driver.park_in_poll(limit(), &mut Wakers::new()));
+}
+
 #[test]
 fn an_event_ends_the_park() {
     let driver = driver();

@@ -4,6 +4,10 @@
 mod model;
 #[cfg(not(loom))]
 mod system;
+#[cfg(any(timer, loom))]
+mod timer;
+#[cfg(timer)]
+mod timer_descriptor;
 
 #[cfg(loom)]
 pub use model::{Registry, Selector, Source};

@@ -3,17 +3,32 @@
 
 use std::io;
 use std::sync::{Arc, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use loom::sync::{Condvar, Mutex};
 
 use super::Report;
+use super::timer::Timer;
 use crate::bits::Bits;
 
 #[derive(Default)]
 struct State {
     woken: bool,
+    /// The timer is set.
+    is_set: bool,
+    /// It has expired.
+    expired: bool,
     events: Vec<(usize, Bits)>,
+}
+
+impl State {
+    /// What a poll takes.
+    fn take(&mut self) -> State {
+        let is_set = self.is_set;
+        let taken = std::mem::take(self);
+        self.is_set = is_set;
+        taken
+    }
 }
 
 struct Shared {
@@ -30,11 +45,29 @@ impl Shared {
 /// Waits for events. One thread at a time.
 pub struct Selector {
     shared: Arc<Shared>,
+    timer: Arc<Timer>,
     found: State,
 }
 
 /// What any thread may do meanwhile.
-pub struct Registry(Arc<Shared>);
+pub struct Registry {
+    shared: Arc<Shared>,
+    timer: Arc<Timer>,
+}
+
+/// The kernel's timer.
+pub struct Kernel(Arc<Shared>);
+
+impl Kernel {
+    /// Erases an event of before that no poll has taken.
+    pub fn set(&self, _time: Duration) -> bool {
+        self.0.with(|state| {
+            state.is_set = true;
+            state.expired = false;
+        });
+        true
+    }
+}
 
 /// A source of events: the token under which it is registered, or 0.
 #[derive(Default)]
@@ -46,28 +79,42 @@ impl Selector {
             state: Mutex::new(State::default()),
             change: Condvar::new(),
         });
-        let registry = Registry(shared.clone());
-        let found = State::default();
-        Ok((Self { shared, found }, registry))
+        let timer = Arc::new(Timer::new(Kernel(shared.clone())));
+        let registry = Registry {
+            shared: shared.clone(),
+            timer: timer.clone(),
+        };
+        let selector = Self {
+            shared,
+            timer,
+            found: State::default(),
+        };
+        Ok((selector, registry))
     }
 
-    /// Time does not pass.
-    pub fn wait(&mut self, _deadline: Option<Instant>) {
+    /// Time passes when the model says so.
+    pub fn wait(&mut self, deadline: Option<Instant>) {
+        if let Some(deadline) = deadline {
+            self.timer.set_by(deadline);
+        }
         let lock = self.shared.state.lock();
         let mut state = lock.unwrap_or_else(PoisonError::into_inner);
-        while !state.woken && state.events.is_empty() {
+        while !state.woken && !state.expired && state.events.is_empty() {
             let lock = self.shared.change.wait(state);
             state = lock.unwrap_or_else(PoisonError::into_inner);
         }
-        self.found = std::mem::take(&mut state);
+        self.found = state.take();
     }
 
     pub fn look(&mut self) {
-        self.found = self.shared.with(std::mem::take);
+        self.found = self.shared.with(State::take);
     }
 
     pub fn reports(&self) -> impl Iterator<Item = Report> {
-        let wake = self.found.woken.then_some(Report::Wake);
+        if self.found.expired {
+            self.timer.expired();
+        }
+        let wake = (self.found.woken || self.found.expired).then_some(Report::Wake);
         let events = self.found.events.iter();
         wake.into_iter()
             .chain(events.map(|&(token, bits)| Report::Source(token, bits)))
@@ -76,8 +123,20 @@ impl Selector {
 
 impl Registry {
     pub fn wake(&self) {
-        self.0.with(|state| state.woken = true);
-        self.0.change.notify_one();
+        self.shared.with(|state| state.woken = true);
+        self.shared.change.notify_one();
+    }
+
+    pub fn wake_by(&self, deadline: Instant) -> bool {
+        self.timer.set_by(deadline)
+    }
+
+    /// The time has come for the timer, if it is set.
+    pub fn expire(&self) {
+        self.shared.with(|state| {
+            state.expired |= std::mem::take(&mut state.is_set);
+        });
+        self.shared.change.notify_one();
     }
 
     pub fn register(&self, source: &mut Source, token: usize, _interest: ()) -> io::Result<()> {
@@ -87,7 +146,7 @@ impl Registry {
 
     pub fn deregister(&self, source: &mut Source) -> io::Result<()> {
         let token = std::mem::take(&mut source.0);
-        self.0
+        self.shared
             .with(|state| state.events.retain(|&(other, _)| other != token));
         Ok(())
     }
@@ -95,8 +154,9 @@ impl Registry {
     /// An event happens at a source.
     pub fn happen(&self, source: &Source, bits: Bits) {
         if source.0 != 0 {
-            self.0.with(|state| state.events.push((source.0, bits)));
-            self.0.change.notify_one();
+            self.shared
+                .with(|state| state.events.push((source.0, bits)));
+            self.shared.change.notify_one();
         }
     }
 }

@@ -1,12 +1,20 @@
 //! mio's poll: epoll, kqueue, or what Windows has.
 
 use std::io;
+#[cfg(timer)]
+use std::os::fd::AsRawFd;
+#[cfg(timer)]
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mio::event::{Event, Source};
+#[cfg(timer)]
+use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
 
 use super::Report;
+#[cfg(timer)]
+use super::timer::{Kernel, Timer};
 use crate::bits::{self, Bits};
 
 /// No entry has this address.
@@ -16,6 +24,10 @@ const WAKE: Token = Token(0);
 #[cfg(io_uring)]
 const RING: Token = Token(1);
 
+/// Nor this one.
+#[cfg(timer)]
+const TIMER: Token = Token(2);
+
 /// Waits for events. One thread at a time.
 pub struct Selector {
     poll: Poll,
@@ -24,12 +36,16 @@ pub struct Selector {
     events_busy: Option<Events>,
     /// Those have been used last.
     is_busy: bool,
+    #[cfg(timer)]
+    timer: Option<Arc<Timer>>,
 }
 
 /// What any thread may do meanwhile.
 pub struct Registry {
     registry: mio::Registry,
     waker: Waker,
+    #[cfg(timer)]
+    timer: Option<Arc<Timer>>,
 }
 
 impl Selector {
@@ -38,13 +54,23 @@ impl Selector {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKE)?;
         let registry = poll.registry().try_clone()?;
+        #[cfg(timer)]
+        let timer = timer(&registry);
         let selector = Self {
             poll,
             events: Events::with_capacity(events),
             events_busy: events_busy.map(Events::with_capacity),
             is_busy: false,
+            #[cfg(timer)]
+            timer: timer.clone(),
         };
-        Ok((selector, Registry { registry, waker }))
+        let registry = Registry {
+            registry,
+            waker,
+            #[cfg(timer)]
+            timer,
+        };
+        Ok((selector, registry))
     }
 
     /// Waits for events until `deadline`, at least as long as it takes to see those that
@@ -54,9 +80,18 @@ impl Selector {
     ///
     /// If the system refuses: somebody has closed our descriptor.
     pub fn wait(&mut self, deadline: Option<Instant>) {
-        let time = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         self.is_busy = false;
-        self.poll(time);
+        self.poll(deadline.and_then(|deadline| self.time_out(deadline)));
+    }
+
+    /// What a poll until this deadline needs for a time-out.
+    fn time_out(&self, deadline: Instant) -> Option<Duration> {
+        let time = deadline.saturating_duration_since(Instant::now());
+        #[cfg(timer)]
+        if !time.is_zero() && (self.timer.as_ref()).is_some_and(|timer| timer.set_by(deadline)) {
+            return None;
+        }
+        Some(time)
     }
 
     /// Reports the events that are there.
@@ -89,6 +124,11 @@ impl Selector {
             // It has ended the poll, and that is all.
             #[cfg(io_uring)]
             RING => Report::Wake,
+            #[cfg(timer)]
+            TIMER => {
+                self.timer.iter().for_each(|timer| timer.expired());
+                Report::Wake
+            }
             Token(token) => Report::Source(token, bits_of(event)),
         })
     }
@@ -102,6 +142,17 @@ impl Registry {
     /// If the system refuses.
     pub fn wake(&self) {
         self.waker.wake().expect("failed to wake I/O driver");
+    }
+
+    /// Ends the poll that goes on by `deadline`. `false` if there is no timer for that.
+    pub fn wake_by(&self, deadline: Instant) -> bool {
+        #[cfg(timer)]
+        return (self.timer.as_ref()).is_some_and(|timer| timer.set_by(deadline));
+        #[cfg(not(timer))]
+        {
+            _ = deadline;
+            false
+        }
     }
 
     pub fn register(
@@ -122,6 +173,16 @@ impl Registry {
     pub fn deregister(&self, source: &mut (impl Source + ?Sized)) -> io::Result<()> {
         self.registry.deregister(source)
     }
+}
+
+/// A timer that ends polls. Without one, as when no more descriptors may be opened, polls have
+/// time-outs.
+#[cfg(timer)]
+fn timer(registry: &mio::Registry) -> Option<Arc<Timer>> {
+    let kernel = Kernel::new().ok()?;
+    let descriptor = kernel.as_raw_fd();
+    let registered = registry.register(&mut SourceFd(&descriptor), TIMER, Interest::READABLE);
+    registered.ok().map(|()| Arc::new(Timer::new(kernel)))
 }
 
 fn bits_of(event: &Event) -> Bits {
