@@ -59,12 +59,24 @@ impl Driver {
     /// Sleeps until it is unparked, or was since the last time, until `deadline`, or until
     /// an event has woken somebody. Whether it was unparked.
     pub fn park(&self, deadline: Option<Instant>) -> bool {
+        self.park_as(deadline, false)
+    }
+
+    /// The same. `others_poll`: other drivers of the runtime have sources, so that this worker
+    /// sleeps and gets up as often as their events come.
+    pub fn park_as(&self, deadline: Option<Instant>, others_poll: bool) -> bool {
         match &self.0 {
-            Kind::Word(word) => word.park(deadline),
+            Kind::Word(word) => {
+                _ = others_poll;
+                word.park(deadline)
+            }
             #[cfg(all(feature = "io", not(loom)))]
             Kind::Io(driver) => {
                 let mut wakers = blitz_driver::Wakers::new();
-                let unparked = driver.park(deadline, &mut wakers);
+                let unparked = match others_poll {
+                    true => driver.park_in_poll(deadline, &mut wakers),
+                    false => driver.park(deadline, &mut wakers),
+                };
                 wakers.wake_all();
                 unparked
             }
@@ -104,6 +116,16 @@ impl Driver {
             #[cfg(all(feature = "io", not(loom)))]
             Kind::Io(driver) => driver.unpark(),
         }
+    }
+
+    /// The same by `deadline`: without waking its thread before, where the system can do that.
+    pub fn unpark_by(&self, deadline: Instant) {
+        match &self.0 {
+            Kind::Word(word) => word.unpark(),
+            #[cfg(all(feature = "io", not(loom)))]
+            Kind::Io(driver) => return driver.unpark_by(deadline),
+        }
+        _ = deadline;
     }
 }
 

@@ -199,6 +199,10 @@ impl Sleeper for Worker<'_> {
         !self.world.rings[self.index].is_empty()
     }
 
+    fn has_plenty(&self) -> bool {
+        self.has_tasks()
+    }
+
     fn is_closed(&self) -> bool {
         self.world.closed.load(Ordering::Acquire)
     }

@@ -17,14 +17,17 @@
 //!
 //! * A worker that puts a task where others may steal it calls a sleeper if no worker
 //!   searches and fewer are awake than there are processors (the *processors rule*: one
-//!   more would only take the processor away from those that work).
+//!   more would only take the processor away from those that work). Not for what the events of
+//!   one poll have made ready, if it is as little as the worker claims at a time: to wake
+//!   another one takes as long as to run that.
 //! * A thread that is no worker and puts a task into the inject queue does the same.
 //! * A worker that is called counts as awake and searching from that moment on. So of a burst
 //!   of pushes one makes a call, and a push makes none while a worker searches.
 //! * The last one that ends its search with success looks whether there is more, and
 //!   calls the next if so. That is how a burst wakes as many as it needs.
 //! * A worker that puts a task anywhere while others sleep and none of them is the monitor
-//!   makes one the monitor.
+//!   makes one the monitor. That one need not wake up for it, if its driver has a timer: it is
+//!   told by the time of its first look.
 //!
 //! # No task waits while every worker sleeps
 //!
@@ -151,6 +154,7 @@ impl Calls {
     }
 
     /// All that have to be unparked.
+    #[cfg(loom)]
     pub fn each(self) -> impl Iterator<Item = usize> {
         self.to_work.into_iter().chain(self.to_monitor)
     }
@@ -474,6 +478,9 @@ pub trait Sleeper {
     /// Whether its own queues have something.
     fn has_tasks(&self) -> bool;
 
+    /// Whether its ring has so many tasks that another worker should be woken for them.
+    fn has_plenty(&self) -> bool;
+
     /// Whether the runtime is about to end.
     fn is_closed(&self) -> bool;
 
@@ -532,7 +539,7 @@ impl Idle {
     pub fn found_work(&self, sleeper: &impl Sleeper) {
         if self.found() {
             if sleeper.has_tasks() {
-                sleeper.call(self.pushed(true));
+                sleeper.call(self.pushed(sleeper.has_plenty()));
             } else if sleeper.sees_injected() {
                 sleeper.call(self.injected());
             }

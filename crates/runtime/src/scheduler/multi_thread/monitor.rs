@@ -31,6 +31,11 @@ const LAST_DOZING: Duration = Duration::from_millis(256);
 /// For how long after the last poll that it has seen the monitor stays while all sleep.
 const STAYS: Duration = Duration::from_millis(32);
 
+/// When a worker that has become the monitor just now has to know that.
+pub(super) fn first_look() -> Instant {
+    Instant::now() + FIRST
+}
+
 /// What the monitor saw when it looked last.
 pub(super) struct Seen {
     /// How many polls each worker had made.

@@ -47,8 +47,8 @@ pub(super) fn find_task(worker: &Worker) -> Option<Notified> {
 fn may_linger(worker: &Worker) -> bool {
     worker.local().parked_briefly.get()
         && !worker.shared.idle.is_oversubscribed()
-        // The system's events are seen only by a park.
-        && !worker.core().driver.has_sources()
+        // The system's events are seen only by a park, and others may wait for them, too.
+        && !worker.shared.has_sources()
 }
 
 fn may_search(worker: &Worker) -> bool {
@@ -137,9 +137,9 @@ fn sleep(worker: &Worker) {
     hooks.thread_unpark();
     let wheels = worker.shared.common().time.as_ref();
     let has_timers = wheels.is_some_and(|wheels| wheels.has_timers(worker.index));
-    if has_timers || worker.core().driver.has_sources() {
+    if has_timers || worker.has_tasks() || worker.core().driver.has_sources() {
         // A task may block this thread before their time comes.
-        worker.notify_pushed(false);
+        worker.notify_pushed(worker.has_plenty());
     }
 }
 
@@ -161,6 +161,10 @@ impl Sleeper for Worker {
         self.core().has_tasks() || self.local().yielded.get().is_some()
     }
 
+    fn has_plenty(&self) -> bool {
+        Worker::has_plenty(self)
+    }
+
     fn is_closed(&self) -> bool {
         self.shared.is_closed()
     }
@@ -173,9 +177,11 @@ impl Sleeper for Worker {
         let look = (core.local.seen.borrow_mut()).next_look(&self.shared, self.index);
         let deadline = [timer, look].into_iter().flatten().min();
         core.counters.about_to_park();
-        core.driver.park(deadline);
+        self.parking.set(true);
+        core.driver.park_as(deadline, self.shared.has_sources());
         core.counters.unparked();
         self.turn_timers();
+        self.parking.set(false);
     }
 
     fn sees_stalled(&self) -> bool {

@@ -10,6 +10,7 @@ use blitz_sync::internals::awake::{self, Registered};
 use super::core::Core;
 use super::idle::{Calls, Idle};
 use super::inject::Inject;
+use super::monitor;
 use crate::common::Common;
 use crate::core::{Header, Notified, OwnedTasks};
 use crate::metrics::Counters;
@@ -97,7 +98,17 @@ impl Shared {
 
     #[cold]
     fn unpark_all(&self, calls: Calls) {
-        calls.each().for_each(|index| self.wake(index));
+        if let Some(index) = calls.to_work {
+            self.wake(index);
+        }
+        if let Some(index) = calls.to_monitor {
+            self.cores[index].driver.unpark_by(monitor::first_look());
+        }
+    }
+
+    /// Whether events of the system may happen.
+    pub(super) fn has_sources(&self) -> bool {
+        self.cores.iter().any(|core| core.driver.has_sources())
     }
 
     /// Takes the next task of the inject queue.

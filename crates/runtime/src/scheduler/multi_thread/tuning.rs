@@ -79,6 +79,11 @@ impl Tuning {
             .min(self.remaining.get() as usize)
     }
 
+    /// How many tasks keep the worker busy for as long as it takes to wake another one.
+    pub(super) fn claimed(&self) -> usize {
+        self.poll_time.claimed.get()
+    }
+
     /// A checkpoint has come.
     pub(super) fn count_down(&self) -> Due {
         let span = self.span.get();

@@ -57,6 +57,9 @@ pub(crate) struct Worker {
     pub(super) lifo_enabled: bool,
     /// It does at the moment.
     pub(super) uses_lifo: Cell<bool>,
+    /// It is in a park, where events wake tasks. When that returns, others are called for all
+    /// of them at once.
+    pub(super) parking: Cell<bool>,
     /// How often tasks of this thread had been made to yield when that was counted last.
     forced_yields: Cell<u64>,
 }
@@ -87,6 +90,7 @@ impl Worker {
             shutting_down: Cell::new(false),
             lifo_enabled,
             uses_lifo: Cell::new(lifo_enabled),
+            parking: Cell::new(false),
             forced_yields: Cell::new(coop::forced_yields()),
         }
     }
@@ -167,7 +171,7 @@ impl Worker {
         // The claimed ones need not be counted when they begin.
         tuning.begins(1 + claimed);
         if claimed > 0 {
-            self.notify_pushed(true);
+            self.notify_pushed(!core.ring.is_empty());
         }
         // SAFETY: tokens are put in, and each is taken out once.
         Some(unsafe { Notified::from_raw(task) })
@@ -298,7 +302,15 @@ impl Worker {
     /// worker goes on working.
     #[inline]
     pub(super) fn notify_pushed(&self, stealable: bool) {
+        let stealable = stealable && !self.parking.get();
         self.unpark_called(self.shared.idle.pushed(stealable));
+    }
+
+    /// Whether there are more tasks than the worker would claim next. To wake another one for
+    /// fewer takes longer than to run them.
+    pub(super) fn has_plenty(&self) -> bool {
+        let core = self.core();
+        core.ring.len() > core.local.tuning.claimed()
     }
 
     /// Unparks those that were called. A worker whose park wakes a task may call itself: then
