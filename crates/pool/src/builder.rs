@@ -7,7 +7,7 @@ use std::io;
 use std::sync::Arc;
 use std::thread;
 
-use blitz_sync::internals::fences;
+use blitz_sync::internals::{fences, processors};
 
 use crate::context::max_num_threads;
 use crate::error::ThreadPoolBuildError;
@@ -82,8 +82,9 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             return Err(ThreadPoolBuildError::current_thread_already_in_pool());
         }
         self.cores = self.pin.cores().map_err(ThreadPoolBuildError::io)?;
-        // What this asks the system for once takes it milliseconds if there are many threads,
-        // and next to nothing as long as there is one.
+        // What the system is asked once is asked before there are threads: they may be bound
+        // to a processor each, and fences take it milliseconds if there are many.
+        let _ = processors();
         fences::light();
         let registry = Arc::new(Registry::new(threads, self.take_handlers()));
         let mut on_failure = EndOnFailure(Some(&registry));

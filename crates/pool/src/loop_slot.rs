@@ -33,6 +33,8 @@ use crossbeam_utils::CachePadded;
 use blitz_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use blitz_futex::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
+use blitz_sync::internals::this_processor;
+
 use crate::mutant::{Mutant, active};
 
 const CLOSED: u64 = 1 << 31;
@@ -40,6 +42,8 @@ const ENTERED: u64 = CLOSED - 1;
 const GENERATION: u64 = 1 << 32;
 
 const SLEEPS: u32 = 1 << 31;
+/// No processor has this number.
+const ANYWHERE: u32 = u32::MAX;
 /// How often the caller looks for those who are about to leave before it sleeps: about as
 /// long as a sleep would take.
 const LOOKS: u32 = if cfg!(loom) { 1 } else { 200 };
@@ -51,6 +55,8 @@ pub struct LoopSlot {
     state: CachePadded<AtomicU64>,
     left: CachePadded<AtomicU32>,
     busy: AtomicBool,
+    /// The processor that ran the caller when the loop began.
+    caller: AtomicU32,
     /// Points to the caller's `&Work`.
     work: AtomicPtr<&'static Work<'static>>,
     /// For whoever has the slot: how much of each share is taken.
@@ -66,6 +72,7 @@ impl LoopSlot {
             state: CachePadded::new(AtomicU64::new(CLOSED)),
             left: CachePadded::new(AtomicU32::new(0)),
             busy: AtomicBool::new(false),
+            caller: AtomicU32::new(ANYWHERE),
             work: AtomicPtr::new(ptr::null_mut()),
             cursors: (0..participants)
                 .map(|_| CachePadded::new(AtomicUsize::new(0)))
@@ -85,11 +92,14 @@ impl LoopSlot {
         state & CLOSED == 0 && state / GENERATION != last.get()
     }
 
-    /// Whether there is such a loop, and `most` workers or more have entered it.
-    pub fn is_full_for(&self, last: &Cell<u64>, most: usize) -> bool {
-        let state = self.state.load(Relaxed);
+    /// Whether there is such a loop, and one more worker on this processor would take time
+    /// from those who are at it: `most` workers or more have entered, or the caller runs here
+    /// and has just been interrupted.
+    pub fn is_full_for(&self, last: &Cell<u64>, most: usize, here: Option<u32>) -> bool {
+        let state = self.state.load(Acquire);
         let open = state & CLOSED == 0 && state / GENERATION != last.get();
-        open && (state & ENTERED) as usize >= most
+        let displaces = || here == Some(self.caller.load(Relaxed));
+        open && ((state & ENTERED) as usize >= most || displaces())
     }
 
     /// The generation of the last loop.
@@ -153,6 +163,8 @@ impl Reserved<'_> {
             true => Box::leak(Box::new(work)),
             false => &raw const work,
         };
+        let processor = this_processor().unwrap_or(ANYWHERE);
+        slot.caller.store(processor, Relaxed);
         slot.work.store(pointer.cast_mut().cast(), Release);
         let generation = slot.state.load(Relaxed) / GENERATION + 1;
         slot.state
@@ -203,5 +215,32 @@ impl Drop for Reserved<'_> {
     fn drop(&mut self) {
         self.0.left.store(0, Relaxed);
         self.0.busy.store(false, Release);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loop_is_full_where_its_caller_runs_and_when_enough_have_entered() {
+        let (slot, last, other) = (LoopSlot::new(3), Cell::new(0), Cell::new(0));
+        assert!(!slot.is_full_for(&last, 0, Some(1)), "there is no loop");
+        let reserved = slot.reserve().unwrap();
+        let begun = Cell::new(false);
+        let participate = |participant: usize| assert!(participant < 2);
+        reserved.run(&participate, || {
+            slot.caller.store(1, Relaxed);
+            assert!(slot.is_full_for(&last, 1, Some(1)));
+            assert!(!slot.is_full_for(&last, 1, Some(0)));
+            assert!(!slot.is_full_for(&last, 1, None));
+            assert!(slot.take_part(&other));
+            assert!(slot.is_full_for(&last, 1, Some(0)));
+            assert!(!slot.is_full_for(&last, 2, Some(0)));
+            assert!(!slot.is_full_for(&other, 0, Some(1)), "it was there");
+            begun.set(true);
+        });
+        assert!(begun.get());
+        assert!(!slot.is_full_for(&last, 0, Some(1)), "it is over");
     }
 }

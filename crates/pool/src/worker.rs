@@ -14,6 +14,8 @@ use std::cell::{Cell, RefCell, RefMut};
 use std::ptr;
 use std::sync::Arc;
 
+use blitz_sync::internals::this_processor;
+
 use crate::deque::Deque;
 use crate::grain::{ENOUGH_FORKS, Grain};
 use crate::idle::{Ages, LATE, Patience, helpers};
@@ -209,15 +211,16 @@ impl Worker {
         if !slot.is_open_for(&self.last_loop) {
             return false;
         }
-        if slot.is_full_for(&self.last_loop, helpers()) {
+        if slot.is_full_for(&self.last_loop, helpers(), this_processor()) {
             return self.take_part_later();
         }
         slot.take_part(&self.last_loop)
     }
 
-    /// The loop has a worker for each free processor. One more would only take time slices
-    /// from them, and make the caller wait for a piece that nobody runs. But the items may
-    /// block, or wait for each other, so this worker takes part if the loop takes long.
+    /// The loop has a worker for each free processor, or this worker has interrupted the
+    /// caller. It would only take time slices from others, and make the caller wait for a
+    /// piece that nobody runs. But the items may block, or wait for each other, so it takes
+    /// part if the loop takes long.
     #[cold]
     fn take_part_later(&self) -> bool {
         let registry = &self.registry;
