@@ -217,7 +217,7 @@ impl Scheduler {
     }
 
     /// Chooses a step, if one is possible; else the state is still locked.
-    #[inline]
+    #[inline(always)]
     fn choose<'a>(&'a self, mut state: LockGuard<'a, State>) -> Result<Step, LockGuard<'a, State>> {
         if self.cancelled.load(Relaxed) {
             state.stopped = true;
@@ -238,7 +238,7 @@ impl Scheduler {
     /// Wakes another worker, if there is more to do than this one takes.
     #[inline]
     fn wake_for_the_rest(&self, mut state: LockGuard<'_, State>) {
-        if state.sleepers.is_empty() || state.on_its_way || state.possible().is_none() {
+        if state.sleepers.is_empty() || state.on_its_way || !state.can_choose() {
             return;
         }
         if active(Mutant::KeepsWorkToItself) {

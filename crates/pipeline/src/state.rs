@@ -181,7 +181,7 @@ impl State {
             .unwrap_or(0)
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn publish(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Nothing | Outcome::Woken => {}
@@ -297,7 +297,7 @@ impl State {
     }
 
     /// Chooses a step and claims what it needs; `None` if none is possible.
-    #[inline]
+    #[inline(always)]
     pub fn choose(&mut self) -> Option<Step> {
         let step = self.possible()?;
         match step {
@@ -316,37 +316,44 @@ impl State {
     /// shall always find something to process.
     ///
     /// But a step is a round of the lock, and one that writes many items costs no more than
-    /// one that writes a single one. So what is done waits as long as there is something to
-    /// process, another worker is at it, which looks again when it is through, and
-    /// half of the tokens are there for the next.
-    #[inline]
-    pub fn possible(&self) -> Option<Step> {
+    /// one that writes a single one. So what is done waits, until there are two results for
+    /// each worker, as long as there is something to process and another worker is at it,
+    /// which looks again when it is through.
+    // Inlined, so that a step goes through registers.
+    #[inline(always)]
+    fn possible(&self) -> Option<Step> {
         if self.stopped {
             return Some(Step::Leave);
         }
         let item = self.claimed;
-        let assembled = self.assembled();
-        let waiting = assembled.saturating_sub(item);
-        let in_flight = assembled.saturating_sub(self.base) as usize;
-        let can_wait = item > self.processed && in_flight <= self.size.capacity / 2;
-        if can_wait && waiting > 0 && item < self.limit {
-            return Some(Step::Process { item });
+        let waiting = self.assembled().saturating_sub(item);
+        let can_process = waiting > 0 && item < self.limit;
+        let is_short = waiting < self.size.workers as u64;
+        let done = self.processed.saturating_sub(self.base);
+        let can_wait = item > self.processed && done < 2 * self.size.workers as u64;
+
+        if !(can_wait && can_process) {
+            let write = (0..self.sinks.len()).find_map(|sink| self.can_write(sink));
+            if write.is_some() {
+                return write;
+            }
         }
-        let write = (0..self.sinks.len()).find_map(|sink| self.can_write(sink));
-        if write.is_some() {
-            return write;
-        }
-        let read = || (0..self.sources.len()).find_map(|source| self.can_read(source));
-        if waiting < self.size.workers as u64 {
-            let read = read();
+        if is_short || !can_process {
+            let read = (0..self.sources.len()).find_map(|source| self.can_read(source));
             if read.is_some() {
                 return read;
             }
         }
-        if waiting > 0 && item < self.limit {
+        if can_process {
             return Some(Step::Process { item });
         }
-        read().or_else(|| self.is_over().then_some(Step::Leave))
+        self.is_over().then_some(Step::Leave)
+    }
+
+    /// Whether `choose` would find a step.
+    #[cold]
+    pub fn can_choose(&self) -> bool {
+        self.possible().is_some()
     }
 
     #[inline]

@@ -91,7 +91,7 @@ impl Shape {
 
     fn run(self) {
         if self.one_processor {
-            on_one_processor();
+            blitz_testing::bind_to_first_processor();
         }
         let control = Control::new();
         let mut written = vec![Vec::new(); self.sinks];
@@ -197,22 +197,6 @@ impl<P: Send> RunAs for blitz_pipeline::Pipeline<'_, P, u64, u64> {
             pipeline.unordered()
         };
         pipeline.run().map(drop)
-    }
-}
-
-/// Binds this thread, and those that it starts, to one processor.
-fn on_one_processor() {
-    #[cfg(target_os = "linux")]
-    // SAFETY: an all-zero set is valid, and the calls only read and write it.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        let size = size_of::<libc::cpu_set_t>();
-        if libc::sched_getaffinity(0, size, &mut set) == 0 {
-            let first = (0..libc::CPU_SETSIZE as usize).find(|&cpu| libc::CPU_ISSET(cpu, &set));
-            libc::CPU_ZERO(&mut set);
-            libc::CPU_SET(first.unwrap_or(0), &mut set);
-            libc::sched_setaffinity(0, size, &set);
-        }
     }
 }
 
