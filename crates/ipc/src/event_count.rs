@@ -12,7 +12,9 @@
 //! * A waiter *prepares* (sets its flag and remembers the word as its key), *looks again* at
 //!   what it waits for, and sleeps while the word is its key.
 //! * A notifier makes its change, then looks at the word. Without flags it is done. Else it
-//!   adds one to the epoch, clears the flags, and wakes all sleepers, in this order.
+//!   adds one to the epoch, clears the flags, and wakes all sleepers if it has cleared
+//!   `SLEEPER`, in this order. So a system call is made only where a thread may sleep, and
+//!   not for tasks.
 //!
 //! **No wake-up is lost.** The flag is set before the second look, and the change is made
 //! before the look at the flag; all four are sequentially consistent, or have a fence
@@ -20,7 +22,10 @@
 //! second case the notifier changes the epoch after the waiter took its key, so that the
 //! waiter does not fall asleep, or does so before the wake. A waiter that prepares between
 //! the notifier's two steps has the new epoch and its flag in the key; clearing the flag
-//! changes the word, and it does not fall asleep either.
+//! changes the word, and it does not fall asleep, or does so before the wake. A notifier that
+//! has cleared `DOORBELL` only need not wake: `SLEEPER` of each that sleeps by then was
+//! cleared by another notifier, which wakes it. What counts is the flags that were cleared,
+//! not those that were there at the first look.
 //!
 //! **A notifier that is killed** after its change, or between its steps, leaves sleepers
 //! that nobody wakes. That is a debt of the dead like others: no participant sleeps longer
@@ -93,9 +98,18 @@ impl EventCount<'_> {
         if !mutant::active(Mutant::NotifyKeepsEpoch) {
             self.0.add(EPOCH);
         }
-        let flags = self.0.and(!FLAGS);
-        let woken = SCOPE.wake_all(self.0.get());
-        debug_assert!(woken.is_ok());
+        let flags = match mutant::active(Mutant::WakesByFirstLook) {
+            true => {
+                let seen = self.0.load();
+                self.0.and(!FLAGS);
+                seen
+            }
+            false => self.0.and(!FLAGS),
+        };
+        if flags & SLEEPER != 0 {
+            let woken = SCOPE.wake_all(self.0.get());
+            debug_assert!(woken.is_ok());
+        }
         flags & DOORBELL != 0
     }
 }

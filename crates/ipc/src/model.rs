@@ -194,6 +194,12 @@ impl Model {
         self.ring.published().notify();
     }
 
+    /// A task arms its doorbell.
+    pub fn arm(&self) {
+        let published = self.ring.published();
+        published.prepare(crate::event_count::DOORBELL);
+    }
+
     /// Begins to listen.
     pub fn listen(&self) -> Listen {
         Listen(Seen::new(&self.ring.memory, 2))

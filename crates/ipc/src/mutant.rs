@@ -7,6 +7,8 @@ blitz_sync::mutants! {
     NoFenceBeforeNotify,
     /// A notification clears the flags and leaves the epoch as it was.
     NotifyKeepsEpoch,
+    /// A notifier wakes threads by the flags before it clears them.
+    WakesByFirstLook,
     /// A sender does not help to advance the tail past the claim of another.
     NobodyHelps,
     /// A sender publishes by a relaxed store.

@@ -52,6 +52,28 @@ fn a_listener_wakes_up() {
     fails(Mutant::NoFenceBeforeNotify, wake_up);
 }
 
+/// A task has armed its doorbell; a thread listens to two notifiers.
+fn thread_beside_a_task() {
+    loom::model(|| {
+        let model = Arc::new(Model::broadcast(1, 3));
+        let mut listen = model.listen();
+        model.arm();
+        let notifiers = [0, 1].map(|id| spawn(&model, move |model| model.notify(id)));
+        let mut found = [model.listened(&mut listen), model.listened(&mut listen)];
+        found.sort_unstable();
+        assert_eq!(found, [(0, 1), (1, 1)]);
+        for notifier in notifiers {
+            notifier.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_thread_wakes_up_beside_a_task() {
+    thread_beside_a_task();
+    fails(Mutant::WakesByFirstLook, thread_beside_a_task);
+}
+
 /// Two participants share one permit.
 fn semaphore() {
     loom::model(|| {
