@@ -36,7 +36,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
 
-    /// Write the chart of some rows, for light and for dark pages, into this folder.
+    /// Write the chart of the README's rows, or of all where none of those was measured, for
+    /// light and for dark pages, into this folder.
     #[arg(long, value_name = "FOLDER")]
     charts: Option<PathBuf>,
 
@@ -151,11 +152,8 @@ fn charts(folder: &Path, quiet: &Runs) -> Result<Vec<(PathBuf, String)>, Exit> {
     let charts: Option<Vec<_>> = Theme::ALL.into_iter().map(chart).collect();
     charts.ok_or_else(|| {
         Exit::usage(
-            "--charts: none of the rows that it shows was measured",
-            format_args!(
-                "They are {}.",
-                markdown::CHOSEN.map(|(id, _)| id).join(", ")
-            ),
+            "--charts: there is no row with a peer",
+            "Measure without `--peers none`.",
         )
     })
 }

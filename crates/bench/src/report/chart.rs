@@ -1,9 +1,9 @@
-//! The README's chart: the ratios of the chosen rows on one logarithmic scale.
+//! A chart of some rows: their ratios on one logarithmic scale.
 
 use std::fmt::{self, Write};
 
 use super::html::Escaped;
-use super::markdown::chosen;
+use super::markdown::charted;
 use super::ratio_figure;
 use super::runs::{Against, Runs};
 use crate::stats::Verdict;
@@ -100,10 +100,10 @@ impl Scale {
     }
 }
 
-/// The chart as an SVG document; `None` where none of its rows was measured.
+/// The chart as an SVG document: of the README's rows or, where none of those was measured, of
+/// all. `None` where no row has a peer.
 pub fn svg(runs: &Runs, theme: Theme) -> Option<String> {
-    let rows = chosen(runs).filter_map(|(title, row)| Some((title, row.best.as_ref()?)));
-    let rows: Vec<_> = rows.collect();
+    let rows = charted(runs);
     if rows.is_empty() {
         return None;
     }
@@ -208,6 +208,9 @@ mod tests {
         for page in [light, dark] {
             assert!(page.starts_with("<svg ") && page.ends_with("</svg>\n"));
         }
+        // Without a row of the README's all are shown.
+        runs.rows.shift_remove("mutex_uncontended");
+        assert!(svg(&runs, Theme::Light).unwrap().contains("4.00 × one"));
         runs.rows.clear();
         assert_eq!(svg(&runs, Theme::Light), None);
     }

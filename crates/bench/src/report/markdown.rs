@@ -125,9 +125,28 @@ fn write_figures(text: &mut String, quiet: &Runs) -> fmt::Result {
 }
 
 /// The chosen rows, as far as they were measured.
-pub(super) fn chosen(runs: &Runs) -> impl Iterator<Item = Titled<'_>> {
+fn chosen(runs: &Runs) -> impl Iterator<Item = Titled<'_>> {
     let row = |(id, title): &(&str, &'static str)| Some((*title, runs.rows.get(*id)?));
     CHOSEN.iter().filter_map(row)
+}
+
+/// The rows of the chart and their best peers: the chosen ones or, where none of them was
+/// measured, all.
+pub(super) fn charted(runs: &Runs) -> Vec<(&str, &Against)> {
+    let some: Vec<_> = chosen(runs).filter_map(with_peer).collect();
+    match some.is_empty() {
+        true => runs
+            .rows
+            .values()
+            .map(titled)
+            .filter_map(with_peer)
+            .collect(),
+        false => some,
+    }
+}
+
+fn with_peer<'a>((title, row): Titled<'a>) -> Option<(&'a str, &'a Against)> {
+    Some((title, row.best.as_ref()?))
 }
 
 /// A row under its title, or under one that suits the place.
@@ -188,8 +207,9 @@ fn provenance(runs: &Runs) -> String {
 
 /// The chart in the reader's colours, with its figures for those who cannot see it.
 fn write_picture(text: &mut String, runs: &Runs, folder: &str) -> fmt::Result {
-    let described: Vec<String> = chosen(runs)
-        .filter_map(|(title, row)| Some(format!("{title} {}", times(row.best.as_ref()?.ratio))))
+    let described: Vec<String> = charted(runs)
+        .into_iter()
+        .map(|(title, best)| format!("{title} {}", times(best.ratio)))
         .collect();
     if described.is_empty() {
         return Ok(());

@@ -258,6 +258,7 @@ mod tests {
         let mut document = document();
         document.interrupted = true;
         let text = render(&document, Style::default());
-        assert!(text.contains("Interrupted") && text.contains("up to 10"));
+        let iterations = format!("up to {}", document.metadata.iterations);
+        assert!(text.contains("Interrupted") && text.contains(&iterations));
     }
 }

@@ -77,7 +77,7 @@ pub struct Arguments {
     #[arg(long)]
     quick: bool,
 
-    /// Measured iterations of each scenario [default: 10; with --quick: 8].
+    /// Measured iterations of each scenario [default: 7; with --quick: 8].
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=10_000))]
     iterations: Option<usize>,
 

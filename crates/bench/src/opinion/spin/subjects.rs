@@ -259,24 +259,9 @@ pub fn ping_pong(turns: impl Turns, handovers: u64, answer: Work) -> Result<Done
 
 /// Keeps this thread on a processor of its own. Else the system may run the two
 /// on one, where they wait for each other in another way.
-#[cfg(target_os = "linux")]
 fn own_processor(member: usize) {
-    // SAFETY: an all-zero set is an empty one, the calls write and read no more
-    // than the size they are given, and the indices are below 1024.
-    unsafe {
-        let size = size_of::<libc::cpu_set_t>();
-        let mut allowed: libc::cpu_set_t = std::mem::zeroed();
-        if libc::sched_getaffinity(0, size, &raw mut allowed) != 0 {
-            return;
-        }
-        let mut processors = (0..1024).filter(|&cpu| libc::CPU_ISSET(cpu, &allowed));
-        if let Some(processor) = processors.nth(member) {
-            let mut one: libc::cpu_set_t = std::mem::zeroed();
-            libc::CPU_SET(processor, &mut one);
-            libc::sched_setaffinity(0, size, &raw const one);
-        }
+    let allowed = core_affinity::get_core_ids().unwrap_or_default();
+    if let Some(&processor) = allowed.get(member) {
+        core_affinity::set_for_current(processor);
     }
 }
-
-#[cfg(not(target_os = "linux"))]
-fn own_processor(_: usize) {}

@@ -1,11 +1,12 @@
 //! What a connection costs that waits in `read`.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::time::Duration;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use super::client::raise_limit;
-use super::server::{Ours, Server, Smol, Tokio};
+use super::server::{Ours, Server, Smol, Tokio, echo};
 use super::{failure, with_bodies};
 use crate::alloc::Memory;
 use crate::scenario::{Context, Failure, Measured, Sample, Scenario};
@@ -24,11 +25,13 @@ pub(super) fn scenarios() -> Vec<Scenario> {
 /// Opens connections and counts the bytes that stay taken.
 ///
 /// Each iteration has a runtime of its own: one that has served before would have memory
-/// left over.
+/// left over. And it ends when its connections have: what the server frees for them later
+/// would be taken off the next iteration's bytes.
 fn idle<S: Server>(cx: &Context, workers: usize) -> Measured {
     raise_limit();
     let connections = cx.ops as usize;
-    let server = S::echo::<BUFFER>(S::start(workers), connections, usize::MAX);
+    let ended = Box::leak(Box::new(AtomicUsize::new(0)));
+    let server = serve::<S>(workers, connections, ended);
     let mut clients = Vec::with_capacity(connections);
     Memory::count(true);
     let (span, result) = solo(|| {
@@ -46,10 +49,41 @@ fn idle<S: Server>(cx: &Context, workers: usize) -> Measured {
         std::thread::sleep(Duration::from_millis(20));
         Ok(())
     });
+    Memory::count(false);
     result.map_err(failure)?;
+    drop(clients);
+    wait_for(ended, connections)?;
     if span.memory.bytes == 0 {
         let reason = "no byte was counted; is the counting allocator installed?";
         return Err(Failure(reason.into()));
     }
     Ok(Sample::new(span, connections as u64))
+}
+
+/// Sends back what comes on each connection, and counts those that have ended.
+fn serve<S: Server>(workers: usize, connections: usize, ended: &'static AtomicUsize) -> SocketAddr {
+    let runtime = S::start(workers);
+    S::listen_on(runtime, async move |listener| {
+        for _ in 0..connections {
+            let stream = S::accept(&listener).await.expect("there are descriptors");
+            S::spawn(runtime, async move {
+                echo::<S, BUFFER>(stream, usize::MAX).await;
+                ended.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+    })
+}
+
+/// Waits until so many connections have ended.
+fn wait_for(ended: &AtomicUsize, connections: usize) -> Result<(), Failure> {
+    let begin = Instant::now();
+    while ended.load(Ordering::Relaxed) < connections {
+        if begin.elapsed() > Duration::from_secs(30) {
+            return Err(Failure("the server's connections do not end".into()));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // The tasks themselves are freed after that.
+    std::thread::sleep(Duration::from_millis(20));
+    Ok(())
 }

@@ -140,7 +140,7 @@ pub(super) trait Server: Sized + 'static {
 }
 
 /// Sends back what comes, until the end or the limit.
-async fn echo<S: Server, const BUFFER: usize>(mut stream: S::Stream, limit: usize) {
+pub(super) async fn echo<S: Server, const BUFFER: usize>(mut stream: S::Stream, limit: usize) {
     let mut buffer = vec![0; BUFFER];
     let mut left = limit;
     // An error shows on the client's side.

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::hint::black_box;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -126,8 +127,37 @@ fn term(n: usize) -> u64 {
     black_box(n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60
 }
 
+/// The sum of these terms. The same machine code for every contender: how long a value takes
+/// through memory depends, on some processors, on how the compiler addresses it.
+#[inline(never)]
+fn terms(items: Range<usize>) -> u64 {
+    items.map(term).sum()
+}
+
+/// A counter is divided into four pieces for each thread.
+#[derive(Clone, Copy)]
+struct Pieces {
+    len: usize,
+    grain: usize,
+}
+
+impl Pieces {
+    fn new(len: usize, threads: usize) -> Self {
+        let grain = len.div_ceil(threads * 4);
+        Self { len, grain }
+    }
+
+    fn count(self) -> usize {
+        self.len.div_ceil(self.grain)
+    }
+
+    fn sum(self, piece: usize) -> u64 {
+        terms(piece * self.grain..((piece + 1) * self.grain).min(self.len))
+    }
+}
+
 fn counted(cx: &Context, len: usize, run: impl Fn() -> u64) -> Measured {
-    let expected = (0..len).map(term).sum::<u64>();
+    let expected = terms(0..len);
     let rounds = (cx.ops / len as u64).max(1);
     let (span, sums) = solo(|| (0..rounds).map(|_| run()).sum::<u64>());
     verify("sum of the terms", expected * rounds, sums)?;
@@ -136,6 +166,7 @@ fn counted(cx: &Context, len: usize, run: impl Fn() -> u64) -> Measured {
 
 pub(super) fn counter(name: &str, len: usize, threads: usize) -> Scenario {
     let title = format!("Counter to {name}");
+    let pieces = Pieces::new(len, threads);
     Scenario::new(
         7,
         format!("pool_counter_{name}_{threads}"),
@@ -144,12 +175,11 @@ pub(super) fn counter(name: &str, len: usize, threads: usize) -> Scenario {
     )
     .threads(threads)
     .with(OURS, move |cx| {
-        let (pool, grain) = (ours(threads), len.div_ceil(threads * 4));
+        let pool = ours(threads);
         counted(cx, len, || {
             let sum = AtomicU64::new(0);
-            pool.for_each(0..len.div_ceil(grain), 1, |piece| {
-                let items = piece * grain..((piece + 1) * grain).min(len);
-                sum.fetch_add(items.map(term).sum(), Relaxed);
+            pool.for_each(0..pieces.count(), 1, |piece| {
+                sum.fetch_add(pieces.sum(piece), Relaxed);
             });
             sum.into_inner()
         })
@@ -157,7 +187,8 @@ pub(super) fn counter(name: &str, len: usize, threads: usize) -> Scenario {
     .with("rayon", move |cx| {
         let pool = rayons(threads);
         counted(cx, len, || {
-            pool.install(|| (0..len).into_par_iter().map(term).sum())
+            let all = || (0..pieces.count()).into_par_iter();
+            pool.install(|| all().map(|piece| pieces.sum(piece)).sum())
         })
     })
     .with_fork_union(threads, move |cx| {
@@ -166,7 +197,7 @@ pub(super) fn counter(name: &str, len: usize, threads: usize) -> Scenario {
             let sum = AtomicU64::new(0);
             drop(pool.borrow_mut().for_slices(len, |first, count| {
                 let items = first.task_index..first.task_index + count;
-                sum.fetch_add(items.map(term).sum(), Relaxed);
+                sum.fetch_add(terms(items), Relaxed);
             }));
             sum.into_inner()
         })
@@ -175,12 +206,11 @@ pub(super) fn counter(name: &str, len: usize, threads: usize) -> Scenario {
         let pool = RefCell::new(paralights(threads, RangeStrategy::Fixed));
         counted(cx, len, || {
             let pool = &mut **pool.borrow_mut();
-            range(len).with_thread_pool(pool).map(term).sum()
+            let all = range(pieces.count()).with_thread_pool(pool);
+            all.map(|piece| pieces.sum(piece)).sum()
         })
     })
-    .with("one thread", move |cx| {
-        counted(cx, len, || (0..len).map(term).sum())
-    })
+    .with("one thread", move |cx| counted(cx, len, || terms(0..len)))
 }
 
 /// How much the item `n` costs: most of them little, every hundredth a thousand times that.
