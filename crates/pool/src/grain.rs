@@ -15,10 +15,16 @@
 //!   fine says nothing of another.
 //! * It holds until a window takes longer.
 //!
+//! A thief ends it, too. It cannot take a fork before the victim comes by at its deque, or is
+//! interrupted; and a worker that calls both closures in turn does not come by.
+//!
 //! Correctness does not depend on any of this: a `join` may fork or not.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
+
+use blitz_futex::atomic::AtomicUsize;
+use blitz_futex::atomic::Ordering::Relaxed;
 
 /// Of a balanced recursion, the oldest two forks are three quarters of the work, and each
 /// thief has two forks of its own soon. With one more, a tree of depth nine makes 129 forks
@@ -29,11 +35,33 @@ const WINDOW: u32 = 256;
 /// A theft costs about five microseconds. Sixteen fine joins together are not worth one.
 const FINE: Duration = Duration::from_nanos(5_000 / 16 * WINDOW as u64);
 
-/// What a worker knows of its joins.
+/// The place in the program whose joins are fine, or 0: a worker's, which thieves clear.
+#[derive(Debug)]
+pub(crate) struct FineSite(AtomicUsize);
+
+impl FineSite {
+    pub(crate) fn new() -> Self {
+        Self(AtomicUsize::new(0))
+    }
+
+    #[inline(always)]
+    pub(crate) fn is(&self, site: usize) -> bool {
+        self.0.load(Relaxed) == site
+    }
+
+    /// The worker's next `join` is to fork.
+    pub(crate) fn clear(&self) {
+        self.0.store(0, Relaxed);
+    }
+
+    fn set(&self, site: usize) {
+        self.0.store(site, Relaxed);
+    }
+}
+
+/// What a worker has measured of its joins.
 #[derive(Debug)]
 pub(crate) struct Grain {
-    /// The place that is fine, or 0.
-    fine: Cell<usize>,
     /// Joins until the window's end.
     left: Cell<u32>,
     began: Cell<Option<Instant>>,
@@ -42,33 +70,27 @@ pub(crate) struct Grain {
 impl Grain {
     pub(crate) fn new() -> Self {
         Self {
-            fine: Cell::new(0),
             left: Cell::new(WINDOW),
             began: Cell::new(None),
         }
     }
 
-    #[inline(always)]
-    pub(crate) fn is_fine(&self, site: usize) -> bool {
-        self.fine.get() == site
-    }
-
     /// The first closure of a `join` has ended, and nobody has stolen the second one.
     #[inline(always)]
-    pub(crate) fn joined(&self, site: usize) {
+    pub(crate) fn joined(&self, site: usize, fine: &FineSite) {
         let left = self.left.get() - 1;
         self.left.set(left);
         if left == 0 {
-            self.measure(site);
+            self.measure(site, fine);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn measure(&self, site: usize) {
+    fn measure(&self, site: usize, fine: &FineSite) {
         let now = Instant::now();
-        let fine = self.began.get().is_some_and(|began| now - began < FINE);
-        self.fine.set(if fine { site } else { 0 });
+        let is_fine = self.began.get().is_some_and(|began| now - began < FINE);
+        fine.set(if is_fine { site } else { 0 });
         self.left.set(WINDOW);
         self.began.set(Some(now));
     }
@@ -79,30 +101,39 @@ mod tests {
     use super::*;
 
     /// Joins until `site` is known to be fine; a busy machine may need several windows.
-    fn until_fine(grain: &Grain, site: usize) {
+    fn until_fine(grain: &Grain, site: usize, fine: &FineSite) {
         let end = Instant::now() + Duration::from_secs(20);
-        while !grain.is_fine(site) {
+        while !fine.is(site) {
             assert!(Instant::now() < end, "quick joins are fine");
-            grain.joined(site);
+            grain.joined(site, fine);
         }
     }
 
     #[test]
     fn a_place_is_fine_after_quick_joins_and_no_other_is() {
-        let grain = Grain::new();
-        assert!(!grain.is_fine(1));
-        until_fine(&grain, 1);
-        assert!(!grain.is_fine(2));
-        until_fine(&grain, 2);
-        assert!(!grain.is_fine(1));
+        let (grain, fine) = (Grain::new(), FineSite::new());
+        assert!(!fine.is(1));
+        until_fine(&grain, 1, &fine);
+        assert!(!fine.is(2));
+        until_fine(&grain, 2, &fine);
+        assert!(!fine.is(1));
     }
 
     #[test]
     fn a_slow_window_ends_it() {
-        let grain = Grain::new();
-        until_fine(&grain, 1);
+        let (grain, fine) = (Grain::new(), FineSite::new());
+        until_fine(&grain, 1, &fine);
         std::thread::sleep(FINE);
-        (0..WINDOW).for_each(|_| grain.joined(1));
-        assert!(!grain.is_fine(1));
+        (0..WINDOW).for_each(|_| grain.joined(1, &fine));
+        assert!(!fine.is(1));
+    }
+
+    #[test]
+    fn a_thief_ends_it_until_the_next_window() {
+        let (grain, fine) = (Grain::new(), FineSite::new());
+        until_fine(&grain, 1, &fine);
+        fine.clear();
+        assert!(!fine.is(1));
+        until_fine(&grain, 1, &fine);
     }
 }

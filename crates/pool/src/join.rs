@@ -169,7 +169,7 @@ where
             return fork_taking(worker, injected, a, b);
         }
         let result_a = run_first(worker, injected, a, b);
-        worker.grain().joined(site);
+        worker.joined(site);
         (result_a, take(b)(worker, injected))
     }
 }
@@ -243,7 +243,7 @@ where
     let result_a = unsafe { take(a)(worker, injected) };
     std::mem::forget(unwinding);
     if worker.take_back(position) || get_back(worker, &job, position) {
-        worker.grain().joined(StackJob::<JoinLatch, B, RB>::site());
+        worker.joined(StackJob::<JoinLatch, B, RB>::site());
         // SAFETY: taken back, so nobody else has it.
         (result_a, unsafe { job.run_inline(worker, injected) })
     } else {

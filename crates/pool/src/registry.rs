@@ -11,6 +11,7 @@ use blitz_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use crossbeam_utils::CachePadded;
 
 use crate::deque::Deque;
+use crate::grain::FineSite;
 use crate::idle::Spin;
 use crate::injector::Injector;
 use crate::job_ref::JobRef;
@@ -33,6 +34,7 @@ pub(crate) struct Handlers {
 /// What other threads see of one worker.
 pub(crate) struct Shared {
     pub(crate) deque: Deque,
+    pub(crate) fine: FineSite,
     /// Jobs that this worker, and no other, is to run.
     pub(crate) own_jobs: Injector,
     /// Jobs in the order in which the worker spawned them.
@@ -45,6 +47,7 @@ impl Shared {
     fn new() -> Self {
         Self {
             deque: Deque::new(),
+            fine: FineSite::new(),
             own_jobs: Injector::new(),
             fifo: Injector::new(),
             started: OnceFlag::new(),

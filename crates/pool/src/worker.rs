@@ -17,7 +17,7 @@ use std::sync::Arc;
 use blitz_sync::internals::this_processor;
 
 use crate::deque::Deque;
-use crate::grain::{ENOUGH_FORKS, Grain};
+use crate::grain::{ENOUGH_FORKS, FineSite, Grain};
 use crate::idle::{Ages, LATE, Patience, helpers};
 use crate::job_ref::JobRef;
 use crate::latch::Probe;
@@ -152,12 +152,19 @@ impl Worker {
     /// Whether a `join` of `site` is too fine to fork: others have older forks to steal.
     #[inline(always)]
     pub(crate) fn runs_in_turn(&self, site: usize) -> bool {
-        self.grain.is_fine(site) && self.deque().has(ENOUGH_FORKS)
+        self.fine().is(site) && self.deque().has(ENOUGH_FORKS)
+    }
+
+    /// The first closure of a `join` of `site` has ended here, with the second one not stolen.
+    #[inline(always)]
+    pub(crate) fn joined(&self, site: usize) {
+        self.grain.joined(site, self.fine());
     }
 
     #[inline(always)]
-    pub(crate) fn grain(&self) -> &Grain {
-        &self.grain
+    fn fine(&self) -> &FineSite {
+        // SAFETY: in the registry.
+        unsafe { &(*self.shared).fine }
     }
 
     /// Takes a fork back if it is still the last one.
@@ -269,11 +276,12 @@ impl Worker {
         }
         for step in 1..workers.len() {
             let victim = (self.index + step) % workers.len();
-            let deque = &workers[victim].deque;
+            let Shared { deque, fine, .. } = &*workers[victim];
             if tag.is_some_and(|tag| deque.tag() != tag) {
                 continue;
             }
             if ages.is_old(victim, deque.sight()) {
+                fine.clear();
                 if let Some(job) = deque.steal(tag) {
                     return Some(job);
                 }

@@ -13,13 +13,21 @@
 //! reads `busy`. If the owner is busy, [`try_lock_remote`](BiasedLock::try_lock_remote) gives
 //! up and [`lock_remote`](BiasedLock::lock_remote) waits; otherwise the revoker does its work.
 //! In the end it clears `revoking` and releases the mutex. An owner that finds `revoking` set
-//! clears `busy`, and does its work under the mutex instead.
+//! clears `busy`, *answers* by changing `releases`, and does its work under the mutex instead.
+//!
+//! The fence interrupts the owner's processor, and under some hypervisors waits for it for
+//! milliseconds. An owner that comes by at the lock makes it superfluous. So `try_lock_remote`
+//! first waits for an answer, for about as long as the last fences took.
 //!
 //! **Mutual exclusion.** After its fence the revoker sees that the owner is busy, or the
 //! owner will see `revoking`: that is what the asymmetric fences promise. In the
 //! second case both use the mutex. What one did is visible to the other through `busy`
 //! (release and acquire) or the mutex. An owner that reads the `revoking` that a revoker has
 //! cleared acquires what that one did.
+//!
+//! An answer is as good as the fence. The revoker changes `releases` after it has set
+//! `revoking`, and the owner answers by changing what it reads there: whatever made it do so,
+//! it sees `revoking` from then on, and it was not busy.
 //!
 //! **No lost wake-up.** A waiting revoker sleeps on `releases`, whose value it read before it
 //! found `busy` set. The owner clears `busy` in the same way as it sets it: it publishes, and
@@ -30,6 +38,9 @@
 //!
 //! This is how the reservations of biased locks are revoked (Kawachiya, Koseki and Onodera,
 //! "Lock Reservation", 2002).
+
+use std::hint;
+use std::time::{Duration, Instant};
 
 use crate::fences;
 use crate::lock::ListLock;
@@ -49,6 +60,8 @@ pub mod mutant {
         IgnoresBusyOwner,
         /// The owner wakes no revoker when it is no longer busy.
         ReleasesSilently,
+        /// A revoker takes an answer to somebody else for one to itself.
+        AsksTooEarly,
     }
 }
 
@@ -61,7 +74,7 @@ pub struct BiasedLock {
     busy: AtomicU8,
     /// A revoker holds the mutex.
     revoking: AtomicU8,
-    /// Changes when the owner lets a waiting revoker have the lock.
+    /// Changes when the owner lets a revoker have the lock, and when one asks it to.
     releases: AtomicU32,
     mutex: ListLock,
 }
@@ -113,7 +126,7 @@ impl BiasedLock {
         if active(Mutant::ReleasesSilently) {
             return;
         }
-        self.releases.fetch_add(1, Ordering::Release);
+        self.releases.fetch_add(1, Ordering::AcqRel);
         wake_one(&raw const self.releases);
     }
 
@@ -125,12 +138,37 @@ impl BiasedLock {
     #[cold]
     pub fn try_lock_remote<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
         self.mutex.locked(|| {
+            let early = active(Mutant::AsksTooEarly).then(|| self.ask());
             self.revoking.store(YES, Ordering::SeqCst);
-            fence();
+            let asked = early.unwrap_or_else(|| self.ask());
+            if !self.is_answered(asked) {
+                fence();
+            }
             let result = (!self.is_busy()).then(work);
             self.revoking.store(NO, Ordering::Release);
             result
         })
+    }
+
+    /// Asks the owner to answer, after `revoking` is set.
+    fn ask(&self) -> u32 {
+        self.releases.fetch_add(1, Ordering::AcqRel).wrapping_add(1)
+    }
+
+    /// Waits for the owner's answer for as long as a fence would take. Whether it came.
+    fn is_answered(&self, asked: u32) -> bool {
+        let answered = || self.releases.load(Ordering::Acquire) != asked;
+        if cfg!(loom) {
+            return answered();
+        }
+        let (began, limit) = (Instant::now(), FENCES.time());
+        while !answered() {
+            if began.elapsed() >= limit {
+                return false;
+            }
+            hint::spin_loop();
+        }
+        true
     }
 
     /// Runs `work`, which must not panic, with each of these locks in turn. It gets what they
@@ -178,6 +216,29 @@ impl BiasedLock {
 
 fn fence() {
     if !active(Mutant::RevokesWithoutFence) {
-        fences::heavy();
+        FENCES.measure(fences::heavy);
+    }
+}
+
+static FENCES: FenceTime = FenceTime(std::sync::atomic::AtomicU32::new(0));
+
+/// How long a fence takes, in nanoseconds: the mean of the last ones.
+struct FenceTime(std::sync::atomic::AtomicU32);
+
+impl FenceTime {
+    /// An owner that has not come by after so long is not about to.
+    const LONGEST: u32 = 100_000;
+
+    fn time(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed).into())
+    }
+
+    fn measure(&self, fence: impl FnOnce()) {
+        let began = Instant::now();
+        fence();
+        let last = began.elapsed().as_nanos().min(Self::LONGEST.into()) as u32;
+        // Others may measure at the same time; then one of the two is not counted.
+        let mean = self.0.load(Ordering::Relaxed);
+        self.0.store(mean - mean / 4 + last / 4, Ordering::Relaxed);
     }
 }

@@ -66,6 +66,38 @@ fn the_owner_and_a_remote_thread_are_never_inside_together() {
     model(3, owner_and(1));
 }
 
+/// The second time, the first one's answer is still on its way.
+fn owner_and_a_thread_that_comes_twice() {
+    let counter = Arc::new(Counter {
+        lock: BiasedLock::new(),
+        value: UnsafeCell::new(0),
+    });
+    let remote = {
+        let counter = counter.clone();
+        thread::spawn(move || counter.remote() + counter.remote())
+    };
+    counter.own();
+    counter.own();
+    let entered = remote.join().unwrap();
+    // SAFETY: the other thread has ended.
+    counter
+        .value
+        .with(|value| assert_eq!(unsafe { *value }, 2 + entered));
+}
+
+#[test]
+fn an_answer_to_one_is_none_to_the_next() {
+    model(3, owner_and_a_thread_that_comes_twice);
+}
+
+#[test]
+#[should_panic]
+fn mutant_asks_too_early() {
+    mutant::with(Mutant::AsksTooEarly, || {
+        model(3, owner_and_a_thread_that_comes_twice)
+    });
+}
+
 #[test]
 fn two_remote_threads_are_never_inside_together() {
     model(2, owner_and(2));
