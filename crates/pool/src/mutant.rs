@@ -3,6 +3,8 @@
 blitz_sync::mutants! {
     /// An idle worker sleeps without counting itself.
     IdleIsNotCounted,
+    /// An idle worker rests without counting itself.
+    RestsUncounted,
     /// An idle worker does not look for work before it sleeps.
     NoLastLook,
     /// A waker does not move the epoch on.

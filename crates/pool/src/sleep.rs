@@ -11,7 +11,7 @@
 //! 5. sleeps while the epoch is what it was.
 //!
 //! A thread that has *injected* work (a job, a loop, a broadcast, the end of the pool)
-//! passes a fence and reads `idle`. If it is not zero, it moves the epoch on and wakes one,
+//! passes a fence and reads `idle` and `resting`. If one is not zero, it moves the epoch on and wakes one,
 //! or all. Either the look of step 4 finds the work, or the injecting thread reads the count
 //! of step 1 and moves an epoch that was read before: then the sleep ends or does not begin.
 //! So injected work never lies while every worker sleeps.
@@ -21,6 +21,11 @@
 //! what was forked while that one wakes, it will see. A fork is never lost, since its owner
 //! takes back what nobody stole; so all that is at stake here is that the others do not
 //! sleep beside long forks, and that is what the same two fences give.
+//!
+//! A worker that *rests* while others have forks does the same without steps 2 and 3: it is
+//! woken for what is injected, and looks for forks again after a while. So it counts itself in
+//! `resting` and not in `idle`. If it is woken in place of one that asked for forks, it
+//! searches in place of that one.
 //!
 //! `waking` is cleared by every worker that leaves its sleep, before it searches, and by
 //! every worker that is about to sleep, before its last look. So it cannot stay set while
@@ -78,6 +83,7 @@ impl Sleeper {
 pub struct Sleep {
     epoch: CachePadded<AtomicU32>,
     idle: CachePadded<AtomicU32>,
+    resting: AtomicU32,
     waking: AtomicBool,
     workers: Box<[CachePadded<Sleeper>]>,
 }
@@ -91,6 +97,7 @@ impl Sleep {
         Self {
             epoch: CachePadded::new(AtomicU32::new(0)),
             idle: CachePadded::new(AtomicU32::new(0)),
+            resting: AtomicU32::new(0),
             waking: AtomicBool::new(false),
             workers: (0..workers).map(|_| CachePadded::new(one())).collect(),
         }
@@ -136,7 +143,7 @@ impl Sleep {
 
     fn has_idle(&self) -> bool {
         fence(SeqCst);
-        self.idle.load(SeqCst) != 0
+        self.idle.load(SeqCst) != 0 || self.resting.load(SeqCst) != 0
     }
 
     #[cold]
@@ -207,6 +214,32 @@ impl Sleep {
             blitz_futex::wait_until(own, WAITS, Instant::now() + time);
         }
         own.swap(AWAKE, SeqCst);
+    }
+
+    /// Whether so many workers are awake that there is one for each of these processors
+    /// without the caller, which is a worker that is awake.
+    pub fn is_one_too_many(&self, processors: usize) -> bool {
+        let asleep = self.idle.load(Relaxed) + self.resting.load(Relaxed);
+        self.workers.len() > processors + asleep as usize
+    }
+
+    /// An idle worker sleeps for `time`, or until something is injected, unless `has_work`
+    /// says otherwise at the last moment. It does not want to know of forks.
+    #[cold]
+    pub fn rest(&self, time: Duration, has_work: impl FnOnce() -> bool) {
+        let epoch = self.epoch.load(Acquire);
+        if !active(Mutant::RestsUncounted) {
+            self.resting.fetch_add(1, SeqCst);
+        }
+        fence(SeqCst);
+        if !has_work() {
+            blitz_futex::wait_until(&self.epoch, epoch, Instant::now() + time);
+        }
+        if !active(Mutant::RestsUncounted) {
+            self.resting.fetch_sub(1, SeqCst);
+        }
+        self.waking.store(false, SeqCst);
+        fence(SeqCst);
     }
 
     /// Wakes everybody: the pool ends.

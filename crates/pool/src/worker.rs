@@ -14,7 +14,7 @@ use std::cell::{Cell, RefCell, RefMut};
 use std::ptr;
 use std::sync::Arc;
 
-use blitz_sync::internals::this_processor;
+use blitz_sync::internals::{processors, this_processor};
 
 use crate::deque::Deque;
 use crate::grain::{ENOUGH_FORKS, FineSite, Grain};
@@ -292,15 +292,20 @@ impl Worker {
 
     /// Whether there is anything at all that an idle worker could do.
     fn has_work(&self) -> bool {
+        self.has_other_work_than_forks() || self.has_forks()
+    }
+
+    fn has_forks(&self) -> bool {
+        let mut workers = self.registry.workers.iter();
+        workers.any(|worker| !worker.deque.looks_empty())
+    }
+
+    fn has_other_work_than_forks(&self) -> bool {
         let registry = &*self.registry;
         registry.has_ended()
             || !registry.workers[self.index].own_jobs.is_empty()
             || !registry.injector.is_empty()
             || registry.loop_slot.is_open_for(&self.last_loop)
-            || registry
-                .workers
-                .iter()
-                .any(|worker| !worker.deque.looks_empty())
     }
 
     /// The life of a worker thread.
@@ -338,10 +343,23 @@ impl Worker {
             if end() {
                 return None;
             }
-            if !self.spin() {
+            if !self.spin() && !self.rest() {
                 self.registry.sleep.sleep_idle(|| self.has_work());
+                self.rest();
             }
         }
+    }
+
+    /// If there are only forks to take, and a worker is awake for each processor without this
+    /// one, it would only take time slices from them. So it waits for a moment before it looks
+    /// again: they may also be blocked. Returns whether it did.
+    fn rest(&self) -> bool {
+        let sleep = &self.registry.sleep;
+        let rests = sleep.is_one_too_many(processors()) && self.has_forks();
+        if rests {
+            sleep.rest(LATE, || self.has_other_work_than_forks());
+        }
+        rests
     }
 
     /// Waits until `latch` is set, running anything of this pool meanwhile.

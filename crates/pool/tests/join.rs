@@ -39,6 +39,26 @@ fn both_closures_run_at_the_same_time_if_two_workers_are_free() {
     }
 }
 
+/// More workers than processors, each of which blocks until all have a closure.
+#[test]
+fn closures_that_wait_for_each_other_get_all_workers() {
+    const THREADS: usize = 8;
+    fn meet(closures: usize, all: &Barrier) {
+        if closures == 1 {
+            all.wait();
+            return;
+        }
+        blitz_pool::join(
+            || meet(closures / 2, all),
+            || meet(closures - closures / 2, all),
+        );
+    }
+    let (pool, all) = (pool(THREADS), Barrier::new(THREADS));
+    for _ in 0..20 {
+        pool.install(|| meet(THREADS, &all));
+    }
+}
+
 #[test]
 fn a_context_tells_who_was_stolen() {
     let both = Barrier::new(2);

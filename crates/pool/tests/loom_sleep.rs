@@ -2,6 +2,7 @@
 #![cfg(loom)]
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use blitz_pool::model::Sleep;
 use blitz_pool::mutant::{self, Mutant};
@@ -33,6 +34,14 @@ impl Pool {
         }
     }
 
+    /// The same, by a worker that rests first.
+    fn rest_and_work(&self) {
+        if !self.take() {
+            self.sleep.rest(Duration::from_secs(1), || self.has_work());
+            self.work();
+        }
+    }
+
     fn inject(&self) {
         self.injected.fetch_add(1, Ordering::SeqCst);
         self.sleep.injected_one();
@@ -40,15 +49,30 @@ impl Pool {
 }
 
 fn workers(count: usize) -> impl Fn() + Send + Sync + 'static {
+    workers_that(count, |_, pool| pool.work())
+}
+
+/// Of which the first rests before it sleeps.
+fn resting(count: usize) -> impl Fn() + Send + Sync + 'static {
+    workers_that(count, |number, pool| match number {
+        0 => pool.rest_and_work(),
+        _ => pool.work(),
+    })
+}
+
+fn workers_that(
+    count: usize,
+    work: impl Fn(usize, &Pool) + Copy + Send + Sync + 'static,
+) -> impl Fn() + Send + Sync + 'static {
     move || {
         let pool = Arc::new(Pool {
             sleep: Sleep::new(count),
             injected: AtomicUsize::new(0),
         });
         let workers: Vec<_> = (0..count)
-            .map(|_| {
+            .map(|number| {
                 let pool = pool.clone();
-                thread::spawn(move || pool.work())
+                thread::spawn(move || work(number, &pool))
             })
             .collect();
         for _ in 0..count {
@@ -91,6 +115,16 @@ fn two_workers_never_both_sleep_beside_two_jobs() {
 }
 
 #[test]
+fn one_worker_does_not_rest_beside_its_job() {
+    model(resting(1));
+}
+
+#[test]
+fn one_worker_rests_while_the_other_sleeps() {
+    model(resting(2));
+}
+
+#[test]
 fn a_fork_wakes_whoever_waits_to_help() {
     model(a_waiting_worker_is_woken);
 }
@@ -99,6 +133,12 @@ fn a_fork_wakes_whoever_waits_to_help() {
 #[should_panic]
 fn mutant_idle_is_not_counted() {
     mutant::with(Mutant::IdleIsNotCounted, || model(workers(1)));
+}
+
+#[test]
+#[should_panic]
+fn mutant_rests_uncounted() {
+    mutant::with(Mutant::RestsUncounted, || model(resting(1)));
 }
 
 #[test]
