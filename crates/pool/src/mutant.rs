@@ -7,6 +7,8 @@ blitz_sync::mutants! {
     RestsUncounted,
     /// An idle worker does not look for work before it sleeps.
     NoLastLook,
+    /// A worker that was woken for several forks takes one and wakes nobody.
+    FindsSilently,
     /// A waker does not move the epoch on.
     EpochStays,
     /// A waiting worker asks to be told of forks after its last look.

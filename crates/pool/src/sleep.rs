@@ -18,7 +18,8 @@
 //!
 //! A worker that has *forked* passes only the light fence and reads its own `asked`. If it is
 //! set, it clears it and wakes one idle worker, unless one is already on its way (`waking`):
-//! what was forked while that one wakes, it will see. A fork is never lost, since its owner
+//! what was forked while that one wakes, it will see, and when it has found a job and there
+//! are more forks, it [wakes another](Sleep::pass_on). A fork is never lost, since its owner
 //! takes back what nobody stole; so all that is at stake here is that the others do not
 //! sleep beside long forks, and that is what the same two fences give.
 //!
@@ -110,6 +111,7 @@ impl Sleep {
         if !active(Mutant::IdleIsNotCounted) {
             self.idle.fetch_add(1, SeqCst);
         }
+        fence(SeqCst);
         self.waking.store(false, SeqCst);
         for worker in &self.workers {
             worker.asked.store(true, SeqCst);
@@ -154,6 +156,15 @@ impl Sleep {
         blitz_futex::wake_n(&*self.epoch, n);
     }
 
+    /// A worker that was woken has found a job, and there seem to be more forks.
+    pub fn pass_on(&self) {
+        fence(SeqCst);
+        let others = self.idle.load(SeqCst) != 0 && !active(Mutant::FindsSilently);
+        if others && !self.waking.swap(true, SeqCst) {
+            self.wake_idle(1);
+        }
+    }
+
     /// The part of one worker.
     pub fn worker(&self, index: usize) -> &Sleeper {
         &self.workers[index]
@@ -161,10 +172,14 @@ impl Sleep {
 
     /// Worker `me` has forked, and [was asked](Sleeper::is_asked) to say so.
     pub fn answer(&self, me: usize) {
+        // Who asked had cleared `waking` before.
+        fence(SeqCst);
         if self.waking.load(SeqCst) {
             return;
         }
         self.workers[me].asked.swap(false, SeqCst);
+        // Who asks from now on is not forgotten, and who asked before is counted.
+        fence(SeqCst);
         for worker in &self.workers {
             if worker.own.load(SeqCst) == HELPS + me as u32 {
                 wake(&worker.own);

@@ -330,9 +330,13 @@ impl Worker {
     /// The next job of an idle worker, or `None` when `end` says so and there is none.
     fn wait_for_work(&self, end: impl Fn() -> bool) -> Option<JobRef> {
         self.patience().begin();
+        let mut slept = false;
         loop {
             if let Some(job) = self.find_work() {
                 self.patience().found();
+                if slept {
+                    self.pass_on();
+                }
                 return Some(job);
             }
             if self.take_part_in_loop() {
@@ -343,7 +347,11 @@ impl Worker {
             if end() {
                 return None;
             }
-            if !self.spin() && !self.rest() {
+            if self.spin() {
+                continue;
+            }
+            slept = true;
+            if !self.rest() {
                 self.registry.sleep.sleep_idle(|| self.has_work());
                 self.rest();
             }
@@ -362,19 +370,35 @@ impl Worker {
         rests
     }
 
+    /// This worker was woken and has found a job. The wake-up may have been for several.
+    fn pass_on(&self) {
+        if self.has_forks() {
+            self.registry.sleep.pass_on();
+        }
+    }
+
     /// Waits until `latch` is set, running anything of this pool meanwhile.
     pub(crate) fn serve_until<P: Probe>(&self, latch: &P) {
         self.patience().begin();
+        let mut slept = false;
         while !latch.is_set() {
             if let Some(job) = self.find_work() {
+                if std::mem::take(&mut slept) {
+                    self.pass_on();
+                }
                 self.execute(job);
             } else if !self.spin() {
+                slept = true;
                 // The latch's setter, which sees the announcement, wakes idle workers.
                 self.registry
                     .sleep
                     .sleep_idle(|| !latch.announce() || self.has_work());
                 latch.retract();
             }
+        }
+        // One that was woken for a fork and leaves wakes another in its place.
+        if slept {
+            self.pass_on();
         }
         self.patience().found();
     }

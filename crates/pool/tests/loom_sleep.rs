@@ -84,6 +84,43 @@ fn workers_that(
     }
 }
 
+/// Two workers sleep, and a third makes two forks, of which each takes one.
+fn two_forks() {
+    let pool = Arc::new(Pool {
+        sleep: Sleep::new(3),
+        injected: AtomicUsize::new(0),
+    });
+    let workers = [(); 2].map(|()| {
+        let pool = pool.clone();
+        thread::spawn(move || {
+            pool.work();
+            if pool.has_work() {
+                pool.sleep.pass_on();
+            }
+        })
+    });
+    for _ in 0..2 {
+        pool.injected.fetch_add(1, Ordering::SeqCst);
+        if pool.sleep.worker(0).is_asked() {
+            pool.sleep.answer(0);
+        }
+    }
+    for worker in workers {
+        worker.join().unwrap();
+    }
+}
+
+#[test]
+fn one_wake_up_for_two_forks_is_passed_on() {
+    model(two_forks);
+}
+
+#[test]
+#[should_panic]
+fn mutant_finds_silently() {
+    mutant::with(Mutant::FindsSilently, || model(two_forks));
+}
+
 /// A worker that waits for a job, which another one ends or forks for.
 fn a_waiting_worker_is_woken() {
     let pool = Arc::new((Sleep::new(2), AtomicUsize::new(0)));
