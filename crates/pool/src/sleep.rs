@@ -172,13 +172,13 @@ impl Sleep {
 
     /// Worker `me` has forked, and [was asked](Sleeper::is_asked) to say so.
     pub fn answer(&self, me: usize) {
-        // Who asked had cleared `waking` before.
+        // A worker that asked has cleared `waking` before.
         fence(SeqCst);
         if self.waking.load(SeqCst) {
             return;
         }
         self.workers[me].asked.swap(false, SeqCst);
-        // Who asks from now on is not forgotten, and who asked before is counted.
+        // One that asks from now on is not forgotten, and one that asked before is counted.
         fence(SeqCst);
         for worker in &self.workers {
             if worker.own.load(SeqCst) == HELPS + me as u32 {
