@@ -11,6 +11,8 @@ blitz_sync::mutants! {
     FindsSilently,
     /// A waker does not move the epoch on.
     EpochStays,
+    /// A worker says that it runs a job, and passes no fence.
+    BeginsWithoutFence,
     /// A waiting worker asks to be told of forks after its last look.
     AsksTooLate,
     /// A worker helps with forks that are older than what it waits for.

@@ -6,7 +6,7 @@
 //!
 //! 1. reads the epoch and counts itself in `idle` (sequentially consistent),
 //! 2. asks every worker to say when it forks (`asked`),
-//! 3. makes every thread pass a fence,
+//! 3. makes every thread pass a fence, if another worker runs a job,
 //! 4. looks for work everywhere once more, and
 //! 5. sleeps while the epoch is what it was.
 //!
@@ -28,6 +28,10 @@
 //! `resting` and not in `idle`. If it is woken in place of one that asked for forks, it
 //! searches in place of that one.
 //!
+//! A worker [says](Sleeper::begins) that it runs a job, and passes a full fence, before it can
+//! fork. One that is not seen to run a job in step 3 has yet to do so, and then sees what it
+//! was asked in step 2. So idle workers do not interrupt each other.
+//!
 //! `waking` is cleared by every worker that leaves its sleep, before it searches, and by
 //! every worker that is about to sleep, before its last look. So it cannot stay set while
 //! somebody sleeps who was not woken.
@@ -43,7 +47,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 
-use blitz_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
+use blitz_futex::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use blitz_futex::atomic::{AtomicBool, AtomicU32, fence};
 use blitz_sync::internals::fences;
 
@@ -64,6 +68,8 @@ pub struct Sleeper {
     own: AtomicU32,
     /// Somebody who sleeps wants to know of this worker's forks.
     asked: AtomicBool,
+    /// It runs a job, or is about to, and may fork.
+    runs: AtomicBool,
 }
 
 impl Sleeper {
@@ -72,6 +78,19 @@ impl Sleeper {
     pub fn is_asked(&self) -> bool {
         fences::light();
         self.asked.load(Relaxed)
+    }
+
+    /// The worker is about to run a job.
+    pub fn begins(&self) {
+        self.runs.store(true, Relaxed);
+        if !active(Mutant::BeginsWithoutFence) {
+            fence(SeqCst);
+        }
+    }
+
+    /// The worker is idle: it runs no job, and none waits for it to go on.
+    pub fn ends(&self) {
+        self.runs.store(false, Release);
     }
 
     /// Wakes the worker, which waits for a job.
@@ -94,6 +113,7 @@ impl Sleep {
         let one = || Sleeper {
             own: AtomicU32::new(AWAKE),
             asked: AtomicBool::new(false),
+            runs: AtomicBool::new(true),
         };
         Self {
             epoch: CachePadded::new(AtomicU32::new(0)),
@@ -104,19 +124,18 @@ impl Sleep {
         }
     }
 
-    /// An idle worker sleeps, unless `has_work` says otherwise at the last moment.
+    /// Worker `me`, which is idle, sleeps, unless `has_work` says otherwise at the last moment.
     #[cold]
-    pub fn sleep_idle(&self, has_work: impl FnOnce() -> bool) {
+    pub fn sleep_idle(&self, me: usize, has_work: impl FnOnce() -> bool) {
         let epoch = self.epoch.load(Acquire);
         if !active(Mutant::IdleIsNotCounted) {
             self.idle.fetch_add(1, SeqCst);
         }
         fence(SeqCst);
         self.waking.store(false, SeqCst);
-        for worker in &self.workers {
-            worker.asked.store(true, SeqCst);
+        if self.ask_for_forks(me) {
+            fences::heavy();
         }
-        fences::heavy();
         if active(Mutant::NoLastLook) || !has_work() {
             blitz_futex::wait(&self.epoch, epoch);
         }
@@ -125,6 +144,16 @@ impl Sleep {
         }
         self.waking.store(false, SeqCst);
         fence(SeqCst);
+    }
+
+    /// Whether another worker runs a job, so that it may have forked without having seen this.
+    pub fn ask_for_forks(&self, me: usize) -> bool {
+        for worker in &self.workers {
+            worker.asked.store(true, SeqCst);
+        }
+        fence(SeqCst);
+        let mut others = self.workers.iter().enumerate().filter(|&(i, _)| i != me);
+        others.any(|(_, worker)| worker.runs.load(Acquire))
     }
 
     /// Something was injected that one worker can do.

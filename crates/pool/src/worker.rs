@@ -221,7 +221,12 @@ impl Worker {
         if slot.is_full_for(&self.last_loop, helpers(), this_processor()) {
             return self.take_part_later();
         }
-        slot.take_part(&self.last_loop)
+        self.take_part()
+    }
+
+    fn take_part(&self) -> bool {
+        self.sleeper().begins();
+        self.registry.loop_slot.take_part(&self.last_loop)
     }
 
     /// The loop has a worker for each free processor, or this worker has interrupted the
@@ -237,7 +242,7 @@ impl Worker {
             registry.has_ended() || !own_jobs.is_empty()
         });
         if slot.generation() == generation {
-            slot.take_part(&self.last_loop);
+            self.take_part();
         }
         true
     }
@@ -330,9 +335,11 @@ impl Worker {
     /// The next job of an idle worker, or `None` when `end` says so and there is none.
     fn wait_for_work(&self, end: impl Fn() -> bool) -> Option<JobRef> {
         self.patience().begin();
+        self.sleeper().ends();
         let mut slept = false;
         loop {
             if let Some(job) = self.find_work() {
+                self.sleeper().begins();
                 self.patience().found();
                 if slept {
                     self.pass_on();
@@ -340,6 +347,7 @@ impl Worker {
                 return Some(job);
             }
             if self.take_part_in_loop() {
+                self.sleeper().ends();
                 self.patience().found();
                 self.patience().begin();
                 continue;
@@ -352,7 +360,9 @@ impl Worker {
             }
             slept = true;
             if !self.rest() {
-                self.registry.sleep.sleep_idle(|| self.has_work());
+                self.registry
+                    .sleep
+                    .sleep_idle(self.index, || self.has_work());
                 self.rest();
             }
         }
@@ -392,7 +402,7 @@ impl Worker {
                 // The latch's setter, which sees the announcement, wakes idle workers.
                 self.registry
                     .sleep
-                    .sleep_idle(|| !latch.announce() || self.has_work());
+                    .sleep_idle(self.index, || !latch.announce() || self.has_work());
                 latch.retract();
             }
         }

@@ -67,7 +67,7 @@ fn a_worker_waits_for_another_pool() {
     let sleep = Arc::new(Sleep::new(1));
     Job::new(CrossLatch::new(0, &sleep)).run(|latch| {
         while !latch.is_set() {
-            sleep.sleep_idle(|| !latch.announce());
+            sleep.sleep_idle(0, || !latch.announce());
             latch.retract();
         }
     });

@@ -28,17 +28,17 @@ impl Pool {
     }
 
     /// A worker that runs one job.
-    fn work(&self) {
+    fn work(&self, me: usize) {
         while !self.take() {
-            self.sleep.sleep_idle(|| self.has_work());
+            self.sleep.sleep_idle(me, || self.has_work());
         }
     }
 
     /// The same, by a worker that rests first.
-    fn rest_and_work(&self) {
+    fn rest_and_work(&self, me: usize) {
         if !self.take() {
             self.sleep.rest(Duration::from_secs(1), || self.has_work());
-            self.work();
+            self.work(me);
         }
     }
 
@@ -49,14 +49,14 @@ impl Pool {
 }
 
 fn workers(count: usize) -> impl Fn() + Send + Sync + 'static {
-    workers_that(count, |_, pool| pool.work())
+    workers_that(count, |number, pool| pool.work(number))
 }
 
 /// Of which the first rests before it sleeps.
 fn resting(count: usize) -> impl Fn() + Send + Sync + 'static {
     workers_that(count, |number, pool| match number {
-        0 => pool.rest_and_work(),
-        _ => pool.work(),
+        0 => pool.rest_and_work(number),
+        _ => pool.work(number),
     })
 }
 
@@ -90,10 +90,10 @@ fn two_forks() {
         sleep: Sleep::new(3),
         injected: AtomicUsize::new(0),
     });
-    let workers = [(); 2].map(|()| {
+    let workers = [1, 2].map(|me| {
         let pool = pool.clone();
         thread::spawn(move || {
-            pool.work();
+            pool.work(me);
             if pool.has_work() {
                 pool.sleep.pass_on();
             }
@@ -119,6 +119,45 @@ fn one_wake_up_for_two_forks_is_passed_on() {
 #[should_panic]
 fn mutant_finds_silently() {
     mutant::with(Mutant::FindsSilently, || model(two_forks));
+}
+
+/// A worker that was idle begins a job and forks, without a fence of its own between the fork
+/// and the look whether it was asked. One that asks it at the same time sees that it runs, or
+/// sees the fork, or is seen.
+fn a_fork_of_one_that_was_idle() {
+    let pool = Arc::new((Sleep::new(2), AtomicUsize::new(0)));
+    pool.0.worker(0).ends();
+    let idle = {
+        let pool = pool.clone();
+        thread::spawn(move || {
+            let (sleep, forks) = &*pool;
+            sleep.ask_for_forks(1) || forks.load(Ordering::SeqCst) != 0
+        })
+    };
+    let (sleep, forks) = &*pool;
+    sleep.worker(0).begins();
+    forks.store(1, Ordering::Release);
+    let asked = sleep.worker(0).is_asked();
+    assert!(idle.join().unwrap() || asked);
+}
+
+fn without_light_fences(model: impl FnOnce()) {
+    blitz_sync::mutant::with(blitz_sync::mutant::Mutant::NoLightFence, model);
+}
+
+#[test]
+fn a_fork_of_one_that_was_idle_is_not_missed() {
+    without_light_fences(|| model(a_fork_of_one_that_was_idle));
+}
+
+#[test]
+#[should_panic]
+fn mutant_begins_without_fence() {
+    without_light_fences(|| {
+        mutant::with(Mutant::BeginsWithoutFence, || {
+            model(a_fork_of_one_that_was_idle);
+        });
+    });
 }
 
 /// A worker that waits for a job, which another one ends or forks for.
