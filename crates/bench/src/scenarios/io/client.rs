@@ -83,7 +83,7 @@ impl Socket for Datagrams {
 }
 
 /// A message that does not come back for so long is lost.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One connection: when the messages that are on their way were sent, or should have been,
 /// how many came back, and the bytes of the one that is coming.
