@@ -24,7 +24,7 @@ macro_rules! doorbell {
                 ///
                 /// The system's, for example when there are too many descriptors.
                 pub fn doorbell(&mut self) -> io::Result<Doorbell> {
-                    self.endpoint.doorbell.get().cloned()
+                    self.endpoint.doorbell().cloned()
                 }
             }
         )*
@@ -41,7 +41,7 @@ impl Receiver {
     ///
     /// The system's, for example when there are too many descriptors.
     pub fn doorbell(&mut self) -> io::Result<Doorbell> {
-        self.endpoint.doorbell.get().cloned()
+        self.endpoint.doorbell().cloned()
     }
 
     /// Receives the next message if there is one; otherwise sees to it that the
@@ -160,7 +160,7 @@ impl Receiver {
             Err(RecvError::Empty) => {}
             other => return other,
         }
-        let registered = self.endpoint.doorbell.registered();
+        let registered = self.endpoint.registered();
         let doorbell = registered.map_err(|error| RecvError::Io(error.kind()))?;
         let found = self.find_when(&mut || rung(&doorbell)).await;
         if matches!(found, Err(RecvError::Io(_))) {
@@ -204,7 +204,7 @@ impl Sender {
     ///
     /// The system's, for example when there are too many descriptors.
     pub fn doorbell(&mut self) -> io::Result<Doorbell> {
-        self.endpoint.doorbell.get().cloned()
+        self.endpoint.doorbell().cloned()
     }
 
     /// Sends a copy of `message` if there is room; otherwise sees to it that the
@@ -314,7 +314,7 @@ impl Sender {
             Err(SendError::Full) if !self.fails_when_full() => {}
             other => return other,
         }
-        let registered = self.endpoint.doorbell.registered();
+        let registered = self.endpoint.registered();
         let doorbell = registered.map_err(|error| SendError::Io(error.kind()))?;
         let claimed = self.claim_when(len, &mut || rung(&doorbell)).await;
         if matches!(claimed, Err(SendError::Io(_))) {

@@ -143,7 +143,7 @@ impl Barrier {
     ///
     /// A future that is dropped has not arrived, unless the barrier has opened with it
     /// meanwhile.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[cfg(unix)]
     pub async fn wait_when<F, R>(&mut self, mut readable: F) -> Result<BarrierWaitResult, WaitError>
     where
         F: FnMut() -> R,
@@ -174,7 +174,7 @@ impl Barrier {
     ///
     /// A future that is dropped has not arrived, unless the barrier has opened with it
     /// meanwhile.
-    #[cfg(all(feature = "async", any(target_os = "linux", target_os = "android")))]
+    #[cfg(all(feature = "async", unix))]
     pub async fn wait_async(&mut self) -> Result<BarrierWaitResult, WaitError> {
         let Some(generation) = self.arrive()? else {
             return Ok(BarrierWaitResult(true));

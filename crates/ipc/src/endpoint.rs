@@ -59,7 +59,7 @@ pub(crate) struct Endpoint {
     pub(crate) corrupt: bool,
     /// Outlives a single wait: waits that are short must look, too.
     pub(crate) patience: Patience,
-    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[cfg(unix)]
     pub(crate) doorbell: crate::doorbell::OwnDoorbell,
 }
 
@@ -92,7 +92,7 @@ impl Endpoint {
                         generation: sys::fork_generation(),
                         corrupt: false,
                         patience: Patience::new(),
-                        #[cfg(any(target_os = "linux", target_os = "android"))]
+                        #[cfg(unix)]
                         doorbell: Default::default(),
                     });
                 }
@@ -115,12 +115,6 @@ impl Endpoint {
             self.look();
         }
         due
-    }
-
-    /// See `doorbell.rs`.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    pub(crate) fn arm(&mut self, what: Awaited) -> std::io::Result<()> {
-        self.doorbell.arm(&self.segment, self.me, what)
     }
 
     fn look(&self) {
@@ -229,6 +223,8 @@ impl Segment {
         if self.settings.kind == Kind::Semaphore {
             self.permits().reap(participant);
         }
+        #[cfg(unix)]
+        crate::doorbell::remove(self, participant);
         memory.record(participant, record::ARMED).swap(0);
         memory.record(participant, record::DOORBELL).swap(0);
         memory.record(participant, record::ROLE).swap(0);
@@ -263,10 +259,10 @@ impl Segment {
     }
 
     /// Where there are no doorbells, nobody arms one.
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    #[cfg(not(unix))]
     fn ring_doorbells(&self, _: Awaited) {}
 
-    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[cfg(unix)]
     #[cold]
     fn ring_doorbells(&self, what: Awaited) {
         crate::doorbell::ring(self, what);

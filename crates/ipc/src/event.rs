@@ -225,7 +225,7 @@ impl Listener {
     /// # Cancel safety
     ///
     /// A future that is dropped has returned no id; the next wait does.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[cfg(unix)]
     pub async fn wait_when<F, R>(&mut self, mut readable: F) -> Result<Notification, WaitError>
     where
         F: FnMut() -> R,
@@ -254,7 +254,7 @@ impl Listener {
     /// # Cancel safety
     ///
     /// A future that is dropped has returned no id; the next wait does.
-    #[cfg(all(feature = "async", any(target_os = "linux", target_os = "android")))]
+    #[cfg(all(feature = "async", unix))]
     pub async fn wait_async(&mut self) -> Result<Notification, WaitError> {
         let Self {
             endpoint,

@@ -68,7 +68,7 @@
 //! | | segments with a name | without ([`Anonymous`]) | awaited |
 //! |---|---|---|---|
 //! | Linux, Android | yes | yes | yes |
-//! | macOS, FreeBSD | yes | no | no |
+//! | macOS, FreeBSD | yes | no | yes |
 //!
 //! Elsewhere every attempt returns [`Error::Unsupported`]; see [`is_supported`]. The code for
 //! macOS and FreeBSD is compiled against their libraries, but has not run there.
@@ -76,13 +76,13 @@
 
 #[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
 mod anonymous;
-#[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
+#[cfg(all(not(loom), unix))]
 mod awaiting;
 #[cfg(not(loom))]
 mod barrier;
 #[cfg(not(loom))]
 mod builder;
-#[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
+#[cfg(all(not(loom), unix))]
 mod doorbell;
 #[cfg(not(loom))]
 mod endpoint;
@@ -137,7 +137,7 @@ pub use barrier::{Barrier, BarrierWaitResult};
 pub use blitz_macros::PlainData;
 #[cfg(not(loom))]
 pub use builder::Builder;
-#[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
+#[cfg(all(not(loom), unix))]
 pub use doorbell::Doorbell;
 #[cfg(not(loom))]
 pub use error::{Error, NotifyError, RecvError, SendError, WaitError};

@@ -169,7 +169,7 @@ impl Sender {
     /// # Cancel safety
     ///
     /// A future that is dropped before it is ready has sent nothing.
-    #[cfg(all(feature = "async", any(target_os = "linux", target_os = "android")))]
+    #[cfg(all(feature = "async", unix))]
     pub async fn send_value_async<T: PlainData>(&mut self, value: &T) -> Result<(), SendError> {
         self.send_async(bytes_of(value)).await
     }
@@ -229,7 +229,7 @@ impl Receiver {
     /// # Cancel safety
     ///
     /// A future that is dropped has received nothing.
-    #[cfg(all(feature = "async", any(target_os = "linux", target_os = "android")))]
+    #[cfg(all(feature = "async", unix))]
     pub async fn recv_value_async<T: PlainData>(&mut self) -> Result<T, RecvError> {
         self.recv_async().await?.value()
     }

@@ -395,7 +395,7 @@ impl Receiver {
     }
 
     /// As `try_find`, for a task that is about to wait: it looks at the others, too.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[cfg(unix)]
     pub(crate) fn find_or_look(&mut self) -> Result<(), RecvError> {
         match self.try_find() {
             Err(RecvError::Empty) => {}

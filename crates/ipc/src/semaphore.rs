@@ -135,7 +135,7 @@ impl Semaphore {
     /// # Cancel safety
     ///
     /// A future that is dropped before it is ready has acquired nothing.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[cfg(unix)]
     pub async fn acquire_when<F, R>(&mut self, mut readable: F) -> Result<Permit<'_>, WaitError>
     where
         F: FnMut() -> R,
@@ -162,7 +162,7 @@ impl Semaphore {
     /// # Cancel safety
     ///
     /// A future that is dropped before it is ready has acquired nothing.
-    #[cfg(all(feature = "async", any(target_os = "linux", target_os = "android")))]
+    #[cfg(all(feature = "async", unix))]
     pub async fn acquire_async(&mut self) -> Result<Permit<'_>, WaitError> {
         let first = self.first;
         let waiting = self

@@ -164,7 +164,7 @@ impl Sender {
         self.endpoint.segment.settings.kind
     }
 
-    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[cfg(unix)]
     pub(crate) fn fails_when_full(&self) -> bool {
         self.endpoint.segment.settings.when_full == WhenFull::Fail
     }
@@ -205,7 +205,7 @@ impl Sender {
     }
 
     /// Claims the next position if there is room.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[cfg(unix)]
     pub(crate) fn claim_now(&mut self, len: usize) -> Result<u64, SendError> {
         self.claim(len, Wait::Not)
     }

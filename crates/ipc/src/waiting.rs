@@ -4,15 +4,15 @@
 //! `attempt` says what there is. It is called again after the announcement, and after each
 //! look at the dead, whose end may be what was waited for.
 
-#[cfg(any(target_os = "linux", target_os = "android"))]
+#[cfg(unix)]
 use std::io;
 use std::time::Instant;
 
-#[cfg(all(feature = "async", any(target_os = "linux", target_os = "android")))]
+#[cfg(all(feature = "async", unix))]
 use blitz_sync::internals::coop::cooperative;
 use blitz_sync::internals::{EventSpin, deadline};
 
-#[cfg(any(target_os = "linux", target_os = "android"))]
+#[cfg(unix)]
 use crate::endpoint::Awaited;
 use crate::endpoint::Endpoint;
 use crate::error::WaitError;
@@ -87,7 +87,7 @@ impl Endpoint {
     }
 
     /// Waits until `attempt` has a result; `readable` waits for the doorbell.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[cfg(unix)]
     pub(crate) async fn wait_when<T, F, R>(
         &mut self,
         attempt: &mut impl FnMut(&mut Self) -> Attempt<T>,
@@ -114,7 +114,7 @@ impl Endpoint {
     }
 
     /// The same in our runtime.
-    #[cfg(all(feature = "async", any(target_os = "linux", target_os = "android")))]
+    #[cfg(all(feature = "async", unix))]
     pub(crate) async fn wait_async<T>(
         &mut self,
         attempt: impl FnMut(&mut Self) -> Attempt<T>,
@@ -122,7 +122,7 @@ impl Endpoint {
         cooperative(self.wait_registered(attempt)).await
     }
 
-    #[cfg(all(feature = "async", any(target_os = "linux", target_os = "android")))]
+    #[cfg(all(feature = "async", unix))]
     async fn wait_registered<T>(
         &mut self,
         mut attempt: impl FnMut(&mut Self) -> Attempt<T>,
@@ -131,7 +131,7 @@ impl Endpoint {
         if let Some(result) = attempt(self)? {
             return Ok(result);
         }
-        let registered = self.doorbell.registered();
+        let registered = self.registered();
         let doorbell = registered.map_err(|error| WaitError::Io(error.kind()))?;
         let mut readable = || crate::doorbell::rung(&doorbell);
         let result = self.wait_when(&mut attempt, &mut readable).await;

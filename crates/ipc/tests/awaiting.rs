@@ -1,10 +1,11 @@
 //! Senders and receivers that are awaited, in our runtime and in two others.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_io::Async;
 use blitz_ipc::{Builder, Channel, Doorbell, Message, Queue, Receiver, RecvError, Route, Sender};
+use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use crate::common::{LONG, Place, Process, check, directory_of, message, role};
@@ -17,7 +18,7 @@ fn small(place: &Place, builder: Builder) -> Builder {
 
 fn registered(doorbell: Doorbell) -> AsyncFd<Doorbell> {
     // SAFETY: a doorbell has the same descriptor for as long as it lives.
-    unsafe { AsyncFd::register(doorbell) }.unwrap()
+    unsafe { AsyncFd::register_with_interest(doorbell, Interest::READABLE) }.unwrap()
 }
 
 async fn recv<'a>(
@@ -290,14 +291,84 @@ fn values_are_awaited_as_well() {
     });
 }
 
-/// A child that sends one message and waits to be killed; in the parent, nothing.
+/// How many files there are of doorbells, in the segment `name`.
+fn files_of_doorbells(place: &Place, name: &str) -> usize {
+    let folder = place.path().join(format!("{name}.participants"));
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let names = entries.map(|entry| entry.unwrap().path());
+    names
+        .filter(|path| path.extension().is_some_and(|ending| ending == "doorbell"))
+        .count()
+}
+
+/// Whether a doorbell is a file here.
+const FILES: usize = cfg!(feature = "fifo-doorbells") as usize;
+
+#[test]
+fn a_doorbell_leaves_no_file() {
+    let place = Place::new();
+    let route = small(&place, Route::builder());
+    let _sender = route.sender("f").unwrap();
+    let (mut first, mut second) = (route.receiver("f").unwrap(), route.receiver("f").unwrap());
+    first.try_recv_or_arm().unwrap_err();
+    _ = second.doorbell().unwrap();
+    assert_eq!(files_of_doorbells(&place, "f"), 2 * FILES);
+    drop(first);
+    assert_eq!(files_of_doorbells(&place, "f"), FILES);
+    // Outlives its receiver, and is of no use any more.
+    let doorbell = second.doorbell().unwrap();
+    drop(second);
+    assert_eq!(files_of_doorbells(&place, "f"), 0);
+    drop(doorbell);
+}
+
+/// A receiver is killed while it waits: whoever clears up after it removes its file, and one
+/// that joins in its place has another.
+#[test]
+fn a_dead_receiver_leaves_no_doorbell() {
+    let place = Place::new();
+    let route = small(&place, Route::builder()).max_receivers(2);
+    let mut sender = route.sender("k").unwrap();
+    let mut receiver = route.receiver("k").unwrap();
+    let arguments = ["wait".to_owned(), place.path().display().to_string()];
+    let child = Process::start("awaiting::child", &arguments);
+    let deadline = Instant::now() + LONG;
+    while !place.path().join("waits").exists() {
+        assert!(Instant::now() < deadline, "the child does not come");
+        thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(files_of_doorbells(&place, "k"), FILES);
+    child.kill();
+    // It is alone that holds the sender up.
+    for number in 0..8 {
+        sender.send_timeout(&[number], LONG).unwrap();
+        assert_eq!(*receiver.recv_timeout(LONG).unwrap(), [number]);
+    }
+    assert_eq!(files_of_doorbells(&place, "k"), 0);
+    let mut next = route.receiver("k").unwrap();
+    next.try_recv_or_arm().unwrap_err();
+    assert_eq!(files_of_doorbells(&place, "k"), FILES);
+    drop((sender, receiver, next));
+    assert_eq!(place.segments(), 0);
+}
+
+/// A child that sends one message, or arms its doorbell, and waits to be killed; in the
+/// parent, nothing.
 #[test]
 fn child() {
     let Some(arguments) = role() else { return };
-    let route = Route::builder()
+    let directory = directory_of(&arguments);
+    let mut route = Route::builder()
         .capacity(4)
         .max_len(MAX)
-        .directory(directory_of(&arguments));
+        .directory(&directory);
+    if arguments[0] == "wait" {
+        route = route.max_receivers(2);
+        let mut receiver = route.receiver("k").unwrap();
+        receiver.try_recv_or_arm().unwrap_err();
+        std::fs::write(directory.join("waits"), "").unwrap();
+        thread::sleep(LONG);
+    }
     let mut sender = route.sender("k").unwrap();
     sender.send(b"alive").unwrap();
     thread::sleep(LONG);

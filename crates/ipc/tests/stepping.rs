@@ -11,6 +11,7 @@ mod common;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use async_io::Async;
 use blitz_ipc::step;
 use blitz_ipc::{
     Barrier, Builder, Channel, Event, Queue, Receiver, RecvError, Route, Semaphore, SendError,
@@ -72,6 +73,17 @@ fn child() {
                     Err(error) => panic!("{error}"),
                 }
             }
+        }
+        "await" => {
+            let mut receiver = builder.receiver("k").unwrap();
+            pollster::block_on(async {
+                let doorbell = Async::new_nonblocking(receiver.doorbell().unwrap()).unwrap();
+                for _ in 0..MESSAGES {
+                    let message = receiver.recv_when(|| doorbell.readable()).await.unwrap();
+                    let (sender, number) = check(&message, MAX);
+                    log.push([sender, number]);
+                }
+            });
         }
         "notify" => {
             let event = Event::builder(2).directory(&directory);
@@ -315,6 +327,16 @@ fn a_sender_of_a_queue() {
 #[test]
 fn a_receiver_of_a_queue() {
     every_step("receive", "queue", true, false);
+}
+
+#[test]
+fn a_task_that_receives_from_a_channel() {
+    every_step("await", "channel", true, false);
+}
+
+#[test]
+fn a_task_that_receives_from_a_queue() {
+    every_step("await", "queue", true, false);
 }
 
 /// The child that is killed is itself clearing away another dead participant.

@@ -1,7 +1,7 @@
-//! What the operating system gives: a file to map, locks that die with their owner, and a
-//! folder for each user.
+//! What the operating system gives: a file to map, locks that die with their owner, a folder
+//! for each user, and descriptors through which tasks are woken.
 //!
-//! Beside these, `anonymous.rs`, `doorbell.rs` and `awaiting.rs` are there on Linux only.
+//! Beside these, `anonymous.rs` is there on Linux only.
 
 #[cfg_attr(
     any(
@@ -30,6 +30,8 @@ pub(crate) use system::{
     Mapping, SegmentFile, check_directory, fork_generation, process, remove, supported,
     user_directory,
 };
+#[cfg(unix)]
+pub(crate) use system::{PollSet, Wakeups, remove_wakeups, wake};
 
 /// A process, told apart from a later one with the same number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

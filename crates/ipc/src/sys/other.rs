@@ -90,3 +90,69 @@ pub(crate) fn remove(_: &Path) -> io::Result<()> {
 pub(crate) fn process(_: u32) -> Option<Process> {
     None
 }
+
+#[cfg(unix)]
+pub(crate) use self::descriptors::{PollSet, Wakeups, remove_wakeups, wake};
+
+#[cfg(unix)]
+mod descriptors {
+    use std::convert::Infallible;
+    use std::io;
+    use std::os::fd::{AsFd, BorrowedFd};
+    use std::path::Path;
+    use std::time::Duration;
+
+    use super::{SegmentFile, unsupported};
+
+    /// Never made on this system.
+    #[derive(Debug)]
+    pub(crate) struct Wakeups(Infallible);
+
+    impl Wakeups {
+        pub(crate) fn new(_: &SegmentFile, _: Option<&Path>, _: usize) -> io::Result<Self> {
+            unsupported()
+        }
+
+        pub(crate) fn number(&self) -> u64 {
+            match self.0 {}
+        }
+
+        pub(crate) fn empty(&self) {
+            match self.0 {}
+        }
+    }
+
+    impl AsFd for Wakeups {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            match self.0 {}
+        }
+    }
+
+    pub(crate) fn wake(_: Option<&Path>, _: usize, _: u64) {}
+
+    pub(crate) fn remove_wakeups(_: Option<&Path>, _: usize) {}
+
+    /// Never made on this system.
+    #[derive(Debug)]
+    pub(crate) struct PollSet(Infallible);
+
+    impl PollSet {
+        pub(crate) fn new(_: BorrowedFd<'_>) -> io::Result<Self> {
+            unsupported()
+        }
+
+        pub(crate) fn clear(&self) {
+            match self.0 {}
+        }
+
+        pub(crate) fn start_timer(&self, _: Duration) -> io::Result<()> {
+            match self.0 {}
+        }
+    }
+
+    impl AsFd for PollSet {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            match self.0 {}
+        }
+    }
+}

@@ -28,14 +28,14 @@ impl Place {
         self.0.path()
     }
 
-    /// How many segments there are, or folders of locks without one.
+    /// How many segments there are, or folders of participants without one.
     pub fn segments(&self) -> usize {
         let entries = std::fs::read_dir(self.path()).unwrap();
         let names: HashSet<_> = entries
             .map(|entry| entry.unwrap().path())
             .filter(|path| {
                 path.extension()
-                    .is_some_and(|ending| ending == "ring" || ending == "locks")
+                    .is_some_and(|ending| ending == "ring" || ending == "participants")
             })
             .filter_map(|path| path.file_stem().map(ToOwned::to_owned))
             .collect();

@@ -3,41 +3,41 @@
 //! the kernel drops them whenever the process closes any descriptor of the file.
 //!
 //! Byte 0 of a segment is the lock of its file. Each other byte is the lock of a file of its
-//! own, `N` in the folder `NAME.locks` beside the segment, made when it is first locked. Its
-//! owner keeps it open, and the kernel drops the lock with the last descriptor of that
-//! description, as it drops those of `record_locks.rs`.
+//! own (`folder.rs`), made when it is first locked. Its owner keeps it open, and the kernel
+//! drops the lock with the last descriptor of that description, as it drops those of
+//! `record_locks.rs`.
 //!
-//! * Whoever *takes* a lock takes it exclusively, and whoever *asks* shared. So those that ask
-//!   do not see each other. One that takes a lock while another asks fails, as if there was an
-//!   owner, and tries again: see `Endpoint::join` and the looks.
-//! * The folder is *removed* with the segment, before it and under the membership lock. Nobody
-//!   who could take part later has a file of it open then, and nobody lives who could ask for
-//!   a reason. A remover that is killed has left the segment; the next removes it.
+//! Whoever *takes* a lock takes it exclusively, and whoever *asks* shared. So those that ask
+//! do not see each other. One that takes a lock while another asks fails, as if there was an
+//! owner, and tries again: see `Endpoint::join` and the looks.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::folder::Folder;
 use super::forks::OwnFile;
 
 /// The lock that is the segment's own file.
 const WHOLE: usize = 0;
+/// Of the files.
+const ENDING: &str = "lock";
 
 /// The locks that go with one opening of a segment.
 #[derive(Debug)]
 pub(super) struct Locks {
     /// `None` for a segment without a name.
-    folder: Option<PathBuf>,
+    folder: Option<Folder>,
     held: Mutex<Vec<(usize, OwnFile)>>,
 }
 
 impl Locks {
     pub(super) fn new(segment: Option<&Path>) -> Self {
         Self {
-            folder: segment.map(folder_of),
+            folder: segment.map(Folder::of),
             held: Mutex::new(Vec::new()),
         }
     }
@@ -77,7 +77,7 @@ impl Locks {
             if self.held().iter().any(|(held, _)| *held == byte) {
                 continue;
             }
-            match open(&folder.join(byte.to_string())) {
+            match open(&folder.file(byte, ENDING)) {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 other => {
                     let asking = OwnFile::new(other?);
@@ -91,30 +91,19 @@ impl Locks {
         Ok(false)
     }
 
-    fn folder(&self) -> io::Result<&Path> {
-        let folder = self.folder.as_deref();
+    fn folder(&self) -> io::Result<&Folder> {
+        let folder = self.folder.as_ref();
         folder.ok_or_else(|| ErrorKind::Unsupported.into())
     }
 
-    /// A lock can be used by those that can use the segment.
     fn open_or_make(&self, segment: &File, byte: usize) -> io::Result<File> {
         let folder = self.folder()?;
-        let path = folder.join(byte.to_string());
+        let path = folder.file(byte, ENDING);
         match open(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             other => return other,
         }
-        let mode = segment.metadata()?.permissions().mode() & 0o666;
-        // Searched by those that may read.
-        let searched = mode | (mode & 0o444) >> 2;
-        match DirBuilder::new().mode(searched).create(folder) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-            Err(_) => {}
-            // What the process's mask took away.
-            Ok(()) => {
-                fs::set_permissions(folder, fs::Permissions::from_mode(searched))?;
-            }
-        }
+        let mode = folder.make(segment)?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true).mode(mode);
         options.custom_flags(libc::O_CLOEXEC | libc::O_NOFOLLOW);
@@ -122,21 +111,11 @@ impl Locks {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => open(&path),
             Err(error) => Err(error),
             Ok(file) => {
-                file.set_permissions(fs::Permissions::from_mode(mode))?;
+                file.set_permissions(Permissions::from_mode(mode))?;
                 Ok(file)
             }
         }
     }
-}
-
-/// Removes what is left of the locks of `segment`, which nobody has.
-pub(super) fn remove(segment: &Path) {
-    // If it fails, it is left to the next.
-    _ = fs::remove_dir_all(folder_of(segment));
-}
-
-fn folder_of(segment: &Path) -> PathBuf {
-    segment.with_extension("locks")
 }
 
 fn open(path: &Path) -> io::Result<File> {

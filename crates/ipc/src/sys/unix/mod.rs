@@ -1,8 +1,16 @@
 //! Linux, Android, macOS and FreeBSD: a segment is a mapped file.
 //!
 //! What differs is in a file for each system (`platform`: `MAP_FLAGS`, `reserve`, `populate`,
-//! `directory_of` and `process`), and in one of two for the locks.
+//! `directory_of` and `process`), and in one of two each for the locks, for what wakes a
+//! participant, and for the descriptor that a runtime waits for.
 
+#[cfg(any(
+    target_os = "macos",
+    target_os = "freebsd",
+    feature = "lock-files",
+    feature = "fifo-doorbells"
+))]
+mod folder;
 mod forks;
 #[cfg_attr(
     any(target_os = "freebsd", feature = "lock-files"),
@@ -17,6 +25,18 @@ mod locks;
 #[cfg_attr(target_os = "macos", path = "macos.rs")]
 #[cfg_attr(target_os = "freebsd", path = "freebsd.rs")]
 mod platform;
+#[cfg_attr(any(target_os = "linux", target_os = "android"), path = "epoll.rs")]
+#[cfg_attr(any(target_os = "macos", target_os = "freebsd"), path = "kqueue.rs")]
+mod poll_set;
+#[cfg_attr(
+    any(target_os = "macos", target_os = "freebsd", feature = "fifo-doorbells"),
+    path = "wakeups_fifo.rs"
+)]
+#[cfg_attr(
+    not(any(target_os = "macos", target_os = "freebsd", feature = "fifo-doorbells")),
+    path = "wakeups_socket.rs"
+)]
+mod wakeups;
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -29,6 +49,8 @@ use self::forks::OwnFile;
 pub(crate) use self::forks::fork_generation;
 use self::locks::Locks;
 pub(crate) use self::platform::process;
+pub(crate) use self::poll_set::PollSet;
+pub(crate) use self::wakeups::{Wakeups, remove_wakeups, wake};
 use super::Process;
 use crate::error::Error;
 
@@ -178,7 +200,13 @@ impl Drop for Mapping {
 
 /// Removes the segment at `path`. The caller has the membership lock.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
-    locks::remove(path);
+    #[cfg(any(
+        target_os = "macos",
+        target_os = "freebsd",
+        feature = "lock-files",
+        feature = "fifo-doorbells"
+    ))]
+    folder::remove(path);
     fs::remove_file(path)
 }
 

@@ -40,9 +40,6 @@ impl Locks {
     }
 }
 
-/// Nothing is left behind but the file.
-pub(super) fn remove(_: &Path) {}
-
 fn control(file: &File, command: libc::c_int, mut lock: libc::flock) -> io::Result<libc::flock> {
     loop {
         // SAFETY: the descriptor is open and `lock` is a `flock`.
