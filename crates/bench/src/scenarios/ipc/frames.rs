@@ -26,6 +26,17 @@ pub(super) fn scenarios() -> [Scenario; 2] {
     .with(OURS, loaned::<Ours>)
     .with("unix stream", loaned::<Streams>)
     .with("pipes", loaned::<Pipes>);
+    #[cfg(all(target_os = "linux", feature = "iceoryx2"))]
+    let (copied, loaned) = {
+        use super::iceoryx::{Polled, WithEvents};
+        let copied = copied
+            .with("iceoryx2", self::copied::<Polled>)
+            .with("iceoryx2 events", self::copied::<WithEvents>);
+        let loaned = loaned
+            .with("iceoryx2", self::loaned::<Polled>)
+            .with("iceoryx2 events", self::loaned::<WithEvents>);
+        (copied, loaned)
+    };
     [copied, loaned]
 }
 

@@ -26,6 +26,8 @@ pub(super) fn scenarios() -> [Scenario; 2] {
         .threads(2)
         .with(OURS, spin_with::<Ours>)
         .with("unix datagrams", spin_with::<Datagrams>);
+    #[cfg(all(target_os = "linux", feature = "iceoryx2"))]
+    let spin = spin.with("iceoryx2", spin_with::<super::iceoryx::Polled>);
 
     let sleep = Scenario::new(
         8,
@@ -42,6 +44,8 @@ pub(super) fn scenarios() -> [Scenario; 2] {
     if posix::is_supported() {
         sleep = sleep.with("posix mq", sleep_with::<MessageQueues>);
     }
+    #[cfg(all(target_os = "linux", feature = "iceoryx2"))]
+    let sleep = sleep.with("iceoryx2 events", sleep_with::<super::iceoryx::WithEvents>);
     [spin, sleep]
 }
 

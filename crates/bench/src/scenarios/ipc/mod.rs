@@ -3,6 +3,8 @@
 
 mod awaits;
 mod frames;
+#[cfg(all(target_os = "linux", feature = "iceoryx2"))]
+mod iceoryx;
 mod latency;
 mod link;
 mod ours;
@@ -200,6 +202,15 @@ fn broadcast<Ours: Transport + 'static>(
     }
     if posix::is_supported() {
         row = row.with("posix mq", body::<MessageQueues>(senders, receivers));
+    }
+    #[cfg(all(target_os = "linux", feature = "iceoryx2"))]
+    {
+        row = row
+            .with("iceoryx2", body::<iceoryx::Polled>(senders, receivers))
+            .with(
+                "iceoryx2 events",
+                body::<iceoryx::WithEvents>(senders, receivers),
+            );
     }
     row
 }
