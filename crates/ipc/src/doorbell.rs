@@ -37,9 +37,9 @@ use crate::sys::{self, PollSet, Wakeups};
 
 /// A descriptor that becomes readable when a receiver or sender should be tried again.
 ///
-/// Register it with a runtime, for reading only, for example by `AsyncFd::register_with_interest` of
-/// Tokio: macOS and FreeBSD refuse to watch it for writing. It is readable some time
-/// after [`Receiver::try_recv_or_arm`](crate::Receiver::try_recv_or_arm) has returned
+/// Register it with a runtime, for reading only, for example by Tokio's
+/// `AsyncFd::register_with_interest`: macOS and FreeBSD refuse to watch it for writing. It is
+/// readable some time after [`Receiver::try_recv_or_arm`](crate::Receiver::try_recv_or_arm) has returned
 /// [`RecvError::Empty`](crate::RecvError::Empty), or
 /// [`Sender::try_send_or_arm`](crate::Sender::try_send_or_arm)
 /// [`SendError::Full`](crate::SendError::Full).

@@ -11,10 +11,10 @@
 //! 5. sleeps while the epoch is what it was.
 //!
 //! A thread that has *injected* work (a job, a loop, a broadcast, the end of the pool)
-//! passes a fence and reads `idle` and `resting`. If one is not zero, it moves the epoch on and wakes one,
-//! or all. Either the look of step 4 finds the work, or the injecting thread reads the count
-//! of step 1 and moves an epoch that was read before: then the sleep ends or does not begin.
-//! So injected work never lies while every worker sleeps.
+//! passes a fence and reads `idle` and `resting`. If one is not zero, it moves the epoch on and
+//! wakes one, or all. Either the look of step 4 finds the work, or the injecting thread reads
+//! the count of step 1 and moves an epoch that was read before: then the sleep ends or does not
+//! begin. So injected work never lies while every worker sleeps.
 //!
 //! A worker that has *forked* passes only the light fence and reads its own `asked`. If it is
 //! set, it clears it and wakes one idle worker, unless one is already on its way (`waking`):
@@ -127,21 +127,42 @@ impl Sleep {
     /// Worker `me`, which is idle, sleeps, unless `has_work` says otherwise at the last moment.
     #[cold]
     pub fn sleep_idle(&self, me: usize, has_work: impl FnOnce() -> bool) {
+        let counted = !active(Mutant::IdleIsNotCounted);
+        self.sleep_on_epoch(&self.idle, counted, None, || {
+            self.waking.store(false, SeqCst);
+            if self.ask_for_forks(me) {
+                fences::heavy();
+            }
+            !active(Mutant::NoLastLook) && has_work()
+        });
+    }
+
+    /// An idle worker sleeps for `time`, or until something is injected, unless `has_work`
+    /// says otherwise at the last moment. It does not want to know of forks.
+    #[cold]
+    pub fn rest(&self, time: Duration, has_work: impl FnOnce() -> bool) {
+        let counted = !active(Mutant::RestsUncounted);
+        self.sleep_on_epoch(&self.resting, counted, Some(time), has_work);
+    }
+
+    /// A worker that counts itself in `count` sleeps until the epoch moves on, and no longer
+    /// than `time`, unless it `must_stay` at the last moment.
+    fn sleep_on_epoch(
+        &self,
+        count: &AtomicU32,
+        counted: bool,
+        time: Option<Duration>,
+        must_stay: impl FnOnce() -> bool,
+    ) {
         let epoch = self.epoch.load(Acquire);
-        if !active(Mutant::IdleIsNotCounted) {
-            self.idle.fetch_add(1, SeqCst);
-        }
+        let one = u32::from(counted);
+        count.fetch_add(one, SeqCst);
         fence(SeqCst);
-        self.waking.store(false, SeqCst);
-        if self.ask_for_forks(me) {
-            fences::heavy();
+        if !must_stay() {
+            let deadline = time.map(|time| Instant::now() + time);
+            blitz_futex::wait_until(&self.epoch, epoch, deadline);
         }
-        if active(Mutant::NoLastLook) || !has_work() {
-            blitz_futex::wait(&self.epoch, epoch);
-        }
-        if !active(Mutant::IdleIsNotCounted) {
-            self.idle.fetch_sub(1, SeqCst);
-        }
+        count.fetch_sub(one, SeqCst);
         self.waking.store(false, SeqCst);
         fence(SeqCst);
     }
@@ -265,25 +286,6 @@ impl Sleep {
     pub fn is_one_too_many(&self, processors: usize) -> bool {
         let asleep = self.idle.load(Relaxed) + self.resting.load(Relaxed);
         self.workers.len() > processors + asleep as usize
-    }
-
-    /// An idle worker sleeps for `time`, or until something is injected, unless `has_work`
-    /// says otherwise at the last moment. It does not want to know of forks.
-    #[cold]
-    pub fn rest(&self, time: Duration, has_work: impl FnOnce() -> bool) {
-        let epoch = self.epoch.load(Acquire);
-        if !active(Mutant::RestsUncounted) {
-            self.resting.fetch_add(1, SeqCst);
-        }
-        fence(SeqCst);
-        if !has_work() {
-            blitz_futex::wait_until(&self.epoch, epoch, Instant::now() + time);
-        }
-        if !active(Mutant::RestsUncounted) {
-            self.resting.fetch_sub(1, SeqCst);
-        }
-        self.waking.store(false, SeqCst);
-        fence(SeqCst);
     }
 
     /// Wakes everybody: the pool ends.

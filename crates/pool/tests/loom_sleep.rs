@@ -17,6 +17,13 @@ struct Pool {
 }
 
 impl Pool {
+    fn of(workers: usize) -> Arc<Self> {
+        Arc::new(Self {
+            sleep: Sleep::new(workers),
+            injected: AtomicUsize::new(0),
+        })
+    }
+
     fn take(&self) -> bool {
         self.injected
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1))
@@ -65,10 +72,7 @@ fn workers_that(
     work: impl Fn(usize, &Pool) + Copy + Send + Sync + 'static,
 ) -> impl Fn() + Send + Sync + 'static {
     move || {
-        let pool = Arc::new(Pool {
-            sleep: Sleep::new(count),
-            injected: AtomicUsize::new(0),
-        });
+        let pool = Pool::of(count);
         let workers: Vec<_> = (0..count)
             .map(|number| {
                 let pool = pool.clone();
@@ -86,10 +90,7 @@ fn workers_that(
 
 /// Two workers sleep, and a third makes two forks, of which each takes one.
 fn two_forks() {
-    let pool = Arc::new(Pool {
-        sleep: Sleep::new(3),
-        injected: AtomicUsize::new(0),
-    });
+    let pool = Pool::of(3);
     let workers = [1, 2].map(|me| {
         let pool = pool.clone();
         thread::spawn(move || {

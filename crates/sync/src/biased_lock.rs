@@ -222,7 +222,8 @@ fn fence() {
 
 static FENCES: FenceTime = FenceTime(std::sync::atomic::AtomicU32::new(0));
 
-/// How long a fence takes, in nanoseconds: the mean of the last ones.
+/// How long a fence takes, in nanoseconds: the mean of the last ones. No part of the protocol,
+/// and so not an atomic of the model's.
 struct FenceTime(std::sync::atomic::AtomicU32);
 
 impl FenceTime {

@@ -24,6 +24,13 @@ unsafe impl Sync for Counter {}
 unsafe impl Send for Counter {}
 
 impl Counter {
+    fn shared() -> Arc<Self> {
+        Arc::new(Self {
+            lock: BiasedLock::new(),
+            value: UnsafeCell::new(0),
+        })
+    }
+
     fn add(&self) {
         // SAFETY: the caller is inside the lock.
         self.value.with_mut(|value| unsafe { *value += 1 });
@@ -37,14 +44,18 @@ impl Counter {
     fn remote(&self) -> u32 {
         u32::from(self.lock.try_lock_remote(|| self.add()).is_some())
     }
+
+    /// For the main thread, when the others have ended.
+    fn assert_is(&self, count: u32) {
+        // SAFETY: nobody else uses it any more, which loom checks.
+        self.value
+            .with(|value| assert_eq!(unsafe { *value }, count));
+    }
 }
 
 fn owner_and(remotes: usize) -> impl Fn() + Copy + Send + Sync + 'static {
     move || {
-        let counter = Arc::new(Counter {
-            lock: BiasedLock::new(),
-            value: UnsafeCell::new(0),
-        });
+        let counter = Counter::shared();
         let threads: Vec<_> = (0..remotes)
             .map(|_| {
                 let counter = counter.clone();
@@ -54,10 +65,7 @@ fn owner_and(remotes: usize) -> impl Fn() + Copy + Send + Sync + 'static {
         counter.own();
         counter.own();
         let entered: u32 = threads.into_iter().map(|t| t.join().unwrap()).sum();
-        // SAFETY: the other threads have ended.
-        counter
-            .value
-            .with(|value| assert_eq!(unsafe { *value }, 2 + entered));
+        counter.assert_is(2 + entered);
     }
 }
 
@@ -68,10 +76,7 @@ fn the_owner_and_a_remote_thread_are_never_inside_together() {
 
 /// The second time, the first one's answer is still on its way.
 fn owner_and_a_thread_that_comes_twice() {
-    let counter = Arc::new(Counter {
-        lock: BiasedLock::new(),
-        value: UnsafeCell::new(0),
-    });
+    let counter = Counter::shared();
     let remote = {
         let counter = counter.clone();
         thread::spawn(move || counter.remote() + counter.remote())
@@ -79,10 +84,7 @@ fn owner_and_a_thread_that_comes_twice() {
     counter.own();
     counter.own();
     let entered = remote.join().unwrap();
-    // SAFETY: the other thread has ended.
-    counter
-        .value
-        .with(|value| assert_eq!(unsafe { *value }, 2 + entered));
+    counter.assert_is(2 + entered);
 }
 
 #[test]
@@ -105,10 +107,7 @@ fn two_remote_threads_are_never_inside_together() {
 
 /// A revoker that waits for the owner.
 fn owner_and_a_revoker_that_waits() {
-    let counter = Arc::new(Counter {
-        lock: BiasedLock::new(),
-        value: UnsafeCell::new(0),
-    });
+    let counter = Counter::shared();
     let revoker = {
         let counter = counter.clone();
         thread::spawn(move || {
@@ -120,8 +119,7 @@ fn owner_and_a_revoker_that_waits() {
     counter.own();
     counter.own();
     revoker.join().unwrap();
-    // SAFETY: the other thread has ended.
-    counter.value.with(|value| assert_eq!(unsafe { *value }, 3));
+    counter.assert_is(3);
 }
 
 #[test]
