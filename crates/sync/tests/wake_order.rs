@@ -22,14 +22,11 @@ fn in_the_order_of_arrival() {
             let (tell, told) = mpsc::channel();
             let order = &order;
             scope.spawn(move || {
-                let name = ThreadName::current();
-                tell.send((name.clone(), name.sleeps().unwrap())).unwrap();
+                tell.send(ThreadName::current()).unwrap();
                 order.lock().push(number);
             });
-            let (name, before) = told.recv().unwrap();
-            // It sleeps, is up after a millisecond, and sleeps again.
-            eventually(|| name.sleeps().unwrap() >= before + 2);
-            name.until_asleep();
+            // It sleeps, gets up when it begins to starve, and sleeps again.
+            told.recv().unwrap().until_asleep_for_good();
         }
         MutexGuard::unlocked(&mut guard, || {
             eventually(|| order.try_lock().is_some_and(|order| order.len() == 10));

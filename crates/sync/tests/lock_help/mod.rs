@@ -141,6 +141,13 @@ impl ThreadName {
         }
     }
 
+    /// Waits until the thread sleeps in a futex, without a time-out.
+    #[track_caller]
+    pub fn until_asleep_for_good(&self) {
+        let folder = self.0.as_ref().expect("only Linux tells");
+        eventually(|| sleeps_for_good(folder));
+    }
+
     /// How often the thread has gone to sleep so far.
     pub fn sleeps(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("{}/status", self.0.as_ref()?)).ok()?;
@@ -149,6 +156,18 @@ impl ThreadName {
             .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
         line.trim().parse().ok()
     }
+}
+
+/// Of the system calls that sleep here, only a futex's begins with an address; its fourth
+/// argument is the time-out.
+fn sleeps_for_good(folder: &str) -> bool {
+    let call = std::fs::read_to_string(format!("{folder}/syscall")).unwrap_or_default();
+    let arguments: Vec<u64> = call
+        .split_whitespace()
+        .skip(1)
+        .filter_map(|argument| u64::from_str_radix(argument.strip_prefix("0x")?, 16).ok())
+        .collect();
+    arguments.len() > 3 && arguments[0] >= 4096 && arguments[3] == 0
 }
 
 fn is_asleep(folder: &str) -> bool {
