@@ -330,16 +330,22 @@ impl CachedParker {
 impl MayBlock {
     /// Blocks the thread until `future` is ready.
     pub(crate) fn block_on<F: Future>(&mut self, future: F) -> F::Output {
-        let mut future = pin!(future);
-        let parker = CachedParker::take();
-        let mut context = TaskContext::from_waker(&parker.waker);
-        let output = loop {
-            if let Poll::Ready(output) = coop::budget(|| future.as_mut().poll(&mut context)) {
-                break output;
-            }
-            parker.parker.park();
-        };
-        parker.keep();
-        output
+        block_for_a_moment(future)
     }
+}
+
+/// Blocks the thread until `future` is ready, though it may be polling a task: for what
+/// another thread is in the middle of doing.
+pub(crate) fn block_for_a_moment<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let parker = CachedParker::take();
+    let mut context = TaskContext::from_waker(&parker.waker);
+    let output = loop {
+        if let Poll::Ready(output) = coop::budget(|| future.as_mut().poll(&mut context)) {
+            break output;
+        }
+        parker.parker.park();
+    };
+    parker.keep();
+    output
 }

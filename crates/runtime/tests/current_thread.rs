@@ -572,3 +572,40 @@ fn a_panic_ends_a_set_of_local_tasks_if_it_is_to() {
     assert!(joined.unwrap_err().is_panic());
     assert_eq!(set.block_on(&runtime, async { 7 }), 7);
 }
+
+/// Another thread may have woken a task of a set that ends, and not have put it into the
+/// set's queue yet: the set waits for that.
+#[test]
+fn a_set_ends_while_others_wake_its_tasks() {
+    let wakers: Mutex<Vec<Waker>> = Mutex::default();
+    let done = AtomicBool::new(false);
+    let held = Rc::new(());
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while !done.load(SeqCst) {
+                    let wakers = wakers.lock().unwrap().clone();
+                    wakers.iter().for_each(Waker::wake_by_ref);
+                }
+            });
+        }
+        let runtime = new();
+        for _ in 0..500 {
+            let set = LocalSet::new();
+            let (found, finds) = mpsc::channel();
+            for _ in 0..8 {
+                let (held, found) = (held.clone(), found.clone());
+                set.spawn_local(poll_fn(move |cx| {
+                    _ = (&held, found.send(cx.waker().clone()));
+                    Poll::<()>::Pending
+                }));
+            }
+            set.block_on(&runtime, task::yield_now());
+            *wakers.lock().unwrap() = finds.try_iter().collect();
+            set.block_on(&runtime, task::yield_now());
+            drop(set);
+            assert_eq!(Rc::strong_count(&held), 1);
+        }
+        done.store(true, SeqCst);
+    });
+}

@@ -62,7 +62,7 @@ static SILENT_UNTIL: AtomicU64 = AtomicU64::new(0);
 
 /// Lets another thread run. `false`, at once, if yields have gone to strangers lately.
 #[cold]
-fn yield_to_peers() -> bool {
+pub fn yield_to_peers() -> bool {
     let began = Instant::now();
     if nanos(began) < SILENT_UNTIL.load(Ordering::Relaxed) {
         return false;
@@ -84,6 +84,8 @@ fn nanos(moment: Instant) -> u64 {
 
 /// Pauses for this many `spin_loop` hints.
 fn pause(hints: u32) {
+    #[cfg(all(test, not(loom)))]
+    tests::PAUSES.set(tests::PAUSES.get() + 1);
     for _ in 0..hints {
         hint::spin_loop();
     }

@@ -1,6 +1,12 @@
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use super::*;
+
+thread_local! {
+    /// How often this thread has paused.
+    pub(super) static PAUSES: Cell<usize> = const { Cell::new(0) };
+}
 
 #[test]
 fn each_policy_ends() {
@@ -20,12 +26,14 @@ fn each_policy_ends() {
 /// process of their own each.
 #[cfg(target_os = "linux")]
 mod alone {
+    use std::io::Read;
     use std::process::{Child, Command, Stdio};
     use std::{env, thread};
 
     use blitz_testing::bind_to_first_processor;
 
     use super::*;
+    use crate::backoff::Backoff;
 
     /// Runs a test of this file in a process of its own, with the variable set to its name.
     fn run_child(test: &str) {
@@ -95,17 +103,35 @@ mod alone {
         assert_eq!(processors() > 1, several);
     }
 
+    /// A pause after the yield would keep a lock free that has been released meanwhile.
+    #[test]
+    fn a_lock_is_looked_at_as_soon_as_a_yield_returns() {
+        if !is_child() {
+            return run_child("a_lock_is_looked_at_as_soon_as_a_yield_returns");
+        }
+        // It pauses only while yields go to strangers.
+        until(|| {
+            let before = PAUSES.get();
+            LockSpin::new(Owners::MayWait).turn();
+            PAUSES.get() == before
+        });
+    }
+
     /// A process that keeps the processor busy until it is dropped.
     struct Busy(Child);
 
     impl Busy {
+        /// It is busy when this returns.
         fn new() -> Self {
-            let child = Command::new("sh")
-                .args(["-c", "while :; do :; done"])
-                .stdout(Stdio::null())
+            let mut child = Command::new("sh")
+                .args(["-c", "echo; while :; do :; done"])
+                .stdout(Stdio::piped())
                 .spawn()
                 .unwrap();
-            Self(child)
+            let said = child.stdout.take().unwrap().read_exact(&mut [0]);
+            let busy = Self(child);
+            said.unwrap();
+            busy
         }
     }
 
@@ -132,5 +158,33 @@ mod alone {
                 assert!(turns < 1000, "{turns} yields in {waits} waits");
             }
         }
+    }
+
+    /// How often another thread has taken the processor while this one could run.
+    fn interruptions() -> libc::c_long {
+        // SAFETY: an all-zero value is valid, and the call writes it.
+        unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            assert_eq!(libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage), 0);
+            usage.ru_nivcsw
+        }
+    }
+
+    #[test]
+    fn nor_does_one_that_backs_off() {
+        if !is_child() {
+            return run_child_on_one_processor("nor_does_one_that_backs_off");
+        }
+        let _busy = [Busy::new(), Busy::new()];
+        let before = interruptions();
+        // 3,000 yields, if each step but the first made one.
+        for _ in 0..200 {
+            let mut backoff = Backoff::new();
+            while !backoff.is_completed() {
+                backoff.snooze();
+            }
+        }
+        let interruptions = interruptions() - before;
+        assert!(interruptions < 1000, "{interruptions}");
     }
 }

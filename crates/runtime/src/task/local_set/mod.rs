@@ -26,13 +26,12 @@ mod spawn_local;
 
 use std::cell::Cell;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::thread;
 
 use blitz_sync::internals::coop;
 use pin_project_lite::pin_project;
@@ -319,19 +318,33 @@ impl Local {
     /// polling: they end when their polls do.
     fn close(&self) {
         self.shared.close();
-        loop {
-            // SAFETY: this is the set's thread.
-            while let Some(task) = unsafe { self.shared.pop(false) } {
-                // It is cancelled, so it ends.
-                let ran = self.shared.run(task);
-                debug_assert!(matches!(ran, Ran::Done));
-            }
-            if self.shared.is_drained() {
-                return;
-            }
-            // Another thread has woken a task, and is about to put it into the queue.
-            thread::yield_now();
+        if !self.drain() {
+            self.drain_late_tasks();
         }
+    }
+
+    /// Ends the cancelled tasks in the queues. Returns whether these were all.
+    fn drain(&self) -> bool {
+        // SAFETY: this is the set's thread.
+        while let Some(task) = unsafe { self.shared.pop(false) } {
+            // It is cancelled, so it ends.
+            let ran = self.shared.run(task);
+            debug_assert!(matches!(ran, Ran::Done));
+        }
+        self.shared.is_drained()
+    }
+
+    /// Another thread has woken a task, and is about to put it into the queue: this one
+    /// waits for that as a host.
+    #[cold]
+    fn drain_late_tasks(&self) {
+        enter::block_for_a_moment(poll_fn(|cx| {
+            self.shared.register(cx.waker());
+            match self.drain() {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            }
+        }));
     }
 }
 

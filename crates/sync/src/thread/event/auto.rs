@@ -58,7 +58,8 @@
 //!
 //! # Limits
 //!
-//! 32,767 threads can be announced. The next one polls.
+//! 32,767 threads can be announced. The next one looks from time to time: as a sleeper
+//! without an announcement it could swallow another's wake-up.
 
 use crate::deadline;
 use crate::macros::const_unless_loom;
@@ -67,7 +68,7 @@ use crate::spin::EventSpin;
 use blitz_futex::WaitResult;
 use blitz_futex::atomic::{AtomicU32, Ordering};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const SET: u32 = 1;
 /// One released waiter: bits 1 to 15.
@@ -76,6 +77,8 @@ const RELEASED: u32 = 1 << 1;
 const WAITING: u32 = 1 << 16;
 /// How many of each there can be.
 const MAX: u32 = (1 << 15) - 1;
+/// How long a thread sleeps between two looks for room. So many others take longer to leave.
+const FULL_FOR: Duration = Duration::from_millis(1);
 
 pub(super) struct Event {
     word: AtomicU32,
@@ -168,7 +171,7 @@ impl Event {
                     if deadline::is_past(deadline) {
                         return false;
                     }
-                    thread::yield_now();
+                    thread::sleep(FULL_FOR);
                 }
             }
         }
