@@ -215,3 +215,74 @@ fn mpmc_ends() {
     );
     assert_eq!(rx.len(), MANY);
 }
+
+/// Tasks of another runtime, whose scheduler knows nothing of the budget.
+mod elsewhere {
+    use std::cell::Cell;
+    use std::rc::Rc;
+    use std::time::Duration;
+
+    use blitz_channel::{broadcast, mpmc, mpsc, watch};
+
+    /// Sends and receives over and over until the flag is set. Each is ready at once.
+    async fn send_and_receive(done: Rc<Cell<bool>>) {
+        let (tx, mut rx) = mpsc::channel(1);
+        while !done.get() {
+            tx.send(1).await.unwrap();
+            assert_eq!(rx.recv().await, Some(1));
+        }
+    }
+
+    async fn send_and_receive_by_mpmc(done: Rc<Cell<bool>>) {
+        let (tx, rx) = mpmc::bounded(1);
+        while !done.get() {
+            tx.send(1).await.unwrap();
+            assert_eq!(rx.recv().await, Ok(1));
+        }
+    }
+
+    async fn receive_broadcasts(done: Rc<Cell<bool>>) {
+        let (tx, mut rx) = broadcast::channel(1);
+        while !done.get() {
+            tx.send(1).unwrap();
+            assert_eq!(rx.recv().await, Ok(1));
+        }
+    }
+
+    async fn see_changes(done: Rc<Cell<bool>>) {
+        let (tx, mut rx) = watch::channel(0);
+        while !done.get() {
+            tx.send(1).unwrap();
+            rx.changed().await.unwrap();
+        }
+    }
+
+    fn on_tokio<F: Future>(future: F) -> F::Output {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        tokio::task::LocalSet::new().block_on(&runtime, future)
+    }
+
+    /// Another task of Tokio runs beside it, and Tokio's `timeout` fires around it.
+    fn is_fair<F: Future<Output = ()> + 'static>(busy: impl Fn(Rc<Cell<bool>>) -> F) {
+        on_tokio(async {
+            let done = Rc::new(Cell::new(false));
+            let task = tokio::task::spawn_local(busy(done.clone()));
+            tokio::task::spawn_local(async move { done.set(true) });
+            task.await.unwrap();
+            let forever = busy(Rc::default());
+            let result = tokio::time::timeout(Duration::from_millis(5), forever).await;
+            assert!(result.is_err());
+        });
+    }
+
+    #[test]
+    fn channels_do_not_starve_other_tasks_of_tokio() {
+        is_fair(send_and_receive);
+        is_fair(send_and_receive_by_mpmc);
+        is_fair(receive_broadcasts);
+        is_fair(see_changes);
+    }
+}

@@ -7,6 +7,8 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use blitz_sync::internals::timers::NO_RUNTIME;
+
 use crate::driver::Driver;
 
 /// Finds the driver of the current thread.
@@ -27,9 +29,7 @@ pub enum NoDriver {
 impl fmt::Display for NoDriver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NoRuntime => {
-                "there is no reactor running, must be called from the context of a Tokio 1.x runtime"
-            }
+            Self::NoRuntime => NO_RUNTIME,
             Self::Disabled => {
                 "A Tokio 1.x context was found, but IO is disabled. Call `enable_io` on the runtime builder to enable IO."
             }

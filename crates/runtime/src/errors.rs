@@ -4,9 +4,7 @@
 use std::error::Error;
 use std::fmt;
 
-pub(crate) const NO_CONTEXT: &str = "there is no reactor running, must be called from the context of a Tokio 1.x runtime \
-     (blitz-io: `blitz_io::runtime::Runtime` and `#[blitz_io::main]` start one; if this thread is \
-     in a Tokio runtime: that is not blitz-io's)";
+pub(crate) use blitz_sync::internals::timers::NO_RUNTIME;
 
 /// The runtime takes no more work.
 pub const SHUTTING_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown.";
@@ -73,7 +71,7 @@ impl TryCurrentError {
 impl fmt::Display for TryCurrentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.kind {
-            Kind::NoContext => NO_CONTEXT,
+            Kind::NoContext => NO_RUNTIME,
             Kind::ThreadLocalDestroyed => CONTEXT_DESTROYED,
         })
     }

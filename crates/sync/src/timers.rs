@@ -26,9 +26,11 @@ pub trait Timers: Sync {
 
 static OFFERED: OnceLock<&'static dyn Timers> = OnceLock::new();
 
-/// What Tokio says, because people search for it.
-const NO_RUNTIME: &str =
-    "there is no reactor running, must be called from the context of a Tokio 1.x runtime";
+/// What a thread without a runtime is told: what Tokio says, because people search for it,
+/// and what that means here.
+pub const NO_RUNTIME: &str = "there is no reactor running, must be called from the context of a Tokio 1.x runtime \
+     (blitz-io: `blitz_io::runtime::Runtime` and `#[blitz_io::main]` start one; if this thread is \
+     in a Tokio runtime: that is not blitz-io's)";
 
 /// From now on, timers come from here. The first offer counts.
 pub fn offer(timers: &'static dyn Timers) {

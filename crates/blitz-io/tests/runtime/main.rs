@@ -16,3 +16,5 @@ mod with_ours {
 }
 
 mod attributes;
+mod in_tokio;
+mod seeds;

@@ -3,7 +3,7 @@
 use std::ptr;
 
 use crate::context;
-use crate::errors::NO_CONTEXT;
+use crate::errors::NO_RUNTIME;
 use crate::scheduler::{self, multi_thread};
 use crate::timers::wheel::Wheel;
 use crate::timers::{Clock, Wheels, attached};
@@ -47,7 +47,7 @@ fn wheel_elsewhere() -> &'static Wheel {
     match wheel {
         Ok(Some(wheel)) => wheel,
         Ok(None) => panic!("{DISABLED}"),
-        Err(_) => panic!("{NO_CONTEXT}"),
+        Err(_) => panic!("{NO_RUNTIME}"),
     }
 }
 
