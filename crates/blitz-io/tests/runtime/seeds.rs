@@ -1,10 +1,14 @@
 //! `select!` draws from the runtime's seed.
 
+use std::sync::mpsc;
+
 use blitz_io::runtime::{Builder, RngSeed};
 
-/// Which branches of a hundred selections were taken, in a runtime with this seed.
-fn drawn(mut builder: Builder, seed: &[u8]) -> Vec<u32> {
+/// Which branches of a hundred selections were taken, in a runtime with this seed, after its
+/// own threads have entered it.
+fn drawn((mut builder, entered): (Builder, impl FnOnce()), seed: &[u8]) -> Vec<u32> {
     let runtime = builder.rng_seed(RngSeed::from_bytes(seed)).build().unwrap();
+    entered();
     let draw = async {
         let mut drawn = Vec::new();
         for _ in 0..100 {
@@ -20,7 +24,7 @@ fn drawn(mut builder: Builder, seed: &[u8]) -> Vec<u32> {
     runtime.block_on(draw)
 }
 
-fn one_seed_gives_one_order(builder: impl Fn() -> Builder) {
+fn one_seed_gives_one_order<E: FnOnce()>(builder: impl Fn() -> (Builder, E)) {
     let first = drawn(builder(), b"one");
     assert_eq!(first, drawn(builder(), b"one"));
     assert_ne!(first, drawn(builder(), b"another"));
@@ -31,10 +35,18 @@ fn one_seed_gives_one_order(builder: impl Fn() -> Builder) {
 
 #[test]
 fn one_seed_gives_one_order_on_the_current_thread() {
-    one_seed_gives_one_order(Builder::new_current_thread);
+    one_seed_gives_one_order(|| (Builder::new_current_thread(), || {}));
 }
 
 #[test]
-fn one_seed_gives_one_order_beside_workers() {
-    one_seed_gives_one_order(Builder::new_multi_thread);
+fn one_seed_gives_one_order_beside_a_worker() {
+    // Each thread that enters a runtime takes the next number of its seed.
+    one_seed_gives_one_order(|| {
+        let (parks, parked) = mpsc::channel();
+        let mut builder = Builder::new_multi_thread();
+        builder.worker_threads(1).on_thread_park(move || {
+            _ = parks.send(());
+        });
+        (builder, move || parked.recv().unwrap())
+    });
 }
