@@ -258,9 +258,8 @@
 //! | `async_channel::{bounded, unbounded}` | [`sync::mpmc`]: same names |
 //! | `async_lock::{Mutex, RwLock, Semaphore, Barrier, OnceCell}` | `blitz_io::sync::…`, with Tokio's names |
 //! | `rayon::spawn` and a channel for the result | `blitz_io::task::spawn_blocking(…).await` (`rt`) |
-//! | `rayon`'s `par_iter` over a few big pieces | `blitz_io::task::JoinSet::spawn_blocking` for each piece; for many small ones keep rayon |
-//!
-//! Not here yet: `tokio::{process, signal}` on Windows.
+//! | `rayon::{join, scope, spawn, ThreadPool}` | `blitz_io::pool::…`: same names (`pool`) |
+//! | `rayon`'s `par_iter` | `blitz_io::pool::{for_each, map_reduce, …}` (`pool`), or rayon itself on the drop-in package `rayon-core` |
 //!
 //! # What differs
 //!
