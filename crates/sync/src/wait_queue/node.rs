@@ -11,6 +11,7 @@ use blitz_futex::{WaitResult, wait_until, wake_one};
 
 use super::mutant::{Mutant, active};
 use super::wakes::Wake;
+use crate::watched::Watched;
 
 /// It has yet to be chosen, and need not be woken: it looks for itself, or is a task.
 const AWAKE: u32 = 0;
@@ -34,8 +35,7 @@ pub struct Node<T = ()> {
     /// node is linked, and to the waiter while it is not.
     pub request: T,
     /// Lets the model checker watch that one thread at a time uses the node.
-    #[cfg(loom)]
-    user: loom::cell::UnsafeCell<()>,
+    user: Watched<()>,
     /// Others hold pointers to a linked node, even while its future is borrowed
     /// exclusively.
     _pinned: PhantomPinned,
@@ -58,8 +58,7 @@ impl<T> Node<T> {
             arrival: Cell::new(0),
             waker: UnsafeCell::new(None),
             request,
-            #[cfg(loom)]
-            user: loom::cell::UnsafeCell::new(()),
+            user: Watched::new(()),
             _pinned: PhantomPinned,
         }
     }
@@ -68,7 +67,6 @@ impl<T> Node<T> {
     /// lock, or the waiter while the node is not linked.
     #[inline(always)]
     pub(super) fn touch(&self) {
-        #[cfg(loom)]
         self.user.with_mut(|_| ());
     }
 

@@ -60,7 +60,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use blitz_futex::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
-use blitz_sync::internals::{ListLock, Panics, WaitQueue};
+use blitz_sync::internals::{ListLock, Panics, WaitQueue, Watched};
 
 use super::mutant::{Mutant, active};
 
@@ -94,8 +94,7 @@ struct Family {
 struct Links {
     place: UnsafeCell<Place>,
     /// Lets the model checker watch that one thread at a time uses the links.
-    #[cfg(loom)]
-    user: loom::cell::UnsafeCell<()>,
+    user: Watched<()>,
 }
 
 #[derive(Clone, Copy)]
@@ -283,7 +282,6 @@ impl Node {
     /// and uses no other reference to the place meanwhile.
     #[allow(clippy::mut_from_ref, reason = "the lock is what makes it exclusive")]
     unsafe fn place(&self) -> &mut Place {
-        #[cfg(loom)]
         self.links.user.with_mut(|_| ());
         // SAFETY: see above.
         unsafe { &mut *self.links.place.get() }

@@ -40,6 +40,7 @@ use std::ptr;
 use std::task::{RawWakerVTable, Waker};
 
 use blitz_futex::atomic::{AtomicPtr, Ordering};
+use blitz_sync::internals::Watched;
 
 use super::mutant::{Mutant, active};
 
@@ -58,8 +59,7 @@ const WAIT: usize = 4;
 pub struct Link {
     next: Cell<*const Link>,
     /// Lets the model checker watch that one thread at a time uses the link.
-    #[cfg(loom)]
-    user: loom::cell::UnsafeCell<()>,
+    user: Watched<()>,
 }
 
 // SAFETY: the link is used by its pusher, then by its taker.
@@ -101,8 +101,7 @@ impl Link {
     pub fn new() -> Self {
         Self {
             next: Cell::new(ptr::null()),
-            #[cfg(loom)]
-            user: loom::cell::UnsafeCell::new(()),
+            user: Watched::new(()),
         }
     }
 
@@ -113,7 +112,6 @@ impl Link {
     /// The link is the caller's, in a list it has taken or made, or in none.
     #[inline]
     pub unsafe fn next(&self) -> *const Self {
-        #[cfg(loom)]
         self.user.with_mut(|_| ());
         self.next.get()
     }
@@ -125,7 +123,6 @@ impl Link {
     /// As [`next`](Link::next).
     #[inline]
     pub unsafe fn set_next(&self, next: *const Self) {
-        #[cfg(loom)]
         self.user.with_mut(|_| ());
         self.next.set(next);
     }

@@ -7,6 +7,7 @@ use std::ptr;
 use std::task::Waker;
 
 use blitz_futex::atomic::{AtomicU32, AtomicU64, Ordering};
+use blitz_sync::internals::Watched;
 
 use super::mutant::{Mutant, active};
 use super::slots::{Links, Slots};
@@ -39,8 +40,7 @@ pub(super) struct Entry {
     /// takes it by reading, and writes nothing.
     waker: UnsafeCell<ManuallyDrop<Option<Waker>>>,
     /// Lets the model checker watch that one thread at a time uses the entry.
-    #[cfg(loom)]
-    user: loom::cell::UnsafeCell<()>,
+    user: Watched<()>,
     /// Others hold pointers to a linked entry, even while its future is borrowed
     /// exclusively.
     _pinned: PhantomPinned,
@@ -56,8 +56,7 @@ impl Entry {
             state: AtomicU32::new(IDLE),
             may_be_past: Cell::new(may_be_past),
             waker: UnsafeCell::new(ManuallyDrop::new(None)),
-            #[cfg(loom)]
-            user: loom::cell::UnsafeCell::new(()),
+            user: Watched::new(()),
             _pinned: PhantomPinned,
         }
     }
@@ -65,7 +64,6 @@ impl Entry {
     /// Called by a function that uses more of an entry than its state and its tick.
     #[inline(always)]
     pub(super) fn touch(&self) {
-        #[cfg(loom)]
         self.user.with_mut(|_| ());
     }
 

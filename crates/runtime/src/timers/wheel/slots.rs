@@ -21,6 +21,8 @@
 use std::cell::Cell;
 use std::ptr;
 
+use blitz_sync::internals::Watched;
+
 use super::entry::Entry;
 
 const LEVELS: usize = 6;
@@ -138,8 +140,7 @@ pub(super) struct Slots {
     /// What is beyond the levels.
     far: Links,
     /// Lets the model checker watch that one thread at a time uses them.
-    #[cfg(loom)]
-    user: loom::cell::UnsafeCell<()>,
+    user: Watched<()>,
 }
 
 impl Slots {
@@ -150,15 +151,13 @@ impl Slots {
             occupied: [const { Cell::new(0) }; LEVELS],
             rings: [const { [const { Links::new() }; SLOTS] }; LEVELS],
             far: Links::new(),
-            #[cfg(loom)]
-            user: loom::cell::UnsafeCell::new(()),
+            user: Watched::new(()),
         }
     }
 
     /// Called by a function that uses more than a link of a slot.
     #[inline(always)]
     fn touch(&self) {
-        #[cfg(loom)]
         self.user.with_mut(|_| ());
     }
 
