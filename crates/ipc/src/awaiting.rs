@@ -3,7 +3,6 @@
 
 use std::io;
 
-#[cfg(feature = "async")]
 use blitz_sync::internals::coop::cooperative;
 
 use crate::doorbell::Doorbell;
@@ -91,7 +90,7 @@ impl Receiver {
         F: FnMut() -> R,
         R: Future<Output = io::Result<()>>,
     {
-        self.find_when(&mut readable).await?;
+        cooperative(self.find_when(&mut readable)).await?;
         Ok(Message::new(self))
     }
 
@@ -239,7 +238,7 @@ impl Sender {
         F: FnMut() -> R,
         R: Future<Output = io::Result<()>>,
     {
-        let position = self.claim_when(message.len(), &mut readable).await?;
+        let position = cooperative(self.claim_when(message.len(), &mut readable)).await?;
         self.write_and_publish(position, message)
     }
 
@@ -263,7 +262,7 @@ impl Sender {
         F: FnMut() -> R,
         R: Future<Output = io::Result<()>>,
     {
-        let position = self.claim_when(len, &mut readable).await?;
+        let position = cooperative(self.claim_when(len, &mut readable)).await?;
         Ok(self.lend(position, len))
     }
 

@@ -8,7 +8,7 @@
 use std::io;
 use std::time::Instant;
 
-#[cfg(all(feature = "async", unix))]
+#[cfg(unix)]
 use blitz_sync::internals::coop::cooperative;
 use blitz_sync::internals::{EventSpin, deadline};
 
@@ -97,6 +97,19 @@ impl Endpoint {
         F: FnMut() -> R,
         R: Future<Output = io::Result<()>>,
     {
+        cooperative(self.attempt_when(attempt, readable)).await
+    }
+
+    #[cfg(unix)]
+    async fn attempt_when<T, F, R>(
+        &mut self,
+        attempt: &mut impl FnMut(&mut Self) -> Attempt<T>,
+        readable: &mut F,
+    ) -> Result<T, WaitError>
+    where
+        F: FnMut() -> R,
+        R: Future<Output = io::Result<()>>,
+    {
         self.check()?;
         loop {
             if let Some(result) = attempt(self)? {
@@ -134,7 +147,7 @@ impl Endpoint {
         let registered = self.registered();
         let doorbell = registered.map_err(|error| WaitError::Io(error.kind()))?;
         let mut readable = || crate::doorbell::rung(&doorbell);
-        let result = self.wait_when(&mut attempt, &mut readable).await;
+        let result = self.attempt_when(&mut attempt, &mut readable).await;
         if matches!(result, Err(WaitError::Io(_))) {
             self.doorbell.deregister();
         }

@@ -242,6 +242,41 @@ fn a_busy_receiver_lets_other_tasks_run() {
     });
 }
 
+/// Tokio knows nothing of our budget: what is always ready yields all the same.
+#[test]
+fn a_busy_receiver_and_a_busy_sender_let_other_tasks_of_tokio_run() {
+    const COUNT: usize = 1024;
+    let place = Place::new();
+    let route = place.in_it(Route::builder().capacity(COUNT).max_len(8));
+    let (mut sender, mut receiver) = (route.sender("k").unwrap(), route.receiver("k").unwrap());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let doorbell = registered(sender.doorbell().unwrap());
+        let ready = || async {
+            doorbell.readable().await?.clear_ready();
+            Ok(())
+        };
+        let other = tokio::spawn(async {});
+        let mut sent = 0;
+        while !other.is_finished() {
+            sender.send_when(&[1], ready).await.unwrap();
+            sent += 1;
+        }
+        assert!(sent < COUNT);
+        (sent..COUNT).for_each(|_| sender.send(&[1]).unwrap());
+        let other = tokio::spawn(async {});
+        let mut received = 0;
+        while !other.is_finished() {
+            receiver.recv_when(ready).await.unwrap();
+            received += 1;
+        }
+        assert!(received < COUNT);
+    });
+}
+
 /// The runtime that awaited first has ended; the next wait says so, and the one after it
 /// belongs to the new runtime.
 #[test]
