@@ -125,7 +125,8 @@ fn broadcast(kind: &str, senders: usize) {
         .chain(["work"; 2])
         .map(|task| (task, start(&place, task, kind, id())))
         .collect();
-    for _ in 0..kills() {
+    let mut killed = 0;
+    while killed < kills() {
         witness.receive_for(Duration::from_micros(random.below(30_000)));
         let chosen = random.below(children.len() as u64) as usize;
         let (task, victim) = children.swap_remove(chosen);
@@ -137,6 +138,7 @@ fn broadcast(kind: &str, senders: usize) {
             continue;
         }
         victim.kill();
+        killed += 1;
         children.push((task, start(&place, task, kind, id())));
     }
     let until = Instant::now() + LONG;
@@ -186,11 +188,20 @@ fn a_queue_survives_kills() {
     let mut children: Vec<_> = ["send", "send", "work", "work", "work"]
         .map(|task| (task, start(&place, task, "queue", id())))
         .into();
-    for _ in 0..kills() {
+    let mut killed = 0;
+    while killed < kills() {
         std::thread::sleep(Duration::from_micros(random.below(20_000)));
         let chosen = random.below(children.len() as u64) as usize;
         let (task, victim) = children.swap_remove(chosen);
+        if random.below(4) == 0 {
+            victim.signal(libc::SIGSTOP);
+            std::thread::sleep(Duration::from_millis(random.below(70)));
+            victim.signal(libc::SIGCONT);
+            children.push((task, victim));
+            continue;
+        }
         victim.kill();
+        killed += 1;
         children.push((task, start(&place, task, "queue", id())));
     }
     for (_, child) in children {

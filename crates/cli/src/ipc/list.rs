@@ -83,15 +83,40 @@ impl Row {
     }
 }
 
+/// What was seen of each segment last: how many messages, and when.
+#[derive(Default)]
+struct Looks(HashMap<String, (u64, Instant)>);
+
+impl Looks {
+    /// Looks once more. Who was there last time has a rate.
+    fn look(&mut self, arguments: &Arguments) -> Result<Vec<Row>, Exit> {
+        let found = segments(arguments)?;
+        let now = Instant::now();
+        let rows = found.iter().map(|segment| {
+            let last = self.0.insert(segment.name.clone(), (segment.messages, now));
+            let rate = last.map(|(messages, then)| {
+                let more = segment.messages.saturating_sub(messages);
+                more as f64 / (now - then).as_secs_f64()
+            });
+            Row::new(segment, rate)
+        });
+        Ok(rows.collect())
+    }
+}
+
+/// Between the two looks of `ls`: long enough for a rate, short enough not to be noticed.
+const A_MOMENT: Duration = Duration::from_millis(100);
+
 pub fn ls(arguments: &Arguments) -> Result<Exit, Exit> {
-    let found = segments(arguments)?;
-    let rows: Vec<_> = found
-        .iter()
-        .map(|segment| Row::new(segment, None))
-        .collect();
+    let mut looks = Looks::default();
+    let mut rows = looks.look(arguments)?;
+    if !rows.is_empty() {
+        thread::sleep(A_MOMENT);
+        rows = looks.look(arguments)?;
+    }
     match arguments.json {
         true => output::print_json(&rows)?,
-        false => output::print(&text(&rows))?,
+        false => output::print(&text(&rows, output::width()))?,
     }
     Ok(Exit::Done)
 }
@@ -99,50 +124,57 @@ pub fn ls(arguments: &Arguments) -> Result<Exit, Exit> {
 pub fn top(arguments: &Arguments, top: &Top) -> Result<Exit, Exit> {
     let every = Duration::try_from_secs_f64(top.every)
         .map_err(|error| Exit::usage(format!("--every: {error}"), "Give it some seconds."))?;
-    let mut last: HashMap<String, (u64, Instant)> = HashMap::new();
-    let mut looks = 0;
+    let (mut looks, mut count) = (Looks::default(), 0);
     loop {
-        let now = Instant::now();
-        let mut rows = Vec::new();
-        for segment in segments(arguments)? {
-            let before = last.insert(segment.name.clone(), (segment.messages, now));
-            let rate = before.map(|(messages, then)| {
-                let more = segment.messages.saturating_sub(messages);
-                more as f64 / (now - then).as_secs_f64()
-            });
-            rows.push(Row::new(&segment, rate));
-        }
+        let rows = looks.look(arguments)?;
         if arguments.json {
             let line = serde_json::to_string(&rows).expect("every key is a string");
             output::print(&format!("{line}\n"))?;
-        } else if output::width().is_some() {
-            // To the upper left corner, and clear from there.
-            output::print(&format!("\x1b[H\x1b[J{}", text(&rows)))?;
         } else {
-            output::print(&text(&rows))?;
+            let width = output::width();
+            // To the upper left corner, and clear from there.
+            let begin = width.map_or("", |_| "\x1b[H\x1b[J");
+            output::print(&format!("{begin}{}", text(&rows, width)))?;
         }
-        looks += 1;
-        if top.count.is_some_and(|count| looks >= count) {
+        count += 1;
+        if top.count.is_some_and(|limit| count >= limit) {
             return Ok(Exit::Done);
         }
         thread::sleep(every);
     }
 }
 
-fn text(rows: &[Row]) -> String {
+/// The columns that a narrow terminal has no room for are left out there.
+fn text(rows: &[Row], width: Option<usize>) -> String {
     if rows.is_empty() {
         return "No segments.\n".to_owned();
     }
-    let mut text = format!(
-        "{:<24} {:<9} {:>9} {:>9} {:>12} {:>12}\n",
-        "NAME", "KIND", "CAPACITY", "MAX LEN", "MESSAGES", "PER SECOND"
+    let is_narrow = width.is_some_and(|columns| columns < 80);
+    let line = |name: &str, kind: &str, limits: [&str; 2], messages: &str, rate: &str| {
+        let limits = match is_narrow {
+            true => String::new(),
+            false => format!("{:>9} {:>9} ", limits[0], limits[1]),
+        };
+        format!("{name:<24} {kind:<9} {limits}{messages:>11} {rate:>11}\n")
+    };
+    let mut text = line(
+        "NAME",
+        "KIND",
+        ["CAPACITY", "MAX LEN"],
+        "MESSAGES",
+        "PER SECOND",
     );
     for row in rows {
         let rate = row.messages_per_second;
         let rate = rate.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.0}"));
-        text += &format!(
-            "{:<24} {:<9} {:>9} {:>9} {:>12} {rate:>12}\n",
-            row.name, row.kind, row.capacity, row.max_len, row.messages
+        let limits = [row.capacity, row.max_len].map(|limit| limit.to_string());
+        let limits = limits.each_ref().map(String::as_str);
+        text += &line(
+            &row.name,
+            &row.kind,
+            limits,
+            &row.messages.to_string(),
+            &rate,
         );
         for member in &row.participants {
             let state = if member.alive { "alive" } else { "dead" };

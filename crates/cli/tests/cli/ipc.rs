@@ -36,6 +36,7 @@ fn ls_shows_who_takes_part_and_clean_removes_the_dead() {
         (&live["capacity"], &live["messages"]),
         (&8.into(), &1.into())
     );
+    assert_eq!(live["messages_per_second"], 0.0);
     let receiver = &live["participants"][1];
     assert_eq!(
         (&receiver["role"], &receiver["depth"]),

@@ -141,6 +141,8 @@ impl Screen {
         let number = number.parse().unwrap_or(1);
         match sequence.chars().last() {
             Some('K') => self.line().clear(),
+            Some('H') => (self.row, self.column) = (0, 0),
+            Some('J') => self.lines.truncate(self.row),
             Some('A') => self.row = self.row.saturating_sub(number),
             Some('B') => self.row += number,
             // Colours, and whether the cursor shows.
@@ -152,7 +154,11 @@ impl Screen {
 
 #[test]
 fn tables_and_lists_fit() {
-    let runs: [&[&str]; 4] = [
+    let place = tempfile::tempdir_in("/dev/shm").unwrap();
+    let directory = format!("--directory={}", place.path().display());
+    let route = blitz_ipc::Route::builder().directory(place.path());
+    let _sender = route.sender("prices").unwrap();
+    let runs: [&[&str]; 6] = [
         &["bench", "--list"],
         &["bench", "--list", "--filter", "^rwlock"],
         &[
@@ -162,6 +168,8 @@ fn tables_and_lists_fit() {
             "--filter=^(mutex_uncontended|mutex_latency_8_short|spawn_outside_busy_4)$",
         ],
         &["doctor"],
+        &["ipc", "ls", &directory],
+        &["ipc", "top", "--every=0.01", "--count=2", &directory],
     ];
     for arguments in runs {
         let mut session = Session::start(arguments);
