@@ -146,8 +146,8 @@ impl SplitWord {
     }
 
     /// Wakes up to `n` members of `group` that sleep on the word at `this`, which
-    /// may be gone. On systems that cannot tell groups apart, which are all but
-    /// Linux, it wakes everybody who sleeps there, if `n` is not 0.
+    /// may be gone. On systems that cannot tell groups apart (macOS, Windows, the BSDs) it
+    /// wakes everybody who sleeps there, if `n` is not 0.
     #[inline]
     pub fn wake_group(this: *const Self, group: Group, n: usize) -> usize {
         sys::wake_group(this.cast(), n, group)

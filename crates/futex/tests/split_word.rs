@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use blitz_futex::atomic::Ordering;
-use blitz_futex::{SplitWord, WaitResult, system};
+use blitz_futex::{Group, SplitWord, WaitResult, system};
 use common::{Sleepers, alone, in_forever};
 
 #[test]
@@ -127,4 +127,45 @@ fn a_lock_on_single_bytes_loses_no_wake_up() {
         }
     });
     assert_eq!(total.into_inner(), 4 * ROUNDS);
+}
+
+/// Where the system cannot tell the groups apart, all are woken, and what that returns is
+/// not known.
+#[test]
+fn a_group_is_woken_alone() {
+    let _alone = alone();
+    let tells_apart = cfg!(any(
+        feature = "portable",
+        target_os = "linux",
+        target_os = "android"
+    ));
+    let word = SplitWord::new([1; 4]);
+    let bedroom = Sleepers::new(4);
+    thread::scope(|s| {
+        let sleepers: Vec<_> = [Group::First, Group::Second, Group::Second, Group::First]
+            .into_iter()
+            .enumerate()
+            .map(|(bed, group)| {
+                let (word, bedroom) = (&word, &bedroom);
+                s.spawn(move || {
+                    bedroom.enter(bed);
+                    word.wait_in_group(group, [1; 4], in_forever())
+                })
+            })
+            .collect();
+        bedroom.wait_until_asleep();
+        let counts = [
+            SplitWord::wake_group(&word, Group::Second, 1),
+            SplitWord::wake_group(&word, Group::Second, 9),
+            SplitWord::wake_group(&word, Group::Second, 1),
+            SplitWord::wake_group(&word, Group::First, 1),
+            SplitWord::wake_all(&word),
+        ];
+        if tells_apart {
+            assert_eq!(counts, [1, 1, 0, 1, 1]);
+        }
+        for sleeper in sleepers {
+            assert_eq!(sleeper.join().unwrap(), WaitResult::Woken);
+        }
+    });
 }

@@ -5,6 +5,8 @@
 use blitz_runtime::runtime::{Builder, Runtime};
 use blitz_runtime::task;
 use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::time::DelayQueue;
 
@@ -43,6 +45,30 @@ fn tasks_spawn_and_sleep_with_tokio() {
         let id = tokio.handle().id();
         assert_eq!(runtime.block_on(work()), id);
         assert_eq!(runtime.block_on(runtime.spawn(work())).unwrap(), id);
+    }
+}
+
+#[test]
+fn sockets_of_tokio_work_in_a_task() {
+    let (_tokio, ours) = runtimes();
+    for runtime in &ours {
+        let echoed = runtime.spawn(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let serving = task::spawn(async move {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let (mut input, mut output) = stream.split();
+                tokio::io::copy(&mut input, &mut output).await.unwrap()
+            });
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let (mut echo, text) = (String::new(), "there and back");
+            stream.write_all(text.as_bytes()).await.unwrap();
+            stream.shutdown().await.unwrap();
+            stream.read_to_string(&mut echo).await.unwrap();
+            assert_eq!(serving.await.unwrap(), text.len() as u64);
+            echo
+        });
+        assert_eq!(runtime.block_on(echoed).unwrap(), "there and back");
     }
 }
 

@@ -63,6 +63,8 @@ macro_rules! mutants {
 mutants! {
     /// `Mutex`, `RwLock`: a release in contended mode looks again without a fence.
     NoFenceWhenContended,
+    /// `RwLock`: a wake-up for an owner may go to a reader that is about to be woken.
+    WakesAnybody,
     /// `Mutex`: a woken thread that gets the lock forgets that others sleep.
     ExclusiveForgetsOthers,
     /// `RwLock`: a reader looks at the writer without a fence.

@@ -145,7 +145,7 @@ fn a_hand_off_finds_a_thread() {
     some_orders.preemption_bound = Some(3);
     some_orders.max_permutations = Some(100_000);
     some_orders.check(|| {
-        let lock = Arc::new(Exclusive::new());
+        let lock = Arc::new(<Exclusive>::new());
         lock.lock(HELD);
         blitz_futex::model::expire();
         let threads = [Some(soon()), None].map(|deadline| {

@@ -9,7 +9,7 @@ use blitz_sync::mutant::{self, Mutant};
 use blitz_sync::thread::core::Shared;
 use loom::cell::UnsafeCell;
 use loom::thread;
-use model::{model, soon};
+use model::{model, model_in_order, soon};
 
 /// A number that loom watches for a writer beside anybody else.
 struct Watched {
@@ -210,6 +210,36 @@ fn a_reader_beside_a_writer_that_announces() {
         watched.lock.unlock_upgradable();
         writer.join().unwrap();
     });
+}
+
+/// A release is about to wake the readers while the next owner wakes a writer.
+fn readers_and_a_writer_are_woken_at_once() {
+    model_in_order(2, || {
+        let watched = Watched::new();
+        watched.lock.lock_exclusive(None);
+        let reader = spawn(&watched, |watched| _ = watched.read());
+        let writer = spawn(&watched, Watched::write);
+        let next = spawn(&watched, |watched| {
+            if watched.lock.try_lock_exclusive() {
+                watched.lock.unlock_exclusive();
+            }
+        });
+        watched.lock.unlock_exclusive();
+        for thread in [reader, writer, next] {
+            thread.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_writer_is_woken_beside_readers() {
+    readers_and_a_writer_are_woken_at_once();
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_wake_up_for_a_writer_must_not_go_to_a_reader() {
+    mutant::with(Mutant::WakesAnybody, readers_and_a_writer_are_woken_at_once);
 }
 
 #[test]

@@ -25,6 +25,8 @@ use crate::{Scope, WaitAny, WaitResult};
 
 #[path = "any.rs"]
 mod any;
+#[path = "groupless.rs"]
+mod groupless;
 #[path = "apple_os_sync.rs"]
 mod os_sync;
 #[path = "relative.rs"]
@@ -33,6 +35,8 @@ mod relative;
 #[cfg_attr(not(feature = "app-store"), path = "apple_ulock.rs")]
 #[cfg_attr(feature = "app-store", path = "apple_no_ulock.rs")]
 mod ulock;
+
+pub(crate) use groupless::{wait_in_group, wake_group};
 
 pub(crate) const COUNTS_WAKES: bool = false;
 
@@ -101,7 +105,7 @@ pub(crate) fn wait<W: Word>(
             // SAFETY: as above.
             woken(unsafe { calls.wait(address, expected, left, scope) })
         }),
-        Mechanism::Table => table().wait(word, expected, deadline),
+        Mechanism::Table => table().wait(word, expected, deadline, None),
     }
 }
 
@@ -132,7 +136,7 @@ pub(crate) fn wake(address: *const (), n: usize, scope: Scope) -> usize {
         Mechanism::Ulock(calls) => (&|| calls.wake_one(address, scope), &|| {
             calls.wake_all(address, scope)
         }),
-        Mechanism::Table => return table().wake(address, n),
+        Mechanism::Table => return table().wake(address, n, None),
     };
     any::wake_before(address, n, scope, |n| {
         if n >= ALL {

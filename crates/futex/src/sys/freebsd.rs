@@ -16,8 +16,12 @@ use crate::{Scope, WaitAny, WaitResult};
 
 #[path = "any.rs"]
 mod any;
+#[path = "groupless.rs"]
+mod groupless;
 #[path = "monotonic.rs"]
 mod monotonic;
+
+pub(crate) use groupless::{wait_in_group, wake_group};
 
 pub(crate) const COUNTS_WAKES: bool = false;
 

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use super::backend::{wait, wake};
+use super::{wait, wake};
 use crate::word::Word;
 use crate::{Group, Scope, WaitResult};
 

@@ -4,11 +4,11 @@
 //!
 //! * `wait(word, expected, deadline, scope) -> WaitResult`,
 //! * `wake(address, n, scope) -> usize`, which takes any `n`, 0 included,
+//! * `wait_in_group(word, expected, deadline, group)` and `wake_group(address, n, group)`,
+//!   from `groupless.rs` where the system cannot tell groups of sleepers apart,
 //! * `wait_any(words, deadline, scope) -> WaitAny`, called with 1 to 128 words,
 //! * `name()`, `supports_shared()`, `has_wait_any()` and `COUNTS_WAKES`, which
 //!   [`crate::system`] explains.
-//!
-//! Linux also tells groups of sleepers apart; `groupless.rs` is for the others.
 //!
 //! They are called with [`Scope::Shared`](crate::Scope) only if
 //! `supports_shared()` is true. What they have in common is in `any.rs` (many
@@ -38,18 +38,6 @@ mod backend;
 #[path = "portable.rs"]
 mod backend;
 
-#[cfg(not(all(
-    any(target_os = "linux", target_os = "android"),
-    not(any(loom, feature = "portable"))
-)))]
-mod groupless;
-
-#[cfg(all(
-    any(target_os = "linux", target_os = "android"),
-    not(any(loom, feature = "portable"))
-))]
-use backend as groupless;
-
 #[allow(
     dead_code,
     reason = "systems with a futex use only what is for many words"
@@ -64,9 +52,10 @@ mod prim;
 #[path = "table_loom.rs"]
 mod prim;
 
-pub(crate) use backend::{COUNTS_WAKES, has_wait_any, name, supports_shared, wait, wait_any, wake};
-
-pub(crate) use groupless::{wait_in_group, wake_group};
+pub(crate) use backend::{
+    COUNTS_WAKES, has_wait_any, name, supports_shared, wait, wait_any, wait_in_group, wake,
+    wake_group,
+};
 
 #[cfg(loom)]
 pub(crate) fn expire() {

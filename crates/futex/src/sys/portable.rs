@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::prim::table;
 use crate::atomic::AtomicU32;
 use crate::word::Word;
-use crate::{Scope, WaitAny, WaitResult};
+use crate::{Group, Scope, WaitAny, WaitResult};
 
 pub(crate) const COUNTS_WAKES: bool = true;
 
@@ -33,7 +33,16 @@ pub(crate) fn wait<W: Word>(
     deadline: Option<Instant>,
     _scope: Scope,
 ) -> WaitResult {
-    table().wait(word, expected, deadline)
+    table().wait(word, expected, deadline, None)
+}
+
+pub(crate) fn wait_in_group<W: Word>(
+    word: &W,
+    expected: u32,
+    deadline: Option<Instant>,
+    group: Group,
+) -> WaitResult {
+    table().wait(word, expected, deadline, Some(group))
 }
 
 pub(crate) fn wait_any(
@@ -45,5 +54,9 @@ pub(crate) fn wait_any(
 }
 
 pub(crate) fn wake(address: *const (), n: usize, _scope: Scope) -> usize {
-    table().wake(address, n)
+    table().wake(address, n, None)
+}
+
+pub(crate) fn wake_group(address: *const (), n: usize, group: Group) -> usize {
+    table().wake(address, n, Some(group))
 }

@@ -36,7 +36,7 @@ use std::time::Instant;
 
 use super::prim::{self, BUCKETS, Clock, Condvar, Mutex};
 use crate::word::Word;
-use crate::{WaitAny, WaitResult};
+use crate::{Group, WaitAny, WaitResult};
 
 /// The bucket of all threads that wait on many words. It serves ordinary
 /// sleepers too, which matters in the model: there it is the only one.
@@ -63,6 +63,8 @@ struct Entry {
     address: usize,
     /// Which of the sleeper's words this is.
     index: usize,
+    /// Without one it is woken with either.
+    group: Option<Group>,
     sleeper: *const Sleeper,
 }
 
@@ -93,9 +95,10 @@ impl Table {
         word: &W,
         expected: u32,
         deadline: Option<Instant>,
+        group: Option<Group>,
     ) -> WaitResult {
         let bucket = &self.buckets[bucket_of(word.address().addr())];
-        match sleep(bucket, &[(word, expected)], deadline) {
+        match sleep(bucket, &[(word, expected)], deadline, group) {
             WaitAny::Woken(_) => WaitResult::Woken,
             WaitAny::ValueChanged(_) => WaitResult::ValueChanged,
             WaitAny::TimedOut => WaitResult::TimedOut,
@@ -112,15 +115,15 @@ impl Table {
         // Dekker: either the comparison in `sleep` sees the new value of a word,
         // or whoever changed the word sees the counter.
         fence(Ordering::SeqCst);
-        let result = sleep(&self.buckets[MANY], words, deadline);
+        let result = sleep(&self.buckets[MANY], words, deadline, None);
         self.waiting_on_many.fetch_sub(1, Ordering::Relaxed);
         result
     }
 
-    /// Wakes up to `n` sleepers of either kind.
-    pub(super) fn wake(&self, address: *const (), n: usize) -> usize {
+    /// Wakes up to `n` sleepers of either kind, members of `group` or of any.
+    pub(super) fn wake(&self, address: *const (), n: usize, group: Option<Group>) -> usize {
         let bucket = bucket_of(address.addr());
-        let woken = self.buckets[bucket].wake(address.addr(), n);
+        let woken = self.buckets[bucket].wake(address.addr(), n, group);
         if bucket == MANY {
             return woken;
         }
@@ -134,7 +137,7 @@ impl Table {
         if self.waiting_on_many.load(Ordering::Relaxed) == 0 {
             return 0;
         }
-        self.buckets[MANY].wake(address.addr(), n)
+        self.buckets[MANY].wake(address.addr(), n, None)
     }
 }
 
@@ -146,7 +149,12 @@ fn bucket_of(address: usize) -> usize {
     ((hash * BUCKETS as u64) >> 32) as usize
 }
 
-fn sleep<W: Word>(bucket: &Bucket, words: &[(&W, u32)], deadline: Option<Instant>) -> WaitAny {
+fn sleep<W: Word>(
+    bucket: &Bucket,
+    words: &[(&W, u32)],
+    deadline: Option<Instant>,
+    group: Option<Group>,
+) -> WaitAny {
     let mut queue = prim::lock(&bucket.0);
     if let Some(index) = first_changed(words) {
         return WaitAny::ValueChanged(index);
@@ -159,7 +167,7 @@ fn sleep<W: Word>(bucket: &Bucket, words: &[(&W, u32)], deadline: Option<Instant
         woken_by: Cell::new(None),
         timed: deadline.is_some(),
     };
-    queue.add(words, &sleeper);
+    queue.add(words, group, &sleeper);
     loop {
         queue = prim::sleep(&sleeper.condvar, queue, deadline);
         if let Some(index) = sleeper.woken_by.get() {
@@ -180,11 +188,11 @@ pub(super) fn first_changed<W: Word>(words: &[(&W, u32)]) -> Option<usize> {
 }
 
 impl Bucket {
-    fn wake(&self, address: usize, n: usize) -> usize {
+    fn wake(&self, address: usize, n: usize, group: Option<Group>) -> usize {
         let mut queue = prim::lock(&self.0);
         let mut woken = 0;
         while woken < n {
-            let Some(entry) = queue.entries.iter().find(|entry| entry.address == address) else {
+            let Some(entry) = queue.find(address, group) else {
                 break;
             };
             // SAFETY: the entry is in the queue and we hold the lock, so the
@@ -208,10 +216,20 @@ impl Queue {
         }
     }
 
-    fn add<W: Word>(&mut self, words: &[(&W, u32)], sleeper: &Sleeper) {
+    /// The first entry that a wake of `group` is for.
+    fn find(&self, address: usize, group: Option<Group>) -> Option<&Entry> {
+        let is_meant = |entry: &&Entry| {
+            let same = entry.group == group || entry.group.is_none() || group.is_none();
+            entry.address == address && same
+        };
+        self.entries.iter().find(is_meant)
+    }
+
+    fn add<W: Word>(&mut self, words: &[(&W, u32)], group: Option<Group>, sleeper: &Sleeper) {
         let entries = words.iter().enumerate().map(|(index, (word, _))| Entry {
             address: word.address().addr(),
             index,
+            group,
             sleeper,
         });
         self.entries.extend(entries);

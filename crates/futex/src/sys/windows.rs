@@ -18,8 +18,12 @@ use crate::{Scope, WaitAny, WaitResult};
 
 #[path = "any.rs"]
 mod any;
+#[path = "groupless.rs"]
+mod groupless;
 #[path = "relative.rs"]
 mod relative;
+
+pub(crate) use groupless::{wait_in_group, wake_group};
 
 pub(crate) const COUNTS_WAKES: bool = false;
 

@@ -83,6 +83,12 @@
 //! leaving the step out fails no model; keeping it costs a thread that times out one
 //! needless look.
 //!
+//! *A wake-up for an owner goes to an owner.* A thread that clears `READERS` may not have
+//! woken the readers yet when another clears `WAKE_NEEDED`. If that one woke whoever sleeps
+//! longest, it could be one of those readers, who does nothing for the owners. So where
+//! readers sleep (`SHARED`), owners are woken as a group. A system that cannot tell the
+//! groups apart wakes all.
+//!
 //! The four bytes are compared one by one where the system has no such thing.
 //! That is enough: `hold` goes through `FREE` without a wake only while `WAKE_NEEDED` is
 //! clear, `WAKE_NEEDED` is cleared only by the thread that wakes, and a stale count in the other
@@ -147,8 +153,6 @@ const READERS: u8 = 4;
 /// A thread is about to set one of these; contended mode must not end before.
 const REGISTERING: u8 = 8;
 
-const BOTH: u8 = WAKE_NEEDED | READERS;
-
 /// Those who sleep for ownership, as the futex knows them.
 const OWNERS: Group = Group::First;
 /// Those who sleep as readers.
@@ -167,8 +171,8 @@ const QUIET_RELEASES: u8 = 128;
 /// How long a thread waits before the lock is handed to it in turn.
 pub const FAIR_AFTER: Duration = Duration::from_millis(2);
 
-/// See the head of this file.
-pub struct Exclusive {
+/// See the head of this file. `SHARED` says that readers sleep here, too.
+pub struct Exclusive<const SHARED: bool = false> {
     word: SplitWord,
 }
 
@@ -183,7 +187,7 @@ struct Waiter {
     starving: u8,
 }
 
-impl Exclusive {
+impl<const SHARED: bool> Exclusive<SHARED> {
     const_unless_loom! {
         /// Free, with nobody waiting.
         pub const fn new() -> Self {
@@ -509,10 +513,14 @@ impl Exclusive {
         let queue = self
             .queue()
             .fetch_and(!(WAKE_NEEDED | REGISTERING), Ordering::SeqCst);
-        match queue & (WAKE_NEEDED | READERS) {
-            WAKE_NEEDED => SplitWord::wake_one(&self.word) != 0,
-            BOTH => SplitWord::wake_group(&self.word, OWNERS, 1) != 0,
-            _ => false,
+        let among_readers = match active(Mutant::WakesAnybody) {
+            false => SHARED,
+            true => queue & READERS != 0,
+        };
+        match queue & WAKE_NEEDED != 0 {
+            false => false,
+            true if among_readers => SplitWord::wake_group(&self.word, OWNERS, 1) != 0,
+            true => SplitWord::wake_one(&self.word) != 0,
         }
     }
 
@@ -580,7 +588,7 @@ mod tests {
 
     #[test]
     fn the_sixteenth_starving_thread_is_not_counted() {
-        let lock = Exclusive::new();
+        let lock = <Exclusive>::new();
         lock.starving().store(15 * AWAKE, Ordering::Relaxed);
         let mut waiter = Waiter::new();
         lock.starve_awake(&mut waiter);

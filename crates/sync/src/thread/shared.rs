@@ -83,7 +83,7 @@ const MOST_READERS: u32 = COUNT / 2;
 
 /// See the head of this file.
 pub struct Shared {
-    exclusive: Exclusive,
+    exclusive: Exclusive<true>,
     readers: AtomicU32,
 }
 
