@@ -97,6 +97,19 @@ impl Barrier {
         self.wait_deadline(None)
     }
 
+    /// Meets the others if all of them wait already. Otherwise it returns `None` at once, and
+    /// has not arrived.
+    ///
+    /// # Errors
+    ///
+    /// As [`wait`](Self::wait).
+    pub fn try_wait(&mut self) -> Result<Option<BarrierWaitResult>, WaitError> {
+        match self.wait_timeout(Duration::ZERO) {
+            Err(WaitError::TimedOut) => Ok(None),
+            met => met.map(Some),
+        }
+    }
+
     /// As [`wait`](Self::wait), but waits no longer than `timeout`. Who gives up has not
     /// arrived.
     ///

@@ -31,7 +31,7 @@ use crate::{Receiver, Sender, sys};
 #[derive(Clone, Debug)]
 pub struct Builder {
     kind: Kind,
-    capacity: Option<usize>,
+    capacity: Option<Capacity>,
     max_len: Option<usize>,
     when_full: Option<WhenFull>,
     senders: Option<usize>,
@@ -42,7 +42,28 @@ pub struct Builder {
     must_exist: bool,
 }
 
-const DEFAULT_CAPACITY: usize = 1024;
+/// How much a ring holds.
+#[derive(Clone, Copy, Debug)]
+enum Capacity {
+    Messages(usize),
+    Bytes(usize),
+}
+
+impl Capacity {
+    /// In messages of this length.
+    fn of(self, max_len: usize) -> usize {
+        match self {
+            // What has no next power of two is refused when the segment is made.
+            Self::Messages(count) => count.checked_next_power_of_two().unwrap_or(count),
+            Self::Bytes(bytes) => match bytes / max_len.max(1) {
+                0 => 1,
+                count => 1 << count.ilog2(),
+            },
+        }
+    }
+}
+
+const DEFAULT_CAPACITY: Capacity = Capacity::Messages(1024);
 const DEFAULT_MAX_LEN: usize = 1008;
 const DEFAULT_PARTICIPANTS: usize = 64;
 /// Of a semaphore or barrier, or listeners of an event.
@@ -72,8 +93,27 @@ impl Builder {
     /// How many messages the ring holds, rounded up to a power of two. 1024 by default.
     #[must_use]
     pub fn capacity(mut self, messages: usize) -> Self {
-        // What has no next power of two is refused when the segment is made.
-        self.capacity = Some(messages.checked_next_power_of_two().unwrap_or(messages));
+        self.capacity = Some(Capacity::Messages(messages));
+        self
+    }
+
+    /// How many bytes of the [longest messages](Self::max_len) the ring holds: the number of
+    /// messages is rounded down to a power of two, and is at least one. It replaces
+    /// [`capacity`](Self::capacity), and is replaced by it.
+    ///
+    /// ```
+    /// # #[cfg(any(target_os = "linux", target_os = "android"))]
+    /// # {
+    /// use blitz_io::ipc::Route;
+    ///
+    /// let frames = Route::builder().max_len(1 << 20).capacity_bytes(9 << 20);
+    /// assert_eq!(frames.anonymous()?.sender()?.capacity(), 8);
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn capacity_bytes(mut self, bytes: usize) -> Self {
+        self.capacity = Some(Capacity::Bytes(bytes));
         self
     }
 
@@ -192,10 +232,11 @@ impl Builder {
             Kind::Event => (DEFAULT_PARTICIPANTS, DEFAULT_MEMBERS),
             _ => (DEFAULT_PARTICIPANTS, DEFAULT_PARTICIPANTS),
         };
+        let max_len = self.max_len.unwrap_or(DEFAULT_MAX_LEN);
         Settings {
             kind: self.kind,
-            capacity: self.capacity.unwrap_or(DEFAULT_CAPACITY),
-            max_len: self.max_len.unwrap_or(DEFAULT_MAX_LEN),
+            capacity: self.capacity.unwrap_or(DEFAULT_CAPACITY).of(max_len),
+            max_len,
             when_full: self.when_full.unwrap_or_default(),
             senders: self.senders.unwrap_or(senders),
             receivers: self.receivers.unwrap_or(receivers),
@@ -205,9 +246,10 @@ impl Builder {
     /// Whether what was asked for is what the segment has.
     pub(crate) fn check(&self, found: &Settings) -> Result<(), Error> {
         let when_full = self.when_full.map(|policy| policy as usize);
+        let capacity = self.capacity.map(|capacity| capacity.of(found.max_len));
         let checks = [
             ("kind", Some(self.kind as usize), found.kind as usize),
-            ("capacity", self.capacity, found.capacity),
+            ("capacity", capacity, found.capacity),
             ("max_len", self.max_len, found.max_len),
             ("when_full", when_full, found.when_full as usize),
             ("max_senders", self.senders, found.senders),

@@ -69,6 +69,29 @@ fn what_exists_must_be_what_was_asked_for() {
 }
 
 #[test]
+fn a_capacity_in_bytes_is_that_of_the_longest_messages() {
+    let place = Place::new();
+    let builder = |bytes| place.in_it(Queue::builder().max_len(100).capacity_bytes(bytes));
+    for (bytes, messages) in [(0, 1), (99, 1), (100, 1), (799, 4), (800, 8), (1599, 8)] {
+        assert_eq!(builder(bytes).sender("b").unwrap().capacity(), messages);
+    }
+    let _sender = builder(800).sender("b").unwrap();
+    let same = Queue::builder().capacity_bytes(850);
+    assert_eq!(place.in_it(same).receiver("b").unwrap().capacity(), 8);
+    let error = builder(1600).receiver("b").unwrap_err();
+    assert!(matches!(
+        error,
+        Error::Mismatch {
+            setting: "capacity",
+            wanted: 16,
+            found: 8
+        }
+    ));
+    let error = builder(usize::MAX).sender("c").unwrap_err();
+    assert!(matches!(error, Error::Setting { .. }), "{error}");
+}
+
+#[test]
 fn too_many_are_told_so() {
     let place = Place::new();
     let route = place.in_it(Route::builder().max_receivers(2));

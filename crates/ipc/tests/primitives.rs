@@ -371,3 +371,20 @@ fn tasks_of_tokio_wait_as_well() {
     });
     notifying.join().unwrap();
 }
+
+#[test]
+fn a_try_at_a_barrier_meets_those_who_wait_and_nobody_else() {
+    let place = Place::new();
+    let builder = || Barrier::builder(2).directory(place.path());
+    let mut mine = builder().open("t").unwrap();
+    assert_eq!(mine.try_wait(), Ok(None));
+    let mut other = builder().open("t").unwrap();
+    let waiting = std::thread::spawn(move || other.wait_timeout(LONG).unwrap());
+    let met = loop {
+        if let Some(met) = mine.try_wait().unwrap() {
+            break met;
+        }
+        std::thread::yield_now();
+    };
+    assert!(met.is_leader() != waiting.join().unwrap().is_leader());
+}
