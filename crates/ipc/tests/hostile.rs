@@ -34,6 +34,10 @@ fn work(builder: &Builder, sends: bool, stop: &AtomicBool) {
                     Err(SendError::TooLong { .. } | SendError::Forked) => unreachable!(),
                     _ => {}
                 }
+                // As a task, which rings the others' doorbells.
+                if let Err(SendError::Corrupt) = sender.try_send_or_arm(&[7; 32]) {
+                    break;
+                }
                 assert!(began.elapsed() < PATIENCE, "a send hangs");
             }
         } else {
@@ -47,6 +51,9 @@ fn work(builder: &Builder, sends: bool, stop: &AtomicBool) {
                     Err(RecvError::Corrupt) => break,
                     Err(RecvError::TooShort { .. } | RecvError::Forked) => unreachable!(),
                     Err(_) => {}
+                }
+                if let Err(RecvError::Corrupt) = receiver.try_recv_or_arm().map(drop) {
+                    break;
                 }
                 assert!(began.elapsed() < PATIENCE, "a receive hangs");
             }
@@ -80,6 +87,13 @@ fn scribble(builder: Builder, first: u64, step: u64) {
                 let (builder, stop) = (&builder, &stop);
                 scope.spawn(move || work(builder, worker % 2 == 0, stop));
             }
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    for segment in blitz_ipc::list_in(place.path()).unwrap() {
+                        assert_eq!(segment.name, "h");
+                    }
+                }
+            });
             let mut random = Random(round as u64 * 7919 + first);
             let end = Instant::now() + ROUND;
             while Instant::now() < end {

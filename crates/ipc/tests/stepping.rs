@@ -30,7 +30,10 @@ fn builder(kind: &str) -> Builder {
     let builder = match kind {
         "route" => Route::builder(),
         "channel" => Channel::builder().max_senders(4),
-        "dropping" => Channel::builder()
+        "dropping channel" => Channel::builder()
+            .max_senders(4)
+            .when_full(WhenFull::DropOldest),
+        "dropping queue" => Queue::builder()
             .max_senders(4)
             .when_full(WhenFull::DropOldest),
         _ => Queue::builder().max_senders(4),
@@ -85,6 +88,18 @@ fn child() {
                 }
             });
         }
+        "await send" => {
+            let mut sender = builder.sender("k").unwrap();
+            pollster::block_on(async {
+                let doorbell = Async::new_nonblocking(sender.doorbell().unwrap()).unwrap();
+                for number in 0..MESSAGES {
+                    let message = message(CHILD, number, MAX);
+                    let sent = sender.send_when(&message, || doorbell.readable());
+                    sent.await.unwrap();
+                    log.set(number + 1);
+                }
+            });
+        }
         "notify" => {
             let event = Event::builder(2).directory(&directory);
             let notifier = event.notifier("k").unwrap();
@@ -99,6 +114,37 @@ fn child() {
             for _ in 0..MESSAGES {
                 listener.wait_timeout(LONG).unwrap();
             }
+        }
+        "await listen" => {
+            let event = Event::builder(2).directory(&directory);
+            let mut listener = event.listener("k").unwrap();
+            pollster::block_on(async {
+                let doorbell = Async::new_nonblocking(listener.doorbell().unwrap()).unwrap();
+                for _ in 0..MESSAGES {
+                    listener.wait_when(|| doorbell.readable()).await.unwrap();
+                }
+            });
+        }
+        "await acquire" => {
+            let semaphore = Semaphore::builder(1).directory(&directory);
+            let mut semaphore = semaphore.open("k").unwrap();
+            pollster::block_on(async {
+                let doorbell = Async::new_nonblocking(semaphore.doorbell().unwrap()).unwrap();
+                for _ in 0..MESSAGES {
+                    let permit = semaphore.acquire_when(|| doorbell.readable());
+                    drop(permit.await.unwrap());
+                }
+            });
+        }
+        "await meet" => {
+            let mut barrier = Barrier::builder(2).directory(&directory).open("k").unwrap();
+            pollster::block_on(async {
+                let doorbell = Async::new_nonblocking(barrier.doorbell().unwrap()).unwrap();
+                for number in 0..MESSAGES {
+                    barrier.wait_when(|| doorbell.readable()).await.unwrap();
+                    log.set(number + 1);
+                }
+            });
         }
         "acquire" => {
             let semaphore = Semaphore::builder(1).directory(&directory);
@@ -240,7 +286,7 @@ impl Survivors {
             *times.entry(*message).or_default() += 1;
         }
         assert!(times.values().all(|&times| times == 1), "doubled");
-        if self.kind == "dropping" {
+        if self.kind.starts_with("dropping") {
             return;
         }
         for (sender, count) in [(CHILD, reported), (PARENT, self.sent)] {
@@ -278,7 +324,10 @@ fn every_step(task: &str, kind: &str, sends: bool, behind: bool) {
         }
         let killed = survivors.work_with(start(&place, task, kind, step));
         survivors.go_on(&place);
-        survivors.check(&Log::read(&place.path().join("log")), task == "send");
+        survivors.check(
+            &Log::read(&place.path().join("log")),
+            task.ends_with("send"),
+        );
         drop(survivors);
         assert_eq!(place.segments(), 0, "step {step}");
         if !killed {
@@ -311,12 +360,14 @@ fn a_receiver_of_a_channel() {
 
 #[test]
 fn a_sender_of_a_ring_that_drops() {
-    every_step("send", "dropping", true, false);
+    every_step("send", "dropping channel", true, false);
+    every_step("send", "dropping queue", true, false);
 }
 
 #[test]
 fn a_receiver_of_a_ring_that_drops() {
-    every_step("receive", "dropping", true, false);
+    every_step("receive", "dropping channel", true, false);
+    every_step("receive", "dropping queue", true, false);
 }
 
 #[test]
@@ -337,6 +388,12 @@ fn a_task_that_receives_from_a_channel() {
 #[test]
 fn a_task_that_receives_from_a_queue() {
     every_step("await", "queue", true, false);
+}
+
+#[test]
+fn a_task_that_sends() {
+    every_step("await send", "channel", true, false);
+    every_step("await send", "queue", true, false);
 }
 
 /// The child that is killed is itself clearing away another dead participant.
@@ -413,7 +470,16 @@ fn a_notifier() {
 
 #[test]
 fn a_listener() {
-    every_step_of("listen", |place, mut child| {
+    listen("listen");
+}
+
+#[test]
+fn a_task_as_a_listener() {
+    listen("await listen");
+}
+
+fn listen(task: &str) {
+    every_step_of(task, |place, mut child| {
         let notifier = Event::builder(2).directory(place.path()).notifier("k");
         let notifier = notifier.unwrap();
         while child.0.try_wait().unwrap().is_none() {
@@ -427,11 +493,23 @@ fn a_listener() {
 
 #[test]
 fn a_participant_of_a_semaphore() {
-    every_step_of("acquire", |place, mut child| {
+    acquire("acquire");
+}
+
+#[test]
+fn a_task_as_a_participant_of_a_semaphore() {
+    acquire("await acquire");
+}
+
+fn acquire(task: &str) {
+    every_step_of(task, |place, mut child| {
         let semaphore = Semaphore::builder(1).directory(place.path());
         let mut semaphore = semaphore.open("k").unwrap();
         while child.0.try_wait().unwrap().is_none() {
-            drop(semaphore.acquire_timeout(LONG).unwrap());
+            let permit = semaphore.acquire_timeout(LONG).unwrap();
+            // The child has to wait, and gets it then.
+            std::thread::sleep(Duration::from_millis(1));
+            drop(permit);
             std::thread::sleep(Duration::from_micros(200));
         }
         drop(semaphore.acquire_timeout(LONG).unwrap());
@@ -447,7 +525,16 @@ fn a_participant_of_a_semaphore() {
 
 #[test]
 fn a_party_of_a_barrier() {
-    every_step_of("meet", |place, mut child| {
+    meet("meet");
+}
+
+#[test]
+fn a_task_as_a_party_of_a_barrier() {
+    meet("await meet");
+}
+
+fn meet(task: &str) {
+    every_step_of(task, |place, mut child| {
         let mut barrier = Barrier::builder(2)
             .directory(place.path())
             .open("k")
