@@ -102,3 +102,77 @@ fn streams_go_to_other_threads() {
     both::<WatchStream<u8>>();
     both::<IntervalStream>();
 }
+
+#[cfg(unix)]
+#[blitz_io::test]
+async fn listeners_accept_as_streams() {
+    use blitz_io::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+    use blitz_io::stream::wrappers::{TcpListenerStream, UnixListenerStream};
+
+    let mut accepted = TcpListenerStream::new(TcpListener::bind("127.0.0.1:0").await.unwrap());
+    let address = accepted.as_ref().local_addr().unwrap();
+    assert!(poll!(accepted.next()).is_pending());
+    for _ in 0..2 {
+        let client = TcpStream::connect(address).await.unwrap();
+        let served = accepted.next().await.unwrap().unwrap();
+        assert_eq!(served.peer_addr().unwrap(), client.local_addr().unwrap());
+    }
+    assert_eq!(accepted.into_inner().local_addr().unwrap(), address);
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let mut accepted = UnixListenerStream::new(UnixListener::bind(&path).unwrap());
+    let _client = UnixStream::connect(&path).await.unwrap();
+    assert!(accepted.next().await.unwrap().is_ok());
+    assert!(poll!(accepted.next()).is_pending());
+}
+
+#[blitz_io::test]
+async fn readers_are_streams_of_lines_and_pieces() {
+    use blitz_io::io::AsyncBufReadExt;
+    use blitz_io::stream::wrappers::{LinesStream, SplitStream};
+
+    let mut lines = LinesStream::new(AsyncBufReadExt::lines(&b"one\n\xff\nthree"[..]));
+    assert_eq!(lines.next().await.unwrap().unwrap(), "one");
+    let error = lines.next().await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);
+    assert_eq!(lines.next().await.unwrap().unwrap(), "three");
+    assert!(lines.next().await.is_none());
+
+    let mut pieces = SplitStream::new(AsyncBufReadExt::split(&b"a,,b"[..], b','));
+    for piece in ["a", "", "b"] {
+        assert_eq!(pieces.next().await.unwrap().unwrap(), piece.as_bytes());
+    }
+    assert!(pieces.next().await.is_none());
+}
+
+#[cfg(unix)]
+#[blitz_io::test]
+async fn folders_sets_and_signals_are_streams() {
+    use blitz_io::signal::unix::{SignalKind, signal};
+    use blitz_io::stream::wrappers::{JoinSetStream, ReadDirStream, SignalStream};
+
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a", "b", "c"] {
+        std::fs::write(folder.path().join(name), "").unwrap();
+    }
+    let entries = ReadDirStream::new(blitz_io::fs::read_dir(folder.path()).await.unwrap());
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.unwrap().file_name())
+        .collect()
+        .await;
+    names.sort();
+    assert_eq!(names, ["a", "b", "c"]);
+
+    let mut tasks = JoinSetStream::from(blitz_io::task::JoinSet::new());
+    tasks.as_mut().spawn(async { 1 });
+    tasks.as_mut().spawn(async { panic!("as it should") });
+    assert_eq!(tasks.size_hint(), (2, Some(2)));
+    let ended: Vec<_> = tasks.map(|result| result.is_ok()).collect().await;
+    assert_eq!(ended.iter().filter(|is_ok| **is_ok).count(), 1);
+
+    let mut signals = SignalStream::new(signal(SignalKind::user_defined1()).unwrap());
+    // SAFETY: the signal is handled.
+    unsafe { libc::raise(libc::SIGUSR1) };
+    assert_eq!(signals.next().await, Some(()));
+}
