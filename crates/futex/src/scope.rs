@@ -50,7 +50,7 @@ pub struct Unsupported {
 }
 
 impl Unsupported {
-    /// The mechanism that lacks shared words, as
+    /// Returns the mechanism that lacks shared words, as
     /// [`system::backend`](crate::system::backend) calls it.
     pub fn backend(&self) -> &'static str {
         self.backend

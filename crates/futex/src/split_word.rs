@@ -88,7 +88,8 @@ pub struct SplitWord {
 }
 
 impl SplitWord {
-    /// A word of these four bytes, in the order in which they lie in memory.
+    /// Creates a word of these four bytes, in the order in which they lie in
+    /// memory.
     #[cfg(not(loom))]
     pub const fn new(bytes: [u8; 4]) -> Self {
         let [a, b, c, d] = bytes;
@@ -110,7 +111,7 @@ impl SplitWord {
         }
     }
 
-    /// The byte at position `i`, counted in memory order.
+    /// Returns the byte at position `i`, counted in memory order.
     ///
     /// # Panics
     ///
@@ -132,8 +133,8 @@ impl SplitWord {
         sys::wait(self, expected, deadline.into(), Scope::Private)
     }
 
-    /// [`wait_until`](SplitWord::wait_until), as a member of `group`, which
-    /// [`wake_group`](SplitWord::wake_group) can wake alone.
+    /// Waits as [`wait_until`](SplitWord::wait_until) does, as a member of
+    /// `group`, which [`wake_group`](SplitWord::wake_group) can wake alone.
     #[inline]
     pub fn wait_in_group(
         &self,

@@ -22,7 +22,8 @@ pub enum WaitAny {
 }
 
 impl WaitAny {
-    /// The position of the word that ended the wait; `None` after a timeout.
+    /// Returns the position of the word that ended the wait; `None` after a
+    /// timeout.
     ///
     /// ```
     /// use blitz_io::futex::WaitAny;
