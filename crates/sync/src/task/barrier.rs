@@ -69,7 +69,7 @@ impl std::panic::RefUnwindSafe for Barrier {}
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
-    /// `true` for exactly one of a round: the one that arrived last.
+    /// Returns `true` for exactly one of a round: the one that arrived last.
     #[must_use]
     pub fn is_leader(&self) -> bool {
         self.0
@@ -78,8 +78,8 @@ impl BarrierWaitResult {
 
 impl Barrier {
     const_unless_loom! {
-        /// A barrier that lets `n` go when the last of them arrives. With 0 it is
-        /// like 1: it holds up nobody.
+        /// Creates a barrier that lets `n` go when the last of them arrives. With 0 it
+        /// is like 1: it holds up nobody.
         ///
         /// ```
         /// # pollster::block_on(async {
@@ -125,7 +125,7 @@ impl Barrier {
         Arrival::new(self)
     }
 
-    /// [`wait`](Barrier::wait) for a thread, which is blocked meanwhile.
+    /// Waits as [`wait`](Barrier::wait) does, for a thread, which is blocked meanwhile.
     ///
     /// ```
     /// use blitz_io::sync::Barrier;

@@ -49,7 +49,7 @@ unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
 impl<T: ?Sized> Mutex<T> {
-    /// An unlocked mutex.
+    /// Creates an unlocked mutex.
     ///
     /// ```
     /// use blitz_io::sync::Mutex;
@@ -66,7 +66,7 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     const_unless_loom! {
-        /// The same in a constant or a static.
+        /// Creates an unlocked mutex in a constant or a static.
         ///
         /// ```
         /// use blitz_io::sync::Mutex;
@@ -82,7 +82,7 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// Locks; waits until nobody else holds the lock and it is our turn.
+    /// Locks the mutex; waits until nobody else holds the lock and it is our turn.
     ///
     /// # Cancel safety
     ///
@@ -104,7 +104,8 @@ impl<T: ?Sized> Mutex<T> {
         MutexGuard::new(self)
     }
 
-    /// [`lock`](Mutex::lock) for a thread, which is blocked until then.
+    /// Locks as [`lock`](Mutex::lock) does, for a thread, which is blocked until
+    /// then.
     ///
     /// Not to be called by a task: the thread it runs on would be blocked, perhaps
     /// together with the task that holds the lock.
@@ -127,8 +128,8 @@ impl<T: ?Sized> Mutex<T> {
         MutexGuard::new(self)
     }
 
-    /// [`lock_owned`](Mutex::lock_owned) for a thread, which is blocked until
-    /// then.
+    /// Locks as [`lock_owned`](Mutex::lock_owned) does, for a thread, which is
+    /// blocked until then.
     ///
     /// # Panics
     ///
@@ -148,7 +149,8 @@ impl<T: ?Sized> Mutex<T> {
         OwnedMutexGuard::new(self)
     }
 
-    /// [`lock`](Mutex::lock) with a guard that keeps the mutex alive.
+    /// Locks as [`lock`](Mutex::lock) does, with a guard that keeps the mutex
+    /// alive.
     ///
     /// # Cancel safety
     ///
@@ -193,7 +195,7 @@ impl<T: ?Sized> Mutex<T> {
         Ok(MutexGuard::new(self))
     }
 
-    /// The value, without locking: nobody else has the mutex.
+    /// Returns the value, without locking: nobody else has the mutex.
     ///
     /// ```
     /// use blitz_io::sync::Mutex;
@@ -206,7 +208,8 @@ impl<T: ?Sized> Mutex<T> {
         self.value.get_mut()
     }
 
-    /// [`try_lock`](Mutex::try_lock) with a guard that keeps the mutex alive.
+    /// Tries as [`try_lock`](Mutex::try_lock) does, with a guard that keeps the
+    /// mutex alive.
     ///
     /// # Errors
     ///
@@ -227,7 +230,7 @@ impl<T: ?Sized> Mutex<T> {
         Ok(OwnedMutexGuard::new(self))
     }
 
-    /// The value.
+    /// Returns the value.
     ///
     /// ```
     /// use blitz_io::sync::Mutex;

@@ -39,7 +39,7 @@ pub struct OnceCell<T> {
 
 impl<T> OnceCell<T> {
     const_unless_loom! {
-        /// An empty cell.
+        /// Creates an empty cell.
         ///
         /// ```
         /// use blitz_io::sync::OnceCell;
@@ -53,14 +53,14 @@ impl<T> OnceCell<T> {
     }
 
     const_unless_loom! {
-        /// The same as [`new`](OnceCell::new), which is `const` here too.
+        /// Creates the same as [`new`](OnceCell::new), which is `const` here too.
         #[must_use]
         pub const fn const_new() -> Self {
             Self::new()
         }
     }
 
-    /// A cell with a value, if there is one, else an empty one.
+    /// Creates a cell with a value, if there is one, else an empty one.
     ///
     /// ```
     /// use blitz_io::sync::OnceCell;
@@ -73,7 +73,7 @@ impl<T> OnceCell<T> {
     }
 
     const_unless_loom! {
-        /// A cell with a value.
+        /// Creates a cell with a value.
         ///
         /// ```
         /// use blitz_io::sync::OnceCell;
@@ -87,21 +87,21 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// Whether there is a value.
+    /// Returns whether there is a value.
     #[inline]
     #[must_use]
     pub fn initialized(&self) -> bool {
         self.cell.is_set()
     }
 
-    /// The value, if there is one.
+    /// Returns the value, if there is one.
     #[inline]
     #[must_use]
     pub fn get(&self) -> Option<&T> {
         self.cell.get()
     }
 
-    /// The value, if there is one, to be changed.
+    /// Returns the value, if there is one, to be changed.
     ///
     /// ```
     /// use blitz_io::sync::OnceCell;
@@ -137,8 +137,8 @@ impl<T> OnceCell<T> {
         })
     }
 
-    /// The value; if there is none yet, the future of `f` makes it. Who comes
-    /// meanwhile waits for it.
+    /// Returns the value; if there is none yet, the future of `f` makes it. A task that
+    /// comes meanwhile waits for it.
     ///
     /// If the future is dropped before its end, or panics, the one who has waited
     /// longest tries with its own. Called from within its own future, it waits for
@@ -173,8 +173,8 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// [`get_or_init`](OnceCell::get_or_init) with a future that may fail. Then the
-    /// one who has waited longest tries with its own.
+    /// Does what [`get_or_init`](OnceCell::get_or_init) does, with a future that may fail.
+    /// Then the one who has waited longest tries with its own.
     ///
     /// # Errors
     ///
@@ -208,8 +208,8 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// [`get_or_init`](OnceCell::get_or_init) for a thread: blocks while somebody
-    /// else makes the value, and makes it with `f` otherwise.
+    /// Does what [`get_or_init`](OnceCell::get_or_init) does, for a thread: blocks while
+    /// somebody else makes the value, and makes it with `f` otherwise.
     ///
     /// Tasks that want to make the value meanwhile wait. Called from within `f`, it
     /// waits for ever.
@@ -233,7 +233,7 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// [`get_or_try_init`](OnceCell::get_or_try_init) for a thread.
+    /// Does what [`get_or_try_init`](OnceCell::get_or_try_init) does, for a thread.
     ///
     /// # Errors
     ///
@@ -283,7 +283,7 @@ impl<T> OnceCell<T> {
         unsafe { self.cell.get_unchecked() }
     }
 
-    /// [`wait`](OnceCell::wait) for a thread.
+    /// Waits as [`wait`](OnceCell::wait) does, for a thread.
     ///
     /// ```
     /// use blitz_io::sync::OnceCell;
@@ -303,7 +303,7 @@ impl<T> OnceCell<T> {
         unsafe { self.cell.get_unchecked() }
     }
 
-    /// The value, if there is one.
+    /// Returns the value, if there is one.
     ///
     /// ```
     /// use blitz_io::sync::OnceCell;
@@ -373,13 +373,13 @@ pub enum SetError<T> {
 }
 
 impl<T> SetError<T> {
-    /// Whether there was a value already.
+    /// Returns whether there was a value already.
     #[must_use]
     pub fn is_already_init_err(&self) -> bool {
         matches!(self, Self::AlreadyInitializedError(_))
     }
 
-    /// Whether somebody was making one.
+    /// Returns whether somebody was making one.
     #[must_use]
     pub fn is_initializing_err(&self) -> bool {
         matches!(self, Self::InitializingError(_))

@@ -61,7 +61,7 @@ unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
 
 impl<T: ?Sized> RwLock<T> {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     ///
     /// ```
     /// use blitz_io::sync::RwLock;
@@ -76,7 +76,7 @@ impl<T: ?Sized> RwLock<T> {
         Self::const_new(value)
     }
 
-    /// An unlocked lock that at most `max_reads` may read at once.
+    /// Creates an unlocked lock that at most `max_reads` may read at once.
     ///
     /// # Panics
     ///
@@ -104,7 +104,7 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     const_unless_loom! {
-        /// [`new`](RwLock::new) in a constant or a static.
+        /// Creates an unlocked lock in a constant or a static.
         ///
         /// ```
         /// use blitz_io::sync::RwLock;
@@ -121,7 +121,8 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     const_unless_loom! {
-        /// [`with_max_readers`](RwLock::with_max_readers) in a constant or a static.
+        /// Creates an unlocked lock that at most `max_reads` may read at once, in a constant
+        /// or a static.
         ///
         /// # Panics
         ///
@@ -172,7 +173,7 @@ impl<T: ?Sized> RwLock<T> {
         RwLockReadGuard::new(One::new(&self.permits), self.value.get())
     }
 
-    /// [`read`](RwLock::read) for a thread, which is blocked until then.
+    /// Locks as [`read`](RwLock::read) does, for a thread, which is blocked until then.
     ///
     /// Not to be called by a task: the thread it runs on would be blocked, perhaps
     /// together with the task that holds the lock.
@@ -195,7 +196,7 @@ impl<T: ?Sized> RwLock<T> {
         RwLockReadGuard::new(One::new(&self.permits), self.value.get())
     }
 
-    /// [`read`](RwLock::read) with a guard that keeps the lock alive.
+    /// Locks as [`read`](RwLock::read) does, with a guard that keeps the lock alive.
     ///
     /// # Cancel safety
     ///
@@ -240,7 +241,7 @@ impl<T: ?Sized> RwLock<T> {
         Ok(RwLockReadGuard::new(hold, self.value.get()))
     }
 
-    /// [`try_read`](RwLock::try_read) with a guard that keeps the lock alive.
+    /// Tries as [`try_read`](RwLock::try_read) does, with a guard that keeps the lock alive.
     ///
     /// # Errors
     ///
@@ -285,7 +286,7 @@ impl<T: ?Sized> RwLock<T> {
         RwLockWriteGuard::new(self.all(), self.value.get())
     }
 
-    /// [`write`](RwLock::write) for a thread, which is blocked until then.
+    /// Locks as [`write`](RwLock::write) does, for a thread, which is blocked until then.
     ///
     /// Not to be called by a task: the thread it runs on would be blocked, perhaps
     /// together with the task that holds the lock.
@@ -311,7 +312,7 @@ impl<T: ?Sized> RwLock<T> {
         RwLockWriteGuard::new(self.all(), self.value.get())
     }
 
-    /// [`write`](RwLock::write) with a guard that keeps the lock alive.
+    /// Locks as [`write`](RwLock::write) does, with a guard that keeps the lock alive.
     ///
     /// # Cancel safety
     ///
@@ -359,7 +360,7 @@ impl<T: ?Sized> RwLock<T> {
         Ok(RwLockWriteGuard::new(self.all(), self.value.get()))
     }
 
-    /// [`try_write`](RwLock::try_write) with a guard that keeps the lock alive.
+    /// Tries as [`try_write`](RwLock::try_write) does, with a guard that keeps the lock alive.
     ///
     /// # Errors
     ///
@@ -380,7 +381,7 @@ impl<T: ?Sized> RwLock<T> {
         Ok(OwnedRwLockWriteGuard::new(self))
     }
 
-    /// The value, without locking: nobody else has the lock.
+    /// Returns the value, without locking: nobody else has the lock.
     ///
     /// ```
     /// use blitz_io::sync::RwLock;
@@ -393,7 +394,7 @@ impl<T: ?Sized> RwLock<T> {
         self.value.get_mut()
     }
 
-    /// The value.
+    /// Returns the value.
     ///
     /// ```
     /// use blitz_io::sync::RwLock;

@@ -50,7 +50,7 @@ impl Semaphore {
     /// The most permits that a semaphore can hold.
     pub const MAX_PERMITS: usize = MAX_PERMITS;
 
-    /// A semaphore with this many permits.
+    /// Creates a semaphore with this many permits.
     ///
     /// # Panics
     ///
@@ -69,7 +69,7 @@ impl Semaphore {
     }
 
     const_unless_loom! {
-        /// The same in a constant or a static.
+        /// Creates a semaphore in a constant or a static.
         ///
         /// # Panics
         ///
@@ -89,7 +89,7 @@ impl Semaphore {
         }
     }
 
-    /// How many permits can be had now. None, while somebody waits.
+    /// Returns how many permits can be had now. None, while somebody waits.
     ///
     /// ```
     /// use blitz_io::sync::Semaphore;
@@ -242,7 +242,7 @@ impl Semaphore {
         Ok(SemaphorePermit::new(self, n as usize))
     }
 
-    /// [`acquire`](Semaphore::acquire) for a thread, which is blocked until then.
+    /// Acquires as [`acquire`](Semaphore::acquire) does, for a thread, which is blocked until then.
     ///
     /// Not to be called by a task: the thread it runs on would be blocked. In one of our
     /// runtime it panics.
@@ -267,7 +267,7 @@ impl Semaphore {
         Ok(SemaphorePermit::new(self, 1))
     }
 
-    /// [`acquire_many`](Semaphore::acquire_many) for a thread, which is blocked
+    /// Acquires as [`acquire_many`](Semaphore::acquire_many) does, for a thread, which is blocked
     /// until then.
     ///
     /// # Errors
@@ -292,7 +292,7 @@ impl Semaphore {
         Ok(SemaphorePermit::new(self, n as usize))
     }
 
-    /// [`acquire`](Semaphore::acquire) with a permit that keeps the semaphore
+    /// Acquires as [`acquire`](Semaphore::acquire) does, with a permit that keeps the semaphore
     /// alive.
     ///
     /// # Errors
@@ -322,7 +322,7 @@ impl Semaphore {
         Ok(OwnedSemaphorePermit::new(self, 1))
     }
 
-    /// [`acquire_many`](Semaphore::acquire_many) with permits that keep the
+    /// Acquires as [`acquire_many`](Semaphore::acquire_many) does, with permits that keep the
     /// semaphore alive.
     ///
     /// # Errors
@@ -359,7 +359,7 @@ impl Semaphore {
         Ok(OwnedSemaphorePermit::new(self, n as usize))
     }
 
-    /// [`try_acquire`](Semaphore::try_acquire) with a permit that keeps the
+    /// Tries as [`try_acquire`](Semaphore::try_acquire) does, with a permit that keeps the
     /// semaphore alive.
     ///
     /// # Errors
@@ -381,8 +381,8 @@ impl Semaphore {
         Ok(OwnedSemaphorePermit::new(self, 1))
     }
 
-    /// [`try_acquire_many`](Semaphore::try_acquire_many) with permits that keep
-    /// the semaphore alive.
+    /// Tries as [`try_acquire_many`](Semaphore::try_acquire_many) does, with permits that keep the
+    /// semaphore alive.
     ///
     /// # Errors
     ///
@@ -411,7 +411,7 @@ impl Semaphore {
         Ok(OwnedSemaphorePermit::new(self, n as usize))
     }
 
-    /// [`acquire_owned`](Semaphore::acquire_owned) for a thread, which is blocked
+    /// Acquires as [`acquire_owned`](Semaphore::acquire_owned) does, for a thread, which is blocked
     /// until then.
     ///
     /// # Errors
@@ -431,8 +431,8 @@ impl Semaphore {
         Ok(OwnedSemaphorePermit::new(self, 1))
     }
 
-    /// [`acquire_many_owned`](Semaphore::acquire_many_owned) for a thread, which is
-    /// blocked until then.
+    /// Acquires as [`acquire_many_owned`](Semaphore::acquire_many_owned) does, for a thread, which
+    /// is blocked until then.
     ///
     /// # Errors
     ///
@@ -475,7 +475,7 @@ impl Semaphore {
         self.permits.close();
     }
 
-    /// Whether [`close`](Semaphore::close) has been called.
+    /// Returns whether [`close`](Semaphore::close) has been called.
     ///
     /// ```
     /// use blitz_io::sync::Semaphore;

@@ -32,7 +32,7 @@ pub struct SetOnce<T> {
 
 impl<T> SetOnce<T> {
     const_unless_loom! {
-        /// An empty cell.
+        /// Creates an empty cell.
         ///
         /// ```
         /// use blitz_io::sync::SetOnce;
@@ -46,14 +46,14 @@ impl<T> SetOnce<T> {
     }
 
     const_unless_loom! {
-        /// The same as [`new`](SetOnce::new), which is `const` here too.
+        /// Creates the same as [`new`](SetOnce::new), which is `const` here too.
         #[must_use]
         pub const fn const_new() -> Self {
             Self::new()
         }
     }
 
-    /// A cell with a value, if there is one, else an empty one.
+    /// Creates a cell with a value, if there is one, else an empty one.
     ///
     /// ```
     /// use blitz_io::sync::SetOnce;
@@ -66,7 +66,7 @@ impl<T> SetOnce<T> {
     }
 
     const_unless_loom! {
-        /// A cell with a value.
+        /// Creates a cell with a value.
         ///
         /// ```
         /// use blitz_io::sync::SetOnce;
@@ -80,14 +80,14 @@ impl<T> SetOnce<T> {
         }
     }
 
-    /// Whether there is a value.
+    /// Returns whether there is a value.
     #[inline]
     #[must_use]
     pub fn initialized(&self) -> bool {
         self.cell.is_set()
     }
 
-    /// The value, if there is one.
+    /// Returns the value, if there is one.
     #[inline]
     #[must_use]
     pub fn get(&self) -> Option<&T> {
@@ -156,7 +156,7 @@ impl<T> SetOnce<T> {
         unsafe { self.cell.get_unchecked() }
     }
 
-    /// The value, if there is one.
+    /// Returns the value, if there is one.
     ///
     /// ```
     /// use blitz_io::sync::SetOnce;

@@ -68,7 +68,7 @@ impl BarrierWaitResult {
         Self(is_leader)
     }
 
-    /// `true` for exactly one thread of a round: the one that arrived last.
+    /// Returns `true` for exactly one thread of a round: the one that arrived last.
     #[must_use]
     pub fn is_leader(&self) -> bool {
         self.0
@@ -85,7 +85,7 @@ impl fmt::Debug for BarrierWaitResult {
 
 impl Barrier {
     const_unless_loom! {
-        /// A barrier for `threads` threads. With 0 or 1, nobody ever waits.
+        /// Creates a barrier for `threads` threads. With 0 or 1, nobody ever waits.
         ///
         /// # Panics
         ///

@@ -45,7 +45,7 @@ pub struct Condvar {
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// `true` if the time was up before a notification came.
+    /// Returns `true` if the time was up before a notification came.
     #[must_use]
     pub fn timed_out(self) -> bool {
         self.0
@@ -53,7 +53,7 @@ impl WaitTimeoutResult {
 }
 
 impl Condvar {
-    /// A condition variable that nobody waits on.
+    /// Creates a condition variable that nobody waits on.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -103,8 +103,8 @@ impl Condvar {
         }
     }
 
-    /// [`wait`](Condvar::wait), but not beyond `deadline`. The mutex is locked
-    /// again in either case, however long that takes.
+    /// Waits as [`wait`](Condvar::wait) does, but not beyond `deadline`. The mutex is
+    /// locked again in either case, however long that takes.
     pub fn wait_until<R: RawMutex, T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, R, T>,
@@ -113,7 +113,7 @@ impl Condvar {
         self.wait_inner(guard, Some(deadline))
     }
 
-    /// [`wait`](Condvar::wait), but not for longer than `timeout`.
+    /// Waits as [`wait`](Condvar::wait) does, but not for longer than `timeout`.
     ///
     /// ```
     /// use blitz_io::thread::{Condvar, Mutex};
@@ -132,8 +132,8 @@ impl Condvar {
         self.wait_inner(guard, deadline::after(timeout))
     }
 
-    /// [`wait_while`](Condvar::wait_while), but not beyond `deadline`. Where the
-    /// wait timed out, `condition` is not asked again, as with parking_lot.
+    /// Waits as [`wait_while`](Condvar::wait_while) does, but not beyond `deadline`. Where
+    /// the wait timed out, `condition` is not asked again, as with parking_lot.
     pub fn wait_while_until<R, T, F>(
         &self,
         guard: &mut MutexGuard<'_, R, T>,
@@ -148,7 +148,8 @@ impl Condvar {
         self.wait_while_inner(guard, condition, Some(deadline))
     }
 
-    /// [`wait_while`](Condvar::wait_while), but not for longer than `timeout`.
+    /// Waits as [`wait_while`](Condvar::wait_while) does, but not for longer than
+    /// `timeout`.
     pub fn wait_while_for<R, T, F>(
         &self,
         guard: &mut MutexGuard<'_, R, T>,

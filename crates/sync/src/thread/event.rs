@@ -60,8 +60,8 @@ enum Kind {
 
 impl Event {
     const_unless_loom! {
-        /// An event with manual reset: once set, it lets everybody through until
-        /// it is reset.
+        /// Creates an event with manual reset: once set, it lets everybody through until it is
+        /// reset.
         ///
         /// # Examples
         ///
@@ -84,7 +84,7 @@ impl Event {
     }
 
     const_unless_loom! {
-        /// An event with automatic reset: each set lets one thread through.
+        /// Creates an event with automatic reset: each set lets one thread through.
         ///
         /// # Examples
         ///
@@ -144,7 +144,7 @@ impl Event {
         }
     }
 
-    /// Whether the event is set. Looks only, and unsets nothing.
+    /// Returns whether the event is set. Looks only, and unsets nothing.
     ///
     /// # Examples
     ///

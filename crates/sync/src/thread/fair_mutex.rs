@@ -32,7 +32,7 @@ pub type MappedFairMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawFairMut
 /// A guard that keeps its [`FairMutex`] alive.
 pub type ArcFairMutexGuard<T> = lock_api::ArcMutexGuard<RawFairMutex, T>;
 
-/// A fair mutex in a constant; the same as [`FairMutex::new`].
+/// Creates a fair mutex in a constant; the same as [`FairMutex::new`].
 pub const fn const_fair_mutex<T>(value: T) -> FairMutex<T> {
     FairMutex::const_new(<RawFairMutex as lock_api::RawMutex>::INIT, value)
 }

@@ -56,8 +56,8 @@ impl Latch {
     pub const MAX_COUNT: usize = countdown::MAX as usize;
 
     const_unless_loom! {
-        /// A latch that opens after `count` count-downs. With a count of zero it
-        /// is open from the start.
+        /// Creates a latch that opens after `count` count-downs. With a count of
+        /// zero it is open from the start.
         ///
         /// # Panics
         ///
@@ -80,7 +80,7 @@ impl Latch {
         }
     }
 
-    /// How many count-downs are still missing.
+    /// Returns how many count-downs are still missing.
     ///
     /// # Examples
     ///
@@ -172,7 +172,7 @@ impl Latch {
         }
     }
 
-    /// Whether the count has reached zero. If so, what was done before each
+    /// Returns whether the count has reached zero. If so, what was done before each
     /// count-down is visible here. Never waits.
     ///
     /// # Examples
@@ -188,7 +188,7 @@ impl Latch {
         self.countdown.is_zero()
     }
 
-    /// Whether a [`wait`](Latch::wait) would return at once: the name that
+    /// Returns whether a [`wait`](Latch::wait) would return at once: the name that
     /// [`is_released`](Latch::is_released) has in C++.
     ///
     /// # Examples
@@ -306,7 +306,7 @@ pub struct CountDownError {
 }
 
 impl CountDownError {
-    /// What the count was, and still is.
+    /// Returns what the count was, and still is.
     ///
     /// # Examples
     ///

@@ -48,7 +48,7 @@ union Data<T, F> {
 
 impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     const_unless_loom! {
-        /// A value that `f` will make.
+        /// Creates a value that `f` will make.
         ///
         /// # Examples
         ///
@@ -68,8 +68,8 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         }
     }
 
-    /// The value, which is made now if it was not before. Dereferencing does
-    /// the same.
+    /// Returns the value, which is made now if it was not before. Dereferencing does the
+    /// same.
     ///
     /// # Panics
     ///
@@ -95,7 +95,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         unsafe { this.get_unchecked() }
     }
 
-    /// The value, to be changed. It is made now if it was not before.
+    /// Returns the value, to be changed. It is made now if it was not before.
     ///
     /// # Panics
     ///
@@ -178,7 +178,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
 }
 
 impl<T, F> LazyLock<T, F> {
-    /// The value, if it has been made. Never waits.
+    /// Returns the value, if it has been made. Never waits.
     ///
     /// # Examples
     ///
@@ -200,7 +200,7 @@ impl<T, F> LazyLock<T, F> {
         }
     }
 
-    /// The value, if it has been made, to be changed.
+    /// Returns the value, if it has been made, to be changed.
     ///
     /// # Examples
     ///

@@ -48,7 +48,7 @@ pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
 /// A [`MutexGuard`] for a part of the value, as [`MutexGuard::map`] makes it.
 pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
 
-/// A mutex in a constant, for code that is written that way; the same as
+/// Creates a mutex in a constant, for code that is written that way; the same as
 /// [`Mutex::new`].
 pub const fn const_mutex<T>(value: T) -> Mutex<T> {
     Mutex::const_new(<RawMutex as lock_api::RawMutex>::INIT, value)

@@ -134,7 +134,7 @@ pub enum OnceState {
 }
 
 impl OnceState {
-    /// Whether the last closure panicked. `parking_lot`'s name.
+    /// Returns whether the last closure panicked. `parking_lot`'s name.
     ///
     /// # Examples
     ///
@@ -149,7 +149,7 @@ impl OnceState {
         self == Self::Poisoned
     }
 
-    /// Whether the last closure panicked. The standard library's name.
+    /// Returns whether the last closure panicked. The standard library's name.
     ///
     /// # Examples
     ///
@@ -165,7 +165,7 @@ impl OnceState {
         self.poisoned()
     }
 
-    /// Whether a closure has finished.
+    /// Returns whether a closure has finished.
     ///
     /// # Examples
     ///
@@ -194,7 +194,7 @@ impl OnceState {
 
 impl Once {
     const_unless_loom! {
-        /// A `Once` that has not run.
+        /// Creates a `Once` that has not run.
         ///
         /// # Examples
         ///
@@ -276,7 +276,7 @@ impl Once {
         }
     }
 
-    /// Whether a closure has finished. If so, what it wrote is visible here.
+    /// Returns whether a closure has finished. If so, what it wrote is visible here.
     ///
     /// # Examples
     ///
@@ -293,8 +293,8 @@ impl Once {
         self.state_byte().load(Ordering::Acquire) == DONE
     }
 
-    /// How far this `Once` has come. It may have come further by the time the
-    /// caller looks at the answer.
+    /// Returns how far this `Once` has come. It may have come further by the time the caller looks
+    /// at the answer.
     ///
     /// # Examples
     ///

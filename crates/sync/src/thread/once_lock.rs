@@ -50,7 +50,7 @@ pub struct OnceLock<T> {
 
 impl<T> OnceLock<T> {
     const_unless_loom! {
-        /// An empty cell.
+        /// Creates an empty cell.
         ///
         /// # Examples
         ///
@@ -70,7 +70,7 @@ impl<T> OnceLock<T> {
         }
     }
 
-    /// The value, if the cell is filled. Never waits.
+    /// Returns the value, if the cell is filled. Never waits.
     ///
     /// # Examples
     ///
@@ -92,7 +92,7 @@ impl<T> OnceLock<T> {
         }
     }
 
-    /// The value, if the cell is filled, to be changed. The `&mut` shows that
+    /// Returns the value, if the cell is filled, to be changed. The `&mut` shows that
     /// nobody else has the cell.
     ///
     /// # Examples
@@ -186,7 +186,7 @@ impl<T> OnceLock<T> {
         }
     }
 
-    /// The value. If the cell is empty, `f` makes it.
+    /// Returns the value. If the cell is empty, `f` makes it.
     ///
     /// Of many threads that find the cell empty, one runs its closure and the
     /// others wait for it. If that closure panics, another thread's turn comes.
@@ -215,7 +215,7 @@ impl<T> OnceLock<T> {
         }
     }
 
-    /// The value, to be changed. If the cell is empty, `f` makes it.
+    /// Returns the value, to be changed. If the cell is empty, `f` makes it.
     ///
     /// # Panics
     ///
@@ -238,7 +238,7 @@ impl<T> OnceLock<T> {
         unsafe { self.get_unchecked_mut() }
     }
 
-    /// The value. If the cell is empty, `f` makes it, or fails to.
+    /// Returns the value. If the cell is empty, `f` makes it, or fails to.
     ///
     /// # Errors
     ///
@@ -287,7 +287,7 @@ impl<T> OnceLock<T> {
         mem::take(self).into_inner()
     }
 
-    /// What is in the cell.
+    /// Returns what is in the cell.
     ///
     /// # Examples
     ///

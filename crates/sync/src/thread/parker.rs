@@ -83,7 +83,7 @@ pub struct Unparker {
 }
 
 impl Parker {
-    /// A parker without a token.
+    /// Creates a parker without a token.
     #[must_use]
     pub fn new() -> Self {
         let inner = Inner {
@@ -126,7 +126,7 @@ impl Parker {
         self.take() || self.park_slow(Some(deadline))
     }
 
-    /// What wakes this parker's thread.
+    /// Returns what wakes this parker's thread.
     #[inline]
     #[must_use]
     pub fn unparker(&self) -> &Unparker {

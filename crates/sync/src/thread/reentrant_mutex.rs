@@ -42,7 +42,8 @@ pub type ReentrantMutexGuard<'a, T> = lock_api::ReentrantMutexGuard<'a, RawMutex
 pub type MappedReentrantMutexGuard<'a, T> =
     lock_api::MappedReentrantMutexGuard<'a, RawMutex, RawThreadId, T>;
 
-/// A reentrant mutex in a constant; the same as [`ReentrantMutex::new`].
+/// Creates a reentrant mutex in a constant; the same as
+/// [`ReentrantMutex::new`].
 pub const fn const_reentrant_mutex<T>(value: T) -> ReentrantMutex<T> {
     ReentrantMutex::const_new(
         <RawMutex as lock_api::RawMutex>::INIT,

@@ -59,7 +59,7 @@ pub type MappedRwLockReadGuard<'a, T> = lock_api::MappedRwLockReadGuard<'a, RawR
 /// An [`RwLockWriteGuard`] for a part of the value.
 pub type MappedRwLockWriteGuard<'a, T> = lock_api::MappedRwLockWriteGuard<'a, RawRwLock, T>;
 
-/// A reader-writer lock in a constant; the same as [`RwLock::new`].
+/// Creates a reader-writer lock in a constant; the same as [`RwLock::new`].
 pub const fn const_rwlock<T>(value: T) -> RwLock<T> {
     RwLock::const_new(<RawRwLock as lock_api::RawRwLock>::INIT, value)
 }

@@ -124,7 +124,7 @@ impl Semaphore {
     pub const MAX_PERMITS: usize = usize::MAX >> 4;
 
     const_unless_loom! {
-        /// A semaphore with this many permits.
+        /// Creates a semaphore with this many permits.
         ///
         /// # Panics
         ///
@@ -140,7 +140,7 @@ impl Semaphore {
         }
     }
 
-    /// How many permits there are to take at this moment.
+    /// Returns how many permits there are to take at this moment.
     #[must_use]
     pub fn available_permits(&self) -> usize {
         usize::try_from(self.state.load(Ordering::Acquire) / PERMIT).unwrap_or(usize::MAX)
@@ -383,7 +383,7 @@ impl Semaphore {
         });
     }
 
-    /// Whether [`close`](Semaphore::close) has been called.
+    /// Returns whether [`close`](Semaphore::close) has been called.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.state.load(Ordering::Acquire) & CLOSED != 0

@@ -32,7 +32,8 @@ pub struct SpinBarrier {
 
 impl SpinBarrier {
     const_unless_loom! {
-        /// A barrier for `threads` threads. With 0 or 1, nobody ever waits.
+        /// Creates a barrier for `threads` threads. With 0 or 1, nobody ever
+        /// waits.
         ///
         /// # Panics
         ///

@@ -40,7 +40,7 @@ pub struct WaitGroup {
 }
 
 impl WaitGroup {
-    /// A group with one member.
+    /// Creates a group with one member.
     ///
     /// # Examples
     ///

@@ -52,7 +52,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         self.lock.value.get()
     }
 
-    /// A guard for a part of the value.
+    /// Makes a guard for a part of the value.
     ///
     /// ```
     /// use blitz_io::sync::{Mutex, MutexGuard};
@@ -73,7 +73,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         this.into_mapped(data)
     }
 
-    /// A guard for a part of the value, if there is that part.
+    /// Makes a guard for a part of the value, if there is that part.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         }
     }
 
-    /// The mutex.
+    /// Returns the mutex.
     ///
     /// ```
     /// use blitz_io::sync::{Mutex, MutexGuard};
@@ -141,7 +141,7 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
         self.data
     }
 
-    /// A guard for a part of the part.
+    /// Makes a guard for a part of the part.
     ///
     /// ```
     /// use blitz_io::sync::{MappedMutexGuard, Mutex, MutexGuard};
@@ -160,7 +160,7 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
         this.into_mapped(data)
     }
 
-    /// A guard for a part of the part, if there is that part.
+    /// Makes a guard for a part of the part, if there is that part.
     ///
     /// # Errors
     ///

@@ -59,7 +59,7 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
         self.hold.0.value.get()
     }
 
-    /// A guard for a part of the value.
+    /// Makes a guard for a part of the value.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -81,7 +81,7 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
         }
     }
 
-    /// A guard for a part of the value, if there is that part.
+    /// Makes a guard for a part of the value, if there is that part.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
         }
     }
 
-    /// The mutex.
+    /// Returns the mutex.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -133,7 +133,7 @@ impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
         self.data
     }
 
-    /// A guard for a part of the part.
+    /// Makes a guard for a part of the part.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -156,7 +156,7 @@ impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
         }
     }
 
-    /// A guard for a part of the part, if there is that part.
+    /// Makes a guard for a part of the part, if there is that part.
     ///
     /// # Errors
     ///

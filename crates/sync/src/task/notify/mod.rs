@@ -170,7 +170,7 @@ pub struct Notify {
 
 impl Notify {
     const_unless_loom! {
-        /// Nobody waits, and no notification is stored.
+        /// Creates a `Notify` for which nobody waits, and which stores no notification.
         ///
         /// ```
         /// use blitz_io::sync::Notify;
@@ -189,7 +189,7 @@ impl Notify {
     }
 
     const_unless_loom! {
-        /// The same as [`new`](Notify::new), which is `const` here too.
+        /// Creates the same as [`new`](Notify::new), which is `const` here too.
         #[must_use]
         pub const fn const_new() -> Self {
             Self::new()
@@ -227,7 +227,8 @@ impl Notify {
         }
     }
 
-    /// [`notified`](Notify::notified), as a future that keeps the `Notify` alive.
+    /// Returns what [`notified`](Notify::notified) does, as a future that keeps the `Notify`
+    /// alive.
     ///
     /// ```
     /// # pollster::block_on(async {

@@ -316,8 +316,8 @@ impl Notified<'_> {
         waiter.wait(notify, None);
     }
 
-    /// [`blocking_wait`](Notified::blocking_wait), but not for longer than
-    /// `timeout`. Whether the notification came.
+    /// Waits as [`blocking_wait`](Notified::blocking_wait) does, but not for longer
+    /// than `timeout`. Returns whether the notification came.
     ///
     /// ```
     /// use blitz_io::sync::Notify;

@@ -64,7 +64,7 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
         self.data
     }
 
-    /// A guard for a part of the value.
+    /// Makes a guard for a part of the value.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -83,7 +83,7 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
         OwnedRwLockReadGuard::of(this.hold, data)
     }
 
-    /// A guard for a part of the value, if there is that part.
+    /// Makes a guard for a part of the value, if there is that part.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
         }
     }
 
-    /// The lock.
+    /// Returns the lock.
     ///
     /// ```
     /// use std::sync::Arc;

@@ -103,7 +103,7 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
         self.data
     }
 
-    /// A guard for a part of the value.
+    /// Makes a guard for a part of the value.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -146,7 +146,7 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
         OwnedRwLockReadGuard::of(this.hold.keep_one(), data)
     }
 
-    /// A guard for a part of the value, if there is that part.
+    /// Makes a guard for a part of the value, if there is that part.
     ///
     /// # Errors
     ///
@@ -208,7 +208,7 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
         }
     }
 
-    /// The same right, as a mapped guard.
+    /// Turns this guard into a mapped guard with the same right.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -239,7 +239,7 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
         OwnedRwLockReadGuard::of(self.hold.keep_one(), self.data)
     }
 
-    /// The lock.
+    /// Returns the lock.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -270,7 +270,7 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
         self.data
     }
 
-    /// A guard for a part of the part.
+    /// Makes a guard for a part of the part.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -290,7 +290,7 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
         OwnedRwLockMappedWriteGuard::new(this.hold, data)
     }
 
-    /// A guard for a part of the part, if there is that part.
+    /// Makes a guard for a part of the part, if there is that part.
     ///
     /// # Errors
     ///
@@ -322,7 +322,7 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
         }
     }
 
-    /// The lock.
+    /// Returns the lock.
     ///
     /// ```
     /// use std::sync::Arc;

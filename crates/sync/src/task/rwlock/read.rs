@@ -46,7 +46,7 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
         self.data
     }
 
-    /// A guard for a part of the value.
+    /// Makes a guard for a part of the value.
     ///
     /// ```
     /// use blitz_io::sync::{RwLock, RwLockReadGuard};
@@ -65,7 +65,7 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
         RwLockReadGuard::new(this.hold, data)
     }
 
-    /// A guard for a part of the value, if there is that part.
+    /// Makes a guard for a part of the value, if there is that part.
     ///
     /// # Errors
     ///

@@ -65,7 +65,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         self.data
     }
 
-    /// A guard for a part of the value.
+    /// Makes a guard for a part of the value.
     ///
     /// ```
     /// use blitz_io::sync::{RwLock, RwLockWriteGuard};
@@ -104,7 +104,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         RwLockReadGuard::new(this.hold.keep_one(), data)
     }
 
-    /// A guard for a part of the value, if there is that part.
+    /// Makes a guard for a part of the value, if there is that part.
     ///
     /// # Errors
     ///
@@ -166,7 +166,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         }
     }
 
-    /// The same right, as a mapped guard.
+    /// Turns this guard into a mapped guard with the same right.
     ///
     /// ```
     /// use blitz_io::sync::{RwLock, RwLockWriteGuard};
@@ -213,7 +213,7 @@ impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
         self.data
     }
 
-    /// A guard for a part of the part.
+    /// Makes a guard for a part of the part.
     ///
     /// ```
     /// use blitz_io::sync::{RwLock, RwLockMappedWriteGuard, RwLockWriteGuard};
@@ -233,7 +233,7 @@ impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
         RwLockMappedWriteGuard::new(this.hold, data)
     }
 
-    /// A guard for a part of the part, if there is that part.
+    /// Makes a guard for a part of the part, if there is that part.
     ///
     /// # Errors
     ///

@@ -48,7 +48,8 @@ impl<'a> SemaphorePermit<'a> {
         Self { sem, permits }
     }
 
-    /// Never gives the permits back: the semaphore has as many fewer.
+    /// Forgets the permits: they are never given back, and the semaphore has as
+    /// many fewer.
     ///
     /// ```
     /// use blitz_io::sync::Semaphore;
@@ -105,13 +106,13 @@ impl<'a> SemaphorePermit<'a> {
         Some(Self::new(self.sem, n))
     }
 
-    /// The semaphore they are of.
+    /// Returns the semaphore they are of.
     #[must_use]
     pub fn semaphore(&self) -> &Semaphore {
         self.sem
     }
 
-    /// How many permits these are.
+    /// Returns how many permits these are.
     #[must_use]
     pub fn num_permits(&self) -> usize {
         self.permits
@@ -131,7 +132,8 @@ impl OwnedSemaphorePermit {
         Self { sem, permits }
     }
 
-    /// Never gives the permits back: the semaphore has as many fewer.
+    /// Forgets the permits: they are never given back, and the semaphore has as
+    /// many fewer.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -188,13 +190,13 @@ impl OwnedSemaphorePermit {
         Some(Self::new(self.sem.clone(), n))
     }
 
-    /// The semaphore they are of.
+    /// Returns the semaphore they are of.
     #[must_use]
     pub fn semaphore(&self) -> &Arc<Semaphore> {
         &self.sem
     }
 
-    /// How many permits these are.
+    /// Returns how many permits these are.
     #[must_use]
     pub fn num_permits(&self) -> usize {
         self.permits

@@ -27,7 +27,8 @@ impl<'a> SemaphorePermit<'a> {
         Self { semaphore, permits }
     }
 
-    /// Never gives the permits back: the semaphore has as many fewer.
+    /// Forgets the permits: they are never given back, and the semaphore has as
+    /// many fewer.
     pub fn forget(self) {
         mem::forget(self);
     }
@@ -56,7 +57,7 @@ impl<'a> SemaphorePermit<'a> {
         Some(Self::new(self.semaphore, n))
     }
 
-    /// How many permits these are.
+    /// Returns how many permits these are.
     #[must_use]
     pub fn num_permits(&self) -> usize {
         self.permits as usize
@@ -75,7 +76,8 @@ impl OwnedSemaphorePermit {
         Self { semaphore, permits }
     }
 
-    /// Never gives the permits back: the semaphore has as many fewer.
+    /// Forgets the permits: they are never given back, and the semaphore has as
+    /// many fewer.
     pub fn forget(mut self) {
         self.permits = 0;
     }
@@ -104,13 +106,13 @@ impl OwnedSemaphorePermit {
         Some(Self::new(self.semaphore.clone(), n))
     }
 
-    /// How many permits these are.
+    /// Returns how many permits these are.
     #[must_use]
     pub fn num_permits(&self) -> usize {
         self.permits as usize
     }
 
-    /// The semaphore they are of.
+    /// Returns the semaphore they are of.
     #[must_use]
     pub fn semaphore(&self) -> &Arc<Semaphore> {
         &self.semaphore
