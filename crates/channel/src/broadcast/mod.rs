@@ -197,7 +197,7 @@ mod shared;
 pub use receiver::Receiver;
 pub use sender::{Sender, WeakSender};
 
-/// A channel that keeps `capacity` values, rounded up to a power of two.
+/// Creates a channel that keeps `capacity` values, rounded up to a power of two.
 ///
 /// All memory is allocated here, except where a value is overwritten while a receiver
 /// clones it: that receiver keeps its place in memory, and the channel takes another.

@@ -47,8 +47,8 @@ impl<T> Receiver<T> {
         Self { shared, next }
     }
 
-    /// How many values were sent that this receiver has not got. More than the
-    /// capacity if it lags.
+    /// Returns how many values were sent that this receiver has not got. More than
+    /// the capacity if it lags.
     ///
     /// ```
     /// use blitz_io::sync::broadcast;
@@ -64,31 +64,32 @@ impl<T> Receiver<T> {
         usize::try_from(behind).unwrap_or(usize::MAX)
     }
 
-    /// Whether this receiver has got all that was sent.
+    /// Returns whether this receiver has got all that was sent.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether both receive from the same channel.
+    /// Returns whether both receive from the same channel.
     #[must_use]
     pub fn same_channel(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
-    /// How many senders there are.
+    /// Returns how many senders there are.
     #[must_use]
     pub fn sender_strong_count(&self) -> usize {
         self.shared.senders.load(Ordering::Acquire)
     }
 
-    /// How many weak senders there are.
+    /// Returns how many weak senders there are.
     #[must_use]
     pub fn sender_weak_count(&self) -> usize {
         self.shared.weak_senders.load(Ordering::Acquire)
     }
 
-    /// Whether the last sender has been dropped. There may be values left to get.
+    /// Returns whether the last sender has been dropped. There may be values left to
+    /// get.
     ///
     /// ```
     /// use blitz_io::sync::broadcast;
@@ -105,8 +106,8 @@ impl<T> Receiver<T> {
 }
 
 impl<T: Clone> Receiver<T> {
-    /// Another receiver, for the values that are sent after this call: it does not
-    /// get what this one has yet to get.
+    /// Returns another receiver, for the values that are sent after this call: it
+    /// does not get what this one has yet to get.
     ///
     /// ```
     /// use blitz_io::sync::broadcast;
@@ -210,7 +211,8 @@ impl<T: Clone> Receiver<T> {
         }
     }
 
-    /// The same, but no longer than `timeout`.
+    /// Receives as [`blocking_recv`](Self::blocking_recv) does, but no longer than
+    /// `timeout`.
     ///
     /// # Errors
     ///

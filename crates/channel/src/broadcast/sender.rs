@@ -36,7 +36,7 @@ pub struct Sender<T> {
 }
 
 impl<T> Sender<T> {
-    /// A channel without receivers; see [`subscribe`](Sender::subscribe).
+    /// Creates a channel without receivers; see [`subscribe`](Sender::subscribe).
     ///
     /// ```
     /// use blitz_io::sync::broadcast;
@@ -91,7 +91,7 @@ impl<T> Sender<T> {
         self.shared.send(value)
     }
 
-    /// A new receiver. It gets the values that are sent after this call.
+    /// Returns a new receiver. It gets the values that are sent after this call.
     ///
     /// ```
     /// use blitz_io::sync::broadcast;
@@ -112,7 +112,7 @@ impl<T> Sender<T> {
         Receiver::new(self.shared.clone(), next)
     }
 
-    /// A [`WeakSender`], which does not keep the channel open.
+    /// Returns a [`WeakSender`], which does not keep the channel open.
     #[must_use = "a weak sender does not keep the channel open; dropping it at once is of no use"]
     pub fn downgrade(&self) -> WeakSender<T> {
         self.shared.weak_senders.fetch_add(1, Ordering::Relaxed);
@@ -121,7 +121,7 @@ impl<T> Sender<T> {
         }
     }
 
-    /// How many values are kept because some receiver has yet to get them.
+    /// Returns how many values are kept because some receiver has yet to get them.
     ///
     /// ```
     /// use blitz_io::sync::broadcast;
@@ -143,19 +143,19 @@ impl<T> Sender<T> {
         self.shared.len()
     }
 
-    /// Whether every receiver has got every value.
+    /// Returns whether every receiver has got every value.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.shared.is_empty()
     }
 
-    /// How many receivers there are.
+    /// Returns how many receivers there are.
     #[must_use]
     pub fn receiver_count(&self) -> usize {
         self.shared.receivers() as usize
     }
 
-    /// Whether both send into the same channel.
+    /// Returns whether both send into the same channel.
     #[must_use]
     pub fn same_channel(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
@@ -183,12 +183,14 @@ impl<T> Sender<T> {
         closed.await;
     }
 
-    /// The same for a thread: blocks it until there are no receivers.
+    /// Waits as [`closed`](Self::closed) does, for a thread: blocks it until there are no
+    /// receivers.
     pub fn blocking_closed(&self) {
         self.closed_until(None);
     }
 
-    /// The same, but no longer than `timeout`. Whether there are no receivers.
+    /// Waits as [`blocking_closed`](Self::blocking_closed) does, but no longer than
+    /// `timeout`. Returns whether there are no receivers.
     ///
     /// ```
     /// use blitz_io::sync::broadcast;
@@ -216,13 +218,13 @@ impl<T> Sender<T> {
         true
     }
 
-    /// How many senders there are.
+    /// Returns how many senders there are.
     #[must_use]
     pub fn strong_count(&self) -> usize {
         self.shared.senders.load(Ordering::Acquire)
     }
 
-    /// How many weak senders there are.
+    /// Returns how many weak senders there are.
     #[must_use]
     pub fn weak_count(&self) -> usize {
         self.shared.weak_senders.load(Ordering::Acquire)
@@ -274,7 +276,7 @@ pub struct WeakSender<T> {
 }
 
 impl<T> WeakSender<T> {
-    /// A sender, unless the last one has been dropped.
+    /// Returns a sender, unless the last one has been dropped.
     #[must_use]
     pub fn upgrade(&self) -> Option<Sender<T>> {
         let more = |senders: usize| (senders != 0).then(|| senders + 1);
@@ -287,13 +289,13 @@ impl<T> WeakSender<T> {
         })
     }
 
-    /// How many senders there are.
+    /// Returns how many senders there are.
     #[must_use]
     pub fn strong_count(&self) -> usize {
         self.shared.senders.load(Ordering::Acquire)
     }
 
-    /// How many weak senders there are.
+    /// Returns how many weak senders there are.
     #[must_use]
     pub fn weak_count(&self) -> usize {
         self.shared.weak_senders.load(Ordering::Acquire)

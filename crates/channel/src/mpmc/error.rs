@@ -49,69 +49,69 @@ pub enum RecvTimeoutError {
 }
 
 impl<T> SendError<T> {
-    /// The value that was not sent.
+    /// Returns the value that was not sent.
     pub fn into_inner(self) -> T {
         self.0
     }
 }
 
 impl<T> TrySendError<T> {
-    /// The value that was not sent.
+    /// Returns the value that was not sent.
     pub fn into_inner(self) -> T {
         match self {
             Self::Full(value) | Self::Closed(value) => value,
         }
     }
 
-    /// Whether there was no room.
+    /// Returns whether there was no room.
     pub fn is_full(&self) -> bool {
         matches!(self, Self::Full(_))
     }
 
-    /// Whether the channel is closed.
+    /// Returns whether the channel is closed.
     pub fn is_closed(&self) -> bool {
         matches!(self, Self::Closed(_))
     }
 }
 
 impl<T> SendTimeoutError<T> {
-    /// The value that was not sent.
+    /// Returns the value that was not sent.
     pub fn into_inner(self) -> T {
         match self {
             Self::Timeout(value) | Self::Closed(value) => value,
         }
     }
 
-    /// Whether the time was up.
+    /// Returns whether the time was up.
     pub fn is_timeout(&self) -> bool {
         matches!(self, Self::Timeout(_))
     }
 
-    /// Whether the channel is closed.
+    /// Returns whether the channel is closed.
     pub fn is_closed(&self) -> bool {
         matches!(self, Self::Closed(_))
     }
 }
 
 impl TryRecvError {
-    /// Whether the channel was empty.
+    /// Returns whether the channel was empty.
     pub fn is_empty(&self) -> bool {
         *self == Self::Empty
     }
 
-    /// Whether the channel is empty and closed.
+    /// Returns whether the channel is empty and closed.
     pub fn is_closed(&self) -> bool {
         *self == Self::Closed
     }
 }
 
 impl RecvTimeoutError {
-    /// Whether the time was up.
+    /// Returns whether the time was up.
     pub fn is_timeout(&self) -> bool {
         *self == Self::Timeout
     }
 
-    /// Whether the channel is empty and closed.
+    /// Returns whether the channel is empty and closed.
     pub fn is_closed(&self) -> bool {
         *self == Self::Closed
     }

@@ -92,8 +92,8 @@ pub use weak::{WeakReceiver, WeakSender};
 
 use channel::Channel;
 
-/// A channel that holds up to `capacity` values. With zero, it holds none, and a
-/// sender waits for the receiver that takes its value.
+/// Creates a channel that holds up to `capacity` values. With zero, it holds none,
+/// and a sender waits for the receiver that takes its value.
 ///
 /// ```
 /// use blitz_io::sync::mpmc::{self, TrySendError};
@@ -108,7 +108,7 @@ pub fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     ends(capacity)
 }
 
-/// A channel that holds as many values as there is memory for.
+/// Creates a channel that holds as many values as there is memory for.
 ///
 /// ```
 /// let (sender, receiver) = blitz_io::sync::mpmc::unbounded();

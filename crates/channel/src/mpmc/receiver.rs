@@ -128,8 +128,8 @@ impl<T> Receiver<T> {
         self.channel.recv_until(Some(deadline))
     }
 
-    /// The values to come; the thread waits for each. It ends when the channel is
-    /// empty and closed.
+    /// Returns an iterator over the values to come; the thread waits for each. It
+    /// ends when the channel is empty and closed.
     ///
     /// ```
     /// let (sender, receiver) = blitz_io::sync::mpmc::unbounded();
@@ -142,7 +142,7 @@ impl<T> Receiver<T> {
         Iter::new(self)
     }
 
-    /// The values that can be received without waiting.
+    /// Returns an iterator over the values that can be received without waiting.
     ///
     /// ```
     /// let (sender, receiver) = blitz_io::sync::mpmc::unbounded();
@@ -154,13 +154,13 @@ impl<T> Receiver<T> {
         TryIter::new(self)
     }
 
-    /// A receiver that does not keep the channel open.
+    /// Returns a receiver that does not keep the channel open.
     #[must_use]
     pub fn downgrade(&self) -> WeakReceiver<T> {
         WeakReceiver::new(self.channel.clone())
     }
 
-    /// Whether both receive from the same channel.
+    /// Returns whether both receive from the same channel.
     #[must_use]
     pub fn same_channel(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.channel, &other.channel)

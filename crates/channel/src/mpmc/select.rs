@@ -211,7 +211,7 @@ enum Limit {
 }
 
 impl<'a> Select<'a> {
-    /// A selection among no operations yet.
+    /// Creates a selection among no operations yet.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -222,7 +222,7 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// The same, but if several operations are possible, the one that was added
+    /// Creates the same, but if several operations are possible, the one that was added
     /// first is chosen.
     #[must_use]
     pub fn new_biased() -> Self {
@@ -338,8 +338,8 @@ impl<'a> Select<'a> {
             .ok_or(SelectTimeoutError)
     }
 
-    /// The index of an operation that is possible now. It is not done, and others
-    /// may be quicker.
+    /// Returns the index of an operation that is possible now. It is not done, and
+    /// others may be quicker.
     ///
     /// # Errors
     ///
@@ -348,8 +348,8 @@ impl<'a> Select<'a> {
         self.run_ready(Limit::Now).ok_or(TryReadyError)
     }
 
-    /// The index of an operation that is possible; waits until one is. It is not
-    /// done, and others may be quicker.
+    /// Returns the index of an operation that is possible; waits until one is. It is
+    /// not done, and others may be quicker.
     ///
     /// # Panics
     ///
@@ -375,8 +375,8 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// The index of an operation that is possible; waits until one is, but no longer
-    /// than `timeout`.
+    /// Returns the index of an operation that is possible; waits until one is, but no
+    /// longer than `timeout`.
     ///
     /// # Errors
     ///
@@ -386,8 +386,8 @@ impl<'a> Select<'a> {
             .ok_or(ReadyTimeoutError)
     }
 
-    /// The index of an operation that is possible; waits until one is, but no longer
-    /// than until `deadline`.
+    /// Returns the index of an operation that is possible; waits until one is, but no
+    /// longer than until `deadline`.
     ///
     /// # Errors
     ///

@@ -152,18 +152,18 @@ impl<T> Sender<T> {
         Closed::new(&self.channel)
     }
 
-    /// The thread waits until the channel is closed.
+    /// Blocks the thread until the channel is closed.
     pub fn closed_blocking(&self) {
         self.channel.closed_blocking();
     }
 
-    /// A sender that does not keep the channel open.
+    /// Returns a sender that does not keep the channel open.
     #[must_use]
     pub fn downgrade(&self) -> WeakSender<T> {
         WeakSender::new(self.channel.clone())
     }
 
-    /// Whether both send into the same channel.
+    /// Returns whether both send into the same channel.
     #[must_use]
     pub fn same_channel(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.channel, &other.channel)
@@ -193,39 +193,40 @@ macro_rules! shared_by_both_ends {
                 self.channel.close()
             }
 
-            /// Whether the channel is closed.
+            /// Returns whether the channel is closed.
             #[must_use]
             pub fn is_closed(&self) -> bool {
                 self.channel.is_closed()
             }
 
-            /// Whether there is no value in the channel. One without a buffer is
-            /// always empty.
+            /// Returns whether there is no value in the channel. One without a
+            /// buffer is always empty.
             #[must_use]
             pub fn is_empty(&self) -> bool {
                 self.channel.len() == 0
             }
 
-            /// Whether there is no room in the channel. One without a buffer is
-            /// always full.
+            /// Returns whether there is no room in the channel. One without a buffer
+            /// is always full.
             #[must_use]
             pub fn is_full(&self) -> bool {
                 self.channel.is_full()
             }
 
-            /// How many values are in the channel.
+            /// Returns how many values are in the channel.
             #[must_use]
             pub fn len(&self) -> usize {
                 self.channel.len()
             }
 
-            /// For how many values there is room. `None` if there is no limit.
+            /// Returns how many values there is room for. `None` if there is no
+            /// limit.
             #[must_use]
             pub fn capacity(&self) -> Option<usize> {
                 self.channel.capacity()
             }
 
-            /// How many senders there are.
+            /// Returns how many senders there are.
             #[must_use]
             pub fn sender_count(&self) -> usize {
                 self.channel
@@ -233,7 +234,7 @@ macro_rules! shared_by_both_ends {
                     .load(blitz_futex::atomic::Ordering::SeqCst)
             }
 
-            /// How many receivers there are.
+            /// Returns how many receivers there are.
             #[must_use]
             pub fn receiver_count(&self) -> usize {
                 self.channel

@@ -41,7 +41,7 @@ impl<T> Deref for End<'_, T> {
 }
 
 impl<T> Sender<T> {
-    /// A sink that sends into this channel.
+    /// Returns a sink that sends into this channel.
     ///
     /// ```
     /// # pollster::block_on(async {

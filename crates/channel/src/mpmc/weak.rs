@@ -49,7 +49,7 @@ impl<T> WeakSender<T> {
         Self { channel }
     }
 
-    /// A sender, unless the channel is closed.
+    /// Returns a sender, unless the channel is closed.
     #[must_use]
     pub fn upgrade(&self) -> Option<Sender<T>> {
         if self.channel.is_closed() || !join(&self.channel.senders) {
@@ -64,7 +64,7 @@ impl<T> WeakReceiver<T> {
         Self { channel }
     }
 
-    /// A receiver, unless the channel is closed.
+    /// Returns a receiver, unless the channel is closed.
     #[must_use]
     pub fn upgrade(&self) -> Option<Receiver<T>> {
         if self.channel.is_closed() || !join(&self.channel.receivers) {

@@ -31,7 +31,7 @@ pub enum TrySendError<T> {
 }
 
 impl<T> TrySendError<T> {
-    /// The value that was not sent.
+    /// Returns the value that was not sent.
     ///
     /// ```
     /// use blitz_io::sync::mpsc;
@@ -83,7 +83,7 @@ pub enum SendTimeoutError<T> {
 }
 
 impl<T> SendTimeoutError<T> {
-    /// The value that was not sent.
+    /// Returns the value that was not sent.
     pub fn into_inner(self) -> T {
         match self {
             Self::Timeout(value) | Self::Closed(value) => value,

@@ -142,7 +142,7 @@ macro_rules! receiver {
                 self.rx.blocking(deadline::after(timeout))
             }
 
-            /// As [`recv_many`](Self::recv_many), but blocks this thread.
+            /// Receives as [`recv_many`](Self::recv_many) does, but blocks this thread.
             ///
             /// # Panics
             ///
@@ -196,7 +196,7 @@ macro_rules! receiver {
                 self.len() == 0
             }
 
-            /// How many values there are to receive now.
+            /// Returns how many values there are to receive now.
             pub fn len(&self) -> usize {
                 self.rx.len()
             }
@@ -211,8 +211,8 @@ macro_rules! receiver {
                 self.rx.poll(cx)
             }
 
-            /// As [`poll_recv`](Self::poll_recv), for up to `limit` values; see
-            /// [`recv_many`](Self::recv_many).
+            /// Polls as [`poll_recv`](Self::poll_recv) does, for up to `limit` values;
+            /// see [`recv_many`](Self::recv_many).
             pub fn poll_recv_many(
                 &mut self,
                 cx: &mut Context<'_>,
@@ -222,12 +222,12 @@ macro_rules! receiver {
                 self.rx.poll_many(cx, buffer, limit)
             }
 
-            /// How many senders there are.
+            /// Returns how many senders there are.
             pub fn sender_strong_count(&self) -> usize {
                 self.rx.chan().strong_count()
             }
 
-            /// How many weak senders there are.
+            /// Returns how many weak senders there are.
             pub fn sender_weak_count(&self) -> usize {
                 self.rx.chan().weak_count()
             }
@@ -274,13 +274,13 @@ receiver! {
 }
 
 impl<T> Receiver<T> {
-    /// For how many more values there is room now. Room that is kept by permits
+    /// Returns how many more values there is room for now. Room that is kept by permits
     /// does not count, nor what belongs to those who wait.
     pub fn capacity(&self) -> usize {
         self.rx.chan().capacity()
     }
 
-    /// For how many values there is room in an empty channel.
+    /// Returns how many values there is room for in an empty channel.
     pub fn max_capacity(&self) -> usize {
         self.rx.chan().max_capacity
     }

@@ -346,8 +346,8 @@ impl<T> Sender<T> {
         self.tx.is(&other.tx)
     }
 
-    /// For how many more values there is room now. Room that is kept by permits
-    /// does not count, nor what belongs to those who wait.
+    /// Returns how many more values there is room for now. Room that is kept by permits does not
+    /// count, nor what belongs to those who wait.
     ///
     /// ```
     /// use blitz_io::sync::mpsc;
@@ -361,23 +361,23 @@ impl<T> Sender<T> {
         self.tx.chan().capacity()
     }
 
-    /// For how many values there is room in an empty channel.
+    /// Returns how many values there is room for in an empty channel.
     pub fn max_capacity(&self) -> usize {
         self.tx.chan().max_capacity
     }
 
-    /// A handle that does not keep the channel open.
+    /// Returns a handle that does not keep the channel open.
     #[must_use = "the weak sender is a new handle, and this one stays as it is"]
     pub fn downgrade(&self) -> WeakSender<T> {
         WeakSender::new(self.tx.downgrade())
     }
 
-    /// How many senders there are.
+    /// Returns how many senders there are.
     pub fn strong_count(&self) -> usize {
         self.tx.chan().strong_count()
     }
 
-    /// How many weak senders there are.
+    /// Returns how many weak senders there are.
     pub fn weak_count(&self) -> usize {
         self.tx.chan().weak_count()
     }

@@ -76,18 +76,18 @@ impl<T> UnboundedSender<T> {
         self.tx.is(&other.tx)
     }
 
-    /// A handle that does not keep the channel open.
+    /// Returns a handle that does not keep the channel open.
     #[must_use = "the weak sender is a new handle, and this one stays as it is"]
     pub fn downgrade(&self) -> WeakUnboundedSender<T> {
         WeakUnboundedSender::new(self.tx.downgrade())
     }
 
-    /// How many senders there are.
+    /// Returns how many senders there are.
     pub fn strong_count(&self) -> usize {
         self.tx.chan().strong_count()
     }
 
-    /// How many weak senders there are.
+    /// Returns how many weak senders there are.
     pub fn weak_count(&self) -> usize {
         self.tx.chan().weak_count()
     }

@@ -76,7 +76,7 @@ impl<T, H: Home<Value = T>> Receiver<T, H> {
         }
     }
 
-    /// Whether it has been ready, or the value was taken by
+    /// Returns whether it has been ready, or the value was taken by
     /// [`try_recv`](Receiver::try_recv), or that has said `Closed`.
     ///
     /// ```
@@ -92,7 +92,7 @@ impl<T, H: Home<Value = T>> Receiver<T, H> {
         self.home.is_none()
     }
 
-    /// Whether there is no value to receive at this moment.
+    /// Returns whether there is no value to receive at this moment.
     ///
     /// ```
     /// use blitz_io::sync::oneshot;

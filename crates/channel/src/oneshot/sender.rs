@@ -99,8 +99,8 @@ impl<T, H: Home<Value = T>> Sender<T, H> {
         poll_fn(|context| self.poll_closed(context)).await;
     }
 
-    /// Whether the receiver is closed or dropped. A value can be sent only if it
-    /// is not.
+    /// Returns whether the receiver is closed or dropped. A value can be sent only
+    /// if it is not.
     ///
     /// ```
     /// use blitz_io::sync::oneshot;
@@ -114,8 +114,8 @@ impl<T, H: Home<Value = T>> Sender<T, H> {
         self.home.core().state() & CLOSED != 0
     }
 
-    /// Whether the receiver is closed or dropped. If not, the task is woken when
-    /// it is; only the one that polled last.
+    /// Returns whether the receiver is closed or dropped. If not, the task is woken
+    /// when it is; only the one that polled last.
     ///
     /// ```
     /// use blitz_io::sync::oneshot;

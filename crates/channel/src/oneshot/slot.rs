@@ -50,7 +50,7 @@ pub type SlotReceiver<'a, T> = Receiver<T, &'a Core<T>>;
 
 impl<T> Slot<T> {
     blitz_sync::const_unless_loom! {
-        /// An empty slot.
+        /// Creates an empty slot.
         #[must_use]
         pub const fn new() -> Self {
             Self(Core::new())

@@ -24,7 +24,7 @@ impl<T> Receiver<T> {
         Self { shared, version }
     }
 
-    /// The value as it is. It does not count as seen by that.
+    /// Returns the value as it is. It does not count as seen by that.
     ///
     /// Nobody can send while this is held: see [`Ref`].
     ///
@@ -40,7 +40,7 @@ impl<T> Receiver<T> {
         look(&self.shared, &mut version)
     }
 
-    /// The value as it is. It counts as seen. In a loop with
+    /// Returns the value as it is. It counts as seen. In a loop with
     /// [`changed`](Receiver::changed), this is the one to use: with
     /// [`borrow`](Receiver::borrow), a value that is sent between the two is seen
     /// twice.
@@ -58,7 +58,7 @@ impl<T> Receiver<T> {
         look(&self.shared, &mut self.version)
     }
 
-    /// Whether there is a value that this receiver has not seen.
+    /// Returns whether there is a value that this receiver has not seen.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Whether all senders are gone.
+    /// Returns whether all senders are gone.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -215,8 +215,8 @@ impl<T> Receiver<T> {
         self.changed_until(None).unwrap_or(Err(RecvError(())))
     }
 
-    /// As [`blocking_changed`](Receiver::blocking_changed), but no longer than
-    /// `timeout`. `None` when the time is up.
+    /// Waits as [`blocking_changed`](Receiver::blocking_changed) does, but no longer
+    /// than `timeout`. Returns `None` when the time is up.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -257,8 +257,8 @@ impl<T> Receiver<T> {
         self.wait_for_until(f, None).unwrap_or(Err(RecvError(())))
     }
 
-    /// As [`blocking_wait_for`](Receiver::blocking_wait_for), but no longer than
-    /// `timeout`. `None` when the time is up.
+    /// Waits as [`blocking_wait_for`](Receiver::blocking_wait_for) does, but no
+    /// longer than `timeout`. Returns `None` when the time is up.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -276,7 +276,7 @@ impl<T> Receiver<T> {
         self.wait_for_until(f, deadline::after(timeout))
     }
 
-    /// Whether both are receivers of the same channel.
+    /// Returns whether both are receivers of the same channel.
     ///
     /// ```
     /// use blitz_io::sync::watch;

@@ -33,8 +33,8 @@ impl<'a, T> Ref<'a, T> {
         Self { inner, has_changed }
     }
 
-    /// Whether the receiver had not seen this value before. Always `false` for what
-    /// a sender borrows.
+    /// Returns whether the receiver had not seen this value before. Always `false`
+    /// for what a sender borrows.
     ///
     /// ```
     /// use blitz_io::sync::watch;

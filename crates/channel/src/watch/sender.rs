@@ -20,7 +20,8 @@ pub struct Sender<T> {
 }
 
 impl<T> Sender<T> {
-    /// A channel without receivers. [`subscribe`](Sender::subscribe) makes one.
+    /// Creates a channel without receivers. [`subscribe`](Sender::subscribe) makes
+    /// one.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -131,7 +132,7 @@ impl<T> Sender<T> {
         value
     }
 
-    /// The value as it is. Nobody can send while this is held: see [`Ref`].
+    /// Returns the value as it is. Nobody can send while this is held: see [`Ref`].
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -143,7 +144,7 @@ impl<T> Sender<T> {
         Ref::new(self.shared.value.read(), false)
     }
 
-    /// Whether there is no receiver. There can be one again:
+    /// Returns whether there is no receiver. There can be one again:
     /// [`subscribe`](Sender::subscribe).
     ///
     /// ```
@@ -204,7 +205,7 @@ impl<T> Sender<T> {
         self.shared.block_until_closed(deadline::after(timeout))
     }
 
-    /// A new receiver, which has seen the value as it is now.
+    /// Returns a new receiver, which has seen the value as it is now.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -222,7 +223,7 @@ impl<T> Sender<T> {
         Receiver::new(shared, version)
     }
 
-    /// How many receivers there are.
+    /// Returns how many receivers there are.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -236,7 +237,7 @@ impl<T> Sender<T> {
         self.shared.receiver_count()
     }
 
-    /// How many senders there are.
+    /// Returns how many senders there are.
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -249,7 +250,7 @@ impl<T> Sender<T> {
         self.shared.sender_count()
     }
 
-    /// Whether both are senders of the same channel.
+    /// Returns whether both are senders of the same channel.
     ///
     /// ```
     /// use blitz_io::sync::watch;

@@ -32,7 +32,7 @@ impl<'a> SelectedOperation<'a> {
         }
     }
 
-    /// Which operation it is.
+    /// Returns which operation it is.
     #[must_use]
     pub fn index(&self) -> usize {
         self.index
