@@ -54,14 +54,14 @@ impl TryCurrentError {
         }
     }
 
-    /// The thread is in no runtime.
+    /// Returns whether the thread is in no runtime.
     #[must_use]
     pub fn is_missing_context(&self) -> bool {
         matches!(self.kind, Kind::NoContext)
     }
 
-    /// The thread is about to end, so that it cannot be known. It never happens here: it
-    /// is for programs that ask.
+    /// Returns whether the thread is about to end, so that it cannot be known. It never happens
+    /// here: it is for programs that ask.
     #[must_use]
     pub fn is_thread_local_destroyed(&self) -> bool {
         matches!(self.kind, Kind::ThreadLocalDestroyed)

@@ -21,7 +21,7 @@ pub struct TaskMeta<'a> {
 }
 
 impl TaskMeta<'_> {
-    /// The task's number.
+    /// Returns the task's number.
     #[must_use]
     pub fn id(&self) -> Id {
         self.id

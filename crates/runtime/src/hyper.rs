@@ -50,7 +50,7 @@ use crate::time;
 pub struct BlitzExecutor {}
 
 impl BlitzExecutor {
-    /// There is nothing in it.
+    /// Creates one; there is nothing in it.
     #[must_use]
     pub fn new() -> Self {
         Self {}
@@ -100,7 +100,7 @@ where
 pub struct BlitzLocalExecutor {}
 
 impl BlitzLocalExecutor {
-    /// There is nothing in it.
+    /// Creates one; there is nothing in it.
     #[must_use]
     pub fn new() -> Self {
         Self {}
@@ -156,7 +156,7 @@ where
 pub struct BlitzTimer {}
 
 impl BlitzTimer {
-    /// There is nothing in it.
+    /// Creates one; there is nothing in it.
     #[must_use]
     pub fn new() -> Self {
         Self {}

@@ -23,7 +23,7 @@ use blitz_sync::internals::Random;
 pub struct RngSeed(u64);
 
 impl RngSeed {
-    /// The seed that follows from `bytes`.
+    /// Returns the seed that follows from `bytes`.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Self {
         let mut hasher = DefaultHasher::new();

@@ -70,7 +70,7 @@ impl AbortHandle {
         unsafe { header::abort(self.task) }
     }
 
-    /// Whether the task has ended. It may be `false` for a while after
+    /// Returns whether the task has ended. It may be `false` for a while after
     /// [`abort`](Self::abort).
     ///
     /// # Examples
@@ -92,7 +92,7 @@ impl AbortHandle {
         self.header().state.load().is_complete()
     }
 
-    /// The task's number.
+    /// Returns the task's number.
     ///
     /// # Examples
     ///

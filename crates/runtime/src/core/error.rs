@@ -63,7 +63,7 @@ impl JoinError {
         }
     }
 
-    /// Whether the task was cancelled.
+    /// Returns whether the task was cancelled.
     ///
     /// # Examples
     ///
@@ -83,7 +83,7 @@ impl JoinError {
         matches!(self.reason, Reason::Cancelled)
     }
 
-    /// Whether the task panicked.
+    /// Returns whether the task panicked.
     ///
     /// # Examples
     ///
@@ -102,7 +102,7 @@ impl JoinError {
         matches!(self.reason, Reason::Panic(_))
     }
 
-    /// What the task panicked with.
+    /// Returns what the task panicked with.
     ///
     /// # Panics
     ///
@@ -128,7 +128,7 @@ impl JoinError {
             .expect("`JoinError` reason is not a panic.")
     }
 
-    /// What the task panicked with.
+    /// Returns what the task panicked with.
     ///
     /// # Errors
     ///
@@ -155,7 +155,7 @@ impl JoinError {
         }
     }
 
-    /// Which task it was.
+    /// Returns which task it was.
     ///
     /// # Examples
     ///

@@ -99,7 +99,7 @@ impl<T> JoinHandle<T> {
         unsafe { header::abort(self.task) }
     }
 
-    /// Whether the task has ended. It may be `false` for a while after
+    /// Returns whether the task has ended. It may be `false` for a while after
     /// [`abort`](Self::abort).
     ///
     /// # Examples
@@ -121,7 +121,7 @@ impl<T> JoinHandle<T> {
         self.header().state.load().is_complete()
     }
 
-    /// A handle that can cancel the task.
+    /// Returns a handle that can cancel the task.
     ///
     /// # Examples
     ///
@@ -144,7 +144,7 @@ impl<T> JoinHandle<T> {
         unsafe { AbortHandle::new(self.task) }
     }
 
-    /// The task's number.
+    /// Returns the task's number.
     ///
     /// # Examples
     ///

@@ -19,7 +19,7 @@ pub struct HistogramConfiguration {
 }
 
 impl HistogramConfiguration {
-    /// `num_buckets` ranges of the same width; the last one has no upper end.
+    /// Creates `num_buckets` ranges of the same width; the last one has no upper end.
     ///
     /// ```
     /// use blitz_io::runtime::HistogramConfiguration;

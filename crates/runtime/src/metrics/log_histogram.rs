@@ -26,14 +26,14 @@ pub struct LogHistogram {
 }
 
 impl LogHistogram {
-    /// A builder with the default's settings.
+    /// Creates a builder with the default's settings.
     #[must_use]
     pub fn builder() -> LogHistogramBuilder {
         LogHistogramBuilder::default()
     }
 
-    /// The number of nanoseconds at which the last range begins, the one without an
-    /// upper end.
+    /// Returns the number of nanoseconds at which the last range begins, the one
+    /// without an upper end.
     #[must_use]
     pub fn max_value(&self) -> u64 {
         self.start(self.num_buckets - 1)
@@ -85,8 +85,8 @@ pub struct LogHistogramBuilder {
 }
 
 impl LogHistogramBuilder {
-    /// How much a value may differ from its range's bounds, as a part of the value. It
-    /// is at most 0.25 and at least 0.1 %, whatever is asked for.
+    /// Sets how much a value may differ from its range's bounds, as a part of the
+    /// value. It is at most 0.25 and at least 0.1 %, whatever is asked for.
     ///
     /// # Panics
     ///
@@ -113,14 +113,14 @@ impl LogHistogramBuilder {
         self
     }
 
-    /// What is below it need not be told apart.
+    /// Sets the duration below which values need not be told apart.
     #[must_use]
     pub fn min_value(mut self, duration: Duration) -> Self {
         self.min_value = Some(duration);
         self
     }
 
-    /// What is above it need not be told apart.
+    /// Sets the duration above which values need not be told apart.
     ///
     /// # Panics
     ///
@@ -132,7 +132,7 @@ impl LogHistogramBuilder {
         self
     }
 
-    /// The histogram, if it needs no more than `max_buckets` ranges.
+    /// Builds the histogram, if it needs no more than `max_buckets` ranges.
     ///
     /// # Errors
     ///
@@ -150,7 +150,7 @@ impl LogHistogramBuilder {
         })
     }
 
-    /// The histogram.
+    /// Builds the histogram.
     #[must_use]
     pub fn build(&self) -> LogHistogram {
         let precision = self.precision.unwrap_or(DEFAULT_PRECISION);

@@ -53,7 +53,7 @@ pub(super) enum Kind {
 }
 
 impl Builder {
-    /// For a runtime whose tasks run on the thread that calls
+    /// Creates a builder for a runtime whose tasks run on the thread that calls
     /// [`Runtime::block_on`].
     ///
     /// ```
@@ -71,7 +71,7 @@ impl Builder {
         Self::new(Kind::CurrentThread)
     }
 
-    /// For a runtime with workers that steal tasks from each other.
+    /// Creates a builder for a runtime with workers that steal tasks from each other.
     ///
     /// ```
     /// use blitz_io::runtime::Builder;
@@ -140,7 +140,7 @@ impl Builder {
         self
     }
 
-    /// The same as [`enable_time`](Self::enable_time): each worker always has timers of its
+    /// Does the same as [`enable_time`](Self::enable_time): each worker always has timers of its
     /// own here, for which Tokio has this method.
     pub fn enable_alt_timer(&mut self) -> &mut Self {
         self.enable_time()
@@ -177,7 +177,7 @@ impl Builder {
         self
     }
 
-    /// How many events a worker takes from the system at a time. By default 1024. What does
+    /// Sets how many events a worker takes from the system at a time. By default 1024. What does
     /// not fit is taken the next time.
     ///
     /// # Panics
@@ -190,8 +190,8 @@ impl Builder {
         self
     }
 
-    /// How many events a worker takes from the system at a time while it has tasks to run.
-    /// By default as many as otherwise.
+    /// Sets how many events a worker takes from the system at a time while it has tasks to run. By
+    /// default as many as otherwise.
     ///
     /// # Panics
     ///
@@ -203,16 +203,16 @@ impl Builder {
         self
     }
 
-    /// Accepted, and without effect: here a worker that leaves its driver wakes another
-    /// one when there is work for it.
+    /// Has no effect, and is accepted: here a worker that leaves its driver wakes another one when
+    /// there is work for it.
     pub fn enable_eager_driver_handoff(&mut self) -> &mut Self {
         self.eager_driver_handoff = true;
         self
     }
 
-    /// How many workers a multi-thread runtime has. By default as many as there are
-    /// processors, or what the environment variable `TOKIO_WORKER_THREADS` says. A
-    /// current-thread runtime ignores it.
+    /// Sets how many workers a multi-thread runtime has. By default as many as there are
+    /// processors, or what the environment variable `TOKIO_WORKER_THREADS` says. A current-thread
+    /// runtime ignores it.
     ///
     /// # Panics
     ///
@@ -232,8 +232,7 @@ impl Builder {
         self
     }
 
-    /// How many threads there may be for blocking work, beside the workers. By default
-    /// 512.
+    /// Sets how many threads there may be for blocking work, beside the workers. By default 512.
     ///
     /// # Panics
     ///
@@ -257,14 +256,13 @@ impl Builder {
         self
     }
 
-    /// How long a thread for blocking work stays when there is none. By default 10
-    /// seconds.
+    /// Sets how long a thread for blocking work stays when there is none. By default 10 seconds.
     pub fn thread_keep_alive(&mut self, duration: Duration) -> &mut Self {
         self.config.thread_keep_alive = duration;
         self
     }
 
-    /// The name of the runtime's threads. By default "tokio-rt-worker".
+    /// Sets the name of the runtime's threads. By default "tokio-rt-worker".
     ///
     /// ```
     /// use blitz_io::runtime::Builder;
@@ -280,7 +278,7 @@ impl Builder {
         self.thread_name_fn(move || name.clone())
     }
 
-    /// A function that names the runtime's threads.
+    /// Sets a function that names the runtime's threads.
     pub fn thread_name_fn<F>(&mut self, f: F) -> &mut Self
     where
         F: Fn() -> String + Send + Sync + 'static,
@@ -289,7 +287,7 @@ impl Builder {
         self
     }
 
-    /// The name of the runtime: see [`Handle::name`](super::Handle::name).
+    /// Sets the name of the runtime: see [`Handle::name`](super::Handle::name).
     ///
     /// # Panics
     ///
@@ -302,14 +300,14 @@ impl Builder {
         self
     }
 
-    /// The size of the threads' stacks in bytes. By default that of
+    /// Sets the size of the threads' stacks in bytes. By default that of
     /// [`std::thread`](mod@std::thread).
     pub fn thread_stack_size(&mut self, val: usize) -> &mut Self {
         self.config.thread_stack_size = Some(val);
         self
     }
 
-    /// Called on each thread of the runtime when it begins.
+    /// Sets what is called on each thread of the runtime when it begins.
     ///
     /// ```
     /// use blitz_io::runtime::Builder;
@@ -328,7 +326,7 @@ impl Builder {
         self
     }
 
-    /// Called on each thread of the runtime when it is about to end.
+    /// Sets what is called on each thread of the runtime when it is about to end.
     pub fn on_thread_stop<F>(&mut self, f: F) -> &mut Self
     where
         F: Fn() + Send + Sync + 'static,
@@ -337,7 +335,8 @@ impl Builder {
         self
     }
 
-    /// Called on a worker that has nothing to do, before it sleeps. It may spawn tasks.
+    /// Sets what is called on a worker that has nothing to do, before it sleeps. It may spawn
+    /// tasks.
     pub fn on_thread_park<F>(&mut self, f: F) -> &mut Self
     where
         F: Fn() + Send + Sync + 'static,
@@ -346,7 +345,7 @@ impl Builder {
         self
     }
 
-    /// Called on a worker that has slept, before it goes on.
+    /// Sets what is called on a worker that has slept, before it goes on.
     pub fn on_thread_unpark<F>(&mut self, f: F) -> &mut Self
     where
         F: Fn() + Send + Sync + 'static,
@@ -355,7 +354,7 @@ impl Builder {
         self
     }
 
-    /// Called for each task that is spawned, on the thread that does it. It must not
+    /// Sets what is called for each task that is spawned, on the thread that does it. It must not
     /// panic, and should be fast.
     ///
     /// ```
@@ -382,7 +381,7 @@ impl Builder {
         self
     }
 
-    /// Called for each task that has ended, in whichever way. It must not panic, and
+    /// Sets what is called for each task that has ended, in whichever way. It must not panic, and
     /// should be fast.
     ///
     /// ```
@@ -409,7 +408,7 @@ impl Builder {
         self
     }
 
-    /// Called before each poll of a task. It must not panic, and should be very fast.
+    /// Sets what is called before each poll of a task. It must not panic, and should be very fast.
     pub fn on_before_task_poll<F>(&mut self, f: F) -> &mut Self
     where
         F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
@@ -418,7 +417,7 @@ impl Builder {
         self
     }
 
-    /// Called after each poll of a task. It must not panic, and should be very fast.
+    /// Sets what is called after each poll of a task. It must not panic, and should be very fast.
     pub fn on_after_task_poll<F>(&mut self, f: F) -> &mut Self
     where
         F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
@@ -427,8 +426,8 @@ impl Builder {
         self
     }
 
-    /// After how many polls a worker looks at the queue that is no worker's first,
-    /// instead of its own. By default the flavour's own choice.
+    /// Sets after how many polls a worker looks at the queue that is no worker's first, instead of
+    /// its own. By default the flavour's own choice.
     ///
     /// # Panics
     ///
@@ -440,7 +439,7 @@ impl Builder {
         self
     }
 
-    /// After how many polls a worker looks at timers and the driver. By default 61.
+    /// Sets after how many polls a worker looks at timers and the driver. By default 61.
     ///
     /// # Panics
     ///
@@ -452,7 +451,7 @@ impl Builder {
         self
     }
 
-    /// What a task's panic does to a current-thread runtime.
+    /// Sets what a task's panic does to a current-thread runtime.
     ///
     /// # Panics
     ///
@@ -479,7 +478,7 @@ impl Builder {
         self
     }
 
-    /// No task gets ahead of its worker's queue because it was woken last.
+    /// Lets no task get ahead of its worker's queue because it was woken last.
     ///
     /// That slot makes it cheap for two tasks to talk to each other. It cannot be
     /// stolen from, so a task that wakes another one and then blocks its thread holds
@@ -489,7 +488,7 @@ impl Builder {
         self
     }
 
-    /// The seed of the runtime's random decisions.
+    /// Sets the seed of the runtime's random decisions.
     ///
     /// ```
     /// use blitz_io::runtime::{Builder, RngSeed};
@@ -504,8 +503,8 @@ impl Builder {
         self
     }
 
-    /// The clock is paused at first: see [`time::pause`](crate::time::pause). Only
-    /// for current-thread runtimes.
+    /// Starts with the clock paused: see [`time::pause`](crate::time::pause). Only for
+    /// current-thread runtimes.
     ///
     /// ```
     /// use blitz_io::{runtime::Builder, time::{Duration, Instant, sleep}};
@@ -534,9 +533,9 @@ impl Builder {
         self
     }
 
-    /// The ranges of the histogram that
-    /// [`enable_metrics_poll_time_histogram`](Self::enable_metrics_poll_time_histogram)
-    /// enables. By default ten of 100 µs.
+    /// Sets the ranges of the histogram that
+    /// [`enable_metrics_poll_time_histogram`](Self::enable_metrics_poll_time_histogram) enables. By
+    /// default ten of 100 µs.
     pub fn metrics_poll_time_histogram_configuration(
         &mut self,
         configuration: HistogramConfiguration,

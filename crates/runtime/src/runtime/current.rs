@@ -7,7 +7,7 @@ use crate::context;
 use crate::errors::SHUTTING_DOWN;
 use crate::scheduler::multi_thread;
 
-/// The number of the worker that this thread is, below
+/// Returns the number of the worker that this thread is, below
 /// [`num_workers`](super::RuntimeMetrics::num_workers).
 ///
 /// `None` outside of workers: on a thread for blocking work, on one that blocks for a
@@ -37,8 +37,8 @@ pub fn worker_index() -> Option<usize> {
     multi_thread::number_here(scheduler).or(Some(0))
 }
 
-/// Whether an I/O error says that the runtime is gone, with whose driver the source was
-/// registered.
+/// Returns whether an I/O error says that the runtime is gone, with whose driver the
+/// source was registered.
 #[must_use]
 pub fn is_rt_shutdown_err(err: &io::Error) -> bool {
     let Some(inner) = err.get_ref() else {

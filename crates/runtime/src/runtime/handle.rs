@@ -67,8 +67,8 @@ impl Handle {
         }
     }
 
-    /// The current runtime of this thread: the one that drives it or that it has
-    /// [entered](Self::enter).
+    /// Returns the current runtime of this thread: the one that drives it or that it
+    /// has [entered](Self::enter).
     ///
     /// # Panics
     ///
@@ -91,7 +91,7 @@ impl Handle {
         }
     }
 
-    /// The current runtime of this thread.
+    /// Returns the current runtime of this thread.
     ///
     /// # Errors
     ///
@@ -181,7 +181,7 @@ impl Handle {
         enter::enter_runtime(&self.inner, true, |may_block| may_block.block_on(future))
     }
 
-    /// Which kind of runtime it is.
+    /// Returns which kind of runtime it is.
     ///
     /// ```
     /// use blitz_io::runtime::{Builder, RuntimeFlavor};
@@ -198,7 +198,7 @@ impl Handle {
         }
     }
 
-    /// A number that no other runtime of the process has.
+    /// Returns a number that no other runtime of the process has.
     ///
     /// ```
     /// use blitz_io::runtime::Builder;
@@ -213,7 +213,7 @@ impl Handle {
         self.inner.common().id
     }
 
-    /// The name that [`Builder::name`](super::Builder::name) was given.
+    /// Returns the name that [`Builder::name`](super::Builder::name) was given.
     ///
     /// ```
     /// use blitz_io::runtime::Builder;
@@ -227,7 +227,7 @@ impl Handle {
         self.inner.common().config.name.as_deref()
     }
 
-    /// What the runtime counts of its work.
+    /// Returns what the runtime counts of its work.
     ///
     /// ```
     /// use blitz_io::runtime::Builder;

@@ -61,7 +61,7 @@ impl LocalRuntime {
         }
     }
 
-    /// A runtime with timers.
+    /// Creates a runtime with timers.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl LocalRuntime {
             .build_local(LocalOptions::default())
     }
 
-    /// What one can clone and send to other threads.
+    /// Returns what one can clone and send to other threads.
     ///
     /// ```
     /// use std::thread;
@@ -163,7 +163,7 @@ impl LocalRuntime {
         self.runtime.shutdown_background();
     }
 
-    /// What the runtime counts of its work.
+    /// Returns what the runtime counts of its work.
     #[must_use]
     pub fn metrics(&self) -> RuntimeMetrics {
         self.runtime.metrics()

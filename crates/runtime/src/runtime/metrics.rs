@@ -50,21 +50,21 @@ impl RuntimeMetrics {
             .sum()
     }
 
-    /// How many sources have been registered with the I/O drivers.
+    /// Returns how many sources have been registered with the I/O drivers.
     #[cfg(feature = "io")]
     #[must_use]
     pub fn io_driver_fd_registered_count(&self) -> u64 {
         self.io(blitz_driver::Metrics::registered)
     }
 
-    /// How many sources have been deregistered from the I/O drivers.
+    /// Returns how many sources have been deregistered from the I/O drivers.
     #[cfg(feature = "io")]
     #[must_use]
     pub fn io_driver_fd_deregistered_count(&self) -> u64 {
         self.io(blitz_driver::Metrics::deregistered)
     }
 
-    /// How many times the system has reported that a source is ready.
+    /// Returns how many times the system has reported that a source is ready.
     #[cfg(feature = "io")]
     #[must_use]
     pub fn io_driver_ready_count(&self) -> u64 {
@@ -77,13 +77,13 @@ impl RuntimeMetrics {
         drivers.map_or(0, |drivers| drivers.sum(of))
     }
 
-    /// How many workers there are. They do not change.
+    /// Returns how many workers there are. They do not change.
     #[must_use]
     pub fn num_workers(&self) -> usize {
         self.handle.inner.workers()
     }
 
-    /// How many tasks have not ended yet.
+    /// Returns how many tasks have not ended yet.
     ///
     /// ```
     /// use blitz_io::runtime::Builder;
@@ -98,13 +98,13 @@ impl RuntimeMetrics {
         self.handle.inner.alive_tasks()
     }
 
-    /// How many tasks wait in the queue that is no worker's.
+    /// Returns how many tasks wait in the queue that is no worker's.
     #[must_use]
     pub fn global_queue_depth(&self) -> usize {
         self.handle.inner.injected()
     }
 
-    /// How long a worker has been doing something other than sleeping.
+    /// Returns how long a worker has been doing something other than sleeping.
     ///
     /// # Panics
     ///
@@ -116,22 +116,22 @@ impl RuntimeMetrics {
         Duration::from_nanos(self.worker(worker).busy_nanos.get())
     }
 
-    /// How often a worker has gone to sleep.
+    /// Returns how often a worker has gone to sleep.
     #[track_caller]
     #[must_use]
     pub fn worker_park_count(&self, worker: usize) -> u64 {
         self.worker(worker).parks.get()
     }
 
-    /// How often a worker has gone to sleep or come back from it: an odd number says
-    /// that it sleeps.
+    /// Returns how often a worker has gone to sleep or come back from it: an odd number says that
+    /// it sleeps.
     #[track_caller]
     #[must_use]
     pub fn worker_park_unpark_count(&self, worker: usize) -> u64 {
         self.worker(worker).parks_and_unparks.get()
     }
 
-    /// How often a worker has gone to sleep without having polled a task since the last
+    /// Returns how often a worker has gone to sleep without having polled a task since the last
     /// time.
     #[track_caller]
     #[must_use]
@@ -139,42 +139,42 @@ impl RuntimeMetrics {
         self.worker(worker).noops.get()
     }
 
-    /// How many tasks a worker has stolen.
+    /// Returns how many tasks a worker has stolen.
     #[track_caller]
     #[must_use]
     pub fn worker_steal_count(&self, worker: usize) -> u64 {
         self.worker(worker).stolen.get()
     }
 
-    /// How often a worker has stolen something.
+    /// Returns how often a worker has stolen something.
     #[track_caller]
     #[must_use]
     pub fn worker_steal_operations(&self, worker: usize) -> u64 {
         self.worker(worker).steals.get()
     }
 
-    /// How often a worker has polled a task.
+    /// Returns how often a worker has polled a task.
     #[track_caller]
     #[must_use]
     pub fn worker_poll_count(&self, worker: usize) -> u64 {
         self.worker(worker).polls.get()
     }
 
-    /// How many tasks have been made ready on a worker itself.
+    /// Returns how many tasks have been made ready on a worker itself.
     #[track_caller]
     #[must_use]
     pub fn worker_local_schedule_count(&self, worker: usize) -> u64 {
         self.worker(worker).scheduled_here.get()
     }
 
-    /// How often a worker's queue was full.
+    /// Returns how often a worker's queue was full.
     #[track_caller]
     #[must_use]
     pub fn worker_overflow_count(&self, worker: usize) -> u64 {
         self.worker(worker).overflows.get()
     }
 
-    /// How long a poll took, as a mean of the last ones.
+    /// Returns how long a poll took, as a mean of the last ones.
     ///
     /// Without the histogram of poll times, it is the time that the worker was busy,
     /// divided by its polls, and is known when the worker has had nothing to do.
@@ -184,21 +184,21 @@ impl RuntimeMetrics {
         Duration::from_nanos(self.worker(worker).mean_poll_nanos.get())
     }
 
-    /// The thread that a worker was on when it last began to run tasks.
+    /// Returns the thread that a worker was on when it last began to run tasks.
     #[track_caller]
     #[must_use]
     pub fn worker_thread_id(&self, worker: usize) -> Option<ThreadId> {
         self.worker(worker).thread()
     }
 
-    /// How many tasks wait in a worker's own queue.
+    /// Returns how many tasks wait in a worker's own queue.
     #[track_caller]
     #[must_use]
     pub fn worker_local_queue_depth(&self, worker: usize) -> usize {
         self.handle.inner.queued(worker)
     }
 
-    /// How many tasks have been spawned.
+    /// Returns how many tasks have been spawned.
     ///
     /// ```
     /// use blitz_io::runtime::Builder;
@@ -213,19 +213,19 @@ impl RuntimeMetrics {
         self.sum(|worker| worker.spawned.get()) + self.totals().spawned()
     }
 
-    /// How many tasks have been made ready from threads that are no workers.
+    /// Returns how many tasks have been made ready from threads that are no workers.
     #[must_use]
     pub fn remote_schedule_count(&self) -> u64 {
         self.totals().scheduled()
     }
 
-    /// How often a task has been made to yield, because it had done enough.
+    /// Returns how often a task has been made to yield, because it had done enough.
     #[must_use]
     pub fn budget_forced_yield_count(&self) -> u64 {
         self.sum(|worker| worker.forced_yields.get())
     }
 
-    /// How many threads there are for blocking work.
+    /// Returns how many threads there are for blocking work.
     ///
     /// ```
     /// use blitz_io::runtime::Builder;
@@ -241,32 +241,32 @@ impl RuntimeMetrics {
         self.handle.inner.pool().num_threads()
     }
 
-    /// How many of them have nothing to do.
+    /// Returns how many of them have nothing to do.
     #[must_use]
     pub fn num_idle_blocking_threads(&self) -> usize {
         self.handle.inner.pool().num_idle_threads()
     }
 
-    /// How many closures wait for a thread.
+    /// Returns how many closures wait for a thread.
     #[must_use]
     pub fn blocking_queue_depth(&self) -> usize {
         self.handle.inner.pool().queue_depth()
     }
 
-    /// Whether polls are counted by the time they took: see
+    /// Returns whether polls are counted by the time they took: see
     /// [`Builder::enable_metrics_poll_time_histogram`](super::Builder::enable_metrics_poll_time_histogram).
     #[must_use]
     pub fn poll_time_histogram_enabled(&self) -> bool {
         self.histogram(0).is_some()
     }
 
-    /// How many ranges the histogram has; 0 if there is none.
+    /// Returns how many ranges the histogram has; 0 if there is none.
     #[must_use]
     pub fn poll_time_histogram_num_buckets(&self) -> usize {
         self.histogram(0).map_or(0, Histogram::num_buckets)
     }
 
-    /// A range of the histogram; an empty one if there is no histogram.
+    /// Returns a range of the histogram; an empty one if there is no histogram.
     ///
     /// # Panics
     ///
@@ -278,7 +278,7 @@ impl RuntimeMetrics {
             .map_or_else(Range::default, |histogram| histogram.range(bucket))
     }
 
-    /// How many polls of a worker took as long as the range says; 0 if there is no
+    /// Returns how many polls of a worker took as long as the range says; 0 if there is no
     /// histogram.
     ///
     /// # Panics

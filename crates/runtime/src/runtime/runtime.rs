@@ -57,7 +57,7 @@ impl Runtime {
         Self { scheduler, handle }
     }
 
-    /// A multi-thread runtime with a worker for each processor, and with timers.
+    /// Creates a multi-thread runtime with a worker for each processor, and with timers.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl Runtime {
         Builder::new_multi_thread().enable_all().build()
     }
 
-    /// What one can clone and send to other threads.
+    /// Returns what one can clone and send to other threads.
     ///
     /// ```
     /// use blitz_io::runtime::Runtime;
@@ -225,7 +225,7 @@ impl Runtime {
         shown
     }
 
-    /// What the runtime counts of its work.
+    /// Returns what the runtime counts of its work.
     ///
     /// ```
     /// use blitz_io::runtime::Builder;

@@ -31,7 +31,7 @@ pub struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// A task without a name.
+    /// Creates a task without a name.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

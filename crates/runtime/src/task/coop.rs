@@ -65,7 +65,7 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
     coop::poll_proceed(cx)
 }
 
-/// Whether the task has budget left. Always, outside of a task.
+/// Returns whether the task has budget left. Always, outside of a task.
 ///
 /// ```
 /// assert!(blitz_io::task::coop::has_budget_remaining());

@@ -2,7 +2,7 @@
 
 use crate::core::{Id, current_id};
 
-/// The id of the task that runs on this thread.
+/// Returns the id of the task that runs on this thread.
 ///
 /// # Panics
 ///
@@ -27,8 +27,8 @@ pub fn id() -> Id {
     try_id().expect("Can't get a task id when not inside a task")
 }
 
-/// The id of the task that runs on this thread, if there is one. The future of
-/// `block_on` is not a task.
+/// Returns the id of the task that runs on this thread, if there is one. The
+/// future of `block_on` is not a task.
 ///
 /// # Examples
 ///

@@ -162,7 +162,7 @@ impl Borrowed {
 }
 
 impl<T: 'static> LocalKey<T> {
-    /// A future that runs `f` with `value` under this key.
+    /// Returns a future that runs `f` with `value` under this key.
     ///
     /// The value is dropped together with the returned future, or taken out of it by
     /// [`take_value`](TaskLocalFuture::take_value). `f` is dropped as soon as it has
@@ -293,7 +293,7 @@ impl<T: 'static> LocalKey<T> {
 }
 
 impl<T: Clone + 'static> LocalKey<T> {
-    /// A clone of the value.
+    /// Returns a clone of the value.
     ///
     /// # Panics
     ///
@@ -311,7 +311,7 @@ impl<T: Clone + 'static> LocalKey<T> {
         self.with(T::clone)
     }
 
-    /// A clone of the value.
+    /// Returns a clone of the value.
     ///
     /// # Errors
     ///

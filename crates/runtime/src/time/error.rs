@@ -17,7 +17,7 @@ enum Kind {
 }
 
 impl Error {
-    /// The runtime that the timer belongs to has ended.
+    /// Creates the error that says that the runtime that the timer belongs to has ended.
     ///
     /// ```
     /// let error = blitz_io::time::error::Error::shutdown();
@@ -28,31 +28,31 @@ impl Error {
         Self(Kind::Shutdown)
     }
 
-    /// Whether the runtime that the timer belongs to has ended.
+    /// Returns whether the runtime that the timer belongs to has ended.
     #[must_use]
     pub fn is_shutdown(&self) -> bool {
         self.0 == Kind::Shutdown
     }
 
-    /// There are too many timers.
+    /// Creates the error that says that there are too many timers.
     #[must_use]
     pub fn at_capacity() -> Self {
         Self(Kind::AtCapacity)
     }
 
-    /// Whether there are too many timers.
+    /// Returns whether there are too many timers.
     #[must_use]
     pub fn is_at_capacity(&self) -> bool {
         self.0 == Kind::AtCapacity
     }
 
-    /// The deadline is too far away.
+    /// Creates the error that says that the deadline is too far away.
     #[must_use]
     pub fn invalid() -> Self {
         Self(Kind::Invalid)
     }
 
-    /// Whether the deadline is too far away.
+    /// Returns whether the deadline is too far away.
     #[must_use]
     pub fn is_invalid(&self) -> bool {
         self.0 == Kind::Invalid

@@ -25,7 +25,7 @@ pub struct Instant {
 }
 
 impl Instant {
-    /// The present moment.
+    /// Returns the present moment.
     ///
     /// ```
     /// use blitz_io::time::Instant;
@@ -39,14 +39,14 @@ impl Instant {
         Self::from_std(clock::now())
     }
 
-    /// The same moment of the system's clock.
+    /// Returns the same moment of the system's clock.
     #[inline]
     #[must_use]
     pub fn from_std(std: std::time::Instant) -> Self {
         Self { std }
     }
 
-    /// The same moment, for the standard library.
+    /// Returns the same moment, for the standard library.
     ///
     /// ```
     /// use blitz_io::time::Instant;
@@ -60,7 +60,7 @@ impl Instant {
         self.std
     }
 
-    /// The time from `earlier` until this moment; zero if `earlier` is later.
+    /// Returns the time from `earlier` until this moment; zero if `earlier` is later.
     ///
     /// ```
     /// use blitz_io::time::{Duration, Instant};
@@ -75,7 +75,7 @@ impl Instant {
         self.std.saturating_duration_since(earlier.std)
     }
 
-    /// The time from `earlier` until this moment; `None` if `earlier` is later.
+    /// Returns the time from `earlier` until this moment; `None` if `earlier` is later.
     ///
     /// ```
     /// use blitz_io::time::{Duration, Instant};
@@ -90,13 +90,13 @@ impl Instant {
         self.std.checked_duration_since(earlier.std)
     }
 
-    /// The time from `earlier` until this moment; zero if `earlier` is later.
+    /// Returns the time from `earlier` until this moment; zero if `earlier` is later.
     #[must_use]
     pub fn saturating_duration_since(&self, earlier: Self) -> Duration {
         self.std.saturating_duration_since(earlier.std)
     }
 
-    /// The time since this moment; zero if it is still to come.
+    /// Returns the time since this moment; zero if it is still to come.
     ///
     /// ```
     /// use blitz_io::{runtime::Builder, time};
@@ -114,7 +114,7 @@ impl Instant {
         Self::now().saturating_duration_since(*self)
     }
 
-    /// This moment and `duration`; `None` if that can not be represented.
+    /// Returns this moment and `duration`; `None` if that can not be represented.
     ///
     /// ```
     /// use blitz_io::time::{Duration, Instant};
@@ -128,7 +128,7 @@ impl Instant {
         self.std.checked_add(duration).map(Self::from_std)
     }
 
-    /// `duration` before this moment; `None` if that can not be represented.
+    /// Returns `duration` before this moment; `None` if that can not be represented.
     #[must_use]
     pub fn checked_sub(&self, duration: Duration) -> Option<Self> {
         self.std.checked_sub(duration).map(Self::from_std)

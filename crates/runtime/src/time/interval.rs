@@ -121,8 +121,8 @@ impl Interval {
         poll_fn(|cx| self.poll_tick(cx)).await
     }
 
-    /// [`tick`](Self::tick) by hand. If it is `Pending`, the last waker is woken when the
-    /// tick comes.
+    /// Polls for a [`tick`](Self::tick) by hand. If it is `Pending`, the last waker is
+    /// woken when the tick comes.
     ///
     /// # Panics
     ///
@@ -151,7 +151,7 @@ impl Interval {
         Poll::Ready(due)
     }
 
-    /// The next tick comes one period from now.
+    /// Lets the next tick come one period from now.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, time::{interval, Duration, Instant}};
@@ -168,7 +168,7 @@ impl Interval {
         self.reset_at(Instant::now() + self.period);
     }
 
-    /// The next tick comes now.
+    /// Lets the next tick come now.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, time::{interval, Duration}};
@@ -184,7 +184,7 @@ impl Interval {
         self.reset_at(Instant::now());
     }
 
-    /// The next tick comes after this time.
+    /// Lets the next tick come after this time.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, time::{interval, Duration}};
@@ -199,8 +199,8 @@ impl Interval {
         self.reset_at(Instant::now() + safe_delay(after));
     }
 
-    /// The next tick comes at this moment. If that has passed, what follows is as after a
-    /// missed tick; ticks that had been missed before are forgotten.
+    /// Lets the next tick come at this moment. If that has passed, what follows is as
+    /// after a missed tick; ticks that had been missed before are forgotten.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, time::{interval, Duration, Instant}};
@@ -216,7 +216,7 @@ impl Interval {
         self.delay.as_mut().reset(deadline);
     }
 
-    /// What happens when ticks are missed.
+    /// Returns what happens when ticks are missed.
     #[must_use]
     pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
         self.missed_tick_behavior
@@ -237,7 +237,7 @@ impl Interval {
         self.missed_tick_behavior = behavior;
     }
 
-    /// The time between two ticks.
+    /// Returns the time between two ticks.
     #[must_use]
     pub fn period(&self) -> Duration {
         self.period

@@ -112,7 +112,7 @@ impl Sleep {
         }
     }
 
-    /// When it will be ready.
+    /// Returns when it will be ready.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, time::{sleep_until, Duration, Instant}};
@@ -127,8 +127,8 @@ impl Sleep {
         self.deadline
     }
 
-    /// Whether the deadline has passed and the runtime has noticed. `false` for one that
-    /// has never been polled or reset.
+    /// Returns whether the deadline has passed and the runtime has noticed. `false` for one
+    /// that has never been polled or reset.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, time::{sleep, Duration}};

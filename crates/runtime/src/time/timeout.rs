@@ -101,17 +101,17 @@ pin_project! {
 }
 
 impl<T> Timeout<T> {
-    /// The future.
+    /// Returns the future.
     pub fn get_ref(&self) -> &T {
         &self.value
     }
 
-    /// The future.
+    /// Returns the future.
     pub fn get_mut(&mut self) -> &mut T {
         &mut self.value
     }
 
-    /// The future, without a limit to its time.
+    /// Returns the future, without a limit to its time.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, time::{timeout, Duration}};

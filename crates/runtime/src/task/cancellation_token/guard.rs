@@ -19,7 +19,7 @@ pub struct DropGuardRef<'a> {
 const DISARMED: &str = "a guard that is disarmed is gone";
 
 impl DropGuard {
-    /// The token that will be cancelled.
+    /// Returns the token that will be cancelled.
     ///
     /// ```
     /// use blitz_io::sync::CancellationToken;
@@ -47,7 +47,7 @@ impl DropGuard {
 }
 
 impl<'a> DropGuardRef<'a> {
-    /// The token that will be cancelled.
+    /// Returns the token that will be cancelled.
     #[must_use]
     pub fn token(&self) -> &CancellationToken {
         self.inner.expect(DISARMED)

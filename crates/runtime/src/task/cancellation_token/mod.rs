@@ -55,7 +55,7 @@ impl UnwindSafe for CancellationToken {}
 impl RefUnwindSafe for CancellationToken {}
 
 impl CancellationToken {
-    /// A token that is not cancelled.
+    /// Creates a token that is not cancelled.
     ///
     /// ```
     /// use blitz_io::sync::CancellationToken;
@@ -74,8 +74,8 @@ impl CancellationToken {
         self.handle.node()
     }
 
-    /// A token that is cancelled when this one is, or alone. A child of a cancelled
-    /// token is cancelled from the beginning.
+    /// Creates a token that is cancelled when this one is, or alone. A child of a
+    /// cancelled token is cancelled from the beginning.
     ///
     /// It hears from those above also when this token is gone.
     ///
@@ -114,8 +114,8 @@ impl CancellationToken {
         self.handle.cancel();
     }
 
-    /// Whether it, or one above it, has been cancelled. Sees what was done before
-    /// that.
+    /// Returns whether it, or one above it, has been cancelled. Sees what was done
+    /// before that.
     ///
     /// ```
     /// use blitz_io::sync::CancellationToken;
@@ -153,7 +153,8 @@ impl CancellationToken {
         WaitForCancellationFuture::new(self)
     }
 
-    /// [`cancelled`](CancellationToken::cancelled) with a future that owns the token.
+    /// Waits as [`cancelled`](CancellationToken::cancelled) does, with a future that
+    /// owns the token.
     ///
     /// # Cancel safety
     ///
@@ -173,7 +174,7 @@ impl CancellationToken {
         WaitForCancellationFutureOwned::new(self)
     }
 
-    /// A guard that cancels the token when it is dropped, also in a panic.
+    /// Returns a guard that cancels the token when it is dropped, also in a panic.
     ///
     /// ```
     /// use blitz_io::sync::CancellationToken;
@@ -186,8 +187,8 @@ impl CancellationToken {
         DropGuard { inner: Some(self) }
     }
 
-    /// [`drop_guard`](CancellationToken::drop_guard) with a guard that borrows the
-    /// token.
+    /// Does what [`drop_guard`](CancellationToken::drop_guard) does, with a guard that
+    /// borrows the token.
     ///
     /// ```
     /// use blitz_io::sync::CancellationToken;
@@ -229,8 +230,8 @@ impl CancellationToken {
         RunUntilCancelled::new(self.cancelled(), fut).await
     }
 
-    /// [`run_until_cancelled`](CancellationToken::run_until_cancelled) with a future
-    /// that owns the token.
+    /// Does what [`run_until_cancelled`](CancellationToken::run_until_cancelled) does,
+    /// with a future that owns the token.
     ///
     /// # Cancel safety
     ///

@@ -47,7 +47,7 @@ impl<T> RefUnwindSafe for JoinSet<T> {}
 impl<T> Unpin for JoinSet<T> {}
 
 impl<T> JoinSet<T> {
-    /// A set without tasks.
+    /// Creates a set without tasks.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -55,8 +55,8 @@ impl<T> JoinSet<T> {
         }
     }
 
-    /// How many tasks there are, those included that have ended and have not been
-    /// asked for.
+    /// Returns how many tasks there are, those included that have ended and have not
+    /// been asked for.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, task::JoinSet};
@@ -74,7 +74,7 @@ impl<T> JoinSet<T> {
         self.slots.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -239,8 +239,8 @@ impl<T: 'static> JoinSet<T> {
         poll_fn(|context| self.poll_join_next(context)).await
     }
 
-    /// [`join_next`](JoinSet::join_next) with the number of the task, which an error
-    /// has anyway.
+    /// Does what [`join_next`](JoinSet::join_next) does, with the number of the task,
+    /// which an error has anyway.
     ///
     /// # Errors
     ///
@@ -292,7 +292,8 @@ impl<T: 'static> JoinSet<T> {
         self.slots.pop().map(JoinHandle::into_output)
     }
 
-    /// [`try_join_next`](JoinSet::try_join_next) with the number of the task.
+    /// Does what [`try_join_next`](JoinSet::try_join_next) does, with the number of the
+    /// task.
     ///
     /// # Errors
     ///
@@ -406,7 +407,8 @@ impl<T: 'static> JoinSet<T> {
             .map(|handle| handle.map(JoinHandle::into_output))
     }
 
-    /// [`poll_join_next`](JoinSet::poll_join_next) with the number of the task.
+    /// Does what [`poll_join_next`](JoinSet::poll_join_next) does, with the number of
+    /// the task.
     ///
     /// # Errors
     ///

@@ -98,7 +98,7 @@ pin_project! {
 }
 
 impl LocalSet {
-    /// A set without tasks.
+    /// Creates a set without tasks.
     ///
     /// ```
     /// let set = blitz_io::task::LocalSet::new();
@@ -219,8 +219,8 @@ impl LocalSet {
         RunUntil { set: self, future }.await
     }
 
-    /// What a task's panic does to the set. [`UnhandledPanic::ShutdownRuntime`] means: the other
-    /// tasks are cancelled, and whoever polls the set panics.
+    /// Sets what a task's panic does to the set. [`UnhandledPanic::ShutdownRuntime`] means: the
+    /// other tasks are cancelled, and whoever polls the set panics.
     ///
     /// ```should_panic
     /// use blitz_io::{runtime::{Builder, UnhandledPanic}, task::{self, LocalSet}};
@@ -238,7 +238,7 @@ impl LocalSet {
         self
     }
 
-    /// A number that no other runtime or set of the program has at the same time.
+    /// Returns a number that no other runtime or set of the program has at the same time.
     ///
     /// ```
     /// use blitz_io::task::LocalSet;

@@ -94,13 +94,13 @@ impl<T> ScopedJoinHandle<'_, T> {
         }
     }
 
-    /// Whether the child has ended.
+    /// Returns whether the child has ended.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.packet.is_ended()
     }
 
-    /// The child's number, which no task of any runtime has.
+    /// Returns the child's number, which no task of any runtime has.
     #[must_use]
     pub fn id(&self) -> Id {
         self.packet.id

@@ -122,7 +122,7 @@ impl Inner {
 }
 
 impl TaskTracker {
-    /// A tracker that is open, and has no tasks.
+    /// Creates a tracker that is open, and has no tasks.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -192,14 +192,14 @@ impl TaskTracker {
         self.inner.state.fetch_and(!CLOSED, Ordering::AcqRel) & CLOSED != 0
     }
 
-    /// Whether it is closed.
+    /// Returns whether it is closed.
     #[inline]
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.inner.state.load(Ordering::Acquire) & CLOSED != 0
     }
 
-    /// How many tasks there are.
+    /// Returns how many tasks there are.
     ///
     /// ```
     /// use blitz_io::task::TaskTracker;
@@ -215,7 +215,7 @@ impl TaskTracker {
         self.inner.state.load(Ordering::Acquire) / TASK
     }
 
-    /// Whether there are no tasks.
+    /// Returns whether there are no tasks.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -242,7 +242,7 @@ impl TaskTracker {
         }
     }
 
-    /// Something that counts as a task until it is dropped.
+    /// Returns something that counts as a task until it is dropped.
     ///
     /// ```
     /// use blitz_io::task::TaskTracker;
@@ -261,7 +261,7 @@ impl TaskTracker {
         }
     }
 
-    /// Whether both are the same tracker.
+    /// Returns whether both are the same tracker.
     ///
     /// ```
     /// use blitz_io::task::TaskTracker;
@@ -295,7 +295,7 @@ impl Clone for TaskTracker {
 }
 
 impl TaskTrackerToken {
-    /// The tracker that it counts for.
+    /// Returns the tracker that it counts for.
     #[inline]
     #[must_use]
     pub fn task_tracker(&self) -> &TaskTracker {
