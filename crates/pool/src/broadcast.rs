@@ -65,13 +65,13 @@ impl<'a> BroadcastContext<'a> {
         }
     }
 
-    /// The index of the worker, below [`num_threads`](Self::num_threads).
+    /// Returns the index of the worker, below [`num_threads`](Self::num_threads).
     #[inline]
     pub fn index(&self) -> usize {
         self.worker.index()
     }
 
-    /// How many workers run the closure.
+    /// Returns how many workers run the closure.
     #[inline]
     pub fn num_threads(&self) -> usize {
         self.worker.registry().num_threads()

@@ -67,7 +67,8 @@ impl Default for ThreadPoolBuilder {
 }
 
 impl ThreadPoolBuilder {
-    /// A builder with the defaults: a thread for each processor that this process may use.
+    /// Creates a builder with the defaults: a thread for each processor that this process may
+    /// use.
     pub fn new() -> Self {
         Self::default()
     }
@@ -184,7 +185,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Is called in each thread, with its index, before it runs anything.
+    /// Sets what is called in each thread, with its index, before it runs anything.
     pub fn start_handler<H>(mut self, start_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -193,7 +194,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Is called in each thread, with its index, when it ends.
+    /// Sets what is called in each thread, with its index, when it ends.
     pub fn exit_handler<H>(mut self, exit_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -309,22 +310,22 @@ pub struct ThreadBuilder {
 }
 
 impl ThreadBuilder {
-    /// The index of the thread in its pool.
+    /// Returns the index of the thread in its pool.
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// The name that it should have.
+    /// Returns the name that it should have.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// The size that its stack should have, in bytes.
+    /// Returns the size that its stack should have, in bytes.
     pub fn stack_size(&self) -> Option<usize> {
         self.stack_size
     }
 
-    /// Is the thread: returns when the pool has ended.
+    /// Runs as the thread: returns when the pool has ended.
     pub fn run(self) {
         if let Some(core) = self.core {
             pin::pin_current_thread(core);

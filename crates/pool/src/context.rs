@@ -19,14 +19,14 @@ impl FnContext {
         }
     }
 
-    /// Whether the closure runs in another thread than the one that called.
+    /// Returns whether the closure runs in another thread than the one that called.
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated
     }
 }
 
-/// How many threads a pool can have at the most.
+/// Returns how many threads a pool can have at the most.
 pub fn max_num_threads() -> usize {
     u16::MAX as usize
 }

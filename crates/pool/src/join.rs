@@ -58,8 +58,8 @@ where
     join_here(|_, _| oper_a(), |_, _| oper_b())
 }
 
-/// The same as [`join`], with a context that tells each closure whether it runs in another
-/// thread than the one that called.
+/// Does the same as [`join`], with a context that tells each closure whether it runs in
+/// another thread than the one that called.
 ///
 /// # Panics
 ///

@@ -476,9 +476,9 @@ pub fn map_reduce<R: Send>(
     current(|registry| registry.map_reduce(range, grain, map, reduce))
 }
 
-/// The same as [`map_reduce`], but combines the results in the order of the range: first
-/// within pieces of `grain` numbers, then the pieces. So the result depends on `grain`
-/// alone, not on the number of threads nor on who was first. A `grain` of 0 means 1024.
+/// Does the same as [`map_reduce`], but combines the results in the order of the range: first
+/// within pieces of `grain` numbers, then the pieces. So the result depends on `grain` alone,
+/// not on the number of threads nor on who was first. A `grain` of 0 means 1024.
 ///
 /// Allocates room for one result a piece.
 ///

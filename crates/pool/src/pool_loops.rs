@@ -102,8 +102,8 @@ impl ThreadPool {
         self.registry.map_reduce(range, grain, map, reduce)
     }
 
-    /// The same as [`map_reduce`](Self::map_reduce) with the same result every time; see
-    /// [`map_reduce_ordered`](crate::map_reduce_ordered()).
+    /// Does the same as [`map_reduce`](Self::map_reduce) with the same result every time;
+    /// see [`map_reduce_ordered`](crate::map_reduce_ordered()).
     ///
     /// # Panics
     ///

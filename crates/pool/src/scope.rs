@@ -301,7 +301,7 @@ where
     in_worker(|worker, _| run_scope(Some(worker), worker.registry(), op))
 }
 
-/// The same as [`scope`], with jobs that are begun first in, first out.
+/// Does the same as [`scope`], with jobs that are begun first in, first out.
 ///
 /// # Panics
 ///
@@ -321,7 +321,7 @@ where
     in_worker(|worker, _| run_scope_fifo(Some(worker), worker.registry(), op))
 }
 
-/// The same as [`scope`], but `op` runs in the calling thread, whether that is a worker or
+/// Does the same as [`scope`], but `op` runs in the calling thread, whether that is a worker or
 /// not. Only the jobs run in the pool.
 ///
 /// # Panics
@@ -342,7 +342,7 @@ where
     in_place(None, run_scope, op)
 }
 
-/// The same as [`in_place_scope`], with jobs that are begun first in, first out.
+/// Does the same as [`in_place_scope`], with jobs that are begun first in, first out.
 ///
 /// # Panics
 ///

@@ -29,7 +29,8 @@ pub fn spawn<F: FnOnce() + Send + 'static>(func: F) {
     spawn_in(&current(), func);
 }
 
-/// The same as [`spawn`], but jobs that one worker has spawned begin first in, first out.
+/// Does the same as [`spawn`], but jobs that one worker has spawned begin first in, first
+/// out.
 ///
 /// # Examples
 ///

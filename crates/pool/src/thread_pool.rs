@@ -64,19 +64,20 @@ impl ThreadPool {
         broadcast_in(&self.registry, op)
     }
 
-    /// How many workers the pool has.
+    /// Returns how many workers the pool has.
     #[inline]
     pub fn current_num_threads(&self) -> usize {
         self.registry.num_threads()
     }
 
-    /// The index of this thread in this pool, if it is one of its workers.
+    /// Returns the index of this thread in this pool, if it is one of its workers.
     #[inline]
     pub fn current_thread_index(&self) -> Option<usize> {
         self.current().map(Worker::index)
     }
 
-    /// Whether this worker has forked what nobody has begun yet; `None` in other threads.
+    /// Returns whether this worker has forked what nobody has begun yet; `None` in other
+    /// threads.
     #[inline]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
         self.current().map(Worker::has_local_jobs)
@@ -255,19 +256,20 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     }
 }
 
-/// The index of this thread in its pool, if it is a worker.
+/// Returns the index of this thread in its pool, if it is a worker.
 #[inline]
 pub fn current_thread_index() -> Option<usize> {
     Worker::current().map(Worker::index)
 }
 
-/// Whether this worker has forked what nobody has begun yet; `None` in threads of no pool.
+/// Returns whether this worker has forked what nobody has begun yet; `None` in threads of no
+/// pool.
 #[inline]
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
     Worker::current().map(Worker::has_local_jobs)
 }
 
-/// How many workers the current pool has, or the global one.
+/// Returns how many workers the current pool has, or the global one.
 pub fn current_num_threads() -> usize {
     match Worker::current() {
         Some(worker) => worker.registry().num_threads(),
