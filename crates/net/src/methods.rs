@@ -460,7 +460,7 @@ macro_rules! half_read {
             self.0.try_read_buf(buf)
         }
 
-        /// The address of the other end.
+        /// Returns the address of the other end.
         ///
         /// # Errors
         ///
@@ -469,7 +469,7 @@ macro_rules! half_read {
             self.0.peer_addr()
         }
 
-        /// The address of this end.
+        /// Returns the address of this end.
         ///
         /// # Errors
         ///
@@ -522,7 +522,7 @@ macro_rules! half_write {
             self.0.try_write_vectored(bufs)
         }
 
-        /// The address of the other end.
+        /// Returns the address of the other end.
         ///
         /// # Errors
         ///
@@ -531,7 +531,7 @@ macro_rules! half_write {
             self.0.peer_addr()
         }
 
-        /// The address of this end.
+        /// Returns the address of this end.
         ///
         /// # Errors
         ///

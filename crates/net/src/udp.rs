@@ -128,7 +128,7 @@ impl UdpSocket {
         self.io.recv_from(buf)
     }
 
-    /// The address to which it is bound.
+    /// Returns the address to which it is bound.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ impl UdpSocket {
         self.io.local_addr()
     }
 
-    /// The address to which it is connected.
+    /// Returns the address to which it is connected.
     ///
     /// # Errors
     ///
@@ -214,8 +214,8 @@ impl UdpSocket {
         (registration.async_io(Direction::Read.mask(), || self.io.peek(buf))).await
     }
 
-    /// [`peek`](Self::peek), as a poll. The waker of the last call is the one that is
-    /// woken.
+    /// Does what [`peek`](Self::peek) does, as a poll. The waker of the last call is the
+    /// one that is woken.
     ///
     /// # Errors
     ///
@@ -230,7 +230,7 @@ impl UdpSocket {
         })
     }
 
-    /// [`peek`](Self::peek), without waiting.
+    /// Does what [`peek`](Self::peek) does, without waiting.
     ///
     /// # Errors
     ///
@@ -253,8 +253,8 @@ impl UdpSocket {
         (registration.async_io(Direction::Read.mask(), || self.io.peek_from(buf))).await
     }
 
-    /// [`peek_from`](Self::peek_from), as a poll. The waker of the last call is the one
-    /// that is woken.
+    /// Does what [`peek_from`](Self::peek_from) does, as a poll. The waker of the last
+    /// call is the one that is woken.
     ///
     /// # Errors
     ///
@@ -272,7 +272,7 @@ impl UdpSocket {
         })
     }
 
-    /// [`peek_from`](Self::peek_from), without waiting.
+    /// Does what [`peek_from`](Self::peek_from) does, without waiting.
     ///
     /// # Errors
     ///
@@ -294,8 +294,8 @@ impl UdpSocket {
         (registration.async_io(Direction::Read.mask(), || self.sender())).await
     }
 
-    /// [`peek_sender`](Self::peek_sender), as a poll. The waker of the last call is the
-    /// one that is woken.
+    /// Does what [`peek_sender`](Self::peek_sender) does, as a poll. The waker of the
+    /// last call is the one that is woken.
     ///
     /// # Errors
     ///
@@ -305,7 +305,7 @@ impl UdpSocket {
         registration.poll_io(cx, Direction::Read, || self.sender())
     }
 
-    /// [`peek_sender`](Self::peek_sender), without waiting.
+    /// Does what [`peek_sender`](Self::peek_sender) does, without waiting.
     ///
     /// # Errors
     ///
@@ -440,7 +440,7 @@ impl UdpSocket {
         self.io.leave_multicast_v6(multiaddr, interface)
     }
 
-    /// The error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
+    /// Takes the error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
     ///
     /// # Errors
     ///

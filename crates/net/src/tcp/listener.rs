@@ -109,7 +109,7 @@ impl TcpListener {
         Ok(self.io.into_inner()?.into())
     }
 
-    /// The address at which it accepts.
+    /// Returns the address at which it accepts.
     ///
     /// # Errors
     ///
@@ -118,7 +118,7 @@ impl TcpListener {
         self.io.local_addr()
     }
 
-    /// How many routers a packet may pass, `IP_TTL`.
+    /// Returns how many routers a packet may pass, `IP_TTL`.
     ///
     /// # Errors
     ///

@@ -237,7 +237,7 @@ impl TcpSocket {
         self.inner.bind_device(interface)
     }
 
-    /// The address to which it is bound.
+    /// Returns the address to which it is bound.
     ///
     /// # Errors
     ///
@@ -248,7 +248,7 @@ impl TcpSocket {
             .ok_or_else(|| io::ErrorKind::Unsupported.into())
     }
 
-    /// The error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
+    /// Takes the error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
     ///
     /// # Errors
     ///

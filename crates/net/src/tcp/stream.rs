@@ -152,7 +152,7 @@ impl TcpStream {
         (registration.async_io(Direction::Read.mask(), || self.io.peek(buf))).await
     }
 
-    /// The address of this end.
+    /// Returns the address of this end.
     ///
     /// # Errors
     ///
@@ -161,7 +161,7 @@ impl TcpStream {
         self.io.local_addr()
     }
 
-    /// The address of the other end.
+    /// Returns the address of the other end.
     ///
     /// # Errors
     ///
@@ -170,7 +170,7 @@ impl TcpStream {
         self.io.peer_addr()
     }
 
-    /// The error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
+    /// Takes the error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
     ///
     /// # Errors
     ///
@@ -179,7 +179,7 @@ impl TcpStream {
         self.io.take_error()
     }
 
-    /// Whether small writes are sent at once, `TCP_NODELAY`.
+    /// Returns whether small writes are sent at once, `TCP_NODELAY`.
     ///
     /// # Errors
     ///
@@ -198,7 +198,7 @@ impl TcpStream {
         self.io.set_nodelay(nodelay)
     }
 
-    /// Whether what arrives is acknowledged at once, `TCP_QUICKACK`.
+    /// Returns whether what arrives is acknowledged at once, `TCP_QUICKACK`.
     ///
     /// # Errors
     ///
@@ -219,7 +219,8 @@ impl TcpStream {
         socket2::SockRef::from(self).set_tcp_quickack(quickack)
     }
 
-    /// How long closing the socket waits until what was written has been sent, `SO_LINGER`.
+    /// Returns how long closing the socket waits until what was written has been sent,
+    /// `SO_LINGER`.
     ///
     /// # Errors
     ///
@@ -251,7 +252,7 @@ impl TcpStream {
         socket2::SockRef::from(self).set_linger(Some(Duration::ZERO))
     }
 
-    /// How many routers a packet may pass, `IP_TTL`.
+    /// Returns how many routers a packet may pass, `IP_TTL`.
     ///
     /// # Errors
     ///

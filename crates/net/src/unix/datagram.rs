@@ -175,7 +175,7 @@ impl UnixDatagram {
         registration.try_io(Direction::Write.mask(), send)
     }
 
-    /// The address to which it is bound.
+    /// Returns the address to which it is bound.
     ///
     /// # Errors
     ///
@@ -184,7 +184,7 @@ impl UnixDatagram {
         self.io.local_addr().map(SocketAddr)
     }
 
-    /// The address to which it is connected.
+    /// Returns the address to which it is connected.
     ///
     /// # Errors
     ///
@@ -193,7 +193,7 @@ impl UnixDatagram {
         self.io.peer_addr().map(SocketAddr)
     }
 
-    /// The error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
+    /// Takes the error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
     ///
     /// # Errors
     ///

@@ -97,7 +97,7 @@ impl UnixListener {
         Ok(self.io.into_inner()?.into())
     }
 
-    /// The address at which it accepts.
+    /// Returns the address at which it accepts.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ impl UnixListener {
         self.io.local_addr().map(SocketAddr)
     }
 
-    /// The error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
+    /// Takes the error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
     ///
     /// # Errors
     ///

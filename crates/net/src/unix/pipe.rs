@@ -71,7 +71,7 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// Nothing special.
+    /// Creates options that ask for nothing special.
     #[must_use]
     pub fn new() -> Self {
         Self {

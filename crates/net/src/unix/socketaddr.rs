@@ -12,19 +12,19 @@ use std::path::Path;
 pub struct SocketAddr(pub(crate) net::SocketAddr);
 
 impl SocketAddr {
-    /// Whether it has no name.
+    /// Returns whether it has no name.
     #[must_use]
     pub fn is_unnamed(&self) -> bool {
         self.0.is_unnamed()
     }
 
-    /// The path, if it has one.
+    /// Returns the path, if it has one.
     #[must_use]
     pub fn as_pathname(&self) -> Option<&Path> {
         self.0.as_pathname()
     }
 
-    /// The name that is no path, without the zero byte before it, if it has one.
+    /// Returns the name that is no path, without the zero byte before it, if it has one.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     #[must_use]
     pub fn as_abstract_name(&self) -> Option<&[u8]> {

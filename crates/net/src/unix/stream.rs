@@ -149,7 +149,7 @@ impl UnixStream {
     owned_buf!();
     try_write!();
 
-    /// The address of this end.
+    /// Returns the address of this end.
     ///
     /// # Errors
     ///
@@ -158,7 +158,7 @@ impl UnixStream {
         self.io.local_addr().map(SocketAddr)
     }
 
-    /// The address of the other end.
+    /// Returns the address of the other end.
     ///
     /// # Errors
     ///
@@ -167,8 +167,8 @@ impl UnixStream {
         self.io.peer_addr().map(SocketAddr)
     }
 
-    /// The credentials of the process that has connected, or that listens, as they were
-    /// then.
+    /// Returns the credentials of the process that has connected, or that listens, as they
+    /// were then.
     ///
     /// # Errors
     ///
@@ -177,7 +177,7 @@ impl UnixStream {
         super::ucred::of_peer(self.as_fd())
     }
 
-    /// The error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
+    /// Takes the error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
     ///
     /// # Errors
     ///

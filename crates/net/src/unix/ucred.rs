@@ -14,19 +14,19 @@ pub struct UCred {
 }
 
 impl UCred {
-    /// The user, as far as rights go.
+    /// Returns the user, as far as rights go.
     #[must_use]
     pub fn uid(&self) -> uid_t {
         self.uid
     }
 
-    /// The group, as far as rights go.
+    /// Returns the group, as far as rights go.
     #[must_use]
     pub fn gid(&self) -> gid_t {
         self.gid
     }
 
-    /// The process. `None` where the system does not tell.
+    /// Returns the process. `None` where the system does not tell.
     #[must_use]
     pub fn pid(&self) -> Option<pid_t> {
         self.pid
