@@ -29,7 +29,7 @@ pub struct SignalKind(libc::c_int);
 
 macro_rules! kinds {
     ($($(#[$attribute:meta])* $name:ident: $signal:ident, $what:literal;)*) => {$(
-        #[doc = concat!("`", stringify!($signal), "`: ", $what, ".")]
+        #[doc = concat!("Returns `", stringify!($signal), "`: ", $what, ".")]
         $(#[$attribute])*
         pub const fn $name() -> Self {
             Self(libc::$signal)
@@ -38,7 +38,7 @@ macro_rules! kinds {
 }
 
 impl SignalKind {
-    /// The signal of a number.
+    /// Returns the signal of a number.
     pub const fn from_raw(signum: std::os::raw::c_int) -> Self {
         Self(signum)
     }
