@@ -17,13 +17,13 @@ pub type BufResult<T, B> = (io::Result<T>, B);
 /// The first [`bytes_init`](Self::bytes_init) bytes at [`stable_ptr`](Self::stable_ptr) are
 /// initialised, and stay where they are when the buffer is moved.
 pub unsafe trait IoBuf: Send + Unpin + 'static {
-    /// Where the bytes are.
+    /// Returns where the bytes are.
     fn stable_ptr(&self) -> *const u8;
 
-    /// How many bytes are initialised.
+    /// Returns how many bytes are initialised.
     fn bytes_init(&self) -> usize;
 
-    /// How many bytes there is room for.
+    /// Returns how many bytes there is room for.
     fn bytes_total(&self) -> usize;
 }
 
@@ -35,7 +35,7 @@ pub unsafe trait IoBuf: Send + Unpin + 'static {
 /// the same place as `stable_ptr`, may be written, and stay where they are when the buffer is
 /// moved.
 pub unsafe trait IoBufMut: IoBuf {
-    /// Where the bytes are.
+    /// Returns where the bytes are.
     fn stable_mut_ptr(&mut self) -> *mut u8;
 
     /// Says that at least the first `count` bytes are initialised.
