@@ -80,8 +80,8 @@ impl Anonymous {
         Ok(Self::from(fd))
     }
 
-    /// Whether receivers of a route or channel begin with the messages that the ring still
-    /// holds.
+    /// Sets whether receivers of a route or channel begin with the messages that the ring
+    /// still holds.
     #[must_use]
     pub fn with_history(mut self, history: bool) -> Self {
         self.history = history;

@@ -134,7 +134,7 @@ impl Receiver {
         Ok(Message::new(self))
     }
 
-    /// As [`recv_async`](Self::recv_async), into `buffer`; returns the length.
+    /// Receives as [`recv_async`](Self::recv_async) does, into `buffer`; returns the length.
     ///
     /// # Errors
     ///

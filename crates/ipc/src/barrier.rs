@@ -57,7 +57,7 @@ impl Primitive for Barrier {
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
-    /// `true` for exactly one of those that met.
+    /// Returns `true` for exactly one of those that met.
     #[must_use]
     pub fn is_leader(&self) -> bool {
         self.0
@@ -82,7 +82,7 @@ impl Barrier {
         Self::builder(parties).open(name)
     }
 
-    /// A builder for a barrier at which so many meet.
+    /// Creates a builder for a barrier at which so many meet.
     pub fn builder(parties: usize) -> PrimitiveBuilder<Self> {
         PrimitiveBuilder::new(parties)
     }
@@ -110,8 +110,8 @@ impl Barrier {
         }
     }
 
-    /// As [`wait`](Self::wait), but waits no longer than `timeout`. Who gives up has not
-    /// arrived.
+    /// Waits as [`wait`](Self::wait) does, but no longer than `timeout`. A participant that
+    /// gives up has not arrived.
     ///
     /// # Errors
     ///
@@ -120,8 +120,8 @@ impl Barrier {
         self.wait_deadline(deadline::after(timeout))
     }
 
-    /// As [`wait`](Self::wait), but waits no longer than until `deadline`. Who gives up has
-    /// not arrived.
+    /// Waits as [`wait`](Self::wait) does, but no longer than until `deadline`. A
+    /// participant that gives up has not arrived.
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ impl Barrier {
         self.wait_deadline(Some(deadline))
     }
 
-    /// How many meet.
+    /// Returns how many meet.
     pub fn parties(&self) -> usize {
         self.endpoint.segment.settings.entries()
     }

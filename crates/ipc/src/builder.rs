@@ -90,7 +90,7 @@ impl Builder {
         }
     }
 
-    /// How many messages the ring holds, rounded up to a power of two. 1024 by default.
+    /// Sets how many messages the ring holds, rounded up to a power of two. 1024 by default.
     #[must_use]
     pub fn capacity(mut self, messages: usize) -> Self {
         self.capacity = Some(Capacity::Messages(messages));
@@ -117,47 +117,48 @@ impl Builder {
         self
     }
 
-    /// The longest message, in bytes. 1008 by default. The segment has this much memory for
-    /// each message of its capacity.
+    /// Sets the length of the longest message, in bytes. 1008 by default. The segment has
+    /// this much memory for each message of its capacity.
     #[must_use]
     pub fn max_len(mut self, bytes: usize) -> Self {
         self.max_len = Some(bytes);
         self
     }
 
-    /// What a sender does when the ring is full. [`WhenFull::Block`] by default.
+    /// Sets what a sender does when the ring is full. [`WhenFull::Block`] by default.
     #[must_use]
     pub fn when_full(mut self, policy: WhenFull) -> Self {
         self.when_full = Some(policy);
         self
     }
 
-    /// How many senders there can be at a time. 1 in a route, 64 otherwise.
+    /// Sets how many senders there can be at a time. 1 in a route, 64 otherwise.
     #[must_use]
     pub fn max_senders(mut self, senders: usize) -> Self {
         self.senders = Some(senders);
         self
     }
 
-    /// How many receivers there can be at a time. 64 by default; senders and receivers are
-    /// at most 512 together.
+    /// Sets how many receivers there can be at a time. 64 by default; senders and receivers
+    /// are at most 512 together.
     #[must_use]
     pub fn max_receivers(mut self, receivers: usize) -> Self {
         self.receivers = Some(receivers);
         self
     }
 
-    /// The permissions of the segment's file, if this builder makes it. `0o600` by default:
-    /// only the same user. Others also need access to the [directory](Self::directory).
+    /// Sets the permissions of the segment's file, if this builder makes it. `0o600` by
+    /// default: only the same user. Others also need access to the
+    /// [directory](Self::directory).
     #[must_use]
     pub fn mode(mut self, mode: u32) -> Self {
         self.mode = mode & 0o777;
         self
     }
 
-    /// Where the segment's file is. By default the user's own directory on a file system in
-    /// memory: `$XDG_RUNTIME_DIR/blitz-io`, or `/dev/shm/blitz-io-UID`. On macOS it is
-    /// `blitz-io` in the user's own directory below `/var/folders`, on FreeBSD
+    /// Sets where the segment's file is. By default the user's own directory on a file
+    /// system in memory: `$XDG_RUNTIME_DIR/blitz-io`, or `/dev/shm/blitz-io-UID`. On macOS
+    /// it is `blitz-io` in the user's own directory below `/var/folders`, on FreeBSD
     /// `/tmp/blitz-io-UID`.
     #[must_use]
     pub fn directory(mut self, path: impl Into<PathBuf>) -> Self {
@@ -165,15 +166,15 @@ impl Builder {
         self
     }
 
-    /// Whether a receiver of a route or channel begins with the messages that the ring still
-    /// holds, or with the next one, as it does by default.
+    /// Sets whether a receiver of a route or channel begins with the messages that the ring
+    /// still holds, or with the next one, as it does by default.
     #[must_use]
     pub fn with_history(mut self, history: bool) -> Self {
         self.history = history;
         self
     }
 
-    /// Whether it is an error if there is no segment of this name yet.
+    /// Sets whether it is an error if there is no segment of this name yet.
     #[must_use]
     pub fn must_exist(mut self, must_exist: bool) -> Self {
         self.must_exist = must_exist;

@@ -47,8 +47,8 @@ impl Primitive for Event {
 }
 
 impl Event {
-    /// A builder for an event with the ids from 0 to `ids` - 1. Without it there are 64. A
-    /// wait looks at each of them.
+    /// Creates a builder for an event with the ids from 0 to `ids` - 1. Without it there are 64.
+    /// A wait looks at each of them.
     pub fn builder(ids: usize) -> PrimitiveBuilder<Self> {
         PrimitiveBuilder::new(ids)
     }
@@ -125,7 +125,7 @@ impl Notifier {
         Ok(())
     }
 
-    /// How many ids there are.
+    /// Returns how many ids there are.
     pub fn ids(&self) -> usize {
         self.endpoint.segment.settings.entries()
     }
@@ -183,7 +183,7 @@ impl Listener {
         attempt(&mut self.endpoint, &mut self.seen, &mut self.notifiers)
     }
 
-    /// As [`wait`](Self::wait), but waits no longer than `timeout`.
+    /// Waits as [`wait`](Self::wait) does, but no longer than `timeout`.
     ///
     /// # Errors
     ///
@@ -192,7 +192,7 @@ impl Listener {
         self.wait_deadline(deadline::after(timeout))
     }
 
-    /// As [`wait`](Self::wait), but waits no longer than until `deadline`.
+    /// Waits as [`wait`](Self::wait) does, but no longer than until `deadline`.
     ///
     /// # Errors
     ///
@@ -201,7 +201,7 @@ impl Listener {
         self.wait_deadline(Some(deadline))
     }
 
-    /// How many ids there are.
+    /// Returns how many ids there are.
     pub fn ids(&self) -> usize {
         self.seen.ids()
     }

@@ -15,7 +15,7 @@ use crate::segment::{self, Segment};
 use crate::settings::{Kind, WhenFull};
 use crate::sys::{self, SegmentFile};
 
-/// Whether segments can be shared between processes on this system.
+/// Returns whether segments can be shared between processes on this system.
 pub fn is_supported() -> bool {
     sys::supported().is_ok()
 }

@@ -10,7 +10,7 @@ macro_rules! kind {
         pub struct $name;
 
         impl $name {
-            /// A builder, for other settings than the defaults.
+            /// Creates a builder, for other settings than the defaults.
             pub fn builder() -> Builder {
                 Builder::new(Kind::$name)
             }

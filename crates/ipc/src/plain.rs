@@ -129,7 +129,7 @@ impl Sender {
         self.try_send(bytes_of(value))
     }
 
-    /// As [`send_value`](Self::send_value), but waits no longer than `timeout`.
+    /// Sends as [`send_value`](Self::send_value) does, but waits no longer than `timeout`.
     ///
     /// # Errors
     ///
@@ -142,7 +142,8 @@ impl Sender {
         self.send_timeout(bytes_of(value), timeout)
     }
 
-    /// As [`send_value`](Self::send_value), but waits no longer than until `deadline`.
+    /// Sends as [`send_value`](Self::send_value) does, but waits no longer than until
+    /// `deadline`.
     ///
     /// # Errors
     ///
@@ -155,8 +156,8 @@ impl Sender {
         self.send_until(bytes_of(value), deadline)
     }
 
-    /// As [`send_value`](Self::send_value), without blocking the runtime of blitz-io: see
-    /// `send_async`.
+    /// Sends as [`send_value`](Self::send_value) does, without blocking the runtime of
+    /// blitz-io: see `send_async`.
     ///
     /// # Errors
     ///
@@ -197,7 +198,7 @@ impl Receiver {
         self.try_recv()?.value()
     }
 
-    /// As [`recv_value`](Self::recv_value), but waits no longer than `timeout`.
+    /// Receives as [`recv_value`](Self::recv_value) does, but waits no longer than `timeout`.
     ///
     /// # Errors
     ///
@@ -206,7 +207,8 @@ impl Receiver {
         self.recv_timeout(timeout)?.value()
     }
 
-    /// As [`recv_value`](Self::recv_value), but waits no longer than until `deadline`.
+    /// Receives as [`recv_value`](Self::recv_value) does, but waits no longer than until
+    /// `deadline`.
     ///
     /// # Errors
     ///
@@ -215,8 +217,8 @@ impl Receiver {
         self.recv_until(deadline)?.value()
     }
 
-    /// As [`recv_value`](Self::recv_value), without blocking the runtime of blitz-io: see
-    /// `recv_async`.
+    /// Receives as [`recv_value`](Self::recv_value) does, without blocking the runtime of
+    /// blitz-io: see `recv_async`.
     ///
     /// # Errors
     ///

@@ -40,29 +40,29 @@ impl<T: Primitive> PrimitiveBuilder<T> {
         }
     }
 
-    /// As [`Builder::mode`](crate::Builder::mode).
+    /// Sets what [`Builder::mode`](crate::Builder::mode) does.
     #[must_use]
     pub fn mode(mut self, mode: u32) -> Self {
         self.builder = self.builder.mode(mode);
         self
     }
 
-    /// As [`Builder::directory`](crate::Builder::directory).
+    /// Sets what [`Builder::directory`](crate::Builder::directory) does.
     #[must_use]
     pub fn directory(mut self, path: impl Into<PathBuf>) -> Self {
         self.builder = self.builder.directory(path);
         self
     }
 
-    /// As [`Builder::must_exist`](crate::Builder::must_exist).
+    /// Sets what [`Builder::must_exist`](crate::Builder::must_exist) does.
     #[must_use]
     pub fn must_exist(mut self, must_exist: bool) -> Self {
         self.builder = self.builder.must_exist(must_exist);
         self
     }
 
-    /// How many can take part in a semaphore or barrier, or listen to an event, at a time:
-    /// 256 by default, and at most 448.
+    /// Sets how many can take part in a semaphore or barrier, or listen to an event, at a
+    /// time: 256 by default, and at most 448.
     #[must_use]
     pub fn max_participants(mut self, participants: usize) -> Self {
         self.builder = self.builder.max_receivers(participants);

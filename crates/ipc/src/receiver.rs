@@ -98,7 +98,7 @@ impl Receiver {
         Ok(Message::new(self))
     }
 
-    /// As [`recv`](Self::recv), but waits no longer than `timeout`.
+    /// Receives as [`recv`](Self::recv) does, but waits no longer than `timeout`.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl Receiver {
         Ok(Message::new(self))
     }
 
-    /// As [`recv`](Self::recv), but waits no longer than until `deadline`.
+    /// Receives as [`recv`](Self::recv) does, but waits no longer than until `deadline`.
     ///
     /// # Errors
     ///
@@ -142,7 +142,7 @@ impl Receiver {
         self.copy_out(buffer)
     }
 
-    /// As [`recv_into`](Self::recv_into), but waits no longer than `timeout`.
+    /// Receives as [`recv_into`](Self::recv_into) does, but waits no longer than `timeout`.
     ///
     /// # Errors
     ///
@@ -156,7 +156,8 @@ impl Receiver {
         self.copy_out(buffer)
     }
 
-    /// As [`recv_into`](Self::recv_into), but waits no longer than until `deadline`.
+    /// Receives as [`recv_into`](Self::recv_into) does, but waits no longer than until
+    /// `deadline`.
     ///
     /// # Errors
     ///
@@ -170,17 +171,17 @@ impl Receiver {
         self.copy_out(buffer)
     }
 
-    /// The longest message, in bytes.
+    /// Returns the length of the longest message, in bytes.
     pub fn max_len(&self) -> usize {
         self.endpoint.segment.settings.max_len
     }
 
-    /// How many messages the ring holds.
+    /// Returns how many messages the ring holds.
     pub fn capacity(&self) -> usize {
         self.endpoint.segment.settings.capacity
     }
 
-    /// How messages find their receivers.
+    /// Returns how messages find their receivers.
     pub fn kind(&self) -> Kind {
         self.endpoint.segment.settings.kind
     }

@@ -59,7 +59,7 @@ impl Semaphore {
         Self::builder(permits).open(name)
     }
 
-    /// A builder for a semaphore with so many permits.
+    /// Creates a builder for a semaphore with so many permits.
     pub fn builder(permits: usize) -> PrimitiveBuilder<Self> {
         PrimitiveBuilder::new(permits)
     }
@@ -88,7 +88,7 @@ impl Semaphore {
         Ok(acquired.map(|permit| Permit::new(self, permit)))
     }
 
-    /// As [`acquire`](Self::acquire), but waits no longer than `timeout`.
+    /// Acquires as [`acquire`](Self::acquire) does, but waits no longer than `timeout`.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl Semaphore {
         self.acquire_deadline(deadline::after(timeout))
     }
 
-    /// As [`acquire`](Self::acquire), but waits no longer than until `deadline`.
+    /// Acquires as [`acquire`](Self::acquire) does, but waits no longer than until `deadline`.
     ///
     /// # Errors
     ///
@@ -106,13 +106,13 @@ impl Semaphore {
         self.acquire_deadline(Some(deadline))
     }
 
-    /// How many permits are free at the moment. Those of the dead count as taken until
+    /// Returns how many permits are free at the moment. Those of the dead count as taken until
     /// somebody looks.
     pub fn available_permits(&self) -> usize {
         self.endpoint.segment.permits().free()
     }
 
-    /// How many permits there are.
+    /// Returns how many permits there are.
     pub fn permits(&self) -> usize {
         self.endpoint.segment.settings.entries()
     }

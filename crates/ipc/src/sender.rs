@@ -67,7 +67,7 @@ impl Sender {
         self.send_waiting(message, Wait::Not)
     }
 
-    /// As [`send`](Self::send), but waits no longer than `timeout`.
+    /// Sends as [`send`](Self::send) does, but waits no longer than `timeout`.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl Sender {
         self.send_waiting(message, self.usual_wait(deadline::after(timeout)))
     }
 
-    /// As [`send`](Self::send), but waits no longer than until `deadline`.
+    /// Sends as [`send`](Self::send) does, but waits no longer than until `deadline`.
     ///
     /// # Errors
     ///
@@ -118,7 +118,7 @@ impl Sender {
         self.loan_waiting(len, wait)
     }
 
-    /// As [`loan`](Self::loan), if there is room.
+    /// Does what [`loan`](Self::loan) does, if there is room.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl Sender {
         self.loan_waiting(len, Wait::Not)
     }
 
-    /// As [`loan`](Self::loan), but waits no longer than `timeout`.
+    /// Does what [`loan`](Self::loan) does, but waits no longer than `timeout`.
     ///
     /// # Errors
     ///
@@ -138,7 +138,7 @@ impl Sender {
         self.loan_waiting(len, wait)
     }
 
-    /// As [`loan`](Self::loan), but waits no longer than until `deadline`.
+    /// Does what [`loan`](Self::loan) does, but waits no longer than until `deadline`.
     ///
     /// # Errors
     ///
@@ -149,17 +149,17 @@ impl Sender {
         self.loan_waiting(len, wait)
     }
 
-    /// The longest message, in bytes.
+    /// Returns the length of the longest message, in bytes.
     pub fn max_len(&self) -> usize {
         self.endpoint.segment.settings.max_len
     }
 
-    /// How many messages the ring holds.
+    /// Returns how many messages the ring holds.
     pub fn capacity(&self) -> usize {
         self.endpoint.segment.settings.capacity
     }
 
-    /// How messages find their receivers.
+    /// Returns how messages find their receivers.
     pub fn kind(&self) -> Kind {
         self.endpoint.segment.settings.kind
     }
