@@ -103,7 +103,7 @@ impl SplitWord {
         }
     }
 
-    /// A word of these four bytes. (Not `const`: loom's atomics can not be.)
+    /// Creates a word of these four bytes. (Not `const`: loom's atomics can not be.)
     #[cfg(loom)]
     pub fn new(bytes: [u8; 4]) -> Self {
         Self {

@@ -211,7 +211,7 @@ impl<T: Clone> Receiver<T> {
         }
     }
 
-    /// Receives as [`blocking_recv`](Self::blocking_recv) does, but no longer than
+    /// Receives as [`blocking_recv`](Self::blocking_recv) does, but waits no longer than
     /// `timeout`.
     ///
     /// # Errors
