@@ -1,14 +1,12 @@
 //! Exponential backoff for a contended atomic.
 //!
-//! Whichever thread has the word in its cache changes it in 10 ns; each move to another
-//! processor costs both sides ten times that. So the loser of a race leaves the word
-//! alone: first for half a microsecond, then for twice as long each time, up to about
-//! ten. From the second time on it also yields, as with more threads than processors
-//! one of those may be what the winner's work is waiting for (a channel's receiver, a
-//! preempted owner). [`is_completed`](Backoff::is_completed) says when it is time to
-//! wait in another way.
-//!
-//! Four threads to four through an unbounded channel: 36 ns a value became 25.
+//! A thread that has the word in its cache changes it quickly; each move to another
+//! processor costs both sides far more than that. So the loser of a race leaves the word
+//! alone: first for a short pause, then for twice as long each time, up to a limit. From
+//! the second time on it also yields, as with more threads than processors one of those
+//! may be what the winner's work is waiting for (a channel's receiver, a preempted
+//! owner). [`is_completed`](Backoff::is_completed) says when it is time to wait in another
+//! way.
 
 use crate::spin::yield_to_peers;
 
@@ -16,7 +14,7 @@ use crate::spin::yield_to_peers;
 #[derive(Default)]
 pub struct Backoff(u32);
 
-/// The first pause, in `spin_loop` hints of 2 to 50 ns.
+/// The first pause, in `spin_loop` hints, whose length differs between processors.
 const SHORTEST: u32 = 16;
 /// The longest, as a power of two, times the first.
 const LONGEST: u32 = 4;

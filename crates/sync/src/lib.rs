@@ -7,9 +7,9 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use blitz_sync::{task, thread};
+//! use blitz_io::{sync, thread}; // `sync` has what is in `task` here
 //!
-//! let permits = Arc::new(task::Semaphore::new(1));
+//! let permits = Arc::new(sync::Semaphore::new(1));
 //! let total = Arc::new(thread::Mutex::new(0));
 //!
 //! let (p, t) = (permits.clone(), total.clone());
@@ -17,7 +17,7 @@
 //!     let _permit = p.blocking_acquire().unwrap();
 //!     *t.lock() += 1;
 //! });
-//! pollster::block_on(async {
+//! pollster::block_on(async { // the crate pollster
 //!     let _permit = permits.acquire().await.unwrap();
 //!     *total.lock() += 1;
 //! });

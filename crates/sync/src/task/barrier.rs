@@ -40,11 +40,12 @@ use crate::wait_queue::{Node, WaitQueue};
 ///
 /// ```
 /// use blitz_io::sync::Barrier;
+/// use pollster::block_on; // the crate pollster
 ///
 /// let barrier = Barrier::new(4);
 /// let leaders = std::thread::scope(|scope| {
 ///     let tasks: Vec<_> = (0..4)
-///         .map(|_| scope.spawn(|| pollster::block_on(barrier.wait()).is_leader()))
+///         .map(|_| scope.spawn(|| block_on(barrier.wait()).is_leader()))
 ///         .collect();
 ///     tasks.into_iter().map(|task| task.join().unwrap()).filter(|leads| *leads).count()
 /// });
@@ -115,7 +116,7 @@ impl Barrier {
     /// let barrier = Barrier::new(2);
     /// std::thread::scope(|scope| {
     ///     let other = scope.spawn(|| barrier.blocking_wait());
-    ///     let here = pollster::block_on(barrier.wait());
+    ///     let here = pollster::block_on(barrier.wait()); // the crate pollster
     ///     assert!(here.is_leader() != other.join().unwrap().is_leader());
     /// });
     /// # });

@@ -271,6 +271,7 @@ impl<T> OnceCell<T> {
     /// let cell = OnceCell::new();
     /// std::thread::scope(|scope| {
     ///     scope.spawn(|| cell.set(7));
+    ///     // With the crate pollster.
     ///     pollster::block_on(async { assert_eq!(cell.wait().await, &7) });
     /// });
     /// # });

@@ -23,6 +23,7 @@ use crate::macros::const_unless_loom;
 ///
 /// std::thread::scope(|scope| {
 ///     scope.spawn(|| NAME.set("blitz"));
+///     // With the crate pollster.
 ///     pollster::block_on(async { assert_eq!(NAME.wait().await, &"blitz") });
 /// });
 /// ```

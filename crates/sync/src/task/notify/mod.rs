@@ -156,7 +156,7 @@ struct Ticket {
 /// let queue = Queue { values: Mutex::default(), added: Notify::new() };
 /// std::thread::scope(|scope| {
 ///     scope.spawn(|| (0..3).for_each(|value| queue.add(value)));
-///     pollster::block_on(async {
+///     pollster::block_on(async { // the crate pollster
 ///         assert_eq!([queue.take().await, queue.take().await], [0, 1]);
 ///     });
 /// });
