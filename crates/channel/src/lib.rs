@@ -20,7 +20,7 @@
 //!         tx.blocking_send(n).unwrap();
 //!     }
 //! });
-//! pollster::block_on(async {
+//! pollster::block_on(async { // the crate pollster
 //!     let mut sum = 0;
 //!     while let Some(n) = rx.recv().await {
 //!         sum += n;

@@ -170,7 +170,7 @@ impl<T> Sender<T> {
     ///
     /// let (tx, rx) = broadcast::channel::<u32>(16);
     /// let thread = std::thread::spawn(move || drop(rx));
-    /// pollster::block_on(tx.closed());
+    /// pollster::block_on(tx.closed()); // the crate pollster
     /// assert_eq!(tx.receiver_count(), 0);
     /// # thread.join().unwrap();
     /// ```

@@ -25,6 +25,9 @@ pub struct Send<'a, T> {
 ///
 /// **Cancel safety.** When it is dropped before it is done, no value is lost: one
 /// that it has been given already goes to the next receiver.
+///
+/// One that is kept without being polled keeps its place in the queue and the value
+/// that was assigned to it. Users of async-channel expect that others get the value.
 #[must_use = "futures do nothing unless you `.await` or poll them"]
 pub struct Recv<'a, T> {
     channel: &'a Channel<T>,

@@ -14,7 +14,9 @@
 //! * [`unbounded`] holds what there is memory for; sending never waits.
 //!
 //! **Order.** Values leave in the order in which they came. Who waits is served in
-//! the order of arrival, and nobody overtakes.
+//! the order of arrival, and nobody overtakes. A receive future that is kept without
+//! being polled keeps its place in the queue and the value that was assigned to it.
+//! Users of async-channel expect that others get the value.
 //!
 //! **The end.** A channel is closed by [`close`](Sender::close), or when its last
 //! sender or its last receiver is gone. Sending fails from then on; what is in the
@@ -33,7 +35,7 @@
 //!         sender.send_blocking(n).unwrap();
 //!     }
 //! });
-//! let sum = pollster::block_on(async {
+//! let sum = pollster::block_on(async { // the crate pollster
 //!     let mut sum = 0;
 //!     while let Ok(n) = receiver.recv().await {
 //!         sum += n;

@@ -40,6 +40,10 @@ impl<T> Receiver<T> {
     /// **Cancel safety.** No value is lost when the future is dropped before it is
     /// done: one that it has been given already goes to the next receiver.
     ///
+    /// A future that is kept without being polled keeps its place in the queue and the
+    /// value that was assigned to it. Users of async-channel expect that others get the
+    /// value.
+    ///
     /// # Errors
     ///
     /// If the channel is empty and closed.

@@ -45,7 +45,7 @@ impl<T> Sender<T> {
     ///
     /// ```
     /// # pollster::block_on(async {
-    /// use futures_util::SinkExt;
+    /// use futures_util::SinkExt; // the crate futures-util
     ///
     /// let (sender, receiver) = blitz_io::sync::mpmc::bounded(1);
     /// sender.sink().send(1).await.unwrap();

@@ -22,7 +22,7 @@ use super::waiter::Waiter;
 ///
 /// ```
 /// # pollster::block_on(async {
-/// use futures_util::StreamExt;
+/// use futures_util::StreamExt; // the crate futures-util
 ///
 /// let (sender, mut receiver) = blitz_io::sync::mpmc::unbounded();
 /// sender.try_send(1).unwrap();

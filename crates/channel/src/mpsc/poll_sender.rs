@@ -21,7 +21,7 @@ use super::sender::Sender;
 /// ```
 /// # pollster::block_on(async {
 /// use blitz_io::sync::mpsc::{self, PollSender};
-/// use futures_util::SinkExt;
+/// use futures_util::SinkExt; // the crate futures-util
 ///
 /// let (tx, mut rx) = mpsc::channel(2);
 /// let mut sink = PollSender::new(tx);

@@ -66,7 +66,7 @@ impl<T> Slot<T> {
     /// # pollster::block_on(async {
     /// let mut slot = Slot::new();
     /// let (tx, rx) = slot.channel();
-    /// let (answer, ()) = futures_util::join!(rx, async { tx.send(double(21).await).unwrap() });
+    /// let (answer, ()) = blitz_io::join!(rx, async { tx.send(double(21).await).unwrap() });
     /// assert_eq!(answer, Ok(42));
     /// # });
     /// ```
