@@ -154,7 +154,7 @@ pub struct Scope<'env> {
 ///         s.spawn(async move { println!("{inside}") });
 ///     })
 /// };
-/// pollster::block_on(future);
+/// pollster::block_on(future); // the crate pollster
 /// ```
 ///
 /// That is so also for a future that is only dropped, and if the scope has got out:
