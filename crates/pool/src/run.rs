@@ -130,6 +130,7 @@ impl ThreadPool {
     /// ```
     /// use blitz_io::pool;
     /// let two = pool::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    /// // With the crate pollster.
     /// assert_eq!(pollster::block_on(two.run(|| 6 * 7)), 42);
     /// ```
     pub fn run<R: Send + 'static>(&self, f: impl FnOnce() -> R + Send + 'static) -> Run<R> {
