@@ -28,7 +28,7 @@ use crate::sync::broadcast::{
 /// ```
 /// use blitz_io::stream::wrappers::{BroadcastStream, errors::BroadcastStreamRecvError};
 /// use blitz_io::sync::broadcast;
-/// use futures_util::StreamExt;
+/// use futures_util::StreamExt; // the crate futures-util
 ///
 /// # pollster::block_on(async {
 /// let (tx, rx) = broadcast::channel(2);

@@ -16,7 +16,7 @@ use crate::time::{Instant, Interval};
 /// ```
 /// use blitz_io::stream::wrappers::IntervalStream; // was: tokio_stream::wrappers
 /// use blitz_io::time::{Duration, interval};
-/// use futures_util::StreamExt;
+/// use futures_util::StreamExt; // the crate futures-util
 ///
 /// # blitz_io::runtime::Runtime::new().unwrap().block_on(async {
 /// let ticks = IntervalStream::new(interval(Duration::from_millis(1)));

@@ -89,7 +89,7 @@ wrapper! {
     /// ```
     /// use blitz_io::stream::wrappers::ReceiverStream; // was: tokio_stream::wrappers
     /// use blitz_io::sync::mpsc;
-    /// use futures_util::StreamExt;
+    /// use futures_util::StreamExt; // the crate futures-util
     ///
     /// # pollster::block_on(async {
     /// let (tx, rx) = mpsc::channel(2);
@@ -114,7 +114,7 @@ wrapper! {
     /// ```
     /// use blitz_io::stream::wrappers::UnboundedReceiverStream;
     /// use blitz_io::sync::mpsc;
-    /// use futures_util::StreamExt;
+    /// use futures_util::StreamExt; // the crate futures-util
     ///
     /// # pollster::block_on(async {
     /// let (tx, rx) = mpsc::unbounded_channel();

@@ -25,7 +25,7 @@ use crate::sync::watch::{Receiver, error::RecvError};
 /// ```
 /// use blitz_io::stream::wrappers::WatchStream;
 /// use blitz_io::sync::watch;
-/// use futures_util::StreamExt;
+/// use futures_util::StreamExt; // the crate futures-util
 ///
 /// # pollster::block_on(async {
 /// let (tx, rx) = watch::channel("first");
