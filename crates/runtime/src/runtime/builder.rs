@@ -503,7 +503,7 @@ impl Builder {
         self
     }
 
-    /// Starts with the clock paused: see [`time::pause`](crate::time::pause). Only for
+    /// Sets whether the clock is paused at first: see [`time::pause`](crate::time::pause). Only for
     /// current-thread runtimes.
     ///
     /// ```
