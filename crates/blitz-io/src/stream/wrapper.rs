@@ -21,7 +21,7 @@ macro_rules! wrapper {
             }
 
             /// Returns what the stream was made of.
-            #[must_use]
+            #[must_use = "the stream is gone, and this is what it was made of"]
             pub fn into_inner(self) -> $inner {
                 self.inner
             }
