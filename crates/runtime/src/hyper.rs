@@ -5,13 +5,13 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use blitz_runtime::hyper::{BlitzExecutor, BlitzTimer};
-//! use blitz_runtime::runtime::Builder;
+//! use blitz_io::hyper::{BlitzExecutor, BlitzTimer};
+//! use blitz_io::runtime::Builder;
 //! use hyper::rt::{Executor, Timer};
 //!
 //! let runtime = Builder::new_current_thread().enable_time().build().unwrap();
 //! runtime.block_on(async {
-//!     let (sender, receiver) = tokio::sync::oneshot::channel();
+//!     let (sender, receiver) = blitz_io::sync::oneshot::channel();
 //!     BlitzExecutor::new().execute(async {
 //!         BlitzTimer::new().sleep(Duration::from_millis(1)).await;
 //!         sender.send("slept").unwrap();
@@ -38,10 +38,10 @@ use crate::time;
 /// and from anywhere.
 ///
 /// ```
-/// use blitz_runtime::hyper::BlitzExecutor;
+/// use blitz_io::hyper::BlitzExecutor;
 /// use hyper::rt::Executor;
 ///
-/// # blitz_runtime::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// # blitz_io::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// BlitzExecutor::new().execute(async {});
 /// # });
 /// ```
@@ -85,8 +85,8 @@ where
 ///
 /// ```
 /// use std::rc::Rc;
-/// use blitz_runtime::hyper::BlitzLocalExecutor;
-/// use blitz_runtime::{runtime::Builder, task::LocalSet};
+/// use blitz_io::hyper::BlitzLocalExecutor;
+/// use blitz_io::{runtime::Builder, task::LocalSet};
 /// use hyper::rt::Executor;
 ///
 /// let runtime = Builder::new_current_thread().build().unwrap();
@@ -137,8 +137,8 @@ where
 ///
 /// ```
 /// use std::time::Duration;
-/// use blitz_runtime::hyper::BlitzTimer;
-/// use blitz_runtime::runtime::Builder;
+/// use blitz_io::hyper::BlitzTimer;
+/// use blitz_io::runtime::Builder;
 /// use hyper::rt::Timer;
 ///
 /// let runtime = Builder::new_current_thread().enable_time().build().unwrap();
