@@ -1,6 +1,6 @@
 //! Runs scenarios: everybody in one process, taking turns.
 //!
-//! One iteration of a scenario runs every contender once. Who goes first
+//! One iteration of a scenario runs every contender once. The contender that goes first
 //! changes with each iteration, and every other iteration runs in reverse, so
 //! nobody always follows the same rival. Iterations are complete or dropped:
 //! sample `i` of one contender always has a partner, sample `i` of the other.

@@ -156,6 +156,22 @@ fn peers() {
     }
 }
 
+/// Where calls can be counted at all, an echo takes a read and a write at least.
+#[test]
+fn io() {
+    let text = answer(&["io", "--quick"]);
+    let row = text.lines().find(|line| line.starts_with("| echo_64_2"));
+    let cells: Vec<_> = row
+        .expect("it is a row")
+        .split('|')
+        .map(str::trim)
+        .collect();
+    for cell in &cells[2..5] {
+        let calls = cell.parse().unwrap_or(2.0);
+        assert!((2.0..20.0).contains(&calls), "{text}");
+    }
+}
+
 /// The fourth column, if this process may trace its children.
 fn locked(text: &str, name: &str) -> Option<u32> {
     let row = text

@@ -37,8 +37,8 @@ impl fmt::Display for NoDriver {
     }
 }
 
-/// From now on, drivers are found like this. The first call counts.
-pub fn offer(find: Find) {
+/// Makes `find` the way to the current driver. The first call counts.
+pub fn install(find: Find) {
     FIND.get_or_init(|| find);
 }
 

@@ -32,7 +32,7 @@ impl Drivers {
         if !config.enable_io {
             return Ok(None);
         }
-        current::offer(current);
+        current::install(current);
         let driver = |_| {
             let driver = Driver::new(config.io_events, config.io_events_busy)?;
             driver.allow_ring(config.enable_io_uring && !is_ring_forbidden());

@@ -274,7 +274,7 @@ fn stop_beside_many(stop: fn(mpsc::Receiver<()>)) {
 }
 
 #[test]
-fn what_a_blocked_worker_has_in_hand_is_taken_by_others() {
+fn what_a_blocked_worker_has_claimed_is_run_by_others() {
     stop_beside_many(|told| told.recv_timeout(LONG).unwrap());
 }
 

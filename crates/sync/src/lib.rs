@@ -86,7 +86,7 @@ pub mod internals {
     pub use crate::thread_id::ThreadId;
     /// Timers, which are a runtime's.
     pub mod timers {
-        pub use crate::timers::{NO_RUNTIME, Timer, Timers, offer, offered};
+        pub use crate::timers::{NO_RUNTIME, Timer, Timers, install, installed};
     }
     #[cfg(loom)]
     pub use crate::wait_queue::mutant as wait_queue_mutant;

@@ -24,7 +24,7 @@ pub trait Timers: Sync {
     fn timer(&self, time: Duration) -> Timer;
 }
 
-static OFFERED: OnceLock<&'static dyn Timers> = OnceLock::new();
+static INSTALLED: OnceLock<&'static dyn Timers> = OnceLock::new();
 
 /// What a thread without a runtime is told: what Tokio says, because people search for it,
 /// and what that means here.
@@ -32,18 +32,18 @@ pub const NO_RUNTIME: &str = "there is no reactor running, must be called from t
      (blitz-io: `blitz_io::runtime::Runtime` and `#[blitz_io::main]` start one; if this thread is \
      in a Tokio runtime: that is not blitz-io's)";
 
-/// From now on, timers come from here. The first offer counts.
-pub fn offer(timers: &'static dyn Timers) {
-    OFFERED.get_or_init(|| timers);
+/// Makes `timers` the source of timers. The first call counts.
+pub fn install(timers: &'static dyn Timers) {
+    INSTALLED.get_or_init(|| timers);
 }
 
-/// Where timers come from.
+/// Returns the source of timers.
 ///
 /// # Panics
 ///
-/// If nobody has offered any.
-pub fn offered() -> &'static dyn Timers {
-    match OFFERED.get() {
+/// If there is none.
+pub fn installed() -> &'static dyn Timers {
+    match INSTALLED.get() {
         Some(timers) => *timers,
         None => panic!("{NO_RUNTIME}"),
     }

@@ -72,8 +72,8 @@ fn one_waits() {
     });
 }
 
-/// The second of two notifications may find the first one stored. Who takes it
-/// sees what was done before the second all the same.
+/// The second of two notifications may find the first one stored. The waiter that
+/// takes it sees what was done before the second all the same.
 fn a_coalesced_notification() {
     model(3, || {
         let shared = Shared::new();

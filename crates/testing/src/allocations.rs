@@ -49,8 +49,8 @@ impl Counting {
         OF_THIS_THREAD.get() - before
     }
 
-    /// How often the whole process has allocated. Who asks is alone in its file of
-    /// tests: the others' allocations would be counted, too.
+    /// How often the whole process has allocated. A test that asks is alone in its
+    /// file of tests: the others' allocations would be counted, too.
     #[must_use]
     pub fn so_far(&self) -> usize {
         OF_ALL.load(Ordering::SeqCst)

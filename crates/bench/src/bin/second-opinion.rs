@@ -44,6 +44,8 @@ enum Command {
     },
     /// Question 6: what each peer does, in instructions and in bytes.
     Peers,
+    /// Question 7: how many system calls a server makes for an operation of tier 6.
+    Io,
     /// The process that `barriers` runs beside its own.
     #[command(hide = true)]
     Busy,
@@ -72,6 +74,7 @@ fn run(arguments: &Arguments) -> Result<String, Failure> {
         Command::Barriers => Question::Barriers,
         Command::Spin { plot } => Question::Spin(plot.as_deref()),
         Command::Peers => Question::Peers,
+        Command::Io => Question::Io,
         Command::Busy => hog::run(BUSY_FOR),
         Command::Step {
             subject,

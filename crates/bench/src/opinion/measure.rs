@@ -196,10 +196,19 @@ pub fn interval_of_median(samples: &[f64]) -> Interval {
 
 /// Where this was measured, and how.
 pub fn head(title: &str, effort: Effort) -> String {
+    format!(
+        "{}Medians of {} iterations with their 95 % intervals; the contenders take turns; the \
+         work of each iteration is verified.\n",
+        place(title),
+        effort.iterations
+    )
+}
+
+/// Where this was measured.
+pub fn place(title: &str) -> String {
     let machine = Machine::describe();
     format!(
-        "{title}\n{}, {} processors, {} {}. Medians of {} iterations with their 95 % intervals; \
-         the contenders take turns; the work of each iteration is verified.\n",
-        machine.cpu, machine.cores, machine.os, machine.kernel, effort.iterations
+        "{title}\n{}, {} processors, {} {}. ",
+        machine.cpu, machine.cores, machine.os, machine.kernel
     )
 }

@@ -5,6 +5,7 @@
 
 mod barriers;
 pub(crate) mod counts;
+mod io;
 mod measure;
 mod naive;
 mod peers;
@@ -35,6 +36,8 @@ pub enum Question<'a> {
     Spin(Option<&'a Path>),
     /// Question 6: what each peer does, in instructions and in bytes.
     Peers,
+    /// Question 7: how many system calls a server makes for an operation of tier 6.
+    Io,
 }
 
 /// Measures, and returns the answer as text. With `quick` it takes a few seconds, and
@@ -51,5 +54,6 @@ pub fn answer(question: Question<'_>, quick: bool) -> Result<String, Failure> {
         Question::Barriers => barriers::answer(effort),
         Question::Spin(plot) => spin::answer(effort, plot),
         Question::Peers => peers::answer(effort),
+        Question::Io => io::answer(effort, quick),
     }
 }

@@ -85,7 +85,7 @@ enum Refusal {
 }
 
 /// What a receiver finds that has got everything before a position.
-enum News {
+enum Next {
     Value,
     None(TryRecvError),
 }
@@ -116,7 +116,7 @@ impl<T> Shared<T> {
     }
 
     /// The tail, under its lock.
-    fn settled_tail(&self) -> Tail {
+    fn locked_tail(&self) -> Tail {
         self.waiting.locked(|_| self.tail())
     }
 
@@ -362,7 +362,7 @@ impl<T> Shared<T> {
         T: Clone,
     {
         loop {
-            if let News::None(reason) = self.news(next) {
+            if let Next::None(reason) = self.look(next) {
                 return Err(reason);
             }
             if let Some(value) = self.take_at(next) {
@@ -373,34 +373,34 @@ impl<T> Shared<T> {
 
     /// What there is at `*next`, where no value was found. A receiver that lags
     /// is moved on to the oldest value.
-    fn news(&self, next: &mut u64) -> News {
-        match self.judge(self.tail(), next) {
+    fn look(&self, next: &mut u64) -> Next {
+        match self.next_at(self.tail(), next) {
             // A sender is about to announce it, or it has just been overwritten.
             // With no sender at work, the tail tells which.
-            News::Value => self.settle(next),
-            news => news,
+            Next::Value => self.look_locked(next),
+            found => found,
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn settle(&self, next: &mut u64) -> News {
-        self.judge(self.settled_tail(), next)
+    fn look_locked(&self, next: &mut u64) -> Next {
+        self.next_at(self.locked_tail(), next)
     }
 
-    fn judge(&self, tail: Tail, next: &mut u64) -> News {
+    fn next_at(&self, tail: Tail, next: &mut u64) -> Next {
         let behind = tail.position() - *next;
         if behind == 0 {
-            return News::None(match tail.is_closed() {
+            return Next::None(match tail.is_closed() {
                 true => TryRecvError::Closed,
                 false => TryRecvError::Empty,
             });
         }
         match behind.checked_sub(self.ring.capacity()) {
-            None | Some(0) => News::Value,
+            None | Some(0) => Next::Value,
             Some(missed) => {
                 *next += missed;
-                News::None(TryRecvError::Lagged(missed))
+                Next::None(TryRecvError::Lagged(missed))
             }
         }
     }

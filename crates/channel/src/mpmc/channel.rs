@@ -201,7 +201,7 @@ impl<T> Channel<T> {
         let mut tells_streams = woken.tells_streams;
         while woken.is_enough() {
             woken.wake(&mut panics);
-            ((), woken) = self.locked_and_chosen(State::settle);
+            ((), woken) = self.locked_and_chosen(State::serve_waiters);
             tells_streams |= woken.tells_streams;
         }
         woken.wake(&mut panics);

@@ -13,7 +13,7 @@
 //!   value.
 //! * [`unbounded`] holds what there is memory for; sending never waits.
 //!
-//! **Order.** Values leave in the order in which they came. Who waits is served in
+//! **Order.** Values leave in the order in which they came. Waiters are served in
 //! the order of arrival, and nobody overtakes. A receive future that is kept without
 //! being polled keeps its place in the queue and the value that was assigned to it.
 //! Users of async-channel expect that others get the value.

@@ -43,7 +43,7 @@
 //!   buffer, a receiver that waits for itself; others leave as many places, and as
 //!   many receivers. Such a receiver does not leave when its time is up: it is
 //!   *overdue*. It gets the value when the promise is kept. When it is broken, the step
-//!   that takes the promise back chooses the receiver without a value (`settle`).
+//!   that takes the promise back chooses the receiver without a value (`serve_waiters`).
 //! * Where both sides are selections, the value is reserved before it is there.
 
 use std::collections::VecDeque;

@@ -7,7 +7,7 @@ use blitz_sync::internals::{Panics, Wake};
 
 /// How many there may be.
 const MOST: usize = 8;
-/// As many as there may be when a round of `settle` begins, which adds up to two.
+/// As many as there may be when a round of `serve_waiters` begins, which adds up to two.
 const ENOUGH: usize = MOST - 2;
 
 /// After a step with one effect.

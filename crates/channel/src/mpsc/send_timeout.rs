@@ -50,7 +50,7 @@ impl<T> Sender<T> {
         value: T,
         timeout: Duration,
     ) -> Result<(), SendTimeoutError<T>> {
-        let timers = timers::offered();
+        let timers = timers::installed();
         timers.assert_here();
         let chan = self.tx.chan();
         let sent = coop::attempt_with(value, |value| {

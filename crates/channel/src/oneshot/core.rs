@@ -380,8 +380,8 @@ impl<T> Drop for Core<T> {
     }
 }
 
-/// A place in memory for something that is there only now and then. Who may use it, and
-/// whether anything is there, is said by the channel's state.
+/// A place in memory for something that is there only now and then. The channel's state says
+/// which end may use it, and whether anything is there.
 pub struct Place<T>(Watched<MaybeUninit<T>>);
 
 impl<T> Place<T> {

@@ -30,7 +30,6 @@
 
 mod core;
 pub mod error;
-mod home;
 #[cfg(not(loom))]
 mod mutant;
 #[cfg(loom)]
@@ -40,6 +39,7 @@ pub mod mutant;
 mod receiver;
 mod sender;
 mod slot;
+mod storage;
 
 pub use receiver::Receiver;
 pub use sender::Sender;
@@ -58,6 +58,6 @@ pub use slot::{Slot, SlotReceiver, SlotSender};
 #[inline]
 #[track_caller]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    let (tx, rx) = home::Heap::new();
+    let (tx, rx) = storage::Heap::new();
     (Sender::new(tx), Receiver::new(rx))
 }

@@ -11,8 +11,8 @@ use blitz_sync::internals::{coop, deadline};
 
 use super::core::{CLOSED, RECEIVER, Tasks, VALUE};
 use super::error::{RecvError, TryRecvError};
-use super::home::{FROM_RECEIVER, Heap, Home, happen, leave_after, show};
 use super::mutant::{Mutant, active, model_has_failed};
+use super::storage::{FROM_RECEIVER, Heap, Storage, happen, leave_after, show};
 
 /// The end that receives: a future of the value. Made by
 /// [`channel`](super::channel).
@@ -40,17 +40,17 @@ use super::mutant::{Mutant, active, model_has_failed};
 /// assert!(rx.is_terminated());
 /// # });
 /// ```
-pub struct Receiver<T, H: Home<Value = T> = Heap<T>> {
+pub struct Receiver<T, S: Storage<Value = T> = Heap<T>> {
     /// `None`: it has what it can get.
-    home: Option<H>,
+    storage: Option<S>,
     value: PhantomData<fn(T) -> T>,
 }
 
-impl<T, H: Home<Value = T>> Receiver<T, H> {
+impl<T, S: Storage<Value = T>> Receiver<T, S> {
     #[inline]
-    pub(super) fn new(home: H) -> Self {
+    pub(super) fn new(storage: S) -> Self {
         Self {
-            home: Some(home),
+            storage: Some(storage),
             value: PhantomData,
         }
     }
@@ -67,10 +67,10 @@ impl<T, H: Home<Value = T>> Receiver<T, H> {
     /// assert!(rx.try_recv().is_err());
     /// ```
     pub fn close(&mut self) {
-        if let Some(home) = &self.home {
-            let seen = home.core().state();
+        if let Some(storage) = &self.storage {
+            let seen = storage.core().state();
             // SAFETY: it does not leave.
-            if let Ok(tasks) = unsafe { happen(home, seen, CLOSED, FROM_RECEIVER, false) } {
+            if let Ok(tasks) = unsafe { happen(storage, seen, CLOSED, FROM_RECEIVER, false) } {
                 wake_sender(tasks);
             }
         }
@@ -89,7 +89,7 @@ impl<T, H: Home<Value = T>> Receiver<T, H> {
     /// assert!(rx.is_terminated());
     /// ```
     pub fn is_terminated(&self) -> bool {
-        self.home.is_none()
+        self.storage.is_none()
     }
 
     /// Returns whether there is no value to receive at this moment.
@@ -103,8 +103,8 @@ impl<T, H: Home<Value = T>> Receiver<T, H> {
     /// assert!(!rx.is_empty());
     /// ```
     pub fn is_empty(&self) -> bool {
-        let has_value = |home: &H| home.core().state() & VALUE != 0;
-        !self.home.as_ref().is_some_and(has_value)
+        let has_value = |storage: &S| storage.core().state() & VALUE != 0;
+        !self.storage.as_ref().is_some_and(has_value)
     }
 
     /// Takes the value if it is there.
@@ -124,10 +124,10 @@ impl<T, H: Home<Value = T>> Receiver<T, H> {
     /// ```
     #[inline]
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
-        let Some(home) = &self.home else {
+        let Some(storage) = &self.storage else {
             return Err(TryRecvError::Closed);
         };
-        let seen = home.core().state();
+        let seen = storage.core().state();
         if seen & RECEIVER.until == 0 {
             return Err(TryRecvError::Empty);
         }
@@ -187,10 +187,10 @@ impl<T, H: Home<Value = T>> Receiver<T, H> {
 
     /// `Empty` when the deadline has come.
     fn wait(&mut self, deadline: Option<Instant>) -> Result<T, TryRecvError> {
-        let Some(home) = &self.home else {
+        let Some(storage) = &self.storage else {
             return Err(TryRecvError::Closed);
         };
-        match home.core().wait(&RECEIVER, deadline) {
+        match storage.core().wait(&RECEIVER, deadline) {
             Some(seen) => self.finish(seen).ok_or(TryRecvError::Closed),
             None => Err(TryRecvError::Empty),
         }
@@ -198,12 +198,12 @@ impl<T, H: Home<Value = T>> Receiver<T, H> {
 
     #[inline]
     fn poll_value(&mut self, waker: &Waker) -> Poll<Result<T, RecvError>> {
-        let Some(home) = &self.home else {
+        let Some(storage) = &self.storage else {
             panic!("called after complete");
         };
-        let mut seen = home.core().state();
+        let mut seen = storage.core().state();
         if seen & RECEIVER.until == 0 {
-            match home.core().register(&RECEIVER, waker) {
+            match storage.core().register(&RECEIVER, waker) {
                 Ok(()) => return Poll::Pending,
                 Err(done) => seen = done,
             }
@@ -214,23 +214,23 @@ impl<T, H: Home<Value = T>> Receiver<T, H> {
     /// Takes the value, if there is one, and leaves. Either end has had its event.
     #[inline]
     fn finish(&mut self, seen: u32) -> Option<T> {
-        let home = self.home.take()?;
+        let storage = self.storage.take()?;
         // SAFETY: with `VALUE` the sender has put it there and left it to us; nobody
         // has taken it, since we leave whenever we take it.
-        let value = (seen & VALUE != 0).then(|| unsafe { home.core().value.take() });
+        let value = (seen & VALUE != 0).then(|| unsafe { storage.core().value.take() });
         // SAFETY: this end has given up its way to the cell.
-        unsafe { leave_after(&home, seen, FROM_RECEIVER) };
+        unsafe { leave_after(&storage, seen, FROM_RECEIVER) };
         value
     }
 
     #[inline(never)]
     fn drop_slow(&mut self) {
-        let Some(home) = &self.home else { return };
-        let seen = home.core().state();
+        let Some(storage) = &self.storage else { return };
+        let seen = storage.core().state();
         // SAFETY: if it happens, this end gives up its way to the cell.
-        match unsafe { happen(home, seen, CLOSED, FROM_RECEIVER, true) } {
+        match unsafe { happen(storage, seen, CLOSED, FROM_RECEIVER, true) } {
             Ok(tasks) => {
-                self.home = None;
+                self.storage = None;
                 wake_sender(tasks);
             }
             Err(seen) => drop(self.finish(seen)),
@@ -244,7 +244,7 @@ fn wake_sender(tasks: Tasks) {
     }
 }
 
-impl<T, H: Home<Value = T>> Future for Receiver<T, H> {
+impl<T, S: Storage<Value = T>> Future for Receiver<T, S> {
     type Output = Result<T, RecvError>;
 
     #[inline]
@@ -253,17 +253,17 @@ impl<T, H: Home<Value = T>> Future for Receiver<T, H> {
     }
 }
 
-impl<T, H: Home<Value = T>> Drop for Receiver<T, H> {
+impl<T, S: Storage<Value = T>> Drop for Receiver<T, S> {
     #[inline]
     fn drop(&mut self) {
-        if self.home.is_some() && !model_has_failed() {
+        if self.storage.is_some() && !model_has_failed() {
             self.drop_slow();
         }
     }
 }
 
-impl<T: fmt::Debug, H: Home<Value = T>> fmt::Debug for Receiver<T, H> {
+impl<T: fmt::Debug, S: Storage<Value = T>> fmt::Debug for Receiver<T, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        show(f, "Receiver", self.home.as_ref())
+        show(f, "Receiver", self.storage.as_ref())
     }
 }

@@ -11,22 +11,22 @@ use std::time::Duration;
 use blitz_sync::internals::{coop, deadline};
 
 use super::core::{CLOSED, COMPLETE, SENDER, VALUE};
-use super::home::{FROM_SENDER, Heap, Home, happen, leave_after, show};
 use super::mutant::model_has_failed;
+use super::storage::{FROM_SENDER, Heap, Storage, happen, leave_after, show};
 
 /// The end that sends. Made by [`channel`](super::channel).
 ///
 /// Dropping it without sending lets the receiver fail.
-pub struct Sender<T, H: Home<Value = T> = Heap<T>> {
-    home: H,
+pub struct Sender<T, S: Storage<Value = T> = Heap<T>> {
+    storage: S,
     value: PhantomData<fn(T) -> T>,
 }
 
-impl<T, H: Home<Value = T>> Sender<T, H> {
+impl<T, S: Storage<Value = T>> Sender<T, S> {
     #[inline]
-    pub(super) fn new(home: H) -> Self {
+    pub(super) fn new(storage: S) -> Self {
         Self {
-            home,
+            storage,
             value: PhantomData,
         }
     }
@@ -50,19 +50,19 @@ impl<T, H: Home<Value = T>> Sender<T, H> {
     pub fn send(self, t: T) -> Result<(), T> {
         let this = ManuallyDrop::new(self);
         // SAFETY: it is read once, and `this` is not dropped.
-        let home = unsafe { ptr::read(&this.home) };
+        let storage = unsafe { ptr::read(&this.storage) };
         // SAFETY: until the sender completes, the place of the value is its own.
-        unsafe { home.core().value.put(t) };
-        match home.core().send_and_leave() {
+        unsafe { storage.core().value.put(t) };
+        match storage.core().send_and_leave() {
             Ok(()) => Ok(()),
-            Err(seen) => Self::send_slow(&home, seen),
+            Err(seen) => Self::send_slow(&storage, seen),
         }
     }
 
     #[inline(never)]
-    fn send_slow(home: &H, seen: u32) -> Result<(), T> {
+    fn send_slow(storage: &S, seen: u32) -> Result<(), T> {
         // SAFETY: the caller gives the cell up.
-        match unsafe { happen(home, seen, COMPLETE | VALUE, FROM_SENDER, true) } {
+        match unsafe { happen(storage, seen, COMPLETE | VALUE, FROM_SENDER, true) } {
             Ok(tasks) => {
                 tasks.wake_receiver();
                 Ok(())
@@ -71,8 +71,8 @@ impl<T, H: Home<Value = T>> Sender<T, H> {
                 // SAFETY: the receiver was first, so the value is still ours, and
                 // the cell is left after that.
                 unsafe {
-                    let value = home.core().value.take();
-                    leave_after(home, closed, FROM_SENDER);
+                    let value = storage.core().value.take();
+                    leave_after(storage, closed, FROM_SENDER);
                     Err(value)
                 }
             }
@@ -111,7 +111,7 @@ impl<T, H: Home<Value = T>> Sender<T, H> {
     /// assert!(tx.is_closed());
     /// ```
     pub fn is_closed(&self) -> bool {
-        self.home.core().state() & CLOSED != 0
+        self.storage.core().state() & CLOSED != 0
     }
 
     /// Returns whether the receiver is closed or dropped. If not, the task is woken
@@ -129,7 +129,7 @@ impl<T, H: Home<Value = T>> Sender<T, H> {
     /// ```
     pub fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         coop::poll_with(cx, |cx| {
-            match self.home.core().register(&SENDER, cx.waker()) {
+            match self.storage.core().register(&SENDER, cx.waker()) {
                 Ok(()) => Poll::Pending,
                 Err(_) => Poll::Ready(()),
             }
@@ -147,7 +147,7 @@ impl<T, H: Home<Value = T>> Sender<T, H> {
     /// # dropped.join().unwrap();
     /// ```
     pub fn blocking_closed(&mut self) {
-        self.home.core().wait(&SENDER, None);
+        self.storage.core().wait(&SENDER, None);
     }
 
     /// Blocks the thread until the receiver is closed or dropped, but no longer than
@@ -162,27 +162,27 @@ impl<T, H: Home<Value = T>> Sender<T, H> {
     /// ```
     pub fn blocking_closed_timeout(&mut self, timeout: Duration) -> bool {
         let deadline = deadline::after(timeout);
-        self.home.core().wait(&SENDER, deadline).is_some()
+        self.storage.core().wait(&SENDER, deadline).is_some()
     }
 }
 
-impl<T, H: Home<Value = T>> Drop for Sender<T, H> {
+impl<T, S: Storage<Value = T>> Drop for Sender<T, S> {
     fn drop(&mut self) {
         if model_has_failed() {
             return;
         }
-        let seen = self.home.core().state();
+        let seen = self.storage.core().state();
         // SAFETY: nobody uses this end after its drop.
-        match unsafe { happen(&self.home, seen, COMPLETE, FROM_SENDER, true) } {
+        match unsafe { happen(&self.storage, seen, COMPLETE, FROM_SENDER, true) } {
             Ok(tasks) => tasks.wake_receiver(),
             // SAFETY: as above.
-            Err(closed) => unsafe { leave_after(&self.home, closed, FROM_SENDER) },
+            Err(closed) => unsafe { leave_after(&self.storage, closed, FROM_SENDER) },
         }
     }
 }
 
-impl<T: fmt::Debug, H: Home<Value = T>> fmt::Debug for Sender<T, H> {
+impl<T: fmt::Debug, S: Storage<Value = T>> fmt::Debug for Sender<T, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        show(f, "Sender", Some(&self.home))
+        show(f, "Sender", Some(&self.storage))
     }
 }

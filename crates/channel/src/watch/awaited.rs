@@ -27,7 +27,7 @@
 //! write the word: a load does, even an old one.
 //!
 //! A change may find the queue empty, or wake somebody who came after it and saw it
-//! already. Who is woken looks again.
+//! already. A woken waiter looks again.
 //!
 //! The change is one read-modify-write and no fence, and nothing but that when
 //! nobody waits. That is why the bit is in the word itself; with a count beside it,

@@ -148,9 +148,9 @@ impl<T> Receiver<T> {
     /// # });
     /// ```
     pub async fn changed(&mut self) -> Result<(), RecvError> {
-        let news = has_news(self.version);
-        let word = coop::cooperative(self.shared.version.until(news)).await;
-        take_news(&mut self.version, word)
+        let is_newer = is_newer_than(self.version);
+        let word = coop::cooperative(self.shared.version.until(is_newer)).await;
+        mark_seen(&mut self.version, word)
     }
 
     /// Waits until the value is as wanted, beginning with the present one. What
@@ -190,9 +190,9 @@ impl<T> Receiver<T> {
             if is_closed {
                 return Err(RecvError(()));
             }
-            let news = has_news(self.version);
-            let word = self.shared.version.until(news).await;
-            is_closed = take_news(&mut self.version, word).is_err();
+            let is_newer = is_newer_than(self.version);
+            let word = self.shared.version.until(is_newer).await;
+            is_closed = mark_seen(&mut self.version, word).is_err();
         }
     }
 
@@ -289,9 +289,9 @@ impl<T> Receiver<T> {
     }
 
     fn changed_until(&mut self, deadline: Option<Instant>) -> Option<Result<(), RecvError>> {
-        let news = has_news(self.version);
-        let word = self.shared.version.block_until(news, deadline)?;
-        Some(take_news(&mut self.version, word))
+        let is_newer = is_newer_than(self.version);
+        let word = self.shared.version.block_until(is_newer, deadline)?;
+        Some(mark_seen(&mut self.version, word))
     }
 
     fn wait_for_until(
@@ -307,9 +307,9 @@ impl<T> Receiver<T> {
             if is_closed {
                 return Some(Err(RecvError(())));
             }
-            let news = has_news(self.version);
-            let word = self.shared.version.block_until(news, deadline)?;
-            is_closed = take_news(&mut self.version, word).is_err();
+            let is_newer = is_newer_than(self.version);
+            let word = self.shared.version.block_until(is_newer, deadline)?;
+            is_closed = mark_seen(&mut self.version, word).is_err();
         }
     }
 }
@@ -339,12 +339,12 @@ fn look_for<'a, T>(
 }
 
 /// Whether there is something to tell a receiver that has seen this version.
-fn has_news(seen: Version) -> impl Fn(usize) -> bool + use<> {
+fn is_newer_than(seen: Version) -> impl Fn(usize) -> bool + use<> {
     move |word| Version::of(word) != seen || word & CLOSED != 0
 }
 
-/// Tells it.
-fn take_news(seen: &mut Version, word: usize) -> Result<(), RecvError> {
+/// Marks the version in `word` as seen.
+fn mark_seen(seen: &mut Version, word: usize) -> Result<(), RecvError> {
     if Version::of(word) == *seen {
         return Err(RecvError(()));
     }

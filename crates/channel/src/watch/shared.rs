@@ -17,8 +17,8 @@
 //! when the version is another one. So a value is never missed, but when several
 //! are sent between two looks, only the last is seen.
 //!
-//! The version wraps around after a quarter of what a word can hold. Who has not
-//! looked for exactly as many changes would take the value for the old one; on 64-bit
+//! The version wraps around after a quarter of what a word can hold. A receiver that has
+//! not looked for exactly as many changes would take the value for the old one; on 64-bit
 //! systems that takes longer than anybody waits.
 //!
 //! # Costs

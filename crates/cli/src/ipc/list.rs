@@ -88,7 +88,7 @@ impl Row {
 struct Looks(HashMap<String, (u64, Instant)>);
 
 impl Looks {
-    /// Looks once more. Who was there last time has a rate.
+    /// Looks once more. What was there last time has a rate.
     fn look(&mut self, arguments: &Arguments) -> Result<Vec<Row>, Exit> {
         let found = segments(arguments)?;
         let now = Instant::now();

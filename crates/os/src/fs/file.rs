@@ -219,7 +219,7 @@ impl File {
     /// Those of [`std::fs::File::set_len`].
     pub async fn set_len(&self, size: u64) -> io::Result<()> {
         let mut inner = self.inner.lock().await;
-        poll_fn(|cx| inner.poll_settle(cx)).await;
+        poll_fn(|cx| inner.poll_complete_inflight(cx)).await;
         let (buffer, ahead) = inner.take_buffer();
         let std = self.std.clone();
         inner.state = State::Busy(spawn_blocking(move || {
@@ -266,7 +266,7 @@ impl File {
     /// been told: [flush](blitz_aio::AsyncWriteExt::flush) before.
     pub async fn into_std(mut self) -> StdFile {
         let inner = self.inner.get_mut();
-        poll_fn(|cx| inner.poll_settle(cx)).await;
+        poll_fn(|cx| inner.poll_complete_inflight(cx)).await;
         // An operation of which the future was dropped, such as `metadata`, may still use it.
         Arc::try_unwrap(self.std).unwrap_or_else(|shared| {
             let another = shared.try_clone();
@@ -340,7 +340,7 @@ impl File {
     #[cfg(unix)]
     async fn sync(&self, only_data: bool) -> io::Result<()> {
         let mut inner = self.inner.lock().await;
-        poll_fn(|cx| inner.poll_settle(cx)).await;
+        poll_fn(|cx| inner.poll_complete_inflight(cx)).await;
         crate::operation::run(SyncFile {
             file: self.std.clone(),
             only_data,
@@ -363,7 +363,7 @@ impl File {
         operation: impl FnOnce(&StdFile) -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
         let mut inner = self.inner.lock().await;
-        poll_fn(|cx| inner.poll_settle(cx)).await;
+        poll_fn(|cx| inner.poll_complete_inflight(cx)).await;
         let std = self.std.clone();
         run(move || operation(&std)).await
     }
@@ -377,12 +377,12 @@ impl Inner {
         if let State::InRing(writing) = &mut self.state {
             let written = ready!(writing.poll(cx));
             self.state = State::Idle(Buffer::default());
-            match written.settle()? {
-                in_ring::Settled::Done(result, buffer) => {
+            match written.finish()? {
+                in_ring::Finished::Done(result, buffer) => {
                     self.state = State::Idle(buffer);
                     return Poll::Ready(Ok(Some(Outcome::Write(result))));
                 }
-                in_ring::Settled::OnPool(job) => self.state = State::Busy(job),
+                in_ring::Finished::OnPool(job) => self.state = State::Busy(job),
             }
         }
         let State::Busy(job) = &mut self.state else {
@@ -407,7 +407,7 @@ impl Inner {
     }
 
     /// Waits for the operation under way, and keeps its error for the next write.
-    fn poll_settle(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll_complete_inflight(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Err(error) = ready!(self.poll_flush(cx)) {
             self.write_error = Some(error.kind());
         }

@@ -156,7 +156,7 @@ pub(super) struct Written {
 }
 
 /// What comes next.
-pub(super) enum Settled {
+pub(super) enum Finished {
     /// Nothing.
     Done(io::Result<()>, Buffer),
     /// The rest, on a thread of the pool.
@@ -169,23 +169,23 @@ impl Written {
     /// # Errors
     ///
     /// If there is no pool any more, so that nobody knows what has come of the rest.
-    pub(super) fn settle(self) -> io::Result<Settled> {
+    pub(super) fn finish(self) -> io::Result<Finished> {
         let Self { result, mut rest } = self;
         if rest.0.buffer.is_empty() {
-            return Ok(Settled::Done(result, rest.take()));
+            return Ok(Finished::Done(result, rest.take()));
         }
-        settle_rest(rest)
+        finish_rest(rest)
     }
 }
 
 #[cold]
-fn settle_rest(mut rest: Rest) -> io::Result<Settled> {
+fn finish_rest(mut rest: Rest) -> io::Result<Finished> {
     if Handle::try_current().is_err() {
         let result = rest.write();
-        return Ok(Settled::Done(result, rest.take()));
+        return Ok(Finished::Done(result, rest.take()));
     }
     let job = spawn_mandatory_blocking(move || (Outcome::Write(rest.write()), rest.take()));
-    job.map(Settled::OnPool).ok_or_else(lost)
+    job.map(Finished::OnPool).ok_or_else(lost)
 }
 
 /// What is left in the buffer, which is written however it is dropped.

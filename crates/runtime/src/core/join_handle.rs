@@ -239,8 +239,8 @@ impl<T> JoinHandle<T> {
         }
         let same = header
             .join_waker
-            // SAFETY: the waker is there until we take it back. Who completes the task
-            // meanwhile only reads it, too.
+            // SAFETY: the waker is there until we take it back. A worker that completes
+            // the task meanwhile only reads it, too.
             .with(|place| unsafe { (*place).assume_init_ref() }.will_wake(waker));
         !same && self.change_waker(waker)
     }

@@ -8,8 +8,8 @@ use super::header::Header;
 use super::id::Id;
 
 /// The right and the duty to run a task once. There is at most one for a task. It needs
-/// no reference, since a task does not end before its token has been run. Who hands it to
-/// another thread does so with release and acquire, as every queue does.
+/// no reference, since a task does not end before its token has been run. It is handed to
+/// another thread with release and acquire, as every queue does.
 #[must_use = "a task whose token is lost stays forever"]
 pub struct Notified(NonNull<Header>);
 

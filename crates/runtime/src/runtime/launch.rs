@@ -19,7 +19,7 @@ use blitz_sync::internals::ThreadId;
 
 /// Makes the runtime that `builder` describes.
 pub(super) fn launch(builder: &Builder) -> io::Result<Runtime> {
-    time::offer();
+    time::install();
     let (common, pool) = (common(builder)?, pool(builder));
     let (scheduler, inner) = match builder.kind {
         Kind::CurrentThread => {

@@ -20,6 +20,6 @@ impl Timers for Current {
 }
 
 /// Lets channels find our timers.
-pub(crate) fn offer() {
-    timers::offer(&Current);
+pub(crate) fn install() {
+    timers::install(&Current);
 }

@@ -38,7 +38,7 @@ mod timeout;
 #[doc(no_inline)]
 pub use std::time::Duration;
 
-pub(crate) use self::channels::offer;
+pub(crate) use self::channels::install;
 pub use self::{
     clock::{advance, pause, resume},
     instant::Instant,

@@ -32,11 +32,11 @@
 //! without the lock.
 //!
 //! *Giving up*, under the queue's lock: leave the queue, then serve it, for the
-//! next may need less. Who finds that it has been served gives back as usual.
+//! next may need less. A waiter that finds that it has been served gives back as usual.
 //!
 //! *Closing*, under the queue's lock: set `CLOSED`, clear `QUEUED`; then everybody
-//! is told. Nobody joins or is served afterwards. Who was served and has not been
-//! polled since is told too, and its permits go back.
+//! is told. Nobody joins or is served afterwards. A waiter that was served and has
+//! not been polled since is told too, and its permits go back.
 //!
 //! Permits that do not suffice for the first waiter stay in the word, where the
 //! flag keeps others from them. (Tokio assigns them to that waiter one by one.

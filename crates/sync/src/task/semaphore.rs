@@ -14,8 +14,8 @@ mod permit;
 pub use error::{AcquireError, TryAcquireError};
 pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 
-/// A number of permits. Who finds too few waits until others have given theirs
-/// back.
+/// A number of permits. A task that finds too few waits until others have
+/// given theirs back.
 ///
 /// The names and the meaning are those of `tokio::sync::Semaphore`. It needs no
 /// runtime: tasks of any executor and threads wait in the same queue. It

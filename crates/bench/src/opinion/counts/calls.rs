@@ -25,49 +25,74 @@ struct Attributes {
 }
 
 /// Counts from its making on.
-pub struct SystemCalls(File);
+pub struct SystemCalls(Vec<File>);
 
 impl SystemCalls {
     /// Counts the calls of this thread and of those that it starts, and so on.
     pub fn count() -> Option<Self> {
-        let attributes = Attributes {
-            kind: TRACEPOINT,
-            size: size_of::<Attributes>() as u32,
-            config: tracepoint()?,
-            sample_period: 0,
-            sample_type: 0,
-            read_format: 0,
-            flags: INHERIT,
-            wakeup_events: 0,
-            breakpoint_type: 0,
-            breakpoint_address: 0,
-        };
-        let (this_thread, any_processor, no_group, no_flags) = (0, -1, -1, 0_u64);
-        // SAFETY: the attributes are as long as they say; the call only reads
-        // them.
-        let file = unsafe {
-            libc::syscall(
-                libc::SYS_perf_event_open,
-                &raw const attributes,
-                this_thread,
-                any_processor,
-                no_group,
-                no_flags,
-            )
-        };
-        if file < 0 {
-            return None;
+        let this_thread = 0;
+        Some(Self(vec![of_thread(this_thread)?]))
+    }
+
+    /// Counts the calls of the other threads that there are now, and of those that they
+    /// start.
+    pub fn of_others() -> Option<Self> {
+        // SAFETY: the call takes nothing and always succeeds.
+        let this_thread = unsafe { libc::gettid() };
+        let mut counters = Vec::new();
+        for entry in fs::read_dir("/proc/self/task").ok()?.flatten() {
+            let thread = entry.file_name().to_str()?.parse().ok()?;
+            if thread != this_thread {
+                // One that has ended meanwhile calls nothing.
+                counters.extend(of_thread(thread));
+            }
         }
-        // SAFETY: the call has just made this descriptor for us.
-        Some(Self(unsafe { File::from_raw_fd(file as i32) }))
+        (!counters.is_empty()).then_some(Self(counters))
     }
 
     /// The sum over all threads, also of those that have ended.
     pub fn read(&self) -> Option<u64> {
-        let mut count = [0; 8];
-        (&self.0).read_exact(&mut count).ok()?;
-        Some(u64::from_ne_bytes(count))
+        self.0.iter().map(count_in).sum()
     }
+}
+
+/// A counter of this thread's calls, and of those that it starts from now on.
+fn of_thread(thread: libc::pid_t) -> Option<File> {
+    let attributes = Attributes {
+        kind: TRACEPOINT,
+        size: size_of::<Attributes>() as u32,
+        config: tracepoint()?,
+        sample_period: 0,
+        sample_type: 0,
+        read_format: 0,
+        flags: INHERIT,
+        wakeup_events: 0,
+        breakpoint_type: 0,
+        breakpoint_address: 0,
+    };
+    let (any_processor, no_group, no_flags) = (-1, -1, 0_u64);
+    // SAFETY: the attributes are as long as they say; the call only reads them.
+    let file = unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            &raw const attributes,
+            thread,
+            any_processor,
+            no_group,
+            no_flags,
+        )
+    };
+    if file < 0 {
+        return None;
+    }
+    // SAFETY: the call has just made this descriptor for us.
+    Some(unsafe { File::from_raw_fd(file as i32) })
+}
+
+fn count_in(mut counter: &File) -> Option<u64> {
+    let mut count = [0; 8];
+    counter.read_exact(&mut count).ok()?;
+    Some(u64::from_ne_bytes(count))
 }
 
 fn tracepoint() -> Option<u64> {

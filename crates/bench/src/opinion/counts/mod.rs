@@ -66,6 +66,21 @@ impl Counter {
     }
 }
 
+/// Runs `body` on this thread, and returns the system calls that the other threads there are
+/// make meanwhile; `None` where this process may not count them.
+#[cfg(target_os = "linux")]
+pub fn calls_of_others<T>(body: impl FnOnce() -> T) -> (T, Option<u64>) {
+    let calls = calls::SystemCalls::of_others();
+    let value = body();
+    (value, calls.and_then(|calls| calls.read()))
+}
+
+/// As on Linux, but nothing is counted.
+#[cfg(not(target_os = "linux"))]
+pub fn calls_of_others<T>(body: impl FnOnce() -> T) -> (T, Option<u64>) {
+    (body(), None)
+}
+
 /// What the process has used until now, without its system calls.
 #[cfg(unix)]
 pub(crate) fn usage() -> Counts {

@@ -74,7 +74,7 @@ fn sum(message: &[u8]) -> u64 {
         .fold(message.len() as u64, u64::wrapping_add)
 }
 
-/// Who gets a message.
+/// The receivers of a message.
 #[derive(Clone, Copy, PartialEq)]
 enum Delivery {
     Every,

@@ -63,7 +63,7 @@ where
     R: Runtime,
     F: Future<Output: Send> + Send + 'static,
 {
-    settle();
+    quiesce();
     let task = runtime.spawn_from_outside(async move {
         let start = Mark::now();
         let value = work.await;
@@ -73,7 +73,7 @@ where
 }
 
 /// Lets the workers of the runtime that ran before fall asleep.
-fn settle() {
+fn quiesce() {
     thread::sleep(Duration::from_millis(1));
 }
 

@@ -10,7 +10,7 @@
 
 use std::cell::RefCell;
 
-use super::{Body, for_each, on_task, settle};
+use super::{Body, for_each, on_task, quiesce};
 use crate::runtimes::{Blitz, Channels, Oneshots, Runtime, Smol, Tokio};
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::tasks::{Host, OwnRuntime};
@@ -196,7 +196,7 @@ fn from_one_task<R: Runtime, G: Game<R>>(cx: &Context, workers: usize) -> Measur
 }
 
 fn across<R: Runtime, G: Game<R>>(cx: &Context, workers: usize) -> Measured {
-    settle();
+    quiesce();
     let (serves, returns) = G::new(cx.ops);
     let sides = RefCell::new([Side::Serves(serves), Side::Returns(returns)].into_iter());
     let played = OwnRuntime::<R>::start_all(workers, 2, |_| {
@@ -207,7 +207,7 @@ fn across<R: Runtime, G: Game<R>>(cx: &Context, workers: usize) -> Measured {
 }
 
 fn runtimes<R: Runtime, G: Game<R>>(cx: &Context, _workers: usize) -> Measured {
-    settle();
+    quiesce();
     let [here, there] = R::pair(1);
     let (serves, returns) = G::new(cx.ops);
     let returns = there.spawn_from_outside(timed(returns));

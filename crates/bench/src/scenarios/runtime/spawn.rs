@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Body, WORKERS, for_each, on_task, settle, sum_below};
+use super::{Body, WORKERS, for_each, on_task, quiesce, sum_below};
 use crate::latency::Waits;
 use crate::runtimes::{Blitz, Runtime, Smol, Tokio};
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
@@ -168,7 +168,7 @@ fn outside_idle<R: Runtime>(cx: &Context, workers: usize) -> Measured {
 /// the system lets the thread outside hear of that is not measured.
 fn outside_busy<R: Runtime>(cx: &Context, workers: usize) -> Measured {
     let runtime = R::with_workers(workers);
-    settle();
+    quiesce();
     let traffic = Arc::new(Traffic::default());
     let busy = start_traffic(runtime, cx, workers, &traffic);
     let ops = cx.ops;

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use super::{Body, WORKERS, for_each, on_task, settle};
+use super::{Body, WORKERS, for_each, on_task, quiesce};
 use crate::latency::Waits;
 use crate::runtimes::{Blitz, Runtime, Smol, Tokio};
 use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify};
@@ -112,7 +112,7 @@ fn cancel_all<R: Runtime>(places: &mut [Place<R>]) {
 /// "took", is how much later than asked for a task ran.
 pub(super) fn fired<R: Runtime>(_cx: &Context, workers: usize) -> Measured {
     let runtime = R::with_workers(workers);
-    settle();
+    quiesce();
     let (span, errors) = on_task(runtime, async move {
         let sleeps = (0..SLEEPERS).map(|number| runtime.spawn(oversleep::<R>(soon(number))));
         let tasks: Vec<_> = sleeps.collect();

@@ -74,7 +74,7 @@ impl<T> State<T> {
             }
         };
         self.reserved -= 1;
-        self.settle(woken);
+        self.serve_waiters(woken);
         Some(value)
     }
 
@@ -94,7 +94,7 @@ impl<T> State<T> {
             if self.is_closed() {
                 return Err(value);
             }
-            // One that came back goes first: `settle` takes the oldest.
+            // One that came back goes first: `serve_waiters` takes the oldest.
             match self.is_available() {
                 true => self.buffer.push_back(value),
                 false => match self.deliver(value) {
@@ -103,7 +103,7 @@ impl<T> State<T> {
                 },
             }
         }
-        self.settle(woken);
+        self.serve_waiters(woken);
         Ok(())
     }
 
@@ -115,7 +115,7 @@ impl<T> State<T> {
             Outcome::Reserved => self.reserved -= 1,
             Outcome::Closed | Outcome::Ready => return,
         }
-        self.settle(woken);
+        self.serve_waiters(woken);
     }
 
     /// Whether one more could receive. Cases of `but` do not count as senders.
@@ -167,7 +167,7 @@ impl<T> State<T> {
     /// Restores what holds between two steps, after one with more than one effect.
     /// To be called again if it has chosen enough for one time. Even then, no
     /// receiver is left waiting for a value that is there.
-    pub(in crate::mpmc) fn settle(&mut self, woken: &mut Woken) {
+    pub(in crate::mpmc) fn serve_waiters(&mut self, woken: &mut Woken) {
         let mut wake = None;
         while self.feed(&mut wake)
             || !woken.is_enough()

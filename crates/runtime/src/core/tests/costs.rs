@@ -69,7 +69,7 @@ fn what_a_turn_costs() {
 #[test]
 fn a_task_that_ends_elsewhere_is_freed_by_its_owner() {
     let (line, drops) = (Line::owning(), Drops::new());
-    for settles in [false, true] {
+    for drains in [false, true] {
         let output = drops.counted(());
         // SAFETY: the test has one thread.
         let bound = unsafe {
@@ -82,7 +82,7 @@ fn a_task_that_ends_elsewhere_is_freed_by_its_owner() {
         assert!(matches!(token.unwrap().run(), Ran::Done));
         assert!(line.0.owned.is_empty());
         assert_eq!(Arc::strong_count(&line.0), 2);
-        if settles {
+        if drains {
             // SAFETY: as above.
             unsafe { line.0.owned.drain(1) };
         } else {

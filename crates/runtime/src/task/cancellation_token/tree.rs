@@ -48,7 +48,7 @@
 //! has a child that is born cancelled.
 //!
 //! *A waiter* sets `WAITING` and looks at `CANCELLED` with one step, under
-//! the lock of the node's queue, and joins the queue if it is not set. Who sets
+//! the lock of the node's queue, and joins the queue if it is not set. The thread that sets
 //! `CANCELLED` sees `WAITING` then, and chooses all that are in the queue, under
 //! the same lock. If that comes before the join, `CANCELLED` was set before it too.
 //!

@@ -12,7 +12,7 @@
 //!
 //! # Moves
 //!
-//! *Pushing* makes a link the head, in front of what was there. Who finds *waiting*
+//! *Pushing* makes a link the head, in front of what was there. A task that finds *waiting*
 //! there takes the waker along and wakes it; there is one wake for all that come
 //! until the owner waits again. *Taking* swaps the whole stack for `EMPTY`; it is
 //! turned round, so that the first to come is first.

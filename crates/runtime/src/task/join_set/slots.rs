@@ -15,8 +15,8 @@
 //! dropped gives up all handles, and takes back the wakers that the tasks have not
 //! yet taken for waking. Then it counts: the slots that were left behind, and
 //! itself. It writes that number down, closes the list, and subtracts itself and the
-//! slots that were in the list. Who finds the list closed subtracts one. Who comes
-//! to zero frees the chunks. They are not counted before the end.
+//! slots that were in the list. A task that finds the list closed subtracts one; the one
+//! that comes to zero frees the chunks. They are not counted before the end.
 
 use std::cell::UnsafeCell;
 use std::ptr::{self, NonNull};

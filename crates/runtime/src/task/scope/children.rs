@@ -200,7 +200,7 @@ impl Children<'_> {
 }
 
 impl Drop for Children<'_> {
-    /// Drops all children. Who starts one meanwhile, in a `drop`, drops it too.
+    /// Drops all children. A child started meanwhile, in a `drop`, is dropped too.
     fn drop(&mut self) {
         // SAFETY: this is the owner of the list.
         let batch = Batch(unsafe { self.core.ready.close() });

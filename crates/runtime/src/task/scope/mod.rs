@@ -14,7 +14,7 @@
 //! [`scope`]: the children are polled *by the scope's own future* alone, when that is
 //! polled, and dropped by it alone, when that is dropped. What others have of a child
 //! is its waker, which knows a flag and a list, and never looks at the child's
-//! future. Who leaks the scope's future leaks the children with it: they stay where
+//! future. Leaking the scope's future leaks its children: they stay where
 //! they are, and nothing polls or drops them any more. They run concurrently, but
 //! not in parallel: all belong to one task.
 //!

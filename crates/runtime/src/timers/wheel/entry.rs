@@ -36,8 +36,8 @@ pub(super) struct Entry {
     state: AtomicU32,
     /// Whether the deadline may have passed before the entry was ever linked. The owner's.
     may_be_past: Cell<bool>,
-    /// Whom to wake. Written by the owner: under the lock while it is linked. Who fires
-    /// takes it by reading, and writes nothing.
+    /// Whom to wake. Written by the owner: under the lock while it is linked. The worker that
+    /// fires it takes it by reading, and writes nothing.
     waker: UnsafeCell<ManuallyDrop<Option<Waker>>>,
     /// Lets the model checker watch that one thread at a time uses the entry.
     user: Watched<()>,
@@ -172,7 +172,7 @@ impl Entry {
     /// The caller is the owner.
     #[inline]
     pub(super) unsafe fn will_wake(&self, waker: &Waker) -> bool {
-        // SAFETY: only the owner writes it. Who fires may have taken and dropped the waker, but
+        // SAFETY: only the owner writes it. The worker that fires it may have taken and dropped the waker, but
         // all that is done with it here is to compare its two words, which are still there.
         match unsafe { &**self.waker.get() } {
             Some(mine) => mine.will_wake(waker),

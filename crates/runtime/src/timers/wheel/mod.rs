@@ -194,7 +194,7 @@ impl Wheel {
         self.earliest.load(Ordering::Relaxed)
     }
 
-    /// Until which tick the worker may sleep. Who adds an earlier timer will unpark it.
+    /// Until which tick the worker may sleep. A thread that adds an earlier timer unparks it.
     pub fn next_tick(&self) -> Option<u64> {
         let next = self.lock.locked(|| {
             let next = self.find_next();

@@ -372,13 +372,13 @@ impl Notify {
         unsafe { (*node).request.order.set(Some(order)) };
         // SAFETY: it is linked.
         let wake = unsafe { list.choose(node) };
-        self.settle(list);
+        self.clear_waiting(list);
         Some(wake)
     }
 
     /// Takes `WAITING` back if that was the last. Under the lock, after a node has
     /// been taken out.
-    fn settle(&self, list: &List<Ticket>) {
+    fn clear_waiting(&self, list: &List<Ticket>) {
         let state = self.state.load(Ordering::Relaxed);
         let calls = calls_in(state);
         let waits = list.last().is_some_and(|last| last.request.calls == calls);

@@ -220,7 +220,7 @@ impl Waiter {
         notify.waiters.locked(|list| {
             let removed = list.remove(&self.node);
             if removed {
-                notify.settle(list);
+                notify.clear_waiting(list);
             }
             removed && !self.is_covered(notify)
         })
@@ -238,7 +238,7 @@ impl Waiter {
     fn cancel_wait(&self, notify: &Notify) {
         let wake = notify.waiters.locked(|list| {
             if list.remove(&self.node) {
-                notify.settle(list);
+                notify.clear_waiting(list);
                 return None;
             }
             if active(Mutant::KeepsNotification) {

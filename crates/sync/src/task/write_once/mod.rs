@@ -26,8 +26,8 @@
 //! # No wake-up is lost
 //!
 //! A waiter joins the queue under the lock, having seen there that the state is
-//! not `SET` and, if it wants the turn, that it is `BUSY`. Who changes the state
-//! does it under the lock too, and looks into the queue under the same lock. So
+//! not `SET` and, if it wants the turn, that it is `BUSY`. A task that changes the
+//! state does it under the lock too, and looks into the queue under the same lock. So
 //! one of them comes second and sees the other.
 //!
 //! A chosen node tells by the state what it was chosen for: with `SET` the value

@@ -19,7 +19,7 @@ pub use heap::Heap;
 ///
 /// The cell is there, and shared with no more than one other end, until both ends
 /// have left it.
-pub unsafe trait Home: Unpin {
+pub unsafe trait Storage: Unpin {
     /// What the cell carries.
     type Value;
 
@@ -35,7 +35,7 @@ pub unsafe trait Home: Unpin {
 }
 
 // SAFETY: the cell is borrowed.
-unsafe impl<T> Home for &Core<T> {
+unsafe impl<T> Storage for &Core<T> {
     type Value = T;
 
     #[inline]
@@ -57,14 +57,14 @@ unsafe impl<T> Home for &Core<T> {
 ///
 /// If the event happens and the end leaves, this is the last that it does with
 /// the cell.
-pub unsafe fn happen<H: Home>(
-    home: &H,
+pub unsafe fn happen<S: Storage>(
+    storage: &S,
     mut seen: u32,
     event: u32,
     [mine, other]: [&Side; 2],
     leaves: bool,
 ) -> Result<Tasks, u32> {
-    let word = &raw const home.core().state;
+    let word = &raw const storage.core().state;
     let is_gone = loop {
         if seen & (COMPLETE | CLOSED) != 0 {
             return Err(seen);
@@ -72,7 +72,7 @@ pub unsafe fn happen<H: Home>(
         let is_gone = leaves && (seen & TASKS == 0 || active(Mutant::GoneTooEarly));
         let gone = if is_gone { mine.gone } else { 0 };
         let next = seen & !(TASKS | THREADS) | event | gone;
-        match home.core().advance(seen, next) {
+        match storage.core().advance(seen, next) {
             Ok(()) => break is_gone,
             Err(now) => seen = now,
         }
@@ -80,11 +80,11 @@ pub unsafe fn happen<H: Home>(
     let mut tasks = Tasks::default();
     if seen & TASKS != 0 {
         // SAFETY: we have cleared the bits, and have yet to leave.
-        tasks = unsafe { home.core().take_tasks(seen & TASKS) };
+        tasks = unsafe { storage.core().take_tasks(seen & TASKS) };
     }
     if leaves && !is_gone {
         // SAFETY: the caller says so.
-        unsafe { leave(home, [mine, other]) };
+        unsafe { leave(storage, [mine, other]) };
     }
     if seen & other.thread != 0 {
         wake_one(word);
@@ -97,11 +97,11 @@ pub unsafe fn happen<H: Home>(
 /// # Safety
 ///
 /// This is the last that the end does with the cell.
-unsafe fn leave<H: Home>(home: &H, [mine, other]: [&Side; 2]) {
-    let before = home.core().state.fetch_add(mine.gone, Ordering::AcqRel);
+unsafe fn leave<S: Storage>(storage: &S, [mine, other]: [&Side; 2]) {
+    let before = storage.core().state.fetch_add(mine.gone, Ordering::AcqRel);
     if before & other.gone != 0 && !active(Mutant::LeavesBlindly) {
         // SAFETY: both have left, and of two additions, one comes second.
-        unsafe { home.release() };
+        unsafe { storage.release() };
     }
 }
 
@@ -111,13 +111,13 @@ unsafe fn leave<H: Home>(home: &H, [mine, other]: [&Side; 2]) {
 ///
 /// As [`leave`].
 #[inline]
-pub unsafe fn leave_after<H: Home>(home: &H, seen: u32, [mine, other]: [&Side; 2]) {
+pub unsafe fn leave_after<S: Storage>(storage: &S, seen: u32, [mine, other]: [&Side; 2]) {
     if seen & other.gone != 0 {
         // SAFETY: the other has left, and now we do.
-        unsafe { home.release() };
+        unsafe { storage.release() };
     } else {
         // SAFETY: the caller says so.
-        unsafe { leave(home, [mine, other]) };
+        unsafe { leave(storage, [mine, other]) };
     }
 }
 
@@ -136,8 +136,8 @@ impl fmt::Debug for Inner {
 }
 
 /// Shows an end under this name.
-pub fn show(f: &mut fmt::Formatter<'_>, name: &str, home: Option<&impl Home>) -> fmt::Result {
-    let inner = home.map(|home| Inner(State(home.core().state())));
+pub fn show(f: &mut fmt::Formatter<'_>, name: &str, storage: Option<&impl Storage>) -> fmt::Result {
+    let inner = storage.map(|storage| Inner(State(storage.core().state())));
     f.debug_struct(name).field("inner", &inner).finish()
 }
 
@@ -145,7 +145,7 @@ pub fn show(f: &mut fmt::Formatter<'_>, name: &str, home: Option<&impl Home>) ->
 mod heap {
     use std::ptr::NonNull;
 
-    use super::{Core, Home};
+    use super::{Core, Storage};
     use crate::recycle;
 
     /// A cell in a recycled block.
@@ -168,7 +168,7 @@ mod heap {
     }
 
     // SAFETY: the block is given back by `release` alone.
-    unsafe impl<T> Home for Heap<T> {
+    unsafe impl<T> Storage for Heap<T> {
         type Value = T;
 
         #[inline]
@@ -195,7 +195,7 @@ mod heap {
 
     use loom::cell::UnsafeCell;
 
-    use super::{Core, Home};
+    use super::{Core, Storage};
 
     pub struct Heap<T>(Arc<Tracked<T>>);
 
@@ -226,7 +226,7 @@ mod heap {
     }
 
     // SAFETY: the memory stays as long as an end exists.
-    unsafe impl<T> Home for Heap<T> {
+    unsafe impl<T> Storage for Heap<T> {
         type Value = T;
 
         fn core(&self) -> &Core<T> {
