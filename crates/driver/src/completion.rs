@@ -183,6 +183,14 @@ impl<O: Finish> Shared<O> {
         Arc::into_raw(this.clone()).cast()
     }
 
+    /// The reference of a request to cancel it, which [`cancelled`] lets go.
+    pub fn lend_to_cancel(this: &Arc<Self>) -> *const Header {
+        if active(Mutant::CancelsWithoutReference) {
+            return Arc::as_ptr(this).cast();
+        }
+        Self::lend(this)
+    }
+
     /// Whether the kernel has let go of it.
     pub fn is_done(&self) -> bool {
         self.header.slot.result().is_some()
@@ -246,6 +254,19 @@ pub unsafe fn complete(header: *const Header, result: i32, wakers: &mut Wakers) 
 /// The address came from [`Shared::lend`], and this is the only use of that reference.
 pub unsafe fn forget(header: *const Header, wakers: &mut Wakers) {
     wakers.retire(Retired(header));
+}
+
+/// Delivers the completion of a request to cancel.
+///
+/// # Safety
+///
+/// The address came from [`Shared::lend_to_cancel`], and this is the only completion of that
+/// request.
+pub unsafe fn cancelled(header: *const Header, wakers: &mut Wakers) {
+    if !active(Mutant::CancelsWithoutReference) {
+        // SAFETY: by the contract.
+        unsafe { forget(header, wakers) };
+    }
 }
 
 /// A reference to be let go.

@@ -88,7 +88,7 @@ pub use wakers::Wakers;
 #[cfg(loom)]
 #[doc(hidden)]
 pub mod model {
-    pub use crate::completion::{Finish, Shared, complete};
+    pub use crate::completion::{Finish, Shared, cancelled, complete};
     pub use crate::selector::Source;
 
     /// An event happens at a source of this driver.

@@ -31,4 +31,6 @@ blitz_sync::mutants! {
     KeepsOldWaker,
     /// A future that is dropped frees its buffer, which the kernel has.
     FreesWithFuture,
+    /// A request to cancel has no reference to the operation that it names.
+    CancelsWithoutReference,
 }

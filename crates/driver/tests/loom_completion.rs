@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 use blitz_driver::Wakers;
-use blitz_driver::model::{Finish, Shared, complete};
+use blitz_driver::model::{Finish, Shared, cancelled, complete};
 use blitz_driver::mutant::{self, Mutant};
 use blitz_futex::atomic::{AtomicBool, Ordering};
 use loom::thread;
@@ -118,4 +118,59 @@ fn a_drop_keeps_the_buffer() {
 fn a_buffer_stays_until_the_kernel_lets_go() {
     a_drop_keeps_the_buffer();
     fails(|| mutant::with(Mutant::FreesWithFuture, a_drop_keeps_the_buffer));
+}
+
+/// A request to cancel may reach the kernel when the operation has completed and its future is
+/// gone. Nothing else has the operation's address until then.
+fn a_cancelled_operation_stays_while_it_is_named() {
+    model(3, || {
+        let is_gone = Arc::new(AtomicBool::new(false));
+        let shared = Shared::new(Named(is_gone.clone()));
+        let kernel = thread::spawn(kernel(&shared, || ()));
+        if shared.poll(Waker::noop()).is_some() {
+            // What is done is not cancelled.
+            kernel.join().unwrap();
+            return;
+        }
+        let lent = Shared::lend_to_cancel(&shared).expose_provenance();
+        drop(shared);
+        let gone = is_gone.clone();
+        let canceller = thread::spawn(move || {
+            assert!(!gone.load(Ordering::Relaxed), "the address is another's");
+            let mut wakers = Wakers::new();
+            let lent = std::ptr::with_exposed_provenance(lent);
+            // SAFETY: the address is from `lend_to_cancel`, and this is the only completion.
+            unsafe { cancelled(lent, &mut wakers) };
+            wakers.wake_all();
+        });
+        kernel.join().unwrap();
+        canceller.join().unwrap();
+        assert!(is_gone.load(Ordering::Relaxed), "never freed");
+    });
+}
+
+/// An operation that says when its memory may be another's.
+struct Named(Arc<AtomicBool>);
+
+impl Finish for Named {
+    type Output = ();
+
+    fn finish(self, _: i32) {}
+}
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_request_to_cancel_names_no_other_operation() {
+    a_cancelled_operation_stays_while_it_is_named();
+    fails(|| {
+        mutant::with(
+            Mutant::CancelsWithoutReference,
+            a_cancelled_operation_stays_while_it_is_named,
+        );
+    });
 }

@@ -4,6 +4,8 @@
 
 #[path = "bad_days.rs"]
 mod bad_days;
+#[path = "budget.rs"]
+mod budget;
 mod help;
 #[cfg(target_os = "linux")]
 #[path = "idle.rs"]

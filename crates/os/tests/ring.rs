@@ -165,6 +165,37 @@ fn files_in_a_sandbox_that_forbids_the_ring() {
     .unwrap();
 }
 
+/// The variable of the environment decides, whatever the builder says. Each case is a process
+/// of its own.
+#[test]
+fn the_environment_forbids_the_ring() {
+    if let Some(value) = std::env::var_os("BLITZ_IO_URING") {
+        assert_eq!(has_ring(), value != "0" && probe().is_ok());
+        return;
+    }
+    for value in ["0", "1"] {
+        let test = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "ring::the_environment_forbids_the_ring"])
+            .env("BLITZ_IO_URING", value)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&test.stdout);
+        assert!(test.status.success(), "{value}: {text}");
+        assert!(text.contains("1 passed"), "{text}");
+    }
+}
+
+/// Whether a runtime whose builder allows it has a ring once it has written.
+fn has_ring() -> bool {
+    let runtime = runtime(1, true);
+    runtime.block_on(async { blitz_io::spawn(blocks()).await.unwrap() });
+    let descriptors = std::fs::read_dir("/proc/self/fd").unwrap();
+    let mut files = descriptors
+        .flatten()
+        .map(|entry| std::fs::read_link(entry.path()));
+    files.any(|file| file.is_ok_and(|file| file.to_string_lossy().contains("io_uring")))
+}
+
 /// Whether that worked: a sandbox around us may not let us make one.
 fn forbid_io_uring() -> bool {
     let instruction = |code: u32, jt, jf, k| libc::sock_filter {

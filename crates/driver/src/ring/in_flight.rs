@@ -91,7 +91,7 @@ impl<O: Operation> Drop for InFlight<O> {
         if !O::ENDS_WITH_FUTURE || self.shared.is_done() {
             return;
         }
-        let lent = Shared::lend(&self.shared);
+        let lent = Shared::lend_to_cancel(&self.shared);
         if self.driver.ring.cancel(lent) {
             self.driver.queued();
         } else {

@@ -39,7 +39,7 @@ use io_uring::squeue::Entry;
 use io_uring::{IoUring, Probe, opcode, types};
 use mio::unix::SourceFd;
 
-use crate::completion::{Header, complete, forget};
+use crate::completion::{Header, cancelled, complete};
 use crate::lock::Mutex;
 use crate::selector::Registry;
 use crate::wakers::Wakers;
@@ -295,8 +295,8 @@ impl Turn {
 fn deliver(data: u64, result: i32, wakers: &mut Wakers) {
     let header = std::ptr::with_exposed_provenance::<Header>((data & !CANCEL) as usize);
     if data & CANCEL != 0 {
-        // SAFETY: `cancel` got the address from `lend`, for this completion.
-        unsafe { forget(header, wakers) };
+        // SAFETY: `cancel` got the address from `lend_to_cancel`, for this completion.
+        unsafe { cancelled(header, wakers) };
     } else if data != 0 {
         // SAFETY: `Driver::start` got the address from `lend`, and an operation has one
         // completion.
