@@ -1,4 +1,4 @@
-//! An async runtime, channels and locks on one futex core.
+//! An async runtime with I/O, channels, locks, a fork-join pool and IPC on one futex core.
 //!
 //! * [`sync`]: locks, semaphores, notifications and channels for tasks, with the names and
 //!   semantics of `tokio::sync`. They need no particular runtime.
@@ -6,8 +6,11 @@
 //!   parking_lot, std and crossbeam.
 //! * `runtime`, `task`, `time`: a work-stealing runtime with Tokio's names (feature `rt`).
 //! * `io`: reading and writing bytes, with the names of `tokio::io` (feature `io-util`).
+//! * `net`, `fs`, `process`, `signal`: sockets, files, child processes and signals, with the
+//!   names of Tokio (features of the same names).
 //! * `pool`: parallel work on all processors, with rayon's names (feature `pool`).
 //! * `ipc`: messages between processes, through shared memory (feature `ipc`).
+//! * `pipeline`: stages that run in parallel and keep the order (feature `pipeline`).
 //! * [`futex`]: what all of them sleep on, for primitives of your own.
 //!
 //! # The runtime

@@ -42,15 +42,15 @@ fn files(ring: &IoUring) -> String {
         "BLITZ_IO_URING=0 forbids io_uring"
     } else if !ring.setup.works {
         return format!(
-            "`File::read_at` and `write_at` go through the blocking pool: io_uring is {}.",
+            "Files are written, and read from the disk, by the blocking pool: io_uring is {}.",
             ring.setup.detail
         );
     } else if ring.setup_flags.get("COOP_TASKRUN") == Some(&false) {
         "this kernel's io_uring is too old"
     } else {
-        return "`File::write_at`, and `read_at` of what the system does not have in memory, go through io_uring.".to_owned();
+        return "`File::write_at`, `read_at` of what the system does not have in memory, and small writes and syncs of a `File` go through io_uring.".to_owned();
     };
-    format!("`File::read_at` and `write_at` go through the blocking pool: {why}.")
+    format!("Files are written, and read from the disk, by the blocking pool: {why}.")
 }
 
 /// What a user could change, and how.
