@@ -11,10 +11,12 @@
 //! move is a read-modify-write of one word, all that was done before an unpark is
 //! visible to the park that it ends.
 
-#[cfg(all(feature = "io", not(loom)))]
-use std::sync::Arc;
 use std::time::Instant;
+#[cfg(all(feature = "io", not(loom)))]
+use std::{cell::Cell, sync::Arc};
 
+#[cfg(all(feature = "io", not(loom)))]
+use blitz_driver::Wakers;
 use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{WaitResult, wait_until, wake_one};
 
@@ -71,15 +73,10 @@ impl Driver {
                 word.park(deadline)
             }
             #[cfg(all(feature = "io", not(loom)))]
-            Kind::Io(driver) => {
-                let mut wakers = blitz_driver::Wakers::new();
-                let unparked = match others_poll {
-                    true => driver.park_in_poll(deadline, &mut wakers),
-                    false => driver.park(deadline, &mut wakers),
-                };
-                wakers.wake_all();
-                unparked
-            }
+            Kind::Io(driver) => waking(|wakers| match others_poll {
+                true => driver.park_in_poll(deadline, wakers),
+                false => driver.park(deadline, wakers),
+            }),
         }
     }
 
@@ -91,9 +88,7 @@ impl Driver {
             #[cfg(all(feature = "io", not(loom)))]
             Kind::Io(driver) => {
                 if driver.has_sources() {
-                    let mut wakers = blitz_driver::Wakers::new();
-                    driver.try_poll(&mut wakers);
-                    wakers.wake_all();
+                    waking(|wakers| driver.try_poll(wakers));
                 }
             }
         }
@@ -127,6 +122,21 @@ impl Driver {
         }
         _ = deadline;
     }
+}
+
+/// Wakes those whom `poll` has gathered. The memory for them stays with the thread, so that a
+/// poll allocates nothing.
+#[cfg(all(feature = "io", not(loom)))]
+fn waking<R>(poll: impl FnOnce(&mut Wakers) -> R) -> R {
+    thread_local! {
+        static WAKERS: Cell<Wakers> = const { Cell::new(Wakers::new()) };
+    }
+    // A thread that ends may have given it up already; and a waker may poll, too.
+    let mut wakers = WAKERS.try_with(Cell::take).unwrap_or_default();
+    let result = poll(&mut wakers);
+    wakers.wake_all();
+    _ = WAKERS.try_with(|kept| kept.set(wakers));
+    result
 }
 
 /// A word to sleep on.

@@ -1,9 +1,11 @@
 //! The types of this crate that have the traits of other packages.
 
+// hyper has neither.
+#[cfg(any(feature = "futures-io", feature = "tokio"))]
+use crate::{AsyncBufRead, AsyncSeek};
 use crate::{
-    AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, BufReader, BufStream, BufWriter, Chain, Compat,
-    DuplexStream, Empty, Join, ReadHalf, Repeat, SimplexStream, Sink, Take, WriteHalf,
-    foreign_traits,
+    AsyncRead, AsyncWrite, BufReader, BufStream, BufWriter, Chain, Compat, DuplexStream, Empty,
+    Join, ReadHalf, Repeat, SimplexStream, Sink, Take, WriteHalf, foreign_traits,
 };
 
 foreign_traits!([R: AsyncRead] BufReader<R>: read, buf_read);

@@ -1,0 +1,37 @@
+//! An echo over a socket that is there allocates nothing. In a program of its own: others'
+//! allocations would be counted, too.
+#![cfg(not(loom))]
+
+#[expect(dead_code)] // What the other program uses.
+mod help;
+
+use blitz_io::io::{AsyncReadExt, AsyncWriteExt};
+use blitz_io::runtime::Builder;
+use blitz_testing::Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn an_echo_allocates_nothing() {
+    let current = Builder::new_current_thread().enable_all().build().unwrap();
+    for runtime in [current, help::multi(2)] {
+        let (mut client, mut server) = runtime.block_on(help::pair());
+        let echo = runtime.spawn(async move {
+            while let Ok(number) = server.read_u32().await {
+                server.write_u32(number).await.unwrap();
+            }
+        });
+        let mut rounds = || {
+            runtime.block_on(async {
+                for number in 0..50 {
+                    client.write_u32(number).await.unwrap();
+                    assert_eq!(client.read_u32().await.unwrap(), number);
+                }
+            });
+        };
+        assert_eq!(ALLOCATOR.fewest(20, &mut rounds), 0);
+        drop(client);
+        runtime.block_on(echo).unwrap();
+    }
+}
