@@ -1,8 +1,10 @@
 //! The types of this crate that have the traits of other packages.
 
-// hyper has neither.
+// hyper has neither, and what seeks is never one of futures'.
 #[cfg(any(feature = "futures-io", feature = "tokio"))]
-use crate::{AsyncBufRead, AsyncSeek};
+use crate::AsyncBufRead;
+#[cfg(feature = "tokio")]
+use crate::AsyncSeek;
 use crate::{
     AsyncRead, AsyncWrite, BufReader, BufStream, BufWriter, Chain, Compat, DuplexStream, Empty,
     Join, ReadHalf, Repeat, SimplexStream, Sink, Take, WriteHalf, foreign_traits,
