@@ -3,7 +3,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 
-use blitz_aio::ReadBuf;
+use blitz_aio::{IoBuf, IoBufMut, ReadBuf};
 use bytes::BufMut;
 
 /// What can be filled of `bytes`, for a system call, which only writes to it.
@@ -49,4 +49,30 @@ pub unsafe fn receive_read_buf<R>(
     unsafe { buf.assume_init(n) };
     buf.advance(n);
     Ok((n, rest))
+}
+
+/// Receives into the beginning of a buffer that was given away.
+///
+/// # Safety
+///
+/// As [`receive_buf`].
+pub unsafe fn receive_owned<B: IoBufMut, R>(
+    buf: &mut B,
+    receive: impl FnOnce(&mut [u8]) -> io::Result<(usize, R)>,
+) -> io::Result<(usize, R)> {
+    let room = buf.bytes_total();
+    let to = buf.stable_mut_ptr().cast::<MaybeUninit<u8>>();
+    // SAFETY: so many bytes may be written there, and the buffer is ours.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(to, room) };
+    // SAFETY: as the caller promises.
+    let (n, rest) = receive(unsafe { as_slice(bytes) })?;
+    // SAFETY: as the caller promises.
+    unsafe { buf.set_init(n) };
+    Ok((n, rest))
+}
+
+/// What a buffer holds that was given away.
+pub fn init<B: IoBuf>(buf: &B) -> &[u8] {
+    // SAFETY: so many bytes are initialised, and stay while the buffer is borrowed.
+    unsafe { std::slice::from_raw_parts(buf.stable_ptr(), buf.bytes_init()) }
 }

@@ -113,6 +113,45 @@ macro_rules! datagrams {
             let received = registration.try_io(mask, || unsafe { receive_buf(buf, receive) });
             Ok(received?.0)
         }
+
+        /// Sends what a buffer holds, as one datagram, to the address to which the socket is
+        /// connected. The buffer is given away, and comes back with the number of bytes.
+        ///
+        /// Cancel safe: when the future is dropped, nothing has been sent. Its buffer is
+        /// dropped with it.
+        ///
+        /// # Errors
+        ///
+        /// The system's.
+        pub async fn send_owned<B: blitz_aio::IoBuf>(
+            &self,
+            buf: B,
+        ) -> blitz_aio::BufResult<usize, B> {
+            let result = self.send(crate::buf::init(&buf)).await;
+            (result, buf)
+        }
+
+        /// Receives a datagram from the address to which the socket is connected. The buffer
+        /// is given away, and comes back with the number of bytes; what does not fit into
+        /// [it](blitz_aio::IoBuf::bytes_total) is lost.
+        ///
+        /// Cancel safe: when the future is dropped, nothing has been received. Its buffer is
+        /// dropped with it.
+        ///
+        /// # Errors
+        ///
+        /// The system's.
+        pub async fn recv_owned<B: blitz_aio::IoBufMut>(
+            &self,
+            mut buf: B,
+        ) -> blitz_aio::BufResult<usize, B> {
+            let receive = |bytes: &mut [u8]| Ok((self.io.recv(bytes)?, ()));
+            // SAFETY: the system only writes to the buffer, and says how much.
+            let receive = || unsafe { crate::buf::receive_owned(&mut buf, receive) };
+            let registration = self.io.registration();
+            let result = registration.async_io(Direction::Read.mask(), receive).await;
+            (result.map(|(count, ())| count), buf)
+        }
     };
 }
 
@@ -191,6 +230,29 @@ macro_rules! datagrams_from {
                 // SAFETY: the system only writes to the buffer, and says how much.
                 unsafe { receive_buf(buf, |bytes| self.receive_from(bytes)) }
             })
+        }
+
+        /// Receives a datagram from anybody. The buffer is given away, and comes back with the
+        /// number of bytes and the address of the sender; what does not fit into
+        /// [it](blitz_aio::IoBuf::bytes_total) is lost.
+        ///
+        /// Cancel safe: when the future is dropped, nothing has been received. Its buffer is
+        /// dropped with it.
+        ///
+        /// # Errors
+        ///
+        /// The system's.
+        pub async fn recv_from_owned<B: blitz_aio::IoBufMut>(
+            &self,
+            mut buf: B,
+        ) -> blitz_aio::BufResult<(usize, $addr), B> {
+            let receive = || {
+                // SAFETY: the system only writes to the buffer, and says how much.
+                unsafe { crate::buf::receive_owned(&mut buf, |bytes| self.receive_from(bytes)) }
+            };
+            let registration = self.io.registration();
+            let result = registration.async_io(Direction::Read.mask(), receive).await;
+            (result, buf)
         }
     };
 }

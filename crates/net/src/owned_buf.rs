@@ -1,4 +1,5 @@
-//! Reads and writes of streams whose buffer is given away and comes back.
+//! Reads and writes of streams whose buffer is given away and comes back. Those of datagrams
+//! are in `methods_datagram.rs`.
 //!
 //! They wait for readiness and then call the system, as everything else on a socket does. In a
 //! ring they would cost as much, and a read that is cancelled there may take bytes along.
@@ -42,24 +43,15 @@ macro_rules! owned_buf {
             &self,
             mut buf: B,
         ) -> blitz_aio::BufResult<usize, B> {
-            let len = buf.bytes_total();
-            if len == 0 {
+            if buf.bytes_total() == 0 {
                 return (Ok(0), buf);
             }
             let registration = self.io.registration();
-            let read = || {
-                let to = buf.stable_mut_ptr().cast::<std::mem::MaybeUninit<u8>>();
-                // SAFETY: so many bytes may be written there, and the buffer is ours.
-                let bytes = unsafe { std::slice::from_raw_parts_mut(to, len) };
-                // SAFETY: a read of the system only writes to its buffer.
-                (&*self.io).read(unsafe { crate::buf::as_slice(bytes) })
-            };
+            let read = |bytes: &mut [u8]| Ok(((&*self.io).read(bytes)?, ()));
+            // SAFETY: a read of the system only writes to its buffer, and says how much.
+            let read = || unsafe { crate::buf::receive_owned(&mut buf, read) };
             let result = registration.async_io(Direction::Read.mask(), read).await;
-            if let Ok(count) = result {
-                // SAFETY: the system has written them.
-                unsafe { buf.set_init(count) };
-            }
-            (result, buf)
+            (result.map(|(count, ())| count), buf)
         }
 
         /// Writes what a buffer holds, or the first part of it. The buffer is given away, and
@@ -111,9 +103,7 @@ macro_rules! owned_buf {
             buf: &'a B,
             from: usize,
         ) -> impl Future<Output = io::Result<usize>> + use<'a, B> {
-            // SAFETY: so many bytes are initialised, and stay while the buffer is borrowed.
-            let all = unsafe { std::slice::from_raw_parts(buf.stable_ptr(), buf.bytes_init()) };
-            let bytes = &all[from..];
+            let bytes = &crate::buf::init(buf)[from..];
             async move {
                 if bytes.is_empty() {
                     return Ok(0);

@@ -175,6 +175,41 @@ impl UdpSocket {
         registration.async_io(Direction::Write.mask(), send).await
     }
 
+    /// Sends what a buffer holds, as one datagram, to an address, of several to the first.
+    /// The buffer is given away, and comes back with the number of bytes.
+    ///
+    /// Cancel safe: when the future is dropped, nothing has been sent. Its buffer is dropped
+    /// with it.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    ///
+    /// ```
+    /// use blitz_io::net::UdpSocket;
+    ///
+    /// # #[blitz_io::main]
+    /// # async fn main() -> std::io::Result<()> {
+    /// let server = UdpSocket::bind("127.0.0.1:0").await?;
+    /// let client = UdpSocket::bind("127.0.0.1:0").await?;
+    /// let (sent, text) = client.send_to_owned("hello", server.local_addr()?).await;
+    /// assert_eq!(sent?, text.len());
+    ///
+    /// let (received, bytes) = server.recv_from_owned(Vec::with_capacity(64)).await;
+    /// assert_eq!(received?, (5, client.local_addr()?));
+    /// assert_eq!(bytes, b"hello");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn send_to_owned<B: blitz_aio::IoBuf, A: ToSocketAddrs>(
+        &self,
+        buf: B,
+        addr: A,
+    ) -> blitz_aio::BufResult<usize, B> {
+        let result = self.send_to(crate::buf::init(&buf), addr).await;
+        (result, buf)
+    }
+
     /// Sends a datagram to an address. The waker of the last call is the one that is
     /// woken.
     ///

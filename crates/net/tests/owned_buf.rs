@@ -1,4 +1,4 @@
-//! Buffers that are given away to a stream.
+//! Buffers that are given away to a socket.
 
 use std::future::Future;
 use std::io::ErrorKind;
@@ -7,6 +7,9 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 
 use blitz_io::io::AsyncWriteExt;
+use blitz_io::net::UdpSocket;
+#[cfg(unix)]
+use blitz_io::net::UnixDatagram;
 
 use crate::help::{on_both, pair};
 
@@ -106,5 +109,88 @@ fn an_error_gives_the_buffer_back() {
         let (result, buf) = server.write_all_owned(vec![7; 3]).await;
         assert_eq!(result.unwrap_err().kind(), ErrorKind::BrokenPipe);
         assert_eq!(buf, [7; 3]);
+    });
+}
+
+#[test]
+fn a_datagram_comes_with_its_buffer_and_its_sender() {
+    on_both(|| async {
+        let server = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let client = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let (to, from) = (server.local_addr().unwrap(), client.local_addr().unwrap());
+        let (sent, text) = client.send_to_owned(String::from("hello"), to).await;
+        assert_eq!((sent.unwrap(), text.as_str()), (5, "hello"));
+        // What does not fit is lost.
+        let buf = vec![0; 2].into_boxed_slice();
+        let (received, bytes) = server.recv_from_owned(buf).await;
+        if cfg!(not(windows)) {
+            assert_eq!((received.unwrap(), &*bytes), ((2, from), &b"he"[..]));
+        }
+        client.connect(to).await.unwrap();
+        server.connect(from).await.unwrap();
+        // An empty one is one, too.
+        assert_eq!(client.send_owned(Vec::new()).await.0.unwrap(), 0);
+        assert_eq!(client.send_owned("again").await.0.unwrap(), 5);
+        let (received, bytes) = server.recv_owned(Vec::with_capacity(8)).await;
+        assert_eq!((received.unwrap(), bytes), (0, Vec::new()));
+        let (received, bytes) = server.recv_owned(vec![b'.'; 8]).await;
+        assert_eq!((received.unwrap(), &bytes[..]), (5, &b"again..."[..]));
+    });
+}
+
+#[test]
+fn a_dropped_future_has_received_nothing() {
+    on_both(|| async {
+        let server = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let client = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        client.connect(server.local_addr().unwrap()).await.unwrap();
+        {
+            let mut receive = pin!(server.recv_from_owned(vec![0; 8]));
+            let mut cx = Context::from_waker(Waker::noop());
+            assert!(receive.as_mut().poll(&mut cx).is_pending());
+            client.send(b"kept").await.unwrap();
+        }
+        let (received, bytes) = server.recv_owned(Vec::with_capacity(8)).await;
+        assert_eq!((received.unwrap(), &bytes[..]), (4, &b"kept"[..]));
+    });
+}
+
+#[test]
+fn a_datagram_that_is_too_long_comes_back() {
+    on_both(|| async {
+        let server = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let client = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let to = server.local_addr().unwrap();
+        let (sent, buf) = client.send_to_owned(vec![7; 70_000], to).await;
+        assert!(sent.is_err());
+        assert_eq!(buf.len(), 70_000);
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn datagrams_between_paths_come_with_their_buffers() {
+    on_both(|| async {
+        let name = format!("blitz-net-datagrams-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        _ = std::fs::remove_file(&path);
+        let server = UnixDatagram::bind(&path).unwrap();
+        let client = UnixDatagram::unbound().unwrap();
+        let (sent, _) = client.send_to_owned("hello", &path).await;
+        assert_eq!(sent.unwrap(), 5);
+        let (received, bytes) = server.recv_from_owned(Vec::with_capacity(8)).await;
+        let (count, from) = received.unwrap();
+        assert_eq!((count, &bytes[..]), (5, &b"hello"[..]));
+        assert!(from.is_unnamed());
+        // Nobody is there: the buffer comes back.
+        std::fs::remove_file(&path).unwrap();
+        let (sent, text) = client.send_to_owned("hello", &path).await;
+        assert_eq!(sent.unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(text, "hello");
+
+        let (one, other) = UnixDatagram::pair().unwrap();
+        assert_eq!(one.send_owned(vec![1, 2, 3]).await.0.unwrap(), 3);
+        let (received, bytes) = other.recv_owned(vec![0; 4]).await;
+        assert_eq!((received.unwrap(), &bytes[..]), (3, &[1, 2, 3, 0][..]));
     });
 }

@@ -147,6 +147,24 @@ impl UnixDatagram {
         registration.async_io(Direction::Write.mask(), send).await
     }
 
+    /// Sends what a buffer holds, as one datagram, to the socket at a path.
+    /// The buffer is given away, and comes back with the number of bytes.
+    ///
+    /// Cancel safe: when the future is dropped, nothing has been sent. Its buffer is dropped
+    /// with it.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub async fn send_to_owned<B: blitz_aio::IoBuf, P: AsRef<Path>>(
+        &self,
+        buf: B,
+        target: P,
+    ) -> blitz_aio::BufResult<usize, B> {
+        let result = self.send_to(crate::buf::init(&buf), target).await;
+        (result, buf)
+    }
+
     /// Sends a datagram to the socket at a path. The waker of the last call is the one
     /// that is woken.
     ///
