@@ -18,8 +18,11 @@
 //! A thread is *arriving* if it is sure to look at the queue without being woken: it
 //! has been started, it has been chosen and woken, or it *searches*, which is to
 //! look at the length of the queue for some microseconds before it goes to sleep.
-//! At most one thread searches. Nothing that counts as arriving yields its processor. An arriving thread that finds no job searches or goes
-//! to sleep.
+//! At most one thread searches. Nothing that counts as arriving yields its processor. An
+//! arriving thread that finds no job searches or goes to sleep.
+//!
+//! A search fails where jobs are rare, and where the submitter needs this very processor,
+//! which the search keeps from it. After each one that fails, twice as many are skipped.
 //!
 //! # Which thread is woken
 //!
@@ -77,6 +80,9 @@ const CHOSEN: u32 = 1;
 const SEARCH_FOR: Duration = Duration::from_micros(20);
 /// How many pauses lie between two looks.
 const PAUSE: u32 = 16;
+/// How many searches are skipped at most before another one: those that fail then take less
+/// than a microsecond of each job.
+const MOST_SKIPPED: u8 = 31;
 
 /// The pool may have threads.
 const OPEN: u32 = 0;
@@ -107,11 +113,21 @@ struct Inside<J> {
     arriving: usize,
     /// One of them searches.
     searching: bool,
+    /// How the last searches ended.
+    history: History,
     /// How many threads there are, with those that are about to start.
     threads: usize,
     /// How many there may be.
     limit: usize,
     closed: bool,
+}
+
+/// How the last searches ended.
+struct History {
+    /// How many are still to be skipped.
+    skip: u8,
+    /// How many will be skipped after the next one that fails.
+    next: u8,
 }
 
 /// What there is to do after a job has been handed in.
@@ -220,6 +236,25 @@ fn may_search(began: Instant) -> bool {
     processors() > 1 && began.elapsed() < SEARCH_FOR && !cfg!(loom)
 }
 
+impl History {
+    const SUCCEEDED: Self = Self { skip: 0, next: 1 };
+
+    /// Whether it is worth while to search.
+    fn says_search(&mut self) -> bool {
+        let says = self.skip == 0;
+        self.skip = self.skip.saturating_sub(1);
+        says
+    }
+
+    /// The model checker tries each search.
+    fn failed(&mut self) {
+        if !cfg!(loom) {
+            self.skip = self.next;
+            self.next = (2 * self.next + 1).min(MOST_SKIPPED);
+        }
+    }
+}
+
 /// Whether the last thread has left.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
@@ -269,6 +304,7 @@ impl<J> JobQueue<J> {
                 sleepers: Vec::new(),
                 arriving: 0,
                 searching: false,
+                history: History::SUCCEEDED,
                 threads: 0,
                 limit,
                 closed: false,
@@ -341,6 +377,9 @@ impl<J> JobQueue<J> {
                 if let Some(job) = inside.queue.pop_front() {
                     self.pending.store(inside.queue.len(), Ordering::Relaxed);
                     inside.arriving -= usize::from(state.is_arriving());
+                    if searched {
+                        inside.history = History::SUCCEEDED;
+                    }
                     return Look::Next(state.take(job, inside.closed));
                 }
             }
@@ -348,7 +387,9 @@ impl<J> JobQueue<J> {
                 inside.arriving -= usize::from(state.is_arriving());
                 return Look::Leave(inside.leave());
             }
-            if !inside.searching && !searched {
+            if searched {
+                inside.history.failed();
+            } else if !inside.searching && inside.history.says_search() {
                 inside.searching = true;
                 inside.arriving += usize::from(!state.is_arriving());
                 return Look::Search;
@@ -505,5 +546,40 @@ impl ThreadState {
             self.0 = Last::Ran;
             Next::Run(job)
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{JobQueue, Last, Look, Submitted, ThreadState};
+    use blitz_futex::atomic::AtomicU32;
+
+    /// What a thread does that has run a job and finds no other: whether it searches first.
+    /// `submit` is called before it looks again.
+    fn searches(queue: &JobQueue<()>, submit: impl FnOnce()) -> bool {
+        let mut state = ThreadState(Last::Ran);
+        let word = AtomicU32::new(super::ASLEEP);
+        let searches = matches!(queue.look(&mut state, &word), Look::Search);
+        if searches {
+            submit();
+            state.0 = Last::Searched;
+            _ = queue.look(&mut state, &word);
+        }
+        queue.locked(|inside| inside.sleepers.clear());
+        searches
+    }
+
+    #[test]
+    fn searches_that_fail_are_skipped_until_one_succeeds() {
+        let queue = JobQueue::new(1);
+        for skipped in [0, 1, 3, 7, 15, 31, 31] {
+            for _ in 0..skipped {
+                assert!(!searches(&queue, || {}));
+            }
+            assert!(searches(&queue, || {}));
+        }
+        let submit = || assert!(matches!(queue.submit(()), Ok(Submitted::Served)));
+        while !searches(&queue, submit) {}
+        assert!(searches(&queue, || {}));
     }
 }
