@@ -24,12 +24,14 @@ use super::shared::Shared;
 const FIRST: Duration = Duration::from_millis(1);
 /// Each time that the monitor finds nothing this doubles, up to here.
 const LAST: Duration = Duration::from_millis(4);
-/// And up to here when it finds all asleep.
-const LAST_ASLEEP: Duration = Duration::from_millis(16);
+/// And up to here when it finds all asleep, as one of them may get up to a long task just then,
+/// which is seen only by the look after the next one.
+const LAST_ASLEEP: Duration = Duration::from_millis(2);
 /// And up to here while all is quiet, so that the looks cost next to nothing.
 const LAST_DOZING: Duration = Duration::from_millis(256);
-/// For how long after the last poll that it has seen the monitor stays while all sleep.
-const STAYS: Duration = Duration::from_millis(32);
+/// For how long after the last poll that it has seen the monitor stays while all sleep: a few
+/// looks, as to be made the monitor again costs about as much.
+const STAYS: Duration = Duration::from_millis(8);
 
 /// When a worker that has become the monitor just now has to know that.
 pub(super) fn first_look() -> Instant {
@@ -47,6 +49,8 @@ pub(super) struct Seen {
     /// How long that is after the last look, but for timers.
     pause: Duration,
     dozes: bool,
+    /// All slept when it looked then.
+    all_slept: bool,
     /// Workers had polled when it looked then.
     polled: Option<Instant>,
 }
@@ -59,6 +63,7 @@ impl Seen {
             next: None,
             pause: FIRST,
             dozes: false,
+            all_slept: false,
             polled: None,
         }
     }
@@ -146,7 +151,10 @@ impl Seen {
             (false, true) => LAST_ASLEEP,
             (false, false) => LAST,
         };
-        self.schedule(shared, (self.pause * 2).min(most), dozes);
+        let gets_up = self.all_slept && !all_asleep;
+        self.all_slept = all_asleep;
+        let pause = if gets_up { FIRST } else { self.pause * 2 };
+        self.schedule(shared, pause.min(most), dozes);
         Some(found)
     }
 }
