@@ -21,10 +21,11 @@
 //! **Strangers.** A yield to a peer is short, as the peer does its work and waits or yields
 //! in its turn. A yield to a thread that does not wait for us takes a whole time slice,
 //! thousands of times what it was to save, and a thread that sleeps instead is scheduled
-//! soon after it is woken. So a yield that takes [`TIME_SLICE`] is the last one: for
-//! [`SILENCE`] times as long no thread of this process yields in order to wait, and all go
-//! to sleep after their pauses. That bounds what a thread loses to strangers, however many
-//! they are and however long their slices, to one part in [`SILENCE`] of its time.
+//! soon after it is woken. So a yield that takes [`TIME_SLICE`] is the last one: for as long
+//! again no thread of this process yields in order to wait, and all go to sleep after their
+//! pauses. That bounds what threads lose to strangers, however many they are and however
+//! long their slices, to half of their time. A longer silence would cost more than it saves
+//! where a stranger comes now and then: all sleep through it, and are woken elsewhere.
 //!
 //! Under the model checker there is one turn: it explores every schedule anyway, and more
 //! turns would only give it more of the same ones.
@@ -54,9 +55,6 @@ use crate::processors::processors;
 /// long before: it sends or receives no more than what a buffer holds.
 const TIME_SLICE: Duration = Duration::from_micros(500);
 
-/// For how many times as long as a yield to strangers took no thread yields.
-const SILENCE: u32 = 16;
-
 /// Until when no thread yields, in nanoseconds since the first yield.
 static SILENT_UNTIL: AtomicU64 = AtomicU64::new(0);
 
@@ -71,7 +69,7 @@ pub fn yield_to_peers() -> bool {
     let now = Instant::now();
     let took = now - began;
     if took >= TIME_SLICE {
-        SILENT_UNTIL.fetch_max(nanos(now + took * SILENCE), Ordering::Relaxed);
+        SILENT_UNTIL.fetch_max(nanos(now + took), Ordering::Relaxed);
     }
     true
 }
