@@ -161,8 +161,8 @@ impl<S: Socket> Client<S> {
                 Ok(())
             };
             match self.receive(&mut receiving, PATIENCE, again)? {
-                0 => return Err(io::ErrorKind::TimedOut.into()),
-                n => received += n,
+                None => return Err(io::ErrorKind::TimedOut.into()),
+                Some(n) => received += n,
             }
         }
         Ok(received)
@@ -190,23 +190,25 @@ impl<S: Socket> Client<S> {
                 false => due.saturating_duration_since(Instant::now()),
             };
             match self.receive(&mut receiving, timeout, |_, _, _| Ok(()))? {
-                0 if is_last => return Err(io::ErrorKind::TimedOut.into()),
-                n => received += n,
+                None if is_last => return Err(io::ErrorKind::TimedOut.into()),
+                n => received += n.unwrap_or(0),
             }
         }
         Ok(received)
     }
 
-    /// Waits for events and takes what has come: how many messages. `then` is called for
-    /// each.
+    /// Waits for events and takes what has come: how many messages, which may be none where
+    /// an event tells of a part, or of what was taken before. `then` is called for each.
+    /// `None` if nothing happens for so long.
     fn receive(
         &mut self,
         receiving: &mut Receiving,
         timeout: Duration,
         mut then: impl FnMut(&mut Connection<S>, usize, Instant) -> io::Result<()>,
-    ) -> io::Result<u64> {
+    ) -> io::Result<Option<u64>> {
         match self.poll.poll(&mut receiving.events, Some(timeout)) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(Some(0)),
+            Ok(()) if receiving.events.is_empty() => return Ok(None),
             result => result?,
         }
         let mut received = 0;
@@ -221,7 +223,7 @@ impl<S: Socket> Client<S> {
                 then(connection, token, now)?;
             }
         }
-        Ok(received)
+        Ok(Some(received))
     }
 
     /// Sends an empty message on one connection, which ends a server of datagrams.
@@ -308,5 +310,34 @@ pub(super) fn raise_limit() {
                 libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An event that tells of half a message is no time-out.
+    #[test]
+    fn messages_may_come_in_parts() {
+        const SIZE: usize = 64;
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.set_nodelay(true).unwrap();
+            let mut message = [0; SIZE];
+            while stream.read_exact(&mut message).is_ok() {
+                for half in message.chunks(SIZE / 2) {
+                    stream.write_all(half).unwrap();
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+            }
+        });
+        let mut client = Client::<mio::net::TcpStream>::connect(&address, 1, 1, SIZE).unwrap();
+        assert_eq!(client.exchange(5, 1).unwrap(), 5);
+        assert_eq!(client.paced(5, Duration::from_millis(1)).unwrap(), 5);
+        drop(client);
+        server.join().unwrap();
     }
 }
