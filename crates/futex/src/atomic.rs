@@ -1,7 +1,8 @@
 //! The atomics to use with this crate.
 //!
 //! They are the standard library's atomics, or loom's when the program is built with
-//! `--cfg loom`. A primitive that takes them from here compiles unchanged under the model checker.
+//! `--cfg loom`. A primitive that takes them from here compiles unchanged under the model
+//! checker.
 
 #[cfg(not(loom))]
 use std::sync::atomic as source;
