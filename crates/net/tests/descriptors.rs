@@ -176,9 +176,9 @@ fn a_descriptor_that_was_closed_behind_our_back_is_an_error_and_others_go_on() {
         }
         assert_eq!(server.read(&mut [0]).await.unwrap(), 0);
         exchange(&mut near, &mut far).await;
-        // The number now belongs to another file, which the socket closes. SAFETY: both
-        // numbers are open or have no owner, and the socket closes the new one when it is
-        // dropped.
+        // The number now belongs to another file, which the socket closes.
+        // SAFETY: both numbers are open or have no owner, and the socket closes the new one
+        // when it is dropped.
         assert_eq!(unsafe { libc::dup2(stand_in.as_raw_fd(), closed) }, closed);
         let error = client.write_all(b"x").await.unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::ENOTSOCK));
