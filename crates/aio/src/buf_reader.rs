@@ -13,8 +13,8 @@ use crate::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, DEFAULT_BUF_SIZE, Re
 pin_project! {
     /// Adds a buffer to a source, so that many small reads become few large ones.
     ///
-    /// What is in the buffer is lost when the `BufReader` is dropped, so do not create a
-    /// second one for the same source.
+    /// The contents of the buffer are lost when the `BufReader` is dropped, so do not
+    /// create a second one for the same source.
     ///
     /// ```
     /// use blitz_io::io::{AsyncBufReadExt, BufReader};
@@ -91,7 +91,7 @@ impl<R: AsyncRead> BufReader<R> {
         self.project().inner
     }
 
-    /// Returns the source. What is in the buffer is lost.
+    /// Returns the source. The contents of the buffer are lost.
     pub fn into_inner(self) -> R {
         self.inner
     }

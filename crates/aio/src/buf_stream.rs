@@ -70,7 +70,7 @@ impl<RW: AsyncRead + AsyncWrite> BufStream<RW> {
         self.project().inner.get_pin_mut().get_pin_mut()
     }
 
-    /// Returns the stream. What is in the buffers is lost.
+    /// Returns the stream. The contents of the buffers are lost.
     pub fn into_inner(self) -> RW {
         self.inner.into_inner().into_inner()
     }

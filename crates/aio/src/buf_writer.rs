@@ -13,7 +13,7 @@ use crate::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, DEFAULT_BUF_SIZE};
 pin_project! {
     /// Adds a buffer to a destination, so that many small writes become few large ones.
     ///
-    /// What is in the buffer is lost when the `BufWriter` is dropped: call
+    /// The contents of the buffer are lost when the `BufWriter` is dropped: call
     /// [`flush`](crate::AsyncWriteExt::flush) first.
     ///
     /// ```
@@ -82,7 +82,7 @@ impl<W: AsyncWrite> BufWriter<W> {
         self.project().inner
     }
 
-    /// Returns the destination. What is in the buffer is lost.
+    /// Returns the destination. The contents of the buffer are lost.
     pub fn into_inner(self) -> W {
         self.inner
     }

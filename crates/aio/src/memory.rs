@@ -275,7 +275,7 @@ impl AsyncRead for DuplexStream {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        // Declared first, so dropped after the guard, which is a temporary.
+        // Dropped after the guard, which is a temporary.
         let mut after = AfterUnlock::default();
         let result = coop::poll_with(cx, |cx| self.read.lock().read(cx, buf, &mut after));
         if active(Mutant::LooksBeforeItRegisters) && result.is_pending() {

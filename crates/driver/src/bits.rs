@@ -39,7 +39,7 @@ impl Direction {
     #[must_use]
     pub const fn mask(self) -> Bits {
         match self {
-            // A connectionless socket is told by an error that no peer is there.
+            // A connectionless socket learns from an error that there is no peer.
             Self::Read => READABLE | READ_CLOSED | ERROR,
             Self::Write => WRITABLE | WRITE_CLOSED,
         }

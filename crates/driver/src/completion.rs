@@ -120,7 +120,8 @@ impl Slot {
         }
     }
 
-    /// The kernel has let go of it. Returns whom to wake.
+    /// Records the result when the kernel has released the operation. Returns the waker to
+    /// wake.
     fn complete(&self, result: i32) -> Option<Waker> {
         let is_late = active(Mutant::PublishesFirst);
         let publish = || self.result.store(result as u32, Ordering::Relaxed);
@@ -210,7 +211,7 @@ impl<O: Finish> Shared<O> {
         Some((operation.expect("polled after it was ready"), result))
     }
 
-    /// The mistake of a future that frees its buffer when it is dropped.
+    /// Makes the mistake of a future that frees its buffer when it is dropped.
     #[cfg(loom)]
     pub fn drop_early(&self) {
         if active(Mutant::FreesWithFuture) {

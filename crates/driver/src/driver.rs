@@ -94,7 +94,7 @@ pub struct Driver {
     pub(crate) metrics: Metrics,
 }
 
-/// What the right to poll gives access to.
+/// The state that the right to poll gives access to.
 struct Turn {
     selector: Selector,
     ring: ring::Turn,

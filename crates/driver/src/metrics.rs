@@ -2,7 +2,7 @@
 
 use blitz_futex::atomic::{AtomicUsize, Ordering};
 
-/// What a driver has counted since it was created. Every count wraps around.
+/// The counts of a driver since it was created. Every count wraps around.
 #[derive(Debug)]
 pub struct Metrics {
     registered: AtomicUsize,

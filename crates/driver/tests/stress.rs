@@ -16,8 +16,8 @@ use crate::help::{limit, pair};
 const READERS: usize = 4;
 const BYTES: usize = 2_000;
 
-/// Waits for the future for a limited time, so that a lost event fails the test and does
-/// not hang it.
+/// Reads everything that a writer sends, for a limited time, so that a lost event fails the
+/// test and does not hang it.
 fn read_all(driver: &Arc<Driver>, by_future: bool) -> usize {
     let mut sum = 0;
     let mut pair = pair(driver);

@@ -94,7 +94,7 @@ fn empty_buffers_move_nothing() {
     });
 }
 
-/// What a dropped future has not taken is there for the next one.
+/// Anything that a dropped future has not taken is there for the next one.
 #[test]
 fn futures_that_are_dropped_lose_nothing() {
     on_both(|| async {

@@ -81,7 +81,7 @@ fn a_worker_waits_once_for_each_event() {
     let before = runtime.metrics().worker_park_count(0);
     (0..ROUNDS).for_each(|_| echo());
     let waits = runtime.metrics().worker_park_count(0) - before;
-    // The driver calls the system itself when it wakes the task; that must not add to a
-    // wait that ends at once.
+    // The worker unparks itself when it wakes the task; that must not cause an extra wait
+    // that ends at once.
     assert!(waits <= ROUNDS * 5 / 4, "{waits} waits for {ROUNDS} events");
 }

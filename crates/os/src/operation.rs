@@ -19,8 +19,8 @@ use crate::blocking::lost;
 ///
 /// # Safety
 ///
-/// What the entry points to must stay valid, and must not be used, while the operation is
-/// neither moved nor dropped.
+/// Everything that the entry points to must stay valid, and must not be used, while the
+/// operation is neither moved nor dropped.
 pub(crate) unsafe trait Operation: Sized + Send + 'static {
     type Output: Send + 'static;
 

@@ -1,6 +1,6 @@
 //! Gives the types of this crate the traits of other packages.
 
-// hyper has neither, and no type that seeks has the traits of `futures-io`.
+// hyper has neither trait, and no type here gets `AsyncSeek` of `futures-io`.
 #[cfg(any(feature = "futures-io", feature = "tokio"))]
 use crate::AsyncBufRead;
 #[cfg(feature = "tokio")]

@@ -92,7 +92,7 @@ impl Selector {
         Ok((selector, registry))
     }
 
-    /// Time passes only when the model says so.
+    /// Waits for events. Time passes only when the model says so.
     pub fn wait(&mut self, deadline: Option<Instant>) {
         if let Some(deadline) = deadline {
             self.timer.set_by(deadline);

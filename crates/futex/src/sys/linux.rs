@@ -137,8 +137,9 @@ pub(crate) fn has_wait_any() -> bool {
     }
 }
 
-/// Old kernels answer "no such call"; sandboxes answer the same or "not permitted". A
-/// kernel that has the call rejects an empty list as invalid.
+/// Tests whether `futex_waitv` can be used. Old kernels answer "no such call"; sandboxes
+/// answer the same or "not permitted". A kernel that has the call rejects an empty list as
+/// invalid.
 #[cold]
 fn probe_waitv() -> bool {
     // SAFETY: there are no words to read and there is no timeout.

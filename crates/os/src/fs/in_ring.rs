@@ -18,8 +18,9 @@
 //!
 //! It is not cancelled with its file. If the kernel has given the write up (see the
 //! driver's `ring`) or has cut it short, the rest is left in the buffer, and a thread of
-//! the pool writes it; if there is no pool any more, the thread that finds it does. That is
-//! the file's, if the file still exists, and otherwise the one that drops the operation.
+//! the pool writes it. If there is no pool any more, the thread that notices writes it: the
+//! one that uses the file, if the file still exists, and otherwise the one that drops the
+//! operation.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};

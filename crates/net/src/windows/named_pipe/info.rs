@@ -32,7 +32,7 @@ pub enum PipeEnd {
 pub struct PipeInfo {
     /// The type of data in the pipe.
     pub mode: PipeMode,
-    /// Which end this is.
+    /// The end that this is.
     pub end: PipeEnd,
     /// The maximum number of instances of the pipe; 255 means any number.
     pub max_instances: u32,

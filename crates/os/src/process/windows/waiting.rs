@@ -49,7 +49,8 @@ impl Waiting {
     /// Does nothing: the system does not keep an exited process for its parent.
     pub(crate) fn reap() {}
 
-    /// Only other systems need the runtime, and only there can this fail.
+    /// Creates the value. Only other systems need the runtime, and only there can this
+    /// fail.
     pub(crate) fn new(child: Child, _: Handle) -> io::Result<Self> {
         Ok(Self {
             callback: None,
