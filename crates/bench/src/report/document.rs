@@ -11,7 +11,7 @@ use crate::scenario::{Compares, OURS, Sample};
 use crate::settings::{ASYNC_OPS, CHANNEL_OPS, Load, SYNC_OPS, Settings};
 use crate::stats::{Verdict, median, min, paired_ratio};
 
-/// One run. Serializes to the document that `blitz bench --json` prints.
+/// One run. Serialises to the document that `blitz bench --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Document {
     /// Counts and machine.

@@ -7,7 +7,7 @@ use super::tokio_names::TokioTask;
 use super::{Cache, Channels, Joins, Oneshots, Runtime, Tokio};
 
 /// Tokio, except that its sleeps end at once, its sets forget every hundredth task,
-/// and a message counts less than it did.
+/// and a message arrives with a smaller number than was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Liar(Tokio);
 
