@@ -351,7 +351,7 @@ pub(crate) mod tests {
     use crate::scenario::Scenario;
     use crate::threads::Span;
 
-    /// Creates one contender's samples: each takes so many nanoseconds for each of 1000
+    /// Creates one contender's samples: each takes the given nanoseconds for each of 1000
     /// operations, and every operation waited `wait` nanoseconds.
     pub(crate) fn samples(name: &'static str, ns: &[u64], wait: Option<u64>) -> Samples {
         let sample = |ns: &u64| {

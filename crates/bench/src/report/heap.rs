@@ -73,7 +73,7 @@ mod tests {
     use crate::report::document::tests::{run, samples};
     use crate::scenario::Scenario;
 
-    /// Creates a run of one row of this tier, in which each side took so many bytes
+    /// Creates a run of one row of this tier, in which each side took the given bytes
     /// for each of 1000 operations.
     fn document(tier: u8, ours: u64, theirs: u64) -> Document {
         let scenario = Scenario::new(tier, "row", "Row", 1000);

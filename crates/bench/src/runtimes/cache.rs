@@ -20,7 +20,7 @@ impl<R: Copy> Cache<R> {
         Cache(Mutex::new(Vec::new()))
     }
 
-    /// Returns the `which`th runtime with so many workers, made by `start` if it does not
+    /// Returns the `which`th runtime with `workers` workers, made by `start` if it does not
     /// exist yet.
     pub(crate) fn get(&self, workers: usize, which: usize, start: fn(usize) -> R) -> R {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -28,7 +28,7 @@ pub trait Runtime: Copy + Send + Sync + 'static {
     /// A timer that starts when it is polled for the first time.
     type Sleep: Future<Output = ()> + Send + 'static;
 
-    /// Starts a runtime with so many workers. It is never stopped.
+    /// Starts a runtime with `workers` workers. It is never stopped.
     fn start(workers: usize) -> Self;
     /// Returns the runtimes of this kind that were started.
     fn cache() -> &'static Cache<Self>;
@@ -61,12 +61,12 @@ pub trait Runtime: Copy + Send + Sync + 'static {
         job: impl FnOnce() -> T + Send + 'static,
     ) -> impl Future<Output = T> + Send;
 
-    /// Returns the runtime with so many workers, started on first use.
+    /// Returns the runtime with `workers` workers, started on first use.
     fn with_workers(workers: usize) -> Self {
         Self::cache().get(workers, 0, Self::start)
     }
 
-    /// Returns two runtimes with so many workers each.
+    /// Returns two runtimes with `workers` workers each.
     fn pair(workers: usize) -> [Self; 2] {
         [0, 1].map(|which| Self::cache().get(workers, which, Self::start))
     }

@@ -70,7 +70,7 @@ impl Reorder {
     }
 }
 
-/// Runs a pipeline with so many batches.
+/// Runs a pipeline with the given number of batches.
 type Run = fn(u64, Stage) -> Sink;
 
 const PEERS: [(&str, Run); 4] = [

@@ -37,7 +37,7 @@ impl Twins {
         black_box(self).second == first
     }
 
-    /// Checks that exactly so many writes were made.
+    /// Checks that exactly `writes` writes were made.
     pub(super) fn verify(self, writes: u64) -> Result<(), Failure> {
         verify("the first twin", writes, self.first)?;
         verify("the second twin", writes, self.second)

@@ -15,7 +15,7 @@ const TINY: [&str; 5] = [
     "--json",
 ];
 
-/// Starts a run that would take minutes, beside so many busy processes, and waits for
+/// Starts a run that would take minutes, beside `hogs` busy processes, and waits for
 /// these processes.
 fn long_run(hogs: usize) -> (Child, Vec<u32>) {
     let child = blitz(&[

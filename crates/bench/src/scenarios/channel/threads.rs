@@ -25,7 +25,8 @@ pub(super) type Capacity = Option<usize>;
 pub(super) trait Channel {
     type Sender: Clone + Send;
     type Receiver: Send;
-    /// Creates a channel with so many receivers, of a shape that the contender supports.
+    /// Creates a channel with `receivers` receivers, of a shape that the contender
+    /// supports.
     fn make(capacity: Capacity, receivers: usize) -> (Self::Sender, Vec<Self::Receiver>);
     /// Sends a message. Returns whether a receiver is left.
     fn send(sender: &Self::Sender, message: u64) -> bool;

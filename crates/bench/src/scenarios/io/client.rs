@@ -137,8 +137,8 @@ impl<S: Socket> Client<S> {
         std::mem::take(&mut self.waits)
     }
 
-    /// Sends so many messages, up to `depth` at a time on each connection, and returns how
-    /// many came back unchanged.
+    /// Sends `messages` messages, up to `depth` at a time on each connection, and returns
+    /// how many came back unchanged.
     pub(super) fn exchange(&mut self, messages: u64, depth: usize) -> io::Result<u64> {
         let mut message = vec![0; self.size];
         let mut sent = 0;

@@ -74,7 +74,7 @@ fn serve<S: Server>(workers: usize, connections: usize, ended: &'static AtomicUs
     })
 }
 
-/// Waits until so many connections have ended.
+/// Waits until `connections` connections have ended.
 fn wait_for(ended: &AtomicUsize, connections: usize) -> Result<(), Failure> {
     let begin = Instant::now();
     while ended.load(Ordering::Relaxed) < connections {

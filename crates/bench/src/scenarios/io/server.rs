@@ -23,7 +23,7 @@ pub(super) trait Server: Sized + 'static {
     #[cfg(unix)]
     type File: Send + 'static;
 
-    /// Starts a runtime with so many workers.
+    /// Starts a runtime with `workers` workers.
     fn start(workers: usize) -> Self::Runtime;
     fn cache() -> &'static Cache<Self::Runtime>;
     /// Spawns from a thread that does not belong to the runtime.
@@ -46,7 +46,7 @@ pub(super) trait Server: Sized + 'static {
         to: &mut Self::Stream,
     ) -> impl Future<Output = io::Result<u64>> + Send;
 
-    /// Listens at a path and echoes on so many connections.
+    /// Listens at a path and echoes on `connections` connections.
     #[cfg(unix)]
     fn unix_echo(runtime: Self::Runtime, path: &Path, connections: usize);
     /// Echoes datagrams until an empty one arrives.
@@ -74,13 +74,13 @@ pub(super) trait Server: Sized + 'static {
     #[cfg(unix)]
     fn process() -> impl Future<Output = io::Result<bool>> + Send;
 
-    /// Returns the runtime with so many workers, started on first use.
+    /// Returns the runtime with `workers` workers, started on first use.
     fn with_workers(workers: usize) -> Self::Runtime {
         Self::cache().get(workers, 0, Self::start)
     }
 
-    /// Accepts so many connections, and echoes on each what arrives, up to `limit` bytes.
-    /// Returns the server's address. Each connection has a buffer of `BUFFER` bytes.
+    /// Accepts `connections` connections, and echoes on each what arrives, up to `limit`
+    /// bytes. Returns the server's address. Each connection has a buffer of `BUFFER` bytes.
     fn echo<const BUFFER: usize>(
         runtime: Self::Runtime,
         connections: usize,

@@ -47,7 +47,7 @@ trait Local: Sized + 'static {
     async fn read_at(file: &Self::File, place: u64, page: Vec<u8>) -> io::Result<Vec<u8>>;
     async fn write_at(file: &Self::File, place: u64, page: Vec<u8>) -> io::Result<Vec<u8>>;
 
-    /// Returns so many workers, started on first use.
+    /// Returns `workers` workers, started on first use.
     fn with_workers(workers: usize) -> Workers {
         Self::cache().get(workers, 0, |workers| {
             let start = |_| {

@@ -107,7 +107,7 @@ impl Role<'_> {
 }
 
 impl Processes {
-    /// Allocates memory for `count` processes, and for so many waits.
+    /// Allocates memory for `count` processes and `waits` waits.
     pub(super) fn new(count: usize, waits: usize) -> Result<Self, Failure> {
         assert!(count <= MOST);
         let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -134,7 +134,7 @@ impl Processes {
     }
 
     fn waits(&self) -> &[AtomicU64] {
-        // SAFETY: the mapping has room for so many words behind the board, whose size is a
+        // SAFETY: the mapping has room for `waits` words behind the board, whose size is a
         // multiple of a word's; all zeroes are valid words, and the mapping lives as long
         // as this.
         unsafe { std::slice::from_raw_parts(self.board.add(1).cast().as_ptr(), self.waits) }

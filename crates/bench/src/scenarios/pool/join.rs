@@ -30,7 +30,7 @@ fn fib_chili(scope: &mut chili::Scope<'_>, n: u32) -> u64 {
     a + b
 }
 
-/// A binary tree of so many layers, in an array.
+/// A binary tree in an array.
 struct Tree(Vec<u64>);
 
 impl Tree {

@@ -12,7 +12,7 @@ use crate::tasks::{Host, OwnRuntime};
 const TASKS: u64 = 1_000_000;
 /// The number of workers makes no difference here.
 const WORKERS: usize = 2;
-/// After so many tasks, the spawned tasks get to run.
+/// After this number of tasks, the spawned tasks get to run.
 const BATCH: u64 = 1_000;
 
 pub(super) fn scenarios() -> Vec<Scenario> {

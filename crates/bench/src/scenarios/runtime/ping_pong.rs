@@ -17,7 +17,7 @@ use crate::threads::{Mark, Span, together};
 
 /// The channels of the game. The future of each side returns its messages.
 trait Game<R: Runtime> {
-    /// Creates a game of so many rounds: the side that serves and the side that returns.
+    /// Creates a game of `rounds` rounds: the side that serves and the side that returns.
     fn new(
         rounds: u64,
     ) -> (
