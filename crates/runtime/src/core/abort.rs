@@ -4,9 +4,7 @@ use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::NonNull;
 
-use super::header;
-use super::header::Header;
-use super::id::Id;
+use super::header::{self, Header, Id};
 
 /// The right to cancel a task, without that to wait for it. Dropping it cancels nothing.
 ///

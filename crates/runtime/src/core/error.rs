@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::io;
 
-use super::id::Id;
+use super::header::Id;
 
 /// A task was cancelled, or it panicked.
 ///

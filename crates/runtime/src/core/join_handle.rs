@@ -13,10 +13,8 @@ use blitz_sync::internals::coop;
 
 use super::abort::AbortHandle;
 use super::error::JoinError;
-use super::header;
-use super::header::Header;
-use super::id::Id;
-use super::state::DropJoin;
+use super::header::{self, Header, Id};
+use super::state::{DropJoin, State};
 
 /// The right to wait for a task and to get its output. Dropping it detaches the task,
 /// which goes on.
@@ -45,8 +43,9 @@ use super::state::DropJoin;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct JoinHandle<T> {
-    task: NonNull<Header>,
-    _output: PhantomData<T>,
+    /// With a reference. The task's output is a `T`.
+    pub(super) task: NonNull<Header>,
+    pub(super) _output: PhantomData<T>,
 }
 
 // SAFETY: the handle gives and drops the output, wherever it is.
@@ -59,16 +58,6 @@ impl<T> RefUnwindSafe for JoinHandle<T> {}
 impl<T> Unpin for JoinHandle<T> {}
 
 impl<T> JoinHandle<T> {
-    /// # Safety
-    ///
-    /// The task's output is a `T`, and the handle's reference is given to this one.
-    pub(super) unsafe fn new(task: NonNull<Header>) -> Self {
-        Self {
-            task,
-            _output: PhantomData,
-        }
-    }
-
     #[inline]
     fn header(&self) -> &Header {
         // SAFETY: the handle has a reference.
@@ -169,22 +158,14 @@ impl<T> JoinHandle<T> {
     #[cfg(not(loom))]
     #[inline]
     pub(crate) fn set_join_waker(&mut self, waker: &Waker) -> AbortHandle {
-        let header = self.header();
-        let mut complete = header.state.load().is_complete();
-        if complete {
-            header.state.acquire();
-        } else {
-            let waker = waker.clone();
-            header.join_waker.with_mut(|place| {
-                // SAFETY: without its bit, the place is empty and the join handle's.
-                unsafe { (*place).write(waker) };
-            });
-            complete = header.state.give_join_waker_and_acquire();
-            if complete {
-                // SAFETY: the completer did not see the bit, so the waker is still ours.
-                drop(unsafe { header.take_join_waker() });
+        let state = &self.header().state;
+        let complete = match state.load().is_complete() {
+            true => {
+                state.acquire();
+                true
             }
-        }
+            false => self.put_waker(waker, State::give_join_waker_and_acquire),
+        };
         if complete {
             waker.wake_by_ref();
         }
@@ -197,15 +178,9 @@ impl<T> JoinHandle<T> {
     /// otherwise the task is complete.
     #[cfg(not(loom))]
     pub(crate) fn take_back_waker(&mut self) -> bool {
-        let header = self.header();
-        let state = header.state.load();
+        let state = self.header().state.load();
         debug_assert!(state.is_complete() || state.has_join_waker());
-        if state.is_complete() || header.state.take_join_waker() {
-            return false;
-        }
-        // SAFETY: we took it back in time.
-        drop(unsafe { header.take_join_waker() });
-        true
+        !state.is_complete() && self.remove_waker()
     }
 
     /// The output of a task that is complete.
@@ -213,9 +188,8 @@ impl<T> JoinHandle<T> {
     #[inline]
     pub(crate) fn into_output(self) -> Result<T, JoinError> {
         assert!(self.is_finished());
-        let mut output = Poll::Pending;
-        // SAFETY: the task is complete, and its output is a `T`.
-        unsafe { (self.header().vtable.take)(self.task, (&raw mut output).cast()) };
+        // SAFETY: the task is complete.
+        let output = unsafe { self.take() };
         let task = ManuallyDrop::new(self).task;
         // SAFETY: this is the handle's reference; there is no output left to drop.
         unsafe { header::release_last(task) };
@@ -223,6 +197,19 @@ impl<T> JoinHandle<T> {
             Poll::Ready(output) => output,
             Poll::Pending => unreachable!("the task is complete"),
         }
+    }
+
+    /// Takes the output.
+    ///
+    /// # Safety
+    ///
+    /// The task is complete.
+    #[inline]
+    unsafe fn take(&self) -> Poll<Result<T, JoinError>> {
+        let mut output = Poll::Pending;
+        // SAFETY: as the caller promises, and the output is a `T`.
+        unsafe { (self.header().vtable.take)(self.task, (&raw mut output).cast()) };
+        output
     }
 
     /// Leaves the waker to the task. Says whether the task is complete, and it was for
@@ -235,7 +222,7 @@ impl<T> JoinHandle<T> {
             return true;
         }
         if !state.has_join_waker() {
-            return self.put_waker(waker);
+            return self.put_waker(waker, State::give_join_waker);
         }
         let same = header
             .join_waker
@@ -245,16 +232,16 @@ impl<T> JoinHandle<T> {
         !same && self.change_waker(waker)
     }
 
-    /// Puts the waker in its place, which is empty and ours.
+    /// Puts the waker in its place, which is empty and ours, and has `give` set its bit.
     #[inline]
-    fn put_waker(&mut self, waker: &Waker) -> bool {
+    fn put_waker(&mut self, waker: &Waker, give: impl FnOnce(&State) -> bool) -> bool {
         let header = self.header();
         let waker = waker.clone();
         header.join_waker.with_mut(|place| {
             // SAFETY: without its bit, the place is empty and the join handle's.
             unsafe { (*place).write(waker) };
         });
-        let complete = header.state.give_join_waker();
+        let complete = give(&header.state);
         if complete {
             // SAFETY: the completer did not see the bit, so the waker is still ours.
             drop(unsafe { header.take_join_waker() });
@@ -264,13 +251,18 @@ impl<T> JoinHandle<T> {
 
     /// The same when another waker is there.
     fn change_waker(&mut self, waker: &Waker) -> bool {
+        !self.remove_waker() || self.put_waker(waker, State::give_join_waker)
+    }
+
+    /// Takes the waker from its place. `false` if the task is complete, and it is too late.
+    fn remove_waker(&mut self) -> bool {
         let header = self.header();
-        if header.state.take_join_waker() {
-            return true;
+        let in_time = !header.state.take_join_waker();
+        if in_time {
+            // SAFETY: it is ours again.
+            drop(unsafe { header.take_join_waker() });
         }
-        // SAFETY: we took it back in time.
-        drop(unsafe { header.take_join_waker() });
-        self.put_waker(waker)
+        in_time
     }
 }
 
@@ -284,10 +276,8 @@ impl<T> Future for JoinHandle<T> {
             if !this.register(context.waker()) {
                 return Poll::Pending;
             }
-            let mut output = Poll::Pending;
-            // SAFETY: the task is complete, and its output is a `T`.
-            unsafe { (this.header().vtable.take)(this.task, (&raw mut output).cast()) };
-            output
+            // SAFETY: the task is complete.
+            unsafe { this.take() }
         })
     }
 }

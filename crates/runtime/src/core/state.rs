@@ -291,19 +291,12 @@ impl State {
     pub(super) fn wake_by_value(&self, early: bool) -> WakeByValue {
         let mut word = self.word().load(Ordering::Relaxed);
         loop {
-            let (new, result) = if word & BUSY != 0 {
-                let new = (word | NOTIFIED) - REF_ONE;
-                let free = new < REF_ONE;
-                let result = if free {
-                    WakeByValue::Free
-                } else {
-                    WakeByValue::Nothing
-                };
-                (new, result)
-            } else if early {
-                ((word | NOTIFIED) - REF_ONE, WakeByValue::Schedule)
-            } else {
-                (word | NOTIFIED, WakeByValue::ScheduleAndRelease)
+            let woken = word | NOTIFIED;
+            let (new, result) = match word & BUSY {
+                0 if !early => (woken, WakeByValue::ScheduleAndRelease),
+                0 => (woken - REF_ONE, WakeByValue::Schedule),
+                _ if woken - REF_ONE < REF_ONE => (woken - REF_ONE, WakeByValue::Free),
+                _ => (woken - REF_ONE, WakeByValue::Nothing),
             };
             match self.exchange(word, new) {
                 Ok(()) => return result,

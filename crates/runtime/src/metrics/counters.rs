@@ -88,12 +88,6 @@ impl Counters {
         }
     }
 
-    /// A task has been polled.
-    #[inline]
-    pub(crate) fn polled(&self) {
-        self.polls.add(1);
-    }
-
     /// Whether the time of polls is measured.
     #[inline]
     pub(crate) fn watches_polls(&self) -> bool {
@@ -160,28 +154,10 @@ impl Counters {
 /// What is counted by threads that are no workers, with read-modify-writes.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
-    spawned: AtomicU64,
-    scheduled: AtomicU64,
-}
-
-impl Totals {
-    /// A task has been spawned, and so made ready.
-    pub(crate) fn task_spawned(&self) {
-        self.spawned.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// A task has been made ready that was not spawned just now.
-    pub(crate) fn task_scheduled(&self) {
-        self.scheduled.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn spawned(&self) -> u64 {
-        self.spawned.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn scheduled(&self) -> u64 {
-        self.scheduled.load(Ordering::Relaxed) + self.spawned()
-    }
+    /// Tasks that have been spawned, and so made ready.
+    pub(crate) spawned: AtomicU64,
+    /// Tasks that have been made ready and were not spawned just then.
+    pub(crate) scheduled: AtomicU64,
 }
 
 /// A moment at which a worker began to be busy.
