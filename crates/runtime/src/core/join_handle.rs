@@ -1,4 +1,4 @@
-//! The right to wait for a task.
+//! The rights that others have in a task: to wait for it, and to cancel it.
 
 use std::fmt;
 use std::future::Future;
@@ -11,7 +11,6 @@ use std::task::{Context, Poll, Waker};
 
 use blitz_sync::internals::coop;
 
-use super::abort::AbortHandle;
 use super::error::JoinError;
 use super::header::{self, Header, Id};
 use super::state::{DropJoin, State};
@@ -129,8 +128,8 @@ impl<T> JoinHandle<T> {
     #[must_use = "abort handles do nothing unless `.abort` is called"]
     pub fn abort_handle(&self) -> AbortHandle {
         self.header().state.acquire();
-        // SAFETY: the new handle gets the reference.
-        unsafe { AbortHandle::new(self.task) }
+        // The new handle gets the reference.
+        AbortHandle { task: self.task }
     }
 
     /// Returns the task's number.
@@ -169,8 +168,8 @@ impl<T> JoinHandle<T> {
         if complete {
             waker.wake_by_ref();
         }
-        // SAFETY: the new handle gets the reference.
-        unsafe { AbortHandle::new(self.task) }
+        // The new handle gets the reference.
+        AbortHandle { task: self.task }
     }
 
     /// Takes the waker back that [`set_join_waker`](Self::set_join_waker) left. Says
@@ -305,6 +304,126 @@ impl<T> Drop for JoinHandle<T> {
 impl<T: fmt::Debug> fmt::Debug for JoinHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("JoinHandle")
+            .field("id", &self.id())
+            .finish()
+    }
+}
+
+/// The right to cancel a task, without that to wait for it. Dropping it cancels nothing.
+///
+/// # Examples
+///
+/// ```
+/// let runtime = blitz_io::runtime::Runtime::new()?;
+/// runtime.block_on(async {
+///     use blitz_io::task;
+///
+///     let handle = task::spawn(std::future::pending::<()>());
+///     let abort = handle.abort_handle();
+///     abort.abort();
+///     assert!(handle.await.unwrap_err().is_cancelled());
+///     assert!(abort.is_finished());
+/// });
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct AbortHandle {
+    /// With a reference.
+    task: NonNull<Header>,
+}
+
+// SAFETY: the handle gives no access to what is in the task.
+unsafe impl Send for AbortHandle {}
+// SAFETY: as above.
+unsafe impl Sync for AbortHandle {}
+
+impl UnwindSafe for AbortHandle {}
+impl RefUnwindSafe for AbortHandle {}
+
+impl AbortHandle {
+    fn header(&self) -> &Header {
+        // SAFETY: the handle has a reference.
+        unsafe { self.task.as_ref() }
+    }
+
+    /// Asks for the task to be cancelled: see [`JoinHandle::abort`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = blitz_io::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     use blitz_io::task;
+    ///
+    ///     let task = task::spawn(std::future::pending::<()>());
+    ///     task.abort_handle().abort();
+    ///     assert!(task.await.unwrap_err().is_cancelled());
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn abort(&self) {
+        // SAFETY: the handle has a reference.
+        unsafe { header::abort(self.task) }
+    }
+
+    /// Returns whether the task has ended. It may be `false` for a while after
+    /// [`abort`](Self::abort).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = blitz_io::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     use blitz_io::task;
+    ///
+    ///     let task = task::spawn(async {});
+    ///     let abort = task.abort_handle();
+    ///     task.await.unwrap();
+    ///     assert!(abort.is_finished());
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.header().state.load().is_complete()
+    }
+
+    /// Returns the task's number.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = blitz_io::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     use blitz_io::task;
+    ///
+    ///     let task = task::spawn(async {});
+    ///     assert_eq!(task.abort_handle().id(), task.id());
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn id(&self) -> Id {
+        self.header().id()
+    }
+}
+
+impl Clone for AbortHandle {
+    fn clone(&self) -> Self {
+        self.header().state.acquire();
+        Self { task: self.task }
+    }
+}
+
+impl Drop for AbortHandle {
+    fn drop(&mut self) {
+        // SAFETY: this is the handle's reference.
+        unsafe { header::release(self.task) }
+    }
+}
+
+impl fmt::Debug for AbortHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AbortHandle")
             .field("id", &self.id())
             .finish()
     }

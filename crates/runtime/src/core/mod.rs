@@ -6,10 +6,9 @@
 //! | `header.rs` | what is known of a task without its type; the token to run it once, and what it asks of its scheduler |
 //! | `harness.rs` | its memory, and what happens to it, for each type of future and scheduler |
 //! | `waker.rs` | its wakers |
-//! | `join_handle.rs`, `abort.rs`, `error.rs` | what others have of it |
+//! | `join_handle.rs`, `error.rs` | what others have of it |
 //! | `owned.rs` | the tasks of a runtime |
 
-mod abort;
 #[cfg(all(test, not(loom)))]
 mod changes;
 mod error;
@@ -26,10 +25,9 @@ mod state;
 mod tests;
 mod waker;
 
-pub use abort::AbortHandle;
 pub use error::JoinError;
 pub use header::{Header, Id, ListId, Notified, Ran, Schedule};
-pub use join_handle::JoinHandle;
+pub use join_handle::{AbortHandle, JoinHandle};
 pub use owned::{OwnedTasks, unowned};
 pub(crate) use waker::task_of;
 

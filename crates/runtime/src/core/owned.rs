@@ -69,6 +69,7 @@ struct Shard {
 
 /// Where tasks of an own list go which have ended elsewhere. Not in the cache lines that
 /// the owner writes.
+#[derive(Default)]
 #[repr(align(64))]
 struct Stack {
     /// The tasks, with a reference each.
@@ -107,6 +108,7 @@ unsafe fn for_each(mut chain: Chain, mut with: impl FnMut(NonNull<Header>)) {
 }
 
 /// A list of tasks, linked through their headers. Its user has it alone.
+#[derive(Default)]
 struct List {
     first: Option<NonNull<Header>>,
     /// No more tasks are taken in.
@@ -114,13 +116,6 @@ struct List {
 }
 
 impl List {
-    fn new() -> Self {
-        Self {
-            first: None,
-            is_closed: false,
-        }
-    }
-
     /// Adds a task, unless the list is closed.
     ///
     /// # Safety
@@ -204,16 +199,13 @@ impl List {
 impl Shard {
     fn new() -> Self {
         Self {
-            list: Lock::new(List::new()),
+            list: Lock::default(),
             len: AtomicUsize::new(0),
-            own: Watched::new(List::new()),
+            own: Watched::new(List::default()),
             own_lock: BiasedLock::new(),
             own_len: AtomicUsize::new(0),
             sent: AtomicUsize::new(0),
-            stack: Stack {
-                remotely_freed: AtomicPtr::new(ptr::null_mut()),
-                piles_up: AtomicBool::new(false),
-            },
+            stack: Stack::default(),
         }
     }
 

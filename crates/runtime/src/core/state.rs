@@ -79,6 +79,8 @@
 //! ours.
 
 use blitz_futex::atomic::{AtomicUsize, Ordering};
+#[cfg(loom)]
+use blitz_sync::internals::Watched;
 
 use super::mutant::{Mutant, active};
 
@@ -107,8 +109,10 @@ const NEW: usize = (2 * REF_ONE) | JOIN_INTEREST | NOTIFIED;
 /// See the head of this file.
 pub(super) struct State {
     word: AtomicUsize,
+    /// Under the model checker the memory of a task stays, and the checker sees each use that is
+    /// not ordered before its release.
     #[cfg(loom)]
-    memory: memory::Memory,
+    is_freed: Watched<bool>,
 }
 
 /// What the word was at some time.
@@ -201,14 +205,15 @@ impl State {
         Self {
             word: AtomicUsize::new(NEW),
             #[cfg(loom)]
-            memory: memory::Memory::new(),
+            is_freed: Watched::new(false),
         }
     }
 
     #[inline(always)]
     fn word(&self) -> &AtomicUsize {
         #[cfg(loom)]
-        self.memory.used();
+        // SAFETY: the checker finds a release that comes at the same time.
+        (self.is_freed).with(|is_freed| assert!(!unsafe { *is_freed }, "used after its release"));
         &self.word
     }
 
@@ -475,7 +480,10 @@ impl State {
     /// The memory is given back: nobody may use it from now on.
     #[cfg(loom)]
     pub(super) fn freed(&self) {
-        self.memory.freed();
+        self.is_freed.with_mut(|is_freed| {
+            // SAFETY: the checker finds whatever uses the task at the same time.
+            assert!(!unsafe { is_freed.replace(true) }, "released twice");
+        });
     }
 }
 
@@ -490,47 +498,5 @@ impl Snapshot {
     #[inline]
     pub(super) fn has_join_waker(self) -> bool {
         self.0 & JOIN_WAKER != 0
-    }
-}
-
-/// Under the model checker the memory of a task stays, and it is found out who uses
-/// it after its release.
-#[cfg(loom)]
-mod memory {
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    use loom::cell::UnsafeCell;
-
-    pub(super) struct Memory {
-        /// Read with each use, and written by the release, so that the model checker
-        /// sees whether the one is ordered before the other.
-        cell: UnsafeCell<()>,
-        /// The checker does not know of this one, and nothing is ordered by it.
-        is_freed: AtomicBool,
-    }
-
-    impl Memory {
-        pub(super) fn new() -> Self {
-            Self {
-                cell: UnsafeCell::new(()),
-                is_freed: AtomicBool::new(false),
-            }
-        }
-
-        pub(super) fn used(&self) {
-            assert!(
-                !self.is_freed.load(Ordering::Relaxed),
-                "used after its release"
-            );
-            self.cell.with(|_| ());
-        }
-
-        pub(super) fn freed(&self) {
-            assert!(
-                !self.is_freed.swap(true, Ordering::Relaxed),
-                "released twice"
-            );
-            self.cell.with_mut(|_| ());
-        }
     }
 }

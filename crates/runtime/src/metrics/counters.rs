@@ -99,14 +99,7 @@ impl Counters {
         if let Some(histogram) = &self.histogram {
             histogram.count(time);
         }
-        let (mean, this) = (self.mean_poll_nanos.get(), nanos(time));
-        // Each new one counts for a tenth.
-        let mean = if mean == 0 {
-            this
-        } else {
-            mean - mean / 10 + this / 10
-        };
-        self.mean_poll_nanos.set(mean);
+        self.polls_took(1, nanos(time));
     }
 
     /// The worker goes to sleep.
@@ -136,7 +129,7 @@ impl Counters {
         }
     }
 
-    /// So many polls took so long together. Each counts as in [`poll_took`](Self::poll_took).
+    /// So many polls took so long together. Each counts for a tenth of the mean.
     fn polls_took(&self, polls: u64, nanos: u64) {
         let (mean, this) = (
             self.mean_poll_nanos.get() as f64,

@@ -121,32 +121,23 @@ where
     };
     // SAFETY: as the caller promises, and an own list is this thread's.
     let (join, task) = unsafe { owned.bind(list, future, reference, id) };
-    begin(&**scheduler, worker, task, id);
-    join
-}
-
-/// Queues a new task; it has no token if the runtime has ended.
-#[inline]
-fn begin<S: Scheduler>(scheduler: &S, worker: Option<&S::Worker>, task: Option<Notified>, id: Id) {
     let common = &scheduler.base().common;
     if let Some(hook) = &common.hooks.on_task_spawn {
         hooks::tell(hook, id);
     }
     // The hook may have given the list away.
-    match worker.filter(|worker| S::own_list(worker).is_some()) {
-        Some(worker) => {
-            scheduler.counters_of(worker).spawned.add(1);
-            if let Some(task) = task {
-                scheduler.schedule_here(worker, task);
-            }
-        }
-        None => {
-            common.totals.spawned.fetch_add(1, Ordering::Relaxed);
-            if let Some(task) = task {
-                scheduler.queue_remotely(task);
-            }
-        }
+    let owner = worker.filter(|worker| S::own_list(worker).is_some());
+    match owner {
+        Some(worker) => scheduler.counters_of(worker).spawned.add(1),
+        None => _ = common.totals.spawned.fetch_add(1, Ordering::Relaxed),
     }
+    match (owner, task) {
+        (Some(worker), Some(task)) => scheduler.schedule_here(worker, task),
+        (None, Some(task)) => scheduler.queue_remotely(task),
+        // The runtime has ended.
+        (_, None) => {}
+    }
+    join
 }
 
 /// A task's reference to its scheduler. See the head of this file.

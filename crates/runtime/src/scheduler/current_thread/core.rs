@@ -16,7 +16,7 @@ use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread::ThreadId;
 
 use blitz_futex::atomic::Ordering;
@@ -422,51 +422,27 @@ impl Core {
     }
 }
 
-static MAIN_WAKER: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, release);
-
 /// The waker of the future that `block_on` was given. It counts references to the scheduler,
 /// but this one, which each poll gets, does not.
 fn main_waker(shared: &Arc<Shared>) -> ManuallyDrop<Waker> {
-    // SAFETY: the functions of the table do what they should. The caller's `Arc` takes
-    // the place of the waker's reference, as that is not dropped.
-    ManuallyDrop::new(unsafe { Waker::new(Arc::as_ptr(shared).cast(), &MAIN_WAKER) })
+    // SAFETY: the pointer is an `Arc`'s. The caller's takes the place of this one, as the waker
+    // is not dropped.
+    let borrowed = unsafe { Arc::from_raw(Arc::as_ptr(shared)) };
+    ManuallyDrop::new(Waker::from(borrowed))
 }
 
-/// # Safety
-///
-/// The pointer is a waker's.
-unsafe fn shared(waker: *const ()) -> ManuallyDrop<Arc<Shared>> {
-    // SAFETY: the pointer is from an `Arc`, and the waker's reference keeps that.
-    ManuallyDrop::new(unsafe { Arc::from_raw(waker.cast()) })
-}
-
-unsafe fn clone(waker: *const ()) -> RawWaker {
-    // SAFETY: the pointer is the waker's.
-    let shared = unsafe { shared(waker) };
-    std::mem::forget(Arc::clone(&shared));
-    RawWaker::new(waker, &MAIN_WAKER)
-}
-
-unsafe fn wake(waker: *const ()) {
-    // SAFETY: the pointer is the waker's, and it is given up with this call.
-    unsafe {
-        wake_by_ref(waker);
-        release(waker);
+impl Wake for Shared {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
     }
-}
 
-unsafe fn wake_by_ref(waker: *const ()) {
-    let core = context::with(|context| context.worker_for(waker));
-    // SAFETY: for a scheduler of this kind the worker is a `Core` (`turns.rs`), which
-    // stays where it is as long as it is in the context.
-    match unsafe { core.cast::<Core>().as_ref() } {
-        Some(core) => core.wake_main(),
-        // SAFETY: the pointer is the waker's.
-        None => unsafe { shared(waker) }.wake_main(),
+    fn wake_by_ref(self: &Arc<Self>) {
+        let core = context::with(|context| context.worker_for(Arc::as_ptr(self).cast()));
+        // SAFETY: for a scheduler of this kind the worker is a `Core` (`turns.rs`), which
+        // stays where it is as long as it is in the context.
+        match unsafe { core.cast::<Core>().as_ref() } {
+            Some(core) => core.wake_main(),
+            None => self.wake_main(),
+        }
     }
-}
-
-unsafe fn release(waker: *const ()) {
-    // SAFETY: the pointer is the waker's, whose reference this is.
-    drop(ManuallyDrop::into_inner(unsafe { shared(waker) }));
 }

@@ -15,6 +15,11 @@
 //! | `run.rs` | the loop, the threads that run it, and the end |
 //! | `hand_over.rs` | another thread acquires the core while a task blocks |
 
+#![allow(
+    clippy::new_without_default,
+    reason = "the queues are public for the models only"
+)]
+
 #[cfg(not(loom))]
 mod core;
 #[cfg(not(loom))]

@@ -69,12 +69,6 @@ pub struct Ring<T, const N: usize = CAPACITY> {
     places: [AtomicPtr<T>; N],
 }
 
-impl<T, const N: usize> Default for Ring<T, N> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl<T, const N: usize> Ring<T, N> {
     /// An empty ring.
     pub fn new() -> Self {
@@ -283,12 +277,6 @@ pub struct Inject<T> {
 unsafe impl<T> Send for Inject<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Inject<T> {}
-
-impl<T> Default for Inject<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
 
 impl<T> Inject<T> {
     /// An empty queue.

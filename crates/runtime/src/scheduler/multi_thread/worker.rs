@@ -20,6 +20,7 @@
 //! no other worker has to know, and no read-modify-write is needed.
 
 use std::cell::Cell;
+use std::ops::ControlFlow;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -82,14 +83,6 @@ impl Drop for Here {
     }
 }
 
-/// What comes of a checkpoint between two tasks.
-enum Checkpoint {
-    GoOn,
-    /// This task goes first.
-    Injected(Notified),
-    Closed,
-}
-
 impl Worker {
     /// A worker that has the core at `index`.
     pub(super) fn new(shared: Arc<Shared>, index: usize) -> Self {
@@ -150,10 +143,8 @@ impl Worker {
     pub(super) fn next(&self) -> Option<Notified> {
         let core = self.core();
         if core.local.until_checkpoint.get() == 0 {
-            match self.checkpoint(core) {
-                Checkpoint::GoOn => {}
-                Checkpoint::Injected(task) => return Some(task),
-                Checkpoint::Closed => return None,
+            if let ControlFlow::Break(first) = self.checkpoint(core) {
+                return first;
             }
         }
         if let Some(task) = core.local.yielded.take() {
@@ -179,9 +170,10 @@ impl Worker {
         left.set(left.get().saturating_sub(count as u32));
     }
 
-    /// It is time for maintenance, or for the inject queue, or both.
+    /// It is time for maintenance, or for the inject queue, or both. A break has the task that
+    /// goes first, or none if the runtime is about to end.
     #[cold]
-    fn checkpoint(&self, core: &Core) -> Checkpoint {
+    fn checkpoint(&self, core: &Core) -> ControlFlow<Option<Notified>> {
         coop::set(Budget::UNCONSTRAINED);
         let tuning = &core.local.tuning;
         let due = tuning.count_down();
@@ -193,16 +185,16 @@ impl Worker {
             self.count_busy();
         }
         if self.shared.is_closed() {
-            return Checkpoint::Closed;
+            return ControlFlow::Break(None);
         }
         if !due.inject {
-            return Checkpoint::GoOn;
+            return ControlFlow::Continue(());
         }
         // It may block the thread, and others have to see what waits.
         self.queue_yielded();
         match self.next_share(core) {
-            None => Checkpoint::GoOn,
-            Some(task) => Checkpoint::Injected(task),
+            None => ControlFlow::Continue(()),
+            first => ControlFlow::Break(first),
         }
     }
 
