@@ -58,7 +58,7 @@ impl Driver {
     }
 
     /// Sleeps until it is unparked, or was since the last time, until `deadline`, or until
-    /// an event has woken somebody. Whether it was unparked.
+    /// an event has woken a task. Returns whether it was unparked.
     pub fn park(&self, deadline: Option<Instant>) -> bool {
         self.park_as(deadline, false)
     }
@@ -123,7 +123,7 @@ impl Driver {
     }
 }
 
-/// Wakes those whom `poll` has gathered. The memory for them stays with the thread, so that a
+/// Wakes the wakers that `poll` has gathered. The memory for them stays with the thread, so that a
 /// poll allocates nothing.
 #[cfg(all(feature = "io", not(loom)))]
 fn waking<R>(poll: impl FnOnce(&mut Wakers) -> R) -> R {

@@ -40,14 +40,14 @@ impl<F: Future, S: Schedule> Cell<F, S> {
     ///
     /// # Safety
     ///
-    /// Nobody else has a reference to the task, which is complete, and neither future
+    /// There is no other reference to the task, which is complete, and neither future
     /// nor output are there any more.
     unsafe fn free(cell: NonNull<Self>) {
         // SAFETY: the memory comes from a box, and is the caller's.
         let cell = unsafe { Box::from_raw(cell.as_ptr()) };
         #[cfg(not(loom))]
         drop(cell);
-        // The checker wants to see who uses it nevertheless.
+        // The checker wants to see what uses it nevertheless.
         #[cfg(loom)]
         {
             cell.header.state.freed();
@@ -56,18 +56,18 @@ impl<F: Future, S: Schedule> Cell<F, S> {
                 "an output was left behind"
             );
             let cell = Box::leak(cell);
-            // SAFETY: nobody uses it any more.
+            // SAFETY: it is not used any more.
             unsafe { std::ptr::drop_in_place(&raw mut cell.scheduler) };
         }
     }
 
     fn stage(&self) -> Stage {
-        // SAFETY: whoever asks has the contents.
+        // SAFETY: the caller has the contents.
         self.header.stage.with(|stage| unsafe { *stage })
     }
 
     fn set_stage(&self, new: Stage) {
-        // SAFETY: whoever changes the contents has them.
+        // SAFETY: the caller has the contents.
         self.header.stage.with_mut(|stage| unsafe { *stage = new });
     }
 
@@ -98,7 +98,7 @@ impl<F: Future, S: Schedule> Cell<F, S> {
         let stage = self.stage();
         self.set_stage(Stage::Empty);
         self.contents.with_mut(|contents| {
-            // SAFETY: the stage says what is there, and nobody will see it again.
+            // SAFETY: the stage says what is there, and it is not used again.
             unsafe {
                 match stage {
                     Stage::Future => ManuallyDrop::drop(&mut (*contents).future),
@@ -551,7 +551,7 @@ unsafe fn drop_output<F: Future, S: Schedule>(task: NonNull<Header>) {
 ///
 /// There is no reference any more, and the task is of this type.
 unsafe fn free<F: Future, S: Schedule>(task: NonNull<Header>) {
-    // SAFETY: whoever completed the task, or its join handle, has removed the contents.
+    // SAFETY: the completer of the task, or its join handle, has removed the contents.
     unsafe { Cell::<F, S>::free(task.cast()) }
 }
 
@@ -559,7 +559,7 @@ unsafe fn free<F: Future, S: Schedule>(task: NonNull<Header>) {
 ///
 /// # Safety
 ///
-/// The task is new, of this type, and only the caller knows it, who has its join handle.
+/// The task is new, of this type, and only the caller knows it, which has its join handle.
 #[cold]
 pub(super) unsafe fn never_begun<F: Future, S: Schedule>(task: NonNull<Header>) {
     let _entered = context::enter_task(task);

@@ -13,7 +13,7 @@ use super::state::State;
 use crate::context;
 use blitz_sync::internals::Watched;
 
-/// The first part of a task's memory, and what everybody has a pointer to.
+/// The first part of a task's memory, and what all pointers to a task point to.
 ///
 /// What a poll needs comes last, beside the future; what only matters when a task begins
 /// or ends comes first, and is as long as a cache line. So tasks that are neighbours in
@@ -21,13 +21,13 @@ use blitz_sync::internals::Watched;
 /// each poll, wherever the allocator puts them.
 #[repr(C)]
 pub struct Header {
-    /// The next one in a queue. Belongs to whoever holds the token.
+    /// The next one in a queue. Belongs to the holder of the token.
     pub(super) queue_next: Watched<Option<NonNull<Header>>>,
     /// The neighbours in the list of the runtime's tasks. Belongs to what has the list.
     pub(super) links: Watched<Links>,
     /// Wakes the waiter for the task. There if the state says so.
     pub(super) join_waker: Watched<MaybeUninit<Waker>>,
-    /// What is in the task's memory. Belongs to whoever has what is there.
+    /// What is in the task's memory. Belongs to the owner of what is there.
     pub(super) stage: Watched<Stage>,
     /// In which list the task is or was.
     pub(super) list_id: ListId,
@@ -68,7 +68,7 @@ impl ListId {
 }
 
 /// The place of a task in a list.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Links {
     pub(super) previous: Option<NonNull<Header>>,
     pub(super) next: Option<NonNull<Header>>,
@@ -89,7 +89,7 @@ pub(super) enum Stage {
     Empty,
 }
 
-// SAFETY: who may use which field when is said by the state and the lists' locks.
+// SAFETY: the state and the lists' locks say which thread may use which field.
 unsafe impl Send for Header {}
 // SAFETY: as above.
 unsafe impl Sync for Header {}
@@ -101,10 +101,7 @@ impl Header {
             vtable,
             id,
             queue_next: Watched::new(None),
-            links: Watched::new(Links {
-                previous: None,
-                next: None,
-            }),
+            links: Watched::new(Links::default()),
             join_waker: Watched::new(MaybeUninit::uninit()),
             stage: Watched::new(Stage::Future),
             list_id,
@@ -146,7 +143,7 @@ impl Header {
     ///
     /// # Safety
     ///
-    /// The queue holds this task's token, and nobody changes the queue meanwhile.
+    /// The queue holds this task's token, and no other thread changes the queue meanwhile.
     #[inline]
     pub(crate) unsafe fn queue_next(&self) -> Option<NonNull<Header>> {
         // SAFETY: the caller holds the token.
@@ -157,7 +154,7 @@ impl Header {
     ///
     /// # Safety
     ///
-    /// The queue holds this task's token, and nobody else looks at the queue meanwhile.
+    /// The queue holds this task's token, and no other thread looks at the queue meanwhile.
     #[inline]
     pub(crate) unsafe fn set_queue_next(&self, next: Option<NonNull<Header>>) {
         // SAFETY: the caller holds the token.
@@ -190,7 +187,7 @@ pub(super) struct Vtable {
 /// The caller has released the last reference.
 #[inline]
 pub(super) unsafe fn free(task: NonNull<Header>) {
-    // SAFETY: nobody else uses the task, and it is of the type that the table is for.
+    // SAFETY: the caller alone has the task, and it is of the type that the table is for.
     unsafe { (task.as_ref().vtable.free)(task) }
 }
 

@@ -141,7 +141,7 @@ pub(super) enum End {
     Cancel,
 }
 
-/// What is left to do by who wakes and gives up the waker.
+/// What a thread has left to do that wakes a task and gives up the waker.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum WakeByValue {
@@ -155,7 +155,7 @@ pub(super) enum WakeByValue {
     Free,
 }
 
-/// What is left to do by who completes a task.
+/// What the completer of a task has left to do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Complete {
@@ -164,11 +164,11 @@ pub(super) enum Complete {
     /// Wake the join handle, whose waker is now the completer's; release the task's
     /// own reference.
     Wake,
-    /// Nobody wants the output: drop it, then call [`State::complete_detached`].
+    /// The join handle is gone: drop the output, then call [`State::complete_detached`].
     Detached,
 }
 
-/// What is left to do by a join handle's drop.
+/// What a join handle's drop has left to do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum DropJoin {
@@ -236,11 +236,11 @@ impl State {
     pub(super) fn start(&self) -> Start {
         let order = unless(Mutant::StartRelaxed, Ordering::Acquire);
         let word = self.word().load(order);
-        // A yield has left the task running, and nobody has woken it since.
+        // A yield has left the task running, and no waker has been used since.
         if word & (RUNNING | NOTIFIED | CANCELLED) == RUNNING {
             return Start::Poll;
         }
-        // With a token there is nobody else who begins or ends a poll.
+        // Only the holder of the token begins or ends a poll.
         let before = match word & RUNNING {
             0 => self.change().fetch_add(RUNNING - NOTIFIED, order),
             // The poll that follows is what the wake-up after the yield asked for.
@@ -372,7 +372,7 @@ impl State {
         }
     }
 
-    /// There is no output any more, and nobody who would want it. Says whether the
+    /// There is neither an output nor a join handle any more. Says whether the
     /// caller must free the task.
     #[inline]
     pub(super) fn complete_detached(&self) -> bool {
@@ -477,7 +477,7 @@ impl State {
             .map(|_| ())
     }
 
-    /// The memory is given back: nobody may use it from now on.
+    /// The memory is given back, and must not be used from now on.
     #[cfg(loom)]
     pub(super) fn freed(&self) {
         self.is_freed.with_mut(|is_freed| {

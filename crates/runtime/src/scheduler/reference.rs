@@ -5,8 +5,9 @@
 //!
 //! - A task that has not ended is in the list of the scheduler's tasks, or on its way
 //!   into it, with the spawner holding a counted reference.
-//! - Some thread holds a counted reference until that list is empty for good: which one,
-//!   `multi_thread/worker.rs` and `current_thread/shared.rs` say.
+//! - Some thread holds a counted reference until that list is empty for good. Each worker holds
+//!   one, and the last one ends only when the list is empty (`multi_thread/run.rs`). A
+//!   current-thread runtime holds one, and its end waits for that (`current_thread/turns.rs`).
 //! - So the address is valid as long as the task has not ended. A task does not end
 //!   before its token has been run, so it is valid for the holder of the token, up to the
 //!   moment of giving it away. Code that needs the scheduler longer counts a reference first.

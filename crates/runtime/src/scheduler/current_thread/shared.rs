@@ -3,9 +3,6 @@
 //! No task is forgotten in that queue: a pusher writes the length and then unparks, and the
 //! running thread looks at the length before it parks. Either it sees the length, or the
 //! unpark comes later than its look, and the park returns (`driver.rs`).
-//!
-//! Tasks refer to the scheduler by an address, which counts nothing (`reference.rs`). The runtime
-//! holds a counted reference, and its end waits until the list of tasks is empty (`turns.rs`).
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -9,10 +9,10 @@
 //! | `idle.rs` | which workers sleep, search, are woken; the steps of going to sleep |
 //! | `core.rs` | what belongs to a worker, whichever thread runs it |
 //! | `shared.rs` | what all threads know of the scheduler |
-//! | `worker.rs` | a thread with a core: what runs next, where a ready task goes, and how it comes there |
+//! | `worker.rs` | a thread with a core: what runs next, what follows a poll, where a ready task goes |
 //! | `monitor.rs` | whether another worker is stalled |
 //! | `search.rs` | stealing, and sleeping |
-//! | `run.rs` | the loop, the threads that run it, and the end |
+//! | `run.rs` | the threads that are workers, and the end |
 //! | `hand_over.rs` | another thread acquires the core while a task blocks |
 
 #![allow(

@@ -1,4 +1,4 @@
-//! A worker's loop, the threads that run it, and its end.
+//! The threads that are workers, and the end.
 //!
 //! # The end
 //!
@@ -41,25 +41,21 @@ pub(crate) fn launch(common: Common, pool: Spawner) -> Arc<Shared> {
 
 /// Has a thread of the pool run the worker at `index`. `false` if there is none.
 pub(super) fn start(shared: &Arc<Shared>, index: usize) -> bool {
-    let handle = Handle::MultiThread(shared.clone());
-    let own = shared.clone();
+    let (handle, job) = job(shared, index);
     // Mandatory, as it is the workers that end the tasks when the runtime ends.
-    let started = shared
-        .base
-        .pool
-        .spawn_mandatory(&handle, move || run(own, index));
-    started.is_some()
+    shared.base.pool.spawn_mandatory(&handle, job).is_some()
 }
 
 /// The same when the pool is closed: the end of the runtime needs all workers.
 #[cold]
 pub(super) fn start_late(shared: &Arc<Shared>, index: usize) {
-    let handle = Handle::MultiThread(shared.clone());
+    let (handle, job) = job(shared, index);
+    shared.base.pool.start_late(&handle, job);
+}
+
+fn job(shared: &Arc<Shared>, index: usize) -> (Handle, impl FnOnce() + Send + use<>) {
     let own = shared.clone();
-    shared
-        .base
-        .pool
-        .start_late(&handle, move || run(own, index));
+    (Handle::MultiThread(shared.clone()), move || run(own, index))
 }
 
 /// What a worker's thread does.
