@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 use blitz_futex::atomic::{AtomicU64, Ordering};
 use blitz_sync::thread::Mutex;
 
-use super::histogram::Histogram;
-use super::log_histogram::nanos;
+use super::histogram::{Histogram, nanos};
 use crate::config::Config;
 
 /// A number with one writer.

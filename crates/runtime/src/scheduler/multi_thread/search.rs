@@ -153,8 +153,11 @@ impl Sleeper for Worker {
         self.core().has_tasks() || self.core().local.yielded.get().is_some()
     }
 
+    /// More tasks than the worker would claim next: to wake another one for fewer takes longer
+    /// than to run them.
     fn has_plenty(&self) -> bool {
-        Worker::has_plenty(self)
+        let core = self.core();
+        core.ring.len() > core.local.tuning.claimed()
     }
 
     fn is_closed(&self) -> bool {

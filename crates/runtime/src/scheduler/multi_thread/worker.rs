@@ -316,7 +316,11 @@ impl Worker {
         let mut count = 0;
         loop {
             if !self.has_core.get() {
-                return self.reschedule_without_core(ran);
+                // It was given away.
+                if let Ran::Again(task) | Ran::Yielded(task) = ran {
+                    self.shared.schedule_remotely(task);
+                }
+                return;
             }
             core.counters.polls.add(1);
             if let Ran::Again(task) | Ran::Yielded(task) = ran {
@@ -382,15 +386,6 @@ impl Worker {
         self.notify_ring(core);
     }
 
-    /// The same after the core was given away.
-    #[cold]
-    pub(super) fn reschedule_without_core(&self, ran: Ran) {
-        match ran {
-            Ran::Done | Ran::Idle => {}
-            Ran::Again(task) | Ran::Yielded(task) => self.shared.schedule_remotely(task),
-        }
-    }
-
     /// Puts a task at the end of the ring.
     #[inline]
     pub(super) fn push_back(&self, core: &Core, task: Notified) {
@@ -440,13 +435,6 @@ impl Worker {
     pub(super) fn notify_pushed(&self, stealable: bool) {
         let stealable = stealable && !self.parking.get();
         self.unpark_called(self.shared.idle.pushed(stealable));
-    }
-
-    /// Whether there are more tasks than the worker would claim next. To wake another one for
-    /// fewer takes longer than to run them.
-    pub(super) fn has_plenty(&self) -> bool {
-        let core = self.core();
-        core.ring.len() > core.local.tuning.claimed()
     }
 
     /// Unparks those that were called. A worker whose park wakes a task may call itself: then
