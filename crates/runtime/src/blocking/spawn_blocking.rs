@@ -2,7 +2,7 @@
 
 use crate::core::JoinHandle;
 use crate::scheduler::{Handle, with_current};
-use crate::trace::SpawnMeta;
+use crate::trace::spawn_meta;
 
 /// Runs a closure on a thread where it may block.
 ///
@@ -34,7 +34,7 @@ where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    let meta = SpawnMeta::unnamed(size_of::<F>());
+    let meta = spawn_meta!(F);
     let spawn = |handle: &Handle| handle.pool().spawn_named(handle, f, meta);
     match with_current(spawn) {
         Ok(join) => join,

@@ -43,6 +43,8 @@ impl Schedule for Once {
     fn release(&self, _: &Header) {}
 
     fn terminated(&self, id: Id) {
-        hooks::tell(self.on_terminate.as_ref(), id);
+        if let Some(hook) = &self.on_terminate {
+            hooks::tell(hook, id);
+        }
     }
 }

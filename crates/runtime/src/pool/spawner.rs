@@ -19,8 +19,9 @@ use crate::common::RuntimeRef;
 use crate::core::{BOX_ABOVE, Id, JoinHandle, Notified, unowned};
 use crate::enter;
 use crate::errors::DROPPED_IN_ASYNC;
+use crate::hooks;
 use crate::tokio_handle;
-use crate::trace::{self, SpawnMeta};
+use crate::trace::{SpawnMeta, spawn_meta, traced};
 
 /// A counted reference to a runtime that has a pool.
 pub(crate) trait PoolRef: RuntimeRef {
@@ -100,7 +101,7 @@ impl Spawner {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        let meta = SpawnMeta::unnamed(size_of::<F>());
+        let meta = spawn_meta!(F);
         self.spawn_named(runtime, closure, meta)
     }
 
@@ -159,7 +160,7 @@ impl Spawner {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        let meta = SpawnMeta::unnamed(size_of::<F>());
+        let meta = spawn_meta!(F);
         match self.try_spawn(runtime, closure, meta, true) {
             (join, Ok(true)) => Some(join),
             (_, Ok(false) | Err(_)) => None,
@@ -289,7 +290,7 @@ where
     R: Send + 'static,
 {
     let id = Id::next();
-    let future = trace::blocking::<F, _>(BlockingTask::new(closure), meta, id);
+    let future = traced!(blocking::<F>(BlockingTask::new(closure), meta, id));
     let on_terminate = runtime.common().hooks.on_task_terminate.clone();
     let (join, task) = unowned(future, Once { on_terminate }, id);
     (task, join)
@@ -313,11 +314,11 @@ fn work(runtime: &impl PoolRef, number: u64) {
     let pool = runtime.pool();
 
     let missing = Missing(pool, runtime);
-    common.hooks.thread_start();
+    hooks::call(common.hooks.on_thread_start.as_ref());
     std::mem::forget(missing);
 
     pool.work(runtime);
-    common.hooks.thread_stop();
+    hooks::call(common.hooks.on_thread_stop.as_ref());
     if let Some(thread) = pool.threads.go(number) {
         let _ = thread.join();
     }

@@ -5,6 +5,8 @@ use std::ops::Range;
 use std::thread::ThreadId;
 use std::time::Duration;
 
+use blitz_futex::atomic::Ordering;
+
 use super::Handle;
 use crate::metrics::{Counters, Histogram, Totals};
 
@@ -80,7 +82,7 @@ impl RuntimeMetrics {
     /// Returns how many workers there are. They do not change.
     #[must_use]
     pub fn num_workers(&self) -> usize {
-        self.handle.inner.workers()
+        self.handle.inner.common().config.worker_threads
     }
 
     /// Returns how many tasks have not ended yet.
@@ -95,7 +97,7 @@ impl RuntimeMetrics {
     /// ```
     #[must_use]
     pub fn num_alive_tasks(&self) -> usize {
-        self.handle.inner.alive_tasks()
+        self.handle.inner.base().owned.len()
     }
 
     /// Returns how many tasks wait in the queue that is no worker's.
@@ -210,13 +212,14 @@ impl RuntimeMetrics {
     /// ```
     #[must_use]
     pub fn spawned_tasks_count(&self) -> u64 {
-        self.sum(|worker| worker.spawned.get()) + self.totals().spawned()
+        self.sum(|worker| worker.spawned.get()) + self.totals().spawned.load(Ordering::Relaxed)
     }
 
     /// Returns how many tasks have been made ready from threads that are no workers.
     #[must_use]
     pub fn remote_schedule_count(&self) -> u64 {
-        self.totals().scheduled()
+        let totals = self.totals();
+        totals.spawned.load(Ordering::Relaxed) + totals.scheduled.load(Ordering::Relaxed)
     }
 
     /// Returns how often a task has been made to yield, because it had done enough.

@@ -42,7 +42,7 @@ use crate::config::UnhandledPanic;
 use crate::core::{BOX_ABOVE, Id, JoinHandle, Ran};
 use crate::enter;
 use crate::runtime::{self, Runtime};
-use crate::trace::{self, SpawnMeta};
+use crate::trace::{SpawnMeta, spawn_meta, traced};
 
 pub use self::current::LocalEnterGuard;
 pub use self::spawn_local::spawn_local;
@@ -150,7 +150,7 @@ impl LocalSet {
         F: Future + 'static,
         F::Output: 'static,
     {
-        self.spawn_named(future, SpawnMeta::unnamed(size_of::<F>()))
+        self.spawn_named(future, spawn_meta!(F))
     }
 
     /// The same, with what is known of the task.
@@ -271,7 +271,7 @@ impl Local {
         F::Output: 'static,
     {
         let id = Id::next();
-        let future = trace::task(future, "local", meta, id);
+        let future = traced!(task(future, "local", meta, id));
         // SAFETY: a `Local` does not leave its thread, and the future is `'static`. The
         // queue gives tokens to this thread only: to `run_tasks`, and to the set's drop.
         let (join, task) = unsafe { self.shared.bind(future, id) };

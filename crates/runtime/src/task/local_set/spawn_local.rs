@@ -6,7 +6,7 @@ use super::current::current;
 use crate::core::JoinHandle;
 use crate::scheduler::with_current;
 use crate::task::spawn::spawn_local_on;
-use crate::trace::SpawnMeta;
+use crate::trace::{SpawnMeta, spawn_meta};
 use blitz_sync::internals::ThreadId;
 
 /// Starts a task on this thread, whose future need not be `Send`: in the current
@@ -36,7 +36,7 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    spawn_local_named(future, SpawnMeta::unnamed(size_of::<F>()))
+    spawn_local_named(future, spawn_meta!(F))
 }
 
 /// The same, with what is known of the task.
