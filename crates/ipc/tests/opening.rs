@@ -1,11 +1,9 @@
 use std::fs;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use blitz_ipc::{Anonymous, Channel, Error, Queue, RecvError, Route, clean_in, list_in};
+use blitz_ipc::{Channel, Error, Queue, RecvError, Route, clean_in, list_in};
 
 use crate::common::Place;
 
@@ -274,29 +272,6 @@ fn many_join_and_leave_at_once() {
     assert_eq!(place.segments(), 0);
 }
 
-#[test]
-fn an_anonymous_segment_goes_over_a_socket() {
-    let (ours, theirs) = UnixStream::pair().unwrap();
-    let segment = Queue::builder().capacity(4).max_len(8).anonymous().unwrap();
-    segment.send_over(&ours).unwrap();
-    let mut sender = segment.sender().unwrap();
-    sender.send(b"one").unwrap();
-    let received = Anonymous::receive_from(&theirs).unwrap();
-    let mut receiver = received.receiver().unwrap();
-    assert_eq!(*receiver.recv().unwrap(), *b"one");
-    drop(sender);
-    assert_eq!(receiver.recv().unwrap_err(), RecvError::Disconnected);
-
-    drop(ours);
-    assert!(matches!(
-        Anonymous::receive_from(&theirs),
-        Err(Error::Io { .. })
-    ));
-    let file = tempfile::tempfile().unwrap();
-    let foreign = Anonymous::from(std::os::fd::OwnedFd::from(file));
-    assert!(matches!(foreign.sender(), Err(Error::Foreign { .. })));
-}
-
 /// Makes this thread, and no other, a user without rights, so that files belong to another
 /// user. If such a user starts the test, it has only its own files, and takes its rights
 /// away.
@@ -339,33 +314,6 @@ fn without_permission_it_says_for_what() {
     assert_eq!(place.segments(), 1);
 }
 
-/// As if a process had been stopped while it joined.
-#[test]
-fn an_opener_does_not_wait_for_ever() {
-    let place = Place::new();
-    let route = place.in_it(Route::builder());
-    let mut sender = route.sender("b").unwrap();
-    let mut receiver = route.receiver("b").unwrap();
-    let mut options = fs::OpenOptions::new();
-    let file = options.read(true).write(true);
-    let file = file.open(place.path().join("b.ring")).unwrap();
-    // SAFETY: all zeros is a `flock`.
-    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
-    lock.l_type = libc::F_WRLCK as _;
-    lock.l_len = 1;
-    // SAFETY: an open file and a lock.
-    let locked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &lock) };
-    assert_eq!(locked, 0);
-    let error = route.receiver("b").unwrap_err();
-    assert!(matches!(error, Error::Busy), "{error}");
-    assert!(error.to_string().contains("continue or kill"), "{error}");
-    // Participants that have joined go on.
-    sender.send(b"on").unwrap();
-    assert_eq!(*receiver.recv().unwrap(), *b"on");
-    drop(file);
-    route.receiver("b").unwrap();
-}
-
 #[test]
 fn errors_say_what_to_do() {
     let place = Place::new();
@@ -388,4 +336,65 @@ fn errors_say_what_to_do() {
         text.contains("when_full Block, and Fail was") && text.contains("leave the setting out"),
         "{text}"
     );
+}
+
+/// What FreeBSD's locks do not have: segments without a name, and record locks.
+#[cfg(not(feature = "lock-files"))]
+mod with_record_locks {
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixStream;
+
+    use blitz_ipc::Anonymous;
+
+    use super::*;
+
+    #[test]
+    fn an_anonymous_segment_goes_over_a_socket() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let segment = Queue::builder().capacity(4).max_len(8).anonymous().unwrap();
+        segment.send_over(&ours).unwrap();
+        let mut sender = segment.sender().unwrap();
+        sender.send(b"one").unwrap();
+        let received = Anonymous::receive_from(&theirs).unwrap();
+        let mut receiver = received.receiver().unwrap();
+        assert_eq!(*receiver.recv().unwrap(), *b"one");
+        drop(sender);
+        assert_eq!(receiver.recv().unwrap_err(), RecvError::Disconnected);
+
+        drop(ours);
+        assert!(matches!(
+            Anonymous::receive_from(&theirs),
+            Err(Error::Io { .. })
+        ));
+        let file = tempfile::tempfile().unwrap();
+        let foreign = Anonymous::from(std::os::fd::OwnedFd::from(file));
+        assert!(matches!(foreign.sender(), Err(Error::Foreign { .. })));
+    }
+
+    /// As if a process had been stopped while it joined.
+    #[test]
+    fn an_opener_does_not_wait_for_ever() {
+        let place = Place::new();
+        let route = place.in_it(Route::builder());
+        let mut sender = route.sender("b").unwrap();
+        let mut receiver = route.receiver("b").unwrap();
+        let mut options = fs::OpenOptions::new();
+        let file = options.read(true).write(true);
+        let file = file.open(place.path().join("b.ring")).unwrap();
+        // SAFETY: all zeros is a `flock`.
+        let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+        lock.l_type = libc::F_WRLCK as _;
+        lock.l_len = 1;
+        // SAFETY: an open file and a lock.
+        let locked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &lock) };
+        assert_eq!(locked, 0);
+        let error = route.receiver("b").unwrap_err();
+        assert!(matches!(error, Error::Busy), "{error}");
+        assert!(error.to_string().contains("continue or kill"), "{error}");
+        // Participants that have joined go on.
+        sender.send(b"on").unwrap();
+        assert_eq!(*receiver.recv().unwrap(), *b"on");
+        drop(file);
+        route.receiver("b").unwrap();
+    }
 }
