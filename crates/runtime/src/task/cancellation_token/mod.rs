@@ -3,20 +3,17 @@
 //! How the tokens hang together, and why no waiter is forgotten, is told in `tree.rs`.
 
 mod guard;
-#[cfg(not(loom))]
-mod mutant;
-#[cfg(loom)]
 pub mod mutant;
-mod run_until;
 mod tree;
 mod wait;
 
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::hash::{Hash, Hasher};
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::pin::pin;
+use std::task::Poll;
 
-use run_until::RunUntilCancelled;
 use tree::{Handle, Node};
 
 pub use guard::{DropGuard, DropGuardRef};
@@ -227,7 +224,12 @@ impl CancellationToken {
         if self.is_cancelled() {
             return None;
         }
-        RunUntilCancelled::new(self.cancelled(), fut).await
+        let (mut future, mut cancelled) = (pin!(fut), pin!(self.cancelled()));
+        poll_fn(|context| match future.as_mut().poll(context) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending => cancelled.as_mut().poll(context).map(|()| None),
+        })
+        .await
     }
 
     /// Does what [`run_until_cancelled`](CancellationToken::run_until_cancelled) does,

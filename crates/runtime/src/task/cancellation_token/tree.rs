@@ -23,19 +23,18 @@
 //! Links do not keep nodes alive. A node whose last token is dropped leaves the
 //! family under the lock, before it is freed; its parent adopts its children, so
 //! that they are still cancelled with everything above. If there is no parent,
-//! they become roots, each with what is below it. A chain of tokens, each the child of the one before, of
-//! which only the latest is kept, therefore does not grow.
+//! they become roots, each with what is below it. So a chain of tokens, each the child of
+//! the one before, of which only the latest is kept, does not grow.
 //!
 //! # Cancelling
 //!
-//! The thread that sets `CANCELLED` of a node wakes the waiters there. [`cancel`] sets it in
-//! the node that was named; then, if the node is in a family, it takes the node out
+//! The thread that sets `CANCELLED` of a node wakes the waiters there. [`cancel`] sets it
+//! in the node that was named; then, if the node is in a family, it takes the node out
 //! of the tree, under the lock, and sets it in everything below. That takes no
-//! recursion: the children are put into one list, linked by what were the links
-//! between siblings, and whenever one is taken from its front, its own children
-//! are put there instead. Those with waiters are kept in another list
-//! of that kind, with a token of ours for each, until the lock is free. A node
-//! whose last token is just being dropped has no waiters, and is not kept.
+//! recursion: whenever a child leaves the node, the node adopts the child's children.
+//! The nodes with waiters are kept in a list, linked by what were the links between
+//! siblings, with a token of ours for each, until the lock is free. A node whose last
+//! token is just being dropped has no waiters, and is not kept.
 //!
 //! # No waiter is forgotten
 //!
@@ -55,6 +54,7 @@
 //! [`cancel`]: Handle::cancel
 
 use std::cell::UnsafeCell;
+use std::mem;
 use std::process::abort;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -84,13 +84,10 @@ pub(super) struct Node {
 }
 
 /// What all nodes of a family share.
-struct Family {
-    lock: ListLock,
-}
+type Family = ListLock;
 
 /// A node's place in the tree. Used under the family's lock, or by the one that
 /// has taken the node out of the tree.
-#[derive(Default)]
 struct Links {
     place: UnsafeCell<Place>,
     /// Lets the model checker watch that one thread at a time uses the links.
@@ -105,15 +102,14 @@ struct Place {
     next: *const Node,
 }
 
-impl Default for Place {
-    fn default() -> Self {
-        Self {
-            parent: ptr::null(),
-            first_child: ptr::null(),
-            previous: ptr::null(),
-            next: ptr::null(),
-        }
-    }
+impl Place {
+    /// Neither a parent nor children.
+    const ALONE: Self = Self {
+        parent: ptr::null(),
+        first_child: ptr::null(),
+        previous: ptr::null(),
+        next: ptr::null(),
+    };
 }
 
 /// One token: a counted pointer to a node.
@@ -135,7 +131,10 @@ impl Handle {
             state: AtomicU32::new(state),
             waiters: WaitQueue::new(),
             family: AtomicPtr::new(family),
-            links: Links::default(),
+            links: Links {
+                place: UnsafeCell::new(Place::ALONE),
+                user: Watched::new(()),
+            },
         });
         Self(NonNull::from(Box::leak(node)))
     }
@@ -164,11 +163,11 @@ impl Handle {
             &*shared
         };
         let child = Self::of(IN_FAMILY, shared);
-        let linked = family.lock.locked(|| {
+        let linked = family.locked(|| {
             let cancelled = parent.is_cancelled() && !active(Mutant::LinksBlindly);
             if !cancelled {
                 // SAFETY: we hold the lock; both are alive; the child is new.
-                unsafe { parent.adopt(child.0.as_ptr(), child.0.as_ptr()) };
+                unsafe { parent.adopt(child.node()) };
             }
             !cancelled
         });
@@ -192,14 +191,12 @@ impl Handle {
         if active(Mutant::LooksForFamilyFirst) {
             before = before & !IN_FAMILY | seen & IN_FAMILY;
         }
-        let mut below = ToWake::default();
+        let mut below = ToWake(ptr::null());
         if before & IN_FAMILY != 0 {
             // SAFETY: the state says that it is there.
             let family = unsafe { &*node.family.load(Ordering::Acquire) };
-            family
-                .lock
-                // SAFETY: we hold the lock.
-                .locked(|| unsafe { node.cancel_below(&mut below) });
+            // SAFETY: we hold the lock.
+            family.locked(|| unsafe { node.cancel_below(&mut below) });
         }
         let mut panics = Panics::new();
         if before & WAITING != 0 {
@@ -261,9 +258,7 @@ impl Node {
     /// A root's first child makes the family. Whether the root is cancelled.
     #[cold]
     fn found_family(&self) -> bool {
-        let family = Arc::into_raw(Arc::new(Family {
-            lock: ListLock::new(),
-        }));
+        let family = Arc::into_raw(Arc::new(Family::new()));
         let order = (Ordering::AcqRel, Ordering::Acquire);
         let set =
             (self.family).compare_exchange(ptr::null_mut(), family.cast_mut(), order.0, order.1);
@@ -287,35 +282,25 @@ impl Node {
         unsafe { &mut *self.links.place.get() }
     }
 
-    /// Puts nodes before the children of this one, as its children. They are linked
-    /// from `first` to `last`.
+    /// Makes a node, which is a root, the first child of this one.
     ///
     /// # Safety
     ///
-    /// The caller holds the family's lock; all the nodes are alive and in no list
-    /// but the one between them.
-    unsafe fn adopt(&self, first: *const Node, last: *const Node) {
-        // SAFETY: see above; each place is used for itself.
+    /// The caller holds the family's lock; the node is alive.
+    unsafe fn adopt(&self, child: &Self) {
+        // SAFETY: see above; a linked node is alive; each place is used for itself.
         unsafe {
-            let others = self.place().first_child;
-            let mut child = first;
-            loop {
-                (*child).place().parent = self;
-                if ptr::eq(child, last) {
-                    break;
-                }
-                child = (*child).place().next;
+            let others = mem::replace(&mut self.place().first_child, child);
+            if let Some(first) = others.as_ref() {
+                first.place().previous = child;
             }
-            (*last).place().next = others;
-            if !others.is_null() {
-                (*others).place().previous = last;
-            }
-            self.place().first_child = first;
+            child.place().parent = self;
+            child.place().next = others;
         }
     }
 
     /// Takes the node, with all that is below, out of the list of its parent's
-    /// children.
+    /// children: it is a root now.
     ///
     /// # Safety
     ///
@@ -323,25 +308,25 @@ impl Node {
     unsafe fn detach(&self) {
         // SAFETY: see above; a linked node is alive; each place is used for itself.
         unsafe {
-            let place = *self.place();
-            if place.parent.is_null() {
-                return;
-            }
-            match place.previous.is_null() {
-                true => (*place.parent).place().first_child = place.next,
-                false => (*place.previous).place().next = place.next,
-            }
-            if !place.next.is_null() {
-                (*place.next).place().previous = place.previous;
-            }
-            *self.place() = Place {
-                first_child: place.first_child,
-                ..Place::default()
+            let first_child = self.place().first_child;
+            let root = Place {
+                first_child,
+                ..Place::ALONE
             };
+            let place = mem::replace(self.place(), root);
+            if let Some(previous) = place.previous.as_ref() {
+                previous.place().next = place.next;
+            } else if let Some(parent) = place.parent.as_ref() {
+                parent.place().first_child = place.next;
+            }
+            if let Some(next) = place.next.as_ref() {
+                next.place().previous = place.previous;
+            }
         }
     }
 
-    /// Leaves the tree; the parent gets the children.
+    /// Leaves the tree; the parent gets the children. Without a parent they are roots,
+    /// each with what is below it.
     ///
     /// # Safety
     ///
@@ -349,35 +334,22 @@ impl Node {
     unsafe fn leave(&self) {
         // SAFETY: see above; a linked node is alive; each place is used for itself.
         unsafe {
-            let mut parent = self.place().parent;
-            if active(Mutant::LeavesChildrenBehind) {
-                parent = ptr::null();
-            }
+            let parent = match active(Mutant::LeavesChildrenBehind) {
+                true => None,
+                false => self.place().parent.as_ref(),
+            };
             self.detach();
-            let first = std::mem::replace(&mut self.place().first_child, ptr::null());
-            let mut last = ptr::null();
-            let mut child = first;
-            while !child.is_null() {
-                let next = (*child).place().next;
-                if parent.is_null() {
-                    // It is a root now, with what is below it.
-                    let first_child = (*child).place().first_child;
-                    *(*child).place() = Place {
-                        first_child,
-                        ..Place::default()
-                    };
+            while let Some(child) = self.place().first_child.as_ref() {
+                child.detach();
+                if let Some(parent) = parent {
+                    parent.adopt(child);
                 }
-                last = child;
-                child = next;
-            }
-            if !parent.is_null() && !first.is_null() {
-                (*parent).adopt(first, last);
             }
         }
     }
 
-    /// Cancels everything below this node, and takes it apart. Where there are
-    /// waiters, that is left to do.
+    /// Cancels everything below this node, and takes it apart. The nodes with waiters are
+    /// added to `to_wake`.
     ///
     /// # Safety
     ///
@@ -386,10 +358,9 @@ impl Node {
         // SAFETY: see above; a linked node is alive; each place is used for itself.
         unsafe {
             self.detach();
-            let mut rest = std::mem::replace(&mut self.place().first_child, ptr::null());
-            while let Some(node) = rest.as_ref() {
-                let place = std::mem::take(node.place());
-                rest = prepend(place.first_child, place.next);
+            while let Some(node) = self.place().first_child.as_ref() {
+                // The children of `node` are children of this one now.
+                node.leave();
                 let before = node.state.fetch_or(CANCELLED, Ordering::AcqRel);
                 if before & (CANCELLED | WAITING) == WAITING {
                     to_wake.push(node);
@@ -398,18 +369,12 @@ impl Node {
         }
     }
 
-    /// One more handle, unless the last is just being dropped.
+    /// Adds a handle, unless the last is just being dropped.
     fn keep(&self) -> bool {
-        let mut handles = self.handles.load(Ordering::Relaxed);
-        while handles != 0 {
-            let more = handles + 1;
-            let order = Ordering::Relaxed;
-            match (self.handles).compare_exchange_weak(handles, more, order, order) {
-                Ok(_) => return true,
-                Err(now) => handles = now,
-            }
-        }
-        false
+        let more = |handles| (handles != 0).then(|| handles + 1);
+        (self.handles)
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
+            .is_ok()
     }
 
     /// Takes the node out of the tree and frees it.
@@ -425,7 +390,7 @@ impl Node {
         if let Some(family) = unsafe { family.as_ref() } {
             // Also if it has no links: it may be in the middle of being cancelled.
             // SAFETY: we hold the lock.
-            family.lock.locked(|| unsafe { this.leave() });
+            family.locked(|| unsafe { this.leave() });
         }
         // SAFETY: there is no handle, and no node links to it.
         drop(unsafe { Box::from_raw(node.as_ptr()) });
@@ -436,60 +401,22 @@ impl Node {
     }
 }
 
-/// Two lists of siblings in one.
-///
-/// # Safety
-///
-/// The caller holds the family's lock.
-unsafe fn prepend(first: *const Node, rest: *const Node) -> *const Node {
-    if first.is_null() {
-        return rest;
-    }
-    // SAFETY: see above; a linked node is alive.
-    unsafe {
-        let mut last = first;
-        while !(*last).place().next.is_null() {
-            last = (*last).place().next;
-        }
-        (*last).place().next = rest;
-    }
-    first
-}
-
-/// Nodes that have been taken out of the tree, with waiters in each, and
-/// a handle for each. Linked by what were the links between siblings.
-struct ToWake {
-    first: *const Node,
-    last: *const Node,
-}
-
-impl Default for ToWake {
-    fn default() -> Self {
-        Self {
-            first: ptr::null(),
-            last: ptr::null(),
-        }
-    }
-}
+/// Nodes that have been taken out of the tree, with waiters in each, and a handle for
+/// each. A list, linked by what were the links between siblings.
+struct ToWake(*const Node);
 
 impl ToWake {
-    /// Adds a node, if it is to stay alive.
+    /// Adds a node, unless its last handle is just being dropped.
     ///
     /// # Safety
     ///
     /// The caller holds the family's lock, and the node has been taken out of the
     /// tree.
     unsafe fn push(&mut self, node: &Node) {
-        if !node.keep() {
-            return;
+        if node.keep() {
+            // SAFETY: the caller says so.
+            unsafe { node.place() }.next = mem::replace(&mut self.0, node);
         }
-        // SAFETY: the nodes in this list are ours, and alive.
-        match unsafe { self.last.as_ref() } {
-            // SAFETY: as above.
-            Some(last) => unsafe { last.place() }.next = node,
-            None => self.first = node,
-        }
-        self.last = node;
     }
 }
 
@@ -497,9 +424,9 @@ impl Iterator for ToWake {
     type Item = Handle;
 
     fn next(&mut self) -> Option<Handle> {
-        let first = NonNull::new(self.first.cast_mut())?;
+        let first = NonNull::new(self.0.cast_mut())?;
         // SAFETY: it has been taken out of the tree, and we have a handle.
-        self.first = std::mem::replace(unsafe { &mut first.as_ref().place().next }, ptr::null());
+        self.0 = mem::replace(unsafe { &mut first.as_ref().place().next }, ptr::null());
         Some(Handle(first))
     }
 }
