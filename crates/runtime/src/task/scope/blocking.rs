@@ -4,18 +4,15 @@ use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::pin::Pin;
 use std::process::abort;
-use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_sync::thread::Mutex;
 
-use super::super::block_in_place;
-use super::member::{Erased, Member};
-use super::{ScopedJoinHandle, Unclaimed};
-use crate::core::AbortHandle;
+use super::super::{TaskTracker, block_in_place};
+use super::handle::{Abort, ScopedJoinHandle};
+use super::{Unclaimed, member::Member};
+use crate::core::{AbortHandle, Id};
+use crate::enter::block_for_a_moment;
 use crate::runtime::Handle;
 
 /// Starts children of a [`scope_blocking`].
@@ -36,8 +33,8 @@ use crate::runtime::Handle;
 /// ```
 pub struct BlockingScope<'scope, 'env: 'scope> {
     runtime: Handle,
-    /// How many children there are.
-    alive: Arc<AtomicU32>,
+    /// Counts the children that have not been dropped.
+    children: TaskTracker,
     /// `None` once they are to be aborted, and those that are still to come, too.
     tasks: Mutex<Option<Vec<AbortHandle>>>,
     unclaimed: Unclaimed,
@@ -96,7 +93,7 @@ where
     block_in_place(|| {
         let scope = BlockingScope {
             runtime,
-            alive: Arc::default(),
+            children: TaskTracker::new(),
             tasks: Mutex::new(Some(Vec::new())),
             unclaimed: Unclaimed::default(),
             _scope: PhantomData,
@@ -108,7 +105,9 @@ where
             let tasks = scope.tasks.lock().take();
             tasks.iter().flatten().for_each(AbortHandle::abort);
         }
-        wait_for_none(&scope.alive);
+        // Only children start others now, so there are none left once there are none.
+        scope.children.close();
+        block_for_a_moment(scope.children.wait());
         std::mem::forget(never_unwinds);
         let panic = scope.unclaimed.lock().take();
         match (result, panic) {
@@ -140,18 +139,14 @@ impl<'scope> BlockingScope<'scope, '_> {
         F: Future + Send + 'scope,
         F::Output: Send + 'scope,
     {
-        let (member, result) = Member::new(future, self.unclaimed.clone());
-        // SAFETY: `scope_blocking` does not return before `alive` has been dropped by
-        // each child, which is after the member has been, and it does not return by
-        // a panic either.
+        let id = Id::next();
+        let (member, result) = Member::new(future, id, self.unclaimed.clone());
+        // SAFETY: `scope_blocking` does not return before each child has been dropped: the
+        // tracker counts it until then. It does not return by a panic either.
         let member = unsafe { member.erase() };
-        let task = self.runtime.spawn(Counted {
-            member,
-            _alive: Alive::new(&self.alive),
-        });
-        let abort = task.abort_handle();
+        let task = self.runtime.spawn(self.children.track_future(member));
         self.remember(task.abort_handle());
-        ScopedJoinHandle::of_task(result, abort)
+        ScopedJoinHandle::new(id, result, Abort::Task(task.abort_handle()))
     }
 
     /// Blocks the thread until a future is ready, say, the handle of a child.
@@ -169,53 +164,6 @@ impl<'scope> BlockingScope<'scope, '_> {
             tasks.retain(|task| !task.is_finished());
         }
         tasks.push(task);
-    }
-}
-
-/// A child, which counts as alive until it has been dropped.
-struct Counted {
-    // The order counts: fields are dropped from the first to the last.
-    member: Erased,
-    _alive: Alive,
-}
-
-impl Future for Counted {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        self.member.as_mut().poll(context)
-    }
-}
-
-/// Counts as a child.
-struct Alive(Arc<AtomicU32>);
-
-impl Alive {
-    /// By the closure, or by a child, so zero is final once the closure has ended.
-    fn new(count: &Arc<AtomicU32>) -> Self {
-        if count.fetch_add(1, Ordering::Relaxed) > u32::MAX / 2 {
-            abort();
-        }
-        Self(count.clone())
-    }
-}
-
-impl Drop for Alive {
-    fn drop(&mut self) {
-        if self.0.fetch_sub(1, Ordering::AcqRel) == 1 {
-            blitz_futex::wake_all(&raw const *self.0);
-        }
-    }
-}
-
-/// Blocks the thread until there is no child. Sees what they have done.
-fn wait_for_none(alive: &AtomicU32) {
-    loop {
-        match alive.load(Ordering::Acquire) {
-            0 => return,
-            // Only zero wakes; any other change is seen when it goes to sleep.
-            some => blitz_futex::wait(alive, some),
-        };
     }
 }
 

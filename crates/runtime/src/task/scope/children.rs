@@ -18,16 +18,11 @@ use blitz_sync::internals::Panics;
 use super::super::join_set::ready::{Link, Pushed, Ready};
 use super::member::Erased;
 
-/// What the children know of their scope.
-pub(super) struct Core {
-    ready: Ready,
-}
-
 /// One child.
 #[repr(C)]
 pub(super) struct Child {
     link: Link,
-    core: Arc<Core>,
+    ready: Arc<Ready>,
     /// It is in the list of the ready, or about to be.
     queued: AtomicBool,
     aborted: AtomicBool,
@@ -49,27 +44,19 @@ unsafe impl Sync for Child {}
 /// All children, in the scope's future. It may be dropped as long as `'env` lasts:
 /// that it has a `drop` lets the compiler see to that.
 pub(super) struct Children<'env> {
-    core: Arc<Core>,
+    ready: Arc<Ready>,
     /// Those that have been polled, and have not ended.
     all: Vec<Arc<Child>>,
     // Neither shorter nor longer.
     _env: PhantomData<&'env mut &'env ()>,
 }
 
-impl Core {
-    pub(super) fn new() -> Self {
-        Self {
-            ready: Ready::new(),
-        }
-    }
-}
-
 impl Child {
     /// A new child, which is ready. If the scope has gone, it is dropped.
-    pub(super) fn spawn(core: &Arc<Core>, future: Erased) -> Arc<Self> {
+    pub(super) fn spawn(ready: &Arc<Ready>, future: Erased) -> Arc<Self> {
         let child = Arc::new(Self {
             link: Link::new(),
-            core: core.clone(),
+            ready: ready.clone(),
             queued: AtomicBool::new(true),
             aborted: AtomicBool::new(false),
             future: UnsafeCell::new(Some(future)),
@@ -77,7 +64,7 @@ impl Child {
         });
         if !child.push() {
             // SAFETY: no other thread knows it.
-            drop(unsafe { child.take_future() });
+            drop(unsafe { child.future() }.take());
         }
         child
     }
@@ -87,7 +74,7 @@ impl Child {
         let link = Arc::into_raw(self.clone()).cast::<Link>();
         // SAFETY: the thread that sets `queued` has the link; the list is kept by the child, and
         // the child by the caller.
-        match unsafe { self.core.ready.push(link) } {
+        match unsafe { self.ready.push(link) } {
             Pushed::Done => true,
             Pushed::Wake(waker) => {
                 waker.wake();
@@ -115,14 +102,6 @@ impl Child {
         // SAFETY: the caller says so.
         unsafe { &mut *self.future.get() }
     }
-
-    /// # Safety
-    ///
-    /// As [`future`](Child::future).
-    unsafe fn take_future(&self) -> Option<Erased> {
-        // SAFETY: the caller says so.
-        unsafe { self.future() }.take()
-    }
 }
 
 impl Wake for Child {
@@ -138,9 +117,9 @@ impl Wake for Child {
 }
 
 impl Children<'_> {
-    pub(super) fn new(core: Arc<Core>) -> Self {
+    pub(super) fn new(ready: Arc<Ready>) -> Self {
         Self {
-            core,
+            ready,
             all: Vec::new(),
             _env: PhantomData,
         }
@@ -149,12 +128,12 @@ impl Children<'_> {
     /// Polls those that are ready, each once. Ready if there is none left.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         // SAFETY: this is the owner of the list.
-        let batch = Batch(unsafe { self.core.ready.take() });
+        let batch = Batch(unsafe { self.ready.take() });
         for child in batch {
             self.poll_child(&child);
         }
         // SAFETY: as above.
-        let waits = unsafe { self.core.ready.wait(context.waker()) };
+        let waits = unsafe { self.ready.wait(context.waker()) };
         if waits && self.all.is_empty() {
             return Poll::Ready(());
         }
@@ -203,11 +182,11 @@ impl Drop for Children<'_> {
     /// Drops all children. A child started meanwhile, in a `drop`, is dropped too.
     fn drop(&mut self) {
         // SAFETY: this is the owner of the list.
-        let batch = Batch(unsafe { self.core.ready.close() });
+        let batch = Batch(unsafe { self.ready.close() });
         let mut panics = Panics::new();
         for child in batch.chain(self.all.drain(..)) {
             // SAFETY: this is in the scope's future.
-            panics.put_off(|| drop(unsafe { child.take_future() }));
+            panics.put_off(|| drop(unsafe { child.future() }.take()));
         }
         if !thread::panicking() {
             panics.go_on();

@@ -44,17 +44,19 @@ mod handle;
 mod member;
 
 use std::any::Any;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::panic::resume_unwind;
-use std::pin::Pin;
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::Poll;
 
 use blitz_sync::thread::Mutex;
-use pin_project_lite::pin_project;
 
-use children::{Child, Children, Core};
+use super::join_set::ready::Ready;
+use crate::core::Id;
+use children::{Child, Children};
+use handle::Abort;
 use member::Member;
 
 pub use blocking::{BlockingScope, scope_blocking};
@@ -85,7 +87,7 @@ type Unclaimed = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 /// # });
 /// ```
 pub struct Scope<'env> {
-    core: Arc<Core>,
+    ready: Arc<Ready>,
     unclaimed: Unclaimed,
     // Neither shorter nor longer.
     _env: PhantomData<&'env mut &'env ()>,
@@ -207,22 +209,33 @@ where
     F: FnOnce(Scope<'env>) -> Fut,
     Fut: Future,
 {
-    let core = Arc::new(Core::new());
+    let ready = Arc::new(Ready::new());
     let unclaimed = Unclaimed::default();
     let scope = Scope {
-        core: core.clone(),
+        ready: ready.clone(),
         unclaimed: unclaimed.clone(),
         _env: PhantomData,
     };
     // Here, and not within the future, so that the future visibly owns it.
-    let children = Children::<'env>::new(core);
+    let children = Children::<'env>::new(ready);
     async move {
-        let run = Run {
-            children,
-            body: Some(f(scope)),
-            output: None,
-        };
-        let output = run.await;
+        let mut body = pin!(Some(f(scope)));
+        // Dropped before the body.
+        let mut children = children;
+        let mut output = None;
+        let output = poll_fn(|context| {
+            if let Some(running) = body.as_mut().as_pin_mut() {
+                if let Poll::Ready(ready) = running.poll(context) {
+                    output = Some(ready);
+                    body.set(None);
+                }
+            }
+            match children.poll(context) {
+                Poll::Ready(()) => output.take().map_or(Poll::Pending, Poll::Ready),
+                Poll::Pending => Poll::Pending,
+            }
+        });
+        let output = output.await;
         let panic = unclaimed.lock().take();
         if let Some(panic) = panic {
             resume_unwind(panic);
@@ -256,20 +269,21 @@ impl<'env> Scope<'env> {
         F: Future + Send + 'env,
         F::Output: Send + 'env,
     {
-        let (member, result) = Member::new(future, self.unclaimed.clone());
+        let id = Id::next();
+        let (member, result) = Member::new(future, id, self.unclaimed.clone());
         // SAFETY: it is polled and dropped by `Children<'env>` alone, which is in the
         // scope's future: until that is dropped or leaked, `'env` lasts. Or it is
         // dropped here, if that has happened. So it is not used after `'env`.
         let member = unsafe { member.erase() };
-        let child = Child::spawn(&self.core, member);
-        ScopedJoinHandle::of_child(result, child)
+        let child = Child::spawn(&self.ready, member);
+        ScopedJoinHandle::new(id, result, Abort::Child(child))
     }
 }
 
 impl Clone for Scope<'_> {
     fn clone(&self) -> Self {
         Self {
-            core: self.core.clone(),
+            ready: self.ready.clone(),
             unclaimed: self.unclaimed.clone(),
             _env: PhantomData,
         }
@@ -279,37 +293,5 @@ impl Clone for Scope<'_> {
 impl std::fmt::Debug for Scope<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Scope").finish_non_exhaustive()
-    }
-}
-
-pin_project! {
-    /// Polls the closure's future and the children, until all have ended.
-    struct Run<'env, B: Future> {
-        children: Children<'env>,
-        #[pin]
-        body: Option<B>,
-        output: Option<B::Output>,
-    }
-}
-
-impl<B: Future> Future for Run<'_, B> {
-    type Output = B::Output;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<B::Output> {
-        let mut this = self.project();
-        if let Some(body) = this.body.as_mut().as_pin_mut() {
-            if let Poll::Ready(output) = body.poll(context) {
-                *this.output = Some(output);
-                this.body.set(None);
-            }
-        }
-        let all_ended = this.children.poll(context).is_ready();
-        match this.output.take() {
-            Some(output) if all_ended => Poll::Ready(output),
-            output => {
-                *this.output = output;
-                Poll::Pending
-            }
-        }
     }
 }
