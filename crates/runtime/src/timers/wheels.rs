@@ -20,17 +20,24 @@
 
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use blitz_sync::internals::ThreadId;
+use blitz_sync::thread::Mutex;
 
-use super::wheel::{Pooled, Unpark, Wheel};
+use super::wheel::{CLOSED, Unpark, Wheel};
 use super::{Clock, ticks};
 use crate::context::{self, Context};
 
+/// Wheels that wait for a runtime. They are never freed, because timers that outlive
+/// their runtimes ask them; so they are used again.
+static UNUSED: Mutex<Vec<&'static Wheel>> = Mutex::new(Vec::new());
+static LAST_EPOCH: AtomicU64 = AtomicU64::new(CLOSED);
+
 /// See the head of this file.
 pub(crate) struct Wheels {
-    wheels: Pooled,
+    wheels: Box<[&'static Wheel]>,
     /// When the runtime began.
     origin: u64,
     clock: Arc<Clock>,
@@ -40,8 +47,15 @@ impl Wheels {
     /// The timers of a runtime that begins now.
     pub(crate) fn new(workers: usize, clock: &Arc<Clock>) -> Self {
         let origin = ticks::nanos(clock.now());
+        let epoch = LAST_EPOCH.fetch_add(1, Ordering::Relaxed) + 1;
+        let wheels = (0..workers).map(|_| {
+            let unused = UNUSED.lock().pop();
+            let wheel = unused.unwrap_or_else(Wheel::leak);
+            wheel.open(epoch, origin);
+            wheel
+        });
         Self {
-            wheels: Pooled::take(workers, origin),
+            wheels: wheels.collect(),
             origin,
             clock: clock.clone(),
         }
@@ -51,19 +65,19 @@ impl Wheels {
     /// again. It must leave a token for a worker that is not asleep yet. To break the
     /// cycle, it should have no more than a weak reference to the runtime.
     pub(crate) fn set_unpark(&self, unpark: Unpark) {
-        for (worker, wheel) in self.wheels.wheels().iter().enumerate() {
+        for (worker, wheel) in self.wheels.iter().enumerate() {
             wheel.set_unpark(unpark.clone(), worker);
         }
     }
 
     #[inline]
     fn wheel(&self, worker: usize) -> &'static Wheel {
-        self.wheels.wheels()[worker]
+        self.wheels[worker]
     }
 
     /// A wheel for a thread that is no worker.
     pub(crate) fn some_wheel(&self) -> &'static Wheel {
-        self.wheel(ThreadId::current().get().get() % self.wheels.wheels().len())
+        self.wheel(ThreadId::current().get().get() % self.wheels.len())
     }
 
     /// Says that this thread is the worker with this number, until the guard is dropped.
@@ -122,7 +136,7 @@ impl Wheels {
     /// compares with the present.
     pub(crate) fn turn_all(&self) {
         let now = ticks::at(self.clock.now(), self.origin);
-        self.wheels.wheels().iter().for_each(|wheel| {
+        self.wheels.iter().for_each(|wheel| {
             wheel.turn_to(now);
         });
     }
@@ -143,7 +157,14 @@ impl Wheels {
 
     /// Ends all timers. Their tasks are woken, and panic if they poll them again.
     pub(crate) fn shutdown(&self) {
-        self.wheels.wheels().iter().for_each(|wheel| wheel.shut());
+        self.wheels.iter().for_each(|wheel| wheel.shut());
+    }
+}
+
+impl Drop for Wheels {
+    fn drop(&mut self) {
+        self.shutdown();
+        UNUSED.lock().extend(&self.wheels);
     }
 }
 

@@ -34,8 +34,9 @@ pub(super) struct Entry {
     /// The tick for which it was last put into a slot, or at which it fired.
     placed: Cell<u64>,
     state: AtomicU32,
-    /// Whether the deadline may have passed before the entry was ever linked. The owner's.
-    may_be_past: Cell<bool>,
+    /// Whether the clock is to be asked before the entry is linked: the deadline may have
+    /// passed already. The owner's.
+    pub(super) may_be_past: Cell<bool>,
     /// Whom to wake. Written by the owner: under the lock while it is linked. The worker that
     /// fires it takes it by reading, and writes nothing.
     waker: UnsafeCell<ManuallyDrop<Option<Waker>>>,
@@ -79,12 +80,6 @@ impl Entry {
     #[inline]
     pub(super) fn set_state(&self, state: u32) {
         self.state.store(state, Ordering::Relaxed);
-    }
-
-    /// Whether the clock is to be asked before the entry is linked. For its owner.
-    #[inline]
-    pub(super) fn may_be_past(&self) -> &Cell<bool> {
-        &self.may_be_past
     }
 
     /// The tick at which it is due, for the holder of the lock.

@@ -72,7 +72,7 @@
 //! # The end of a runtime
 //!
 //! Timers outlive their runtimes; so wheels are never freed. A wheel that is not needed
-//! any more waits for the next runtime (`pool.rs`), and each runtime gives its wheels a
+//! any more waits for the next runtime (`wheels.rs`), and each runtime gives its wheels a
 //! number that was never used before, the `epoch`. A timer knows its wheel and its
 //! epoch. At the end of the runtime, under the lock, the epoch is taken back, and all
 //! entries are unlinked and marked as `ENDED`. So an entry of an old epoch is never
@@ -85,8 +85,6 @@
 
 mod entry;
 pub mod mutant;
-#[cfg(not(loom))]
-mod pool;
 mod slots;
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -100,8 +98,6 @@ use blitz_sync::internals::{ListLock, Wake, Wakes};
 
 use self::entry::{ENDED, Entry, FIRED};
 use self::mutant::{Mutant, active};
-#[cfg(not(loom))]
-pub(super) use self::pool::Pooled;
 use self::slots::Slots;
 pub use self::timer::Timer;
 
@@ -109,7 +105,7 @@ pub use self::timer::Timer;
 pub type Unpark = Arc<dyn Fn(usize) + Send + Sync>;
 
 /// The epoch of a wheel that belongs to no runtime.
-const CLOSED: u64 = 0;
+pub(super) const CLOSED: u64 = 0;
 
 /// See the head of this file.
 #[repr(align(128))]
@@ -134,10 +130,10 @@ unsafe impl Send for Wheel {}
 unsafe impl Sync for Wheel {}
 
 impl Wheel {
-    /// A wheel that never moves or goes away, and belongs to no runtime yet.
+    /// A wheel that never moves or goes away, and is still to be [opened](Self::open).
     #[must_use]
     pub fn leak() -> &'static Self {
-        let wheel: &'static Self = Box::leak(Box::new(Self {
+        Box::leak(Box::new(Self {
             lock: ListLock::new(),
             epoch: AtomicU64::new(CLOSED),
             origin: AtomicU64::new(0),
@@ -145,9 +141,7 @@ impl Wheel {
             promised: Cell::new(0),
             unpark: UnsafeCell::new(None),
             slots: Slots::new(),
-        }));
-        wheel.slots.close();
-        wheel
+        }))
     }
 
     /// Gives it to a runtime that began at `origin`. It belongs to none.
@@ -229,32 +223,35 @@ impl Wheel {
     /// their tick is not after `now`.
     #[cold]
     pub fn turn_to(&self, now: u64) -> usize {
-        let mut fired = 0;
-        loop {
-            let mut wakes = Wakes::new();
-            let all = (self.lock).locked(|| self.take_due(now, &mut wakes, &mut fired));
-            wakes.wake();
-            if all {
-                return fired;
-            }
-        }
+        self.finish_all(FIRED, || self.slots.due(now))
     }
 
-    /// Under the lock. Whether that was all.
-    fn take_due(&self, now: u64, wakes: &mut Wakes, fired: &mut usize) -> bool {
-        while !wakes.is_full() {
-            let entry = self.slots.due(now);
-            if entry.is_null() {
-                self.find_next();
-                return true;
-            }
-            *fired += 1;
-            // SAFETY: it is linked, and we hold the lock.
-            if let Some(waker) = unsafe { Entry::finish(&self.slots, entry, FIRED) } {
-                wakes.push(Wake::Task(waker));
+    /// Marks the entries that `next` gives, under the lock, as `state`, and wakes their
+    /// tasks, in batches, without it. Returns how many entries that were.
+    fn finish_all(&self, state: u32, next: impl Fn() -> *const Entry) -> usize {
+        let mut finished = 0;
+        loop {
+            let mut wakes = Wakes::new();
+            let all = self.lock.locked(|| {
+                while !wakes.is_full() {
+                    let entry = next();
+                    if entry.is_null() {
+                        self.find_next();
+                        return true;
+                    }
+                    finished += 1;
+                    // SAFETY: it is linked, and we hold the lock.
+                    if let Some(waker) = unsafe { Entry::finish(&self.slots, entry, state) } {
+                        wakes.push(Wake::Task(waker));
+                    }
+                }
+                false
+            });
+            wakes.wake();
+            if all {
+                return finished;
             }
         }
-        false
     }
 
     /// Under the lock. Puts an entry, which is in no ring, where it comes up at tick `when`,
@@ -292,37 +289,14 @@ impl Wheel {
     /// Takes it away from its runtime. Timers that are still there end; their tasks are
     /// woken, and find out.
     pub fn shut(&self) {
-        loop {
-            let mut wakes = Wakes::new();
-            let (all, unpark) = self.lock.locked(|| {
-                if !active(Mutant::LeavesWheelOpen) {
-                    self.epoch.store(CLOSED, Ordering::Relaxed);
-                }
-                let all = self.end_some(&mut wakes);
-                // SAFETY: under the lock.
-                (all, unsafe { (*self.unpark.get()).take() })
-            });
-            drop(unpark);
-            wakes.wake();
-            if all {
-                return;
+        let unpark = self.lock.locked(|| {
+            if !active(Mutant::LeavesWheelOpen) {
+                self.epoch.store(CLOSED, Ordering::Relaxed);
             }
-        }
-    }
-
-    /// Under the lock. Whether there are no more.
-    fn end_some(&self, wakes: &mut Wakes) -> bool {
-        while !wakes.is_full() {
-            let entry = self.slots.any();
-            if entry.is_null() {
-                self.earliest.store(u64::MAX, Ordering::Relaxed);
-                return true;
-            }
-            // SAFETY: it is linked, and we hold the lock.
-            if let Some(waker) = unsafe { Entry::finish(&self.slots, entry, ENDED) } {
-                wakes.push(Wake::Task(waker));
-            }
-        }
-        false
+            // SAFETY: under the lock.
+            unsafe { (*self.unpark.get()).take() }
+        });
+        drop(unpark);
+        self.finish_all(ENDED, || self.slots.any());
     }
 }
