@@ -35,7 +35,7 @@ where
     R: Send + 'static,
 {
     let meta = SpawnMeta::unnamed(size_of::<F>());
-    let spawn = |handle: &Handle| handle.pool().spawn_named(handle, f, meta);
+    let spawn = |handle: &Handle| handle.pool().spawn_blocking(handle, f, meta);
     match with_current(spawn) {
         Ok(join) => join,
         Err(error) => panic!("{error}"),

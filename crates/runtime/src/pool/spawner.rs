@@ -2,7 +2,6 @@
 //! in `queue.rs`; here are the threads, and what happens at the runtime's end.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::io;
 use std::panic::panic_any;
 use std::thread;
@@ -10,21 +9,39 @@ use std::time::Duration;
 
 use blitz_sync::internals::coop::{self, Budget};
 use blitz_sync::internals::deadline;
-use blitz_sync::thread::Mutex;
 
-use super::job::{BlockingTask, Once};
-use super::queue::{Closed, JobQueue, Next, Submitted, ThreadState};
+use super::queue::{Closed, JobQueue, Next, Numbers, Submitted, ThreadState};
 use super::threads::Threads;
 use crate::common::RuntimeRef;
-use crate::core::{BOX_ABOVE, Id, JoinHandle, Notified, unowned};
+use crate::core::{BOX_ABOVE, Header, Id, JoinHandle, Notified, Schedule, unowned};
 use crate::enter;
 use crate::errors::DROPPED_IN_ASYNC;
+use crate::hooks::{self, TaskCallback};
 use crate::tokio_handle;
 use crate::trace::{self, SpawnMeta};
 
 /// A counted reference to a runtime that has a pool.
 pub(crate) trait PoolRef: RuntimeRef {
     fn pool(&self) -> &Spawner;
+}
+
+/// The scheduler of blocking tasks. They are queued once and never wait, so there is
+/// nothing to it but the hook for their end.
+#[derive(Clone)]
+struct Once {
+    on_terminate: Option<TaskCallback>,
+}
+
+impl Schedule for Once {
+    fn schedule(&self, _: Notified) {
+        unreachable!("a blocking task is queued once");
+    }
+
+    fn release(&self, _: &Header) {}
+
+    fn terminated(&self, id: Id) {
+        hooks::tell(self.on_terminate.as_ref(), id);
+    }
 }
 
 /// A job of the pool.
@@ -73,8 +90,6 @@ fn end_all(jobs: VecDeque<Job>, runtime: &impl PoolRef) {
 pub(crate) struct Spawner {
     queue: JobQueue<Job>,
     threads: Threads,
-    /// Threads that were started after the pool had been closed.
-    late: Mutex<Vec<thread::JoinHandle<()>>>,
     /// How many of the threads are workers of the scheduler.
     workers: usize,
     keep_alive: Duration,
@@ -87,7 +102,6 @@ impl Spawner {
         Self {
             queue: JobQueue::new(threads.saturating_add(workers)),
             threads: Threads::default(),
-            late: Mutex::default(),
             workers,
             keep_alive,
         }
@@ -95,18 +109,7 @@ impl Spawner {
 
     /// Runs `closure` on a thread of the pool, which is `runtime`'s.
     #[track_caller]
-    pub(crate) fn spawn_blocking<F, R>(&self, runtime: &impl PoolRef, closure: F) -> JoinHandle<R>
-    where
-        F: FnOnce() -> R + Send + 'static,
-        R: Send + 'static,
-    {
-        let meta = SpawnMeta::unnamed(size_of::<F>());
-        self.spawn_named(runtime, closure, meta)
-    }
-
-    /// The same, with what is known of the task.
-    #[track_caller]
-    pub(crate) fn spawn_named<F, R>(
+    pub(crate) fn spawn_blocking<F, R>(
         &self,
         runtime: &impl PoolRef,
         closure: F,
@@ -174,19 +177,8 @@ impl Spawner {
         runtime: &impl PoolRef,
         closure: impl FnOnce() + Send + 'static,
     ) {
-        if let Ok(thread) = thread_builder(runtime).spawn(closure) {
-            self.late.lock().push(thread);
-        }
-    }
-
-    fn join_late(&self) {
-        // Such a thread may start another: the lock is not held meanwhile.
-        loop {
-            let Some(thread) = self.late.lock().pop() else {
-                return;
-            };
-            let _ = thread.join();
-        }
+        let builder = thread_builder(runtime);
+        _ = self.threads.start(|_| builder.spawn(closure));
     }
 
     /// Hands in a job. Says whether the pool has taken it; if it is closed, the job has
@@ -233,7 +225,7 @@ impl Spawner {
             return;
         };
         end_all(jobs, runtime);
-        let threads = self.threads.close();
+        self.threads.close();
         if timeout == Some(Duration::ZERO) {
             return;
         }
@@ -244,37 +236,23 @@ impl Spawner {
             }
             return;
         }
-        if self
-            .queue
-            .wait_until_empty(timeout.and_then(deadline::after))
-        {
-            for thread in threads {
+        let until = timeout.and_then(deadline::after);
+        if self.queue.wait_until_empty(until) {
+            // One of those that were started late may start another.
+            while let Some(thread) = self.threads.pop() {
                 // What it panicked with has been shown already.
                 let _ = thread.join();
             }
-            self.join_late();
         }
     }
 
-    /// How many threads there are for blocking work.
-    pub(crate) fn num_threads(&self) -> usize {
-        self.queue.numbers().threads.saturating_sub(self.workers)
-    }
-
-    /// How many threads have nothing to do.
-    pub(crate) fn num_idle_threads(&self) -> usize {
-        self.queue.numbers().idle
-    }
-
-    /// How many closures wait for a thread.
-    pub(crate) fn queue_depth(&self) -> usize {
-        self.queue.numbers().queued
-    }
-}
-
-impl fmt::Debug for Spawner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("blocking::Spawner").finish()
+    /// The numbers of threads for blocking work, and of closures that wait for one.
+    pub(crate) fn numbers(&self) -> Numbers {
+        let numbers = self.queue.numbers();
+        Numbers {
+            threads: numbers.threads.saturating_sub(self.workers),
+            ..numbers
+        }
     }
 }
 
@@ -289,7 +267,7 @@ where
     R: Send + 'static,
 {
     let id = Id::next();
-    let future = trace::blocking::<F, _>(BlockingTask::new(closure), meta, id);
+    let future = trace::blocking::<F, _>(async move { closure() }, meta, id);
     let on_terminate = runtime.common().hooks.on_task_terminate.clone();
     let (join, task) = unowned(future, Once { on_terminate }, id);
     (task, join)

@@ -5,8 +5,9 @@
 //! that goes, which waits for it: so there is at most one such handle, and the thread that shuts
 //! the pool down waits for the last one.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+
+use blitz_sync::thread::Mutex;
 
 #[derive(Default)]
 pub(super) struct Threads(Mutex<Handles>);
@@ -27,7 +28,7 @@ impl Threads {
         start: impl FnOnce(u64) -> Result<JoinHandle<()>, E>,
     ) -> Result<(), E> {
         // Under the lock, so that the thread finds itself listed when it goes.
-        let mut handles = self.handles();
+        let mut handles = self.0.lock();
         let number = handles.next;
         let thread = start(number)?;
         handles.next += 1;
@@ -37,7 +38,7 @@ impl Threads {
 
     /// A thread goes. Returns the one that went before, to be waited for.
     pub(super) fn go(&self, number: u64) -> Option<JoinHandle<()>> {
-        let mut handles = self.handles();
+        let mut handles = self.0.lock();
         if handles.closed {
             return None;
         }
@@ -49,18 +50,15 @@ impl Threads {
         handles.went.replace(own)
     }
 
-    /// All threads there are, to be waited for. From now on they leave their handles
-    /// here.
-    pub(super) fn close(&self) -> impl Iterator<Item = JoinHandle<()>> + use<> {
-        let mut handles = self.handles();
-        handles.closed = true;
-        let threads = std::mem::take(&mut handles.threads);
-        let went = handles.went.take();
-        went.into_iter()
-            .chain(threads.into_iter().map(|(_, thread)| thread))
+    /// From now on, threads that go leave their handles here.
+    pub(super) fn close(&self) {
+        self.0.lock().closed = true;
     }
 
-    fn handles(&self) -> MutexGuard<'_, Handles> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A thread that is still to be waited for.
+    pub(super) fn pop(&self) -> Option<JoinHandle<()>> {
+        let mut handles = self.0.lock();
+        let thread = handles.threads.pop().map(|(_, thread)| thread);
+        thread.or_else(|| handles.went.take())
     }
 }

@@ -11,7 +11,7 @@ use crate::enter::{self, SetCurrent};
 use crate::errors::TryCurrentError;
 use crate::scheduler;
 use crate::task::spawn::spawn_on;
-use crate::trace;
+use crate::trace::{self, SpawnMeta};
 
 /// A reference to a runtime: starts tasks on it from anywhere.
 ///
@@ -148,7 +148,8 @@ impl Handle {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        self.inner.pool().spawn_blocking(&self.inner, func)
+        let meta = SpawnMeta::unnamed(size_of::<F>());
+        self.inner.pool().spawn_blocking(&self.inner, func, meta)
     }
 
     /// Blocks the thread until `future` is ready, with this runtime as the current one.
@@ -276,19 +277,15 @@ impl fmt::Debug for Handle {
 }
 
 /// A scheduler's handle as Tokio shows it.
-pub(super) struct InnerDebug<'a>(pub(super) &'a scheduler::Handle);
+struct InnerDebug<'a>(&'a scheduler::Handle);
 
 impl fmt::Debug for InnerDebug<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (flavor, shared) = match self.0 {
-            scheduler::Handle::CurrentThread(_) => (
-                "CurrentThread",
-                format_args!("current_thread::Handle {{ ... }}").to_string(),
-            ),
-            scheduler::Handle::MultiThread(_) => (
-                "MultiThread",
-                format_args!("multi_thread::Handle {{ ... }}").to_string(),
-            ),
+            scheduler::Handle::CurrentThread(_) => {
+                ("CurrentThread", "current_thread::Handle { ... }")
+            }
+            scheduler::Handle::MultiThread(_) => ("MultiThread", "multi_thread::Handle { ... }"),
         };
         f.debug_tuple(flavor)
             .field(&format_args!("{shared}"))

@@ -26,6 +26,18 @@ pub struct RuntimeMetrics {
     handle: Handle,
 }
 
+/// Functions that return what a worker counts.
+macro_rules! worker_counts {
+    ($($(#[$doc:meta])* $name:ident: $counter:ident;)*) => { $(
+        $(#[$doc])*
+        #[track_caller]
+        #[must_use]
+        pub fn $name(&self, worker: usize) -> u64 {
+            self.worker(worker).$counter.get()
+        }
+    )* };
+}
+
 impl RuntimeMetrics {
     pub(super) fn new(handle: Handle) -> Self {
         Self { handle }
@@ -116,62 +128,32 @@ impl RuntimeMetrics {
         Duration::from_nanos(self.worker(worker).busy_nanos.get())
     }
 
-    /// Returns how often a worker has gone to sleep.
-    #[track_caller]
-    #[must_use]
-    pub fn worker_park_count(&self, worker: usize) -> u64 {
-        self.worker(worker).parks.get()
-    }
+    worker_counts! {
+        /// Returns how often a worker has gone to sleep.
+        worker_park_count: parks;
 
-    /// Returns how often a worker has gone to sleep or come back from it: an odd number says that
-    /// it sleeps.
-    #[track_caller]
-    #[must_use]
-    pub fn worker_park_unpark_count(&self, worker: usize) -> u64 {
-        self.worker(worker).parks_and_unparks.get()
-    }
+        /// Returns how often a worker has gone to sleep or come back from it: an odd number
+        /// says that it sleeps.
+        worker_park_unpark_count: parks_and_unparks;
 
-    /// Returns how often a worker has gone to sleep without having polled a task since the last
-    /// time.
-    #[track_caller]
-    #[must_use]
-    pub fn worker_noop_count(&self, worker: usize) -> u64 {
-        self.worker(worker).noops.get()
-    }
+        /// Returns how often a worker has gone to sleep without having polled a task since
+        /// the last time.
+        worker_noop_count: noops;
 
-    /// Returns how many tasks a worker has stolen.
-    #[track_caller]
-    #[must_use]
-    pub fn worker_steal_count(&self, worker: usize) -> u64 {
-        self.worker(worker).stolen.get()
-    }
+        /// Returns how many tasks a worker has stolen.
+        worker_steal_count: stolen;
 
-    /// Returns how often a worker has stolen something.
-    #[track_caller]
-    #[must_use]
-    pub fn worker_steal_operations(&self, worker: usize) -> u64 {
-        self.worker(worker).steals.get()
-    }
+        /// Returns how often a worker has stolen something.
+        worker_steal_operations: steals;
 
-    /// Returns how often a worker has polled a task.
-    #[track_caller]
-    #[must_use]
-    pub fn worker_poll_count(&self, worker: usize) -> u64 {
-        self.worker(worker).polls.get()
-    }
+        /// Returns how often a worker has polled a task.
+        worker_poll_count: polls;
 
-    /// Returns how many tasks have been made ready on a worker itself.
-    #[track_caller]
-    #[must_use]
-    pub fn worker_local_schedule_count(&self, worker: usize) -> u64 {
-        self.worker(worker).scheduled_here.get()
-    }
+        /// Returns how many tasks have been made ready on a worker itself.
+        worker_local_schedule_count: scheduled_here;
 
-    /// Returns how often a worker's queue was full.
-    #[track_caller]
-    #[must_use]
-    pub fn worker_overflow_count(&self, worker: usize) -> u64 {
-        self.worker(worker).overflows.get()
+        /// Returns how often a worker's queue was full.
+        worker_overflow_count: overflows;
     }
 
     /// Returns how long a poll took, as a mean of the last ones.
@@ -238,19 +220,19 @@ impl RuntimeMetrics {
     /// ```
     #[must_use]
     pub fn num_blocking_threads(&self) -> usize {
-        self.handle.inner.pool().num_threads()
+        self.handle.inner.pool().numbers().threads
     }
 
     /// Returns how many of them have nothing to do.
     #[must_use]
     pub fn num_idle_blocking_threads(&self) -> usize {
-        self.handle.inner.pool().num_idle_threads()
+        self.handle.inner.pool().numbers().idle
     }
 
     /// Returns how many closures wait for a thread.
     #[must_use]
     pub fn blocking_queue_depth(&self) -> usize {
-        self.handle.inner.pool().queue_depth()
+        self.handle.inner.pool().numbers().queued
     }
 
     /// Returns whether polls are counted by the time they took: see
