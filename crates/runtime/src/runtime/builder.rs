@@ -52,6 +52,20 @@ pub(super) enum Kind {
     MultiThread,
 }
 
+/// Functions that set a hook, which is called without an argument or with that one.
+macro_rules! hooks {
+    ($($(#[$doc:meta])* $name:ident($($argument:ty)?) sets $field:ident;)*) => { $(
+        $(#[$doc])*
+        pub fn $name<F>(&mut self, f: F) -> &mut Self
+        where
+            F: Fn($($argument)?) + Send + Sync + 'static,
+        {
+            self.hooks.$field = Some(Arc::new(f));
+            self
+        }
+    )* };
+}
+
 impl Builder {
     /// Creates a builder for a runtime whose tasks run on the thread that calls
     /// [`Runtime::block_on`].
@@ -307,123 +321,77 @@ impl Builder {
         self
     }
 
-    /// Sets what is called on each thread of the runtime when it begins.
-    ///
-    /// ```
-    /// use blitz_io::runtime::Builder;
-    ///
-    /// let runtime = Builder::new_multi_thread()
-    ///     .on_thread_start(|| println!("a thread begins"))
-    ///     .build()?;
-    /// # drop(runtime);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn on_thread_start<F>(&mut self, f: F) -> &mut Self
-    where
-        F: Fn() + Send + Sync + 'static,
-    {
-        self.hooks.on_thread_start = Some(Arc::new(f));
-        self
-    }
+    hooks! {
+        /// Sets what is called on each thread of the runtime when it begins.
+        ///
+        /// ```
+        /// use blitz_io::runtime::Builder;
+        ///
+        /// let runtime = Builder::new_multi_thread()
+        ///     .on_thread_start(|| println!("a thread begins"))
+        ///     .build()?;
+        /// # drop(runtime);
+        /// # Ok::<(), std::io::Error>(())
+        /// ```
+        on_thread_start() sets on_thread_start;
 
-    /// Sets what is called on each thread of the runtime when it is about to end.
-    pub fn on_thread_stop<F>(&mut self, f: F) -> &mut Self
-    where
-        F: Fn() + Send + Sync + 'static,
-    {
-        self.hooks.on_thread_stop = Some(Arc::new(f));
-        self
-    }
+        /// Sets what is called on each thread of the runtime when it is about to end.
+        on_thread_stop() sets on_thread_stop;
 
-    /// Sets what is called on a worker that has nothing to do, before it sleeps. It may spawn
-    /// tasks.
-    pub fn on_thread_park<F>(&mut self, f: F) -> &mut Self
-    where
-        F: Fn() + Send + Sync + 'static,
-    {
-        self.hooks.on_thread_park = Some(Arc::new(f));
-        self
-    }
+        /// Sets what is called on a worker that has nothing to do, before it sleeps. It may spawn
+        /// tasks.
+        on_thread_park() sets on_thread_park;
 
-    /// Sets what is called on a worker that has slept, before it goes on.
-    pub fn on_thread_unpark<F>(&mut self, f: F) -> &mut Self
-    where
-        F: Fn() + Send + Sync + 'static,
-    {
-        self.hooks.on_thread_unpark = Some(Arc::new(f));
-        self
-    }
+        /// Sets what is called on a worker that has slept, before it goes on.
+        on_thread_unpark() sets on_thread_unpark;
 
-    /// Sets what is called for each task that is spawned, on the thread that does it. It must not
-    /// panic, and should be fast.
-    ///
-    /// ```
-    /// use blitz_io::runtime::Builder;
-    /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
-    ///
-    /// let spawned = Arc::new(AtomicUsize::new(0));
-    /// let count = spawned.clone();
-    /// let runtime = Builder::new_current_thread()
-    ///     .on_task_spawn(move |_task| {
-    ///         count.fetch_add(1, Ordering::Relaxed);
-    ///     })
-    ///     .build()?;
-    /// let task = runtime.spawn(async {});
-    /// runtime.block_on(task).unwrap();
-    /// assert_eq!(spawned.load(Ordering::Relaxed), 1);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn on_task_spawn<F>(&mut self, f: F) -> &mut Self
-    where
-        F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
-    {
-        self.hooks.on_task_spawn = Some(Arc::new(f));
-        self
-    }
+        /// Sets what is called for each task that is spawned, on the thread that does it. It must not
+        /// panic, and should be fast.
+        ///
+        /// ```
+        /// use blitz_io::runtime::Builder;
+        /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
+        ///
+        /// let spawned = Arc::new(AtomicUsize::new(0));
+        /// let count = spawned.clone();
+        /// let runtime = Builder::new_current_thread()
+        ///     .on_task_spawn(move |_task| {
+        ///         count.fetch_add(1, Ordering::Relaxed);
+        ///     })
+        ///     .build()?;
+        /// let task = runtime.spawn(async {});
+        /// runtime.block_on(task).unwrap();
+        /// assert_eq!(spawned.load(Ordering::Relaxed), 1);
+        /// # Ok::<(), std::io::Error>(())
+        /// ```
+        on_task_spawn(&TaskMeta<'_>) sets on_task_spawn;
 
-    /// Sets what is called for each task that has ended, in whichever way. It must not panic, and
-    /// should be fast.
-    ///
-    /// ```
-    /// use blitz_io::runtime::Builder;
-    /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
-    ///
-    /// let ended = Arc::new(AtomicUsize::new(0));
-    /// let count = ended.clone();
-    /// let runtime = Builder::new_current_thread()
-    ///     .on_task_terminate(move |_task| {
-    ///         count.fetch_add(1, Ordering::Relaxed);
-    ///     })
-    ///     .build()?;
-    /// drop(runtime.spawn(std::future::pending::<()>()));
-    /// drop(runtime);
-    /// assert_eq!(ended.load(Ordering::Relaxed), 1);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn on_task_terminate<F>(&mut self, f: F) -> &mut Self
-    where
-        F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
-    {
-        self.hooks.on_task_terminate = Some(Arc::new(f));
-        self
-    }
+        /// Sets what is called for each task that has ended, in whichever way. It must not panic, and
+        /// should be fast.
+        ///
+        /// ```
+        /// use blitz_io::runtime::Builder;
+        /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
+        ///
+        /// let ended = Arc::new(AtomicUsize::new(0));
+        /// let count = ended.clone();
+        /// let runtime = Builder::new_current_thread()
+        ///     .on_task_terminate(move |_task| {
+        ///         count.fetch_add(1, Ordering::Relaxed);
+        ///     })
+        ///     .build()?;
+        /// drop(runtime.spawn(std::future::pending::<()>()));
+        /// drop(runtime);
+        /// assert_eq!(ended.load(Ordering::Relaxed), 1);
+        /// # Ok::<(), std::io::Error>(())
+        /// ```
+        on_task_terminate(&TaskMeta<'_>) sets on_task_terminate;
 
-    /// Sets what is called before each poll of a task. It must not panic, and should be very fast.
-    pub fn on_before_task_poll<F>(&mut self, f: F) -> &mut Self
-    where
-        F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
-    {
-        self.hooks.before_task_poll = Some(Arc::new(f));
-        self
-    }
+        /// Sets what is called before each poll of a task. It must not panic, and should be very fast.
+        on_before_task_poll(&TaskMeta<'_>) sets before_task_poll;
 
-    /// Sets what is called after each poll of a task. It must not panic, and should be very fast.
-    pub fn on_after_task_poll<F>(&mut self, f: F) -> &mut Self
-    where
-        F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
-    {
-        self.hooks.after_task_poll = Some(Arc::new(f));
-        self
+        /// Sets what is called after each poll of a task. It must not panic, and should be very fast.
+        on_after_task_poll(&TaskMeta<'_>) sets after_task_poll;
     }
 
     /// Sets after how many polls a worker looks at the queue that is no worker's first, instead of
