@@ -11,7 +11,7 @@ const OUTSIDE: &str = "time cannot be frozen from outside the Tokio runtime";
 /// Whether the current runtime's clock is the system's.
 #[inline]
 pub(super) fn is_real() -> bool {
-    !is_any_altered() || current::with_clock(|clock| clock.is_none_or(Clock::is_real))
+    !is_any_altered() || current::clock().is_none_or(|clock| clock.is_real())
 }
 
 /// See [`Instant::now`](super::Instant::now).
@@ -25,13 +25,13 @@ pub(super) fn now() -> StdInstant {
 
 #[cold]
 fn altered_now() -> StdInstant {
-    current::with_clock(|clock| clock.map_or_else(StdInstant::now, Clock::now))
+    current::clock().map_or_else(StdInstant::now, |clock| clock.now())
 }
 
 #[track_caller]
 fn alter(how: impl FnOnce(&Clock) -> Result<(), &'static str>) {
-    let result = current::with_clock(|clock| how(clock.ok_or(OUTSIDE)?));
-    if let Err(why) = result {
+    let clock = current::clock().ok_or(OUTSIDE);
+    if let Err(why) = clock.and_then(|clock| how(&clock)) {
         panic!("{why}");
     }
 }

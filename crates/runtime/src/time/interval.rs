@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use super::{Instant, MissedTickBehavior, Sleep, safe_delay, sleep_until};
+use super::{Instant, Sleep, safe_delay, sleep_until};
 
 /// A tick this late has been missed.
 const MISSED: Duration = Duration::from_millis(5);
@@ -34,8 +34,7 @@ const MISSED: Duration = Duration::from_millis(5);
 /// ```
 #[track_caller]
 pub fn interval(period: Duration) -> Interval {
-    assert!(!period.is_zero(), "`period` must be non-zero.");
-    Interval::new(Instant::now(), period)
+    interval_at(Instant::now(), period)
 }
 
 /// Ticks at `start`, and then once each `period`.
@@ -63,7 +62,11 @@ pub fn interval(period: Duration) -> Interval {
 #[track_caller]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     assert!(!period.is_zero(), "`period` must be non-zero.");
-    Interval::new(start, period)
+    Interval {
+        delay: Box::pin(sleep_until(start)),
+        period: safe_delay(period),
+        missed_tick_behavior: MissedTickBehavior::default(),
+    }
 }
 
 /// Ticks at regular intervals: see [`interval`] and [`interval_at`].
@@ -87,15 +90,6 @@ pub struct Interval {
 }
 
 impl Interval {
-    #[track_caller]
-    fn new(start: Instant, period: Duration) -> Self {
-        Self {
-            delay: Box::pin(sleep_until(start)),
-            period: safe_delay(period),
-            missed_tick_behavior: MissedTickBehavior::default(),
-        }
-    }
-
     /// Waits for the next tick. The result is the moment at which it was due.
     ///
     /// # Cancel safety
@@ -241,5 +235,59 @@ impl Interval {
     #[must_use]
     pub fn period(&self) -> Duration {
         self.period
+    }
+}
+
+/// What an [`Interval`] does when a tick was asked for more than five
+/// milliseconds too late.
+///
+/// With a period of 50 ms, ticks at 0 and 50, and the next question at 180:
+///
+/// | behaviour | that question gives | the next ticks come at |
+/// |---|---|---|
+/// | [`Burst`](Self::Burst) | 100 | 180 (for 150), 200, 250 |
+/// | [`Delay`](Self::Delay) | 100 | 230, 280, 330 |
+/// | [`Skip`](Self::Skip) | 100 | 200, 250, 300 |
+///
+/// ```
+/// use blitz_io::{runtime::Builder, time::{self, Duration, Instant, MissedTickBehavior}};
+///
+/// let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+/// runtime.block_on(async {
+///     let start = Instant::now();
+///     let mut interval = time::interval(Duration::from_millis(50));
+///     interval.set_missed_tick_behavior(MissedTickBehavior::Skip);
+///     interval.tick().await;
+///     interval.tick().await;
+///     time::advance(Duration::from_millis(130)).await;
+///     interval.tick().await;
+///     assert_eq!(interval.tick().await - start, Duration::from_millis(200));
+/// });
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MissedTickBehavior {
+    /// The missed ticks come as fast as they are asked for.
+    #[default]
+    Burst,
+    /// The next tick comes one period after the late one was asked for, and those that
+    /// follow count from there.
+    Delay,
+    /// The missed ticks are left out; the next one is at a multiple of the period again.
+    Skip,
+}
+
+impl MissedTickBehavior {
+    /// When the next tick comes, after the one that was `due` and was asked for `now`.
+    pub(super) fn next(self, due: Instant, now: Instant, period: Duration) -> Instant {
+        match self {
+            Self::Burst => due + period,
+            Self::Delay => now + period,
+            Self::Skip => {
+                let into = (now - due).as_nanos() % period.as_nanos();
+                let into = u64::try_from(into)
+                    .expect("too much time has elapsed since the interval was supposed to tick");
+                now + (period - Duration::from_nanos(into))
+            }
+        }
     }
 }

@@ -25,25 +25,22 @@
 //! });
 //! ```
 
-mod channels;
 mod clock;
 mod current;
 pub mod error;
 mod instant;
 mod interval;
-mod missed_tick;
 mod sleep;
 mod timeout;
 
 #[doc(no_inline)]
 pub use std::time::Duration;
 
-pub(crate) use self::channels::install;
+pub(crate) use self::current::install;
 pub use self::{
     clock::{advance, pause, resume},
     instant::Instant,
-    interval::{Interval, interval, interval_at},
-    missed_tick::MissedTickBehavior,
+    interval::{Interval, MissedTickBehavior, interval, interval_at},
     sleep::{Sleep, sleep, sleep_until},
     timeout::{Timeout, timeout, timeout_at},
 };
