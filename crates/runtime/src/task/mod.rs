@@ -6,6 +6,8 @@ pub(crate) mod cancellation_token;
 #[cfg(not(loom))]
 pub mod coop;
 #[cfg(not(loom))]
+mod counted;
+#[cfg(not(loom))]
 mod current;
 pub mod join_set;
 #[cfg(not(loom))]

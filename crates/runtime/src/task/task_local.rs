@@ -22,6 +22,8 @@ use std::thread;
 
 use pin_project_lite::pin_project;
 
+use super::counted::Counted;
+
 /// Declares keys of task-local values, of type [`LocalKey`].
 ///
 /// Any number of `static` declarations may follow each other; attributes and
@@ -48,20 +50,7 @@ use pin_project_lite::pin_project;
 macro_rules! task_local {
     () => {};
 
-    ($(#[$attribute:meta])* $visibility:vis static $name:ident: $type:ty; $($rest:tt)*) => {
-        $crate::__task_local_inner!($(#[$attribute])* $visibility $name, $type);
-        $crate::task_local!($($rest)*);
-    };
-
-    ($(#[$attribute:meta])* $visibility:vis static $name:ident: $type:ty) => {
-        $crate::__task_local_inner!($(#[$attribute])* $visibility $name, $type);
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __task_local_inner {
-    ($(#[$attribute:meta])* $visibility:vis $name:ident, $type:ty) => {
+    ($(#[$attribute:meta])* $visibility:vis static $name:ident: $type:ty $(; $($rest:tt)*)?) => {
         $(#[$attribute])*
         $visibility static $name: $crate::task::LocalKey<$type> = {
             ::std::thread_local! {
@@ -71,6 +60,7 @@ macro_rules! __task_local_inner {
 
             $crate::task::LocalKey { place: __PLACE }
         };
+        $($crate::task_local!($($rest)*);)?
     };
 }
 
@@ -122,22 +112,6 @@ impl<T> Place<T> {
     }
 }
 
-/// A closure looks at the value as long as this lives.
-struct Looking<'a>(&'a Cell<usize>);
-
-impl<'a> Looking<'a> {
-    fn new(looking: &'a Cell<usize>) -> Self {
-        looking.set(looking.get() + 1);
-        Self(looking)
-    }
-}
-
-impl Drop for Looking<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
-    }
-}
-
 /// Gives the key back the value of the scope around this one.
 struct Leave<T: 'static> {
     key: &'static LocalKey<T>,
@@ -151,14 +125,10 @@ impl<T> Drop for Leave<T> {
 }
 
 /// A scope began while a closure looked at the value of the same key.
-struct Borrowed;
-
-impl Borrowed {
-    #[cold]
-    #[track_caller]
-    fn panic(self) -> ! {
-        panic!("cannot enter a task-local scope while the task-local storage is borrowed")
-    }
+#[cold]
+#[track_caller]
+fn borrowed() -> ! {
+    panic!("cannot enter a task-local scope while the task-local storage is borrowed")
 }
 
 impl<T: 'static> LocalKey<T> {
@@ -215,21 +185,23 @@ impl<T: 'static> LocalKey<T> {
         F: FnOnce() -> R,
     {
         match self.within(&Some(value), f) {
-            Ok(result) => result,
-            Err(error) => error.panic(),
+            Some(result) => result,
+            None => borrowed(),
         }
     }
 
-    /// Runs `f` while the key has the value in `slot`.
+    /// Runs `f` while the key has the value in `slot`. `None` if a closure looks at a value
+    /// of the key.
     #[inline]
-    fn within<R>(&'static self, slot: &Option<T>, f: impl FnOnce() -> R) -> Result<R, Borrowed> {
+    fn within<R>(&'static self, slot: &Option<T>, f: impl FnOnce() -> R) -> Option<R> {
         let value = slot.as_ref().map_or(ptr::null(), ptr::from_ref);
-        let outer = self.place.with(|place| match place.looking.get() {
-            0 => Ok(place.value.replace(value)),
-            _ => Err(Borrowed),
-        })?;
+        let replace = |place: &Place<T>| {
+            let is_free = place.looking.get() == 0;
+            is_free.then(|| place.value.replace(value))
+        };
+        let outer = self.place.with(replace)?;
         let _leave = Leave { key: self, outer };
-        Ok(f())
+        Some(f())
     }
 
     /// Gives the value to `f`.
@@ -279,9 +251,9 @@ impl<T: 'static> LocalKey<T> {
         self.place.with(|place| {
             let value = place.value.get();
             if value.is_null() {
-                return Err(AccessError { _private: () });
+                return Err(AccessError);
             }
-            let _looking = Looking::new(&place.looking);
+            let _looking = Counted::new(&place.looking);
             // SAFETY: the value lies in the slot of the scope that this thread is
             // in. Only `within` writes the pointer, and it takes it away before it
             // gives the slot back. `f` can not leave a scope that it has not
@@ -413,9 +385,9 @@ impl<T: 'static, F: Future> Future for TaskLocalFuture<T, F> {
             Some(result)
         });
         match result {
-            Ok(Some(result)) => result,
-            Ok(None) => panic!("`TaskLocalFuture` polled after completion"),
-            Err(error) => error.panic(),
+            Some(Some(result)) => result,
+            Some(None) => panic!("`TaskLocalFuture` polled after completion"),
+            None => borrowed(),
         }
     }
 }
@@ -425,20 +397,12 @@ where
     T: fmt::Debug + 'static,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// The value without `Some`.
-        struct Value<'a, T>(&'a Option<T>);
-
-        impl<T: fmt::Debug> fmt::Debug for Value<'_, T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match self.0 {
-                    Some(value) => value.fmt(f),
-                    None => f.pad("<missing>"),
-                }
-            }
-        }
-
+        let value: &dyn fmt::Debug = match &self.slot {
+            Some(value) => value,
+            None => &format_args!("<missing>"),
+        };
         f.debug_struct("TaskLocalFuture")
-            .field("value", &Value(&self.slot))
+            .field("value", value)
             .finish()
     }
 }
@@ -452,16 +416,9 @@ where
 ///
 /// assert!(USER.try_with(|user| *user).is_err());
 /// ```
-#[derive(Clone, Copy, Eq, PartialEq)]
-pub struct AccessError {
-    _private: (),
-}
-
-impl fmt::Debug for AccessError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AccessError").finish()
-    }
-}
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct AccessError;
 
 impl fmt::Display for AccessError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -22,19 +22,16 @@
 
 mod current;
 mod queues;
-mod spawn_local;
 
 use std::cell::Cell;
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::marker::PhantomData;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use blitz_sync::internals::coop;
-use pin_project_lite::pin_project;
 
 use self::current::Enter;
 use self::queues::Shared;
@@ -44,10 +41,9 @@ use crate::enter;
 use crate::runtime::{self, Runtime};
 use crate::trace::{self, SpawnMeta};
 
-pub use self::current::LocalEnterGuard;
-pub use self::spawn_local::spawn_local;
 #[cfg(feature = "tracing")]
-pub(super) use self::spawn_local::spawn_local_named;
+pub(super) use self::current::spawn_local_named;
+pub use self::current::{LocalEnterGuard, spawn_local};
 
 /// How many tasks one poll of the set runs.
 const TASKS_PER_POLL: usize = 61;
@@ -85,16 +81,6 @@ struct Local {
 /// [`block_in_place`](super::block_in_place) panics.
 pub struct LocalSet {
     local: Rc<Local>,
-    _not_send: PhantomData<*const ()>,
-}
-
-pin_project! {
-    /// Polls a future, and the tasks of a set besides.
-    struct RunUntil<'a, F> {
-        set: &'a LocalSet,
-        #[pin]
-        future: F,
-    }
 }
 
 impl LocalSet {
@@ -111,7 +97,6 @@ impl LocalSet {
                 shared: Arc::new(Shared::new()),
                 looks: Cell::new(0),
             }),
-            _not_send: PhantomData,
         }
     }
 
@@ -216,7 +201,17 @@ impl LocalSet {
     where
         F: Future,
     {
-        RunUntil { set: self, future }.await
+        let (local, mut future) = (&self.local, pin!(future));
+        poll_fn(|cx| {
+            let _entered = local.enter();
+            local.shared.register(cx.waker());
+            let output = future.as_mut().poll(cx);
+            if output.is_pending() {
+                local.run_tasks(cx);
+            }
+            output
+        })
+        .await
     }
 
     /// Sets what a task's panic does to the set. [`UnhandledPanic::ShutdownRuntime`] means: the
@@ -282,12 +277,20 @@ impl Local {
         join
     }
 
-    /// Runs tasks. Says whether it stopped although there are more.
+    /// Makes the set the current one, and counts a poll of it, until what is returned is
+    /// dropped.
+    fn enter(self: &Rc<Self>) -> impl Sized {
+        let polled = self.shared.polled();
+        (Enter::new(self), polled, enter::disallow_block_in_place())
+    }
+
+    /// Runs tasks. Says whether it stopped although there are more; then it has woken the
+    /// host.
     ///
     /// # Panics
     ///
     /// If a task has panicked and the set is to end for it.
-    fn run_tasks(&self) -> bool {
+    fn run_tasks(&self, context: &Context<'_>) -> bool {
         for _ in 0..TASKS_PER_POLL {
             if self.shared.is_doomed() {
                 self.end_for_panic();
@@ -303,6 +306,7 @@ impl Local {
                 unsafe { self.shared.push(task) };
             }
         }
+        context.waker().wake_by_ref();
         true
     }
 
@@ -353,36 +357,10 @@ impl Future for LocalSet {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let local = &self.local;
-        let _no_blocking = enter::disallow_block_in_place();
+        let _entered = local.enter();
         local.shared.register(cx.waker());
-        let _entered = Enter::new(local);
-        let _polled = local.shared.polled();
-        if local.run_tasks() {
-            cx.waker().wake_by_ref();
-            Poll::Pending
-        } else if local.shared.tasks() == 0 {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
-    }
-}
-
-impl<F: Future> Future for RunUntil<'_, F> {
-    type Output = F::Output;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let this = self.project();
-        let local = &this.set.local;
-        let _entered = Enter::new(local);
-        let _polled = local.shared.polled();
-        local.shared.register(cx.waker());
-        let _no_blocking = enter::disallow_block_in_place();
-        if let Poll::Ready(output) = this.future.poll(cx) {
-            return Poll::Ready(output);
-        }
-        if local.run_tasks() {
-            cx.waker().wake_by_ref();
+        if !local.run_tasks(cx) && local.shared.tasks() == 0 {
+            return Poll::Ready(());
         }
         Poll::Pending
     }
@@ -402,9 +380,7 @@ impl fmt::Debug for LocalSet {
 
 impl Drop for LocalSet {
     fn drop(&mut self) {
-        let _entered = Enter::new(&self.local);
-        let _polled = self.local.shared.polled();
-        let _no_blocking = enter::disallow_block_in_place();
+        let _entered = self.local.enter();
         self.local.close();
     }
 }

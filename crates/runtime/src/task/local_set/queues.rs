@@ -12,6 +12,7 @@ use blitz_sync::internals::Lock;
 use crate::config::UnhandledPanic;
 use crate::core::{Header, Id, JoinHandle, Notified, OwnedTasks, Ran, Schedule};
 use crate::runtime_id;
+use crate::task::counted::Counted;
 use blitz_sync::internals::ThreadId;
 
 /// The part of a set that other threads see.
@@ -186,15 +187,10 @@ impl Shared {
         if self.remote_len.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        self.locked(|remote| {
-            let task = remote.queue.pop_front();
-            self.remote_len.store(remote.queue.len(), Ordering::Relaxed);
-            task
-        })
-    }
-
-    fn locked<R>(&self, with: impl FnOnce(&mut Remote) -> R) -> R {
-        with(&mut self.remote.lock())
+        let mut remote = self.remote.lock();
+        let task = remote.queue.pop_front();
+        self.remote_len.store(remote.queue.len(), Ordering::Relaxed);
+        task
     }
 
     /// Leaves the host's waker for the threads that wake tasks. On the set's thread, at the
@@ -210,37 +206,37 @@ impl Shared {
     #[cold]
     fn register_slow(&self, waker: &Waker, id: WakerId) {
         let waker = waker.clone();
-        let old = self.locked(|remote| {
-            self.has_waker.store(true, Ordering::Relaxed);
-            remote.waker.replace(waker)
-        });
+        let mut remote = self.remote.lock();
+        self.has_waker.store(true, Ordering::Relaxed);
+        let old = remote.waker.replace(waker);
+        drop(remote);
         self.registered.set(Some(id));
         drop(old);
     }
 
     /// Wakes the host, if it waits.
     pub(super) fn wake_host(&self) {
-        let waker = self.locked(|remote| self.take_waker(remote));
+        self.wake_after(|_| ());
+    }
+
+    /// Makes a change under the lock, and wakes the host after it, if that waits.
+    fn wake_after(&self, change: impl FnOnce(&mut Remote)) {
+        let mut remote = self.remote.lock();
+        change(&mut remote);
+        self.has_waker.store(false, Ordering::Relaxed);
+        let waker = remote.waker.take();
+        drop(remote);
         if let Some(waker) = waker {
             waker.wake();
         }
-    }
-
-    fn take_waker(&self, remote: &mut Remote) -> Option<Waker> {
-        self.has_waker.store(false, Ordering::Relaxed);
-        remote.waker.take()
     }
 
     #[cold]
     fn schedule_from_elsewhere(&self, task: Notified) {
-        let waker = self.locked(|remote| {
+        self.wake_after(|remote| {
             remote.queue.push_back(task);
             self.remote_len.store(remote.queue.len(), Ordering::Relaxed);
-            self.take_waker(remote)
         });
-        if let Some(waker) = waker {
-            waker.wake();
-        }
     }
 
     /// Takes in no more tasks, and cancels all: those that wait at once, the others when
@@ -273,27 +269,5 @@ impl Schedule for Arc<Shared> {
         if self.ends_on_panic.get() {
             self.is_doomed.set(true);
         }
-    }
-}
-
-/// A number that is one higher until this is dropped; then it is what it was before.
-pub(super) struct Counted<'a> {
-    count: &'a Cell<usize>,
-    before: usize,
-}
-
-impl<'a> Counted<'a> {
-    #[inline]
-    fn new(count: &'a Cell<usize>) -> Self {
-        let before = count.get();
-        count.set(before + 1);
-        Self { count, before }
-    }
-}
-
-impl Drop for Counted<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.count.set(self.before);
     }
 }
