@@ -106,10 +106,13 @@ unsafe impl<J: Send> Send for JobQueue<J> {}
 // SAFETY: see above.
 unsafe impl<J: Send> Sync for JobQueue<J> {}
 
+/// The word that a thread sleeps on.
+type Sleeper = NonNull<AtomicU32>;
+
 struct Inside<J> {
     queue: VecDeque<J>,
     /// The words that threads sleep on, the latest last.
-    sleepers: Vec<NonNull<AtomicU32>>,
+    sleepers: Vec<Sleeper>,
     /// How many threads are sure to look at the queue.
     arriving: usize,
     /// One of them searches.
@@ -183,9 +186,15 @@ impl ThreadState {
         matches!(self.0, Last::Started | Last::Searched | Last::Slept)
     }
 
-    /// It has been without a job, and cancels those of a closed pool.
-    fn has_waited(&self) -> bool {
-        !matches!(self.0, Last::Started | Last::Ran)
+    /// Takes a job. A thread that has been without one cancels those of a closed pool.
+    fn take<J>(&mut self, job: J, closed: bool) -> Next<J> {
+        if closed && !matches!(self.0, Last::Started | Last::Ran) {
+            self.0 = Last::Cancelled;
+            Next::Cancel(job)
+        } else {
+            self.0 = Last::Ran;
+            Next::Run(job)
+        }
     }
 }
 
@@ -216,19 +225,10 @@ pub struct Numbers {
 /// What a look at the queue says.
 enum Look<J> {
     Next(Next<J>),
-    Leave(Departure),
+    /// The thread leaves. Whether it was the last of a closed pool.
+    Leave(bool),
     Search,
     Sleep,
-}
-
-/// How a job is served.
-enum Served {
-    /// By a thread that is arriving, or busy.
-    Already,
-    /// By the thread that sleeps on this word, which is still to be woken.
-    By(NonNull<AtomicU32>),
-    /// By a thread that is still to be started.
-    ByNewThread,
 }
 
 /// Whether a thread goes on searching that `began` then. With one processor, the submitter
@@ -253,43 +253,59 @@ impl History {
     }
 }
 
-/// Whether the last thread has left.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[must_use]
-enum Departure {
-    OfOne,
-    OfTheLast,
-}
-
 impl<J> Inside<J> {
-    /// Makes the rule hold after a job has been added.
+    /// Makes the rule hold after a job has been added. What is left to do, and the thread
+    /// to wake, if one has been chosen.
     #[inline]
-    fn serve(&mut self) -> Served {
-        if active(Mutant::CountsOnSearcherTwice) && self.searching {
-            return Served::Already;
+    fn serve(&mut self) -> (Submitted, Option<Sleeper>) {
+        let counted_on = active(Mutant::CountsOnSearcherTwice) && self.searching;
+        if counted_on || self.queue.len() <= self.arriving {
+            return (Submitted::Served, None);
         }
-        if self.queue.len() <= self.arriving {
-            return Served::Already;
-        }
-        if let Some(sleeper) = self.choose() {
-            return Served::By(sleeper);
-        }
-        if self.threads == self.limit {
-            return Served::Already;
+        let sleeper = self.choose();
+        if sleeper.is_some() || self.threads == self.limit {
+            return (Submitted::Served, sleeper);
         }
         self.threads += 1;
         self.arriving += 1;
-        Served::ByNewThread
+        (Submitted::StartThread, None)
     }
 
     /// Chooses the thread that sleeps for the shortest time.
-    fn choose(&mut self) -> Option<NonNull<AtomicU32>> {
+    fn choose(&mut self) -> Option<Sleeper> {
         let sleeper = self.sleepers.pop()?;
         self.arriving += 1;
         // SAFETY: the word was listed until now, and its thread does not leave it
         // without having seen this store, or taken the lock.
         unsafe { sleeper.as_ref() }.store(CHOSEN, Ordering::Release);
         Some(sleeper)
+    }
+
+    /// Whether the pool is closed and has no threads.
+    fn is_empty(&self) -> bool {
+        self.closed && self.threads == 0
+    }
+
+    /// A thread leaves. Whether it was the last of a closed pool.
+    fn leave(&mut self) -> bool {
+        self.threads -= 1;
+        self.is_empty()
+    }
+
+    /// The jobs, if there is no thread that will see to them.
+    fn remaining_jobs(&mut self) -> VecDeque<J> {
+        match self.is_empty() {
+            true => mem::take(&mut self.queue),
+            false => VecDeque::new(),
+        }
+    }
+}
+
+/// Wakes threads that have been chosen.
+#[inline]
+fn wake(sleepers: impl IntoIterator<Item = Sleeper>) {
+    for sleeper in sleepers {
+        wake_one(sleeper.as_ptr());
     }
 }
 
@@ -324,7 +340,7 @@ impl<J> JobQueue<J> {
     /// If the pool is closed.
     #[inline]
     pub fn submit(&self, job: J) -> Result<Submitted, Closed<J>> {
-        let served = self.locked(|inside| {
+        let (submitted, sleeper) = self.locked(|inside| {
             if inside.closed {
                 return Err(Closed(job));
             }
@@ -332,14 +348,8 @@ impl<J> JobQueue<J> {
             self.pending.store(inside.queue.len(), Ordering::Relaxed);
             Ok(inside.serve())
         })?;
-        match served {
-            Served::Already => Ok(Submitted::Served),
-            Served::By(sleeper) => {
-                wake_one(sleeper.as_ptr());
-                Ok(Submitted::Served)
-            }
-            Served::ByNewThread => Ok(Submitted::StartThread),
-        }
+        wake(sleeper);
+        Ok(submitted)
     }
 
     /// What the thread does next. Waits for it, up to `keep_alive` in its sleep.
@@ -349,8 +359,8 @@ impl<J> JobQueue<J> {
             let sleeper = AtomicU32::new(ASLEEP);
             match self.look(state, &sleeper) {
                 Look::Next(next) => return next,
-                Look::Leave(departure) => {
-                    self.tell(departure);
+                Look::Leave(last) => {
+                    self.tell(last);
                     return Next::Leave;
                 }
                 Look::Search => self.search(state),
@@ -423,29 +433,24 @@ impl<J> JobQueue<J> {
 
     /// Its keep-alive has ended. `false` if it has been chosen meanwhile.
     fn expire(&self, sleeper: &AtomicU32) -> bool {
-        let departure = self.locked(|inside| {
-            let place = inside
-                .sleepers
-                .iter()
-                .position(|&other| other == sleeper.into());
-            match place {
+        let last = self.locked(|inside| {
+            let mut sleepers = inside.sleepers.iter();
+            match sleepers.position(|&other| other == sleeper.into()) {
                 Some(place) => drop(inside.sleepers.remove(place)),
                 None if active(Mutant::ExpiredLeavesBlindly) => inside.arriving -= 1,
                 None => return None,
             }
             Some(inside.leave())
         });
-        if let Some(departure) = departure {
-            self.tell(departure);
-        }
-        departure.is_some()
+        self.tell(last == Some(true));
+        last.is_some()
     }
 
     /// A thread has not started, or ends before it has called [`next`](Self::next).
     pub fn lost(&self) -> Remains<J> {
-        let (chosen, departure, remains) = self.locked(|inside| {
+        let (chosen, last, remains) = self.locked(|inside| {
             inside.arriving -= 1;
-            let departure = inside.leave();
+            let last = inside.leave();
             let forget = active(Mutant::ForgetsFailedStart);
             let chosen = match inside.queue.len() > inside.arriving && !forget {
                 true => inside.choose(),
@@ -453,12 +458,10 @@ impl<J> JobQueue<J> {
             };
             let jobs = inside.remaining_jobs();
             let threads = inside.threads;
-            (chosen, departure, Remains { threads, jobs })
+            (chosen, last, Remains { threads, jobs })
         });
-        if let Some(sleeper) = chosen {
-            wake_one(sleeper.as_ptr());
-        }
-        self.tell(departure);
+        wake(chosen);
+        self.tell(last);
         remains
     }
 
@@ -474,20 +477,16 @@ impl<J> JobQueue<J> {
             if !active(Mutant::ClosesSilently) {
                 chosen.extend(std::iter::from_fn(|| inside.choose()));
             }
-            let empty = inside.threads == 0;
-            Some((chosen, empty, inside.remaining_jobs()))
+            Some((chosen, inside.is_empty(), inside.remaining_jobs()))
         })?;
-        for sleeper in chosen {
-            wake_one(sleeper.as_ptr());
-        }
-        if empty {
-            self.tell(Departure::OfTheLast);
-        }
+        wake(chosen);
+        self.tell(empty);
         Some(jobs)
     }
 
-    fn tell(&self, departure: Departure) {
-        if departure == Departure::OfTheLast {
+    /// Says that the last thread of a closed pool has left, if it has.
+    fn tell(&self, empty: bool) {
+        if empty {
             self.gone.store(EMPTY, Ordering::Release);
             if !active(Mutant::LeavesSilently) {
                 wake_all(&raw const self.gone);
@@ -513,37 +512,6 @@ impl<J> JobQueue<J> {
             idle: inside.sleepers.len() + inside.arriving.saturating_sub(inside.queue.len()),
             queued: inside.queue.len(),
         })
-    }
-}
-
-impl<J> Inside<J> {
-    fn leave(&mut self) -> Departure {
-        self.threads -= 1;
-        match self.closed && self.threads == 0 {
-            true => Departure::OfTheLast,
-            false => Departure::OfOne,
-        }
-    }
-
-    /// The jobs, if the pool is closed and has no threads.
-    fn remaining_jobs(&mut self) -> VecDeque<J> {
-        match self.closed && self.threads == 0 {
-            true => mem::take(&mut self.queue),
-            false => VecDeque::new(),
-        }
-    }
-}
-
-impl ThreadState {
-    /// It has taken a job.
-    fn take<J>(&mut self, job: J, closed: bool) -> Next<J> {
-        if closed && self.has_waited() {
-            self.0 = Last::Cancelled;
-            Next::Cancel(job)
-        } else {
-            self.0 = Last::Ran;
-            Next::Run(job)
-        }
     }
 }
 
