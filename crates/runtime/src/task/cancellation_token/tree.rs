@@ -53,7 +53,6 @@
 //!
 //! [`cancel`]: Handle::cancel
 
-use std::cell::UnsafeCell;
 use std::mem;
 use std::process::abort;
 use std::ptr::{self, NonNull};
@@ -80,20 +79,15 @@ pub(super) struct Node {
     pub(super) waiters: WaitQueue,
     /// An `Arc`'s pointer, or null. Set before [`IN_FAMILY`], and for good.
     family: AtomicPtr<Family>,
-    links: Links,
+    /// Used under the family's lock, or by the one that has taken the node out of the
+    /// tree.
+    place: Watched<Place>,
 }
 
 /// What all nodes of a family share.
 type Family = ListLock;
 
-/// A node's place in the tree. Used under the family's lock, or by the one that
-/// has taken the node out of the tree.
-struct Links {
-    place: UnsafeCell<Place>,
-    /// Lets the model checker watch that one thread at a time uses the links.
-    user: Watched<()>,
-}
-
+/// A node's place in the tree.
 #[derive(Clone, Copy)]
 struct Place {
     parent: *const Node,
@@ -131,10 +125,7 @@ impl Handle {
             state: AtomicU32::new(state),
             waiters: WaitQueue::new(),
             family: AtomicPtr::new(family),
-            links: Links {
-                place: UnsafeCell::new(Place::ALONE),
-                user: Watched::new(()),
-            },
+            place: Watched::new(Place::ALONE),
         });
         Self(NonNull::from(Box::leak(node)))
     }
@@ -277,9 +268,8 @@ impl Node {
     /// and uses no other reference to the place meanwhile.
     #[allow(clippy::mut_from_ref, reason = "the lock is what makes it exclusive")]
     unsafe fn place(&self) -> &mut Place {
-        self.links.user.with_mut(|_| ());
         // SAFETY: see above.
-        unsafe { &mut *self.links.place.get() }
+        self.place.with_mut(|place| unsafe { &mut *place })
     }
 
     /// Makes a node, which is a root, the first child of this one.

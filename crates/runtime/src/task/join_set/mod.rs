@@ -7,8 +7,6 @@
 #[cfg(all(feature = "tracing", not(loom)))]
 mod builder;
 #[cfg(not(loom))]
-mod local;
-#[cfg(not(loom))]
 mod mutant;
 #[cfg(loom)]
 pub mod mutant;

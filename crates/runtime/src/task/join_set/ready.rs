@@ -57,9 +57,8 @@ const WAIT: usize = 4;
 #[derive(Debug)]
 #[repr(align(8))]
 pub struct Link {
-    next: Cell<*const Link>,
-    /// Lets the model checker watch that one thread at a time uses the link.
-    user: Watched<()>,
+    /// The model checker watches that one thread at a time uses it.
+    next: Watched<*const Link>,
 }
 
 // SAFETY: the link is used by its pusher, then by its taker.
@@ -90,18 +89,15 @@ pub enum Pushed {
     Closed,
 }
 
-impl Default for Link {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Link {
     /// A link that is in no list.
+    #[allow(
+        clippy::new_without_default,
+        reason = "not part of the public interface"
+    )]
     pub fn new() -> Self {
         Self {
-            next: Cell::new(ptr::null()),
-            user: Watched::new(()),
+            next: Watched::new(ptr::null()),
         }
     }
 
@@ -112,8 +108,8 @@ impl Link {
     /// The link is the caller's, in a list it has taken or made, or in none.
     #[inline]
     pub unsafe fn next(&self) -> *const Self {
-        self.user.with_mut(|_| ());
-        self.next.get()
+        // SAFETY: the caller says so.
+        self.next.with_mut(|next| unsafe { *next })
     }
 
     /// Puts another one behind it.
@@ -123,19 +119,17 @@ impl Link {
     /// As [`next`](Link::next).
     #[inline]
     pub unsafe fn set_next(&self, next: *const Self) {
-        self.user.with_mut(|_| ());
-        self.next.set(next);
-    }
-}
-
-impl Default for Ready {
-    fn default() -> Self {
-        Self::new()
+        // SAFETY: the caller says so.
+        self.next.with_mut(|place| unsafe { *place = next });
     }
 }
 
 impl Ready {
     /// Nothing is ready.
+    #[allow(
+        clippy::new_without_default,
+        reason = "not part of the public interface"
+    )]
     pub fn new() -> Self {
         Self {
             head: AtomicPtr::new(EMPTY),

@@ -10,6 +10,7 @@ use blitz_sync::internals::coop;
 use super::slots::Slots;
 use crate::core::{AbortHandle, Id, JoinError, JoinHandle};
 use crate::runtime::Handle;
+use crate::task::LocalSet;
 
 /// Tasks with outputs of one type, awaited in the order in which they end.
 ///
@@ -102,8 +103,7 @@ impl<T: 'static> JoinSet<T> {
     #[track_caller]
     pub fn spawn<F>(&mut self, task: F) -> AbortHandle
     where
-        F: Future<Output = T>,
-        F: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
         T: Send,
     {
         self.insert(crate::task::spawn(task))
@@ -123,8 +123,7 @@ impl<T: 'static> JoinSet<T> {
     #[track_caller]
     pub fn spawn_on<F>(&mut self, task: F, handle: &Handle) -> AbortHandle
     where
-        F: Future<Output = T>,
-        F: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
         T: Send,
     {
         self.insert(handle.spawn(task))
@@ -154,8 +153,7 @@ impl<T: 'static> JoinSet<T> {
     #[track_caller]
     pub fn spawn_blocking<F>(&mut self, f: F) -> AbortHandle
     where
-        F: FnOnce() -> T,
-        F: Send + 'static,
+        F: FnOnce() -> T + Send + 'static,
         T: Send,
     {
         self.insert(crate::task::spawn_blocking(f))
@@ -175,11 +173,47 @@ impl<T: 'static> JoinSet<T> {
     #[track_caller]
     pub fn spawn_blocking_on<F>(&mut self, f: F, handle: &Handle) -> AbortHandle
     where
-        F: FnOnce() -> T,
-        F: Send + 'static,
+        F: FnOnce() -> T + Send + 'static,
         T: Send,
     {
         self.insert(handle.spawn_blocking(f))
+    }
+
+    /// Starts a task on the current `LocalSet`.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a `LocalSet`.
+    ///
+    /// ```
+    /// use blitz_io::{runtime::Runtime, task::{JoinSet, LocalSet}};
+    /// use std::rc::Rc;
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let local = LocalSet::new();
+    /// let number = Rc::new(1);
+    /// local.block_on(&runtime, async {
+    ///     let mut set = JoinSet::new();
+    ///     set.spawn_local(async move { *number });
+    ///     assert_eq!(set.join_all().await, [1]);
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn_local<F>(&mut self, task: F) -> AbortHandle
+    where
+        F: Future<Output = T> + 'static,
+    {
+        self.insert(crate::task::spawn_local(task))
+    }
+
+    /// Starts a task on that `LocalSet`, which need not be running.
+    #[track_caller]
+    pub fn spawn_local_on<F>(&mut self, task: F, local_set: &LocalSet) -> AbortHandle
+    where
+        F: Future<Output = T> + 'static,
+    {
+        self.insert(local_set.spawn_local(task))
     }
 
     /// Starts a task that has a name: see [`task::Builder`](crate::task::Builder).
@@ -464,8 +498,7 @@ impl<T> Default for JoinSet<T> {
 /// The tasks are started on the current runtime.
 impl<T, F> FromIterator<F> for JoinSet<T>
 where
-    F: Future<Output = T>,
-    F: Send + 'static,
+    F: Future<Output = T> + Send + 'static,
     T: Send + 'static,
 {
     fn from_iter<I: IntoIterator<Item = F>>(iter: I) -> Self {
@@ -478,14 +511,10 @@ where
 /// The tasks are started on the current runtime.
 impl<T, F> Extend<F> for JoinSet<T>
 where
-    F: Future<Output = T>,
-    F: Send + 'static,
+    F: Future<Output = T> + Send + 'static,
     T: Send + 'static,
 {
-    fn extend<I>(&mut self, iter: I)
-    where
-        I: IntoIterator<Item = F>,
-    {
+    fn extend<I: IntoIterator<Item = F>>(&mut self, iter: I) {
         for task in iter {
             self.spawn(task);
         }

@@ -125,9 +125,20 @@ impl<T> Slots<T> {
         chunks.push(new.collect());
         for slot in chunks.last().into_iter().flatten().rev() {
             // SAFETY: the slot is new.
-            unsafe { slot.link.set_next(self.free) };
-            self.free = ptr::from_ref(slot).cast();
+            unsafe { self.free(slot) };
         }
+    }
+
+    /// Puts a slot into the list of those that are free.
+    ///
+    /// # Safety
+    ///
+    /// It is the set's, and nothing refers to it.
+    #[inline]
+    unsafe fn free(&mut self, slot: &Slot<T>) {
+        // SAFETY: the caller says so.
+        unsafe { slot.link.set_next(self.free) };
+        self.free = ptr::from_ref(slot).cast();
     }
 
     /// Takes out the handle of a task that is complete.
@@ -154,9 +165,8 @@ impl<T> Slots<T> {
         // SAFETY: as above.
         unsafe {
             self.taken = slot.link.next();
-            slot.link.set_next(self.free);
+            self.free(slot);
         }
-        self.free = ptr::from_ref(slot).cast();
         // SAFETY: as above.
         let handle = unsafe { (*slot.handle.get()).take() };
         self.len -= usize::from(handle.is_some());
@@ -197,8 +207,7 @@ impl<T> Slots<T> {
             self.len -= 1;
             if handle.take_back_waker() {
                 // SAFETY: nothing refers to it any more.
-                unsafe { slot.link.set_next(self.free) };
-                self.free = ptr::from_ref(slot).cast();
+                unsafe { self.free(slot) };
             } else {
                 self.left_behind += 1;
             }

@@ -7,8 +7,6 @@
 //! knows the number from when it was made.
 
 #[cfg(not(loom))]
-mod local;
-#[cfg(not(loom))]
 mod mutant;
 #[cfg(loom)]
 pub mod mutant;

@@ -5,7 +5,7 @@ use std::future::Future;
 use super::TaskTracker;
 use crate::core::JoinHandle;
 use crate::runtime::Handle;
-use crate::task;
+use crate::task::{self, LocalSet};
 
 impl TaskTracker {
     /// Starts a task on the current runtime, and counts it.
@@ -69,8 +69,7 @@ impl TaskTracker {
     #[track_caller]
     pub fn spawn_blocking<F, T>(&self, task: F) -> JoinHandle<T>
     where
-        F: FnOnce() -> T,
-        F: Send + 'static,
+        F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
         task::spawn_blocking(self.track_function(task))
@@ -82,11 +81,36 @@ impl TaskTracker {
     #[track_caller]
     pub fn spawn_blocking_on<F, T>(&self, task: F, handle: &Handle) -> JoinHandle<T>
     where
-        F: FnOnce() -> T,
-        F: Send + 'static,
+        F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
         handle.spawn_blocking(self.track_function(task))
+    }
+
+    /// Starts a task on the current `LocalSet`, and counts it.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a `LocalSet`.
+    #[inline]
+    #[track_caller]
+    pub fn spawn_local<F>(&self, task: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        task::spawn_local(self.track_future(task))
+    }
+
+    /// Starts a task on that `LocalSet`, and counts it.
+    #[inline]
+    #[track_caller]
+    pub fn spawn_local_on<F>(&self, task: F, local_set: &LocalSet) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        local_set.spawn_local(self.track_future(task))
     }
 
     /// A function that counts as a task until it has ended or is dropped.
