@@ -7,12 +7,11 @@
 
 use crate::common::Common;
 
-#[cfg(not(feature = "tokio"))]
-pub(crate) use without::{Entered, enter};
-
 /// Takes the entering back when dropped.
 #[cfg(feature = "tokio")]
 pub(crate) type Entered<'a> = Option<tokio::runtime::EnterGuard<'a>>;
+#[cfg(not(feature = "tokio"))]
+pub(crate) type Entered<'a> = std::marker::PhantomData<&'a ()>;
 
 /// Makes the builder's runtime of Tokio's, if there is one, Tokio's current one on this thread.
 #[cfg(feature = "tokio")]
@@ -22,13 +21,6 @@ pub(crate) fn enter(common: &Common) -> Entered<'_> {
 }
 
 #[cfg(not(feature = "tokio"))]
-mod without {
-    use super::Common;
-    use std::marker::PhantomData;
-
-    pub(crate) type Entered<'a> = PhantomData<&'a ()>;
-
-    pub(crate) fn enter(_: &Common) -> Entered<'_> {
-        PhantomData
-    }
+pub(crate) fn enter(_: &Common) -> Entered<'_> {
+    std::marker::PhantomData
 }
