@@ -294,7 +294,16 @@ fn work(runtime: &impl PoolRef, number: u64) {
     common.hooks.thread_start();
     std::mem::forget(missing);
 
-    pool.work(runtime);
+    // A closure may do as much as it likes.
+    coop::set(Budget::UNCONSTRAINED);
+    let mut state = ThreadState::new();
+    loop {
+        match pool.queue.next(&mut state, pool.keep_alive) {
+            Next::Run(job) => job.run(runtime),
+            Next::Cancel(job) => job.end(runtime),
+            Next::Leave => break,
+        }
+    }
     common.hooks.thread_stop();
     if let Some(thread) = pool.threads.go(number) {
         let _ = thread.join();
@@ -307,20 +316,5 @@ struct Missing<'a, R: PoolRef>(&'a Spawner, &'a R);
 impl<R: PoolRef> Drop for Missing<'_, R> {
     fn drop(&mut self) {
         end_all(self.0.queue.lost().jobs, self.1);
-    }
-}
-
-impl Spawner {
-    fn work(&self, runtime: &impl PoolRef) {
-        // A closure may do as much as it likes.
-        coop::set(Budget::UNCONSTRAINED);
-        let mut state = ThreadState::new();
-        loop {
-            match self.queue.next(&mut state, self.keep_alive) {
-                Next::Run(job) => job.run(runtime),
-                Next::Cancel(job) => job.end(runtime),
-                Next::Leave => return,
-            }
-        }
     }
 }

@@ -37,6 +37,11 @@ impl State {
             None => self.base,
         }
     }
+
+    /// Whether it is paused, and nothing keeps it where it is.
+    fn may_move(&self) -> bool {
+        self.runs_since.is_none() && self.holds == 0
+    }
 }
 
 impl Clock {
@@ -65,23 +70,17 @@ impl Clock {
         clock
     }
 
-    /// What it shows.
-    #[inline]
-    pub(crate) fn now(&self) -> StdInstant {
-        self.at(StdInstant::now)
-    }
-
     /// Whether it is the system's.
     #[inline]
     pub(crate) fn is_real(&self) -> bool {
         !self.altered.load(Ordering::Acquire)
     }
 
-    /// What it shows when the system's clock shows `real`.
+    /// What it shows.
     #[inline]
-    pub(crate) fn at(&self, real: impl FnOnce() -> StdInstant) -> StdInstant {
+    pub(crate) fn now(&self) -> StdInstant {
         if self.is_real() {
-            real()
+            StdInstant::now()
         } else {
             self.state.lock().now()
         }
@@ -148,17 +147,13 @@ impl Clock {
         }
         let mut state = self.state.lock();
         state.holds -= 1;
-        state.holds == 0 && state.runs_since.is_none()
+        state.may_move()
     }
 
     /// Whether it is paused, and is to be moved on when nothing else is left to do.
     #[inline]
     pub(crate) fn moves_when_idle(&self) -> bool {
-        if self.is_real() {
-            return false;
-        }
-        let state = self.state.lock();
-        state.runs_since.is_none() && state.holds == 0
+        !self.is_real() && self.state.lock().may_move()
     }
 }
 

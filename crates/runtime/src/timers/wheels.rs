@@ -10,11 +10,11 @@
 //!    worker, and nothing may be done between it and the sleep that would swallow the
 //!    token of an unpark.
 //! 4. When it wakes up, and now and then between tasks if there
-//!    [are timers](Wheels::has_timers), it calls [`turn`](Wheels::turn). Any thread may
+//!    [are timers](Wheels::has_timers), it calls [`turn_if_due`](Wheels::turn_if_due). Any thread may
 //!    do so for a worker that is stuck.
 //! 5. With a paused clock no time passes by sleeping. So if
 //!    [`Clock::moves_when_idle`] and nothing is left to do, a worker calls
-//!    [`auto_advance`](Wheels::auto_advance) instead of sleeping, and then `turn`; only
+//!    [`auto_advance`](Wheels::auto_advance) instead of sleeping, and then `turn_if_due`; only
 //!    if there are no timers, it sleeps.
 //! 6. [`shutdown`](Wheels::shutdown), when the tasks are gone.
 
@@ -106,36 +106,32 @@ impl Wheels {
     }
 
     /// Whether there may be timers in a worker's wheel. If not, there is no need to read
-    /// the clock for [`turn`](Self::turn).
+    /// the clock for [`turn_if_due`](Self::turn_if_due).
     #[inline]
     pub(crate) fn has_timers(&self, worker: usize) -> bool {
         self.wheel(worker).earliest() != u64::MAX
     }
 
-    /// Wakes those whose timers in a worker's wheel are due. How many timers that were.
-    /// `now` has just been read from the system's clock.
-    #[inline]
-    pub(crate) fn turn(&self, worker: usize, now: Instant) -> usize {
-        let wheel = self.wheel(worker);
-        if wheel.earliest() == u64::MAX {
-            return 0;
-        }
-        wheel.turn(ticks::at(self.clock.at(|| now), self.origin))
-    }
-
-    /// [`turn`](Self::turn) that reads the clock itself, if there are timers.
+    /// Wakes the tasks whose timers in a worker's wheel are due. Returns how many timers that
+    /// were. Reads the clock only if there are timers.
     #[inline]
     pub(crate) fn turn_if_due(&self, worker: usize) -> usize {
         if !self.has_timers(worker) {
             return 0;
         }
-        self.turn(worker, Instant::now())
+        self.wheel(worker).turn(self.tick())
+    }
+
+    /// The tick that has come.
+    #[inline]
+    fn tick(&self) -> u64 {
+        ticks::at(self.clock.now(), self.origin)
     }
 
     /// Turns all wheels, whether anything is due or not, so that what starts from now on
     /// compares with the present.
     pub(crate) fn turn_all(&self) {
-        let now = ticks::at(self.clock.now(), self.origin);
+        let now = self.tick();
         self.wheels.iter().for_each(|wheel| {
             wheel.turn_to(now);
         });
@@ -147,7 +143,7 @@ impl Wheels {
         let Some(tick) = self.wheel(worker).next_tick() else {
             return false;
         };
-        let now = ticks::at(self.clock.now(), self.origin);
+        let now = self.tick();
         if tick > now {
             // It is not paused any more: the timer will come by itself.
             _ = self.clock.advance(Duration::from_millis(tick - now));
