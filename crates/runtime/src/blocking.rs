@@ -10,20 +10,20 @@ use crate::trace::SpawnMeta;
 
 /// Runs a closure on a thread where it may block.
 ///
-/// A future must not block its thread: the others that the thread runs would wait. A
-/// closure that blocks, or computes for long, goes to a pool of threads of its own.
-/// Threads are started when they are needed, up to
-/// [`max_blocking_threads`](crate::runtime::Builder::max_blocking_threads); then
-/// closures wait in a queue. An idle thread ends after
+/// A future must not block its thread, because other tasks of the thread would wait. A
+/// closure that blocks, or computes for long, runs on a separate pool of threads. Threads
+/// are started when they are needed, up to
+/// [`max_blocking_threads`](crate::runtime::Builder::max_blocking_threads); then closures
+/// wait in a queue. An idle thread ends after
 /// [`thread_keep_alive`](crate::runtime::Builder::thread_keep_alive).
 ///
-/// A closure that runs can not be aborted. [`abort`](JoinHandle::abort) only helps
-/// before it has started. The end of the runtime waits for closures that run, unless
-/// it is told how long ([`shutdown_timeout`](crate::runtime::Runtime::shutdown_timeout)).
+/// A closure that runs cannot be aborted: [`abort`](JoinHandle::abort) only has an effect
+/// before it starts. The end of the runtime waits for running closures, unless it has a
+/// timeout ([`shutdown_timeout`](crate::runtime::Runtime::shutdown_timeout)).
 ///
 /// # Panics
 ///
-/// Outside of a runtime, or if the system has no thread for us.
+/// Outside of a runtime, or if the system refuses a thread.
 ///
 /// ```
 /// # let runtime = blitz_io::runtime::Builder::new_current_thread().build().unwrap();
@@ -47,7 +47,7 @@ where
 }
 
 /// Runs a closure on a thread of the pool even if the runtime is shut down before a thread
-/// gets to it: for writes that have been accepted. `None` if the pool takes no more.
+/// takes it, for writes that have been accepted. `None` if the pool is closed.
 #[doc(hidden)]
 #[track_caller]
 pub fn spawn_mandatory_blocking<F, R>(f: F) -> Option<JoinHandle<R>>
@@ -64,15 +64,15 @@ where
 
 const REFUSED: &str = "can call blocking only when running on the multi-threaded runtime";
 
-/// Runs a closure that blocks, on this thread.
+/// Runs a closure that may block on this thread.
 ///
-/// Before that, the worker whose thread this is hands its place over to another thread,
-/// so that the runtime's other tasks go on. The rest of *this* task does not: what it
-/// joins or selects from waits until the closure returns. Where that is a problem, use
-/// [`spawn_blocking`].
+/// Before that, the worker that runs on this thread is handed over to another thread, so
+/// that the runtime's other tasks go on. The rest of *this* task does not: the other
+/// futures that it joins or selects from wait until the closure returns. Where that is a
+/// problem, use [`spawn_blocking`].
 ///
 /// The closure may itself call [`Handle::block_on`](crate::runtime::Handle::block_on).
-/// Outside of a runtime it is simply called. It can not be aborted.
+/// Outside of a runtime it is simply called. It cannot be aborted.
 ///
 /// # Panics
 ///
@@ -97,10 +97,11 @@ where
         allow_block_in_place,
     } = context::with(|context| context.entered.get())
     else {
-        // The thread drives nothing: it is none of a runtime's, or has handed over.
+        // The thread drives no tasks: it belongs to no runtime, or has handed over.
         return f();
     };
-    // Taken back last, so that the thread drives tasks again by then.
+    // Dropped last: when it takes the worker back, the thread counts as driving tasks
+    // again.
     let handed_over = multi_thread::hand_over();
     assert!(handed_over.is_some() || allow_block_in_place, "{REFUSED}");
     coop::unconstrained(|| enter::exit_runtime(f))

@@ -1,7 +1,7 @@
 //! hyper's executor and timer, for programs that use hyper on this runtime.
 //!
-//! hyper brings no runtime of its own. It asks for something that starts tasks, and, where
-//! it has time-outs, for something that sleeps: [`BlitzExecutor`] and [`BlitzTimer`].
+//! hyper has no runtime of its own. It takes an executor, which starts tasks, and a timer
+//! for its timeouts: [`BlitzExecutor`] and [`BlitzTimer`].
 //!
 //! ```
 //! use std::time::Duration;
@@ -30,7 +30,7 @@ use crate::runtime::Handle;
 use crate::task::{self, LocalSet};
 use crate::time;
 
-/// A type without contents.
+/// Defines a type without fields.
 macro_rules! empty {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -39,7 +39,7 @@ macro_rules! empty {
         pub struct $name {}
 
         impl $name {
-            /// Creates one; there is nothing in it.
+            /// Creates one. It has no state.
             #[must_use]
             pub fn new() -> Self {
                 Self {}
@@ -67,8 +67,8 @@ macro_rules! executor {
 empty! {
     /// Starts hyper's tasks on the current runtime.
     ///
-    /// It panics outside of a runtime. A [`Handle`] is an executor, too, for that one runtime
-    /// and from anywhere.
+    /// It panics outside of a runtime. A [`Handle`] is an executor, too: it starts tasks on
+    /// its runtime from any thread.
     ///
     /// ```
     /// use blitz_io::hyper::BlitzExecutor;
@@ -110,11 +110,11 @@ executor!(BlitzLocalExecutor, |self, future| task::spawn_local(future));
 executor!(LocalSet, |self, future| self.spawn_local(future));
 
 empty! {
-    /// Sleeps for hyper, by the timers of the current runtime.
+    /// Sleeps for hyper with the timers of the current runtime.
     ///
-    /// It panics outside of a runtime, or if that has no timers
-    /// ([`enable_time`](crate::runtime::Builder::enable_time)). Its time is that of
-    /// [`time::Instant`], which tests can stop.
+    /// It panics outside of a runtime, or if the runtime has no timers
+    /// ([`enable_time`](crate::runtime::Builder::enable_time)). Its clock is that of
+    /// [`time::Instant`], which tests can pause.
     ///
     /// ```
     /// use std::time::Duration;
@@ -153,7 +153,7 @@ impl Timer for BlitzTimer {
     fn reset(&self, sleep: &mut Pin<Box<dyn Sleep>>, new_deadline: Instant) {
         match sleep.as_mut().downcast_mut_pin::<time::Sleep>() {
             Some(ours) => ours.reset(new_deadline.into()),
-            // Another's.
+            // Another timer has made it.
             None => *sleep = self.sleep_until(new_deadline),
         }
     }

@@ -1,4 +1,4 @@
-//! Where the pool's jobs wait for threads, and threads for jobs.
+//! The queue in which the pool's jobs wait for threads, and threads for jobs.
 //!
 //! # States of a thread
 //!
@@ -15,15 +15,14 @@
 //!              +---> gone: its keep-alive has ended
 //! ```
 //!
-//! A thread is *arriving* if it is sure to look at the queue without being woken: it
-//! has been started, it has been chosen and woken, or it *searches*, which is to
-//! look at the length of the queue for some microseconds before it goes to sleep.
-//! At most one thread searches. Nothing that counts as arriving yields its processor. An
-//! arriving thread that finds no job searches or goes to sleep.
+//! A thread is *arriving* if it will check the queue without being woken: it has been
+//! started, it has been chosen and woken, or it *searches*, that is, it polls the length of
+//! the queue for some microseconds before it goes to sleep. At most one thread searches. An
+//! arriving thread never yields its processor. An arriving thread that finds no job
+//! searches or goes to sleep.
 //!
-//! A search fails where jobs are rare, and where the submitter needs this very processor,
-//! which the search keeps from it. After each one that fails, more than twice as many are
-//! skipped.
+//! A search fails where jobs are rare, and where the submitter needs the processor that the
+//! search occupies. After each search that fails, more than twice as many are skipped.
 //!
 //! # Which thread is woken
 //!
@@ -34,31 +33,31 @@
 //! > while a thread sleeps, or another may be started, there are no more jobs in the
 //! > queue than threads arriving.
 //!
-//! *Submit* adds one job. If there are more jobs than arriving threads now, it chooses
-//! the thread that has slept for the shortest time (the others may then see their
-//! keep-alive end); if none sleeps, it asks for a new thread, which counts as arriving
-//! from that moment; if there may be no more threads, the job waits for the next busy
-//! thread that gets free. So a job that a searching or a starting thread is sure to
-//! find wakes no other, and a burst of *n* jobs chooses *n* threads.
+//! *Submit* adds one job. If there are more jobs than arriving threads now, it chooses the
+//! thread that has slept for the shortest time (so that the keep-alive of the others can
+//! end); if none sleeps, it asks for a new thread, which counts as arriving from that
+//! moment; if no more threads are allowed, the job waits for the next busy thread that
+//! becomes free. So a job that a searching or starting thread will find wakes no other
+//! thread, and a burst of *n* jobs chooses *n* threads.
 //!
 //! # No job is left behind
 //!
-//! An arriving thread takes a job, which keeps the rule: one less of each. A busy thread
-//! that takes a job makes it hold all the more. A thread stops arriving without a job
-//! only if it finds the queue empty under the lock. If a thread could not be started,
-//! its submitter takes its place: it chooses another one if the rule wants one.
+//! An arriving thread that takes a job keeps the rule: there is one less of each. A busy
+//! thread that takes a job leaves one job less. A thread stops arriving without a job only
+//! if it finds the queue empty under the lock. If a thread could not be started, its
+//! submitter counts it out, and chooses another one if the rule requires it.
 //!
-//! A chosen thread is taken off the list of sleepers under the lock, and the futex word that
-//! it sleeps on is set there too. So a thread whose keep-alive ends sees, under the lock,
-//! whether it has been chosen: then it stays. The word is on the thread's stack and stays as
-//! long as it is listed; the wake after the lock uses its address only.
+//! A chosen thread is taken off the list of sleepers under the lock, and the futex word
+//! that it sleeps on is set there too. So a thread whose keep-alive ends sees, under the
+//! lock, whether it has been chosen: then it stays. The word is on the thread's stack and
+//! stays as long as it is listed; the wake after the lock uses its address only.
 //!
 //! # The end
 //!
-//! Closing refuses further jobs and chooses every sleeper. A thread that gets free goes on
-//! as long as there are jobs; one that comes from waiting cancels what is left; both
-//! leave. The thread that leaves last says so. Jobs that no thread took because none
-//! could be started are left to the closer.
+//! Closing refuses further jobs and chooses every sleeper. A thread that was busy runs jobs
+//! as long as there are any; a thread that was waiting cancels the jobs that are left; then
+//! they leave. The last thread to leave says so. Jobs that no thread took, because none
+//! could be started, are returned to the closer.
 
 use std::collections::VecDeque;
 use std::hint;
@@ -72,14 +71,14 @@ use blitz_sync::internals::{Lock, deadline, processors};
 
 use super::mutant::{Mutant, active};
 
-/// The thread of this word sleeps, or is about to.
+/// The thread that owns this word sleeps, or is about to.
 const ASLEEP: u32 = 0;
 /// It has been chosen.
 const CHOSEN: u32 = 1;
 
 /// How long a thread searches: about as long as a sleep and a wake-up take.
 const SEARCH_FOR: Duration = Duration::from_micros(20);
-/// How many pauses lie between two looks.
+/// How many pauses there are between two checks.
 const PAUSE: u32 = 16;
 /// How many searches are skipped at most before another one: those that fail then take less
 /// than a microsecond of each job.
@@ -93,8 +92,8 @@ const EMPTY: u32 = 1;
 /// See the head of this file.
 pub struct JobQueue<J> {
     inside: Lock<Inside<J>>,
-    /// Not zero: there is something to do for a searching thread. Written under the
-    /// lock; a look without it is a hint.
+    /// Not zero if there is something to do for a searching thread. Written under the lock;
+    /// a read without it is a hint.
     pending: AtomicUsize,
     /// Whether the last thread of a closed pool has left.
     gone: AtomicU32,
@@ -115,7 +114,7 @@ struct Inside<J> {
     sleepers: Vec<Sleeper>,
     /// How many threads are sure to look at the queue.
     arriving: usize,
-    /// One of them searches.
+    /// Whether one of them searches.
     searching: bool,
     /// How the last searches ended.
     history: History,
@@ -134,28 +133,28 @@ struct History {
     next: u8,
 }
 
-/// What there is to do after a job has been handed in.
+/// What the submitter has to do after a job has been submitted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum Submitted {
     /// Nothing: a thread will take it.
     Served,
-    /// Start a thread, with [`ThreadState::new`]; or say [`JobQueue::lost`].
+    /// Start a thread, with [`ThreadState::new`]; or call [`JobQueue::lost`].
     StartThread,
 }
 
-/// What a thread gets.
+/// What a thread does next.
 #[derive(Debug)]
 pub enum Next<J> {
     /// A job to run.
     Run(J),
     /// A job of a closed pool, to be cancelled if it may be.
     Cancel(J),
-    /// The thread has been counted out, and ends.
+    /// End: the thread has been counted out.
     Leave,
 }
 
-/// What a thread has done last.
+/// What a thread did last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Last {
     /// It has started.
@@ -170,7 +169,7 @@ enum Last {
     Cancelled,
 }
 
-/// What a thread of the pool is doing.
+/// The state of a thread of the pool.
 #[derive(Debug)]
 pub struct ThreadState(Last);
 
@@ -202,16 +201,16 @@ impl ThreadState {
 #[derive(Debug)]
 pub struct Closed<J>(pub J);
 
-/// What is left after a thread has been lost.
+/// The numbers and jobs that are left after a thread has been lost.
 #[derive(Debug)]
 pub struct Remains<J> {
     /// How many threads there are.
     pub threads: usize,
-    /// Jobs of a closed pool that no thread is there to take.
+    /// Jobs of a closed pool that has no threads to take them.
     pub jobs: VecDeque<J>,
 }
 
-/// A look at the numbers.
+/// How many threads and jobs there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Numbers {
     /// Threads that there are, with those that are about to start.
@@ -222,7 +221,7 @@ pub struct Numbers {
     pub queued: usize,
 }
 
-/// What a look at the queue says.
+/// What a check of the queue has decided.
 enum Look<J> {
     Next(Next<J>),
     /// The thread leaves. Whether it was the last of a closed pool.
@@ -254,8 +253,8 @@ impl History {
 }
 
 impl<J> Inside<J> {
-    /// Makes the rule hold after a job has been added. What is left to do, and the thread
-    /// to wake, if one has been chosen.
+    /// Makes the rule hold after a job has been added. Returns what the submitter has to
+    /// do, and the thread to wake, if one has been chosen.
     #[inline]
     fn serve(&mut self) -> (Submitted, Option<Sleeper>) {
         let counted_on = active(Mutant::CountsOnSearcherTwice) && self.searching;
@@ -271,7 +270,7 @@ impl<J> Inside<J> {
         (Submitted::StartThread, None)
     }
 
-    /// Chooses the thread that sleeps for the shortest time.
+    /// Chooses the thread that has slept for the shortest time.
     fn choose(&mut self) -> Option<Sleeper> {
         let sleeper = self.sleepers.pop()?;
         self.arriving += 1;
@@ -286,13 +285,13 @@ impl<J> Inside<J> {
         self.closed && self.threads == 0
     }
 
-    /// A thread leaves. Whether it was the last of a closed pool.
+    /// Counts a thread out. Returns whether it was the last of a closed pool.
     fn leave(&mut self) -> bool {
         self.threads -= 1;
         self.is_empty()
     }
 
-    /// The jobs, if there is no thread that will see to them.
+    /// Takes the jobs, if no thread is left to take them.
     fn remaining_jobs(&mut self) -> VecDeque<J> {
         match self.is_empty() {
             true => mem::take(&mut self.queue),
@@ -333,7 +332,7 @@ impl<J> JobQueue<J> {
         with(&mut self.inside.lock())
     }
 
-    /// Hands in a job.
+    /// Submits a job.
     ///
     /// # Errors
     ///
@@ -352,7 +351,7 @@ impl<J> JobQueue<J> {
         Ok(submitted)
     }
 
-    /// What the thread does next. Waits for it, up to `keep_alive` in its sleep.
+    /// Waits for what the thread does next. Sleeps for up to `keep_alive`.
     #[inline]
     pub fn next(&self, state: &mut ThreadState, keep_alive: Duration) -> Next<J> {
         loop {
@@ -373,7 +372,7 @@ impl<J> JobQueue<J> {
         }
     }
 
-    /// Takes a job, or makes the thread one that searches, sleeps or leaves.
+    /// Takes a job, or decides that the thread searches, sleeps or leaves.
     #[inline]
     fn look(&self, state: &mut ThreadState, sleeper: &AtomicU32) -> Look<J> {
         self.locked(|inside| {
@@ -408,8 +407,9 @@ impl<J> JobQueue<J> {
         })
     }
 
-    /// Looks for a job for a while. The thread counts as arriving meanwhile, so it does not
-    /// yield: a yield to another process takes a time slice, for which a job would wait.
+    /// Polls for a job for a while. The thread counts as arriving meanwhile, so it does not
+    /// yield: a yield to another process may take a time slice, and a job would wait for
+    /// it.
     fn search(&self, state: &mut ThreadState) {
         let began = Instant::now();
         while self.pending.load(Ordering::Relaxed) == 0 && may_search(began) {
@@ -418,7 +418,8 @@ impl<J> JobQueue<J> {
         state.0 = Last::Searched;
     }
 
-    /// Sleeps until it is chosen, or its keep-alive has ended: then `false`, and it has left.
+    /// Sleeps until the thread is chosen. `false` if its keep-alive has ended and it has
+    /// left.
     #[cold]
     fn sleep(&self, state: &mut ThreadState, sleeper: &AtomicU32, keep_alive: Duration) -> bool {
         let until = deadline::after(keep_alive);
@@ -431,7 +432,8 @@ impl<J> JobQueue<J> {
         true
     }
 
-    /// Its keep-alive has ended. `false` if it has been chosen meanwhile.
+    /// Counts out a thread whose keep-alive has ended. `false` if it has been chosen
+    /// meanwhile.
     fn expire(&self, sleeper: &AtomicU32) -> bool {
         let last = self.locked(|inside| {
             let mut sleepers = inside.sleepers.iter();
@@ -446,7 +448,8 @@ impl<J> JobQueue<J> {
         last.is_some()
     }
 
-    /// A thread has not started, or ends before it has called [`next`](Self::next).
+    /// Counts out a thread that has not started, or ends before it has called
+    /// [`next`](Self::next).
     pub fn lost(&self) -> Remains<J> {
         let (chosen, last, remains) = self.locked(|inside| {
             inside.arriving -= 1;
@@ -494,8 +497,8 @@ impl<J> JobQueue<J> {
         }
     }
 
-    /// Waits until the last thread of a closed pool has left: `false` if that takes
-    /// longer.
+    /// Waits until the last thread of a closed pool has left. `false` if the deadline comes
+    /// first.
     pub fn wait_until_empty(&self, until: Option<Instant>) -> bool {
         while self.gone.load(Ordering::Acquire) == OPEN {
             if wait_until(&self.gone, OPEN, until) == WaitResult::TimedOut {
@@ -505,7 +508,7 @@ impl<J> JobQueue<J> {
         true
     }
 
-    /// A look at the numbers.
+    /// Returns how many threads and jobs there are.
     pub fn numbers(&self) -> Numbers {
         self.locked(|inside| Numbers {
             threads: inside.threads,

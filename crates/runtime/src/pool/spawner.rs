@@ -1,5 +1,5 @@
-//! The pool of threads for blocking work. How jobs and threads find each other is told
-//! in `queue.rs`; here are the threads, and what happens at the runtime's end.
+//! The pool of threads for blocking work: its threads, and its end. `queue.rs` says how
+//! jobs and threads find each other.
 
 use std::collections::VecDeque;
 use std::io;
@@ -25,8 +25,8 @@ pub(crate) trait PoolRef: RuntimeRef {
     fn pool(&self) -> &Spawner;
 }
 
-/// The scheduler of blocking tasks. They are queued once and never wait, so there is
-/// nothing to it but the hook for their end.
+/// The scheduler of blocking tasks. They are queued once and never wait, so it only calls
+/// the hook for their end.
 #[derive(Clone)]
 struct Once {
     on_terminate: Option<TaskCallback>,
@@ -47,7 +47,7 @@ impl Schedule for Once {
 /// A job of the pool.
 struct Job {
     task: Notified,
-    /// It is run also after the pool has been closed.
+    /// Whether it runs even after the pool has been closed.
     mandatory: bool,
 }
 
@@ -57,7 +57,7 @@ impl Job {
         release_clock(runtime);
     }
 
-    /// What becomes of a job that is left when the pool has been closed.
+    /// Ends a job that is left when the pool has been closed: runs or cancels it.
     fn end(self, runtime: &impl PoolRef) {
         if self.mandatory {
             self.run(runtime);
@@ -72,14 +72,15 @@ impl Job {
     }
 }
 
-/// A job is done, and all have been told: a paused clock may jump again.
+/// Lets a paused clock advance again after a job has ended and its task's waiters were
+/// woken.
 fn release_clock(runtime: &impl PoolRef) {
     if runtime.common().clock.release() {
         runtime.unpark(0);
     }
 }
 
-/// The jobs that are left when there are no threads any more.
+/// Ends the jobs that are left when there are no threads any more.
 fn end_all(jobs: VecDeque<Job>, runtime: &impl PoolRef) {
     enter::with_entered(runtime, || {
         jobs.into_iter().for_each(|job| job.end(runtime))
@@ -126,9 +127,9 @@ impl Spawner {
         }
     }
 
-    /// The same. Says whether the pool has taken the closure: if it is closed, the task
-    /// has been cancelled. A `mandatory` one is run even if the pool is closed before a
-    /// thread gets to it.
+    /// The same. Returns whether the pool has taken the closure: if it is closed, the task
+    /// has been cancelled. A `mandatory` closure runs even if the pool is closed before a
+    /// thread takes it.
     pub(crate) fn try_spawn<F, R>(
         &self,
         runtime: &impl PoolRef,
@@ -150,8 +151,8 @@ impl Spawner {
         (join, self.submit(runtime, Job { task, mandatory }))
     }
 
-    /// The same for a mandatory closure. `None` if the pool is closed already, or there is
-    /// no thread.
+    /// The same for a mandatory closure. `None` if the pool is closed already, or the
+    /// system refuses a thread.
     #[track_caller]
     pub(crate) fn spawn_mandatory<F, R>(
         &self,
@@ -169,8 +170,8 @@ impl Spawner {
         }
     }
 
-    /// Runs `closure`, which the end of the runtime needs, on a thread of its own, though
-    /// the pool is closed. Nothing happens if the system has no thread.
+    /// Runs `closure`, which the end of the runtime needs, on a thread of its own, although
+    /// the pool is closed. Has no effect if the system refuses a thread.
     #[cold]
     pub(crate) fn start_late(
         &self,
@@ -181,7 +182,7 @@ impl Spawner {
         _ = self.threads.start(|_| builder.spawn(closure));
     }
 
-    /// Hands in a job. Says whether the pool has taken it; if it is closed, the job has
+    /// Submits a job. Returns whether the pool has taken it; if it is closed, the job has
     /// been cancelled.
     #[inline]
     fn submit(&self, runtime: &impl PoolRef, job: Job) -> io::Result<bool> {
@@ -207,7 +208,7 @@ impl Spawner {
         };
         let remains = self.queue.lost();
         end_all(remains.jobs, runtime);
-        // The system may have more threads later; meanwhile the others see to the job.
+        // The system may have more threads later; until then the other threads run the job.
         if error.kind() == io::ErrorKind::WouldBlock && remains.threads > self.workers {
             return Ok(());
         }
@@ -219,7 +220,7 @@ impl Spawner {
     ///
     /// # Panics
     ///
-    /// Where a thread must not be blocked.
+    /// On a thread that must not block.
     pub(crate) fn shutdown(&self, runtime: &impl PoolRef, timeout: Option<Duration>) {
         let Some(jobs) = self.queue.close() else {
             return;
@@ -238,15 +239,15 @@ impl Spawner {
         }
         let until = timeout.and_then(deadline::after);
         if self.queue.wait_until_empty(until) {
-            // One of those that were started late may start another.
+            // A thread that was started late may start another.
             while let Some(thread) = self.threads.pop() {
-                // What it panicked with has been shown already.
+                // Its panic has been printed already.
                 let _ = thread.join();
             }
         }
     }
 
-    /// The numbers of threads for blocking work, and of closures that wait for one.
+    /// How many threads there are for blocking work, and how many closures wait for one.
     pub(crate) fn numbers(&self) -> Numbers {
         let numbers = self.queue.numbers();
         Numbers {
@@ -273,7 +274,7 @@ where
     (task, join)
 }
 
-/// A thread as the user wants them.
+/// A builder for a thread with the name and the stack size that the user has set.
 fn thread_builder(runtime: &impl PoolRef) -> thread::Builder {
     let config = &runtime.common().config;
     let builder = thread::Builder::new().name((config.thread_name)());
@@ -283,7 +284,7 @@ fn thread_builder(runtime: &impl PoolRef) -> thread::Builder {
     }
 }
 
-/// What a thread of the pool does.
+/// Runs a thread of the pool.
 fn work(runtime: &impl PoolRef, number: u64) {
     let _current = enter::set_current(runtime);
     let common = runtime.common();
@@ -294,7 +295,7 @@ fn work(runtime: &impl PoolRef, number: u64) {
     common.hooks.thread_start();
     std::mem::forget(missing);
 
-    // A closure may do as much as it likes.
+    // Closures have no budget.
     coop::set(Budget::UNCONSTRAINED);
     let mut state = ThreadState::new();
     loop {
@@ -310,7 +311,8 @@ fn work(runtime: &impl PoolRef, number: u64) {
     }
 }
 
-/// A hook has panicked: the thread will not get to the queue.
+/// Counts the thread out when it is dropped: a hook has panicked, and the thread will not
+/// serve the queue.
 struct Missing<'a, R: PoolRef>(&'a Spawner, &'a R);
 
 impl<R: PoolRef> Drop for Missing<'_, R> {

@@ -1,9 +1,9 @@
-//! The handles of the pool's threads, so that the runtime's end can wait until they
-//! have really gone, with their thread-locals.
+//! The handles of the pool's threads, so that the runtime's end can wait until they have
+//! ended, including their thread-locals.
 //!
-//! A thread whose keep-alive ends takes its own handle and leaves it for the next one
-//! that goes, which waits for it: so there is at most one such handle, and the thread that shuts
-//! the pool down waits for the last one.
+//! A thread whose keep-alive ends takes its own handle and leaves it for the next such
+//! thread, which joins it. So there is at most one such handle, and the thread that shuts
+//! the pool down joins the last one.
 
 use std::thread::JoinHandle;
 
@@ -15,19 +15,19 @@ pub(super) struct Threads(Mutex<Handles>);
 #[derive(Default)]
 pub(super) struct Handles {
     threads: Vec<(u64, JoinHandle<()>)>,
-    /// The one that went last before the pool was closed.
+    /// The thread that ended last before the pool was closed.
     went: Option<JoinHandle<()>>,
     next: u64,
     closed: bool,
 }
 
 impl Threads {
-    /// Starts a thread: `start` gets its number here.
+    /// Starts a thread. `start` gets its number in the list.
     pub(super) fn start<E>(
         &self,
         start: impl FnOnce(u64) -> Result<JoinHandle<()>, E>,
     ) -> Result<(), E> {
-        // Under the lock, so that the thread finds itself listed when it goes.
+        // Under the lock, so that the thread finds itself listed when it ends.
         let mut handles = self.0.lock();
         let number = handles.next;
         let thread = start(number)?;
@@ -36,7 +36,7 @@ impl Threads {
         Ok(())
     }
 
-    /// A thread goes. Returns the one that went before, to be waited for.
+    /// Says that a thread is about to end. Returns the one that ended before, to be joined.
     pub(super) fn go(&self, number: u64) -> Option<JoinHandle<()>> {
         let mut handles = self.0.lock();
         if handles.closed {
@@ -50,12 +50,12 @@ impl Threads {
         handles.went.replace(own)
     }
 
-    /// From now on, threads that go leave their handles here.
+    /// Makes threads that end from now on leave their handles here.
     pub(super) fn close(&self) {
         self.0.lock().closed = true;
     }
 
-    /// A thread that is still to be waited for.
+    /// Takes the handle of a thread that is still to be joined.
     pub(super) fn pop(&self) -> Option<JoinHandle<()>> {
         let mut handles = self.0.lock();
         let thread = handles.threads.pop().map(|(_, thread)| thread);

@@ -1,4 +1,4 @@
-//! What a runtime counts of its work.
+//! `RuntimeMetrics`: the metrics of a runtime.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,11 +8,11 @@ use std::time::Duration;
 use super::Handle;
 use crate::metrics::{Counters, Histogram, Totals};
 
-/// What a runtime counts of its work.
+/// The metrics of a runtime.
 ///
-/// From [`Handle::metrics`] and [`Runtime::metrics`](super::Runtime::metrics). The
-/// numbers are written by the workers without a lock, now and then, so they may be a
-/// little behind, and need not fit each other to the unit.
+/// Returned by [`Handle::metrics`] and [`Runtime::metrics`](super::Runtime::metrics). The
+/// workers write the numbers without a lock, from time to time, so they may lag behind, and
+/// may not match each other exactly.
 ///
 /// ```
 /// use blitz_io::runtime::Builder;
@@ -26,7 +26,7 @@ pub struct RuntimeMetrics {
     handle: Handle,
 }
 
-/// Functions that return what a worker counts.
+/// Defines methods that return a counter of a worker.
 macro_rules! worker_counts {
     ($($(#[$doc:meta])* $name:ident: $counter:ident;)*) => { $(
         $(#[$doc])*
@@ -89,7 +89,7 @@ impl RuntimeMetrics {
         drivers.map_or(0, |drivers| drivers.sum(of))
     }
 
-    /// Returns how many workers there are. They do not change.
+    /// Returns the number of workers, which does not change.
     #[must_use]
     pub fn num_workers(&self) -> usize {
         self.handle.inner.workers()
@@ -110,7 +110,7 @@ impl RuntimeMetrics {
         self.handle.inner.alive_tasks()
     }
 
-    /// Returns how many tasks wait in the queue that is no worker's.
+    /// Returns how many tasks wait in the global queue.
     #[must_use]
     pub fn global_queue_depth(&self) -> usize {
         self.handle.inner.injected()
@@ -120,8 +120,7 @@ impl RuntimeMetrics {
     ///
     /// # Panics
     ///
-    /// This, and all the others that take the number of a worker, when there is no such
-    /// worker.
+    /// When there is no such worker, as all methods that take the number of a worker.
     #[track_caller]
     #[must_use]
     pub fn worker_total_busy_duration(&self, worker: usize) -> Duration {
@@ -132,8 +131,8 @@ impl RuntimeMetrics {
         /// Returns how often a worker has gone to sleep.
         worker_park_count: parks;
 
-        /// Returns how often a worker has gone to sleep or come back from it: an odd number
-        /// says that it sleeps.
+        /// Returns how often a worker has gone to sleep or woken up. While it sleeps, the
+        /// number is odd.
         worker_park_unpark_count: parks_and_unparks;
 
         /// Returns how often a worker has gone to sleep without having polled a task since
@@ -143,7 +142,7 @@ impl RuntimeMetrics {
         /// Returns how many tasks a worker has stolen.
         worker_steal_count: stolen;
 
-        /// Returns how often a worker has stolen something.
+        /// Returns how often a worker has stolen tasks.
         worker_steal_operations: steals;
 
         /// Returns how often a worker has polled a task.
@@ -156,10 +155,10 @@ impl RuntimeMetrics {
         worker_overflow_count: overflows;
     }
 
-    /// Returns how long a poll took, as a mean of the last ones.
+    /// Returns the mean duration of a worker's last polls.
     ///
     /// Without the histogram of poll times, it is the time that the worker was busy,
-    /// divided by its polls, and is known when the worker has had nothing to do.
+    /// divided by its polls, and is known only after the worker has been idle.
     #[track_caller]
     #[must_use]
     pub fn worker_mean_poll_time(&self, worker: usize) -> Duration {
@@ -195,13 +194,13 @@ impl RuntimeMetrics {
         self.sum(|worker| worker.spawned.get()) + self.totals().spawned()
     }
 
-    /// Returns how many tasks have been made ready from threads that are no workers.
+    /// Returns how many tasks have been made ready by threads that are not workers.
     #[must_use]
     pub fn remote_schedule_count(&self) -> u64 {
         self.totals().scheduled()
     }
 
-    /// Returns how often a task has been made to yield, because it had done enough.
+    /// Returns how often a task has been made to yield because its budget was used up.
     #[must_use]
     pub fn budget_forced_yield_count(&self) -> u64 {
         self.sum(|worker| worker.forced_yields.get())
@@ -223,19 +222,19 @@ impl RuntimeMetrics {
         self.handle.inner.pool().numbers().threads
     }
 
-    /// Returns how many of them have nothing to do.
+    /// Returns how many threads for blocking work are idle.
     #[must_use]
     pub fn num_idle_blocking_threads(&self) -> usize {
         self.handle.inner.pool().numbers().idle
     }
 
-    /// Returns how many closures wait for a thread.
+    /// Returns how many closures wait for a thread for blocking work.
     #[must_use]
     pub fn blocking_queue_depth(&self) -> usize {
         self.handle.inner.pool().numbers().queued
     }
 
-    /// Returns whether polls are counted by the time they took: see
+    /// Returns whether polls are counted by their duration: see
     /// [`Builder::enable_metrics_poll_time_histogram`](super::Builder::enable_metrics_poll_time_histogram).
     #[must_use]
     pub fn poll_time_histogram_enabled(&self) -> bool {
@@ -260,8 +259,8 @@ impl RuntimeMetrics {
             .map_or_else(Range::default, |histogram| histogram.range(bucket))
     }
 
-    /// Returns how many polls of a worker took as long as the range says; 0 if there is no
-    /// histogram.
+    /// Returns how many polls of a worker took as long as a range of the histogram says; 0
+    /// if there is no histogram.
     ///
     /// # Panics
     ///

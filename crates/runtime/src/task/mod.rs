@@ -1,4 +1,4 @@
-//! Tasks: what a runtime runs.
+//! Tasks, and functions and types to start them and wait for them.
 
 #[cfg(feature = "tracing")]
 mod builder;

@@ -2,12 +2,12 @@
 //!
 //! The value stays in the future that sets it ([`TaskLocalFuture`]); it is never
 //! moved. While the future is polled, a thread-local cell points to it, and before
-//! the poll ends the cell gets back what it pointed to before. So looking at a value
-//! costs a look at a thread-local without a destructor, and a scope that is polled
-//! writes two words, however large the value is.
+//! the poll ends the cell gets back what it pointed to before. So reading a value
+//! costs one access to a thread-local without a destructor, and polling a scope writes
+//! two words, however large the value is.
 //!
-//! The cell also counts the closures that look at the value at the moment: while
-//! one does, no scope of the same key may begin.
+//! The cell also counts the running closures that borrow the value: while there is one,
+//! no scope of the same key may begin.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -90,18 +90,18 @@ pub struct LocalKey<T: 'static> {
     pub place: thread::LocalKey<Place<T>>,
 }
 
-/// What a thread knows of a key.
+/// The thread-local state of a key.
 #[doc(hidden)]
 pub struct Place<T> {
     /// The value of the innermost scope; null if there is none, or if that one's
     /// value has been taken.
     value: Cell<*const T>,
-    /// How many closures look at the value.
+    /// How many running closures borrow the value.
     looking: Cell<usize>,
 }
 
 impl<T> Place<T> {
-    /// No value.
+    /// A key without a value.
     #[doc(hidden)]
     #[allow(clippy::new_without_default, reason = "only for the macro")]
     pub const fn new() -> Self {
@@ -112,7 +112,7 @@ impl<T> Place<T> {
     }
 }
 
-/// Gives the key back the value of the scope around this one.
+/// Restores the value of the enclosing scope when it is dropped.
 struct Leave<T: 'static> {
     key: &'static LocalKey<T>,
     outer: *const T,
@@ -124,7 +124,7 @@ impl<T> Drop for Leave<T> {
     }
 }
 
-/// A scope began while a closure looked at the value of the same key.
+/// Panics because a scope began while a closure borrowed the value of the same key.
 #[cold]
 #[track_caller]
 fn borrowed() -> ! {
@@ -165,7 +165,7 @@ impl<T: 'static> LocalKey<T> {
         }
     }
 
-    /// Runs the closure `f` with `value` under this key, and drops the value.
+    /// Calls `f` with `value` under this key, and drops the value.
     ///
     /// # Panics
     ///
@@ -190,8 +190,8 @@ impl<T: 'static> LocalKey<T> {
         }
     }
 
-    /// Runs `f` while the key has the value in `slot`. `None` if a closure looks at a value
-    /// of the key.
+    /// Runs `f` while the key has the value in `slot`. `None` if a closure borrows a
+    /// value of the key.
     #[inline]
     fn within<R>(&'static self, slot: &Option<T>, f: impl FnOnce() -> R) -> Option<R> {
         let value = slot.as_ref().map_or(ptr::null(), ptr::from_ref);
@@ -204,7 +204,7 @@ impl<T: 'static> LocalKey<T> {
         Some(f())
     }
 
-    /// Gives the value to `f`.
+    /// Calls `f` with the value.
     ///
     /// # Panics
     ///
@@ -230,7 +230,7 @@ impl<T: 'static> LocalKey<T> {
         }
     }
 
-    /// Gives the value to `f`.
+    /// Calls `f` with the value.
     ///
     /// # Errors
     ///
@@ -255,10 +255,10 @@ impl<T: 'static> LocalKey<T> {
             }
             let _looking = Counted::new(&place.looking);
             // SAFETY: the value lies in the slot of the scope that this thread is
-            // in. Only `within` writes the pointer, and it takes it away before it
-            // gives the slot back. `f` can not leave a scope that it has not
-            // entered, and `looking` keeps it from entering one. So the slot stays
-            // borrowed, and only shared, for as long as `f` runs.
+            // in. Only `within` writes the pointer, and it restores the former one before
+            // it gives the slot back. `f` cannot leave a scope that it has not entered,
+            // and `looking` keeps it from entering one. So the slot stays borrowed, and
+            // only shared, while `f` runs.
             Ok(f(unsafe { &*value }))
         })
     }
@@ -338,8 +338,8 @@ pin_project! {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
             if mem::needs_drop::<F>() && this.future.is_some() {
-                // With its value in place, if that is allowed here; else it is
-                // dropped with the other fields.
+                // Dropped with its value in place; inside a closure that borrows the
+                // value, it is dropped with the other fields instead.
                 let mut future = this.future;
                 let _ = this.key.within(this.slot, || future.set(None));
             }
@@ -350,8 +350,7 @@ pin_project! {
 impl<T: 'static, F> TaskLocalFuture<T, F> {
     /// Takes the value; `None` if it has been taken before.
     ///
-    /// Also before the future has completed: then the key has no value in what is
-    /// left of it.
+    /// If the future has not completed yet, the key has no value in the rest of it.
     ///
     /// ```
     /// blitz_io::task_local! {
@@ -407,7 +406,7 @@ where
     }
 }
 
-/// The key has no value here. Returned by [`LocalKey::try_with`].
+/// The error of [`LocalKey::try_with`]: the key has no value here.
 ///
 /// ```
 /// use blitz_io::task_local;

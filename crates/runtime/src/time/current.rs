@@ -1,4 +1,4 @@
-//! What timers ask about the thread that they are on.
+//! The wheel and the clock of the thread's current runtime.
 
 use std::ptr;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::timers::{Clock, Wheels, attached};
 const DISABLED: &str = "A Tokio 1.x context was found, but timers are disabled. Call \
      `enable_time` on the runtime builder to enable timers.";
 
-/// The wheel of the worker that this thread is, for a timer that is started in it.
+/// The wheel of the worker that this thread is, to start a timer in it.
 #[inline]
 pub(super) fn own_wheel() -> Option<&'static Wheel> {
     let wheel = context::with(attached);
@@ -60,13 +60,13 @@ pub(super) fn clock() -> Option<Arc<Clock>> {
     scheduler::with_current(|current| current.common().clock.clone()).ok()
 }
 
-/// Fires what is due in the current runtime, whose clock has been moved.
+/// Fires the timers that are due in the current runtime, after its clock has been moved.
 pub(super) fn turn_all() {
     let turn = |wheels: &Wheels| wheels.turn_all();
     _ = scheduler::with_current(|current| current.common().time.as_ref().map(turn));
 }
 
-/// The timers of the current runtime, for channels, which know no runtime.
+/// The timers of the current runtime, for channels, which do not know the runtime.
 struct Current;
 
 impl Timers for Current {
@@ -79,7 +79,7 @@ impl Timers for Current {
     }
 }
 
-/// Lets channels find our timers.
+/// Tells channels to use the timers of runtimes.
 pub(crate) fn install() {
     timers::install(&Current);
 }

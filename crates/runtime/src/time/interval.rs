@@ -1,4 +1,4 @@
-//! Ticks at regular intervals.
+//! `Interval`: ticks at regular intervals.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use super::{Instant, Sleep, safe_delay, sleep_until};
 
-/// A tick this late has been missed.
+/// A tick that is later than this has been missed.
 const MISSED: Duration = Duration::from_millis(5);
 
-/// Ticks now, and then once each `period`.
+/// Returns an interval that ticks now, and then once each `period`.
 ///
 /// The same as `interval_at(Instant::now(), period)`: see [`interval_at`].
 ///
@@ -37,7 +37,7 @@ pub fn interval(period: Duration) -> Interval {
     interval_at(Instant::now(), period)
 }
 
-/// Ticks at `start`, and then once each `period`.
+/// Returns an interval that ticks at `start`, and then once each `period`.
 ///
 /// Unlike a loop that sleeps, an interval counts the time that passes between the
 /// calls of [`tick`](Interval::tick). [`MissedTickBehavior`] says what happens when that
@@ -90,7 +90,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Waits for the next tick. The result is the moment at which it was due.
+    /// Waits for the next tick, and returns the moment at which it was due.
     ///
     /// # Cancel safety
     ///
@@ -115,8 +115,8 @@ impl Interval {
         poll_fn(|cx| self.poll_tick(cx)).await
     }
 
-    /// Polls for a [`tick`](Self::tick) by hand. If it is `Pending`, the last waker is
-    /// woken when the tick comes.
+    /// Polls for a [`tick`](Self::tick). If it returns `Pending`, the waker of the latest
+    /// call is woken when the tick comes.
     ///
     /// # Panics
     ///
@@ -145,7 +145,7 @@ impl Interval {
         Poll::Ready(due)
     }
 
-    /// Lets the next tick come one period from now.
+    /// Makes the next tick come one period from now.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, time::{interval, Duration, Instant}};
@@ -162,7 +162,7 @@ impl Interval {
         self.reset_at(Instant::now() + self.period);
     }
 
-    /// Lets the next tick come now.
+    /// Makes the next tick come now.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, time::{interval, Duration}};
@@ -178,7 +178,7 @@ impl Interval {
         self.reset_at(Instant::now());
     }
 
-    /// Lets the next tick come after this time.
+    /// Makes the next tick come after this time.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, time::{interval, Duration}};
@@ -193,8 +193,10 @@ impl Interval {
         self.reset_at(Instant::now() + safe_delay(after));
     }
 
-    /// Lets the next tick come at this moment. If that has passed, what follows is as
-    /// after a missed tick; ticks that had been missed before are forgotten.
+    /// Makes the next tick come at this moment.
+    ///
+    /// If the moment has passed, the tick counts as missed; ticks that had been missed
+    /// before are forgotten.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, time::{interval, Duration, Instant}};
@@ -210,13 +212,13 @@ impl Interval {
         self.delay.as_mut().reset(deadline);
     }
 
-    /// Returns what happens when ticks are missed.
+    /// Returns what the interval does when ticks are missed.
     #[must_use]
     pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
         self.missed_tick_behavior
     }
 
-    /// Says what happens when ticks are missed.
+    /// Sets what the interval does when ticks are missed.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, time::{interval, Duration, MissedTickBehavior}};
@@ -238,12 +240,11 @@ impl Interval {
     }
 }
 
-/// What an [`Interval`] does when a tick was asked for more than five
-/// milliseconds too late.
+/// What an [`Interval`] does when a tick is polled more than five milliseconds too late.
 ///
-/// With a period of 50 ms, ticks at 0 and 50, and the next question at 180:
+/// With a period of 50 ms, ticks at 0 and 50, and the next poll at 180:
 ///
-/// | behaviour | that question gives | the next ticks come at |
+/// | behaviour | that poll returns | the next ticks come at |
 /// |---|---|---|
 /// | [`Burst`](Self::Burst) | 100 | 180 (for 150), 200, 250 |
 /// | [`Delay`](Self::Delay) | 100 | 230, 280, 330 |
@@ -266,18 +267,18 @@ impl Interval {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MissedTickBehavior {
-    /// The missed ticks come as fast as they are asked for.
+    /// The missed ticks come as fast as they are polled.
     #[default]
     Burst,
-    /// The next tick comes one period after the late one was asked for, and those that
-    /// follow count from there.
+    /// The next tick comes one period after the late one was polled, and later ticks count
+    /// from there.
     Delay,
     /// The missed ticks are left out; the next one is at a multiple of the period again.
     Skip,
 }
 
 impl MissedTickBehavior {
-    /// When the next tick comes, after the one that was `due` and was asked for `now`.
+    /// When the next tick comes, after the one that was `due` and was polled `now`.
     pub(super) fn next(self, due: Instant, now: Instant, period: Duration) -> Instant {
         match self {
             Self::Burst => due + period,

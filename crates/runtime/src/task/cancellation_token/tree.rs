@@ -4,9 +4,9 @@
 //!
 //! All clones of a token share a [`Node`]. It counts them, and lives as long as
 //! there is one, so it takes one allocation and needs no second counter. Its
-//! `state` has three flags, none of which is ever taken back:
+//! `state` has three flags, which are never cleared:
 //!
-//! * [`CANCELLED`];
+//! * [`CANCELLED`]: the node, or an ancestor, has been cancelled;
 //! * [`WAITING`]: a waiter has been in the node's queue;
 //! * [`IN_FAMILY`]: the node has, or has had, a parent or a child.
 //!
@@ -14,11 +14,10 @@
 //!
 //! All nodes that descend from one root are a *family* and share a lock, which
 //! guards the links between them: to the parent, to the first child, and to the
-//! siblings. There is one lock for all of them, so there is no order in which locks
-//! have to be taken, and nothing that could deadlock. It is held for a few
-//! instructions when a token gets a child or goes away, and for some more for each
-//! descendant when one is cancelled. No waker is called under it. A root makes its
-//! family with its first child; before that it needs no lock.
+//! siblings. As there is one lock for all of them, no lock order is needed and nothing can
+//! deadlock. It is held for a few instructions when a token gets a child or is dropped, and
+//! for some more for each descendant when one is cancelled. No waker is called under it. A
+//! root makes its family with its first child; before that it needs no lock.
 //!
 //! Links do not keep nodes alive. A node whose last token is dropped leaves the
 //! family under the lock, before it is freed; its parent adopts its children, so
@@ -33,18 +32,17 @@
 //! of the tree, under the lock, and sets it in everything below. That takes no
 //! recursion: whenever a child leaves the node, the node adopts the child's children.
 //! The nodes with waiters are kept in a list, linked by what were the links between
-//! siblings, with a token of ours for each, until the lock is free. A node whose last
+//! siblings, with a counted handle for each, until the lock is free. A node whose last
 //! token is just being dropped has no waiters, and is not kept.
 //!
 //! # No waiter is forgotten
 //!
-//! *A child* looks at its parent's `CANCELLED` under the lock before it is linked.
-//! Say that it is not set. Then the thread that sets it, in the parent or above, has yet to
-//! come to the lock, and will find the child. The one exception is a root whom
-//! no thread has seen with a child: cancelling it takes no lock. It learns about
-//! that from the same word, with the step that sets `CANCELLED`: either it sees
-//! `IN_FAMILY`, or the one that sets that flag afterwards sees `CANCELLED`, and
-//! has a child that is born cancelled.
+//! *A child* looks at its parent's `CANCELLED` under the lock before it is linked. If it is
+//! not set, the thread that sets it, in the parent or an ancestor, has not taken the lock
+//! yet, and will find the child. The one exception is a root that has no child yet:
+//! cancelling it takes no lock. The canceller learns about children from the same word,
+//! with the step that sets `CANCELLED`: either it sees `IN_FAMILY`, or the thread that sets
+//! that flag afterwards sees `CANCELLED`, and makes the child cancelled.
 //!
 //! *A waiter* sets `WAITING` and looks at `CANCELLED` with one step, under
 //! the lock of the node's queue, and joins the queue if it is not set. The thread that sets
@@ -63,31 +61,31 @@ use blitz_sync::internals::{ListLock, Panics, WaitQueue, Watched};
 
 use super::mutant::{Mutant, active};
 
-/// It, or one above it, has been cancelled.
+/// The node, or an ancestor, has been cancelled.
 const CANCELLED: u32 = 1;
-/// A waiter has been here.
+/// A waiter has been in the node's queue.
 const WAITING: u32 = 2;
-/// It has, or has had, a parent or a child.
+/// The node has, or has had, a parent or a child.
 const IN_FAMILY: u32 = 4;
 
-/// What the clones of a token share.
+/// The state that the clones of a token share.
 pub(super) struct Node {
-    /// How many tokens there are.
+    /// How many tokens of this node there are.
     handles: AtomicUsize,
     state: AtomicU32,
-    /// The waiters for its being cancelled.
+    /// The tasks that wait until it is cancelled.
     pub(super) waiters: WaitQueue,
-    /// An `Arc`'s pointer, or null. Set before [`IN_FAMILY`], and for good.
+    /// The pointer of an `Arc`, or null. Set once, before [`IN_FAMILY`].
     family: AtomicPtr<Family>,
     /// Used under the family's lock, or by the one that has taken the node out of the
     /// tree.
     place: Watched<Place>,
 }
 
-/// What all nodes of a family share.
+/// The lock that all nodes of a family share.
 type Family = ListLock;
 
-/// A node's place in the tree.
+/// A node's links in the tree.
 #[derive(Clone, Copy)]
 struct Place {
     parent: *const Node,
@@ -106,10 +104,10 @@ impl Place {
     };
 }
 
-/// One token: a counted pointer to a node.
+/// A token: a counted pointer to a node.
 pub(super) struct Handle(NonNull<Node>);
 
-// SAFETY: what is shared is atomic or guarded by a lock; see the head of this file.
+// SAFETY: what handles share is atomic or guarded by a lock; see the head of this file.
 unsafe impl Send for Handle {}
 // SAFETY: as above.
 unsafe impl Sync for Handle {}
@@ -140,7 +138,7 @@ impl Handle {
         self.0.as_ptr().cast()
     }
 
-    /// A new node that is cancelled with this one.
+    /// Makes a node that is cancelled with this one.
     pub(super) fn child(&self) -> Self {
         let parent = self.node();
         let state = parent.state.load(Ordering::Acquire);
@@ -148,7 +146,8 @@ impl Handle {
             return Self::of(CANCELLED, ptr::null_mut());
         }
         let shared = parent.family.load(Ordering::Acquire);
-        // SAFETY: the parent's state says that it is there; the parent keeps it.
+        // SAFETY: the parent's state says that it has a family, and the parent keeps it
+        // alive.
         let family = unsafe {
             Arc::increment_strong_count(shared);
             &*shared
@@ -205,7 +204,7 @@ impl Clone for Handle {
     fn clone(&self) -> Self {
         let before = self.node().handles.fetch_add(1, Ordering::Relaxed);
         if before > usize::MAX / 2 {
-            // Only a program that forgets tokens without end gets here.
+            // Only a program that forgets tokens in a loop gets here.
             abort();
         }
         Self(self.0)
@@ -216,9 +215,9 @@ impl Drop for Handle {
     #[inline]
     fn drop(&mut self) {
         if self.node().handles.fetch_sub(1, Ordering::Release) == 1 {
-            // As good as a fence, which the thread sanitizer does not see.
+            // Instead of a fence, which the thread sanitizer does not model.
             self.node().handles.load(Ordering::Acquire);
-            // SAFETY: it was the last.
+            // SAFETY: it was the last handle.
             unsafe { Node::free(self.0) };
         }
     }
@@ -230,8 +229,8 @@ impl Node {
         self.state.load(Ordering::Acquire) & CANCELLED != 0
     }
 
-    /// Says that there is a waiter. `false` if that is over already. Under the lock of
-    /// the queue.
+    /// Sets [`WAITING`]. `false` if the node has been cancelled. Under the lock of the
+    /// queue.
     pub(super) fn announce_waiter(&self) -> bool {
         let mut state = self.state.load(Ordering::Acquire);
         if state & WAITING == 0 && !active(Mutant::WaitsSilently) {
@@ -246,7 +245,8 @@ impl Node {
         });
     }
 
-    /// A root's first child makes the family. Whether the root is cancelled.
+    /// Makes the family of a root, for its first child. Returns whether the root is
+    /// cancelled.
     #[cold]
     fn found_family(&self) -> bool {
         let family = Arc::into_raw(Arc::new(Family::new()));
@@ -254,13 +254,13 @@ impl Node {
         let set =
             (self.family).compare_exchange(ptr::null_mut(), family.cast_mut(), order.0, order.1);
         if set.is_err() {
-            // SAFETY: another one has been faster; this one is ours.
+            // SAFETY: another thread has been faster; this family is not shared.
             drop(unsafe { Arc::from_raw(family) });
         }
         self.state.fetch_or(IN_FAMILY, Ordering::AcqRel) & CANCELLED != 0
     }
 
-    /// The node's place in the tree.
+    /// The node's links in the tree.
     ///
     /// # Safety
     ///
@@ -268,7 +268,7 @@ impl Node {
     /// and uses no other reference to the place meanwhile.
     #[allow(clippy::mut_from_ref, reason = "the lock is what makes it exclusive")]
     unsafe fn place(&self) -> &mut Place {
-        // SAFETY: see above.
+        // SAFETY: the caller says so.
         self.place.with_mut(|place| unsafe { &mut *place })
     }
 
@@ -376,16 +376,16 @@ impl Node {
         // SAFETY: it is freed only here.
         let this = unsafe { node.as_ref() };
         let family = this.family.load(Ordering::Acquire);
-        // SAFETY: it is kept by this node.
+        // SAFETY: this node keeps it alive.
         if let Some(family) = unsafe { family.as_ref() } {
-            // Also if it has no links: it may be in the middle of being cancelled.
+            // Even if it has no links: a thread may be cancelling it under the lock.
             // SAFETY: we hold the lock.
             family.locked(|| unsafe { this.leave() });
         }
         // SAFETY: there is no handle, and no node links to it.
         drop(unsafe { Box::from_raw(node.as_ptr()) });
         if !family.is_null() {
-            // SAFETY: the node's share. Its lock has been left.
+            // SAFETY: this was the node's count. The lock has been released.
             drop(unsafe { Arc::from_raw(family) });
         }
     }
@@ -415,7 +415,7 @@ impl Iterator for ToWake {
 
     fn next(&mut self) -> Option<Handle> {
         let first = NonNull::new(self.0.cast_mut())?;
-        // SAFETY: it has been taken out of the tree, and we have a handle.
+        // SAFETY: it has been taken out of the tree, and the list has a handle for it.
         self.0 = mem::replace(unsafe { &mut first.as_ref().place().next }, ptr::null());
         Some(Handle(first))
     }

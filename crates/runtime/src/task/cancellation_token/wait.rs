@@ -10,9 +10,9 @@ use blitz_sync::internals;
 use super::CancellationToken;
 use super::tree::Node;
 
-/// A waiter, with its place in the queue of the token's node.
+/// A waiter, with its entry in the queue of the token's node.
 struct Waiter {
-    /// It has been put into the queue. It may have been chosen since.
+    /// Whether it has been put into the queue. It may have been chosen since.
     waits: bool,
     node: internals::Node,
 }

@@ -1,7 +1,7 @@
 //! `spawn_local`, and which set it adds to on this thread.
 //!
-//! The thread's context has the set as an address that owns a count of its `Rc`, since
-//! a guard may be kept for longer than the set, or be dropped out of order.
+//! The thread's context has the set's address, which owns a count of its `Rc`, since a
+//! guard may live longer than the set, or be dropped out of order.
 
 use std::fmt;
 use std::future::Future;
@@ -17,7 +17,7 @@ use crate::scheduler::with_current;
 use crate::task::spawn::spawn_local_on;
 use crate::trace::SpawnMeta;
 
-/// Puts a set into the context, and takes out which was there.
+/// Puts a set into the context, and returns the one that was there.
 fn replace(local: Option<Rc<Local>>) -> Option<Rc<Local>> {
     let new = local.map_or(ptr::null(), Rc::into_raw);
     let old = context::with(|context| context.local_set.replace(new.cast()));
@@ -34,7 +34,7 @@ fn current() -> Option<Rc<Local>> {
     Some(local)
 }
 
-/// The set is the current one as long as this lives.
+/// Makes a set the current one until it is dropped.
 pub(super) struct Enter(Option<Rc<Local>>);
 
 impl Enter {
@@ -53,7 +53,7 @@ impl Drop for Enter {
 /// Makes a [`LocalSet`](super::LocalSet) the one that
 /// [`spawn_local`] adds to, until it is dropped.
 ///
-/// From [`LocalSet::enter`](super::LocalSet::enter).
+/// Returned by [`LocalSet::enter`](super::LocalSet::enter).
 ///
 /// ```
 /// use blitz_io::task::{LocalSet, spawn_local};
@@ -76,15 +76,15 @@ impl fmt::Debug for LocalEnterGuard {
     }
 }
 
-/// Starts a task on this thread, whose future need not be `Send`: in the current
-/// [`LocalSet`](super::LocalSet), or on the current
-/// [`LocalRuntime`](crate::runtime::LocalRuntime).
+/// Starts a task on this thread, in the current [`LocalSet`](super::LocalSet) or on the
+/// current [`LocalRuntime`](crate::runtime::LocalRuntime).
 ///
-/// It runs when the set is polled next, also if the handle is dropped.
+/// The future need not be `Send`. It runs when the set is polled next, even if the handle
+/// is dropped.
 ///
 /// # Panics
 ///
-/// Outside of both, or on another thread than the `LocalRuntime`'s.
+/// Outside of both, or on a thread other than the `LocalRuntime`'s.
 ///
 /// ```
 /// use std::rc::Rc;
@@ -106,7 +106,7 @@ where
     spawn_local_named(future, SpawnMeta::unnamed(size_of::<F>()))
 }
 
-/// The same, with what is known of the task.
+/// [`spawn_local`] with what is known of the task.
 #[track_caller]
 pub(in crate::task) fn spawn_local_named<F>(future: F, meta: SpawnMeta<'_>) -> JoinHandle<F::Output>
 where

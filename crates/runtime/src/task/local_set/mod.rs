@@ -1,7 +1,7 @@
 //! `LocalSet`: tasks that stay on one thread, so that their futures need not be `Send`.
 //!
-//! A set is a future, or a part of one (`run_until`), that some task or thread polls:
-//! the *host*. Its tasks wait in two queues. The first belongs to the set's thread and
+//! A set is a future, or a part of one (`run_until`), that a task or thread polls: its
+//! *host*. Its tasks wait in two queues. The first belongs to the set's thread and
 //! has no lock; the second is for wake-ups from other threads (`queues.rs`). A poll of
 //! the set runs up to [`TASKS_PER_POLL`] tasks from them, and then wakes its own host
 //! if there are more, so that the host's other work has its turn.
@@ -11,11 +11,11 @@
 //! A wake-up from another thread puts the task into the second queue and takes the
 //! host's waker, both under the same lock; then it wakes the host. A poll puts its waker
 //! there, under that lock, before it looks at the queues. So a task that is put there
-//! is either seen by this poll, or finds the waker. The poll avoids the lock if its
-//! waker is there already by the word beside the lock. That word may be out of date: a
-//! waker that was there has been taken meanwhile. Then it is woken after this poll
-//! began, or else the poll would have seen the word change, for a waker's call happens
-//! before the poll that it causes; so another poll follows.
+//! is either seen by this poll, or finds the waker. The poll avoids the lock if the word
+//! beside the lock says that its waker is there already. That word may be out of date: the
+//! waker may have been taken meanwhile. Then it is woken after this poll began: had it been
+//! woken before, this poll would have seen the word change, because a waker's call happens
+//! before the poll that it causes. So another poll follows.
 //!
 //! A wake-up from the set's own thread needs no waker while the set is being polled;
 //! otherwise it wakes the host as one from outside does.
@@ -47,22 +47,22 @@ pub use self::current::{LocalEnterGuard, spawn_local};
 
 /// How many tasks one poll of the set runs.
 const TASKS_PER_POLL: usize = 61;
-/// One of so many looks begins with the queue of the other threads.
+/// One of this many pops takes from the queue of the other threads first.
 const REMOTE_FIRST: u8 = 31;
 
-/// What a set and its guards share.
+/// The part of a set that its guards share.
 struct Local {
     shared: Arc<Shared>,
-    /// Counts the looks at the queues.
+    /// Counts the pops from the queues.
     looks: Cell<u8>,
 }
 
 /// Tasks that stay on this thread.
 ///
-/// [`spawn_local`] adds one whose future need not be `Send`. They make progress while
-/// the set is polled: [`run_until`](Self::run_until), [`block_on`](Self::block_on),
-/// or an `.await` on the set itself, which ends when all tasks have. Dropping the set
-/// drops what has not ended.
+/// [`spawn_local`] adds a task whose future need not be `Send`. The tasks make progress
+/// while the set is polled: by [`run_until`](Self::run_until), by
+/// [`block_on`](Self::block_on), or by an `.await` on the set itself, which ends when all
+/// tasks have ended. Dropping the set drops the tasks that have not ended.
 ///
 /// ```
 /// use std::rc::Rc;
@@ -77,7 +77,7 @@ struct Local {
 /// assert_eq!(word, "not Send");
 /// ```
 ///
-/// Inside a set, [`spawn`](super::spawn) still makes tasks of the runtime, and
+/// Inside a set, [`spawn`](super::spawn) still starts tasks of the runtime, and
 /// [`block_in_place`](super::block_in_place) panics.
 pub struct LocalSet {
     local: Rc<Local>,
@@ -118,7 +118,7 @@ impl LocalSet {
         LocalEnterGuard::new(self.local.clone())
     }
 
-    /// Adds a task, also from outside of the set.
+    /// Adds a task. The set need not be entered.
     ///
     /// ```
     /// use blitz_io::{runtime::Builder, task::LocalSet};
@@ -138,7 +138,7 @@ impl LocalSet {
         self.spawn_named(future, SpawnMeta::unnamed(size_of::<F>()))
     }
 
-    /// The same, with what is known of the task.
+    /// [`spawn_local`](Self::spawn_local) with what is known of the task.
     pub(in crate::task) fn spawn_named<F>(
         &self,
         future: F,
@@ -157,7 +157,7 @@ impl LocalSet {
     ///
     /// # Panics
     ///
-    /// As [`Runtime::block_on`] does.
+    /// When [`Runtime::block_on`] panics.
     ///
     /// ```
     /// use blitz_io::{runtime::Builder, task};
@@ -214,8 +214,10 @@ impl LocalSet {
         .await
     }
 
-    /// Sets what a task's panic does to the set. [`UnhandledPanic::ShutdownRuntime`] means: the
-    /// other tasks are cancelled, and whoever polls the set panics.
+    /// Sets what a task's panic does to the set.
+    ///
+    /// With [`UnhandledPanic::ShutdownRuntime`] the other tasks are cancelled, and the poll
+    /// of the set panics.
     ///
     /// ```should_panic
     /// use blitz_io::{runtime::{Builder, UnhandledPanic}, task::{self, LocalSet}};
@@ -233,7 +235,7 @@ impl LocalSet {
         self
     }
 
-    /// Returns a number that no other runtime or set of the program has at the same time.
+    /// Returns an id that no other runtime or set of the process has.
     ///
     /// ```
     /// use blitz_io::task::LocalSet;
@@ -247,7 +249,7 @@ impl LocalSet {
 }
 
 impl Local {
-    /// Makes a task and queues it.
+    /// Makes a task, and queues it.
     fn spawn<F>(&self, future: F, meta: SpawnMeta<'_>) -> JoinHandle<F::Output>
     where
         F: Future + 'static,
@@ -284,8 +286,8 @@ impl Local {
         (Enter::new(self), polled, enter::disallow_block_in_place())
     }
 
-    /// Runs tasks. Says whether it stopped although there are more; then it has woken the
-    /// host.
+    /// Runs tasks. Returns whether it stopped although there may be more; then it has woken
+    /// the host.
     ///
     /// # Panics
     ///
@@ -318,8 +320,8 @@ impl Local {
         );
     }
 
-    /// Takes in no more tasks, and ends all there are, but those that this thread is
-    /// polling: they end when their polls do.
+    /// Refuses further tasks, and ends all tasks except those that this thread is polling,
+    /// which end when their polls do.
     fn close(&self) {
         self.shared.close();
         if !self.drain() {
@@ -327,7 +329,7 @@ impl Local {
         }
     }
 
-    /// Ends the cancelled tasks in the queues. Returns whether these were all.
+    /// Ends the cancelled tasks in the queues. Returns whether no task is left.
     fn drain(&self) -> bool {
         // SAFETY: this is the set's thread.
         while let Some(task) = unsafe { self.shared.pop(false) } {
@@ -338,8 +340,7 @@ impl Local {
         self.shared.is_drained()
     }
 
-    /// Another thread has woken a task, and is about to put it into the queue: this one
-    /// waits for that as a host.
+    /// Waits, as a host, for tasks that other threads have woken and are about to queue.
     #[cold]
     fn drain_late_tasks(&self) {
         enter::block_for_a_moment(poll_fn(|cx| {

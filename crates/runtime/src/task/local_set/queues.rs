@@ -23,14 +23,14 @@ pub(super) struct Shared {
     owned: OwnedTasks,
     /// Belongs to the set's thread.
     local: UnsafeCell<VecDeque<Notified>>,
-    /// Which waker is in `remote`, if none has been taken. Belongs to the set's thread,
-    /// as the next two do.
+    /// Which waker is in `remote`, if it has not been taken. Belongs to the set's thread,
+    /// as the next two fields do.
     registered: Cell<Option<WakerId>>,
-    /// How many polls of the set the thread is in.
+    /// How many polls of the set are on the thread's stack.
     polls: Cell<usize>,
     /// How many of the set's tasks the thread is running and has not released.
     running: Cell<usize>,
-    /// Whether a task's panic ends the set, and whether one has. On the set's thread.
+    /// Whether a task's panic ends the set, and whether one has. Used on the set's thread.
     ends_on_panic: Cell<bool>,
     is_doomed: Cell<bool>,
     remote: Lock<Remote>,
@@ -40,24 +40,24 @@ pub(super) struct Shared {
     has_waker: AtomicBool,
 }
 
-/// What is for other threads.
+/// What other threads use, too.
 struct Remote {
     queue: VecDeque<Notified>,
     waker: Option<Waker>,
 }
 
-/// What a waker is told by, as long as it exists.
+/// The data and the vtable of a waker, which identify it while it exists.
 type WakerId = (*const (), *const ());
 
-// SAFETY: `local` and the cells are used on the set's thread
-// only: by functions that demand it of their callers, and by such as a `LocalSet` calls,
-// which does not leave its thread.
+// SAFETY: `local` and the cells are used on the set's thread only: by functions that demand
+// this of their callers, and by those that a `LocalSet` calls, which does not leave its
+// thread.
 unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
 
 impl Shared {
-    /// The queues of a set of this thread.
+    /// Makes the queues of a set of this thread.
     pub(super) fn new() -> Self {
         Self {
             thread: ThreadId::current(),
@@ -99,7 +99,7 @@ impl Shared {
         self.owned.len()
     }
 
-    /// The set is being polled, on its thread, as long as the guard lives.
+    /// Counts a poll of the set, on its thread, until the guard is dropped.
     #[inline]
     pub(super) fn polled(&self) -> Counted<'_> {
         Counted::new(&self.polls)
@@ -112,8 +112,7 @@ impl Shared {
         task.run()
     }
 
-    /// Whether there are no tasks but those that the set's thread, which asks, is in the
-    /// middle of.
+    /// Whether there are no tasks but those that the set's thread, the caller, is running.
     pub(super) fn is_drained(&self) -> bool {
         self.owned.len() <= self.running.get()
     }
@@ -122,7 +121,7 @@ impl Shared {
     ///
     /// # Safety
     ///
-    /// On the set's thread only. So are the pops, and the close.
+    /// On the set's thread only, as the pops and the close.
     pub(super) unsafe fn bind<F>(
         self: &Arc<Self>,
         future: F,
@@ -148,7 +147,7 @@ impl Shared {
         unsafe { &mut *self.local.get() }.push_back(task);
     }
 
-    /// Queues a task, and wakes the host unless it polls the set at the moment.
+    /// Queues a task, and wakes the host unless it is polling the set.
     ///
     /// # Safety
     ///
@@ -162,7 +161,7 @@ impl Shared {
         }
     }
 
-    /// The next task, from the queue for other threads first if `remote_first`.
+    /// Takes the next task, from the queue for other threads first if `remote_first`.
     ///
     /// # Safety
     ///
@@ -183,7 +182,7 @@ impl Shared {
 
     #[inline]
     fn pop_remote(&self) -> Option<Notified> {
-        // What is put there after this poll's waker finds that waker.
+        // A task that is queued after this poll's waker was registered finds that waker.
         if self.remote_len.load(Ordering::Relaxed) == 0 {
             return None;
         }
@@ -193,8 +192,8 @@ impl Shared {
         task
     }
 
-    /// Leaves the host's waker for the threads that wake tasks. On the set's thread, at the
-    /// beginning of a poll.
+    /// Registers the host's waker for the threads that wake tasks. On the set's thread, at
+    /// the beginning of a poll.
     #[inline]
     pub(super) fn register(&self, waker: &Waker) {
         let id: WakerId = (waker.data(), std::ptr::from_ref(waker.vtable()).cast());
@@ -239,10 +238,10 @@ impl Shared {
         });
     }
 
-    /// Takes in no more tasks, and cancels all: those that wait at once, the others when
+    /// Refuses further tasks, and cancels all: tasks that wait at once, the others when
     /// their tokens are run. On the set's thread.
     pub(super) fn close(&self) {
-        // Those that wait are released without having run.
+        // Tasks that wait are released without having run.
         let running = self.running.get();
         self.owned.close_and_cancel_all();
         self.running.set(running);

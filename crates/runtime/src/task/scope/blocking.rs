@@ -35,26 +35,27 @@ pub struct BlockingScope<'scope, 'env: 'scope> {
     runtime: Handle,
     /// Counts the children that have not been dropped.
     children: TaskTracker,
-    /// `None` once they are to be aborted, and those that are still to come, too.
+    /// The children, to abort them. `None` once they have been aborted; a child that is
+    /// started later is aborted at once.
     tasks: Mutex<Option<Vec<AbortHandle>>>,
     unclaimed: Unclaimed,
     _scope: PhantomData<&'scope mut &'scope ()>,
     _env: PhantomData<&'env mut &'env ()>,
 }
 
-/// Lets a function have children that borrow from it, and run as tasks of the current
-/// runtime, in parallel. Blocks the thread until all have ended.
+/// Lets a function have children that borrow from it and run in parallel, as tasks of the
+/// current runtime. Blocks the thread until all of them have ended.
 ///
-/// On a thread of a multi-thread runtime, the other tasks go on meanwhile, as with
-/// [`block_in_place`]; but what the calling task itself joins or selects from does not.
-/// Where it is called on a thread that only has a runtime's
-/// [`Handle`] entered, another thread has to drive that runtime.
+/// On a thread of a multi-thread runtime, other tasks go on meanwhile, as with
+/// [`block_in_place`]; but the other futures that the calling task joins or selects from do
+/// not. On a thread that has only entered a runtime's [`Handle`], another thread has to
+/// drive that runtime.
 ///
 /// # Panics
 ///
-/// Outside of a runtime, and where [`block_in_place`] does: within a current-thread
-/// runtime. If the closure does: the children are aborted then, and have ended. If a
-/// child does, and its result was not taken: when all others have ended.
+/// Outside of a runtime, and where [`block_in_place`] panics: within a current-thread
+/// runtime. If the closure panics: the children have been aborted and have ended then. If a
+/// child panics, and its result is not taken: when all other children have ended.
 ///
 /// ```
 /// use blitz_io::{runtime::Runtime, task};
@@ -73,7 +74,7 @@ pub struct BlockingScope<'scope, 'env: 'scope> {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
-/// What the closure itself owns is gone before the children are, so they must not
+/// What the closure itself owns is dropped before the children are, so they must not
 /// borrow it:
 ///
 /// ```compile_fail,E0373
@@ -149,7 +150,7 @@ impl<'scope> BlockingScope<'scope, '_> {
         ScopedJoinHandle::new(id, result, Abort::Task(task.abort_handle()))
     }
 
-    /// Blocks the thread until a future is ready, say, the handle of a child.
+    /// Blocks the thread until a future is ready, such as the handle of a child.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.runtime.block_on(future)
     }
@@ -157,7 +158,7 @@ impl<'scope> BlockingScope<'scope, '_> {
     fn remember(&self, task: AbortHandle) {
         let mut tasks = self.tasks.lock();
         let Some(tasks) = &mut *tasks else {
-            // By a child that goes on after the closure has panicked.
+            // A child that goes on after the closure has panicked has started it.
             return task.abort();
         };
         if tasks.len() == tasks.capacity() {
@@ -167,7 +168,8 @@ impl<'scope> BlockingScope<'scope, '_> {
     }
 }
 
-/// The children must not outlive the function that waits for them.
+/// Aborts the process when it is dropped: the children must not outlive the function that
+/// waits for them.
 struct AbortOnDrop;
 
 impl Drop for AbortOnDrop {

@@ -1,10 +1,10 @@
 //! The children of a scope: a small executor within one future.
 //!
-//! A child that is woken, or new, is put into the list of the ready (`ready.rs` of
-//! `JoinSet`), once until it is polled, and the future of the scope is woken, once
-//! until it waits again. That polls those in the list, and keeps all that have not
-//! ended. Others have wakers of a child: these share the child's memory, but only
-//! the scope's future touches what is in it.
+//! A child that is woken, or new, is put into the ready list (`ready.rs` of `JoinSet`),
+//! once until it is polled, and the future of the scope is woken, once until it waits
+//! again. The scope's future polls the children in the list, and keeps those that have not
+//! ended. The wakers of a child share its memory, but only the scope's future accesses the
+//! child's future.
 
 use std::cell::{Cell, UnsafeCell};
 use std::marker::PhantomData;
@@ -23,17 +23,17 @@ use super::member::Erased;
 pub(super) struct Child {
     link: Link,
     ready: Arc<Ready>,
-    /// It is in the list of the ready, or about to be.
+    /// Whether it is in the ready list, or about to be.
     queued: AtomicBool,
     aborted: AtomicBool,
-    /// `None` when it has ended. The scope's future alone uses it.
+    /// `None` when it has ended. Only the scope's future uses it.
     future: UnsafeCell<Option<Erased>>,
-    /// Where it is among the children; `NEW` if it has not been polled. Used as
-    /// `future`.
+    /// Its index among the children; `NEW` if it has not been polled. Only the scope's
+    /// future uses it.
     place: Cell<usize>,
 }
 
-/// It has not been polled.
+/// The child has not been polled.
 const NEW: usize = usize::MAX;
 
 // SAFETY: the future is `Send`; it and the place are used by the scope's future alone.
@@ -41,18 +41,18 @@ unsafe impl Send for Child {}
 // SAFETY: as above. What others use is atomic, or made for that.
 unsafe impl Sync for Child {}
 
-/// All children, in the scope's future. It may be dropped as long as `'env` lasts:
-/// that it has a `drop` lets the compiler see to that.
+/// All children, in the scope's future. They must be dropped before `'env` ends: as this
+/// has a `Drop`, the compiler ensures that.
 pub(super) struct Children<'env> {
     ready: Arc<Ready>,
-    /// Those that have been polled, and have not ended.
+    /// The children that have been polled and have not ended.
     all: Vec<Arc<Child>>,
-    // Neither shorter nor longer.
+    // Invariant: neither shorter nor longer.
     _env: PhantomData<&'env mut &'env ()>,
 }
 
 impl Child {
-    /// A new child, which is ready. If the scope has gone, it is dropped.
+    /// Makes a child, which is ready. If the scope has ended, its future is dropped.
     pub(super) fn spawn(ready: &Arc<Ready>, future: Erased) -> Arc<Self> {
         let child = Arc::new(Self {
             link: Link::new(),
@@ -69,11 +69,11 @@ impl Child {
         child
     }
 
-    /// Puts it into the list of the ready. `false` if the scope has gone.
+    /// Puts it into the ready list. `false` if the scope has ended.
     fn push(self: &Arc<Self>) -> bool {
         let link = Arc::into_raw(self.clone()).cast::<Link>();
-        // SAFETY: the thread that sets `queued` has the link; the list is kept by the child, and
-        // the child by the caller.
+        // SAFETY: the thread that sets `queued` owns the link; the child keeps the list
+        // alive, and the caller the child.
         match unsafe { self.ready.push(link) } {
             Pushed::Done => true,
             Pushed::Wake(waker) => {
@@ -88,7 +88,7 @@ impl Child {
         }
     }
 
-    /// Lets the scope's future drop it instead of polling it.
+    /// Makes the scope's future drop it instead of polling it.
     pub(super) fn abort(self: &Arc<Self>) {
         self.aborted.store(true, Ordering::Release);
         self.wake_by_ref();
@@ -125,7 +125,7 @@ impl Children<'_> {
         }
     }
 
-    /// Polls those that are ready, each once. Ready if there is none left.
+    /// Polls the children that are ready, each once. Ready if no child is left.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         // SAFETY: this is the owner of the list.
         let batch = Batch(unsafe { self.ready.take() });
@@ -138,14 +138,14 @@ impl Children<'_> {
             return Poll::Ready(());
         }
         if !waits {
-            // Others of the runtime's tasks come first.
+            // Other tasks of the runtime run first.
             context.waker().wake_by_ref();
         }
         Poll::Pending
     }
 
     fn poll_child(&mut self, child: &Arc<Child>) {
-        // Before it is polled: a wake after this asks for another poll.
+        // Before the poll: a wake-up after this asks for another poll.
         child.queued.swap(false, Ordering::AcqRel);
         // SAFETY: this is in the scope's future.
         let slot = unsafe { child.future() };
@@ -179,7 +179,7 @@ impl Children<'_> {
 }
 
 impl Drop for Children<'_> {
-    /// Drops all children. A child started meanwhile, in a `drop`, is dropped too.
+    /// Drops all children, including those that a `drop` starts meanwhile.
     fn drop(&mut self) {
         // SAFETY: this is the owner of the list.
         let batch = Batch(unsafe { self.ready.close() });
@@ -194,7 +194,7 @@ impl Drop for Children<'_> {
     }
 }
 
-/// Children that were taken from the list of the ready.
+/// Children that were taken from the ready list.
 struct Batch(*const Link);
 
 impl Iterator for Batch {
@@ -213,7 +213,7 @@ impl Iterator for Batch {
 }
 
 impl Drop for Batch {
-    /// After a panic: those that have not been polled go back.
+    /// After a panic, puts the children that have not been polled back.
     fn drop(&mut self) {
         for child in self {
             child.push();

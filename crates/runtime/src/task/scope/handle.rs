@@ -1,4 +1,4 @@
-//! The right to a child's result.
+//! `ScopedJoinHandle`: the right to a child's result.
 
 use std::fmt;
 use std::future::Future;
@@ -14,7 +14,7 @@ use super::member::{Failure, Outcome};
 use crate::core::{AbortHandle, Id, JoinError};
 
 /// The right to the result of a child of a [`scope`](super::scope) or a
-/// [`scope_blocking`](super::scope_blocking). Dropping it leaves the child to itself.
+/// [`scope_blocking`](super::scope_blocking). Dropping it does not stop the child.
 ///
 /// # Errors
 ///
@@ -65,8 +65,8 @@ impl<T> ScopedJoinHandle<'_, T> {
         }
     }
 
-    /// Asks for the child to be dropped. If it has not ended by then, its handle gives
-    /// an error for which [`JoinError::is_cancelled`] holds.
+    /// Asks for the child to be dropped. If it has not ended by then, awaiting its handle
+    /// returns an error for which [`JoinError::is_cancelled`] holds.
     ///
     /// ```
     /// use blitz_io::task::scope;
@@ -94,7 +94,7 @@ impl<T> ScopedJoinHandle<'_, T> {
         self.result.is_terminated() || !self.result.is_empty()
     }
 
-    /// Returns the child's number, which no task of any runtime has.
+    /// Returns the child's id, which differs from the ids of all tasks.
     #[must_use]
     pub fn id(&self) -> Id {
         self.id

@@ -1,4 +1,4 @@
-//! A child's future, with the way for its result.
+//! A child's future, with the channel for its result.
 
 use std::future::Future;
 use std::mem;
@@ -12,10 +12,10 @@ use pin_project_lite::pin_project;
 use super::Unclaimed;
 use crate::core::{Id, JoinError};
 
-/// What a child has led to.
+/// The result of a child.
 pub(super) type Outcome<T> = Result<T, Failure>;
 
-/// The error of a child. If no handle takes it, its panic goes to the scope.
+/// The error of a child. If it is dropped unclaimed, its panic goes to the scope.
 pub(super) struct Failure {
     error: Option<JoinError>,
     unclaimed: Unclaimed,
@@ -36,7 +36,7 @@ impl Drop for Failure {
     }
 }
 
-/// A child's future, whatever it borrows from.
+/// A child's future without the lifetime of what it borrows.
 pub(super) type Erased = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 pin_project! {
@@ -49,7 +49,7 @@ pin_project! {
     }
 
     impl<F: Future> PinnedDrop for Member<F> {
-        /// The future has gone when its handle hears that it was cancelled.
+        /// Drops the future before it tells the handle that the child was cancelled.
         fn drop(this: Pin<&mut Self>) {
             let mut this = this.project();
             if this.future.is_none() {
@@ -64,7 +64,7 @@ pin_project! {
     }
 }
 
-/// Where a child's result goes.
+/// The sending end for a child's result.
 struct End<T> {
     id: Id,
     sender: Option<Sender<Outcome<T>>>,
@@ -84,7 +84,7 @@ impl<T> End<T> {
 }
 
 impl<F: Future> Member<F> {
-    /// A child with this number, and the way to its result.
+    /// Makes a child with this id, and the receiver of its result.
     pub(super) fn new(
         future: F,
         id: Id,
@@ -100,7 +100,7 @@ impl<F: Future> Member<F> {
         (Self { future, end }, result)
     }
 
-    /// Forgets how long that lasts from which the future borrows.
+    /// Erases the lifetime of what the future borrows.
     ///
     /// # Safety
     ///
@@ -110,7 +110,7 @@ impl<F: Future> Member<F> {
         Self: Send + 'a,
     {
         let member: Pin<Box<dyn Future<Output = ()> + Send + 'a>> = Box::pin(self);
-        // SAFETY: only the lifetime is another, and the caller sees to that.
+        // SAFETY: only the lifetime changes, and the caller upholds it.
         unsafe { mem::transmute(member) }
     }
 }
@@ -125,7 +125,7 @@ impl<F: Future> Future for Member<F> {
                 return Poll::Pending;
             };
             future.poll(context).map(|output| {
-                // Before the result is there.
+                // The future is dropped before the result is sent.
                 this.future.set(None);
                 output
             })
@@ -134,7 +134,7 @@ impl<F: Future> Future for Member<F> {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(output)) => Ok(output),
             Err(panic) => {
-                // What is left of it; a second panic would be the same one's.
+                // Drops what is left of it. A panic of that drop is ignored.
                 let _ = catch_unwind(AssertUnwindSafe(|| this.future.set(None)));
                 Err(JoinError::panic(this.end.id, panic))
             }

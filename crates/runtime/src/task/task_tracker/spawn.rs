@@ -1,4 +1,4 @@
-//! Tasks of a runtime that are tracked.
+//! Starts tasks of a runtime that are tracked.
 
 use std::future::Future;
 
@@ -36,7 +36,7 @@ impl TaskTracker {
         task::spawn(self.track_future(task))
     }
 
-    /// Starts a task on that runtime, and counts it.
+    /// Starts a task on the runtime of `handle`, and counts it.
     #[inline]
     #[track_caller]
     pub fn spawn_on<F>(&self, task: F, handle: &Handle) -> JoinHandle<F::Output>
@@ -47,7 +47,7 @@ impl TaskTracker {
         handle.spawn(self.track_future(task))
     }
 
-    /// Runs a function that may block, on the blocking pool, and counts it.
+    /// Runs a function that may block on the blocking pool, and counts it.
     ///
     /// # Panics
     ///
@@ -75,7 +75,7 @@ impl TaskTracker {
         task::spawn_blocking(self.track_function(task))
     }
 
-    /// Runs a function that may block, on the blocking pool of that runtime, and
+    /// Runs a function that may block on the blocking pool of the runtime of `handle`, and
     /// counts it.
     #[inline]
     #[track_caller]
@@ -102,7 +102,7 @@ impl TaskTracker {
         task::spawn_local(self.track_future(task))
     }
 
-    /// Starts a task on that `LocalSet`, and counts it.
+    /// Starts a task on `local_set`, and counts it.
     #[inline]
     #[track_caller]
     pub fn spawn_local_on<F>(&self, task: F, local_set: &LocalSet) -> JoinHandle<F::Output>
@@ -113,7 +113,7 @@ impl TaskTracker {
         local_set.spawn_local(self.track_future(task))
     }
 
-    /// A function that counts as a task until it has ended or is dropped.
+    /// Returns a function that counts as a task until it has ended or is dropped.
     fn track_function<F, T>(&self, task: F) -> impl FnOnce() -> T + use<F, T>
     where
         F: FnOnce() -> T,

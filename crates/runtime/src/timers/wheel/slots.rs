@@ -12,9 +12,8 @@
 //! timing wheels" (1987), with a level for each digit that a tick can have.
 //!
 //! A slot is a ring of links through the entries, with one link of its own. So an
-//! entry leaves it without knowing which slot it is in. It also leaves the bit behind
-//! that says that the slot holds something: such a bit is cleared by the next one that
-//! looks for it.
+//! entry leaves it without knowing which slot it is in. The bit that says that the slot may
+//! hold entries stays set then; the next search for the first slot clears it.
 
 use std::cell::Cell;
 use std::ptr;
@@ -26,7 +25,7 @@ use super::entry::Entry;
 const LEVELS: usize = 11;
 const BITS: usize = 6;
 const SLOTS: usize = 1 << BITS;
-/// How many of a slot's entries are looked at to find the first of them.
+/// How many of a slot's entries are checked to find the first of them.
 const LOOKED_AT: usize = 16;
 
 /// The links of an entry or a slot.
@@ -44,7 +43,7 @@ impl Links {
         }
     }
 
-    /// Makes it a ring without entries. It must not move from now on.
+    /// Makes it an empty ring. It must not move from now on.
     fn close(&self) {
         self.previous.set(self);
         self.next.set(self);
@@ -97,7 +96,7 @@ impl Links {
         }
     }
 
-    /// Moves all entries of `other`, in order, to this ring, which has none.
+    /// Moves all entries of `other`, in order, to this ring, which is empty.
     ///
     /// # Safety
     ///
@@ -120,19 +119,19 @@ impl Links {
     }
 }
 
-/// What comes up next.
+/// The slot that comes up next.
 struct Next<'a> {
     level: usize,
     ring: &'a Links,
-    /// When it comes up: the first tick that its slot stands for.
+    /// When it comes up: the first tick of the slot.
     at: u64,
 }
 
 /// See the head of this file. All of it belongs to the holder of the wheel's lock.
 pub(super) struct Slots {
-    /// The present, as far as it has been looked at.
+    /// The present tick, up to which everything has been given out.
     elapsed: Cell<u64>,
-    /// Which slots of each level may hold something.
+    /// Which slots of each level may hold entries.
     occupied: [Cell<u64>; LEVELS],
     rings: [[Links; SLOTS]; LEVELS],
     /// Lets the model checker watch that one thread at a time uses them.
@@ -156,8 +155,8 @@ impl Slots {
         self.user.with_mut(|_| ());
     }
 
-    /// Makes them usable, without entries, at tick zero. They must not move from now
-    /// on, and must not hold anything.
+    /// Makes them empty, at tick zero. They must hold no entries, and must not move from
+    /// now on.
     pub(super) fn close(&self) {
         self.elapsed.set(0);
         self.occupied.iter().for_each(|bits| bits.set(0));
@@ -181,7 +180,7 @@ impl Slots {
         self.touch();
         debug_assert!(when >= self.elapsed.get());
         let differs = self.elapsed.get() ^ when;
-        // SAFETY: the entry is alive, and ours as long as we hold the lock.
+        // SAFETY: the entry is alive, and belongs to the holder of the lock.
         unsafe { (*entry).placed_at(when) };
         let level = (differs | 1).ilog2() as usize / BITS;
         let slot = (when >> (level * BITS)) as usize % SLOTS;
@@ -190,7 +189,7 @@ impl Slots {
         unsafe { self.rings[level][slot].push(entry) };
     }
 
-    /// What comes up next, if anything.
+    /// Finds the slot that comes up next.
     fn next(&self) -> Option<Next<'_>> {
         self.touch();
         for (level, (occupied, rings)) in self.occupied.iter().zip(&self.rings).enumerate() {
@@ -219,8 +218,8 @@ impl Slots {
         if next.level == 0 {
             return Some(next.at);
         }
-        // The slot comes up before its first entry does. There is no need to wake up
-        // for it if the first entry can be found easily.
+        // The slot comes up before its first entry does. If the first entry can be found
+        // cheaply, no worker has to wake up for the slot.
         let (mut first, mut links) = (u64::MAX, next.ring.next.get());
         for _ in 0..LOOKED_AT {
             // SAFETY: a link that is not the ring's is an entry's, and that is alive.
@@ -234,10 +233,10 @@ impl Slots {
         Some(next.at)
     }
 
-    /// An entry that is due at tick `now`, the earliest one, and among those of one tick
-    /// the one that came first; or null. It is still linked.
+    /// The earliest entry that is due at tick `now`, the one that was linked first among
+    /// those of one tick; or null. It is still linked.
     ///
-    /// The present moves on to the tick of that entry, or to `now`.
+    /// The present advances to the tick of that entry, or to `now`.
     pub(super) fn due(&self, now: u64) -> *const Entry {
         while let Some(next) = self.next() {
             if next.at > now {
@@ -277,8 +276,8 @@ impl Slots {
         unsafe { entry.links().unlink() };
     }
 
-    /// Puts the entries of a slot that has come up to where they belong now: to a lower
-    /// level, or, if they were put off, anywhere.
+    /// Moves the entries of a slot that has come up to where they belong now: to a lower
+    /// level, or, if they were put off, to any slot.
     ///
     /// # Safety
     ///
@@ -301,7 +300,7 @@ impl Slots {
         }
     }
 
-    /// Any entry at all, or null. For the end of the runtime.
+    /// Any entry, or null. For the end of the runtime.
     pub(super) fn any(&self) -> *const Entry {
         self.next().map_or(ptr::null(), |next| next.ring.first())
     }

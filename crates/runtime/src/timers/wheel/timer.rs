@@ -1,4 +1,4 @@
-//! A timer, as its owner sees it. See the head of `mod.rs`.
+//! A timer: the owner's side of an entry. See the head of `mod.rs`.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -26,20 +26,21 @@ impl<F: FnOnce() -> Option<&'static Wheel>> OwnWheel for F {}
 /// An idle timer has no waker to drop.
 pub struct Timer {
     entry: Entry,
-    /// The wheel that it is in, or was, or will be if there is none that is nearer.
+    /// The wheel that it is in or was in last, and the one to link in unless the thread has
+    /// its own.
     wheel: Cell<&'static Wheel>,
-    /// The runtime that it belongs to.
+    /// The epoch of the runtime that it belongs to.
     epoch: u64,
 }
 
 // SAFETY: what is not atomic is used by the owner, which has the timer exclusively, or by
-// the holder of the lock. `&Timer` gives only the state away, and what belongs to the
-// owner in that state. See the head of `mod.rs`.
+// the holder of the lock. `&Timer` gives access only to the state, and to what belongs to
+// the owner in that state. See the head of `mod.rs`.
 unsafe impl Send for Timer {}
 // SAFETY: as above.
 unsafe impl Sync for Timer {}
 
-/// What became of an entry that was to be linked.
+/// The outcome of linking an entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Linked {
     /// It is linked.
@@ -53,7 +54,7 @@ enum Linked {
 }
 
 impl Timer {
-    /// A timer for tick `when`, in no wheel yet; `wheel` is one of its runtime's.
+    /// Makes a timer for tick `when`, in no wheel yet; `wheel` is one of its runtime's.
     /// `may_be_past`: see [`may_be_past`](Self::may_be_past).
     #[inline]
     pub fn new(when: u64, wheel: &'static Wheel, may_be_past: bool) -> Self {
@@ -70,8 +71,8 @@ impl Timer {
         self.wheel.get()
     }
 
-    /// Whether its owner should look at the clock before it polls, because it may be due
-    /// before it has ever been in a wheel. Says so once.
+    /// Whether its owner should read the clock before it polls, because the timer may be
+    /// due before it has ever been in a wheel. `true` only once.
     #[inline]
     pub fn may_be_past(self: Pin<&mut Self>) -> bool {
         self.entry.may_be_past.get() && self.entry.may_be_past.replace(false)
@@ -120,7 +121,7 @@ impl Timer {
     /// Registers the timer, which is idle or has fired too early, for a waker.
     #[inline]
     fn link_for(&self, waker: &Waker, own: impl OwnWheel) -> Polled {
-        // SAFETY: we are the owner, it is in no wheel, and what waker it had is taken.
+        // SAFETY: we are the owner, it is in no wheel, and its former waker was taken.
         unsafe { self.entry.set_waker(Some(waker.clone())) };
         self.link(own)
     }
@@ -133,7 +134,7 @@ impl Timer {
             return Poll::Ready(Err(Ended));
         }
         if self.entry.state() == FIRED {
-            // SAFETY: we are the owner, it is in no wheel, and what waker it had is taken.
+            // SAFETY: we are the owner, it is in no wheel, and its former waker was taken.
             unsafe { self.entry.set_waker(Some(waker.clone())) };
             self.entry.set_state(SEEN);
         // SAFETY: we are the owner.
@@ -144,10 +145,10 @@ impl Timer {
         Poll::Ready(Ok(()))
     }
 
-    /// Changes whom to wake.
+    /// Replaces the waker of a linked entry.
     #[cold]
     fn change_waker(&self, waker: &Waker, own: impl OwnWheel) -> Polled {
-        // Others' code is called without the lock.
+        // The waker's code is called without the lock.
         let mut new = Some(waker.clone());
         let mut old = None;
         let is_linked = self.wheel.get().lock.locked(|| {
@@ -165,7 +166,7 @@ impl Timer {
         self.poll_finished(waker, own)
     }
 
-    /// Chooses the wheel to link in. Whether it is that of this thread's worker.
+    /// Chooses the wheel to link in. Returns whether it is that of this thread's worker.
     #[inline]
     fn choose_wheel(&self, own: impl OwnWheel) -> bool {
         match own() {
@@ -177,8 +178,8 @@ impl Timer {
         }
     }
 
-    /// Links the entry, which is in no wheel, and has its waker. If it is due, it still has
-    /// that.
+    /// Links the entry, which is in no wheel and has its waker. If it is due, it keeps the
+    /// waker.
     #[inline]
     fn link(&self, own: impl OwnWheel) -> Polled {
         let is_own = self.choose_wheel(own);
@@ -229,13 +230,13 @@ impl Timer {
         }
     }
 
-    /// The waker of an entry that is in no wheel, and has one or none.
+    /// Takes the waker, if any, of an entry that is in no wheel.
     fn take_waker(&self) -> Option<Waker> {
         // SAFETY: we are the owner, it is in no wheel, and the waker was not taken.
         unsafe { self.entry.replace_waker(None) }
     }
 
-    /// Marks it as elapsed, without asking the wheel. It must not be in one.
+    /// Marks it as elapsed. It must not be in a wheel.
     #[inline]
     pub fn elapse(self: Pin<&mut Self>) {
         debug_assert_eq!(self.entry.state(), IDLE);
@@ -261,7 +262,7 @@ impl Timer {
     /// Registers the timer, which is in no wheel, with the waker that it has, if any.
     fn link_again(&self, own: impl OwnWheel) {
         if self.entry.state() != SEEN {
-            // SAFETY: we are the owner, it is in no wheel, and what waker it had is taken.
+            // SAFETY: we are the owner, it is in no wheel, and its former waker was taken.
             unsafe { self.entry.set_waker(None) };
         }
         self.fire_if_due(self.link(own));
@@ -304,8 +305,8 @@ impl Timer {
         }
     }
 
-    /// Takes it out of its wheel, and gives it another tick. It does not register before it
-    /// is polled.
+    /// Takes it out of its wheel, and changes its tick. It registers when it is polled
+    /// next.
     #[inline]
     pub fn disarm(self: Pin<&mut Self>, when: u64) {
         let this = self.into_ref().get_ref();
