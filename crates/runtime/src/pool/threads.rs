@@ -5,6 +5,7 @@
 //! thread, which joins it. So there is at most one such handle, and the thread that shuts
 //! the pool down joins the last one.
 
+use std::collections::BTreeMap;
 use std::thread::JoinHandle;
 
 use blitz_sync::thread::Mutex;
@@ -14,7 +15,7 @@ pub(super) struct Threads(Mutex<Handles>);
 
 #[derive(Default)]
 pub(super) struct Handles {
-    threads: Vec<(u64, JoinHandle<()>)>,
+    threads: BTreeMap<u64, JoinHandle<()>>,
     /// The thread that ended last before the pool was closed.
     went: Option<JoinHandle<()>>,
     next: u64,
@@ -32,7 +33,7 @@ impl Threads {
         let number = handles.next;
         let thread = start(number)?;
         handles.next += 1;
-        handles.threads.push((number, thread));
+        handles.threads.insert(number, thread);
         Ok(())
     }
 
@@ -42,11 +43,7 @@ impl Threads {
         if handles.closed {
             return None;
         }
-        let index = handles
-            .threads
-            .iter()
-            .position(|thread| thread.0 == number)?;
-        let (_, own) = handles.threads.swap_remove(index);
+        let own = handles.threads.remove(&number)?;
         handles.went.replace(own)
     }
 
@@ -58,7 +55,7 @@ impl Threads {
     /// Takes the handle of a thread that is still to be joined.
     pub(super) fn pop(&self) -> Option<JoinHandle<()>> {
         let mut handles = self.0.lock();
-        let thread = handles.threads.pop().map(|(_, thread)| thread);
+        let thread = handles.threads.pop_first().map(|(_, thread)| thread);
         thread.or_else(|| handles.went.take())
     }
 }

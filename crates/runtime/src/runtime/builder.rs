@@ -577,18 +577,15 @@ impl Builder {
 }
 
 fn default_workers() -> usize {
-    match std::env::var(WORKER_THREADS_VARIABLE) {
-        Ok(text) => workers_from(&text),
+    let text = match std::env::var(WORKER_THREADS_VARIABLE) {
+        Ok(text) => text,
         Err(std::env::VarError::NotPresent) => {
-            std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
+            return std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         }
         Err(std::env::VarError::NotUnicode(text)) => {
             panic!("\"{WORKER_THREADS_VARIABLE}\" must be valid unicode, error: {text:?}")
         }
-    }
-}
-
-fn workers_from(text: &str) -> usize {
+    };
     let workers = text.parse().unwrap_or_else(|error| {
         panic!("\"{WORKER_THREADS_VARIABLE}\" must be usize, error: {error}, value: {text}")
     });

@@ -42,7 +42,7 @@ impl Waiter {
     ///
     /// As [`poll`](Waiter::poll).
     unsafe fn wait(&mut self, token: &Node, waker: &Waker) -> Poll<()> {
-        let waits = match self.waits {
+        self.waits = match self.waits {
             true => token.waiters.still_waits(&self.node, waker),
             false => {
                 // SAFETY: it is not linked.
@@ -57,8 +57,7 @@ impl Waiter {
                 })
             }
         };
-        self.waits = waits;
-        match waits {
+        match self.waits {
             true => Poll::Pending,
             false => Poll::Ready(()),
         }
