@@ -6,7 +6,7 @@ use crate::context::{self, Entered};
 use crate::core::JoinHandle;
 use crate::enter;
 use crate::scheduler::{Handle, multi_thread, with_current};
-use crate::trace::SpawnMeta;
+use crate::trace::spawn_meta;
 
 /// Runs a closure on a thread where it may block.
 ///
@@ -38,7 +38,7 @@ where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    let meta = SpawnMeta::unnamed(size_of::<F>());
+    let meta = spawn_meta!(F);
     let spawn = |handle: &Handle| handle.pool().spawn_blocking(handle, f, meta);
     match with_current(spawn) {
         Ok(join) => join,

@@ -1,6 +1,5 @@
 //! What the runtimes of both flavours have: settings, hooks, timers.
 
-use std::fmt;
 use std::sync::Arc;
 
 use crate::config::Config;
@@ -52,10 +51,4 @@ pub(crate) trait RuntimeRef: Clone + Send + 'static {
 
     /// Wakes the worker at `index`, if it sleeps, so that it looks at its timers.
     fn unpark(&self, index: usize);
-}
-
-impl fmt::Debug for Common {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Common").finish_non_exhaustive()
-    }
 }

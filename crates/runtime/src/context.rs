@@ -15,7 +15,7 @@
 //! - the **task** that is being polled.
 
 use std::cell::Cell;
-use std::ptr;
+use std::ptr::{self, NonNull};
 #[cfg(not(loom))]
 use std::thread;
 use std::thread::ThreadId;
@@ -53,13 +53,16 @@ pub(crate) struct Context {
     /// The set of local tasks (`LocalSet`) that is being polled.
     pub(crate) local_set: Cell<*const ()>,
     /// The header of the task that is being polled or whose parts are being dropped, with
-    /// a mark (`core/current.rs`).
-    pub(crate) task: Cell<*const ()>,
+    /// a [`MARK`].
+    task: Cell<*const ()>,
     /// The thread's number. To ask the system's library for it counts references.
     pub(crate) thread: Cell<Option<ThreadId>>,
     /// Random numbers for the order of stealing and the like.
     pub(crate) random: Cell<Random>,
 }
+
+/// In the pointer to a task: it asks for its place at the end of the queue.
+const MARK: usize = 1;
 
 /// Which kind of scheduler an address is of.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -123,6 +126,11 @@ impl Context {
         number
     }
 
+    /// The header of the current task, or null.
+    pub(crate) fn task(&self) -> *const () {
+        self.task.get().map_addr(|address| address & !MARK)
+    }
+
     /// The worker that this thread is for the scheduler at `shared`; null if it is
     /// none of its workers. The type follows from the scheduler's.
     #[inline]
@@ -158,6 +166,49 @@ impl Drop for WorkerGuard {
             context.worker.set(self.worker);
         });
     }
+}
+
+/// Takes back what [`enter_task`] did.
+#[must_use]
+pub(crate) struct TaskGuard(*const ());
+
+/// `task` is the current one until the guard is dropped.
+#[inline]
+pub(crate) fn enter_task<T>(task: NonNull<T>) -> TaskGuard {
+    const { assert!(align_of::<T>() > MARK) };
+    with(|context| TaskGuard(context.task.replace(plain(task))))
+}
+
+impl Drop for TaskGuard {
+    #[inline]
+    fn drop(&mut self) {
+        with(|context| context.task.set(self.0));
+    }
+}
+
+/// A task asks for its place at the end of the queue. `false` if it is not the current one.
+#[inline]
+pub(crate) fn step_back<T>(task: NonNull<T>) -> bool {
+    let (plain, marked) = (plain(task), plain(task).wrapping_byte_add(MARK));
+    with(|context| {
+        let current = context.task.get();
+        if ptr::eq(current, plain) {
+            context.task.set(marked);
+            return true;
+        }
+        ptr::eq(current, marked)
+    })
+}
+
+/// Whether the task, which is the current one, has asked for that.
+#[inline]
+pub(crate) fn has_stepped_back<T>(task: NonNull<T>) -> bool {
+    with(|context| !ptr::eq(context.task.get(), plain(task)))
+}
+
+/// The pointer to a task, without a mark.
+fn plain<T>(task: NonNull<T>) -> *const () {
+    task.as_ptr().cast_const().cast()
 }
 
 /// Gives the thread's context to `with`.

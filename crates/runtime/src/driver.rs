@@ -26,11 +26,10 @@ const NOTIFIED: u32 = 2;
 
 /// One worker's driver. One thread at a time parks in it; any thread may unpark it.
 #[derive(Debug)]
-pub struct Driver(Kind);
-
-#[derive(Debug)]
-enum Kind {
+pub enum Driver {
+    /// Without I/O.
     Word(Word),
+    /// With I/O.
     #[cfg(all(feature = "io", not(loom)))]
     Io(Arc<blitz_driver::Driver>),
 }
@@ -44,7 +43,7 @@ impl Default for Driver {
 impl Driver {
     /// A driver that has not been unparked yet, without I/O.
     pub fn new() -> Self {
-        Self(Kind::Word(Word(AtomicU32::new(EMPTY))))
+        Self::Word(Word(AtomicU32::new(EMPTY)))
     }
 
     /// The driver of the worker at `index`.
@@ -52,14 +51,14 @@ impl Driver {
     pub(crate) fn of(common: &crate::common::Common, index: usize) -> Self {
         #[cfg(feature = "io")]
         if let Some(drivers) = &common.io {
-            return Self(Kind::Io(drivers.at(index).clone()));
+            return Self::Io(drivers.at(index).clone());
         }
         _ = (common, index);
         Self::new()
     }
 
     /// Sleeps until it is unparked, or was since the last time, until `deadline`, or until
-    /// an event has woken somebody. Whether it was unparked.
+    /// an event has woken a task. Returns whether it was unparked.
     pub fn park(&self, deadline: Option<Instant>) -> bool {
         self.park_as(deadline, false)
     }
@@ -67,13 +66,13 @@ impl Driver {
     /// The same. `others_poll`: other drivers of the runtime have sources, so that this worker
     /// sleeps and gets up as often as their events come.
     pub fn park_as(&self, deadline: Option<Instant>, others_poll: bool) -> bool {
-        match &self.0 {
-            Kind::Word(word) => {
+        match self {
+            Self::Word(word) => {
                 _ = others_poll;
                 word.park(deadline)
             }
             #[cfg(all(feature = "io", not(loom)))]
-            Kind::Io(driver) => waking(|wakers| match others_poll {
+            Self::Io(driver) => waking(|wakers| match others_poll {
                 true => driver.park_in_poll(deadline, wakers),
                 false => driver.park(deadline, wakers),
             }),
@@ -83,10 +82,10 @@ impl Driver {
     /// Wakes the tasks whose events have happened, without waiting. For any thread.
     #[inline]
     pub fn poll(&self) {
-        match &self.0 {
-            Kind::Word(_) => {}
+        match self {
+            Self::Word(_) => {}
             #[cfg(all(feature = "io", not(loom)))]
-            Kind::Io(driver) => {
+            Self::Io(driver) => {
                 if driver.has_sources() {
                     waking(|wakers| driver.try_poll(wakers));
                 }
@@ -97,34 +96,34 @@ impl Driver {
     /// Whether events may happen.
     #[inline]
     pub fn has_sources(&self) -> bool {
-        match &self.0 {
-            Kind::Word(_) => false,
+        match self {
+            Self::Word(_) => false,
             #[cfg(all(feature = "io", not(loom)))]
-            Kind::Io(driver) => driver.has_sources(),
+            Self::Io(driver) => driver.has_sources(),
         }
     }
 
     /// Ends the park of its thread, or the next one if it is not parked.
     pub fn unpark(&self) {
-        match &self.0 {
-            Kind::Word(word) => word.unpark(),
+        match self {
+            Self::Word(word) => word.unpark(),
             #[cfg(all(feature = "io", not(loom)))]
-            Kind::Io(driver) => driver.unpark(),
+            Self::Io(driver) => driver.unpark(),
         }
     }
 
     /// The same by `deadline`: without waking its thread before, where the system can do that.
     pub fn unpark_by(&self, deadline: Instant) {
-        match &self.0 {
-            Kind::Word(word) => word.unpark(),
+        match self {
+            Self::Word(word) => word.unpark(),
             #[cfg(all(feature = "io", not(loom)))]
-            Kind::Io(driver) => return driver.unpark_by(deadline),
+            Self::Io(driver) => return driver.unpark_by(deadline),
         }
         _ = deadline;
     }
 }
 
-/// Wakes those whom `poll` has gathered. The memory for them stays with the thread, so that a
+/// Wakes the wakers that `poll` has gathered. The memory for them stays with the thread, so that a
 /// poll allocates nothing.
 #[cfg(all(feature = "io", not(loom)))]
 fn waking<R>(poll: impl FnOnce(&mut Wakers) -> R) -> R {
@@ -141,7 +140,7 @@ fn waking<R>(poll: impl FnOnce(&mut Wakers) -> R) -> R {
 
 /// A word to sleep on.
 #[derive(Debug)]
-struct Word(AtomicU32);
+pub struct Word(AtomicU32);
 
 impl Word {
     fn park(&self, deadline: Option<Instant>) -> bool {

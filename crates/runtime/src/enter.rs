@@ -37,18 +37,22 @@ type OfThisThread = PhantomData<*mut ()>;
 struct Change {
     before: Current,
     depth: usize,
+    _here: OfThisThread,
 }
 
 impl Change {
     #[inline]
-    fn make(context: &Context, current: Current) -> Self {
-        let depth = context.depth.get();
-        assert!(depth != usize::MAX, "reached max `enter` depth");
-        context.depth.set(depth + 1);
-        Self {
-            before: context.current.replace(current),
-            depth: depth + 1,
-        }
+    fn make(current: Current) -> Self {
+        context::with(|context| {
+            let depth = context.depth.get();
+            assert!(depth != usize::MAX, "reached max `enter` depth");
+            context.depth.set(depth + 1);
+            Self {
+                before: context.current.replace(current),
+                depth: depth + 1,
+                _here: PhantomData,
+            }
+        })
     }
 
     /// Whether it was the last change, and could be taken back.
@@ -75,7 +79,6 @@ fn complain() {
 pub(crate) struct SetCurrent<R: RuntimeRef> {
     runtime: ManuallyDrop<R>,
     change: Change,
-    _here: OfThisThread,
 }
 
 // SAFETY: through a shared reference to the guard nothing can be done with it.
@@ -83,12 +86,9 @@ unsafe impl<R: RuntimeRef> Sync for SetCurrent<R> {}
 
 /// Makes `runtime` the current one until the guard is dropped.
 pub(crate) fn set_current<R: RuntimeRef>(runtime: &R) -> SetCurrent<R> {
-    let runtime = ManuallyDrop::new(runtime.clone());
-    let change = context::with(|context| Change::make(context, runtime.as_current()));
     SetCurrent {
-        runtime,
-        change,
-        _here: PhantomData,
+        runtime: ManuallyDrop::new(runtime.clone()),
+        change: Change::make(runtime.as_current()),
     }
 }
 
@@ -115,7 +115,6 @@ struct Scope<'a, R: RuntimeRef> {
     runtime: &'a R,
     change: Change,
     _tokio: tokio_handle::Entered<'a>,
-    _here: OfThisThread,
 }
 
 impl<'a, R: RuntimeRef> Scope<'a, R> {
@@ -123,9 +122,8 @@ impl<'a, R: RuntimeRef> Scope<'a, R> {
     fn new(runtime: &'a R) -> Self {
         Self {
             runtime,
-            change: context::with(|context| Change::make(context, runtime.as_current())),
+            change: Change::make(runtime.as_current()),
             _tokio: tokio_handle::enter(runtime.common()),
-            _here: PhantomData,
         }
     }
 }
@@ -148,18 +146,6 @@ pub(crate) fn with_entered<T>(runtime: &impl RuntimeRef, run: impl FnOnce() -> T
 /// The thread drives tasks, or blocks for a future, until it is dropped.
 struct Driving {
     random: Option<Random>,
-}
-
-impl Driving {
-    fn begin(context: &Context, seeds: &Seeds, allow_block_in_place: bool) -> Self {
-        context.entered.set(Entered::Yes {
-            allow_block_in_place,
-        });
-        let seeded = seeds.next();
-        Self {
-            random: seeded.map(|random| context.random.replace(random)),
-        }
-    }
 }
 
 impl Drop for Driving {
@@ -186,8 +172,9 @@ pub(crate) fn enter_runtime<T>(
     run: impl FnOnce(&mut MayBlock) -> T,
 ) -> T {
     assert_not_nested();
-    let _scope = Scope::new(runtime);
-    drive(&runtime.common().seeds, allow_block_in_place, run)
+    with_entered(runtime, || {
+        drive(&runtime.common().seeds, allow_block_in_place, run)
+    })
 }
 
 /// Runs `run` with the thread marked as one that drives tasks of the current runtime, whose
@@ -199,8 +186,16 @@ pub(crate) fn drive<T>(
     run: impl FnOnce(&mut MayBlock) -> T,
 ) -> T {
     debug_assert!(!is_entered());
-    let _driving = context::with(|context| Driving::begin(context, seeds, allow_block_in_place));
-    run(&mut MayBlock { _here: PhantomData })
+    let _driving = context::with(|context| {
+        context.entered.set(Entered::Yes {
+            allow_block_in_place,
+        });
+        let seeded = seeds.next();
+        Driving {
+            random: seeded.map(|random| context.random.replace(random)),
+        }
+    });
+    run(&mut MayBlock(PhantomData))
 }
 
 /// Panics, where the caller is, if the thread drives tasks or blocks for a future.
@@ -219,13 +214,11 @@ pub(crate) fn is_entered() -> bool {
 
 /// The right to block the thread.
 #[must_use]
-pub(crate) struct MayBlock {
-    _here: OfThisThread,
-}
+pub(crate) struct MayBlock(OfThisThread);
 
 /// The right to block the thread, if it does not drive tasks.
 pub(crate) fn try_enter_blocking_region() -> Option<MayBlock> {
-    (!is_entered()).then_some(MayBlock { _here: PhantomData })
+    (!is_entered()).then_some(MayBlock(PhantomData))
 }
 
 /// Runs `run` with the thread not marked as one that drives tasks: what it drove has

@@ -50,6 +50,13 @@ impl Drivers {
         &self.drivers[index]
     }
 
+    /// The driver of the worker that this thread is, for something that is about to wait there.
+    fn of_worker(&self, handle: &scheduler::Handle) -> Option<&Arc<Driver>> {
+        let index = handle.own_index()?;
+        multi_thread::event_expected();
+        Some(self.at(index))
+    }
+
     fn any(&self) -> &Arc<Driver> {
         &self.drivers[self.turn.fetch_add(1, Ordering::Relaxed) % self.drivers.len()]
     }
@@ -82,14 +89,8 @@ fn is_ring_forbidden() -> bool {
 fn current() -> Result<Arc<Driver>, NoDriver> {
     let found = scheduler::with_current(|handle| {
         let drivers = handle.common().io.as_ref()?;
-        let own = handle.own_index();
-        if own.is_some() {
-            multi_thread::event_expected();
-        }
-        Some(
-            own.map_or_else(|| drivers.any(), |index| drivers.at(index))
-                .clone(),
-        )
+        let own = drivers.of_worker(handle);
+        Some(own.unwrap_or_else(|| drivers.any()).clone())
     });
     match found {
         Ok(Some(driver)) => Ok(driver),
@@ -99,18 +100,16 @@ fn current() -> Result<Arc<Driver>, NoDriver> {
 }
 
 /// The driver of the worker that the caller runs on. `None` on other threads, and in a
-/// current-thread runtime, whose driver nobody looks at between two calls of `block_on`.
+/// current-thread runtime, whose driver no thread looks at between two calls of `block_on`.
 #[doc(hidden)]
 #[must_use]
 pub fn own_driver() -> Option<Arc<Driver>> {
-    let found = scheduler::with_current(|handle| {
-        let drivers = handle.common().io.as_ref()?;
-        if let scheduler::Handle::CurrentThread(_) = handle {
-            return None;
+    let found = scheduler::with_current(|handle| match handle {
+        scheduler::Handle::CurrentThread(_) => None,
+        scheduler::Handle::MultiThread(_) => {
+            let drivers = handle.common().io.as_ref()?;
+            drivers.of_worker(handle).cloned()
         }
-        let index = handle.own_index()?;
-        multi_thread::event_expected();
-        Some(drivers.at(index).clone())
     });
     found.ok().flatten()
 }

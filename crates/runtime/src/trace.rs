@@ -1,49 +1,69 @@
 //! With the feature `tracing`: a span for each task, with the target, the name and the
-//! fields of Tokio's, so that tools which look at those find ours. Without it, all of
-//! this compiles to nothing.
+//! fields of Tokio's, so that tools which look at those find ours. Without it, nothing of
+//! this is called.
 
+use std::panic::Location;
+
+/// What the span says of a task.
+#[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "tracing"), allow(dead_code))]
+pub(crate) struct SpawnMeta<'a> {
+    pub(crate) name: Option<&'a str>,
+    /// The size of the future or closure that the user gave.
+    pub(crate) original_size: usize,
+    pub(crate) spawned_at: &'static Location<'static>,
+}
+
+/// The [`SpawnMeta`] of a future or closure of this type that the caller was given.
+macro_rules! spawn_meta {
+    ($given:ty) => {
+        $crate::trace::spawn_meta!($given, None)
+    };
+    ($given:ty, $name:expr) => {
+        $crate::trace::SpawnMeta {
+            name: $name,
+            original_size: size_of::<$given>(),
+            spawned_at: std::panic::Location::caller(),
+        }
+    };
+}
+
+/// Calls a function of this file, which gives a future its span; without the feature, the future
+/// stays as it is.
 #[cfg(feature = "tracing")]
-pub(crate) use spans::{SpawnMeta, block_on, blocking, task};
+macro_rules! traced {
+    ($function:ident $(::<$closure:ty>)? ($future:expr $(, $argument:expr)*)) => {
+        $crate::trace::$function$(::<$closure, _>)?($future $(, $argument)*)
+    };
+}
 
 #[cfg(not(feature = "tracing"))]
-pub(crate) use nothing::{SpawnMeta, block_on, blocking, task};
+macro_rules! traced {
+    ($function:ident $(::<$closure:ty>)? ($future:expr $(, $argument:expr)*)) => {{
+        // Used, but not evaluated.
+        if false {
+            $(_ = $argument;)*
+        }
+        $future
+    }};
+}
+
+pub(crate) use {spawn_meta, traced};
+
+#[cfg(feature = "tracing")]
+pub(crate) use spans::{block_on, blocking, task};
 
 #[cfg(feature = "tracing")]
 mod spans {
     use std::any::type_name;
-    use std::panic::Location;
 
     use tracing::instrument::{Instrument, Instrumented};
-    use tracing::{Span, trace_span};
+    use tracing::trace_span;
 
+    use super::SpawnMeta;
     use crate::core::Id;
 
-    /// What the span says of a task.
-    #[derive(Clone, Copy)]
-    pub(crate) struct SpawnMeta<'a> {
-        name: Option<&'a str>,
-        /// The size of the future or closure that the user gave.
-        original_size: usize,
-        spawned_at: &'static Location<'static>,
-    }
-
-    impl<'a> SpawnMeta<'a> {
-        /// A task without a name.
-        #[track_caller]
-        pub(crate) fn unnamed(original_size: usize) -> Self {
-            Self::new(None, original_size)
-        }
-
-        /// A task that may have a name.
-        #[track_caller]
-        pub(crate) fn new(name: Option<&'a str>, original_size: usize) -> Self {
-            Self {
-                name,
-                original_size,
-                spawned_at: Location::caller(),
-            }
-        }
-
+    impl SpawnMeta<'_> {
         /// The original size, if the task's is another one.
         fn if_not(&self, size: usize) -> Option<usize> {
             (self.original_size != size).then_some(self.original_size)
@@ -57,18 +77,8 @@ mod spans {
         meta: SpawnMeta<'_>,
         id: Id,
     ) -> Instrumented<F> {
-        future.instrument(task_span(kind, meta, id, size_of::<F>()))
-    }
-
-    /// The same for a future that a thread blocks for.
-    #[track_caller]
-    pub(crate) fn block_on<F>(future: F) -> Instrumented<F> {
-        let meta = SpawnMeta::unnamed(size_of::<F>());
-        task(future, "block_on", meta, Id::next())
-    }
-
-    fn task_span(kind: &'static str, meta: SpawnMeta<'_>, id: Id, size: usize) -> Span {
-        trace_span!(
+        let size = size_of::<F>();
+        future.instrument(trace_span!(
             target: "tokio::task",
             parent: None,
             "runtime.spawn",
@@ -80,13 +90,19 @@ mod spans {
             loc.file = meta.spawned_at.file(),
             loc.line = meta.spawned_at.line(),
             loc.col = meta.spawned_at.column(),
-        )
+        ))
+    }
+
+    /// The same for a future that a thread blocks for.
+    #[track_caller]
+    pub(crate) fn block_on<F>(future: F) -> Instrumented<F> {
+        task(future, "block_on", spawn_meta!(F), Id::next())
     }
 
     /// The same for a closure `F` that a thread of the pool runs.
     pub(crate) fn blocking<F, Fut>(future: Fut, meta: SpawnMeta<'_>, id: Id) -> Instrumented<Fut> {
         let size = size_of::<F>();
-        let span = trace_span!(
+        future.instrument(trace_span!(
             target: "tokio::task::blocking",
             "runtime.spawn",
             kind = %"blocking",
@@ -98,41 +114,6 @@ mod spans {
             loc.file = meta.spawned_at.file(),
             loc.line = meta.spawned_at.line(),
             loc.col = meta.spawned_at.column(),
-        );
-        future.instrument(span)
-    }
-}
-
-#[cfg(not(feature = "tracing"))]
-mod nothing {
-    use std::marker::PhantomData;
-
-    use crate::core::Id;
-
-    /// Nothing: there are no spans.
-    #[derive(Clone, Copy)]
-    pub(crate) struct SpawnMeta<'a>(PhantomData<&'a ()>);
-
-    impl SpawnMeta<'_> {
-        #[inline(always)]
-        pub(crate) fn unnamed(_: usize) -> Self {
-            Self(PhantomData)
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn block_on<F>(future: F) -> F {
-        future
-    }
-
-    #[inline(always)]
-    pub(crate) fn task<F>(future: F, _: &'static str, _: SpawnMeta<'_>, _: Id) -> F {
-        future
-    }
-
-    #[inline(always)]
-    #[allow(clippy::extra_unused_type_parameters, reason = "the other one uses it")]
-    pub(crate) fn blocking<F, Fut>(future: Fut, _: SpawnMeta<'_>, _: Id) -> Fut {
-        future
+        ))
     }
 }

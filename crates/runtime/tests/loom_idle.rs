@@ -11,9 +11,8 @@ use std::sync::Arc;
 use blitz_futex::model::expire;
 use blitz_runtime::model::scheduler::Driver;
 use blitz_runtime::model::scheduler::idle::{Calls, Idle, Sleeper};
-use blitz_runtime::model::scheduler::inject::Inject;
 use blitz_runtime::model::scheduler::mutant::{self, Mutant};
-use blitz_runtime::model::scheduler::queue::Ring;
+use blitz_runtime::model::scheduler::queue::{Inject, Ring};
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use loom::thread;
 

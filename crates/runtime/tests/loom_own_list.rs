@@ -11,7 +11,7 @@ use std::sync::Arc as Witness;
 use std::task::{Context, Poll};
 
 use blitz_runtime::model::biased_lock::mutant::{self, Mutant};
-use blitz_runtime::model::task::{Header, Notified, OwnedTasks, Ran, Schedule, id};
+use blitz_runtime::model::task::{Header, ListId, Notified, OwnedTasks, Ran, Schedule, id};
 use blitz_runtime::task::JoinHandle;
 use loom::sync::{Arc, Mutex};
 use loom::thread::{self, ThreadId};
@@ -63,7 +63,7 @@ impl Line {
     ) -> (JoinHandle<()>, Option<Notified>) {
         let owned = &self.0.owned;
         // SAFETY: as above, and the future may go to other threads.
-        unsafe { owned.bind_own(self.number(), future, self.clone(), id()) }
+        unsafe { owned.bind(ListId::own(self.number()), future, self.clone(), id()) }
     }
 
     fn take(&self) -> Option<Notified> {

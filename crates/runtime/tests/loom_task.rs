@@ -15,7 +15,9 @@ use std::sync::atomic::{AtomicUsize as Count, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use blitz_runtime::model::task::mutant::{self, Mutant};
-use blitz_runtime::model::task::{Header, Notified, OwnedTasks, Ran, Schedule, id, unowned};
+use blitz_runtime::model::task::{
+    Header, ListId, Notified, OwnedTasks, Ran, Schedule, id, unowned,
+};
 use blitz_runtime::task::{JoinError, JoinHandle};
 use blitz_sync::internals::coop::unconstrained;
 use loom::sync::atomic::{AtomicBool, AtomicUsize};
@@ -83,12 +85,12 @@ impl Line {
         F: Future<Output: Send + 'static> + Send + 'static,
     {
         let owned = &self.0.owned;
-        let (join, token) = if self.is_owner() {
-            // SAFETY: this is the owner, and the future may go to other threads.
-            unsafe { owned.bind_own(0, future, self.clone(), id()) }
-        } else {
-            owned.bind(0, future, self.clone(), id())
+        let list = match self.is_owner() {
+            true => ListId::own(0),
+            false => ListId::shared(0),
         };
+        // SAFETY: the own list is the owner's, and the future may go to other threads.
+        let (join, token) = unsafe { owned.bind(list, future, self.clone(), id()) };
         self.0.queue.lock().unwrap().extend(token);
         Calm::new(join)
     }

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::io;
 
-use super::id::Id;
+use super::header::Id;
 
 /// A task was cancelled, or it panicked.
 ///
@@ -37,17 +37,6 @@ struct Payload(Box<dyn Any + Send>);
 // SAFETY: through a shared reference only text is read, of types that are `Sync`.
 unsafe impl Sync for Payload {}
 
-impl Payload {
-    /// The message, if it is text.
-    fn message(&self) -> Option<&str> {
-        let payload = &*self.0;
-        match payload.downcast_ref::<String>() {
-            Some(message) => Some(message),
-            None => payload.downcast_ref::<&'static str>().copied(),
-        }
-    }
-}
-
 impl JoinError {
     pub(crate) fn cancelled(id: Id) -> Self {
         Self {
@@ -60,6 +49,17 @@ impl JoinError {
         Self {
             reason: Reason::Panic(Payload(payload)),
             id,
+        }
+    }
+
+    /// What the task panicked with, if it is text.
+    fn message(&self) -> Option<&str> {
+        let Reason::Panic(Payload(payload)) = &self.reason else {
+            return None;
+        };
+        match payload.downcast_ref::<String>() {
+            Some(message) => Some(message),
+            None => payload.downcast_ref::<&'static str>().copied(),
         }
     }
 
@@ -180,12 +180,10 @@ impl JoinError {
 impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let id = self.id;
-        match &self.reason {
-            Reason::Cancelled => write!(f, "task {id} was cancelled"),
-            Reason::Panic(payload) => match payload.message() {
-                Some(message) => write!(f, "task {id} panicked with message {message:?}"),
-                None => write!(f, "task {id} panicked"),
-            },
+        match self.message() {
+            _ if self.is_cancelled() => write!(f, "task {id} was cancelled"),
+            Some(message) => write!(f, "task {id} panicked with message {message:?}"),
+            None => write!(f, "task {id} panicked"),
         }
     }
 }
@@ -193,12 +191,10 @@ impl fmt::Display for JoinError {
 impl fmt::Debug for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let id = self.id;
-        match &self.reason {
-            Reason::Cancelled => write!(f, "JoinError::Cancelled({id:?})"),
-            Reason::Panic(payload) => match payload.message() {
-                Some(message) => write!(f, "JoinError::Panic({id:?}, {message:?}, ...)"),
-                None => write!(f, "JoinError::Panic({id:?}, ...)"),
-            },
+        match self.message() {
+            _ if self.is_cancelled() => write!(f, "JoinError::Cancelled({id:?})"),
+            Some(message) => write!(f, "JoinError::Panic({id:?}, {message:?}, ...)"),
+            None => write!(f, "JoinError::Panic({id:?}, ...)"),
         }
     }
 }

@@ -1,20 +1,171 @@
-//! What happens to a task, for each type of future and scheduler.
+//! What happens to a task, for each type of future and scheduler, and the memory in which it
+//! does: one allocation for all there is.
+//!
+//! What the future or the output may be used for follows from the state: the thread that set
+//! `RUNNING` has them until it gives `RUNNING` back or completes the task; after that,
+//! the join handle has them if it exists, else the completer.
 
 use std::any::Any;
 use std::future::Future;
 use std::mem::ManuallyDrop;
+use std::pin::Pin;
 use std::ptr::{self, NonNull};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
-use super::cell::Cell;
 use super::error::JoinError;
-use super::header::{Header, ListId, Vtable};
-use super::id::Id;
+use super::header::{self, Header, Id, ListId, Notified, Ran, Schedule, Stage, Vtable};
 use super::mutant::{Mutant, active};
-use super::schedule::{Notified, Ran, Schedule};
 use super::state::{Complete, End, Start, WakeByValue};
-use super::waker::Entered;
-use super::{header, waker};
+use super::waker;
+use crate::context::{self, TaskGuard};
+use blitz_sync::internals::Watched;
+
+/// A task. The header comes first, so that a pointer to it is one to the task.
+#[repr(C)]
+struct Cell<F: Future, S> {
+    header: Header,
+    scheduler: S,
+    contents: Watched<Contents<F>>,
+}
+
+/// The future or what came of it. The header's `stage` says which.
+union Contents<F: Future> {
+    future: ManuallyDrop<F>,
+    value: ManuallyDrop<F::Output>,
+    panic: ManuallyDrop<Box<dyn Any + Send>>,
+}
+
+impl<F: Future, S: Schedule> Cell<F, S> {
+    /// Gives the memory back.
+    ///
+    /// # Safety
+    ///
+    /// There is no other reference to the task, which is complete, and neither future
+    /// nor output are there any more.
+    unsafe fn free(cell: NonNull<Self>) {
+        // SAFETY: the memory comes from a box, and is the caller's.
+        let cell = unsafe { Box::from_raw(cell.as_ptr()) };
+        #[cfg(not(loom))]
+        drop(cell);
+        // The checker wants to see what uses it nevertheless.
+        #[cfg(loom)]
+        {
+            cell.header.state.freed();
+            assert!(
+                matches!(cell.stage(), Stage::Empty | Stage::Cancelled),
+                "an output was left behind"
+            );
+            let cell = Box::leak(cell);
+            // SAFETY: it is not used any more.
+            unsafe { std::ptr::drop_in_place(&raw mut cell.scheduler) };
+        }
+    }
+
+    fn stage(&self) -> Stage {
+        // SAFETY: the caller has the contents.
+        self.header.stage.with(|stage| unsafe { *stage })
+    }
+
+    fn set_stage(&self, new: Stage) {
+        // SAFETY: the caller has the contents.
+        self.header.stage.with_mut(|stage| unsafe { *stage = new });
+    }
+
+    /// Polls the future.
+    ///
+    /// # Safety
+    ///
+    /// The caller has the contents, and they are the future.
+    unsafe fn poll(&self, context: &mut Context<'_>) -> Poll<F::Output> {
+        debug_assert!(self.stage() == Stage::Future);
+        #[cfg(loom)]
+        assert_eq!(self.stage(), Stage::Future);
+        self.contents.with_mut(|contents| {
+            // SAFETY: the future is there, as the caller promises, and stays at its place
+            // until it is dropped.
+            let future = unsafe { Pin::new_unchecked(&mut *(*contents).future) };
+            future.poll(context)
+        })
+    }
+
+    /// Drops the future or the output, if one is there. If the drop panics, it is not
+    /// there any more either.
+    ///
+    /// # Safety
+    ///
+    /// The caller has the contents.
+    unsafe fn drop_contents(&self) {
+        let stage = self.stage();
+        self.set_stage(Stage::Empty);
+        self.contents.with_mut(|contents| {
+            // SAFETY: the stage says what is there, and it is not used again.
+            unsafe {
+                match stage {
+                    Stage::Future => ManuallyDrop::drop(&mut (*contents).future),
+                    Stage::Value => ManuallyDrop::drop(&mut (*contents).value),
+                    Stage::Panic => ManuallyDrop::drop(&mut (*contents).panic),
+                    Stage::Cancelled | Stage::Empty => {}
+                }
+            }
+        });
+    }
+
+    /// Puts the output where the future was.
+    ///
+    /// # Safety
+    ///
+    /// The caller has the contents, which are empty.
+    unsafe fn put_value(&self, value: F::Output) {
+        self.contents.with_mut(|contents| {
+            let value = ManuallyDrop::new(value);
+            // SAFETY: the caller has the place, and nothing is there.
+            unsafe { (&raw mut (*contents).value).write(value) };
+        });
+        self.set_stage(Stage::Value);
+    }
+
+    /// Puts what came instead of an output where the future was: the panic, or that
+    /// the task was cancelled.
+    ///
+    /// # Safety
+    ///
+    /// As for [`put_value`](Self::put_value).
+    unsafe fn put_failure(&self, panic: Option<Box<dyn Any + Send>>) {
+        let Some(panic) = panic else {
+            return self.set_stage(Stage::Cancelled);
+        };
+        self.contents.with_mut(|contents| {
+            let panic = ManuallyDrop::new(panic);
+            // SAFETY: as above.
+            unsafe { (&raw mut (*contents).panic).write(panic) };
+        });
+        self.set_stage(Stage::Panic);
+    }
+
+    /// Takes the output.
+    ///
+    /// # Safety
+    ///
+    /// The caller has the contents, and the task is complete.
+    #[track_caller]
+    unsafe fn take(&self) -> Result<F::Output, JoinError> {
+        let stage = self.stage();
+        self.set_stage(Stage::Empty);
+        let id = self.header.id();
+        // SAFETY: the stage said what is there, and says now that it is gone.
+        self.contents.with_mut(|contents| unsafe {
+            match stage {
+                Stage::Value => Ok(ManuallyDrop::take(&mut (*contents).value)),
+                Stage::Panic => {
+                    let panic = ManuallyDrop::take(&mut (*contents).panic);
+                    Err(JoinError::panic(id, panic))
+                }
+                Stage::Cancelled => Err(JoinError::cancelled(id)),
+                Stage::Future | Stage::Empty => panic!("JoinHandle polled after completion"),
+            }
+        })
+    }
+}
 
 /// Does something that may panic.
 #[cfg(not(loom))]
@@ -32,6 +183,23 @@ fn catch<R>(run: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> {
     Ok(run())
 }
 
+/// Does something whose panic is of no interest.
+#[inline]
+fn catch_and_forget(run: impl FnOnce()) {
+    if let Err(panic) = catch(run) {
+        forget_panic(panic);
+    }
+}
+
+/// Drops what something has panicked with, which may panic, too.
+#[cold]
+fn forget_panic(panic: Box<dyn Any + Send>) {
+    if let Err(another) = catch(|| drop(panic)) {
+        // There must be an end.
+        std::mem::forget(another);
+    }
+}
+
 /// A new task with a token, as a pointer to its header.
 #[inline]
 pub(super) fn allocate<F: Future, S: Schedule>(
@@ -40,8 +208,14 @@ pub(super) fn allocate<F: Future, S: Schedule>(
     id: Id,
     list_id: ListId,
 ) -> NonNull<Header> {
-    let header = Header::new(vtable::<F, S>(), id, list_id);
-    Cell::allocate(header, future, scheduler)
+    let cell = Box::new(Cell {
+        header: Header::new(vtable::<F, S>(), id, list_id),
+        scheduler,
+        contents: Watched::new(Contents {
+            future: ManuallyDrop::new(future),
+        }),
+    });
+    NonNull::from(Box::leak(cell)).cast()
 }
 
 /// The functions for a type of task.
@@ -80,24 +254,26 @@ enum Polled {
 /// # Safety
 ///
 /// The caller has the token, and the task is of this type.
-pub(super) unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
+unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
     // SAFETY: a task with a token is not complete, and so has its own reference.
     let cell = unsafe { cell::<F, S>(task) };
-    let entered = waker::enter(task);
+    let entered = context::enter_task(task);
     if cell.header.state.start() == Start::Cancel {
         // SAFETY: `start` gave the contents to us.
         return unsafe { run_cancelled::<F, S>(task, entered) };
     }
-    let waker = waker::borrowed(task);
+    // SAFETY: the functions of the table do what wakers' do. The task's own reference takes the
+    // place of this waker's, which is not dropped.
+    let waker = ManuallyDrop::new(unsafe { Waker::new(task.as_ptr().cast(), &waker::VTABLE) });
     let mut context = Context::from_waker(&waker);
     let polled = catch(|| {
         // SAFETY: `start` gave the contents to us, and there was no output before.
         match unsafe { poll(cell, &mut context) } {
-            Poll::Pending if waker::has_stepped_back(task) => Polled::Yielded,
+            Poll::Pending if context::has_stepped_back(task) => Polled::Yielded,
             Poll::Pending => Polled::Pending,
             Poll::Ready(value) => {
                 // SAFETY: the contents are ours, and they are the future.
-                unsafe { finish::<F, S>(task, value) };
+                unsafe { finish(cell, value) };
                 Polled::Ready
             }
         }
@@ -105,15 +281,18 @@ pub(super) unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
     match polled {
         Ok(Polled::Yielded) => {
             drop(entered);
-            // SAFETY: the task is left running, so nobody else has a token.
+            // SAFETY: the task is left running, so there is no other token.
             Ran::Yielded(unsafe { Notified::from_raw(task) })
         }
         // SAFETY: the task is running, and was polled.
         Ok(Polled::Pending) => unsafe { end_poll::<F, S>(task, entered) },
         // SAFETY: the contents are ours.
-        Ok(Polled::Ready) => unsafe { end::<F, S>(task, None, entered) },
-        // SAFETY: as above.
-        Err(panic) => unsafe { end::<F, S>(task, Some(panic), entered) },
+        Ok(Polled::Ready) => unsafe { end::<F, S>(task, entered) },
+        // SAFETY: as above, and the future is gone.
+        Err(panic) => unsafe {
+            fail(cell, panic);
+            end::<F, S>(task, entered)
+        },
     }
 }
 
@@ -123,54 +302,29 @@ pub(super) unsafe fn run<F: Future, S: Schedule>(task: NonNull<Header>) -> Ran {
 ///
 /// The caller has the contents, which are the future.
 #[inline(never)]
-unsafe fn end_poll<F: Future, S: Schedule>(task: NonNull<Header>, entered: Entered) -> Ran {
+unsafe fn end_poll<F: Future, S: Schedule>(task: NonNull<Header>, entered: TaskGuard) -> Ran {
     // SAFETY: the task is not complete, and so has its own reference.
     match unsafe { task.as_ref() }.state.end() {
         End::Idle => Ran::Idle,
-        // SAFETY: `end` found that somebody has left us the token.
+        // SAFETY: `end` found that a waker has left us the token.
         End::Again => Ran::Again(unsafe { Notified::from_raw(task) }),
         // SAFETY: the task is still running.
         End::Cancel => unsafe { run_cancelled::<F, S>(task, entered) },
     }
 }
 
-/// The same, for a task that was cancelled.
+/// Drops the future of a task that was cancelled, and ends the task.
 ///
 /// # Safety
 ///
 /// The caller has the contents, which are the future.
 #[cold]
-unsafe fn run_cancelled<F: Future, S: Schedule>(task: NonNull<Header>, entered: Entered) -> Ran {
+unsafe fn run_cancelled<F: Future, S: Schedule>(task: NonNull<Header>, entered: TaskGuard) -> Ran {
     // SAFETY: as the caller says; the contents are what came of the future then.
     unsafe {
         cancel::<F, S>(task);
-        // From here on it may be freed.
-        drop(entered);
-        complete::<F, S>(task);
+        end::<F, S>(task, entered)
     }
-    Ran::Done
-}
-
-/// The last step of a task, whose future is gone.
-///
-/// # Safety
-///
-/// The caller has the contents: what came of the future, or nothing if that is `panic`.
-#[inline(never)]
-unsafe fn end<F: Future, S: Schedule>(
-    task: NonNull<Header>,
-    panic: Option<Box<dyn Any + Send>>,
-    entered: Entered,
-) -> Ran {
-    if let Some(panic) = panic {
-        // SAFETY: the contents are ours, and the future is gone.
-        unsafe { fail::<F, S>(task, panic) };
-    }
-    // From here on it may be freed.
-    drop(entered);
-    // SAFETY: the contents are what came of the future.
-    unsafe { complete::<F, S>(task) };
-    Ran::Done
 }
 
 /// Polls the future. If it panics, it is dropped while the panic passes, so that its parts
@@ -194,10 +348,8 @@ unsafe fn poll<F: Future, S: Schedule>(
                 return;
             }
             // A second panic must not leave a drop while the first one passes.
-            // SAFETY: whoever made the guard has the contents.
-            if let Err(another) = catch(|| unsafe { self.0.drop_contents() }) {
-                forget_panic(another);
-            }
+            // SAFETY: what made the guard has the contents.
+            catch_and_forget(|| unsafe { self.0.drop_contents() });
         }
     }
 
@@ -215,19 +367,15 @@ unsafe fn poll<F: Future, S: Schedule>(
 ///
 /// The caller has the contents, which are the future.
 #[inline(never)]
-unsafe fn finish<F: Future, S: Schedule>(task: NonNull<Header>, value: F::Output) {
-    // SAFETY: the task has its own reference, which is the caller's.
-    let cell = unsafe { cell::<F, S>(task) };
+unsafe fn finish<F: Future, S: Schedule>(cell: &Cell<F, S>, value: F::Output) {
     // SAFETY: the contents are the caller's.
     match catch(|| unsafe { cell.drop_contents() }) {
         // SAFETY: as above; the future is gone.
         Ok(()) => unsafe { cell.put_value(value) },
         Err(panic) => {
-            if let Err(another) = catch(|| drop(value)) {
-                forget_panic(another);
-            }
+            catch_and_forget(|| drop(value));
             // SAFETY: as above.
-            unsafe { fail::<F, S>(task, panic) };
+            unsafe { fail(cell, panic) };
         }
     }
 }
@@ -238,9 +386,7 @@ unsafe fn finish<F: Future, S: Schedule>(task: NonNull<Header>, value: F::Output
 ///
 /// The caller has the contents, and the future is gone.
 #[cold]
-unsafe fn fail<F: Future, S: Schedule>(task: NonNull<Header>, panic: Box<dyn Any + Send>) {
-    // SAFETY: the task has its own reference, which is the caller's.
-    let cell = unsafe { cell::<F, S>(task) };
+unsafe fn fail<F: Future, S: Schedule>(cell: &Cell<F, S>, panic: Box<dyn Any + Send>) {
     // SAFETY: the contents are the caller's, and empty.
     unsafe { cell.put_failure(Some(panic)) };
     cell.scheduler.unhandled_panic();
@@ -250,7 +396,7 @@ unsafe fn fail<F: Future, S: Schedule>(task: NonNull<Header>, panic: Box<dyn Any
 ///
 /// # Safety
 ///
-/// As for [`finish`].
+/// The caller has the contents, which are the future of a task of this type.
 #[cold]
 unsafe fn cancel<F: Future, S: Schedule>(task: NonNull<Header>) {
     // SAFETY: the task has its own reference, which is the caller's.
@@ -261,29 +407,20 @@ unsafe fn cancel<F: Future, S: Schedule>(task: NonNull<Header>) {
     unsafe { cell.put_failure(dropped.err()) };
 }
 
-/// Drops what somebody panicked with and nobody wants, which may panic, too.
-#[cold]
-fn forget_panic(panic: Box<dyn Any + Send>) {
-    if let Err(another) = catch(|| drop(panic)) {
-        // There must be an end.
-        std::mem::forget(another);
-    }
-}
-
-/// Ends the task. The future is gone, and what came of it is there.
+/// The last step of a task. The future is gone, and what came of it is there.
 ///
 /// # Safety
 ///
 /// The caller has the contents.
-#[inline]
-unsafe fn complete<F: Future, S: Schedule>(task: NonNull<Header>) {
+#[inline(never)]
+unsafe fn end<F: Future, S: Schedule>(task: NonNull<Header>, entered: TaskGuard) -> Ran {
+    // From here on it may be freed.
+    drop(entered);
     // SAFETY: the task has its own reference, which is the caller's.
     let cell = unsafe { cell::<F, S>(task) };
     let header = &cell.header;
-    if let Err(panic) = catch(|| cell.scheduler.terminated(header.id())) {
-        forget_panic(panic);
-    }
-    // Before the join handle hears of it, so that whoever waits for a task finds it gone
+    catch_and_forget(|| cell.scheduler.terminated(header.id()));
+    // Before the join handle hears of it, so that a waiter for the task finds it gone
     // from the runtime.
     if !active(Mutant::LeavesListLate) {
         cell.scheduler.release(header);
@@ -293,9 +430,15 @@ unsafe fn complete<F: Future, S: Schedule>(task: NonNull<Header>) {
         Complete::Nothing => {}
         // SAFETY: `complete` gave us the waker, and left us the task's own reference.
         Complete::Wake => unsafe { wake_join(task) },
-        // SAFETY: nobody but us may use the contents.
-        Complete::Detached => unsafe { complete_detached::<F, S>(task) },
+        // SAFETY: only we may use the contents.
+        Complete::Detached => unsafe {
+            drop_output::<F, S>(task);
+            if header.state.complete_detached() {
+                header::free(task);
+            }
+        },
     }
+    Ran::Done
 }
 
 /// Releases the task's own reference, and wakes the join handle.
@@ -305,36 +448,12 @@ unsafe fn complete<F: Future, S: Schedule>(task: NonNull<Header>) {
 /// The caller has the waker and the reference.
 #[inline]
 unsafe fn wake_join(task: NonNull<Header>) {
-    // SAFETY: the reference keeps the task.
-    let header = unsafe { task.as_ref() };
-    // SAFETY: the waker is ours.
-    let waker = unsafe { header.take_join_waker() };
+    // SAFETY: the reference keeps the task, and the waker is ours.
+    let waker = unsafe { task.as_ref().take_join_waker() };
     // Before the waking, since the join handle then probably has the last one.
     // SAFETY: this is the task's own reference, which is for the completer.
     unsafe { header::release(task) };
-    if let Err(panic) = catch(|| waker.wake()) {
-        forget_panic(panic);
-    }
-}
-
-/// Drops an output that nobody wants, and releases the task's own reference.
-///
-/// # Safety
-///
-/// The caller has the contents and the reference.
-unsafe fn complete_detached<F: Future, S: Schedule>(task: NonNull<Header>) {
-    // SAFETY: the task has its own reference, which is the caller's.
-    let cell = unsafe { cell::<F, S>(task) };
-    let entered = waker::enter(task);
-    // SAFETY: the contents are ours.
-    if let Err(panic) = catch(|| unsafe { cell.drop_contents() }) {
-        forget_panic(panic);
-    }
-    drop(entered);
-    if cell.header.state.complete_detached() {
-        // SAFETY: it was the last reference.
-        unsafe { header::free(task) };
-    }
+    catch_and_forget(|| waker.wake());
 }
 
 /// Gives a token to the scheduler.
@@ -342,7 +461,7 @@ unsafe fn complete_detached<F: Future, S: Schedule>(task: NonNull<Header>) {
 /// # Safety
 ///
 /// The caller has the token and a reference, and the task is of this type.
-pub(super) unsafe fn schedule<F: Future, S: Schedule>(task: NonNull<Header>) {
+unsafe fn schedule<F: Future, S: Schedule>(task: NonNull<Header>) {
     // SAFETY: the caller's reference keeps the task; the token is for this call.
     unsafe {
         cell::<F, S>(task)
@@ -357,7 +476,7 @@ pub(super) unsafe fn schedule<F: Future, S: Schedule>(task: NonNull<Header>) {
 ///
 /// The caller has a reference and does not use the task any more. The task is of this
 /// type.
-pub(super) unsafe fn wake_by_value<F: Future, S: Schedule>(task: NonNull<Header>) {
+unsafe fn wake_by_value<F: Future, S: Schedule>(task: NonNull<Header>) {
     // SAFETY: the caller's reference keeps the task until it is given up.
     let cell = unsafe { cell::<F, S>(task) };
     let early = cell.scheduler.outlives_call();
@@ -395,15 +514,10 @@ pub(super) unsafe fn wake_by_value<F: Future, S: Schedule>(task: NonNull<Header>
 /// # Safety
 ///
 /// The caller has shut the task down while it was idle; it is of this type.
-pub(super) unsafe fn shut_down<F: Future, S: Schedule>(task: NonNull<Header>) {
+unsafe fn shut_down<F: Future, S: Schedule>(task: NonNull<Header>) {
     // SAFETY: the task is not complete, and so has its own reference. The contents are
     // ours since the shut-down.
-    unsafe {
-        let entered = waker::enter(task);
-        cancel::<F, S>(task);
-        drop(entered);
-        complete::<F, S>(task);
-    }
+    _ = unsafe { run_cancelled::<F, S>(task, context::enter_task(task)) };
 }
 
 /// Takes the output.
@@ -412,7 +526,7 @@ pub(super) unsafe fn shut_down<F: Future, S: Schedule>(task: NonNull<Header>) {
 ///
 /// The caller is the join handle of a task of this type, which is complete; `to` points
 /// to a `Poll<Result<F::Output, JoinError>>`.
-pub(super) unsafe fn take<F: Future, S: Schedule>(task: NonNull<Header>, to: *mut ()) {
+unsafe fn take<F: Future, S: Schedule>(task: NonNull<Header>, to: *mut ()) {
     // SAFETY: the join handle has a reference, and the contents after completion.
     unsafe {
         let output = cell::<F, S>(task).take();
@@ -424,13 +538,11 @@ pub(super) unsafe fn take<F: Future, S: Schedule>(task: NonNull<Header>, to: *mu
 ///
 /// # Safety
 ///
-/// The caller is the join handle of a task of this type, which is complete.
-pub(super) unsafe fn drop_output<F: Future, S: Schedule>(task: NonNull<Header>) {
-    let _entered = waker::enter(task);
-    // SAFETY: the join handle has a reference, and the contents after completion.
-    if let Err(panic) = catch(|| unsafe { cell::<F, S>(task).drop_contents() }) {
-        forget_panic(panic);
-    }
+/// The caller has a reference, and the contents, of a task of this type.
+unsafe fn drop_output<F: Future, S: Schedule>(task: NonNull<Header>) {
+    let _entered = context::enter_task(task);
+    // SAFETY: as the caller says.
+    catch_and_forget(|| unsafe { cell::<F, S>(task).drop_contents() });
 }
 
 /// Gives the memory back.
@@ -438,8 +550,8 @@ pub(super) unsafe fn drop_output<F: Future, S: Schedule>(task: NonNull<Header>) 
 /// # Safety
 ///
 /// There is no reference any more, and the task is of this type.
-pub(super) unsafe fn free<F: Future, S: Schedule>(task: NonNull<Header>) {
-    // SAFETY: whoever completed the task, or its join handle, has removed the contents.
+unsafe fn free<F: Future, S: Schedule>(task: NonNull<Header>) {
+    // SAFETY: the completer of the task, or its join handle, has removed the contents.
     unsafe { Cell::<F, S>::free(task.cast()) }
 }
 
@@ -447,10 +559,10 @@ pub(super) unsafe fn free<F: Future, S: Schedule>(task: NonNull<Header>) {
 ///
 /// # Safety
 ///
-/// The task is new, of this type, and only the caller knows it, who has its join handle.
+/// The task is new, of this type, and only the caller knows it, which has its join handle.
 #[cold]
 pub(super) unsafe fn never_begun<F: Future, S: Schedule>(task: NonNull<Header>) {
-    let _entered = waker::enter(task);
+    let _entered = context::enter_task(task);
     // SAFETY: the caller is alone with the task.
     unsafe {
         cancel::<F, S>(task);

@@ -1,15 +1,19 @@
-//! What is known of a task without its type.
+//! What is known of a task without its type: its header and number, the token to run it once,
+//! and what it asks of its scheduler.
 
-use std::mem::MaybeUninit;
+use std::cell::Cell;
+use std::fmt;
+use std::mem::{self, MaybeUninit};
+use std::num::NonZeroU64;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Waker;
 
-use super::id::Id;
-use super::schedule::Ran;
 use super::state::State;
+use crate::context;
 use blitz_sync::internals::Watched;
 
-/// The first part of a task's memory, and what everybody has a pointer to.
+/// The first part of a task's memory, and what all pointers to a task point to.
 ///
 /// What a poll needs comes last, beside the future; what only matters when a task begins
 /// or ends comes first, and is as long as a cache line. So tasks that are neighbours in
@@ -17,16 +21,14 @@ use blitz_sync::internals::Watched;
 /// each poll, wherever the allocator puts them.
 #[repr(C)]
 pub struct Header {
-    /// The next one in a queue. Belongs to whoever holds the token.
+    /// The next one in a queue. Belongs to the holder of the token.
     pub(super) queue_next: Watched<Option<NonNull<Header>>>,
-    /// The neighbours in the list of the runtime's tasks. Belongs to who has the list.
+    /// The neighbours in the list of the runtime's tasks. Belongs to what has the list.
     pub(super) links: Watched<Links>,
     /// Wakes the waiter for the task. There if the state says so.
     pub(super) join_waker: Watched<MaybeUninit<Waker>>,
-    /// What is in the task's memory. Belongs to whoever has what is there.
+    /// What is in the task's memory. Belongs to the owner of what is there.
     pub(super) stage: Watched<Stage>,
-    /// Whether the task is in its list. Belongs to who has the list.
-    pub(super) is_listed: Watched<bool>,
     /// In which list the task is or was.
     pub(super) list_id: ListId,
     id: Id,
@@ -36,20 +38,20 @@ pub struct Header {
 
 /// The list that a task was bound to: its shard, and which of its two.
 #[derive(Clone, Copy)]
-pub(super) struct ListId(u32);
+pub struct ListId(u32);
 
 impl ListId {
     const OWN: u32 = 1 << 31;
 
     /// The list with a lock.
     #[inline]
-    pub(super) fn shared(shard: usize) -> Self {
+    pub fn shared(shard: usize) -> Self {
         Self(shard as u32)
     }
 
     /// The owner's list.
     #[inline]
-    pub(super) fn own(shard: usize) -> Self {
+    pub fn own(shard: usize) -> Self {
         Self(shard as u32 | Self::OWN)
     }
 
@@ -66,7 +68,7 @@ impl ListId {
 }
 
 /// The place of a task in a list.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Links {
     pub(super) previous: Option<NonNull<Header>>,
     pub(super) next: Option<NonNull<Header>>,
@@ -87,7 +89,7 @@ pub(super) enum Stage {
     Empty,
 }
 
-// SAFETY: who may use which field when is said by the state and the lists' locks.
+// SAFETY: the state and the lists' locks say which thread may use which field.
 unsafe impl Send for Header {}
 // SAFETY: as above.
 unsafe impl Sync for Header {}
@@ -99,13 +101,9 @@ impl Header {
             vtable,
             id,
             queue_next: Watched::new(None),
-            links: Watched::new(Links {
-                previous: None,
-                next: None,
-            }),
+            links: Watched::new(Links::default()),
             join_waker: Watched::new(MaybeUninit::uninit()),
             stage: Watched::new(Stage::Future),
-            is_listed: Watched::new(false),
             list_id,
         }
     }
@@ -145,9 +143,8 @@ impl Header {
     ///
     /// # Safety
     ///
-    /// The queue holds this task's token, and nobody changes the queue meanwhile.
+    /// The queue holds this task's token, and no other thread changes the queue meanwhile.
     #[inline]
-    #[allow(dead_code, reason = "for intrusive queues")]
     pub(crate) unsafe fn queue_next(&self) -> Option<NonNull<Header>> {
         // SAFETY: the caller holds the token.
         self.queue_next.with(|next| unsafe { *next })
@@ -157,9 +154,8 @@ impl Header {
     ///
     /// # Safety
     ///
-    /// The queue holds this task's token, and nobody else looks at the queue meanwhile.
+    /// The queue holds this task's token, and no other thread looks at the queue meanwhile.
     #[inline]
-    #[allow(dead_code, reason = "for intrusive queues")]
     pub(crate) unsafe fn set_queue_next(&self, next: Option<NonNull<Header>>) {
         // SAFETY: the caller holds the token.
         self.queue_next.with_mut(|place| unsafe { *place = next });
@@ -191,7 +187,7 @@ pub(super) struct Vtable {
 /// The caller has released the last reference.
 #[inline]
 pub(super) unsafe fn free(task: NonNull<Header>) {
-    // SAFETY: nobody else uses the task, and it is of the type that the table is for.
+    // SAFETY: the caller alone has the task, and it is of the type that the table is for.
     unsafe { (task.as_ref().vtable.free)(task) }
 }
 
@@ -234,5 +230,181 @@ pub(super) unsafe fn abort(task: NonNull<Header>) {
     if header.state.cancel() {
         // SAFETY: `cancel` made a token, which is for this call.
         unsafe { (header.vtable.schedule)(task) }
+    }
+}
+
+/// The right and the duty to run a task once. There is at most one for a task. It needs
+/// no reference, since a task does not end before its token has been run. It is handed to
+/// another thread with release and acquire, as every queue does.
+#[must_use = "a task whose token is lost stays forever"]
+pub struct Notified(NonNull<Header>);
+
+/// What came of a token that was run.
+#[must_use]
+pub enum Ran {
+    /// The task has ended.
+    Done,
+    /// The task waits for a wake-up.
+    Idle,
+    /// The task was woken while it was polled.
+    Again(Notified),
+    /// The task asks for a place at the end of the queue.
+    Yielded(Notified),
+}
+
+// SAFETY: the token may be run on another thread, since the future of a task may be
+// polled on any thread if it has a scheduler that moves it.
+unsafe impl Send for Notified {}
+
+impl Notified {
+    /// Polls the task's future once, or drops it if the task was cancelled.
+    #[inline]
+    pub fn run(self) -> Ran {
+        let task = self.into_raw();
+        // SAFETY: a task with a token is not complete, and so has its own reference.
+        unsafe { (task.as_ref().vtable.run)(task) }
+    }
+
+    /// Drops the task's future instead of polling it.
+    pub fn cancel(self) {
+        // There is a token: this one.
+        let gives_another = self.header().state.cancel();
+        debug_assert!(!gives_another);
+        let ran = self.run();
+        debug_assert!(matches!(ran, Ran::Done));
+    }
+
+    /// The token as a pointer.
+    #[inline]
+    pub fn into_raw(self) -> NonNull<Header> {
+        let task = self.0;
+        mem::forget(self);
+        task
+    }
+
+    /// The token that was made a pointer.
+    ///
+    /// # Safety
+    ///
+    /// The pointer comes from [`into_raw`](Self::into_raw), and this is done once.
+    #[inline]
+    pub unsafe fn from_raw(task: NonNull<Header>) -> Self {
+        Self(task)
+    }
+
+    #[inline]
+    fn header(&self) -> &Header {
+        // SAFETY: a task with a token is not complete, and so has its own reference.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// The task's number.
+    pub fn id(&self) -> Id {
+        self.header().id()
+    }
+}
+
+impl Drop for Notified {
+    fn drop(&mut self) {
+        debug_assert!(std::thread::panicking(), "a token was lost");
+    }
+}
+
+/// What a task needs of its scheduler. Each task has a copy.
+pub trait Schedule: Clone + Send + Sync + 'static {
+    /// A task is to be run. Called on any thread, by a wake-up or an abort.
+    fn schedule(&self, task: Notified);
+
+    /// A task has ended: takes it out of the list it was bound to. The task is still
+    /// alive, and its join handle has not heard of it.
+    fn release(&self, task: &Header);
+
+    /// Whether what this refers to certainly is there until the current function of this
+    /// thread has returned, whatever becomes of the task: say, because the thread is
+    /// a worker of it. Waking by value then needs one step less.
+    fn outlives_call(&self) -> bool {
+        false
+    }
+
+    /// A task's future panicked.
+    fn unhandled_panic(&self) {}
+
+    /// A task has ended: for hooks.
+    fn terminated(&self, id: Id) {
+        let _ = id;
+    }
+}
+
+/// A number that tells a task from all others of this process.
+///
+/// Numbers are not used again. They say nothing about the order in which tasks were
+/// spawned.
+///
+/// See [`JoinHandle::id`](super::JoinHandle::id) and [`id`](crate::task::id).
+///
+/// # Examples
+///
+/// ```
+/// let runtime = blitz_io::runtime::Runtime::new()?;
+/// runtime.block_on(async {
+///     use blitz_io::task;
+///
+///     let (one, two) = (task::spawn(async {}), task::spawn(async {}));
+///     assert_ne!(one.id(), two.id());
+/// });
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Hash, Eq, PartialEq, PartialOrd, Ord)]
+pub struct Id(NonZeroU64);
+
+/// How many numbers a thread takes at once, so that an id costs no shared counter.
+const BATCH: u64 = 64;
+
+thread_local! {
+    /// This thread's numbers: the next one, and the first that is not its own.
+    static NUMBERS: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+}
+
+impl Id {
+    /// A number that no task has had.
+    #[inline]
+    pub(crate) fn next() -> Self {
+        NUMBERS.with(|numbers| {
+            let (mut next, mut end) = numbers.get();
+            if next == end {
+                next = take_batch();
+                end = next + BATCH;
+            }
+            numbers.set((next + 1, end));
+            // The first number of all is 1, and 2^64 are not reached.
+            Self(NonZeroU64::new(next).unwrap_or(NonZeroU64::MAX))
+        })
+    }
+
+    /// The current task's number.
+    pub(crate) fn current() -> Option<Self> {
+        let task = context::with(context::Context::task)
+            .cast_mut()
+            .cast::<Header>();
+        // SAFETY: what made it the current one keeps it alive meanwhile.
+        unsafe { task.as_ref() }.map(Header::id)
+    }
+
+    /// The number.
+    pub(crate) fn as_u64(self) -> u64 {
+        self.0.get()
+    }
+}
+
+/// The first of a batch of numbers.
+#[cold]
+fn take_batch() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(BATCH, Ordering::Relaxed)
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }

@@ -1,4 +1,4 @@
-//! The right to wait for a task.
+//! The rights that others have in a task: to wait for it, and to cancel it.
 
 use std::fmt;
 use std::future::Future;
@@ -11,12 +11,9 @@ use std::task::{Context, Poll, Waker};
 
 use blitz_sync::internals::coop;
 
-use super::abort::AbortHandle;
 use super::error::JoinError;
-use super::header;
-use super::header::Header;
-use super::id::Id;
-use super::state::DropJoin;
+use super::header::{self, Header, Id};
+use super::state::{DropJoin, State};
 
 /// The right to wait for a task and to get its output. Dropping it detaches the task,
 /// which goes on.
@@ -45,8 +42,9 @@ use super::state::DropJoin;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct JoinHandle<T> {
-    task: NonNull<Header>,
-    _output: PhantomData<T>,
+    /// With a reference. The task's output is a `T`.
+    pub(super) task: NonNull<Header>,
+    pub(super) _output: PhantomData<T>,
 }
 
 // SAFETY: the handle gives and drops the output, wherever it is.
@@ -59,16 +57,6 @@ impl<T> RefUnwindSafe for JoinHandle<T> {}
 impl<T> Unpin for JoinHandle<T> {}
 
 impl<T> JoinHandle<T> {
-    /// # Safety
-    ///
-    /// The task's output is a `T`, and the handle's reference is given to this one.
-    pub(super) unsafe fn new(task: NonNull<Header>) -> Self {
-        Self {
-            task,
-            _output: PhantomData,
-        }
-    }
-
     #[inline]
     fn header(&self) -> &Header {
         // SAFETY: the handle has a reference.
@@ -140,8 +128,8 @@ impl<T> JoinHandle<T> {
     #[must_use = "abort handles do nothing unless `.abort` is called"]
     pub fn abort_handle(&self) -> AbortHandle {
         self.header().state.acquire();
-        // SAFETY: the new handle gets the reference.
-        unsafe { AbortHandle::new(self.task) }
+        // The new handle gets the reference.
+        AbortHandle { task: self.task }
     }
 
     /// Returns the task's number.
@@ -169,27 +157,19 @@ impl<T> JoinHandle<T> {
     #[cfg(not(loom))]
     #[inline]
     pub(crate) fn set_join_waker(&mut self, waker: &Waker) -> AbortHandle {
-        let header = self.header();
-        let mut complete = header.state.load().is_complete();
-        if complete {
-            header.state.acquire();
-        } else {
-            let waker = waker.clone();
-            header.join_waker.with_mut(|place| {
-                // SAFETY: without its bit, the place is empty and the join handle's.
-                unsafe { (*place).write(waker) };
-            });
-            complete = header.state.give_join_waker_and_acquire();
-            if complete {
-                // SAFETY: the completer did not see the bit, so the waker is still ours.
-                drop(unsafe { header.take_join_waker() });
+        let state = &self.header().state;
+        let complete = match state.load().is_complete() {
+            true => {
+                state.acquire();
+                true
             }
-        }
+            false => self.put_waker(waker, State::give_join_waker_and_acquire),
+        };
         if complete {
             waker.wake_by_ref();
         }
-        // SAFETY: the new handle gets the reference.
-        unsafe { AbortHandle::new(self.task) }
+        // The new handle gets the reference.
+        AbortHandle { task: self.task }
     }
 
     /// Takes the waker back that [`set_join_waker`](Self::set_join_waker) left. Says
@@ -197,15 +177,9 @@ impl<T> JoinHandle<T> {
     /// otherwise the task is complete.
     #[cfg(not(loom))]
     pub(crate) fn take_back_waker(&mut self) -> bool {
-        let header = self.header();
-        let state = header.state.load();
+        let state = self.header().state.load();
         debug_assert!(state.is_complete() || state.has_join_waker());
-        if state.is_complete() || header.state.take_join_waker() {
-            return false;
-        }
-        // SAFETY: we took it back in time.
-        drop(unsafe { header.take_join_waker() });
-        true
+        !state.is_complete() && self.remove_waker()
     }
 
     /// The output of a task that is complete.
@@ -213,9 +187,8 @@ impl<T> JoinHandle<T> {
     #[inline]
     pub(crate) fn into_output(self) -> Result<T, JoinError> {
         assert!(self.is_finished());
-        let mut output = Poll::Pending;
-        // SAFETY: the task is complete, and its output is a `T`.
-        unsafe { (self.header().vtable.take)(self.task, (&raw mut output).cast()) };
+        // SAFETY: the task is complete.
+        let output = unsafe { self.take() };
         let task = ManuallyDrop::new(self).task;
         // SAFETY: this is the handle's reference; there is no output left to drop.
         unsafe { header::release_last(task) };
@@ -223,6 +196,19 @@ impl<T> JoinHandle<T> {
             Poll::Ready(output) => output,
             Poll::Pending => unreachable!("the task is complete"),
         }
+    }
+
+    /// Takes the output.
+    ///
+    /// # Safety
+    ///
+    /// The task is complete.
+    #[inline]
+    unsafe fn take(&self) -> Poll<Result<T, JoinError>> {
+        let mut output = Poll::Pending;
+        // SAFETY: as the caller promises, and the output is a `T`.
+        unsafe { (self.header().vtable.take)(self.task, (&raw mut output).cast()) };
+        output
     }
 
     /// Leaves the waker to the task. Says whether the task is complete, and it was for
@@ -235,7 +221,7 @@ impl<T> JoinHandle<T> {
             return true;
         }
         if !state.has_join_waker() {
-            return self.put_waker(waker);
+            return self.put_waker(waker, State::give_join_waker);
         }
         let same = header
             .join_waker
@@ -245,16 +231,16 @@ impl<T> JoinHandle<T> {
         !same && self.change_waker(waker)
     }
 
-    /// Puts the waker in its place, which is empty and ours.
+    /// Puts the waker in its place, which is empty and ours, and has `give` set its bit.
     #[inline]
-    fn put_waker(&mut self, waker: &Waker) -> bool {
+    fn put_waker(&mut self, waker: &Waker, give: impl FnOnce(&State) -> bool) -> bool {
         let header = self.header();
         let waker = waker.clone();
         header.join_waker.with_mut(|place| {
             // SAFETY: without its bit, the place is empty and the join handle's.
             unsafe { (*place).write(waker) };
         });
-        let complete = header.state.give_join_waker();
+        let complete = give(&header.state);
         if complete {
             // SAFETY: the completer did not see the bit, so the waker is still ours.
             drop(unsafe { header.take_join_waker() });
@@ -264,13 +250,18 @@ impl<T> JoinHandle<T> {
 
     /// The same when another waker is there.
     fn change_waker(&mut self, waker: &Waker) -> bool {
+        !self.remove_waker() || self.put_waker(waker, State::give_join_waker)
+    }
+
+    /// Takes the waker from its place. `false` if the task is complete, and it is too late.
+    fn remove_waker(&mut self) -> bool {
         let header = self.header();
-        if header.state.take_join_waker() {
-            return true;
+        let in_time = !header.state.take_join_waker();
+        if in_time {
+            // SAFETY: it is ours again.
+            drop(unsafe { header.take_join_waker() });
         }
-        // SAFETY: we took it back in time.
-        drop(unsafe { header.take_join_waker() });
-        self.put_waker(waker)
+        in_time
     }
 }
 
@@ -284,10 +275,8 @@ impl<T> Future for JoinHandle<T> {
             if !this.register(context.waker()) {
                 return Poll::Pending;
             }
-            let mut output = Poll::Pending;
-            // SAFETY: the task is complete, and its output is a `T`.
-            unsafe { (this.header().vtable.take)(this.task, (&raw mut output).cast()) };
-            output
+            // SAFETY: the task is complete.
+            unsafe { this.take() }
         })
     }
 }
@@ -315,6 +304,126 @@ impl<T> Drop for JoinHandle<T> {
 impl<T: fmt::Debug> fmt::Debug for JoinHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("JoinHandle")
+            .field("id", &self.id())
+            .finish()
+    }
+}
+
+/// The right to cancel a task, without that to wait for it. Dropping it cancels nothing.
+///
+/// # Examples
+///
+/// ```
+/// let runtime = blitz_io::runtime::Runtime::new()?;
+/// runtime.block_on(async {
+///     use blitz_io::task;
+///
+///     let handle = task::spawn(std::future::pending::<()>());
+///     let abort = handle.abort_handle();
+///     abort.abort();
+///     assert!(handle.await.unwrap_err().is_cancelled());
+///     assert!(abort.is_finished());
+/// });
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct AbortHandle {
+    /// With a reference.
+    task: NonNull<Header>,
+}
+
+// SAFETY: the handle gives no access to what is in the task.
+unsafe impl Send for AbortHandle {}
+// SAFETY: as above.
+unsafe impl Sync for AbortHandle {}
+
+impl UnwindSafe for AbortHandle {}
+impl RefUnwindSafe for AbortHandle {}
+
+impl AbortHandle {
+    fn header(&self) -> &Header {
+        // SAFETY: the handle has a reference.
+        unsafe { self.task.as_ref() }
+    }
+
+    /// Asks for the task to be cancelled: see [`JoinHandle::abort`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = blitz_io::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     use blitz_io::task;
+    ///
+    ///     let task = task::spawn(std::future::pending::<()>());
+    ///     task.abort_handle().abort();
+    ///     assert!(task.await.unwrap_err().is_cancelled());
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn abort(&self) {
+        // SAFETY: the handle has a reference.
+        unsafe { header::abort(self.task) }
+    }
+
+    /// Returns whether the task has ended. It may be `false` for a while after
+    /// [`abort`](Self::abort).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = blitz_io::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     use blitz_io::task;
+    ///
+    ///     let task = task::spawn(async {});
+    ///     let abort = task.abort_handle();
+    ///     task.await.unwrap();
+    ///     assert!(abort.is_finished());
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.header().state.load().is_complete()
+    }
+
+    /// Returns the task's number.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let runtime = blitz_io::runtime::Runtime::new()?;
+    /// runtime.block_on(async {
+    ///     use blitz_io::task;
+    ///
+    ///     let task = task::spawn(async {});
+    ///     assert_eq!(task.abort_handle().id(), task.id());
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn id(&self) -> Id {
+        self.header().id()
+    }
+}
+
+impl Clone for AbortHandle {
+    fn clone(&self) -> Self {
+        self.header().state.acquire();
+        Self { task: self.task }
+    }
+}
+
+impl Drop for AbortHandle {
+    fn drop(&mut self) {
+        // SAFETY: this is the handle's reference.
+        unsafe { header::release(self.task) }
+    }
+}
+
+impl fmt::Debug for AbortHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AbortHandle")
             .field("id", &self.id())
             .finish()
     }

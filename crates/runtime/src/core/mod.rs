@@ -3,43 +3,33 @@
 //! | file | what it has |
 //! |---|---|
 //! | `state.rs` | the state: one word, and its transitions |
-//! | `header.rs` | what is known of a task without its type |
-//! | `cell.rs` | its memory: header, future or output |
-//! | `harness.rs` | what happens to it, for each type of future and scheduler |
-//! | `schedule.rs` | the token to run it once, and what it asks of its scheduler |
-//! | `waker.rs` | its wakers; which task this thread polls |
-//! | `join_handle.rs`, `abort.rs`, `error.rs` | what others have of it |
-//! | `owned.rs`, `list.rs` | the tasks of a runtime |
+//! | `header.rs` | what is known of a task without its type; the token to run it once, and what it asks of its scheduler |
+//! | `harness.rs` | its memory, and what happens to it, for each type of future and scheduler |
+//! | `waker.rs` | its wakers |
+//! | `join_handle.rs`, `error.rs` | what others have of it |
+//! | `owned.rs` | the tasks of a runtime |
 
-mod abort;
-mod cell;
 #[cfg(all(test, not(loom)))]
 mod changes;
 mod error;
 mod harness;
 mod header;
-mod id;
 mod join_handle;
-mod list;
 #[cfg(not(loom))]
 mod mutant;
 #[cfg(loom)]
 pub mod mutant;
 mod owned;
-mod schedule;
 mod state;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod waker;
 
-pub use abort::AbortHandle;
 pub use error::JoinError;
-pub use header::Header;
-pub use id::Id;
-pub use join_handle::JoinHandle;
+pub use header::{Header, Id, ListId, Notified, Ran, Schedule};
+pub use join_handle::{AbortHandle, JoinHandle};
 pub use owned::{OwnedTasks, unowned};
-pub use schedule::{Notified, Ran, Schedule};
-pub(crate) use waker::{current_id, step_back, task_of};
+pub(crate) use waker::task_of;
 
 /// Futures above this size go into a box of their own before they become tasks: they
 /// are passed by value through some functions, which costs stack, most where the
@@ -49,7 +39,7 @@ pub(crate) const BOX_ABOVE: usize = if cfg!(debug_assertions) { 2048 } else { 16
 /// For the models.
 #[cfg(loom)]
 pub mod model {
-    pub use super::{Header, Notified, OwnedTasks, Ran, Schedule, mutant, unowned};
+    pub use super::{Header, ListId, Notified, OwnedTasks, Ran, Schedule, mutant, unowned};
 
     /// A number for a task.
     pub fn id() -> super::Id {
@@ -58,6 +48,6 @@ pub mod model {
 
     /// What a task does before it returns `Pending`, to be polled again after the others.
     pub fn yield_now(context: &std::task::Context<'_>) {
-        assert!(super::task_of(context.waker()).is_some_and(super::step_back));
+        assert!(super::task_of(context.waker()).is_some_and(crate::context::step_back));
     }
 }

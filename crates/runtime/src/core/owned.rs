@@ -9,7 +9,7 @@
 //! stack, which unlinks and releases them, the next time it adds a task, or in its maintenance.
 //!
 //! An owner's thread may sleep, or be blocked by a task, for ever. So other threads use its
-//! list, too (`OwnedList`): at the runtime's end to cancel what is there, as a thread may wait
+//! list, too, under a biased lock: at the runtime's end to cancel what is there, as a thread may wait
 //! for just that; and after every [`MOST_SENT`] tasks that they have pushed to others'
 //! stacks, to drain these, if an owner has not done that since the last time.
 //!
@@ -26,19 +26,16 @@
 //! however it was read, may rely on it.
 
 use std::future::Future;
+use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
 use blitz_futex::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-use blitz_sync::internals::Lock;
+use blitz_sync::internals::{BiasedLock, Lock, Watched};
 
 use super::harness;
-use super::header::{self, Header, ListId};
-use super::id::Id;
+use super::header::{self, Header, Id, Links, ListId, Notified, Schedule};
 use super::join_handle::JoinHandle;
-use super::list::List;
-use super::list::OwnedList;
 use super::mutant::{Mutant, active};
-use super::schedule::{Notified, Schedule};
 
 /// After how many tasks that an owner has sent to others' stacks it looks after these.
 const MOST_SENT: usize = if cfg!(loom) { 2 } else { 1024 };
@@ -49,7 +46,7 @@ pub struct OwnedTasks {
     /// Minus how many own tasks of shards have ended where there is no owner.
     elsewhere: AtomicUsize,
     /// Held while others' lists are used.
-    remote_use: Lock,
+    remote_use: Lock<()>,
 }
 
 /// Two lists of tasks: see the head of this file.
@@ -58,8 +55,10 @@ struct Shard {
     list: Lock<List>,
     /// How many tasks are in that list. Written under the lock.
     len: AtomicUsize,
-    /// The owner's.
-    own: OwnedList,
+    /// The owner's list. The owner uses it for each task that it starts and ends, and makes no
+    /// read-modify-write for it.
+    own: Watched<List>,
+    own_lock: BiasedLock,
     /// How many own tasks the owner has added, minus how many it has seen the end of, also
     /// of other owners. Written by the owner.
     own_len: AtomicUsize,
@@ -70,6 +69,7 @@ struct Shard {
 
 /// Where tasks of an own list go which have ended elsewhere. Not in the cache lines that
 /// the owner writes.
+#[derive(Default)]
 #[repr(align(64))]
 struct Stack {
     /// The tasks, with a reference each.
@@ -91,18 +91,121 @@ fn add(number: &AtomicUsize, change: isize) {
     number.store(value.wrapping_add_signed(change), Ordering::Release);
 }
 
+/// Tasks linked through `queue_next`.
+type Chain = Option<NonNull<Header>>;
+
+/// Calls `with` for each task of a chain.
+///
+/// # Safety
+///
+/// The tasks are alive, and stay so until `with` has them.
+unsafe fn for_each(mut chain: Chain, mut with: impl FnMut(NonNull<Header>)) {
+    while let Some(task) = chain {
+        // SAFETY: as the caller promises.
+        chain = unsafe { task.as_ref().queue_next() };
+        with(task);
+    }
+}
+
+/// A list of tasks, linked through their headers. Its user has it alone.
+#[derive(Default)]
+struct List {
+    first: Option<NonNull<Header>>,
+    /// No more tasks are taken in.
+    is_closed: bool,
+}
+
+impl List {
+    /// Adds a task, unless the list is closed.
+    ///
+    /// # Safety
+    ///
+    /// The task is alive, and in no list.
+    #[inline]
+    unsafe fn add(&mut self, task: NonNull<Header>) -> bool {
+        if self.is_closed {
+            return false;
+        }
+        let next = self.first.replace(task);
+        // SAFETY: the caller has the list, and the tasks in it are alive.
+        unsafe {
+            task.as_ref().links.with_mut(|links| (*links).next = next);
+            if let Some(next) = next {
+                next.as_ref()
+                    .links
+                    .with_mut(|links| (*links).previous = Some(task));
+            }
+        }
+        true
+    }
+
+    /// Takes a task out, if it is in the list.
+    ///
+    /// # Safety
+    ///
+    /// The task is alive, and in no other list.
+    #[inline]
+    unsafe fn remove(&mut self, task: &Header) -> bool {
+        // SAFETY: the caller has the list, and the tasks in it are alive.
+        unsafe {
+            let Links { previous, next } = task.links.with(|links| *links);
+            match previous {
+                Some(previous) => previous
+                    .as_ref()
+                    .links
+                    .with_mut(|links| (*links).next = next),
+                None if self.first == Some(task.into()) => self.first = next,
+                // It has been taken out.
+                None => return false,
+            }
+            task.links.with_mut(|links| (*links).previous = None);
+            if let Some(next) = next {
+                next.as_ref()
+                    .links
+                    .with_mut(|links| (*links).previous = previous);
+            }
+        }
+        true
+    }
+
+    /// Takes in no more tasks, and cancels all there are. Takes those out that wait, and
+    /// gives them as a chain, and how many they are.
+    ///
+    /// # Safety
+    ///
+    /// The tasks of the list are alive.
+    unsafe fn close(&mut self) -> (Chain, isize) {
+        self.is_closed = true;
+        let (mut chain, mut count) = (None, 0);
+        let mut next = self.first;
+        while let Some(task) = next {
+            // SAFETY: tasks of the list are alive; one that we have shut down is ours, and
+            // has no token.
+            unsafe {
+                let header = task.as_ref();
+                next = header.links.with(|links| (*links).next);
+                if header.state.shut_down() {
+                    self.remove(header);
+                    header.set_queue_next(chain);
+                    chain = Some(task);
+                    count += 1;
+                }
+            }
+        }
+        (chain, count)
+    }
+}
+
 impl Shard {
     fn new() -> Self {
         Self {
-            list: Lock::new(List::new()),
+            list: Lock::default(),
             len: AtomicUsize::new(0),
-            own: OwnedList::new(),
+            own: Watched::new(List::default()),
+            own_lock: BiasedLock::new(),
             own_len: AtomicUsize::new(0),
             sent: AtomicUsize::new(0),
-            stack: Stack {
-                remotely_freed: AtomicPtr::new(ptr::null_mut()),
-                piles_up: AtomicBool::new(false),
-            },
+            stack: Stack::default(),
         }
     }
 
@@ -115,53 +218,43 @@ impl Shard {
         with(&mut self.list.lock())
     }
 
-    /// Adds a new task, unless the list is closed.
-    #[inline]
-    fn add(&self, task: NonNull<Header>) -> bool {
-        // SAFETY: the task is new, and in no list.
-        self.locked(|list| unsafe { Self::add_to(list, &self.len, task) })
-    }
-
-    /// Takes a task out, unless a shut-down has done that.
-    #[inline]
-    fn remove(&self, task: &Header) {
-        self.locked(|list| {
-            // SAFETY: the task is alive, and this is its list.
-            if unsafe { list.remove(task) } {
-                add(&self.len, -1);
-            }
-        });
-    }
-
-    /// [`add`](Self::add) with the owner's list.
+    /// Uses the owner's list, for a few instructions, and calls nothing of the user's meanwhile.
     ///
     /// # Safety
     ///
-    /// The caller is the owner.
+    /// The caller is the owner: those that were before are ordered before this.
     #[inline]
-    unsafe fn add_own(&self, task: NonNull<Header>) -> bool {
-        // SAFETY: the caller is the owner; the task is new, and in no list.
+    unsafe fn with_own<R>(&self, with: impl FnOnce(&mut List) -> R) -> R {
+        // SAFETY: there is no other owner, and under the lock no other user.
+        unsafe {
+            self.own_lock
+                .lock(|| self.own.with_mut(|list| with(&mut *list)))
+        }
+    }
+
+    /// Adds a new task, to the owner's list if it is bound to that, unless the list is closed.
+    ///
+    /// # Safety
+    ///
+    /// The task is in no list. For the owner's the caller is the owner.
+    #[inline]
+    unsafe fn add(&self, task: NonNull<Header>, is_own: bool) -> bool {
+        let add_to = |list: &mut List, len| {
+            // SAFETY: as the caller promises.
+            let added = unsafe { list.add(task) };
+            if added {
+                add(len, 1);
+            }
+            added
+        };
+        if !is_own {
+            return self.locked(|list| add_to(list, &self.len));
+        }
+        // SAFETY: the caller is the owner.
         unsafe {
             self.drain();
-            self.own
-                .with(|list| Self::add_to(list, &self.own_len, task))
+            self.with_own(|list| add_to(list, &self.own_len))
         }
-    }
-
-    /// Adds a task to one of the lists, which has this number, unless it is closed.
-    ///
-    /// # Safety
-    ///
-    /// The task is new, and in no list.
-    #[inline]
-    unsafe fn add_to(list: &mut List, len: &AtomicUsize, task: NonNull<Header>) -> bool {
-        if list.is_closed {
-            return false;
-        }
-        // SAFETY: as the caller promises.
-        unsafe { list.add(task) };
-        add(len, 1);
-        true
     }
 
     /// Leaves a task of the own list, which has ended elsewhere, to the owner.
@@ -191,7 +284,7 @@ impl Shard {
     /// The caller is the owner.
     #[inline]
     unsafe fn drain(&self) {
-        if !self.stack.remotely_freed.load(Ordering::Relaxed).is_null() {
+        if self.has_remotely_freed() {
             // SAFETY: as the caller promises.
             unsafe { self.drain_all() }
         }
@@ -203,18 +296,22 @@ impl Shard {
     #[cold]
     unsafe fn drain_all(&self) {
         self.stack.piles_up.store(false, Ordering::Relaxed);
-        let gone = self.take_remotely_freed();
         // SAFETY: the caller is the owner, and these were in its list.
         unsafe {
-            self.own.with(|list| gone.unlink(list));
-            gone.release();
+            let gone = self.with_own(|list| self.unlink_remotely_freed(list));
+            for_each(gone, |task| header::release_last(task));
         }
+    }
+
+    #[inline]
+    fn has_remotely_freed(&self) -> bool {
+        !self.stack.remotely_freed.load(Ordering::Relaxed).is_null()
     }
 
     /// Whether another thread should drain the stack. A look without order, as
     /// nothing depends on it but memory.
     fn is_neglected(&self) -> bool {
-        if self.stack.remotely_freed.load(Ordering::Relaxed).is_null() {
+        if !self.has_remotely_freed() {
             return false;
         }
         let piles_up = self.stack.piles_up.load(Ordering::Relaxed);
@@ -223,46 +320,17 @@ impl Shard {
         piles_up || cfg!(loom)
     }
 
-    fn take_remotely_freed(&self) -> RemotelyFreed {
-        let first = self
-            .stack
-            .remotely_freed
-            .swap(ptr::null_mut(), Ordering::Acquire);
-        RemotelyFreed(NonNull::new(first))
-    }
-}
-
-/// Tasks that have ended, and were in an own list: a chain through `queue_next`.
-#[derive(Clone, Copy)]
-struct RemotelyFreed(Option<NonNull<Header>>);
-
-impl RemotelyFreed {
+    /// Takes what is in the stack, out of the list, too, if it is still there.
+    ///
     /// # Safety
     ///
-    /// The list is the one that they were in, or still are, and they are not released yet.
-    unsafe fn unlink(self, list: &mut List) {
-        let mut next = self.0;
-        while let Some(task) = next {
-            // SAFETY: as the caller promises, so the tasks are alive.
-            unsafe {
-                list.remove(task.as_ref());
-                next = task.as_ref().queue_next();
-            }
-        }
-    }
-
-    /// # Safety
-    ///
-    /// They have been unlinked, and this is done once.
-    unsafe fn release(self) {
-        let mut next = self.0;
-        while let Some(task) = next {
-            // SAFETY: the tasks of the chain have a reference each, which is given up here.
-            unsafe {
-                next = task.as_ref().queue_next();
-                header::release_last(task);
-            }
-        }
+    /// The list is the owner's. The caller has to release the tasks.
+    unsafe fn unlink_remotely_freed(&self, list: &mut List) -> Chain {
+        let stack = &self.stack.remotely_freed;
+        let gone = NonNull::new(stack.swap(ptr::null_mut(), Ordering::Acquire));
+        // SAFETY: the tasks of the stack have a reference each.
+        unsafe { for_each(gone, |task| _ = list.remove(task.as_ref())) };
+        gone
     }
 }
 
@@ -283,33 +351,26 @@ impl OwnedTasks {
         }
     }
 
+    /// One of the lists with a lock, so that many tasks are spread over all of them.
+    #[inline]
+    pub fn any_list(&self, nth: usize) -> ListId {
+        ListId::shared(nth % self.shards.len())
+    }
+
     /// Makes a task. Without a token, the runtime has ended, and the task is cancelled.
-    #[inline]
-    pub fn bind<F, S>(
-        &self,
-        shard: usize,
-        future: F,
-        scheduler: S,
-        id: Id,
-    ) -> (JoinHandle<F::Output>, Option<Notified>)
-    where
-        F: Future<Output: Send + 'static> + Send + 'static,
-        S: Schedule,
-    {
-        // SAFETY: the future may go to other threads.
-        unsafe { self.bind_local(shard, future, scheduler, id) }
-    }
-
-    /// The same for a future that must stay on its thread.
     ///
     /// # Safety
     ///
-    /// The token is run, and the tasks are closed, on this thread only. If the future is
-    /// not `'static`, it is dropped before what it refers to goes away.
+    /// * If the future is not `Send`, the token is run, and the tasks are closed, on this
+    ///   thread only.
+    /// * If it is not `'static`, it is dropped before what it refers to goes away.
+    /// * If the list is [a shard's own](ListId::own), the caller is the owner of the shard: no
+    ///   other thread uses its own list meanwhile, and those that did before are ordered
+    ///   before this.
     #[inline]
-    pub unsafe fn bind_local<F, S>(
+    pub unsafe fn bind<F, S>(
         &self,
-        shard: usize,
+        list: ListId,
         future: F,
         scheduler: S,
         id: Id,
@@ -318,57 +379,21 @@ impl OwnedTasks {
         F: Future,
         S: Schedule,
     {
-        let shard = shard % self.shards.len();
-        let task = harness::allocate(future, scheduler, id, ListId::shared(shard));
-        let added = self.shards[shard].add(task);
-        // SAFETY: the task is new, of this type, and was added or not.
-        unsafe { Self::bound::<F, S>(task, added) }
-    }
-
-    /// The same, to the shard's own list.
-    ///
-    /// # Safety
-    ///
-    /// As for [`bind_local`](Self::bind_local), and the caller is the owner of the shard:
-    /// no other thread uses its own list meanwhile, and those who did before are ordered
-    /// before this.
-    #[inline]
-    pub unsafe fn bind_own<F, S>(
-        &self,
-        shard: usize,
-        future: F,
-        scheduler: S,
-        id: Id,
-    ) -> (JoinHandle<F::Output>, Option<Notified>)
-    where
-        F: Future,
-        S: Schedule,
-    {
-        let task = harness::allocate(future, scheduler, id, ListId::own(shard));
-        // SAFETY: the caller is the owner.
-        let added = unsafe { self.shards[shard].add_own(task) };
-        // SAFETY: the task is new, of this type, and was added or not.
-        unsafe { Self::bound::<F, S>(task, added) }
-    }
-
-    /// # Safety
-    ///
-    /// The task is new, of this type, and was added or is known to the caller only.
-    #[inline]
-    unsafe fn bound<F: Future, S: Schedule>(
-        task: NonNull<Header>,
-        added: bool,
-    ) -> (JoinHandle<F::Output>, Option<Notified>) {
-        // SAFETY: the task is new, and has an output of this type.
-        let join = unsafe { JoinHandle::new(task) };
+        let task = harness::allocate(future, scheduler, id, list);
+        // SAFETY: the task is new, and the caller is the owner if need be.
+        let added = unsafe { self.shards[list.shard()].add(task, list.is_own()) };
+        // The handle's reference is in the new task's state.
+        let join = JoinHandle {
+            task,
+            _output: PhantomData,
+        };
         if added {
             // SAFETY: a new task has a token.
-            (join, Some(unsafe { Notified::from_raw(task) }))
-        } else {
-            // SAFETY: no other thread knows the task.
-            unsafe { harness::never_begun::<F, S>(task) };
-            (join, None)
+            return (join, Some(unsafe { Notified::from_raw(task) }));
         }
+        // SAFETY: no other thread knows the task, which is of this type.
+        unsafe { harness::never_begun::<F, S>(task) };
+        (join, None)
     }
 
     /// Takes a task out that has ended, by a thread that owns no shard.
@@ -378,13 +403,14 @@ impl OwnedTasks {
         if task.list_id.is_own() {
             shard.free_remotely(task);
             let before = self.elsewhere.fetch_sub(1, Ordering::AcqRel);
-            let sent = before.wrapping_neg() + 1;
-            if sent % MOST_SENT == 0 {
-                self.drain_neglected();
-            }
-        } else {
-            shard.remove(task);
+            return self.drain_neglected(before.wrapping_neg() + 1);
         }
+        shard.locked(|list| {
+            // SAFETY: the task is alive, and this is its list.
+            if unsafe { list.remove(task) } {
+                add(&shard.len, -1);
+            }
+        });
     }
 
     /// The same by the owner of the shard `here`.
@@ -397,54 +423,57 @@ impl OwnedTasks {
         if !task.list_id.is_own() {
             return self.remove(task);
         }
-        let shard = task.list_id.shard();
+        let (own, shard) = (&self.shards[here], task.list_id.shard());
         if shard == here {
             // SAFETY: the caller is the owner, and the task is alive.
-            unsafe { self.shards[here].own.with(|list| list.remove(task)) };
+            unsafe { own.with_own(|list| list.remove(task)) };
         } else {
             self.shards[shard].free_remotely(task);
-            self.has_sent(here);
+            add(&own.sent, 1);
+            self.drain_neglected(own.sent.load(Ordering::Relaxed));
         }
-        add(&self.shards[here].own_len, -1);
+        add(&own.own_len, -1);
     }
 
-    /// The owner of the shard `here` has sent a task to another's stack.
+    /// The caller has `sent` so many tasks to others' stacks: now and then it frees what is in
+    /// these, where the owner does not.
     #[inline]
-    fn has_sent(&self, here: usize) {
-        let sent = &self.shards[here].sent;
-        add(sent, 1);
-        if sent.load(Ordering::Relaxed) % MOST_SENT == 0 {
-            self.drain_neglected();
+    fn drain_neglected(&self, sent: usize) {
+        if sent % MOST_SENT == 0 {
+            self.drain_all_neglected();
         }
     }
 
-    /// Frees what has ended elsewhere of all shards' own tasks, if an owner does not.
     #[cold]
-    fn drain_neglected(&self) {
+    fn drain_all_neglected(&self) {
         // All are looked at.
         let neglected = self.shards.iter().filter(|shard| shard.is_neglected());
         if neglected.count() == 0 {
             return;
         }
-        let gone = self.with_all_own(|list, shard| {
-            let gone = shard.take_remotely_freed();
-            // SAFETY: these were in this list.
-            unsafe { gone.unlink(list) };
-            gone
-        });
-        // SAFETY: they are in no list any more.
-        gone.into_iter().for_each(|gone| unsafe { gone.release() });
+        // SAFETY: these are the owners' lists.
+        let gone = self.with_all_own(|list, shard| unsafe { shard.unlink_remotely_freed(list) });
+        for gone in gone {
+            // SAFETY: they are in no list any more, and their references are ours.
+            unsafe { for_each(gone, |task| header::release_last(task)) };
+        }
     }
 
     /// Uses all own lists, from whichever thread.
     fn with_all_own<R>(&self, mut with: impl FnMut(&mut List, &Shard) -> R) -> Vec<R> {
         let mut results = Vec::with_capacity(self.shards.len());
-        let lists = self.shards.iter().map(|shard| (&shard.own, shard));
+        let locks = self.shards.iter().map(|shard| (&shard.own_lock, shard));
+        let mut work = |shard: &Shard| {
+            // SAFETY: under the lock there is no other user.
+            let result = shard
+                .own
+                .with_mut(|list| with(unsafe { &mut *list }, shard));
+            results.push(result);
+        };
         let alone = self.remote_use.lock();
-        let visit = |list: &mut List, shard| results.push(with(list, shard));
         // SAFETY: we have the lock. Owners come here only when they are done with
         // their own lists, as nothing that is done there leads here.
-        unsafe { OwnedList::with_remote(lists, visit) };
+        unsafe { BiasedLock::lock_remote(locks, &mut work) };
         drop(alone);
         results
     }
@@ -470,7 +499,7 @@ impl OwnedTasks {
         // SAFETY: the caller is the owner, and the tasks of the list are alive.
         let waiting = unsafe {
             shard.drain();
-            shard.own.with(|list| list.close())
+            shard.with_own(|list| list.close())
         };
         // They are counted when they are removed.
         end_all(waiting.0);
@@ -500,14 +529,7 @@ impl OwnedTasks {
         }
     }
 
-    /// Whether [`close_and_cancel_all`](Self::close_and_cancel_all) has been called.
-    #[allow(dead_code, reason = "for schedulers")]
-    pub fn is_closed(&self) -> bool {
-        self.shards[0].locked(|list| list.is_closed)
-    }
-
     /// How many tasks there are. While tasks are added or end, it may be somewhat off.
-    #[allow(dead_code, reason = "for metrics")]
     pub fn len(&self) -> usize {
         let len = self.sum();
         // A task that was added here and removed there may be seen in the wrong order.
@@ -532,24 +554,22 @@ impl OwnedTasks {
 }
 
 /// Ends tasks that were shut down.
-fn end_all(mut waiting: Option<NonNull<Header>>) {
-    while let Some(task) = waiting {
-        // SAFETY: this task was shut down by the caller; no other thread ends it.
-        unsafe {
-            waiting = task.as_ref().queue_next();
-            (task.as_ref().vtable.shut_down)(task);
-        }
-    }
+fn end_all(waiting: Chain) {
+    // SAFETY: the caller has shut these tasks down; no other thread ends them.
+    unsafe { for_each(waiting, |task| (task.as_ref().vtable.shut_down)(task)) };
 }
 
 /// Makes a task that is in no list.
-#[allow(dead_code, reason = "for blocking tasks")]
 pub fn unowned<F, S>(future: F, scheduler: S, id: Id) -> (JoinHandle<F::Output>, Notified)
 where
     F: Future<Output: Send + 'static> + Send + 'static,
     S: Schedule,
 {
     let task = harness::allocate(future, scheduler, id, ListId::shared(0));
-    // SAFETY: the task is new, and has an output of this type and a token.
-    unsafe { (JoinHandle::new(task), Notified::from_raw(task)) }
+    let join = JoinHandle {
+        task,
+        _output: PhantomData,
+    };
+    // SAFETY: a new task has a token.
+    (join, unsafe { Notified::from_raw(task) })
 }

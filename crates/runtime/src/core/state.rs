@@ -79,6 +79,8 @@
 //! ours.
 
 use blitz_futex::atomic::{AtomicUsize, Ordering};
+#[cfg(loom)]
+use blitz_sync::internals::Watched;
 
 use super::mutant::{Mutant, active};
 
@@ -107,8 +109,10 @@ const NEW: usize = (2 * REF_ONE) | JOIN_INTEREST | NOTIFIED;
 /// See the head of this file.
 pub(super) struct State {
     word: AtomicUsize,
+    /// Under the model checker the memory of a task stays, and the checker sees each use that is
+    /// not ordered before its release.
     #[cfg(loom)]
-    memory: memory::Memory,
+    is_freed: Watched<bool>,
 }
 
 /// What the word was at some time.
@@ -137,7 +141,7 @@ pub(super) enum End {
     Cancel,
 }
 
-/// What is left to do by who wakes and gives up the waker.
+/// What a thread has left to do that wakes a task and gives up the waker.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum WakeByValue {
@@ -151,7 +155,7 @@ pub(super) enum WakeByValue {
     Free,
 }
 
-/// What is left to do by who completes a task.
+/// What the completer of a task has left to do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Complete {
@@ -160,11 +164,11 @@ pub(super) enum Complete {
     /// Wake the join handle, whose waker is now the completer's; release the task's
     /// own reference.
     Wake,
-    /// Nobody wants the output: drop it, then call [`State::complete_detached`].
+    /// The join handle is gone: drop the output, then call [`State::complete_detached`].
     Detached,
 }
 
-/// What is left to do by a join handle's drop.
+/// What a join handle's drop has left to do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum DropJoin {
@@ -201,14 +205,15 @@ impl State {
         Self {
             word: AtomicUsize::new(NEW),
             #[cfg(loom)]
-            memory: memory::Memory::new(),
+            is_freed: Watched::new(false),
         }
     }
 
     #[inline(always)]
     fn word(&self) -> &AtomicUsize {
         #[cfg(loom)]
-        self.memory.used();
+        // SAFETY: the checker finds a release that comes at the same time.
+        (self.is_freed).with(|is_freed| assert!(!unsafe { *is_freed }, "used after its release"));
         &self.word
     }
 
@@ -231,11 +236,11 @@ impl State {
     pub(super) fn start(&self) -> Start {
         let order = unless(Mutant::StartRelaxed, Ordering::Acquire);
         let word = self.word().load(order);
-        // A yield has left the task running, and nobody has woken it since.
+        // A yield has left the task running, and no waker has been used since.
         if word & (RUNNING | NOTIFIED | CANCELLED) == RUNNING {
             return Start::Poll;
         }
-        // With a token there is nobody else who begins or ends a poll.
+        // Only the holder of the token begins or ends a poll.
         let before = match word & RUNNING {
             0 => self.change().fetch_add(RUNNING - NOTIFIED, order),
             // The poll that follows is what the wake-up after the yield asked for.
@@ -291,19 +296,12 @@ impl State {
     pub(super) fn wake_by_value(&self, early: bool) -> WakeByValue {
         let mut word = self.word().load(Ordering::Relaxed);
         loop {
-            let (new, result) = if word & BUSY != 0 {
-                let new = (word | NOTIFIED) - REF_ONE;
-                let free = new < REF_ONE;
-                let result = if free {
-                    WakeByValue::Free
-                } else {
-                    WakeByValue::Nothing
-                };
-                (new, result)
-            } else if early {
-                ((word | NOTIFIED) - REF_ONE, WakeByValue::Schedule)
-            } else {
-                (word | NOTIFIED, WakeByValue::ScheduleAndRelease)
+            let woken = word | NOTIFIED;
+            let (new, result) = match word & BUSY {
+                0 if !early => (woken, WakeByValue::ScheduleAndRelease),
+                0 => (woken - REF_ONE, WakeByValue::Schedule),
+                _ if woken - REF_ONE < REF_ONE => (woken - REF_ONE, WakeByValue::Free),
+                _ => (woken - REF_ONE, WakeByValue::Nothing),
             };
             match self.exchange(word, new) {
                 Ok(()) => return result,
@@ -374,7 +372,7 @@ impl State {
         }
     }
 
-    /// There is no output any more, and nobody who would want it. Says whether the
+    /// There is neither an output nor a join handle any more. Says whether the
     /// caller must free the task.
     #[inline]
     pub(super) fn complete_detached(&self) -> bool {
@@ -479,10 +477,13 @@ impl State {
             .map(|_| ())
     }
 
-    /// The memory is given back: nobody may use it from now on.
+    /// The memory is given back, and must not be used from now on.
     #[cfg(loom)]
     pub(super) fn freed(&self) {
-        self.memory.freed();
+        self.is_freed.with_mut(|is_freed| {
+            // SAFETY: the checker finds whatever uses the task at the same time.
+            assert!(!unsafe { is_freed.replace(true) }, "released twice");
+        });
     }
 }
 
@@ -497,47 +498,5 @@ impl Snapshot {
     #[inline]
     pub(super) fn has_join_waker(self) -> bool {
         self.0 & JOIN_WAKER != 0
-    }
-}
-
-/// Under the model checker the memory of a task stays, and it is found out who uses
-/// it after its release.
-#[cfg(loom)]
-mod memory {
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    use loom::cell::UnsafeCell;
-
-    pub(super) struct Memory {
-        /// Read with each use, and written by the release, so that the model checker
-        /// sees whether the one is ordered before the other.
-        cell: UnsafeCell<()>,
-        /// The checker does not know of this one, and nothing is ordered by it.
-        is_freed: AtomicBool,
-    }
-
-    impl Memory {
-        pub(super) fn new() -> Self {
-            Self {
-                cell: UnsafeCell::new(()),
-                is_freed: AtomicBool::new(false),
-            }
-        }
-
-        pub(super) fn used(&self) {
-            assert!(
-                !self.is_freed.load(Ordering::Relaxed),
-                "used after its release"
-            );
-            self.cell.with(|_| ());
-        }
-
-        pub(super) fn freed(&self) {
-            assert!(
-                !self.is_freed.swap(true, Ordering::Relaxed),
-                "released twice"
-            );
-            self.cell.with_mut(|_| ());
-        }
     }
 }

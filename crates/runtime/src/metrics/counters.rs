@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 use blitz_futex::atomic::{AtomicU64, Ordering};
 use blitz_sync::thread::Mutex;
 
-use super::histogram::Histogram;
-use super::log_histogram::nanos;
+use super::histogram::{Histogram, nanos};
 use crate::config::Config;
 
 /// A number with one writer.
@@ -88,12 +87,6 @@ impl Counters {
         }
     }
 
-    /// A task has been polled.
-    #[inline]
-    pub(crate) fn polled(&self) {
-        self.polls.add(1);
-    }
-
     /// Whether the time of polls is measured.
     #[inline]
     pub(crate) fn watches_polls(&self) -> bool {
@@ -105,14 +98,7 @@ impl Counters {
         if let Some(histogram) = &self.histogram {
             histogram.count(time);
         }
-        let (mean, this) = (self.mean_poll_nanos.get(), nanos(time));
-        // Each new one counts for a tenth.
-        let mean = if mean == 0 {
-            this
-        } else {
-            mean - mean / 10 + this / 10
-        };
-        self.mean_poll_nanos.set(mean);
+        self.polls_took(1, nanos(time));
     }
 
     /// The worker goes to sleep.
@@ -142,7 +128,7 @@ impl Counters {
         }
     }
 
-    /// So many polls took so long together. Each counts as in [`poll_took`](Self::poll_took).
+    /// So many polls took so long together. Each counts for a tenth of the mean.
     fn polls_took(&self, polls: u64, nanos: u64) {
         let (mean, this) = (
             self.mean_poll_nanos.get() as f64,
@@ -160,28 +146,10 @@ impl Counters {
 /// What is counted by threads that are no workers, with read-modify-writes.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
-    spawned: AtomicU64,
-    scheduled: AtomicU64,
-}
-
-impl Totals {
-    /// A task has been spawned, and so made ready.
-    pub(crate) fn task_spawned(&self) {
-        self.spawned.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// A task has been made ready that was not spawned just now.
-    pub(crate) fn task_scheduled(&self) {
-        self.scheduled.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn spawned(&self) -> u64 {
-        self.spawned.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn scheduled(&self) -> u64 {
-        self.scheduled.load(Ordering::Relaxed) + self.spawned()
-    }
+    /// Tasks that have been spawned, and so made ready.
+    pub(crate) spawned: AtomicU64,
+    /// Tasks that have been made ready and were not spawned just then.
+    pub(crate) scheduled: AtomicU64,
 }
 
 /// A moment at which a worker began to be busy.

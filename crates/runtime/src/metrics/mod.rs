@@ -2,9 +2,9 @@
 
 mod counters;
 mod histogram;
-mod log_histogram;
 
 pub(crate) use counters::{Counters, Stopwatch, Totals};
-pub(crate) use histogram::Histogram;
-pub use histogram::{HistogramConfiguration, InvalidHistogramConfiguration};
-pub use log_histogram::{LogHistogram, LogHistogramBuilder};
+pub(crate) use histogram::{Histogram, nanos};
+pub use histogram::{
+    HistogramConfiguration, InvalidHistogramConfiguration, LogHistogram, LogHistogramBuilder,
+};

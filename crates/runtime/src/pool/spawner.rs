@@ -18,7 +18,7 @@ use crate::enter;
 use crate::errors::DROPPED_IN_ASYNC;
 use crate::hooks::{self, TaskCallback};
 use crate::tokio_handle;
-use crate::trace::{self, SpawnMeta};
+use crate::trace::{SpawnMeta, spawn_meta, traced};
 
 /// A counted reference to a runtime that has a pool.
 pub(crate) trait PoolRef: RuntimeRef {
@@ -40,7 +40,9 @@ impl Schedule for Once {
     fn release(&self, _: &Header) {}
 
     fn terminated(&self, id: Id) {
-        hooks::tell(self.on_terminate.as_ref(), id);
+        if let Some(hook) = &self.on_terminate {
+            hooks::tell(hook, id);
+        }
     }
 }
 
@@ -163,7 +165,7 @@ impl Spawner {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        let meta = SpawnMeta::unnamed(size_of::<F>());
+        let meta = spawn_meta!(F);
         match self.try_spawn(runtime, closure, meta, true) {
             (join, Ok(true)) => Some(join),
             (_, Ok(false) | Err(_)) => None,
@@ -268,7 +270,7 @@ where
     R: Send + 'static,
 {
     let id = Id::next();
-    let future = trace::blocking::<F, _>(async move { closure() }, meta, id);
+    let future = traced!(blocking::<F>(async move { closure() }, meta, id));
     let on_terminate = runtime.common().hooks.on_task_terminate.clone();
     let (join, task) = unowned(future, Once { on_terminate }, id);
     (task, join)
@@ -292,7 +294,7 @@ fn work(runtime: &impl PoolRef, number: u64) {
     let pool = runtime.pool();
 
     let missing = Missing(pool, runtime);
-    common.hooks.thread_start();
+    hooks::call(common.hooks.on_thread_start.as_ref());
     std::mem::forget(missing);
 
     // Closures have no budget.
@@ -305,7 +307,7 @@ fn work(runtime: &impl PoolRef, number: u64) {
             Next::Leave => break,
         }
     }
-    common.hooks.thread_stop();
+    hooks::call(common.hooks.on_thread_stop.as_ref());
     if let Some(thread) = pool.threads.go(number) {
         let _ = thread.join();
     }

@@ -11,7 +11,7 @@ use crate::enter::{self, SetCurrent};
 use crate::errors::TryCurrentError;
 use crate::scheduler;
 use crate::task::spawn::spawn_on;
-use crate::trace::{self, SpawnMeta};
+use crate::trace::{spawn_meta, traced};
 
 /// A reference to a runtime: starts tasks on it from anywhere.
 ///
@@ -127,7 +127,7 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        spawn_on(&self.inner, future)
+        spawn_on(&self.inner, future, spawn_meta!(F))
     }
 
     /// Runs `func` on a thread that may block.
@@ -148,8 +148,9 @@ impl Handle {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        let meta = SpawnMeta::unnamed(size_of::<F>());
-        self.inner.pool().spawn_blocking(&self.inner, func, meta)
+        self.inner
+            .pool()
+            .spawn_blocking(&self.inner, func, spawn_meta!(F))
     }
 
     /// Blocks the thread until `future` is ready, with this runtime as the current one.
@@ -173,7 +174,7 @@ impl Handle {
     /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.block_on_traced(trace::block_on(future))
+        self.block_on_traced(traced!(block_on(future)))
     }
 
     /// [`block_on`](Self::block_on) for a future that has its span.

@@ -15,7 +15,7 @@ use std::time::Duration;
 use super::{Builder, EnterGuard, Handle, Runtime, RuntimeMetrics};
 use crate::core::JoinHandle;
 use crate::task::spawn::spawn_local_on;
-use crate::trace::SpawnMeta;
+use crate::trace::spawn_meta;
 
 /// A runtime that stays on its thread.
 ///
@@ -109,7 +109,7 @@ impl LocalRuntime {
         F: Future + 'static,
         F::Output: 'static,
     {
-        let meta = SpawnMeta::unnamed(size_of::<F>());
+        let meta = spawn_meta!(F);
         // SAFETY: a `LocalRuntime` is on its own thread.
         unsafe { spawn_local_on(&self.handle().inner, future, meta) }
     }

@@ -5,6 +5,8 @@ use std::ops::Range;
 use std::thread::ThreadId;
 use std::time::Duration;
 
+use blitz_futex::atomic::Ordering;
+
 use super::Handle;
 use crate::metrics::{Counters, Histogram, Totals};
 
@@ -92,7 +94,7 @@ impl RuntimeMetrics {
     /// Returns the number of workers, which does not change.
     #[must_use]
     pub fn num_workers(&self) -> usize {
-        self.handle.inner.workers()
+        self.handle.inner.common().config.worker_threads
     }
 
     /// Returns how many tasks have not ended yet.
@@ -107,7 +109,7 @@ impl RuntimeMetrics {
     /// ```
     #[must_use]
     pub fn num_alive_tasks(&self) -> usize {
-        self.handle.inner.alive_tasks()
+        self.handle.inner.base().owned.len()
     }
 
     /// Returns how many tasks wait in the global queue.
@@ -191,13 +193,14 @@ impl RuntimeMetrics {
     /// ```
     #[must_use]
     pub fn spawned_tasks_count(&self) -> u64 {
-        self.sum(|worker| worker.spawned.get()) + self.totals().spawned()
+        self.sum(|worker| worker.spawned.get()) + self.totals().spawned.load(Ordering::Relaxed)
     }
 
     /// Returns how many tasks have been made ready by threads that are not workers.
     #[must_use]
     pub fn remote_schedule_count(&self) -> u64 {
-        self.totals().scheduled()
+        let totals = self.totals();
+        totals.spawned.load(Ordering::Relaxed) + totals.scheduled.load(Ordering::Relaxed)
     }
 
     /// Returns how often a task has been made to yield because its budget was used up.

@@ -12,7 +12,7 @@ use super::metrics::RuntimeMetrics;
 use crate::core::JoinHandle;
 use crate::enter;
 use crate::scheduler::current_thread::CurrentThread;
-use crate::trace;
+use crate::trace::traced;
 
 /// A scheduler for tasks, with timers and a pool of threads for blocking work.
 ///
@@ -151,7 +151,7 @@ impl Runtime {
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         // Here, so that the panic message has the caller's location.
         enter::assert_not_nested();
-        let future = trace::block_on(future);
+        let future = traced!(block_on(future));
         // The future is dropped with the runtime still the current one.
         enter::with_entered(&self.handle.inner, || match &self.scheduler {
             Scheduler::CurrentThread(scheduler) => scheduler.block_on(future),

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
+use super::reference::{self, Base};
 use super::{current_thread, multi_thread};
 use crate::common::{Common, RuntimeRef};
 use crate::context::{self, Context, Current, Flavor};
@@ -20,86 +21,69 @@ pub(crate) enum Handle {
     MultiThread(Arc<multi_thread::Shared>),
 }
 
+/// The same of either kind.
+macro_rules! either {
+    ($handle:expr, $shared:ident => $result:expr) => {
+        match $handle {
+            Handle::CurrentThread($shared) => $result,
+            Handle::MultiThread($shared) => $result,
+        }
+    };
+}
+
 impl Handle {
     /// What both flavours have.
     #[inline]
+    pub(crate) fn base(&self) -> &Base {
+        either!(self, shared => &shared.base)
+    }
+
+    #[inline]
     pub(crate) fn common(&self) -> &Common {
-        match self {
-            Self::CurrentThread(shared) => shared.common(),
-            Self::MultiThread(shared) => shared.common(),
-        }
+        &self.base().common
     }
 
     /// Gets blocking work done.
     #[inline]
     pub(crate) fn pool(&self) -> &Spawner {
-        match self {
-            Self::CurrentThread(shared) => shared.pool(),
-            Self::MultiThread(shared) => shared.pool(),
-        }
+        &self.base().pool
     }
 
     /// Starts a task. If the runtime has been shut down, the future is dropped at once
     /// and the handle says "cancelled".
-    #[inline]
-    #[track_caller]
-    pub(crate) fn spawn<F>(&self, future: F, id: Id) -> JoinHandle<F::Output>
-    where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
-    {
-        match self {
-            Self::CurrentThread(shared) => shared.spawn(future, id),
-            Self::MultiThread(shared) => shared.spawn(future, id),
-        }
-    }
-
-    /// The same for a future that stays on this thread.
     ///
     /// # Safety
     ///
-    /// This is a `LocalRuntime`'s scheduler, and the thread is its own.
-    pub(crate) unsafe fn spawn_local<F>(&self, future: F, id: Id) -> JoinHandle<F::Output>
+    /// If the future is not `Send`, this is a `LocalRuntime`'s scheduler, and the thread is its
+    /// own.
+    #[inline]
+    pub(crate) unsafe fn spawn<F>(&self, future: F, id: Id) -> JoinHandle<F::Output>
     where
-        F: Future + 'static,
-        F::Output: 'static,
+        F: Future<Output: 'static> + 'static,
     {
-        match self {
-            // SAFETY: as the caller promises.
-            Self::CurrentThread(shared) => unsafe { shared.spawn_local(future, id) },
-            Self::MultiThread(_) => unreachable!("a `LocalRuntime` has one thread"),
-        }
+        // SAFETY: as the caller promises.
+        either!(self, shared => unsafe { reference::spawn(shared, future, id) })
     }
 
-    /// Begins the end: no task can be spawned any more, and those that there are get
-    /// cancelled. Does not wait for it.
+    /// Begins the end of a runtime with workers: no task can be spawned any more, and those
+    /// that there are get cancelled. Does not wait for it. A current-thread runtime's tasks end
+    /// when it is dropped, on the thread that does it.
     pub(crate) fn close(&self) {
-        match self {
-            Self::CurrentThread(shared) => shared.close(),
-            Self::MultiThread(shared) => shared.close(),
+        if let Self::MultiThread(shared) = self {
+            shared.close();
         }
     }
 
     /// [`unpark`](Self::unpark) as a function, which does not keep the runtime alive.
     pub(crate) fn unparker(&self) -> Arc<dyn Fn(usize) + Send + Sync> {
-        match self {
-            Self::CurrentThread(shared) => {
-                let shared = Arc::downgrade(shared);
-                Arc::new(move |_| {
-                    if let Some(shared) = shared.upgrade() {
-                        shared.unpark();
-                    }
-                })
-            }
-            Self::MultiThread(shared) => {
-                let shared = Arc::downgrade(shared);
-                Arc::new(move |index| {
-                    if let Some(shared) = shared.upgrade() {
-                        shared.unpark(index);
-                    }
-                })
-            }
-        }
+        either!(self, shared => {
+            let shared = Arc::downgrade(shared);
+            Arc::new(move |index| {
+                if let Some(shared) = shared.upgrade() {
+                    shared.unpark(index);
+                }
+            })
+        })
     }
 
     /// The number of the worker that this thread is, if it is one of this scheduler.
@@ -111,62 +95,33 @@ impl Handle {
         }
     }
 
-    /// How many workers there are.
-    pub(crate) fn workers(&self) -> usize {
-        match self {
-            Self::CurrentThread(_) => 1,
-            Self::MultiThread(shared) => shared.workers(),
-        }
-    }
-
-    /// How many tasks have not ended yet.
-    pub(crate) fn alive_tasks(&self) -> usize {
-        match self {
-            Self::CurrentThread(shared) => shared.alive_tasks(),
-            Self::MultiThread(shared) => shared.alive_tasks(),
-        }
-    }
-
     /// How many tasks wait in the queue that no worker owns.
     pub(crate) fn injected(&self) -> usize {
-        match self {
-            Self::CurrentThread(shared) => shared.injected(),
-            Self::MultiThread(shared) => shared.injected(),
-        }
+        either!(self, shared => shared.injected())
     }
 
     /// How many tasks wait in a worker's own queue.
     #[track_caller]
     pub(crate) fn queued(&self, worker: usize) -> usize {
-        match self {
-            Self::CurrentThread(shared) => shared.queued(worker),
-            Self::MultiThread(shared) => shared.queued(worker),
-        }
+        either!(self, shared => shared.queued(worker))
     }
 
     /// What a worker counts.
     #[track_caller]
     pub(crate) fn counters(&self, worker: usize) -> &Counters {
-        match self {
-            Self::CurrentThread(shared) => shared.counters(worker),
-            Self::MultiThread(shared) => shared.counters(worker),
-        }
+        either!(self, shared => shared.counters(worker))
     }
 }
 
 impl RuntimeRef for Handle {
     #[inline]
     fn as_current(&self) -> Current {
-        match self {
-            Self::CurrentThread(shared) => Current {
-                flavor: Flavor::CurrentThread,
-                shared: Arc::as_ptr(shared).cast(),
-            },
-            Self::MultiThread(shared) => Current {
-                flavor: Flavor::MultiThread,
-                shared: Arc::as_ptr(shared).cast(),
-            },
-        }
+        let flavor = match self {
+            Self::CurrentThread(_) => Flavor::CurrentThread,
+            Self::MultiThread(_) => Flavor::MultiThread,
+        };
+        let shared = either!(self, shared => Arc::as_ptr(shared).cast());
+        Current { flavor, shared }
     }
 
     fn common(&self) -> &Common {
@@ -174,10 +129,7 @@ impl RuntimeRef for Handle {
     }
 
     fn unpark(&self, index: usize) {
-        match self {
-            Self::CurrentThread(shared) => shared.unpark(),
-            Self::MultiThread(shared) => shared.unpark(index),
-        }
+        either!(self, shared => shared.unpark(index));
     }
 }
 

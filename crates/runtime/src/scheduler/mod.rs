@@ -1,12 +1,12 @@
 //! What runs the tasks: one thread that calls in (`current_thread`), or workers that
 //! steal from each other (`multi_thread`).
 
-#[cfg(not(loom))]
-mod address;
 pub(crate) mod current_thread;
 #[cfg(not(loom))]
 mod handle;
 pub(crate) mod multi_thread;
+#[cfg(not(loom))]
+mod reference;
 
 #[cfg(not(loom))]
 pub(crate) use handle::{Handle, with_current};

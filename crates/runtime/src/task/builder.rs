@@ -5,10 +5,10 @@ use std::io;
 
 use super::LocalSet;
 use super::local_set::spawn_local_named;
-use super::spawn::spawn_named;
+use super::spawn;
 use crate::core::JoinHandle;
 use crate::runtime::Handle;
-use crate::trace::SpawnMeta;
+use crate::trace::{SpawnMeta, spawn_meta};
 
 /// Starts a task that has a name in its `tracing` span.
 ///
@@ -45,7 +45,7 @@ impl<'a> Builder<'a> {
 
     #[track_caller]
     fn meta<T>(&self) -> SpawnMeta<'a> {
-        SpawnMeta::new(self.name, size_of::<T>())
+        spawn_meta!(T, self.name)
     }
 
     /// Starts the task as [`spawn`](super::spawn) does.
@@ -60,7 +60,7 @@ impl<'a> Builder<'a> {
         Fut::Output: Send + 'static,
     {
         let meta = self.meta::<Fut>();
-        Ok(spawn_named(&Handle::current().inner, future, meta))
+        Ok(spawn::spawn_on(&Handle::current().inner, future, meta))
     }
 
     /// Starts the task as [`Handle::spawn`] does.
@@ -74,7 +74,7 @@ impl<'a> Builder<'a> {
         Fut: Future + Send + 'static,
         Fut::Output: Send + 'static,
     {
-        Ok(spawn_named(&handle.inner, future, self.meta::<Fut>()))
+        Ok(spawn::spawn_on(&handle.inner, future, self.meta::<Fut>()))
     }
 
     /// Starts the task as [`spawn_local`](super::spawn_local) does.

@@ -1,6 +1,6 @@
 //! The id of the running task.
 
-use crate::core::{Id, current_id};
+use crate::core::Id;
 
 /// Returns the id of the task that runs on this thread.
 ///
@@ -38,5 +38,5 @@ pub fn id() -> Id {
 /// ```
 #[must_use]
 pub fn try_id() -> Option<Id> {
-    current_id()
+    Id::current()
 }

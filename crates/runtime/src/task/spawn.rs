@@ -4,7 +4,7 @@ use std::future::Future;
 
 use crate::core::{BOX_ABOVE, Id, JoinHandle};
 use crate::scheduler::{self, with_current};
-use crate::trace::{self, SpawnMeta};
+use crate::trace::{SpawnMeta, spawn_meta, traced};
 
 /// Starts a task on the current runtime. It runs also if the handle is dropped.
 ///
@@ -31,8 +31,9 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let meta = SpawnMeta::unnamed(size_of::<F>());
-    match with_current(|handle| spawn_named(handle, future, meta)) {
+    let meta = spawn_meta!(F);
+    // SAFETY: the future may go to other threads.
+    match with_current(|handle| unsafe { spawn_local_on(handle, future, meta) }) {
         Ok(join) => join,
         Err(error) => panic!("{error}"),
     }
@@ -40,19 +41,7 @@ where
 
 /// The same on a runtime that is given.
 #[inline]
-#[track_caller]
-pub(crate) fn spawn_on<F>(handle: &scheduler::Handle, future: F) -> JoinHandle<F::Output>
-where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
-{
-    spawn_named(handle, future, SpawnMeta::unnamed(size_of::<F>()))
-}
-
-/// The same for a task that may have a name.
-#[inline]
-#[track_caller]
-pub(crate) fn spawn_named<F>(
+pub(crate) fn spawn_on<F>(
     handle: &scheduler::Handle,
     future: F,
     meta: SpawnMeta<'_>,
@@ -61,19 +50,16 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let id = Id::next();
-    if size_of::<F>() > BOX_ABOVE {
-        handle.spawn(trace::task(Box::pin(future), "task", meta, id), id)
-    } else {
-        handle.spawn(trace::task(future, "task", meta, id), id)
-    }
+    // SAFETY: the future may go to other threads.
+    unsafe { spawn_local_on(handle, future, meta) }
 }
 
-/// Starts a task on a `LocalRuntime`.
+/// The same for a future that need not be `Send`.
 ///
 /// # Safety
 ///
-/// `handle` is a `LocalRuntime`'s, and this is its thread.
+/// If the future is not `Send`, `handle` is a `LocalRuntime`'s, and this is its thread.
+#[inline]
 pub(crate) unsafe fn spawn_local_on<F>(
     handle: &scheduler::Handle,
     future: F,
@@ -84,13 +70,12 @@ where
     F::Output: 'static,
 {
     let id = Id::next();
-    if size_of::<F>() > BOX_ABOVE {
-        let future = trace::task(Box::pin(future), "task", meta, id);
-        // SAFETY: as the caller promises.
-        unsafe { handle.spawn_local(future, id) }
-    } else {
-        let future = trace::task(future, "task", meta, id);
-        // SAFETY: as above.
-        unsafe { handle.spawn_local(future, id) }
+    // SAFETY: as the caller promises.
+    unsafe {
+        if size_of::<F>() > BOX_ABOVE {
+            handle.spawn(traced!(task(Box::pin(future), "task", meta, id)), id)
+        } else {
+            handle.spawn(traced!(task(future, "task", meta, id)), id)
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! `yield_now`: a place at the end of the queue.
 //!
 //! A task that yields is about to be polled again, and every thread could see that from its
-//! word. So it tells only its thread: a mark in the thread's context (`core/waker.rs`), which
+//! word. So it tells only its thread: a mark in the thread's context (`context.rs`), which
 //! the poll's caller looks at, and puts the task at the end of the queue without touching
 //! the word.
 //! That works if the waker is the very task's that the thread polls. Within something
@@ -10,7 +10,8 @@
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use crate::core::{self, task_of};
+use crate::context;
+use crate::core::task_of;
 
 /// Lets the others that are ready run first.
 ///
@@ -56,7 +57,7 @@ impl Future for YieldNow {
 /// Makes sure that the task of `waker` is polled again, behind the others.
 #[inline]
 fn step_back(waker: &Waker) {
-    if !task_of(waker).is_some_and(core::step_back) {
+    if !task_of(waker).is_some_and(context::step_back) {
         waker.wake_by_ref();
     }
 }

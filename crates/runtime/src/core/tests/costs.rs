@@ -74,7 +74,12 @@ fn a_task_that_ends_elsewhere_is_freed_by_its_owner() {
         // SAFETY: the test has one thread.
         let bound = unsafe {
             let owned = &line.0.owned;
-            owned.bind_own(1, async move { output }, line.clone(), Id::next())
+            owned.bind(
+                ListId::own(1),
+                async move { output },
+                line.clone(),
+                Id::next(),
+            )
         };
         let (join, token) = bound;
         drop(join);
@@ -90,7 +95,7 @@ fn a_task_that_ends_elsewhere_is_freed_by_its_owner() {
             let (join, token) = unsafe {
                 line.0
                     .owned
-                    .bind_own(1, ready(()), line.clone(), Id::next())
+                    .bind(ListId::own(1), ready(()), line.clone(), Id::next())
             };
             assert_eq!(Arc::strong_count(&line.0), 2);
             drop((join, token.map(Notified::run)));
@@ -111,7 +116,7 @@ fn tasks_that_end_elsewhere_do_not_pile_up() {
         let (join, token) = unsafe {
             line.0
                 .owned
-                .bind_own(1, ready(()), line.clone(), Id::next())
+                .bind(ListId::own(1), ready(()), line.clone(), Id::next())
         };
         line.0.queue.lock().unwrap().extend(token);
         drop(join);

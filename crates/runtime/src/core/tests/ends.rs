@@ -157,7 +157,7 @@ fn tasks_run_in_tasks() {
         line.turn();
         // What the inner task asked for is not for this one.
         let this = poll_fn(|context| Poll::Ready(task_of(context.waker()))).await;
-        assert!(!waker::has_stepped_back(this.unwrap()));
+        assert!(!context::has_stepped_back(this.unwrap()));
         line.run();
         assert_ne!(pin!(join).await.unwrap(), crate::task::id());
         crate::task::id()

@@ -18,9 +18,10 @@ use std::task::{Context, Poll, Waker};
 
 use blitz_testing::{Counted, Drops, Wakings, poll_once, reentrant_waker, shouting_waker};
 
+use crate::context;
 use crate::core::changes;
 use crate::core::{
-    Header, Id, JoinHandle, Notified, OwnedTasks, Ran, Schedule, step_back, task_of, unowned, waker,
+    Header, Id, JoinHandle, ListId, Notified, OwnedTasks, Ran, Schedule, task_of, unowned,
 };
 
 /// A scheduler that runs tokens when the test says so.
@@ -93,12 +94,12 @@ impl Line {
     {
         let id = Id::next();
         let owned = &self.0.owned;
-        let (join, token) = if self.0.owns {
-            // SAFETY: the test has one thread.
-            unsafe { owned.bind_own(0, future, self.clone(), id) }
-        } else {
-            owned.bind(id.as_u64() as usize, future, self.clone(), id)
+        let list = match self.0.owns {
+            true => ListId::own(0),
+            false => owned.any_list(id.as_u64() as usize),
         };
+        // SAFETY: the test has one thread.
+        let (join, token) = unsafe { owned.bind(list, future, self.clone(), id) };
         self.0.queue.lock().unwrap().extend(token);
         join
     }
@@ -180,7 +181,7 @@ async fn yield_once() {
         if std::mem::replace(&mut yielded, true) {
             return Poll::Ready(());
         }
-        assert!(task_of(context.waker()).is_some_and(step_back));
+        assert!(task_of(context.waker()).is_some_and(context::step_back));
         Poll::Pending
     })
     .await;

@@ -16,9 +16,8 @@ use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread::ThreadId;
-use std::time::Instant;
 
 use blitz_futex::atomic::Ordering;
 use blitz_sync::internals::{EventSpin, coop};
@@ -27,6 +26,7 @@ use super::shared::Shared;
 use crate::config::UnhandledPanic;
 use crate::context;
 use crate::core::{Header, Notified, Ran};
+use crate::hooks;
 use crate::metrics::{Counters, Stopwatch};
 
 /// How many polls lie between two looks at the remote queue, if the user has not said.
@@ -38,7 +38,7 @@ type Queue = VecDeque<NonNull<Header>>;
 
 /// See the head of this file. Only the thread that has its turn uses it, and other
 /// threads get it only as a whole, so that it needs no atomics.
-pub(super) struct Core {
+pub(in crate::scheduler) struct Core {
     /// One of them is the queue, and the other one has those that have yielded, for the
     /// next round. Then they change places.
     queues: [UnsafeCell<Queue>; 2],
@@ -72,7 +72,7 @@ pub(super) struct Doomed;
 
 impl Core {
     pub(super) fn new(shared: &Shared) -> Self {
-        let config = &shared.common().config;
+        let config = &shared.base.common.config;
         Self {
             queues: [INITIAL_CAPACITY, 0].map(|n| UnsafeCell::new(VecDeque::with_capacity(n))),
             which: Cell::new(false),
@@ -80,7 +80,7 @@ impl Core {
             tick: Cell::new(0),
             timers_at: Cell::new(0),
             remote_at: Cell::new(1),
-            observes_polls: shared.common().hooks.polls() || shared.counters.watches_polls(),
+            observes_polls: shared.base.common.hooks.polls() || shared.counters.watches_polls(),
             forced_yields: Cell::new(0),
             thread: Cell::new(None),
             event_interval: config.event_interval,
@@ -268,30 +268,16 @@ impl Core {
     #[inline]
     fn run(&self, shared: &Shared, task: Notified) {
         let ran = if self.observes_polls {
-            self.run_observed(shared, task)
+            coop::budget(|| shared.base.run_observed(task, &shared.counters, || true))
         } else {
             coop::budget(|| task.run())
         };
-        shared.counters.polled();
+        shared.counters.polls.add(1);
         match ran {
             Ran::Done | Ran::Idle => {}
             Ran::Again(task) => self.push(task),
             Ran::Yielded(task) => self.put_off(task),
         }
-    }
-
-    #[cold]
-    fn run_observed(&self, shared: &Shared, task: Notified) -> Ran {
-        let id = task.id();
-        let began = shared.counters.watches_polls().then(Instant::now);
-        let hooks = &shared.common().hooks;
-        hooks.before_poll(id);
-        let ran = coop::budget(|| task.run());
-        hooks.after_poll(id);
-        if let Some(began) = began {
-            shared.counters.poll_took(began.elapsed());
-        }
-        ran
     }
 
     /// Whether there is something to do before the thread may sleep.
@@ -339,7 +325,7 @@ impl Core {
     #[inline]
     fn turn_timers(&self, shared: &Shared) {
         self.timers_at.set(self.tick.get());
-        if let Some(wheels) = &shared.common().time {
+        if let Some(wheels) = &shared.base.common.time {
             wheels.turn_if_due(0);
         }
     }
@@ -347,15 +333,15 @@ impl Core {
     /// Sleeps until the next timer or until there is something to do.
     #[cold]
     fn sleep(&self, shared: &Shared) {
-        let hooks = &shared.common().hooks;
-        hooks.thread_park();
+        let hooks = &shared.base.common.hooks;
+        hooks::call(hooks.on_thread_park.as_ref());
         // The hook may have made something ready.
         if self.has_work(shared) {
             self.poll_driver(shared);
         } else {
             self.park(shared);
         }
-        hooks.thread_unpark();
+        hooks::call(hooks.on_thread_unpark.as_ref());
     }
 
     fn park(&self, shared: &Shared) {
@@ -372,7 +358,7 @@ impl Core {
     /// Where the clock is paused, no time passes by sleeping: it is moved to the next
     /// timer, if there is one.
     fn jump_to_next_timer(&self, shared: &Shared) -> bool {
-        let common = shared.common();
+        let common = &shared.base.common;
         if !common.clock.moves_when_idle() {
             return false;
         }
@@ -392,7 +378,7 @@ impl Core {
                 }
             }
         }
-        let wheels = shared.common().time.as_ref();
+        let wheels = shared.base.common.time.as_ref();
         let deadline = wheels.and_then(|wheels| wheels.next_deadline(0));
         // A thread that made something ready since the last look has left a token here.
         shared.driver.park(deadline);
@@ -401,7 +387,7 @@ impl Core {
     /// A task panicked. If the runtime is to end for it, so it does.
     #[cold]
     pub(super) fn unhandled_panic(&self, shared: &Shared) {
-        match shared.common().config.unhandled_panic {
+        match shared.base.common.config.unhandled_panic {
             UnhandledPanic::Ignore => {}
             UnhandledPanic::ShutdownRuntime => {
                 self.doomed.set(true);
@@ -412,8 +398,8 @@ impl Core {
 
     fn cancel_all(&self, shared: &Shared) {
         // SAFETY: this thread has the core, and with it the list.
-        unsafe { shared.owned.close_own(0) };
-        shared.owned.close_and_cancel_all();
+        unsafe { shared.base.owned.close_own(0) };
+        shared.base.owned.close_and_cancel_all();
     }
 
     /// Ends all tasks.
@@ -427,7 +413,7 @@ impl Core {
                 debug_assert!(matches!(ran, Ran::Done));
             }
             self.count_queued(&shared.counters);
-            if shared.owned.is_empty() {
+            if shared.base.owned.is_empty() {
                 return;
             }
             // Another thread has a token of ours, and is about to bring it.
@@ -436,51 +422,27 @@ impl Core {
     }
 }
 
-static MAIN_WAKER: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, release);
-
 /// The waker of the future that `block_on` was given. It counts references to the scheduler,
 /// but this one, which each poll gets, does not.
 fn main_waker(shared: &Arc<Shared>) -> ManuallyDrop<Waker> {
-    // SAFETY: the functions of the table do what they should. The caller's `Arc` takes
-    // the place of the waker's reference, as that is not dropped.
-    ManuallyDrop::new(unsafe { Waker::new(Arc::as_ptr(shared).cast(), &MAIN_WAKER) })
+    // SAFETY: the pointer is an `Arc`'s. The caller's takes the place of this one, as the waker
+    // is not dropped.
+    let borrowed = unsafe { Arc::from_raw(Arc::as_ptr(shared)) };
+    ManuallyDrop::new(Waker::from(borrowed))
 }
 
-/// # Safety
-///
-/// The pointer is a waker's.
-unsafe fn shared(waker: *const ()) -> ManuallyDrop<Arc<Shared>> {
-    // SAFETY: the pointer is from an `Arc`, and the waker's reference keeps that.
-    ManuallyDrop::new(unsafe { Arc::from_raw(waker.cast()) })
-}
-
-unsafe fn clone(waker: *const ()) -> RawWaker {
-    // SAFETY: the pointer is the waker's.
-    let shared = unsafe { shared(waker) };
-    std::mem::forget(Arc::clone(&shared));
-    RawWaker::new(waker, &MAIN_WAKER)
-}
-
-unsafe fn wake(waker: *const ()) {
-    // SAFETY: the pointer is the waker's, and it is given up with this call.
-    unsafe {
-        wake_by_ref(waker);
-        release(waker);
+impl Wake for Shared {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
     }
-}
 
-unsafe fn wake_by_ref(waker: *const ()) {
-    let core = context::with(|context| context.worker_for(waker));
-    // SAFETY: for a scheduler of this kind the worker is a `Core` (`turns.rs`), which
-    // stays where it is as long as it is in the context.
-    match unsafe { core.cast::<Core>().as_ref() } {
-        Some(core) => core.wake_main(),
-        // SAFETY: the pointer is the waker's.
-        None => unsafe { shared(waker) }.wake_main(),
+    fn wake_by_ref(self: &Arc<Self>) {
+        let core = context::with(|context| context.worker_for(Arc::as_ptr(self).cast()));
+        // SAFETY: for a scheduler of this kind the worker is a `Core` (`turns.rs`), which
+        // stays where it is as long as it is in the context.
+        match unsafe { core.cast::<Core>().as_ref() } {
+            Some(core) => core.wake_main(),
+            None => self.wake_main(),
+        }
     }
-}
-
-unsafe fn release(waker: *const ()) {
-    // SAFETY: the pointer is the waker's, whose reference this is.
-    drop(ManuallyDrop::into_inner(unsafe { shared(waker) }));
 }

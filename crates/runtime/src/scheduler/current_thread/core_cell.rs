@@ -57,16 +57,10 @@ impl<T> CoreCell<T> {
     /// Puts back the core that was taken.
     #[inline]
     pub fn put_back(&self, core: NonNull<T>) {
-        if active(Mutant::LooksBeforePuttingBack) {
-            let waits = self.waiting.load(Ordering::Relaxed) != 0;
-            self.core.swap(core.as_ptr(), Ordering::AcqRel);
-            if waits {
-                self.turn.notify_one();
-            }
-            return;
-        }
-        let _ = self.core.swap(core.as_ptr(), Ordering::AcqRel);
-        if self.waiting.load(Ordering::Relaxed) != 0 {
+        let waits = || self.waiting.load(Ordering::Relaxed) != 0;
+        let looked_first = active(Mutant::LooksBeforePuttingBack).then(waits);
+        self.core.swap(core.as_ptr(), Ordering::AcqRel);
+        if looked_first.unwrap_or_else(waits) {
             self.turn.notify_one();
         }
     }

@@ -42,7 +42,7 @@ impl CurrentThread {
     #[track_caller]
     pub(crate) fn block_on<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
-        enter::drive(&self.shared.common().seeds, false, |may_block| {
+        enter::drive(&self.shared.base.common.seeds, false, |may_block| {
             if let Some(turn) = self.take_turn() {
                 return turn.block_on(future);
             }
@@ -63,7 +63,7 @@ impl CurrentThread {
         let core = self.cell.take()?;
         let address = Arc::as_ptr(&self.shared).cast();
         let worker = core.as_ptr().cast_const().cast();
-        let wheels = self.shared.common().time.as_ref();
+        let wheels = self.shared.base.common.time.as_ref();
         Some(Turn {
             scheduler: self,
             worker: Some(context::with(|context| context.set_worker(address, worker))),
@@ -78,10 +78,10 @@ impl CurrentThread {
             unreachable!("no thread can be in `block_on` any more");
         };
         turn.core().shut_down(&self.shared);
-        if let Some(wheels) = &self.shared.common().time {
+        if let Some(wheels) = &self.shared.base.common.time {
             wheels.shutdown();
         }
-        self.shared.common().shut_down_io();
+        self.shared.base.common.shut_down_io();
     }
 }
 

@@ -37,6 +37,8 @@ pub(super) struct Core {
 pub(super) struct Local {
     /// A task that yielded while no other was queued.
     pub(super) yielded: Cell<Option<NonNull<Header>>>,
+    /// How many tasks may begin until the next checkpoint, besides those claimed.
+    pub(super) until_checkpoint: Cell<u32>,
     pub(super) tuning: Tuning,
     /// The time since the last park or count.
     pub(super) busy: Cell<Stopwatch>,
@@ -58,10 +60,12 @@ unsafe impl Sync for Core {}
 impl Core {
     pub(super) fn new(common: &Common, index: usize) -> Self {
         let config = &common.config;
+        let tuning = Tuning::new(config.event_interval, config.global_queue_interval);
         Self {
             local: Local {
                 yielded: Cell::new(None),
-                tuning: Tuning::new(config.event_interval, config.global_queue_interval),
+                until_checkpoint: Cell::new(tuning.span()),
+                tuning,
                 busy: Cell::new(Stopwatch::start()),
                 searching: Cell::new(false),
                 reclaims: Cell::new(false),

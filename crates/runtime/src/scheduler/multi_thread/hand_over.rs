@@ -84,8 +84,8 @@ impl Drop for HandedOver {
         let worker = unsafe { &*self.0 };
         if worker.core().try_acquire() {
             worker.has_core.set(true);
-            worker.local().busy.set(Stopwatch::start());
-            if let Some(wheels) = &worker.shared.common().time {
+            worker.core().local.busy.set(Stopwatch::start());
+            if let Some(wheels) = &worker.shared.base.common.time {
                 wheels.attach_again(worker.index);
             }
             let counters = &worker.core().counters;

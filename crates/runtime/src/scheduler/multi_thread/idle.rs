@@ -160,16 +160,6 @@ impl Calls {
     }
 }
 
-/// What a worker has to do now that it counts as asleep.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[must_use]
-pub enum Asleep {
-    /// Look at the inject queue, then sleep.
-    LookAtInject,
-    /// It was the last one that searched: look at all queues, then sleep.
-    LookAtAll,
-}
-
 /// See the head of this file.
 #[repr(align(128))]
 pub struct Idle {
@@ -198,10 +188,6 @@ impl Idle {
         }
     }
 
-    fn locked<R>(&self, with: impl FnOnce(&mut Sleepers) -> R) -> R {
-        with(&mut self.sleepers.lock())
-    }
-
     fn count(&self) -> Count {
         Count(self.word.load(Ordering::Relaxed))
     }
@@ -221,18 +207,12 @@ impl Idle {
     /// while the worker goes on working.
     #[inline]
     pub fn pushed(&self, stealable: bool) -> Calls {
-        match self.push_matters(stealable) {
-            true => self.call(stealable, true),
-            false => Calls::default(),
-        }
-    }
-
-    /// Whether such a push calls a worker, if nothing changes meanwhile.
-    #[inline]
-    fn push_matters(&self, stealable: bool) -> bool {
         let count = self.count();
-        count.awake() != self.workers
-            && (!count.is_well_monitored() || stealable && self.wants_worker(count))
+        let calls_worker = stealable && self.wants_worker(count);
+        if count.awake() == self.workers || (count.is_well_monitored() && !calls_worker) {
+            return Calls::default();
+        }
+        self.call(stealable, true)
     }
 
     /// A task has been put into the inject queue.
@@ -252,21 +232,19 @@ impl Idle {
 
     #[cold]
     fn call(&self, worker: bool, monitor: bool) -> Calls {
-        self.locked(|sleepers| {
-            let count = self.count();
-            let mut calls = Calls::default();
-            if worker && self.wants_worker(count) {
-                calls.to_work = self.call_to_work(sleepers);
-            }
-            let count = self.count();
-            if monitor && self.wants_monitor(count) {
-                calls.to_monitor = self.call_to_monitor(sleepers);
-            } else if monitor && count.is_dozing() && !active(Mutant::MonitorDozesOn) {
-                self.word.fetch_sub(DOZING, Ordering::SeqCst);
-                calls.to_monitor = sleepers.monitor;
-            }
-            calls
-        })
+        let mut sleepers = self.sleepers.lock();
+        let mut calls = Calls::default();
+        if worker && self.wants_worker(self.count()) {
+            calls.to_work = self.call_to_work(&mut sleepers);
+        }
+        let count = self.count();
+        if monitor && self.wants_monitor(count) {
+            calls.to_monitor = self.call_to_monitor(&mut sleepers);
+        } else if monitor && count.is_dozing() && !active(Mutant::MonitorDozesOn) {
+            self.word.fetch_sub(DOZING, Ordering::SeqCst);
+            calls.to_monitor = sleepers.monitor;
+        }
+        calls
     }
 
     /// Wakes the one that has been asleep the shortest; the monitor last.
@@ -295,13 +273,12 @@ impl Idle {
     /// The monitor, at `index`, has found all quiet: it will look rarely, until a push calls
     /// it. `false` if it is not the monitor any more.
     pub fn doze(&self, index: usize) -> bool {
-        self.locked(|sleepers| {
-            let is_monitor = sleepers.monitor == Some(index);
-            if is_monitor {
-                self.word.fetch_or(DOZING, Ordering::SeqCst);
-            }
-            is_monitor
-        })
+        let sleepers = self.sleepers.lock();
+        let is_monitor = sleepers.monitor == Some(index);
+        if is_monitor {
+            self.word.fetch_or(DOZING, Ordering::SeqCst);
+        }
+        is_monitor
     }
 
     /// Whether the monitor looks rarely.
@@ -338,29 +315,27 @@ impl Idle {
     }
 
     /// The worker goes to sleep, unless what it sees when it looks once more keeps it
-    /// from it; then it must [`get_up`](Self::get_up) again.
-    pub fn go_to_sleep(&self, index: usize, searching: bool) -> Asleep {
-        let before = self.locked(|sleepers| {
-            let count = self.count();
-            let alone = count.awake() == 1;
-            let mut change = AWAKE;
-            if searching {
-                change += SEARCHING;
-            }
-            if !alone && sleepers.monitor.is_none() && self.wants_monitor(count) {
-                sleepers.monitor = Some(index);
-                change -= MONITORED;
-            } else {
-                sleepers.parked.push(index);
-            }
-            self.asleep[index].store(true, Ordering::Relaxed);
-            Count(self.word.fetch_sub(change, Ordering::SeqCst))
-        });
-        after_rmw();
-        match searching && before.searching() == 1 {
-            true => Asleep::LookAtAll,
-            false => Asleep::LookAtInject,
+    /// from it; then it must [`get_up`](Self::get_up) again. It looks at the inject queue, and
+    /// at all queues if it was the last one that searched, which is returned.
+    pub fn go_to_sleep(&self, index: usize, searching: bool) -> bool {
+        let mut sleepers = self.sleepers.lock();
+        let count = self.count();
+        let alone = count.awake() == 1;
+        let mut change = AWAKE;
+        if searching {
+            change += SEARCHING;
         }
+        if !alone && sleepers.monitor.is_none() && self.wants_monitor(count) {
+            sleepers.monitor = Some(index);
+            change -= MONITORED;
+        } else {
+            sleepers.parked.push(index);
+        }
+        self.asleep[index].store(true, Ordering::Relaxed);
+        let before = Count(self.word.fetch_sub(change, Ordering::SeqCst));
+        drop(sleepers);
+        after_rmw();
+        searching && before.searching() == 1
     }
 
     /// Whether the sleeping worker was called to work: then it is awake and
@@ -373,26 +348,25 @@ impl Idle {
     /// The sleeping worker gets up without having been called, as a searcher if it is
     /// going to search. `None` if it was called meanwhile, and is searching.
     pub fn get_up(&self, index: usize, searching: bool) -> Option<Calls> {
-        self.locked(|sleepers| {
-            if !self.asleep[index].load(Ordering::Relaxed) {
-                return None;
+        let mut sleepers = self.sleepers.lock();
+        if !self.asleep[index].load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut calls = Calls::default();
+        let others = self.count().awake() > 0;
+        if sleepers.monitor == Some(index) {
+            sleepers.monitor = None;
+            self.word.fetch_sub(self.monitor_bits(), Ordering::SeqCst);
+            if others && !active(Mutant::MonitorLeaves) {
+                calls.to_monitor = self.call_to_monitor(&mut sleepers);
             }
-            let mut calls = Calls::default();
-            let others = self.count().awake() > 0;
-            if sleepers.monitor == Some(index) {
-                sleepers.monitor = None;
-                self.word.fetch_sub(self.monitor_bits(), Ordering::SeqCst);
-                if others && !active(Mutant::MonitorLeaves) {
-                    calls.to_monitor = self.call_to_monitor(sleepers);
-                }
-            } else {
-                sleepers.parked.retain(|&other| other != index);
-            }
-            self.asleep[index].store(false, Ordering::Relaxed);
-            let search = if searching { SEARCHING } else { 0 };
-            self.word.fetch_add(AWAKE + search, Ordering::SeqCst);
-            Some(calls)
-        })
+        } else {
+            sleepers.parked.retain(|&other| other != index);
+        }
+        self.asleep[index].store(false, Ordering::Relaxed);
+        let search = if searching { SEARCHING } else { 0 };
+        self.word.fetch_add(AWAKE + search, Ordering::SeqCst);
+        Some(calls)
     }
 
     /// Whether the sleeping worker is the monitor, and has to sleep with a time-out.
@@ -401,39 +375,37 @@ impl Idle {
         if !self.count().is_monitored() {
             return false;
         }
-        self.locked(|sleepers| {
-            if sleepers.monitor != Some(index) {
-                return false;
-            }
-            if stays || self.count().awake() > 0 {
-                return true;
-            }
-            sleepers.monitor = None;
-            sleepers.parked.insert(0, index);
-            self.word.fetch_sub(self.monitor_bits(), Ordering::SeqCst);
-            false
-        })
+        let mut sleepers = self.sleepers.lock();
+        if sleepers.monitor != Some(index) {
+            return false;
+        }
+        if stays || self.count().awake() > 0 {
+            return true;
+        }
+        sleepers.monitor = None;
+        sleepers.parked.insert(0, index);
+        self.word.fetch_sub(self.monitor_bits(), Ordering::SeqCst);
+        false
     }
 
     /// Wakes all, for the end. A worker that goes to sleep later sees what was written
     /// before this call.
     pub fn wake_all(&self, mut unpark: impl FnMut(usize)) {
-        let called = self.locked(|sleepers| {
-            let mut called = std::mem::take(&mut sleepers.parked);
-            let monitor = sleepers.monitor.take();
-            called.extend(monitor);
-            if active(Mutant::ClosesForOne) {
-                called.truncate(1);
-            }
-            for &index in &called {
-                self.asleep[index].store(false, Ordering::Release);
-            }
-            let monitor = self.monitor_bits();
-            let change = called.len() * (AWAKE + SEARCHING);
-            self.word
-                .fetch_add(change.wrapping_sub(monitor), Ordering::SeqCst);
-            called
-        });
+        let mut sleepers = self.sleepers.lock();
+        let mut called = std::mem::take(&mut sleepers.parked);
+        let monitor = sleepers.monitor.take();
+        called.extend(monitor);
+        if active(Mutant::ClosesForOne) {
+            called.truncate(1);
+        }
+        for &index in &called {
+            self.asleep[index].store(false, Ordering::Release);
+        }
+        let monitor = self.monitor_bits();
+        let change = called.len() * (AWAKE + SEARCHING);
+        self.word
+            .fetch_add(change.wrapping_sub(monitor), Ordering::SeqCst);
+        drop(sleepers);
         called.into_iter().for_each(&mut unpark);
     }
 
@@ -501,12 +473,11 @@ impl Idle {
     pub fn sleep(&self, sleeper: &impl Sleeper, searching: bool) -> bool {
         let index = sleeper.index();
         let looked_first = active(Mutant::LooksFirst).then(|| sleeper.sees_any());
-        let asleep = self.go_to_sleep(index, searching);
-        let has_work = match (looked_first, asleep) {
-            (Some(has_work), _) => has_work,
-            (None, Asleep::LookAtInject) => sleeper.sees_injected(),
-            (None, Asleep::LookAtAll) => sleeper.sees_any(),
-        };
+        let searched_last = self.go_to_sleep(index, searching);
+        let has_work = looked_first.unwrap_or_else(|| match searched_last {
+            true => sleeper.sees_any(),
+            false => sleeper.sees_injected(),
+        });
         if has_work || sleeper.is_closed() {
             return self.rise(sleeper, true);
         }

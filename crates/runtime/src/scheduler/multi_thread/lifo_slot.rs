@@ -22,12 +22,6 @@ pub struct LifoSlot<T> {
     lock: BiasedLock,
 }
 
-impl<T> Default for LifoSlot<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl<T> LifoSlot<T> {
     /// An empty slot.
     pub fn new() -> Self {

@@ -2,26 +2,29 @@
 //!
 //! | file | what it has |
 //! |---|---|
-//! | `queue.rs` | a worker's own queue: a ring with stealing |
+//! | `queue.rs` | where ready tasks wait: a worker's ring, with stealing, and the inject queue |
 //! | `lifo_slot.rs` | the slot for the task that was woken last |
 //! | `run_batch.rs` | the tasks that a worker has claimed |
 //! | `tuning.rs` | how many of them, and how often the inject queue goes first |
-//! | `inject.rs` | the queue that belongs to no worker |
 //! | `idle.rs` | which workers sleep, search, are woken; the steps of going to sleep |
 //! | `core.rs` | what belongs to a worker, whichever thread runs it |
 //! | `shared.rs` | what all threads know of the scheduler |
-//! | `worker.rs` | a thread with a core: what runs next, where a ready task goes, and how it comes there |
+//! | `worker.rs` | a thread with a core: what runs next, what follows a poll, where a ready task goes |
 //! | `monitor.rs` | whether another worker is stalled |
 //! | `search.rs` | stealing, and sleeping |
-//! | `run.rs` | the loop, the threads that run it, and the end |
+//! | `run.rs` | the threads that are workers, and the end |
 //! | `hand_over.rs` | another thread acquires the core while a task blocks |
+
+#![allow(
+    clippy::new_without_default,
+    reason = "the queues are public for the models only"
+)]
 
 #[cfg(not(loom))]
 mod core;
 #[cfg(not(loom))]
 mod hand_over;
 pub mod idle;
-pub mod inject;
 pub mod lifo_slot;
 #[cfg(not(loom))]
 mod monitor;

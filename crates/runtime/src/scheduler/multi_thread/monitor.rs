@@ -86,8 +86,8 @@ impl Seen {
         self.pause = pause;
         self.dozes = dozes;
         let mut next = Instant::now() + pause;
-        if let (Some(wheels), true) = (&shared.common().time, dozes) {
-            let timers = (0..shared.workers()).filter_map(|worker| wheels.earliest(worker));
+        if let (Some(wheels), true) = (&shared.base.common.time, dozes) {
+            let timers = (0..shared.cores.len()).filter_map(|worker| wheels.earliest(worker));
             next = timers.fold(next, Instant::min);
         }
         self.next = Some(next);
@@ -139,7 +139,7 @@ impl Seen {
                 is_quiet = false;
                 core.driver.poll();
             }
-            if let Some(wheels) = &shared.common().time {
+            if let Some(wheels) = &shared.base.common.time {
                 _ = wheels.turn_if_due(other);
             }
         }

@@ -1,4 +1,4 @@
-//! A worker's loop, the threads that run it, and its end.
+//! The threads that are workers, and the end.
 //!
 //! # The end
 //!
@@ -26,25 +26,14 @@ use crate::metrics::Stopwatch;
 use crate::pool::Spawner;
 use crate::scheduler::Handle;
 
-/// How often in a row the LIFO slot goes before the ring.
-const MOST_FROM_LIFO_SLOT: u32 = 3;
-
 /// How often the last worker looks whether the last task has ended.
 const LOOK: Duration = Duration::from_millis(1);
-
-/// What comes of a checkpoint between two tasks.
-enum Checkpoint {
-    GoOn,
-    /// This task goes first.
-    Injected(Notified),
-    Closed,
-}
 
 /// Makes a scheduler, and starts its workers on threads of the pool.
 pub(crate) fn launch(common: Common, pool: Spawner) -> Arc<Shared> {
     let shared = Arc::new(Shared::new(common, pool));
     Shared::register(&shared);
-    for index in 0..shared.workers() {
+    for index in 0..shared.cores.len() {
         assert!(start(&shared, index), "OS can't spawn worker thread");
     }
     shared
@@ -52,21 +41,21 @@ pub(crate) fn launch(common: Common, pool: Spawner) -> Arc<Shared> {
 
 /// Has a thread of the pool run the worker at `index`. `false` if there is none.
 pub(super) fn start(shared: &Arc<Shared>, index: usize) -> bool {
-    let handle = Handle::MultiThread(shared.clone());
-    let own = shared.clone();
+    let (handle, job) = job(shared, index);
     // Mandatory, as it is the workers that end the tasks when the runtime ends.
-    let started = shared
-        .pool()
-        .spawn_mandatory(&handle, move || run(own, index));
-    started.is_some()
+    shared.base.pool.spawn_mandatory(&handle, job).is_some()
 }
 
 /// The same when the pool is closed: the end of the runtime needs all workers.
 #[cold]
 pub(super) fn start_late(shared: &Arc<Shared>, index: usize) {
-    let handle = Handle::MultiThread(shared.clone());
+    let (handle, job) = job(shared, index);
+    shared.base.pool.start_late(&handle, job);
+}
+
+fn job(shared: &Arc<Shared>, index: usize) -> (Handle, impl FnOnce() + Send + use<>) {
     let own = shared.clone();
-    shared.pool().start_late(&handle, move || run(own, index));
+    (Handle::MultiThread(shared.clone()), move || run(own, index))
 }
 
 /// What a worker's thread does.
@@ -84,8 +73,8 @@ fn run(shared: Arc<Shared>, index: usize) {
     let worker = Worker::new(shared.clone(), index);
     enter::enter_runtime(&handle, true, |_| {
         let _here = worker.enter();
-        let _timers = (shared.common().time.as_ref()).map(|wheels| wheels.attach(index));
-        Loop::new(&worker).run();
+        let _timers = (shared.base.common.time.as_ref()).map(|wheels| wheels.attach(index));
+        run_tasks(&worker);
     });
 }
 
@@ -102,229 +91,28 @@ impl Drop for AbortOnPanic {
     }
 }
 
-struct Loop<'a> {
-    worker: &'a Worker,
-    /// The user wants to know of each poll.
-    observes_polls: bool,
-}
-
-impl<'a> Loop<'a> {
-    fn new(worker: &'a Worker) -> Self {
-        let counters = &worker.core().counters;
-        counters.is_run_by(std::thread::current().id());
-        Self {
-            worker,
-            observes_polls: worker.shared.common().hooks.polls() || counters.watches_polls(),
-        }
-    }
-
-    fn run(&self) {
-        let worker = self.worker;
-        worker.local().busy.set(Stopwatch::start());
-        loop {
-            let task = match self.next() {
-                Some(task) => task,
-                None => {
-                    // What is not a task's poll may do as much as it likes.
-                    coop::set(Budget::UNCONSTRAINED);
-                    if worker.shared.is_closed() {
-                        shut_down(worker);
-                        break;
-                    }
-                    match search::find_task(worker) {
-                        Some(task) => task,
-                        None => continue,
-                    }
+/// Runs tasks until the runtime ends, or a task has given the core away.
+fn run_tasks(worker: &Worker) {
+    let core = worker.core();
+    core.counters.is_run_by(std::thread::current().id());
+    core.local.busy.set(Stopwatch::start());
+    while worker.has_core.get() {
+        let task = worker.next().or_else(|| {
+            // What is not a task's poll may do as much as it likes.
+            coop::set(Budget::UNCONSTRAINED);
+            match worker.shared.is_closed() {
+                true => {
+                    shut_down(worker);
+                    None
                 }
-            };
-            self.run_task(task);
-            if !worker.has_core.get() {
-                break;
+                false => search::find_task(worker),
             }
-        }
-        coop::set(Budget::UNCONSTRAINED);
-    }
-
-    /// The next task of those that need no search. `None` also when the runtime is about
-    /// to end.
-    #[inline]
-    fn next(&self) -> Option<Notified> {
-        let worker = self.worker;
-        let core = worker.core();
-        if core.local.tuning.is_checkpoint() {
-            match self.checkpoint(core) {
-                Checkpoint::GoOn => {}
-                Checkpoint::Injected(task) => return Some(task),
-                Checkpoint::Closed => return None,
-            }
-        }
-        if let Some(task) = core.local.yielded.take() {
-            // SAFETY: it was put there as a token, and is taken out once.
-            let task = unsafe { Notified::from_raw(task) };
-            // What comes from other threads was ready before it.
-            let Some(first) = worker.next_share(core) else {
-                core.local.tuning.begins(1);
-                return Some(task);
-            };
-            worker.push_back(core, task);
-            return Some(first);
-        }
-        worker.next_local(core).or_else(|| worker.next_share(core))
-    }
-
-    /// It is time for maintenance, or for the inject queue, or both.
-    #[cold]
-    fn checkpoint(&self, core: &Core) -> Checkpoint {
-        let worker = self.worker;
-        coop::set(Budget::UNCONSTRAINED);
-        let due = core.local.tuning.count_down();
-        if due.maintenance {
-            self.maintain(core);
-        }
-        if due.busy {
-            worker.count_busy();
-        }
-        if worker.shared.is_closed() {
-            return Checkpoint::Closed;
-        }
-        if !due.inject {
-            return Checkpoint::GoOn;
-        }
-        // It may block the thread, and others have to see what waits.
-        worker.queue_yielded();
-        match worker.next_share(core) {
-            None => Checkpoint::GoOn,
-            Some(task) => Checkpoint::Injected(task),
+        });
+        if let Some(task) = task {
+            worker.run(task);
         }
     }
-
-    /// What has to be done now and then.
-    fn maintain(&self, core: &Core) {
-        let worker = self.worker;
-        worker.poll_driver();
-        worker.free_tasks();
-        worker.count_forced_yields();
-        if !core.ring.is_empty() {
-            // Whatever a push has overlooked.
-            worker.notify_ring(core);
-        }
-    }
-
-    /// Runs a task, and what comes right after it.
-    #[inline]
-    fn run_task(&self, mut task: Notified) {
-        let worker = self.worker;
-        let core = worker.core();
-        if core.local.searching.get() {
-            search::stop_searching(worker);
-        }
-        if self.observes_polls {
-            coop::set(Budget::FULL);
-            return self.end_poll(core, self.run_observed(task));
-        }
-        loop {
-            coop::set(Budget::FULL);
-            let ran = task.run();
-            if worker.pending.get() {
-                return self.end_poll(core, ran);
-            }
-            core.counters.polled();
-            match self.follows(core, ran) {
-                Some(next) => task = next,
-                None => return,
-            }
-        }
-    }
-
-    /// What comes after a poll that has made something ready, or is observed.
-    fn end_poll(&self, core: &Core, ran: Ran) {
-        let worker = self.worker;
-        if !worker.has_core.get() {
-            return worker.reschedule_without_core(ran);
-        }
-        core.counters.polled();
-        if let Ran::Again(task) | Ran::Yielded(task) = ran {
-            worker.reschedule(core, task);
-        }
-        self.run_lifo(core);
-        worker.pending.set(false);
-    }
-
-    /// What runs right after a task that was polled: the next claimed one, or the same one
-    /// if it asks for that and no other is ready. `None` if something else is to be looked
-    /// at first.
-    #[inline]
-    fn follows(&self, core: &Core, ran: Ran) -> Option<Notified> {
-        let worker = self.worker;
-        let (Ran::Again(task) | Ran::Yielded(task)) = ran else {
-            return worker.next_claimed(core);
-        };
-        if let Some(next) = worker.next_claimed(core) {
-            worker.push_back(core, task);
-            worker.notify_pushed(true);
-            return Some(next);
-        }
-        if self.is_alone(core) {
-            core.local.tuning.begins(1);
-            return Some(task);
-        }
-        worker.reschedule(core, task);
-        None
-    }
-
-    /// Whether a task that asks for the end of the queue may begin at once.
-    fn is_alone(&self, core: &Core) -> bool {
-        !core.local.tuning.is_checkpoint()
-            && core.ring.is_empty()
-            && self.worker.shared.inject.is_empty()
-    }
-
-    /// Runs what comes from the LIFO slot, as often as it may come before the ring, within
-    /// the budget of the task before it.
-    fn run_lifo(&self, core: &Core) {
-        let worker = self.worker;
-        let mut count = 0;
-        while let Some(task) = worker.take_lifo(core) {
-            if !coop::has_budget_remaining() {
-                worker.push_back(core, task);
-                break;
-            }
-            count += 1;
-            if count == MOST_FROM_LIFO_SLOT {
-                worker.uses_lifo.set(false);
-            }
-            let ran = match self.observes_polls {
-                true => self.run_observed(task),
-                false => task.run(),
-            };
-            if !worker.has_core.get() {
-                return worker.reschedule_without_core(ran);
-            }
-            core.counters.polled();
-            if let Ran::Again(task) | Ran::Yielded(task) = ran {
-                worker.reschedule(core, task);
-            }
-        }
-        if count >= MOST_FROM_LIFO_SLOT {
-            worker.uses_lifo.set(worker.lifo_enabled);
-        }
-    }
-
-    #[cold]
-    fn run_observed(&self, task: Notified) -> Ran {
-        let worker = self.worker;
-        let id = task.id();
-        let counters = &worker.core().counters;
-        let began = counters.watches_polls().then(Instant::now);
-        let hooks = &worker.shared.common().hooks;
-        hooks.before_poll(id);
-        let ran = task.run();
-        hooks.after_poll(id);
-        if let (Some(began), true) = (began, worker.has_core.get()) {
-            counters.poll_took(began.elapsed());
-        }
-        ran
-    }
+    coop::set(Budget::UNCONSTRAINED);
 }
 
 /// Cancels the tasks. The thread does not come back to its core.
@@ -333,14 +121,14 @@ fn shut_down(worker: &Worker) {
     worker.shutting_down.set(true);
     let shared = &worker.shared;
     // SAFETY: this thread has the core, and with it the list.
-    unsafe { shared.owned.close_own(worker.index) };
-    shared.owned.close_and_cancel_all();
+    unsafe { shared.base.owned.close_own(worker.index) };
+    shared.base.owned.close_and_cancel_all();
     empty(worker, worker.core());
     empty_others(worker);
     worker.count_forced_yields();
     worker.count_busy();
     let before = shared.shut_down.fetch_add(1, Ordering::AcqRel);
-    if before + 1 == shared.workers() {
+    if before + 1 == shared.cores.len() {
         shut_down_last(worker);
     }
     worker.has_core.set(false);
@@ -357,7 +145,7 @@ fn empty(worker: &Worker, core: &Core) {
 /// Runs what is in the inject queue, and what others have in theirs: one of them may
 /// be blocked for long, by a task that waits for the end of another one.
 fn empty_others(worker: &Worker) {
-    worker.local().reclaims.set(true);
+    worker.core().local.reclaims.set(true);
     while let Some(task) = worker
         .shared
         .next_injected()
@@ -384,13 +172,13 @@ fn shut_down_last(worker: &Worker) {
         while let Some(task) = shared.next_injected() {
             cancel(worker, task);
         }
-        if shared.owned.is_empty() {
+        if shared.base.owned.is_empty() {
             break;
         }
         worker.core().driver.park(Some(Instant::now() + LOOK));
     }
-    if let Some(wheels) = &shared.common().time {
+    if let Some(wheels) = &shared.base.common.time {
         wheels.shutdown();
     }
-    shared.common().shut_down_io();
+    shared.base.common.shut_down_io();
 }

@@ -41,12 +41,6 @@ unsafe impl<T> Send for RunBatch<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for RunBatch<T> {}
 
-impl<T> Default for RunBatch<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl<T> RunBatch<T> {
     /// An empty batch.
     pub fn new() -> Self {

@@ -10,6 +10,7 @@ use super::idle::{Calls, Sleeper};
 use super::worker::Worker;
 use crate::context;
 use crate::core::{Header, Notified};
+use crate::hooks;
 use crate::metrics::Stopwatch;
 
 /// Shorter parks should have been spins.
@@ -24,7 +25,7 @@ pub(super) fn find_task(worker: &Worker) -> Option<Notified> {
         let mut spin = may_linger(worker).then(EventSpin::new);
         loop {
             if let Some(task) = steal(worker) {
-                worker.local().tuning.begins(1);
+                worker.begins(worker.core(), 1);
                 return Some(task);
             }
             if worker.sees_injected() || worker.is_closed() {
@@ -37,7 +38,7 @@ pub(super) fn find_task(worker: &Worker) -> Option<Notified> {
     }
     worker.count_busy();
     sleep(worker);
-    worker.local().busy.set(Stopwatch::start());
+    worker.core().local.busy.set(Stopwatch::start());
     None
 }
 
@@ -45,32 +46,23 @@ pub(super) fn find_task(worker: &Worker) -> Option<Notified> {
 /// takes longer than many a pause between two tasks; but where pauses are long, spinning
 /// would find nothing. So it depends on how long the last park was.
 fn may_linger(worker: &Worker) -> bool {
-    worker.local().parked_briefly.get()
+    worker.core().local.parked_briefly.get()
         && !worker.shared.idle.is_oversubscribed()
         // The system's events are seen only by a park, and others may wait for them, too.
         && !worker.shared.has_sources()
 }
 
 fn may_search(worker: &Worker) -> bool {
-    let searching = &worker.local().searching;
+    let searching = &worker.core().local.searching;
     if !searching.get() {
         searching.set(worker.shared.idle.start_searching());
     }
     searching.get()
 }
 
-/// The worker has found something.
-#[cold]
-pub(super) fn stop_searching(worker: &Worker) {
-    let local = worker.local();
-    local.searching.set(false);
-    local.reclaims.set(false);
-    worker.shared.idle.found_work(worker);
-}
-
 /// Takes half of what another worker has.
 pub(super) fn steal(worker: &Worker) -> Option<Notified> {
-    let workers = worker.shared.workers();
+    let workers = worker.shared.cores.len();
     if workers == 1 {
         // No number is drawn: with a seed, the numbers are those of `select!` alone.
         return None;
@@ -123,19 +115,19 @@ fn reclaim(worker: &Worker, victim: &Core) -> Option<(NonNull<Header>, usize)> {
 /// is stalled.
 fn sleep(worker: &Worker) {
     worker.free_tasks();
-    let hooks = &worker.shared.common().hooks;
-    hooks.thread_park();
+    let hooks = &worker.shared.base.common.hooks;
+    hooks::call(hooks.on_thread_park.as_ref());
     // The hook may have made something ready.
     if !worker.has_tasks() {
-        let local = worker.local();
+        let local = &worker.core().local;
         local.seen.borrow_mut().reset();
         let began = Instant::now();
         let searching = worker.shared.idle.sleep(worker, local.searching.get());
         local.searching.set(searching);
         local.parked_briefly.set(began.elapsed() < BRIEF);
     }
-    hooks.thread_unpark();
-    let wheels = worker.shared.common().time.as_ref();
+    hooks::call(hooks.on_thread_unpark.as_ref());
+    let wheels = worker.shared.base.common.time.as_ref();
     let has_timers = wheels.is_some_and(|wheels| wheels.has_timers(worker.index));
     if has_timers || worker.has_tasks() || worker.core().driver.has_sources() {
         // A task may block this thread before their time comes.
@@ -158,11 +150,14 @@ impl Sleeper for Worker {
     }
 
     fn has_tasks(&self) -> bool {
-        self.core().has_tasks() || self.local().yielded.get().is_some()
+        self.core().has_tasks() || self.core().local.yielded.get().is_some()
     }
 
+    /// More tasks than the worker would claim next: to wake another one for fewer takes longer
+    /// than to run them.
     fn has_plenty(&self) -> bool {
-        Worker::has_plenty(self)
+        let core = self.core();
+        core.ring.len() > core.local.tuning.claimed()
     }
 
     fn is_closed(&self) -> bool {
@@ -172,7 +167,7 @@ impl Sleeper for Worker {
     /// Also wakes the tasks whose time has come.
     fn park(&self) {
         let core = self.core();
-        let wheels = self.shared.common().time.as_ref();
+        let wheels = self.shared.base.common.time.as_ref();
         let timer = wheels.and_then(|wheels| wheels.next_deadline(self.index));
         let look = (core.local.seen.borrow_mut()).next_look(&self.shared, self.index);
         let deadline = [timer, look].into_iter().flatten().min();
@@ -185,10 +180,10 @@ impl Sleeper for Worker {
     }
 
     fn sees_stalled(&self) -> bool {
-        let found = (self.local().seen.borrow_mut()).look(&self.shared, self.index);
+        let found = (self.core().local.seen.borrow_mut()).look(&self.shared, self.index);
         let Some(found) = found else { return false };
         if found.claimed {
-            self.local().reclaims.set(true);
+            self.core().local.reclaims.set(true);
         }
         found.work || self.core().has_tasks()
     }

@@ -8,13 +8,13 @@ use blitz_sync::internals::Lock;
 use blitz_sync::internals::awake::{self, Registered};
 
 use super::core::Core;
-use super::idle::{Calls, Idle};
-use super::inject::Inject;
-use super::monitor;
+use super::idle::Idle;
+use super::queue::Inject;
 use crate::common::Common;
-use crate::core::{Header, Notified, OwnedTasks};
+use crate::core::{Header, Notified};
 use crate::metrics::Counters;
 use crate::pool::Spawner;
+use crate::scheduler::reference::Base;
 
 /// See the head of this file.
 pub(crate) struct Shared {
@@ -24,13 +24,11 @@ pub(crate) struct Shared {
     pub(super) cores: Box<[Core]>,
     pub(super) inject: Inject<Header>,
     pub(super) idle: Idle,
-    pub(super) owned: OwnedTasks,
     /// The runtime is about to end.
     closed: AtomicBool,
     /// How many workers have shut down.
     pub(super) shut_down: AtomicUsize,
-    common: Common,
-    pool: Spawner,
+    pub(crate) base: Base,
 }
 
 impl Shared {
@@ -44,11 +42,9 @@ impl Shared {
                 .collect(),
             inject: Inject::new(),
             idle: Idle::new(workers, processors),
-            owned: OwnedTasks::new(workers),
             closed: AtomicBool::new(false),
             shut_down: AtomicUsize::new(0),
-            common,
-            pool,
+            base: Base::new(common, pool),
         }
     }
 
@@ -57,53 +53,6 @@ impl Shared {
         // SAFETY: neither moves, and `registered` is dropped before `idle`.
         let registered = unsafe { awake::register(&this.idle) };
         *this.registered.lock() = Some(registered);
-    }
-
-    #[inline]
-    pub(crate) fn common(&self) -> &Common {
-        &self.common
-    }
-
-    #[inline]
-    pub(crate) fn pool(&self) -> &Spawner {
-        &self.pool
-    }
-
-    /// A task was spawned by a thread that is no worker.
-    pub(super) fn spawned_remotely(&self, task: Option<Notified>) {
-        self.common.totals.task_spawned();
-        if let Some(task) = task {
-            self.queue_remotely(task);
-        }
-    }
-
-    /// Queues a task from a thread that is no worker.
-    pub(super) fn schedule_remotely(&self, task: Notified) {
-        self.common.totals.task_scheduled();
-        self.queue_remotely(task);
-    }
-
-    fn queue_remotely(&self, task: Notified) {
-        self.inject.push(task.into_raw());
-        self.unpark_called(self.idle.injected());
-    }
-
-    /// Unparks those that were called.
-    #[inline]
-    pub(super) fn unpark_called(&self, calls: Calls) {
-        if calls != Calls::default() {
-            self.unpark_all(calls);
-        }
-    }
-
-    #[cold]
-    fn unpark_all(&self, calls: Calls) {
-        if let Some(index) = calls.to_work {
-            self.wake(index);
-        }
-        if let Some(index) = calls.to_monitor {
-            self.cores[index].driver.unpark_by(monitor::first_look());
-        }
     }
 
     /// Whether events of the system may happen.
@@ -128,31 +77,9 @@ impl Shared {
     pub(crate) fn close(&self) {
         if !self.closed.swap(true, Ordering::SeqCst) {
             drop(self.registered.lock().take());
-            self.idle.wake_all(|index| self.wake(index));
+            self.idle
+                .wake_all(|index| self.cores[index].driver.unpark());
         }
-    }
-
-    fn wake(&self, index: usize) {
-        self.cores[index].driver.unpark();
-    }
-
-    /// A worker has to look at its timers: wakes it, if it sleeps.
-    pub(crate) fn unpark(&self, index: usize) {
-        self.wake(index);
-        if self.idle.was_called(index) {
-            // It is awake, and may be stalled.
-            self.unpark_called(self.idle.pushed(false));
-        }
-    }
-
-    /// How many workers there are.
-    pub(crate) fn workers(&self) -> usize {
-        self.cores.len()
-    }
-
-    /// How many tasks have not ended yet.
-    pub(crate) fn alive_tasks(&self) -> usize {
-        self.owned.len()
     }
 
     /// How many tasks wait in the queue that no worker owns.

@@ -1,5 +1,5 @@
-//! A worker: a thread that has a core. Which of its tasks is next, and where a task goes that
-//! becomes ready on its thread.
+//! A worker: a thread that has a core. Which of its tasks is next, what follows a poll, and where
+//! a task goes that becomes ready.
 //!
 //! # What runs next
 //!
@@ -7,7 +7,7 @@
 //! tasks are claimed in one step, then the inject queue, then what others have. So that no
 //! task starves:
 //!
-//! * the LIFO slot goes first three times in a row at most (`run.rs`), and what runs from it
+//! * the LIFO slot goes first three times in a row at most, and what runs from it
 //!   shares the budget of the task before it. Then what is woken goes to the end of the ring,
 //!   until a task has run from there.
 //! * every `global_queue_interval` polls the inject queue goes first: a share of it comes
@@ -20,20 +20,24 @@
 //! no other worker has to know, and no read-modify-write is needed.
 
 use std::cell::Cell;
-use std::future::Future;
+use std::ops::ControlFlow;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use blitz_sync::internals::coop;
+use blitz_sync::internals::coop::{self, Budget};
 
-use super::super::address::Address;
-use super::core::{Core, Local};
+use super::core::Core;
 use super::idle::Calls;
 use super::queue::CAPACITY;
-use super::run_batch;
 use super::shared::Shared;
+use super::{monitor, run_batch};
 use crate::context::{self, WorkerGuard};
-use crate::core::{Header, Id, JoinHandle, Notified, Ran, Schedule};
+use crate::core::{Header, Notified, Ran};
+use crate::metrics::Counters;
+use crate::scheduler::reference::{Base, Scheduler};
+
+/// How often in a row the LIFO slot goes before the ring.
+const MOST_FROM_LIFO_SLOT: u32 = 3;
 
 thread_local! {
     /// The multi-thread scheduler's worker that this thread is.
@@ -54,14 +58,16 @@ pub(crate) struct Worker {
     /// The runtime ends, and this worker cancels its tasks: it keeps the core.
     pub(super) shutting_down: Cell<bool>,
     /// What is woken may go into the LIFO slot.
-    pub(super) lifo_enabled: bool,
+    lifo_enabled: bool,
     /// It does at the moment.
-    pub(super) uses_lifo: Cell<bool>,
+    uses_lifo: Cell<bool>,
     /// It is in a park, where events wake tasks. When that returns, others are called for all
     /// of them at once.
     pub(super) parking: Cell<bool>,
     /// How often tasks of this thread had been made to yield when that was counted last.
     forced_yields: Cell<u64>,
+    /// The user wants to know of each poll.
+    observes_polls: bool,
 }
 
 /// A thread is a worker until this is dropped.
@@ -80,9 +86,11 @@ impl Drop for Here {
 impl Worker {
     /// A worker that has the core at `index`.
     pub(super) fn new(shared: Arc<Shared>, index: usize) -> Self {
-        let lifo_enabled = !shared.common().config.disable_lifo_slot;
+        let (core, common) = (&shared.cores[index], &shared.base.common);
+        let lifo_enabled = !common.config.disable_lifo_slot;
         Self {
-            core: NonNull::from(&shared.cores[index]),
+            core: NonNull::from(core),
+            observes_polls: common.hooks.polls() || core.counters.watches_polls(),
             shared,
             index,
             has_core: Cell::new(true),
@@ -129,9 +137,77 @@ impl Worker {
         unsafe { self.core.as_ref() }
     }
 
+    /// The next task of those that need no search. `None` also when the runtime is about
+    /// to end.
     #[inline]
-    pub(super) fn local(&self) -> &Local {
-        &self.core().local
+    pub(super) fn next(&self) -> Option<Notified> {
+        let core = self.core();
+        if core.local.until_checkpoint.get() == 0 {
+            if let ControlFlow::Break(first) = self.checkpoint(core) {
+                return first;
+            }
+        }
+        if let Some(task) = core.local.yielded.take() {
+            // SAFETY: it was put there as a token, and is taken out once.
+            let task = unsafe { Notified::from_raw(task) };
+            // What comes from other threads was ready before it.
+            let Some(first) = self.next_share(core) else {
+                self.begins(core, 1);
+                return Some(task);
+            };
+            self.push_back(core, task);
+            return Some(first);
+        }
+        self.next_local(core).or_else(|| self.next_share(core))
+    }
+
+    /// So many tasks begin, or are claimed. If others run between those, from the LIFO slot,
+    /// or some are reclaimed, the next checkpoint is that much late or early. (A worker that
+    /// shuts down has no checkpoints.)
+    #[inline]
+    pub(super) fn begins(&self, core: &Core, count: usize) {
+        let left = &core.local.until_checkpoint;
+        left.set(left.get().saturating_sub(count as u32));
+    }
+
+    /// It is time for maintenance, or for the inject queue, or both. A break has the task that
+    /// goes first, or none if the runtime is about to end.
+    #[cold]
+    fn checkpoint(&self, core: &Core) -> ControlFlow<Option<Notified>> {
+        coop::set(Budget::UNCONSTRAINED);
+        let tuning = &core.local.tuning;
+        let due = tuning.count_down();
+        core.local.until_checkpoint.set(tuning.span());
+        if due.maintenance {
+            self.maintain(core);
+        }
+        if due.busy {
+            self.count_busy();
+        }
+        if self.shared.is_closed() {
+            return ControlFlow::Break(None);
+        }
+        if !due.inject {
+            return ControlFlow::Continue(());
+        }
+        // It may block the thread, and others have to see what waits.
+        self.queue_yielded();
+        match self.next_share(core) {
+            None => ControlFlow::Continue(()),
+            first => ControlFlow::Break(first),
+        }
+    }
+
+    /// What has to be done now and then.
+    fn maintain(&self, core: &Core) {
+        core.driver.poll();
+        self.turn_timers();
+        self.free_tasks();
+        self.count_forced_yields();
+        if !core.ring.is_empty() {
+            // Whatever a push has overlooked.
+            self.notify_ring(core);
+        }
     }
 
     /// The next task of this worker's queues.
@@ -139,7 +215,7 @@ impl Worker {
     pub(super) fn next_local(&self, core: &Core) -> Option<Notified> {
         let woken = self.take_lifo(core);
         if woken.is_some() {
-            core.local.tuning.begins(1);
+            self.begins(core, 1);
         }
         woken
             .or_else(|| self.next_claimed(core))
@@ -160,16 +236,17 @@ impl Worker {
         unsafe { core.batch.take().map(|task| Notified::from_raw(task)) }
     }
 
-    /// The first task of the ring. The next ones may be claimed; then this is where others
-    /// hear of what is left in the ring.
+    /// The first task of the ring. The next ones may be claimed, as far as they run before the
+    /// next checkpoint; then this is where others hear of what is left in the ring.
     #[inline]
     fn next_of_ring(&self, core: &Core) -> Option<Notified> {
-        let tuning = &core.local.tuning;
+        let left = core.local.until_checkpoint.get() as usize;
+        let most = core.local.tuning.claimed().min(left);
         // SAFETY: the core is ours, and with it the ring and the batch, which is empty.
-        let task = unsafe { core.batch.take_through(&core.ring, tuning.most_to_claim()) }?;
+        let task = unsafe { core.batch.take_through(&core.ring, most) }?;
         let claimed = core.batch.len();
         // The claimed ones need not be counted when they begin.
-        tuning.begins(1 + claimed);
+        self.begins(core, 1 + claimed);
         if claimed > 0 {
             self.notify_pushed(!core.ring.is_empty());
         }
@@ -179,21 +256,19 @@ impl Worker {
 
     /// This worker's share of the inject queue, whose first task is returned.
     #[inline]
-    pub(super) fn next_share(&self, core: &Core) -> Option<Notified> {
-        if self.shared.inject.is_empty() {
+    fn next_share(&self, core: &Core) -> Option<Notified> {
+        let inject = &self.shared.inject;
+        if inject.is_empty() {
             return None;
         }
         // SAFETY: the core is ours, and with it the ring.
         let room = unsafe { core.ring.room() }.min(CAPACITY / 2);
-        let first = self
-            .shared
-            .inject
-            .pop_share(self.shared.workers(), room, |task| {
-                // SAFETY: the core is ours, and with it the ring, in which there is room.
-                let pushed = unsafe { core.ring.push(task) };
-                debug_assert!(pushed.is_ok());
-            })?;
-        core.local.tuning.begins(1);
+        let first = inject.pop_share(self.shared.cores.len(), room, |task| {
+            // SAFETY: the core is ours, and with it the ring, in which there is room.
+            let pushed = unsafe { core.ring.push(task) };
+            debug_assert!(pushed.is_ok());
+        })?;
+        self.begins(core, 1);
         if !core.ring.is_empty() && !core.local.searching.get() {
             self.notify_pushed(true);
         }
@@ -201,38 +276,103 @@ impl Worker {
         Some(unsafe { Notified::from_raw(first) })
     }
 
-    /// A task was woken on this thread.
+    /// Runs a task, and what comes right after it.
     #[inline]
-    pub(super) fn woken(&self, task: Notified) {
-        if !self.has_core.get() {
-            return self.shared.schedule_remotely(task);
-        }
+    pub(super) fn run(&self, mut task: Notified) {
         let core = self.core();
-        core.counters.scheduled_here.add(1);
-        if !self.uses_lifo.get() {
-            self.push_back(core, task);
-            return self.notify_ring(core);
+        if core.local.searching.get() {
+            self.stop_searching(core);
         }
-        // SAFETY: the core is ours, and with it the slot.
-        let displaced = unsafe { core.lifo_slot.put(task.into_raw()) };
-        self.pending.set(true);
-        if let Some(displaced) = displaced {
-            // SAFETY: tokens are put in, and each is taken out once.
-            self.push_back(core, unsafe { Notified::from_raw(displaced) });
+        if self.observes_polls {
+            coop::set(Budget::FULL);
+            return self.end_poll(core, self.run_observed(task));
         }
-        self.notify_pushed(displaced.is_some());
+        loop {
+            coop::set(Budget::FULL);
+            let ran = task.run();
+            if self.pending.get() {
+                return self.end_poll(core, ran);
+            }
+            core.counters.polls.add(1);
+            match self.follows(core, ran) {
+                Some(next) => task = next,
+                None => return,
+            }
+        }
     }
 
-    /// A task was spawned on this thread; there is no token if the runtime has ended.
+    /// The worker has found something.
+    #[cold]
+    fn stop_searching(&self, core: &Core) {
+        core.local.searching.set(false);
+        core.local.reclaims.set(false);
+        self.shared.idle.found_work(self);
+    }
+
+    /// What comes after a poll that has made something ready, or is observed: what is in the
+    /// LIFO slot, as often as that may come before the ring, within the budget of the task
+    /// before it.
+    fn end_poll(&self, core: &Core, mut ran: Ran) {
+        let mut count = 0;
+        loop {
+            if !self.has_core.get() {
+                // It was given away.
+                if let Ran::Again(task) | Ran::Yielded(task) = ran {
+                    self.shared.schedule_remotely(task);
+                }
+                return;
+            }
+            core.counters.polls.add(1);
+            if let Ran::Again(task) | Ran::Yielded(task) = ran {
+                self.reschedule(core, task);
+            }
+            let Some(task) = self.take_lifo(core) else {
+                break;
+            };
+            if !coop::has_budget_remaining() {
+                self.push_back(core, task);
+                break;
+            }
+            count += 1;
+            if count == MOST_FROM_LIFO_SLOT {
+                self.uses_lifo.set(false);
+            }
+            ran = match self.observes_polls {
+                true => self.run_observed(task),
+                false => task.run(),
+            };
+        }
+        if count >= MOST_FROM_LIFO_SLOT {
+            self.uses_lifo.set(self.lifo_enabled);
+        }
+        self.pending.set(false);
+    }
+
+    /// What runs right after a task that was polled: the next claimed one, or the same one
+    /// if it asks for that and no other is ready. `None` if something else is to be looked
+    /// at first.
     #[inline]
-    pub(super) fn spawned(&self, task: Option<Notified>) {
-        if !self.has_core.get() {
-            return self.shared.spawned_remotely(task);
+    fn follows(&self, core: &Core, ran: Ran) -> Option<Notified> {
+        let (Ran::Again(task) | Ran::Yielded(task)) = ran else {
+            return self.next_claimed(core);
+        };
+        if let Some(next) = self.next_claimed(core) {
+            self.push_back(core, task);
+            self.notify_pushed(true);
+            return Some(next);
         }
-        self.core().counters.spawned.add(1);
-        if let Some(task) = task {
-            self.woken(task);
+        let is_checkpoint = core.local.until_checkpoint.get() == 0;
+        if !is_checkpoint && core.ring.is_empty() && self.shared.inject.is_empty() {
+            self.begins(core, 1);
+            return Some(task);
         }
+        self.reschedule(core, task);
+        None
+    }
+
+    fn run_observed(&self, task: Notified) -> Ran {
+        let (base, counters) = (&self.shared.base, &self.core().counters);
+        base.run_observed(task, counters, || self.has_core.get())
     }
 
     /// A task that was polled wants to be polled again, behind the others.
@@ -244,15 +384,6 @@ impl Worker {
         }
         self.push_back(core, task);
         self.notify_ring(core);
-    }
-
-    /// The same after the core was given away.
-    #[cold]
-    pub(super) fn reschedule_without_core(&self, ran: Ran) {
-        match ran {
-            Ran::Done | Ran::Idle => {}
-            Ran::Again(task) | Ran::Yielded(task) => self.shared.schedule_remotely(task),
-        }
     }
 
     /// Puts a task at the end of the ring.
@@ -306,13 +437,6 @@ impl Worker {
         self.unpark_called(self.shared.idle.pushed(stealable));
     }
 
-    /// Whether there are more tasks than the worker would claim next. To wake another one for
-    /// fewer takes longer than to run them.
-    pub(super) fn has_plenty(&self) -> bool {
-        let core = self.core();
-        core.ring.len() > core.local.tuning.claimed()
-    }
-
     /// Unparks those that were called. A worker whose park wakes a task may call itself: then
     /// this thread is up, and sees it when the park returns. But if this thread has given its
     /// core away, another one is the worker, and may be asleep.
@@ -325,17 +449,10 @@ impl Worker {
         self.shared.unpark_called(others);
     }
 
-    /// Wakes the tasks whose events have happened, and those whose time has come.
-    #[inline]
-    pub(super) fn poll_driver(&self) {
-        self.core().driver.poll();
-        self.turn_timers();
-    }
-
     /// Wakes the tasks whose time has come.
     #[inline]
     pub(super) fn turn_timers(&self) {
-        if let Some(wheels) = &self.shared.common().time {
+        if let Some(wheels) = &self.shared.base.common.time {
             _ = wheels.turn_if_due(self.index);
         }
     }
@@ -344,7 +461,7 @@ impl Worker {
     #[inline]
     pub(super) fn free_tasks(&self) {
         // SAFETY: the core is ours, and with it the list.
-        unsafe { self.shared.owned.drain(self.index) }
+        unsafe { self.shared.base.owned.drain(self.index) }
     }
 
     /// Counts how often this thread has made tasks yield.
@@ -361,100 +478,73 @@ impl Worker {
     }
 }
 
-/// How a task refers to the scheduler it belongs to: as an [`Address`], which counts nothing;
-/// the head of `address.rs` says what makes it valid. Here:
-///
-/// - Each worker holds a counted reference, and the last one ends only when the list
-///   of tasks is empty (`run.rs`).
-/// - The functions for the end of a task are called by workers, and by a spawner that
-///   finds the list closed.
-#[derive(Clone, Copy)]
-struct Reference(Address<Shared>);
+impl Scheduler for Shared {
+    type Worker = Worker;
+
+    #[inline]
+    fn base(&self) -> &Base {
+        &self.base
+    }
+
+    #[inline]
+    fn own_list(worker: &Worker) -> Option<usize> {
+        worker.has_core.get().then_some(worker.index)
+    }
+
+    #[inline]
+    fn counters_of<'a>(&'a self, worker: &'a Worker) -> &'a Counters {
+        &worker.core().counters
+    }
+
+    #[inline]
+    fn schedule_here(&self, worker: &Worker, task: Notified) {
+        let core = worker.core();
+        core.counters.scheduled_here.add(1);
+        if !worker.uses_lifo.get() {
+            worker.push_back(core, task);
+            return worker.notify_ring(core);
+        }
+        // SAFETY: the core is ours, and with it the slot.
+        let displaced = unsafe { core.lifo_slot.put(task.into_raw()) };
+        worker.pending.set(true);
+        if let Some(displaced) = displaced {
+            // SAFETY: tokens are put in, and each is taken out once.
+            worker.push_back(core, unsafe { Notified::from_raw(displaced) });
+        }
+        worker.notify_pushed(displaced.is_some());
+    }
+
+    fn queue_remotely(&self, task: Notified) {
+        self.inject.push(task.into_raw());
+        self.unpark_called(self.idle.injected());
+    }
+}
 
 impl Shared {
-    /// Makes a task and queues it.
-    #[inline]
-    pub(crate) fn spawn<F>(self: &Arc<Self>, future: F, id: Id) -> JoinHandle<F::Output>
-    where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
-    {
-        let reference = Reference(Address::of(self));
-        let worker = reference.worker_here();
-        let (join, task) = match reference.owner_here() {
-            // SAFETY: this thread has the core, and with it the list. The future may go to
-            // other threads.
-            Some(owner) => unsafe { self.owned.bind_own(owner.index, future, reference, id) },
-            // Spreads the tasks that are spawned by other threads over the lists.
-            None => self.owned.bind(id.as_u64() as usize, future, reference, id),
-        };
-        self.common().hooks.task_spawn(id);
-        match worker {
-            Some(worker) => worker.spawned(task),
-            None => self.spawned_remotely(task),
+    /// A worker has to look at its timers: wakes it, if it sleeps.
+    pub(crate) fn unpark(&self, index: usize) {
+        self.cores[index].driver.unpark();
+        if self.idle.was_called(index) {
+            // It is awake, and may be stalled.
+            self.unpark_called(self.idle.pushed(false));
         }
-        join
     }
-}
 
-impl Reference {
+    /// Unparks those that were called.
     #[inline]
-    fn shared(&self) -> &Shared {
-        // SAFETY: the callers are those for whom the address is valid.
-        unsafe { self.0.get() }
+    pub(super) fn unpark_called(&self, calls: Calls) {
+        if calls != Calls::default() {
+            self.unpark_all(calls);
+        }
     }
 
-    /// This thread's worker, if it is one of this scheduler.
-    #[inline]
-    fn worker_here<'a>(self) -> Option<&'a Worker> {
-        let worker = self.0.worker_here();
-        // SAFETY: for a scheduler of this kind the worker is a `Worker`, which stays where
-        // it is until it is taken out of the context, below all that the thread calls
-        // meanwhile. The callers let the reference go before they return.
-        unsafe { worker.cast::<Worker>().as_ref() }
-    }
-
-    /// The same if it has its core, and so owns the core's list of tasks.
-    #[inline]
-    fn owner_here<'a>(self) -> Option<&'a Worker> {
-        self.worker_here().filter(|worker| worker.has_core.get())
-    }
-
-    /// Queues a task from another thread.
     #[cold]
-    fn schedule_remotely(self, task: Notified) {
-        // SAFETY: we have the token, so the address is valid.
-        let shared = unsafe { self.0.counted() };
-        shared.schedule_remotely(task);
-    }
-}
-
-impl Schedule for Reference {
-    #[inline]
-    fn schedule(&self, task: Notified) {
-        match self.worker_here() {
-            Some(worker) => worker.woken(task),
-            None => self.schedule_remotely(task),
+    fn unpark_all(&self, calls: Calls) {
+        if let Some(index) = calls.to_work {
+            self.cores[index].driver.unpark();
         }
-    }
-
-    #[inline]
-    fn release(&self, task: &Header) {
-        let owned = &self.shared().owned;
-        match self.owner_here() {
-            // SAFETY: this thread has the core, and with it the list.
-            Some(worker) => unsafe { owned.remove_by_owner(task, worker.index) },
-            None => owned.remove(task),
+        if let Some(index) = calls.to_monitor {
+            self.cores[index].driver.unpark_by(monitor::first_look());
         }
-    }
-
-    #[inline]
-    fn outlives_call(&self) -> bool {
-        self.worker_here().is_some()
-    }
-
-    #[inline]
-    fn terminated(&self, id: Id) {
-        self.shared().common().hooks.task_terminate(id);
     }
 }

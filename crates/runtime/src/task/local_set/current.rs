@@ -15,7 +15,7 @@ use crate::context;
 use crate::core::JoinHandle;
 use crate::scheduler::with_current;
 use crate::task::spawn::spawn_local_on;
-use crate::trace::SpawnMeta;
+use crate::trace::{SpawnMeta, spawn_meta};
 
 /// Puts a set into the context, and returns the one that was there.
 fn replace(local: Option<Rc<Local>>) -> Option<Rc<Local>> {
@@ -103,7 +103,7 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    spawn_local_named(future, SpawnMeta::unnamed(size_of::<F>()))
+    spawn_local_named(future, spawn_meta!(F))
 }
 
 /// [`spawn_local`] with what is known of the task.

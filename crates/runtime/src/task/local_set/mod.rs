@@ -39,7 +39,7 @@ use crate::config::UnhandledPanic;
 use crate::core::{BOX_ABOVE, Id, JoinHandle, Ran};
 use crate::enter;
 use crate::runtime::{self, Runtime};
-use crate::trace::{self, SpawnMeta};
+use crate::trace::{SpawnMeta, spawn_meta, traced};
 
 #[cfg(feature = "tracing")]
 pub(super) use self::current::spawn_local_named;
@@ -135,7 +135,7 @@ impl LocalSet {
         F: Future + 'static,
         F::Output: 'static,
     {
-        self.spawn_named(future, SpawnMeta::unnamed(size_of::<F>()))
+        self.spawn_named(future, spawn_meta!(F))
     }
 
     /// [`spawn_local`](Self::spawn_local) with what is known of the task.
@@ -268,7 +268,7 @@ impl Local {
         F::Output: 'static,
     {
         let id = Id::next();
-        let future = trace::task(future, "local", meta, id);
+        let future = traced!(task(future, "local", meta, id));
         // SAFETY: a `Local` does not leave its thread, and the future is `'static`. The
         // queue gives tokens to this thread only: to `run_tasks`, and to the set's drop.
         let (join, task) = unsafe { self.shared.bind(future, id) };

@@ -132,7 +132,10 @@ impl Shared {
         F::Output: 'static,
     {
         // SAFETY: the tokens go to the queues, from which this thread takes them.
-        unsafe { self.owned.bind_local(0, future, self.clone(), id) }
+        unsafe {
+            self.owned
+                .bind(self.owned.any_list(0), future, self.clone(), id)
+        }
     }
 
     /// Queues a task.
