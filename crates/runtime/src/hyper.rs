@@ -1,7 +1,7 @@
 //! hyper's executor and timer, for programs that use hyper on this runtime.
 //!
-//! hyper brings no runtime of its own. It asks for something that starts tasks, and, where
-//! it has time-outs, for something that sleeps: [`BlitzExecutor`] and [`BlitzTimer`].
+//! hyper has no runtime of its own. It takes an executor, which starts tasks, and a timer
+//! for its timeouts: [`BlitzExecutor`] and [`BlitzTimer`].
 //!
 //! ```
 //! use std::time::Duration;
@@ -22,174 +22,128 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use hyper::rt::{Executor, Sleep, Timer};
-use pin_project_lite::pin_project;
 
 use crate::runtime::Handle;
 use crate::task::{self, LocalSet};
 use crate::time;
 
-/// Starts hyper's tasks on the current runtime.
-///
-/// It panics outside of a runtime. A [`Handle`] is an executor, too, for that one runtime
-/// and from anywhere.
-///
-/// ```
-/// use blitz_io::hyper::BlitzExecutor;
-/// use hyper::rt::Executor;
-///
-/// # blitz_io::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-/// BlitzExecutor::new().execute(async {});
-/// # });
-/// ```
-#[non_exhaustive]
-#[derive(Clone, Copy, Default, Debug)]
-pub struct BlitzExecutor {}
+/// Defines a type without fields.
+macro_rules! empty {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[non_exhaustive]
+        #[derive(Clone, Copy, Default, Debug)]
+        pub struct $name {}
 
-impl BlitzExecutor {
-    /// Creates one; there is nothing in it.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {}
-    }
+        impl $name {
+            /// Creates one. It has no state.
+            #[must_use]
+            pub fn new() -> Self {
+                Self {}
+            }
+        }
+    };
 }
 
-impl<F> Executor<F> for BlitzExecutor
-where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
-{
-    #[track_caller]
-    fn execute(&self, future: F) {
-        drop(task::spawn(future));
-    }
+/// Lets hyper start tasks with `$spawn`; with `Send`, only those that are.
+macro_rules! executor {
+    ($executor:ty, |$this:ident, $future:ident| $spawn:expr $(, $send:ident)?) => {
+        impl<F> Executor<F> for $executor
+        where
+            F: Future + 'static $(+ $send)?,
+            F::Output: 'static $(+ $send)?,
+        {
+            #[track_caller]
+            fn execute(&$this, $future: F) {
+                drop($spawn);
+            }
+        }
+    };
 }
 
-impl<F> Executor<F> for Handle
-where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
-{
-    #[track_caller]
-    fn execute(&self, future: F) {
-        drop(self.spawn(future));
-    }
+empty! {
+    /// Starts hyper's tasks on the current runtime.
+    ///
+    /// It panics outside of a runtime. A [`Handle`] is an executor, too: it starts tasks on
+    /// its runtime from any thread.
+    ///
+    /// ```
+    /// use blitz_io::hyper::BlitzExecutor;
+    /// use hyper::rt::Executor;
+    ///
+    /// # blitz_io::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// BlitzExecutor::new().execute(async {});
+    /// # });
+    /// ```
+    BlitzExecutor
 }
 
-/// Starts hyper's tasks on the current [`LocalSet`], where they need not be `Send`.
-///
-/// It panics outside of a set. A `LocalSet` is an executor, too.
-///
-/// ```
-/// use std::rc::Rc;
-/// use blitz_io::hyper::BlitzLocalExecutor;
-/// use blitz_io::{runtime::Builder, task::LocalSet};
-/// use hyper::rt::Executor;
-///
-/// let runtime = Builder::new_current_thread().build().unwrap();
-/// LocalSet::new().block_on(&runtime, async {
-///     let here = Rc::new(1);
-///     BlitzLocalExecutor::new().execute(async move { drop(here) });
-/// });
-/// ```
-#[non_exhaustive]
-#[derive(Clone, Copy, Default, Debug)]
-pub struct BlitzLocalExecutor {}
+executor!(BlitzExecutor, |self, future| task::spawn(future), Send);
 
-impl BlitzLocalExecutor {
-    /// Creates one; there is nothing in it.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {}
-    }
+executor!(Handle, |self, future| self.spawn(future), Send);
+
+empty! {
+    /// Starts hyper's tasks on the current [`LocalSet`], where they need not be `Send`.
+    ///
+    /// It panics outside of a set. A `LocalSet` is an executor, too.
+    ///
+    /// ```
+    /// use std::rc::Rc;
+    /// use blitz_io::hyper::BlitzLocalExecutor;
+    /// use blitz_io::{runtime::Builder, task::LocalSet};
+    /// use hyper::rt::Executor;
+    ///
+    /// let runtime = Builder::new_current_thread().build().unwrap();
+    /// LocalSet::new().block_on(&runtime, async {
+    ///     let here = Rc::new(1);
+    ///     BlitzLocalExecutor::new().execute(async move { drop(here) });
+    /// });
+    /// ```
+    BlitzLocalExecutor
 }
 
-impl<F> Executor<F> for BlitzLocalExecutor
-where
-    F: Future + 'static,
-    F::Output: 'static,
-{
-    #[track_caller]
-    fn execute(&self, future: F) {
-        drop(task::spawn_local(future));
-    }
+executor!(BlitzLocalExecutor, |self, future| task::spawn_local(future));
+
+executor!(LocalSet, |self, future| self.spawn_local(future));
+
+empty! {
+    /// Sleeps for hyper with the timers of the current runtime.
+    ///
+    /// It panics outside of a runtime, or if the runtime has no timers
+    /// ([`enable_time`](crate::runtime::Builder::enable_time)). Its clock is that of
+    /// [`time::Instant`], which tests can pause.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use blitz_io::hyper::BlitzTimer;
+    /// use blitz_io::runtime::Builder;
+    /// use hyper::rt::Timer;
+    ///
+    /// let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+    /// runtime.block_on(async {
+    ///     let timer = BlitzTimer::new();
+    ///     let mut sleep = timer.sleep(Duration::from_secs(3600));
+    ///     let soon = timer.now() + Duration::from_millis(1);
+    ///     timer.reset(&mut sleep, soon);
+    ///     sleep.await;
+    ///     assert!(timer.now() >= soon);
+    /// });
+    /// ```
+    BlitzTimer
 }
 
-impl<F> Executor<F> for LocalSet
-where
-    F: Future + 'static,
-    F::Output: 'static,
-{
-    #[track_caller]
-    fn execute(&self, future: F) {
-        drop(self.spawn_local(future));
-    }
-}
-
-/// Sleeps for hyper, by the timers of the current runtime.
-///
-/// It panics outside of a runtime, or if that has no timers
-/// ([`enable_time`](crate::runtime::Builder::enable_time)). Its time is that of
-/// [`time::Instant`], which tests can stop.
-///
-/// ```
-/// use std::time::Duration;
-/// use blitz_io::hyper::BlitzTimer;
-/// use blitz_io::runtime::Builder;
-/// use hyper::rt::Timer;
-///
-/// let runtime = Builder::new_current_thread().enable_time().build().unwrap();
-/// runtime.block_on(async {
-///     let timer = BlitzTimer::new();
-///     let mut sleep = timer.sleep(Duration::from_secs(3600));
-///     let soon = timer.now() + Duration::from_millis(1);
-///     timer.reset(&mut sleep, soon);
-///     sleep.await;
-///     assert!(timer.now() >= soon);
-/// });
-/// ```
-#[non_exhaustive]
-#[derive(Clone, Copy, Default, Debug)]
-pub struct BlitzTimer {}
-
-impl BlitzTimer {
-    /// Creates one; there is nothing in it.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {}
-    }
-}
-
-pin_project! {
-    /// What [`BlitzTimer`] gives to hyper.
-    struct BlitzSleep {
-        #[pin]
-        sleep: time::Sleep,
-    }
-}
-
-impl Future for BlitzSleep {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        self.project().sleep.poll(cx)
-    }
-}
-
-impl Sleep for BlitzSleep {}
+impl Sleep for time::Sleep {}
 
 impl Timer for BlitzTimer {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Sleep>> {
-        let sleep = time::sleep(duration);
-        Box::pin(BlitzSleep { sleep })
+        Box::pin(time::sleep(duration))
     }
 
     fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn Sleep>> {
-        let sleep = time::sleep_until(deadline.into());
-        Box::pin(BlitzSleep { sleep })
+        Box::pin(time::sleep_until(deadline.into()))
     }
 
     fn now(&self) -> Instant {
@@ -197,9 +151,9 @@ impl Timer for BlitzTimer {
     }
 
     fn reset(&self, sleep: &mut Pin<Box<dyn Sleep>>, new_deadline: Instant) {
-        match sleep.as_mut().downcast_mut_pin::<BlitzSleep>() {
-            Some(ours) => ours.project().sleep.reset(new_deadline.into()),
-            // Another's.
+        match sleep.as_mut().downcast_mut_pin::<time::Sleep>() {
+            Some(ours) => ours.reset(new_deadline.into()),
+            // Another timer has made it.
             None => *sleep = self.sleep_until(new_deadline),
         }
     }

@@ -54,6 +54,7 @@ mod runtime_id;
 mod scheduler;
 #[cfg(not(loom))]
 mod seed;
+#[cfg_attr(loom, path = "task/loom.rs")]
 pub mod task;
 #[cfg(not(loom))]
 pub mod time;

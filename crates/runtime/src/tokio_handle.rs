@@ -1,20 +1,19 @@
-//! A runtime of Tokio's that is entered wherever code of this one runs, so that libraries that
-//! call Tokio by name find theirs.
+//! A Tokio runtime that is entered wherever code of this runtime runs, so that libraries
+//! that call Tokio by name find it.
 //!
-//! Tokio keeps its current runtime in a thread local, as this crate does, and each leaves the
-//! other's alone. The threads of the pool, which are also those of the workers, enter it once and
-//! for all that they do; `block_on` enters it on the caller's thread while it lasts.
+//! Tokio keeps its current runtime in a thread-local variable, as this crate does, and
+//! neither changes the other's. The threads of the pool, which also run the workers, enter
+//! Tokio's runtime once; `block_on` enters it on the caller's thread until it returns.
 
 use crate::common::Common;
 
-#[cfg(not(feature = "tokio"))]
-pub(crate) use without::{Entered, enter};
-
-/// Takes the entering back when dropped.
+/// Leaves Tokio's runtime when it is dropped.
 #[cfg(feature = "tokio")]
 pub(crate) type Entered<'a> = Option<tokio::runtime::EnterGuard<'a>>;
+#[cfg(not(feature = "tokio"))]
+pub(crate) type Entered<'a> = std::marker::PhantomData<&'a ()>;
 
-/// Makes the builder's runtime of Tokio's, if there is one, Tokio's current one on this thread.
+/// Enters the Tokio runtime that the builder was given, if any, on this thread.
 #[cfg(feature = "tokio")]
 pub(crate) fn enter(common: &Common) -> Entered<'_> {
     let handle = common.config.tokio.as_ref()?;
@@ -22,13 +21,6 @@ pub(crate) fn enter(common: &Common) -> Entered<'_> {
 }
 
 #[cfg(not(feature = "tokio"))]
-mod without {
-    use super::Common;
-    use std::marker::PhantomData;
-
-    pub(crate) type Entered<'a> = PhantomData<&'a ()>;
-
-    pub(crate) fn enter(_: &Common) -> Entered<'_> {
-        PhantomData
-    }
+pub(crate) fn enter(_: &Common) -> Entered<'_> {
+    std::marker::PhantomData
 }

@@ -1,7 +1,5 @@
 //! The pool of threads for blocking work, which also run the workers.
 
-#[cfg(not(loom))]
-mod job;
 pub mod mutant;
 pub mod queue;
 #[cfg(not(loom))]

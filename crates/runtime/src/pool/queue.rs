@@ -1,4 +1,4 @@
-//! Where the pool's jobs wait for threads, and threads for jobs.
+//! The queue in which the pool's jobs wait for threads, and threads for jobs.
 //!
 //! # States of a thread
 //!
@@ -15,15 +15,14 @@
 //!              +---> gone: its keep-alive has ended
 //! ```
 //!
-//! A thread is *arriving* if it is sure to look at the queue without being woken: it
-//! has been started, it has been chosen and woken, or it *searches*, which is to
-//! look at the length of the queue for some microseconds before it goes to sleep.
-//! At most one thread searches. Nothing that counts as arriving yields its processor. An
-//! arriving thread that finds no job searches or goes to sleep.
+//! A thread is *arriving* if it will check the queue without being woken: it has been
+//! started, it has been chosen and woken, or it *searches*, that is, it polls the length of
+//! the queue for some microseconds before it goes to sleep. At most one thread searches. An
+//! arriving thread never yields its processor. An arriving thread that finds no job
+//! searches or goes to sleep.
 //!
-//! A search fails where jobs are rare, and where the submitter needs this very processor,
-//! which the search keeps from it. After each one that fails, more than twice as many are
-//! skipped.
+//! A search fails where jobs are rare, and where the submitter needs the processor that the
+//! search occupies. After each search that fails, more than twice as many are skipped.
 //!
 //! # Which thread is woken
 //!
@@ -34,31 +33,31 @@
 //! > while a thread sleeps, or another may be started, there are no more jobs in the
 //! > queue than threads arriving.
 //!
-//! *Submit* adds one job. If there are more jobs than arriving threads now, it chooses
-//! the thread that has slept for the shortest time (the others may then see their
-//! keep-alive end); if none sleeps, it asks for a new thread, which counts as arriving
-//! from that moment; if there may be no more threads, the job waits for the next busy
-//! thread that gets free. So a job that a searching or a starting thread is sure to
-//! find wakes no other, and a burst of *n* jobs chooses *n* threads.
+//! *Submit* adds one job. If there are more jobs than arriving threads now, it chooses the
+//! thread that has slept for the shortest time (so that the keep-alive of the others can
+//! end); if none sleeps, it asks for a new thread, which counts as arriving from that
+//! moment; if no more threads are allowed, the job waits for the next busy thread that
+//! becomes free. So a job that a searching or starting thread will find wakes no other
+//! thread, and a burst of *n* jobs chooses *n* threads.
 //!
 //! # No job is left behind
 //!
-//! An arriving thread takes a job, which keeps the rule: one less of each. A busy thread
-//! that takes a job makes it hold all the more. A thread stops arriving without a job
-//! only if it finds the queue empty under the lock. If a thread could not be started,
-//! its submitter takes its place: it chooses another one if the rule wants one.
+//! An arriving thread that takes a job keeps the rule: there is one less of each. A busy
+//! thread that takes a job leaves one job less. A thread stops arriving without a job only
+//! if it finds the queue empty under the lock. If a thread could not be started, its
+//! submitter counts it out, and chooses another one if the rule requires it.
 //!
-//! A chosen thread is taken off the list of sleepers under the lock, and the futex word that
-//! it sleeps on is set there too. So a thread whose keep-alive ends sees, under the lock,
-//! whether it has been chosen: then it stays. The word is on the thread's stack and stays as
-//! long as it is listed; the wake after the lock uses its address only.
+//! A chosen thread is taken off the list of sleepers under the lock, and the futex word
+//! that it sleeps on is set there too. So a thread whose keep-alive ends sees, under the
+//! lock, whether it has been chosen: then it stays. The word is on the thread's stack and
+//! stays as long as it is listed; the wake after the lock uses its address only.
 //!
 //! # The end
 //!
-//! Closing refuses further jobs and chooses every sleeper. A thread that gets free goes on
-//! as long as there are jobs; one that comes from waiting cancels what is left; both
-//! leave. The thread that leaves last says so. Jobs that no thread took because none
-//! could be started are left to the closer.
+//! Closing refuses further jobs and chooses every sleeper. A thread that was busy runs jobs
+//! as long as there are any; a thread that was waiting cancels the jobs that are left; then
+//! they leave. The last thread to leave says so. Jobs that no thread took, because none
+//! could be started, are returned to the closer.
 
 use std::collections::VecDeque;
 use std::hint;
@@ -72,14 +71,14 @@ use blitz_sync::internals::{Attempts, Lock, deadline, processors};
 
 use super::mutant::{Mutant, active};
 
-/// The thread of this word sleeps, or is about to.
+/// The thread that owns this word sleeps, or is about to.
 const ASLEEP: u32 = 0;
 /// It has been chosen.
 const CHOSEN: u32 = 1;
 
 /// How long a thread searches: about as long as a sleep and a wake-up take.
 const SEARCH_FOR: Duration = Duration::from_micros(20);
-/// How many pauses lie between two looks.
+/// How many pauses there are between two checks.
 const PAUSE: u32 = 16;
 
 /// The pool may have threads.
@@ -90,8 +89,8 @@ const EMPTY: u32 = 1;
 /// See the head of this file.
 pub struct JobQueue<J> {
     inside: Lock<Inside<J>>,
-    /// Not zero: there is something to do for a searching thread. Written under the
-    /// lock; a look without it is a hint.
+    /// Not zero if there is something to do for a searching thread. Written under the lock;
+    /// a read without it is a hint.
     pending: AtomicUsize,
     /// Whether the last thread of a closed pool has left.
     gone: AtomicU32,
@@ -103,13 +102,16 @@ unsafe impl<J: Send> Send for JobQueue<J> {}
 // SAFETY: see above.
 unsafe impl<J: Send> Sync for JobQueue<J> {}
 
+/// The word that a thread sleeps on.
+type Sleeper = NonNull<AtomicU32>;
+
 struct Inside<J> {
     queue: VecDeque<J>,
     /// The words that threads sleep on, the latest last.
-    sleepers: Vec<NonNull<AtomicU32>>,
+    sleepers: Vec<Sleeper>,
     /// How many threads are sure to look at the queue.
     arriving: usize,
-    /// One of them searches.
+    /// Whether one of them searches.
     searching: bool,
     /// How the last searches ended.
     searches: Attempts,
@@ -120,28 +122,28 @@ struct Inside<J> {
     closed: bool,
 }
 
-/// What there is to do after a job has been handed in.
+/// What the submitter has to do after a job has been submitted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum Submitted {
     /// Nothing: a thread will take it.
     Served,
-    /// Start a thread, with [`ThreadState::new`]; or say [`JobQueue::lost`].
+    /// Start a thread, with [`ThreadState::new`]; or call [`JobQueue::lost`].
     StartThread,
 }
 
-/// What a thread gets.
+/// What a thread does next.
 #[derive(Debug)]
 pub enum Next<J> {
     /// A job to run.
     Run(J),
     /// A job of a closed pool, to be cancelled if it may be.
     Cancel(J),
-    /// The thread has been counted out, and ends.
+    /// End: the thread has been counted out.
     Leave,
 }
 
-/// What a thread has done last.
+/// What a thread did last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Last {
     /// It has started.
@@ -156,7 +158,7 @@ enum Last {
     Cancelled,
 }
 
-/// What a thread of the pool is doing.
+/// The state of a thread of the pool.
 #[derive(Debug)]
 pub struct ThreadState(Last);
 
@@ -172,9 +174,15 @@ impl ThreadState {
         matches!(self.0, Last::Started | Last::Searched | Last::Slept)
     }
 
-    /// It has been without a job, and cancels those of a closed pool.
-    fn has_waited(&self) -> bool {
-        !matches!(self.0, Last::Started | Last::Ran)
+    /// Takes a job. A thread that has been without one cancels those of a closed pool.
+    fn take<J>(&mut self, job: J, closed: bool) -> Next<J> {
+        if closed && !matches!(self.0, Last::Started | Last::Ran) {
+            self.0 = Last::Cancelled;
+            Next::Cancel(job)
+        } else {
+            self.0 = Last::Ran;
+            Next::Run(job)
+        }
     }
 }
 
@@ -182,16 +190,16 @@ impl ThreadState {
 #[derive(Debug)]
 pub struct Closed<J>(pub J);
 
-/// What is left after a thread has been lost.
+/// The numbers and jobs that are left after a thread has been lost.
 #[derive(Debug)]
 pub struct Remains<J> {
     /// How many threads there are.
     pub threads: usize,
-    /// Jobs of a closed pool that no thread is there to take.
+    /// Jobs of a closed pool that has no threads to take them.
     pub jobs: VecDeque<J>,
 }
 
-/// A look at the numbers.
+/// How many threads and jobs there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Numbers {
     /// Threads that there are, with those that are about to start.
@@ -202,22 +210,13 @@ pub struct Numbers {
     pub queued: usize,
 }
 
-/// What a look at the queue says.
+/// What a check of the queue has decided.
 enum Look<J> {
     Next(Next<J>),
-    Leave(Departure),
+    /// The thread leaves. Whether it was the last of a closed pool.
+    Leave(bool),
     Search,
     Sleep,
-}
-
-/// How a job is served.
-enum Served {
-    /// By a thread that is arriving, or busy.
-    Already,
-    /// By the thread that sleeps on this word, which is still to be woken.
-    By(NonNull<AtomicU32>),
-    /// By a thread that is still to be started.
-    ByNewThread,
 }
 
 /// Whether a thread goes on searching that `began` then. With one processor, the submitter
@@ -226,43 +225,59 @@ fn may_search(began: Instant) -> bool {
     processors() > 1 && began.elapsed() < SEARCH_FOR && !cfg!(loom)
 }
 
-/// Whether the last thread has left.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[must_use]
-enum Departure {
-    OfOne,
-    OfTheLast,
-}
-
 impl<J> Inside<J> {
-    /// Makes the rule hold after a job has been added.
+    /// Makes the rule hold after a job has been added. Returns what the submitter has to
+    /// do, and the thread to wake, if one has been chosen.
     #[inline]
-    fn serve(&mut self) -> Served {
-        if active(Mutant::CountsOnSearcherTwice) && self.searching {
-            return Served::Already;
+    fn serve(&mut self) -> (Submitted, Option<Sleeper>) {
+        let counted_on = active(Mutant::CountsOnSearcherTwice) && self.searching;
+        if counted_on || self.queue.len() <= self.arriving {
+            return (Submitted::Served, None);
         }
-        if self.queue.len() <= self.arriving {
-            return Served::Already;
-        }
-        if let Some(sleeper) = self.choose() {
-            return Served::By(sleeper);
-        }
-        if self.threads == self.limit {
-            return Served::Already;
+        let sleeper = self.choose();
+        if sleeper.is_some() || self.threads == self.limit {
+            return (Submitted::Served, sleeper);
         }
         self.threads += 1;
         self.arriving += 1;
-        Served::ByNewThread
+        (Submitted::StartThread, None)
     }
 
-    /// Chooses the thread that sleeps for the shortest time.
-    fn choose(&mut self) -> Option<NonNull<AtomicU32>> {
+    /// Chooses the thread that has slept for the shortest time.
+    fn choose(&mut self) -> Option<Sleeper> {
         let sleeper = self.sleepers.pop()?;
         self.arriving += 1;
         // SAFETY: the word was listed until now, and its thread does not leave it
         // without having seen this store, or taken the lock.
         unsafe { sleeper.as_ref() }.store(CHOSEN, Ordering::Release);
         Some(sleeper)
+    }
+
+    /// Whether the pool is closed and has no threads.
+    fn is_empty(&self) -> bool {
+        self.closed && self.threads == 0
+    }
+
+    /// Counts a thread out. Returns whether it was the last of a closed pool.
+    fn leave(&mut self) -> bool {
+        self.threads -= 1;
+        self.is_empty()
+    }
+
+    /// Takes the jobs, if no thread is left to take them.
+    fn remaining_jobs(&mut self) -> VecDeque<J> {
+        match self.is_empty() {
+            true => mem::take(&mut self.queue),
+            false => VecDeque::new(),
+        }
+    }
+}
+
+/// Wakes threads that have been chosen.
+#[inline]
+fn wake(sleepers: impl IntoIterator<Item = Sleeper>) {
+    for sleeper in sleepers {
+        wake_one(sleeper.as_ptr());
     }
 }
 
@@ -290,14 +305,14 @@ impl<J> JobQueue<J> {
         with(&mut self.inside.lock())
     }
 
-    /// Hands in a job.
+    /// Submits a job.
     ///
     /// # Errors
     ///
     /// If the pool is closed.
     #[inline]
     pub fn submit(&self, job: J) -> Result<Submitted, Closed<J>> {
-        let served = self.locked(|inside| {
+        let (submitted, sleeper) = self.locked(|inside| {
             if inside.closed {
                 return Err(Closed(job));
             }
@@ -305,25 +320,19 @@ impl<J> JobQueue<J> {
             self.pending.store(inside.queue.len(), Ordering::Relaxed);
             Ok(inside.serve())
         })?;
-        match served {
-            Served::Already => Ok(Submitted::Served),
-            Served::By(sleeper) => {
-                wake_one(sleeper.as_ptr());
-                Ok(Submitted::Served)
-            }
-            Served::ByNewThread => Ok(Submitted::StartThread),
-        }
+        wake(sleeper);
+        Ok(submitted)
     }
 
-    /// What the thread does next. Waits for it, up to `keep_alive` in its sleep.
+    /// Waits for what the thread does next. Sleeps for up to `keep_alive`.
     #[inline]
     pub fn next(&self, state: &mut ThreadState, keep_alive: Duration) -> Next<J> {
         loop {
             let sleeper = AtomicU32::new(ASLEEP);
             match self.look(state, &sleeper) {
                 Look::Next(next) => return next,
-                Look::Leave(departure) => {
-                    self.tell(departure);
+                Look::Leave(last) => {
+                    self.tell(last);
                     return Next::Leave;
                 }
                 Look::Search => self.search(state),
@@ -336,7 +345,7 @@ impl<J> JobQueue<J> {
         }
     }
 
-    /// Takes a job, or makes the thread one that searches, sleeps or leaves.
+    /// Takes a job, or decides that the thread searches, sleeps or leaves.
     #[inline]
     fn look(&self, state: &mut ThreadState, sleeper: &AtomicU32) -> Look<J> {
         self.locked(|inside| {
@@ -371,8 +380,9 @@ impl<J> JobQueue<J> {
         })
     }
 
-    /// Looks for a job for a while. The thread counts as arriving meanwhile, so it does not
-    /// yield: a yield to another process takes a time slice, for which a job would wait.
+    /// Polls for a job for a while. The thread counts as arriving meanwhile, so it does not
+    /// yield: a yield to another process may take a time slice, and a job would wait for
+    /// it.
     fn search(&self, state: &mut ThreadState) {
         let began = Instant::now();
         while self.pending.load(Ordering::Relaxed) == 0 && may_search(began) {
@@ -381,7 +391,8 @@ impl<J> JobQueue<J> {
         state.0 = Last::Searched;
     }
 
-    /// Sleeps until it is chosen, or its keep-alive has ended: then `false`, and it has left.
+    /// Sleeps until the thread is chosen. `false` if its keep-alive has ended and it has
+    /// left.
     #[cold]
     fn sleep(&self, state: &mut ThreadState, sleeper: &AtomicU32, keep_alive: Duration) -> bool {
         let until = deadline::after(keep_alive);
@@ -394,31 +405,28 @@ impl<J> JobQueue<J> {
         true
     }
 
-    /// Its keep-alive has ended. `false` if it has been chosen meanwhile.
+    /// Counts out a thread whose keep-alive has ended. `false` if it has been chosen
+    /// meanwhile.
     fn expire(&self, sleeper: &AtomicU32) -> bool {
-        let departure = self.locked(|inside| {
-            let place = inside
-                .sleepers
-                .iter()
-                .position(|&other| other == sleeper.into());
-            match place {
+        let last = self.locked(|inside| {
+            let mut sleepers = inside.sleepers.iter();
+            match sleepers.position(|&other| other == sleeper.into()) {
                 Some(place) => drop(inside.sleepers.remove(place)),
                 None if active(Mutant::ExpiredLeavesBlindly) => inside.arriving -= 1,
                 None => return None,
             }
             Some(inside.leave())
         });
-        if let Some(departure) = departure {
-            self.tell(departure);
-        }
-        departure.is_some()
+        self.tell(last == Some(true));
+        last.is_some()
     }
 
-    /// A thread has not started, or ends before it has called [`next`](Self::next).
+    /// Counts out a thread that has not started, or ends before it has called
+    /// [`next`](Self::next).
     pub fn lost(&self) -> Remains<J> {
-        let (chosen, departure, remains) = self.locked(|inside| {
+        let (chosen, last, remains) = self.locked(|inside| {
             inside.arriving -= 1;
-            let departure = inside.leave();
+            let last = inside.leave();
             let forget = active(Mutant::ForgetsFailedStart);
             let chosen = match inside.queue.len() > inside.arriving && !forget {
                 true => inside.choose(),
@@ -426,12 +434,10 @@ impl<J> JobQueue<J> {
             };
             let jobs = inside.remaining_jobs();
             let threads = inside.threads;
-            (chosen, departure, Remains { threads, jobs })
+            (chosen, last, Remains { threads, jobs })
         });
-        if let Some(sleeper) = chosen {
-            wake_one(sleeper.as_ptr());
-        }
-        self.tell(departure);
+        wake(chosen);
+        self.tell(last);
         remains
     }
 
@@ -447,20 +453,16 @@ impl<J> JobQueue<J> {
             if !active(Mutant::ClosesSilently) {
                 chosen.extend(std::iter::from_fn(|| inside.choose()));
             }
-            let empty = inside.threads == 0;
-            Some((chosen, empty, inside.remaining_jobs()))
+            Some((chosen, inside.is_empty(), inside.remaining_jobs()))
         })?;
-        for sleeper in chosen {
-            wake_one(sleeper.as_ptr());
-        }
-        if empty {
-            self.tell(Departure::OfTheLast);
-        }
+        wake(chosen);
+        self.tell(empty);
         Some(jobs)
     }
 
-    fn tell(&self, departure: Departure) {
-        if departure == Departure::OfTheLast {
+    /// Says that the last thread of a closed pool has left, if it has.
+    fn tell(&self, empty: bool) {
+        if empty {
             self.gone.store(EMPTY, Ordering::Release);
             if !active(Mutant::LeavesSilently) {
                 wake_all(&raw const self.gone);
@@ -468,8 +470,8 @@ impl<J> JobQueue<J> {
         }
     }
 
-    /// Waits until the last thread of a closed pool has left: `false` if that takes
-    /// longer.
+    /// Waits until the last thread of a closed pool has left. `false` if the deadline comes
+    /// first.
     pub fn wait_until_empty(&self, until: Option<Instant>) -> bool {
         while self.gone.load(Ordering::Acquire) == OPEN {
             if wait_until(&self.gone, OPEN, until) == WaitResult::TimedOut {
@@ -479,44 +481,13 @@ impl<J> JobQueue<J> {
         true
     }
 
-    /// A look at the numbers.
+    /// Returns how many threads and jobs there are.
     pub fn numbers(&self) -> Numbers {
         self.locked(|inside| Numbers {
             threads: inside.threads,
             idle: inside.sleepers.len() + inside.arriving.saturating_sub(inside.queue.len()),
             queued: inside.queue.len(),
         })
-    }
-}
-
-impl<J> Inside<J> {
-    fn leave(&mut self) -> Departure {
-        self.threads -= 1;
-        match self.closed && self.threads == 0 {
-            true => Departure::OfTheLast,
-            false => Departure::OfOne,
-        }
-    }
-
-    /// The jobs, if the pool is closed and has no threads.
-    fn remaining_jobs(&mut self) -> VecDeque<J> {
-        match self.closed && self.threads == 0 {
-            true => mem::take(&mut self.queue),
-            false => VecDeque::new(),
-        }
-    }
-}
-
-impl ThreadState {
-    /// It has taken a job.
-    fn take<J>(&mut self, job: J, closed: bool) -> Next<J> {
-        if closed && self.has_waited() {
-            self.0 = Last::Cancelled;
-            Next::Cancel(job)
-        } else {
-            self.0 = Last::Ran;
-            Next::Run(job)
-        }
     }
 }
 

@@ -1,8 +1,7 @@
-//! The pool of threads for blocking work. How jobs and threads find each other is told
-//! in `queue.rs`; here are the threads, and what happens at the runtime's end.
+//! The pool of threads for blocking work: its threads, and its end. `queue.rs` says how
+//! jobs and threads find each other.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::io;
 use std::panic::panic_any;
 use std::thread;
@@ -10,16 +9,14 @@ use std::time::Duration;
 
 use blitz_sync::internals::coop::{self, Budget};
 use blitz_sync::internals::deadline;
-use blitz_sync::thread::Mutex;
 
-use super::job::{BlockingTask, Once};
-use super::queue::{Closed, JobQueue, Next, Submitted, ThreadState};
+use super::queue::{Closed, JobQueue, Next, Numbers, Submitted, ThreadState};
 use super::threads::Threads;
 use crate::common::RuntimeRef;
-use crate::core::{BOX_ABOVE, Id, JoinHandle, Notified, unowned};
+use crate::core::{BOX_ABOVE, Header, Id, JoinHandle, Notified, Schedule, unowned};
 use crate::enter;
 use crate::errors::DROPPED_IN_ASYNC;
-use crate::hooks;
+use crate::hooks::{self, TaskCallback};
 use crate::tokio_handle;
 use crate::trace::{SpawnMeta, spawn_meta, traced};
 
@@ -28,10 +25,31 @@ pub(crate) trait PoolRef: RuntimeRef {
     fn pool(&self) -> &Spawner;
 }
 
+/// The scheduler of blocking tasks. They are queued once and never wait, so it only calls
+/// the hook for their end.
+#[derive(Clone)]
+struct Once {
+    on_terminate: Option<TaskCallback>,
+}
+
+impl Schedule for Once {
+    fn schedule(&self, _: Notified) {
+        unreachable!("a blocking task is queued once");
+    }
+
+    fn release(&self, _: &Header) {}
+
+    fn terminated(&self, id: Id) {
+        if let Some(hook) = &self.on_terminate {
+            hooks::tell(hook, id);
+        }
+    }
+}
+
 /// A job of the pool.
 struct Job {
     task: Notified,
-    /// It is run also after the pool has been closed.
+    /// Whether it runs even after the pool has been closed.
     mandatory: bool,
 }
 
@@ -41,7 +59,7 @@ impl Job {
         release_clock(runtime);
     }
 
-    /// What becomes of a job that is left when the pool has been closed.
+    /// Ends a job that is left when the pool has been closed: runs or cancels it.
     fn end(self, runtime: &impl PoolRef) {
         if self.mandatory {
             self.run(runtime);
@@ -56,14 +74,15 @@ impl Job {
     }
 }
 
-/// A job is done, and all have been told: a paused clock may jump again.
+/// Lets a paused clock advance again after a job has ended and its task's waiters were
+/// woken.
 fn release_clock(runtime: &impl PoolRef) {
     if runtime.common().clock.release() {
         runtime.unpark(0);
     }
 }
 
-/// The jobs that are left when there are no threads any more.
+/// Ends the jobs that are left when there are no threads any more.
 fn end_all(jobs: VecDeque<Job>, runtime: &impl PoolRef) {
     enter::with_entered(runtime, || {
         jobs.into_iter().for_each(|job| job.end(runtime))
@@ -74,8 +93,6 @@ fn end_all(jobs: VecDeque<Job>, runtime: &impl PoolRef) {
 pub(crate) struct Spawner {
     queue: JobQueue<Job>,
     threads: Threads,
-    /// Threads that were started after the pool had been closed.
-    late: Mutex<Vec<thread::JoinHandle<()>>>,
     /// How many of the threads are workers of the scheduler.
     workers: usize,
     keep_alive: Duration,
@@ -88,7 +105,6 @@ impl Spawner {
         Self {
             queue: JobQueue::new(threads.saturating_add(workers)),
             threads: Threads::default(),
-            late: Mutex::default(),
             workers,
             keep_alive,
         }
@@ -96,18 +112,7 @@ impl Spawner {
 
     /// Runs `closure` on a thread of the pool, which is `runtime`'s.
     #[track_caller]
-    pub(crate) fn spawn_blocking<F, R>(&self, runtime: &impl PoolRef, closure: F) -> JoinHandle<R>
-    where
-        F: FnOnce() -> R + Send + 'static,
-        R: Send + 'static,
-    {
-        let meta = spawn_meta!(F);
-        self.spawn_named(runtime, closure, meta)
-    }
-
-    /// The same, with what is known of the task.
-    #[track_caller]
-    pub(crate) fn spawn_named<F, R>(
+    pub(crate) fn spawn_blocking<F, R>(
         &self,
         runtime: &impl PoolRef,
         closure: F,
@@ -124,9 +129,9 @@ impl Spawner {
         }
     }
 
-    /// The same. Says whether the pool has taken the closure: if it is closed, the task
-    /// has been cancelled. A `mandatory` one is run even if the pool is closed before a
-    /// thread gets to it.
+    /// The same. Returns whether the pool has taken the closure: if it is closed, the task
+    /// has been cancelled. A `mandatory` closure runs even if the pool is closed before a
+    /// thread takes it.
     pub(crate) fn try_spawn<F, R>(
         &self,
         runtime: &impl PoolRef,
@@ -148,8 +153,8 @@ impl Spawner {
         (join, self.submit(runtime, Job { task, mandatory }))
     }
 
-    /// The same for a mandatory closure. `None` if the pool is closed already, or there is
-    /// no thread.
+    /// The same for a mandatory closure. `None` if the pool is closed already, or the
+    /// system refuses a thread.
     #[track_caller]
     pub(crate) fn spawn_mandatory<F, R>(
         &self,
@@ -167,30 +172,19 @@ impl Spawner {
         }
     }
 
-    /// Runs `closure`, which the end of the runtime needs, on a thread of its own, though
-    /// the pool is closed. Nothing happens if the system has no thread.
+    /// Runs `closure`, which the end of the runtime needs, on a thread of its own, although
+    /// the pool is closed. Has no effect if the system refuses a thread.
     #[cold]
     pub(crate) fn start_late(
         &self,
         runtime: &impl PoolRef,
         closure: impl FnOnce() + Send + 'static,
     ) {
-        if let Ok(thread) = thread_builder(runtime).spawn(closure) {
-            self.late.lock().push(thread);
-        }
+        let builder = thread_builder(runtime);
+        _ = self.threads.start(|_| builder.spawn(closure));
     }
 
-    fn join_late(&self) {
-        // Such a thread may start another: the lock is not held meanwhile.
-        loop {
-            let Some(thread) = self.late.lock().pop() else {
-                return;
-            };
-            let _ = thread.join();
-        }
-    }
-
-    /// Hands in a job. Says whether the pool has taken it; if it is closed, the job has
+    /// Submits a job. Returns whether the pool has taken it; if it is closed, the job has
     /// been cancelled.
     #[inline]
     fn submit(&self, runtime: &impl PoolRef, job: Job) -> io::Result<bool> {
@@ -216,7 +210,7 @@ impl Spawner {
         };
         let remains = self.queue.lost();
         end_all(remains.jobs, runtime);
-        // The system may have more threads later; meanwhile the others see to the job.
+        // The system may have more threads later; until then the other threads run the job.
         if error.kind() == io::ErrorKind::WouldBlock && remains.threads > self.workers {
             return Ok(());
         }
@@ -228,13 +222,13 @@ impl Spawner {
     ///
     /// # Panics
     ///
-    /// Where a thread must not be blocked.
+    /// On a thread that must not block.
     pub(crate) fn shutdown(&self, runtime: &impl PoolRef, timeout: Option<Duration>) {
         let Some(jobs) = self.queue.close() else {
             return;
         };
         end_all(jobs, runtime);
-        let threads = self.threads.close();
+        self.threads.close();
         if timeout == Some(Duration::ZERO) {
             return;
         }
@@ -245,37 +239,23 @@ impl Spawner {
             }
             return;
         }
-        if self
-            .queue
-            .wait_until_empty(timeout.and_then(deadline::after))
-        {
-            for thread in threads {
-                // What it panicked with has been shown already.
+        let until = timeout.and_then(deadline::after);
+        if self.queue.wait_until_empty(until) {
+            // A thread that was started late may start another.
+            while let Some(thread) = self.threads.pop() {
+                // Its panic has been printed already.
                 let _ = thread.join();
             }
-            self.join_late();
         }
     }
 
-    /// How many threads there are for blocking work.
-    pub(crate) fn num_threads(&self) -> usize {
-        self.queue.numbers().threads.saturating_sub(self.workers)
-    }
-
-    /// How many threads have nothing to do.
-    pub(crate) fn num_idle_threads(&self) -> usize {
-        self.queue.numbers().idle
-    }
-
-    /// How many closures wait for a thread.
-    pub(crate) fn queue_depth(&self) -> usize {
-        self.queue.numbers().queued
-    }
-}
-
-impl fmt::Debug for Spawner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("blocking::Spawner").finish()
+    /// How many threads there are for blocking work, and how many closures wait for one.
+    pub(crate) fn numbers(&self) -> Numbers {
+        let numbers = self.queue.numbers();
+        Numbers {
+            threads: numbers.threads.saturating_sub(self.workers),
+            ..numbers
+        }
     }
 }
 
@@ -290,13 +270,13 @@ where
     R: Send + 'static,
 {
     let id = Id::next();
-    let future = traced!(blocking::<F>(BlockingTask::new(closure), meta, id));
+    let future = traced!(blocking::<F>(async move { closure() }, meta, id));
     let on_terminate = runtime.common().hooks.on_task_terminate.clone();
     let (join, task) = unowned(future, Once { on_terminate }, id);
     (task, join)
 }
 
-/// A thread as the user wants them.
+/// A builder for a thread with the name and the stack size that the user has set.
 fn thread_builder(runtime: &impl PoolRef) -> thread::Builder {
     let config = &runtime.common().config;
     let builder = thread::Builder::new().name((config.thread_name)());
@@ -306,7 +286,7 @@ fn thread_builder(runtime: &impl PoolRef) -> thread::Builder {
     }
 }
 
-/// What a thread of the pool does.
+/// Runs a thread of the pool.
 fn work(runtime: &impl PoolRef, number: u64) {
     let _current = enter::set_current(runtime);
     let common = runtime.common();
@@ -317,33 +297,28 @@ fn work(runtime: &impl PoolRef, number: u64) {
     hooks::call(common.hooks.on_thread_start.as_ref());
     std::mem::forget(missing);
 
-    pool.work(runtime);
+    // Closures have no budget.
+    coop::set(Budget::UNCONSTRAINED);
+    let mut state = ThreadState::new();
+    loop {
+        match pool.queue.next(&mut state, pool.keep_alive) {
+            Next::Run(job) => job.run(runtime),
+            Next::Cancel(job) => job.end(runtime),
+            Next::Leave => break,
+        }
+    }
     hooks::call(common.hooks.on_thread_stop.as_ref());
     if let Some(thread) = pool.threads.go(number) {
         let _ = thread.join();
     }
 }
 
-/// A hook has panicked: the thread will not get to the queue.
+/// Counts the thread out when it is dropped: a hook has panicked, and the thread will not
+/// serve the queue.
 struct Missing<'a, R: PoolRef>(&'a Spawner, &'a R);
 
 impl<R: PoolRef> Drop for Missing<'_, R> {
     fn drop(&mut self) {
         end_all(self.0.queue.lost().jobs, self.1);
-    }
-}
-
-impl Spawner {
-    fn work(&self, runtime: &impl PoolRef) {
-        // A closure may do as much as it likes.
-        coop::set(Budget::UNCONSTRAINED);
-        let mut state = ThreadState::new();
-        loop {
-            match self.queue.next(&mut state, self.keep_alive) {
-                Next::Run(job) => job.run(runtime),
-                Next::Cancel(job) => job.end(runtime),
-                Next::Leave => return,
-            }
-        }
     }
 }

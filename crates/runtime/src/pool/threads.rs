@@ -1,66 +1,61 @@
-//! The handles of the pool's threads, so that the runtime's end can wait until they
-//! have really gone, with their thread-locals.
+//! The handles of the pool's threads, so that the runtime's end can wait until they have
+//! ended, including their thread-locals.
 //!
-//! A thread whose keep-alive ends takes its own handle and leaves it for the next one
-//! that goes, which waits for it: so there is at most one such handle, and the thread that shuts
-//! the pool down waits for the last one.
+//! A thread whose keep-alive ends takes its own handle and leaves it for the next such
+//! thread, which joins it. So there is at most one such handle, and the thread that shuts
+//! the pool down joins the last one.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
 use std::thread::JoinHandle;
+
+use blitz_sync::thread::Mutex;
 
 #[derive(Default)]
 pub(super) struct Threads(Mutex<Handles>);
 
 #[derive(Default)]
 pub(super) struct Handles {
-    threads: Vec<(u64, JoinHandle<()>)>,
-    /// The one that went last before the pool was closed.
+    threads: BTreeMap<u64, JoinHandle<()>>,
+    /// The thread that ended last before the pool was closed.
     went: Option<JoinHandle<()>>,
     next: u64,
     closed: bool,
 }
 
 impl Threads {
-    /// Starts a thread: `start` gets its number here.
+    /// Starts a thread. `start` gets its number in the list.
     pub(super) fn start<E>(
         &self,
         start: impl FnOnce(u64) -> Result<JoinHandle<()>, E>,
     ) -> Result<(), E> {
-        // Under the lock, so that the thread finds itself listed when it goes.
-        let mut handles = self.handles();
+        // Under the lock, so that the thread finds itself listed when it ends.
+        let mut handles = self.0.lock();
         let number = handles.next;
         let thread = start(number)?;
         handles.next += 1;
-        handles.threads.push((number, thread));
+        handles.threads.insert(number, thread);
         Ok(())
     }
 
-    /// A thread goes. Returns the one that went before, to be waited for.
+    /// Says that a thread is about to end. Returns the one that ended before, to be joined.
     pub(super) fn go(&self, number: u64) -> Option<JoinHandle<()>> {
-        let mut handles = self.handles();
+        let mut handles = self.0.lock();
         if handles.closed {
             return None;
         }
-        let index = handles
-            .threads
-            .iter()
-            .position(|thread| thread.0 == number)?;
-        let (_, own) = handles.threads.swap_remove(index);
+        let own = handles.threads.remove(&number)?;
         handles.went.replace(own)
     }
 
-    /// All threads there are, to be waited for. From now on they leave their handles
-    /// here.
-    pub(super) fn close(&self) -> impl Iterator<Item = JoinHandle<()>> + use<> {
-        let mut handles = self.handles();
-        handles.closed = true;
-        let threads = std::mem::take(&mut handles.threads);
-        let went = handles.went.take();
-        went.into_iter()
-            .chain(threads.into_iter().map(|(_, thread)| thread))
+    /// Makes threads that end from now on leave their handles here.
+    pub(super) fn close(&self) {
+        self.0.lock().closed = true;
     }
 
-    fn handles(&self) -> MutexGuard<'_, Handles> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Takes the handle of a thread that is still to be joined.
+    pub(super) fn pop(&self) -> Option<JoinHandle<()>> {
+        let mut handles = self.0.lock();
+        let thread = handles.threads.pop_first().map(|(_, thread)| thread);
+        thread.or_else(|| handles.went.take())
     }
 }

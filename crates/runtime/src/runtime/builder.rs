@@ -1,4 +1,4 @@
-//! `Builder`: settings of a runtime, and its making.
+//! `Builder`: the settings of a runtime.
 
 use std::fmt;
 use std::io;
@@ -12,7 +12,7 @@ use crate::hooks::{Hooks, TaskMeta};
 use crate::metrics::HistogramConfiguration;
 use crate::seed::RngSeed;
 
-/// After how many polls a worker looks at timers and the driver.
+/// After how many polls a worker checks timers and the driver.
 const EVENT_INTERVAL: u32 = 61;
 /// How many events one poll of the system may report.
 const IO_EVENTS: usize = 1024;
@@ -20,7 +20,7 @@ const MAX_BLOCKING_THREADS: usize = 512;
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 const WORKER_THREADS_VARIABLE: &str = "TOKIO_WORKER_THREADS";
 
-/// Makes a [`Runtime`] with settings.
+/// Builds a [`Runtime`] with settings.
 ///
 /// ```
 /// use blitz_io::runtime::Builder;
@@ -35,7 +35,7 @@ const WORKER_THREADS_VARIABLE: &str = "TOKIO_WORKER_THREADS";
 /// ```
 pub struct Builder {
     pub(super) kind: Kind,
-    /// The runtime stays on the thread that makes it.
+    /// Whether the runtime stays on the thread that makes it.
     pub(super) is_local: bool,
     pub(crate) config: Config,
     pub(super) hooks: Hooks,
@@ -45,11 +45,25 @@ pub struct Builder {
     eager_driver_handoff: bool,
 }
 
-/// Which kind of runtime is made.
+/// The kind of the runtime.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     CurrentThread,
     MultiThread,
+}
+
+/// Defines methods that set a hook, which takes no argument or one of the given type.
+macro_rules! hooks {
+    ($($(#[$doc:meta])* $name:ident($($argument:ty)?) sets $field:ident;)*) => { $(
+        $(#[$doc])*
+        pub fn $name<F>(&mut self, f: F) -> &mut Self
+        where
+            F: Fn($($argument)?) + Send + Sync + 'static,
+        {
+            self.hooks.$field = Some(Arc::new(f));
+            self
+        }
+    )* };
 }
 
 impl Builder {
@@ -140,8 +154,8 @@ impl Builder {
         self
     }
 
-    /// Does the same as [`enable_time`](Self::enable_time): each worker always has timers of its
-    /// own here, for which Tokio has this method.
+    /// Does the same as [`enable_time`](Self::enable_time): in this crate each worker
+    /// always has its own timers, which Tokio has this method for.
     pub fn enable_alt_timer(&mut self) -> &mut Self {
         self.enable_time()
     }
@@ -156,14 +170,15 @@ impl Builder {
         self
     }
 
-    /// Sets whether operations on files may use io_uring, where the system has it. By default
-    /// they may.
+    /// Sets whether operations on files may use io_uring, where the system has it. By
+    /// default they may.
     ///
-    /// Each worker gets a ring of its own with its first operation. Where it cannot be had, as
-    /// with an old kernel or in a sandbox that forbids it, the operations run on the threads
-    /// for blocking work instead, with the same results. `BLITZ_IO_URING=0` in the environment
-    /// of the program forbids it whatever is set here; `blitz doctor` says what is used.
-    /// Without [`enable_io`](Self::enable_io) or outside of Linux, this has no effect.
+    /// Each worker gets a ring of its own with its first operation. Where the system
+    /// refuses one, such as an old kernel or a sandbox, the operations run on the threads
+    /// for blocking work instead, with the same results. `BLITZ_IO_URING=0` in the
+    /// environment of the program forbids it whatever is set here; `blitz doctor` says what
+    /// is used. Without [`enable_io`](Self::enable_io) or outside of Linux, this has no
+    /// effect.
     ///
     /// ```
     /// use blitz_io::runtime::Builder;
@@ -177,8 +192,8 @@ impl Builder {
         self
     }
 
-    /// Sets how many events a worker takes from the system at a time. By default 1024. What does
-    /// not fit is taken the next time.
+    /// Sets how many events a worker takes from the system at a time. By default 1024.
+    /// Further events are taken the next time.
     ///
     /// # Panics
     ///
@@ -190,8 +205,8 @@ impl Builder {
         self
     }
 
-    /// Sets how many events a worker takes from the system at a time while it has tasks to run. By
-    /// default as many as otherwise.
+    /// Sets how many events a worker takes from the system at a time while it has tasks to
+    /// run. By default the same as otherwise.
     ///
     /// # Panics
     ///
@@ -203,7 +218,7 @@ impl Builder {
         self
     }
 
-    /// Has no effect, and is accepted: here a worker that leaves its driver wakes another one when
+    /// Has no effect: here a worker that leaves its driver always wakes another one if
     /// there is work for it.
     pub fn enable_eager_driver_handoff(&mut self) -> &mut Self {
         self.eager_driver_handoff = true;
@@ -211,8 +226,8 @@ impl Builder {
     }
 
     /// Sets how many workers a multi-thread runtime has. By default as many as there are
-    /// processors, or what the environment variable `TOKIO_WORKER_THREADS` says. A current-thread
-    /// runtime ignores it.
+    /// processors, or what the environment variable `TOKIO_WORKER_THREADS` says. A
+    /// current-thread runtime ignores it.
     ///
     /// # Panics
     ///
@@ -232,7 +247,8 @@ impl Builder {
         self
     }
 
-    /// Sets how many threads there may be for blocking work, beside the workers. By default 512.
+    /// Sets how many threads there may be for blocking work, beside the workers. By default
+    /// 512.
     ///
     /// # Panics
     ///
@@ -256,7 +272,8 @@ impl Builder {
         self
     }
 
-    /// Sets how long a thread for blocking work stays when there is none. By default 10 seconds.
+    /// Sets how long a thread for blocking work stays when there is none. By default 10
+    /// seconds.
     pub fn thread_keep_alive(&mut self, duration: Duration) -> &mut Self {
         self.config.thread_keep_alive = duration;
         self
@@ -291,7 +308,7 @@ impl Builder {
     ///
     /// # Panics
     ///
-    /// When there is nothing in it but spaces.
+    /// When it is empty or has only spaces.
     #[track_caller]
     pub fn name(&mut self, val: impl Into<String>) -> &mut Self {
         let name = val.into();
@@ -307,127 +324,83 @@ impl Builder {
         self
     }
 
-    /// Sets what is called on each thread of the runtime when it begins.
-    ///
-    /// ```
-    /// use blitz_io::runtime::Builder;
-    ///
-    /// let runtime = Builder::new_multi_thread()
-    ///     .on_thread_start(|| println!("a thread begins"))
-    ///     .build()?;
-    /// # drop(runtime);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn on_thread_start<F>(&mut self, f: F) -> &mut Self
-    where
-        F: Fn() + Send + Sync + 'static,
-    {
-        self.hooks.on_thread_start = Some(Arc::new(f));
-        self
+    hooks! {
+        /// Sets a function that each thread of the runtime calls when it starts.
+        ///
+        /// ```
+        /// use blitz_io::runtime::Builder;
+        ///
+        /// let runtime = Builder::new_multi_thread()
+        ///     .on_thread_start(|| println!("a thread begins"))
+        ///     .build()?;
+        /// # drop(runtime);
+        /// # Ok::<(), std::io::Error>(())
+        /// ```
+        on_thread_start() sets on_thread_start;
+
+        /// Sets a function that each thread of the runtime calls when it is about to end.
+        on_thread_stop() sets on_thread_stop;
+
+        /// Sets a function that a worker without work calls before it sleeps. It may spawn
+        /// tasks.
+        on_thread_park() sets on_thread_park;
+
+        /// Sets a function that a worker calls after it has slept.
+        on_thread_unpark() sets on_thread_unpark;
+
+        /// Sets a function that is called for each task that is spawned, on the spawning
+        /// thread. It must not panic, and should be fast.
+        ///
+        /// ```
+        /// use blitz_io::runtime::Builder;
+        /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
+        ///
+        /// let spawned = Arc::new(AtomicUsize::new(0));
+        /// let count = spawned.clone();
+        /// let runtime = Builder::new_current_thread()
+        ///     .on_task_spawn(move |_task| {
+        ///         count.fetch_add(1, Ordering::Relaxed);
+        ///     })
+        ///     .build()?;
+        /// let task = runtime.spawn(async {});
+        /// runtime.block_on(task).unwrap();
+        /// assert_eq!(spawned.load(Ordering::Relaxed), 1);
+        /// # Ok::<(), std::io::Error>(())
+        /// ```
+        on_task_spawn(&TaskMeta<'_>) sets on_task_spawn;
+
+        /// Sets a function that is called for each task that has ended for any reason. It
+        /// must not panic, and should be fast.
+        ///
+        /// ```
+        /// use blitz_io::runtime::Builder;
+        /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
+        ///
+        /// let ended = Arc::new(AtomicUsize::new(0));
+        /// let count = ended.clone();
+        /// let runtime = Builder::new_current_thread()
+        ///     .on_task_terminate(move |_task| {
+        ///         count.fetch_add(1, Ordering::Relaxed);
+        ///     })
+        ///     .build()?;
+        /// drop(runtime.spawn(std::future::pending::<()>()));
+        /// drop(runtime);
+        /// assert_eq!(ended.load(Ordering::Relaxed), 1);
+        /// # Ok::<(), std::io::Error>(())
+        /// ```
+        on_task_terminate(&TaskMeta<'_>) sets on_task_terminate;
+
+        /// Sets a function that is called before each poll of a task. It must not panic,
+        /// and should be very fast.
+        on_before_task_poll(&TaskMeta<'_>) sets before_task_poll;
+
+        /// Sets a function that is called after each poll of a task. It must not panic, and
+        /// should be very fast.
+        on_after_task_poll(&TaskMeta<'_>) sets after_task_poll;
     }
 
-    /// Sets what is called on each thread of the runtime when it is about to end.
-    pub fn on_thread_stop<F>(&mut self, f: F) -> &mut Self
-    where
-        F: Fn() + Send + Sync + 'static,
-    {
-        self.hooks.on_thread_stop = Some(Arc::new(f));
-        self
-    }
-
-    /// Sets what is called on a worker that has nothing to do, before it sleeps. It may spawn
-    /// tasks.
-    pub fn on_thread_park<F>(&mut self, f: F) -> &mut Self
-    where
-        F: Fn() + Send + Sync + 'static,
-    {
-        self.hooks.on_thread_park = Some(Arc::new(f));
-        self
-    }
-
-    /// Sets what is called on a worker that has slept, before it goes on.
-    pub fn on_thread_unpark<F>(&mut self, f: F) -> &mut Self
-    where
-        F: Fn() + Send + Sync + 'static,
-    {
-        self.hooks.on_thread_unpark = Some(Arc::new(f));
-        self
-    }
-
-    /// Sets what is called for each task that is spawned, on the thread that does it. It must not
-    /// panic, and should be fast.
-    ///
-    /// ```
-    /// use blitz_io::runtime::Builder;
-    /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
-    ///
-    /// let spawned = Arc::new(AtomicUsize::new(0));
-    /// let count = spawned.clone();
-    /// let runtime = Builder::new_current_thread()
-    ///     .on_task_spawn(move |_task| {
-    ///         count.fetch_add(1, Ordering::Relaxed);
-    ///     })
-    ///     .build()?;
-    /// let task = runtime.spawn(async {});
-    /// runtime.block_on(task).unwrap();
-    /// assert_eq!(spawned.load(Ordering::Relaxed), 1);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn on_task_spawn<F>(&mut self, f: F) -> &mut Self
-    where
-        F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
-    {
-        self.hooks.on_task_spawn = Some(Arc::new(f));
-        self
-    }
-
-    /// Sets what is called for each task that has ended, in whichever way. It must not panic, and
-    /// should be fast.
-    ///
-    /// ```
-    /// use blitz_io::runtime::Builder;
-    /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
-    ///
-    /// let ended = Arc::new(AtomicUsize::new(0));
-    /// let count = ended.clone();
-    /// let runtime = Builder::new_current_thread()
-    ///     .on_task_terminate(move |_task| {
-    ///         count.fetch_add(1, Ordering::Relaxed);
-    ///     })
-    ///     .build()?;
-    /// drop(runtime.spawn(std::future::pending::<()>()));
-    /// drop(runtime);
-    /// assert_eq!(ended.load(Ordering::Relaxed), 1);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn on_task_terminate<F>(&mut self, f: F) -> &mut Self
-    where
-        F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
-    {
-        self.hooks.on_task_terminate = Some(Arc::new(f));
-        self
-    }
-
-    /// Sets what is called before each poll of a task. It must not panic, and should be very fast.
-    pub fn on_before_task_poll<F>(&mut self, f: F) -> &mut Self
-    where
-        F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
-    {
-        self.hooks.before_task_poll = Some(Arc::new(f));
-        self
-    }
-
-    /// Sets what is called after each poll of a task. It must not panic, and should be very fast.
-    pub fn on_after_task_poll<F>(&mut self, f: F) -> &mut Self
-    where
-        F: Fn(&TaskMeta<'_>) + Send + Sync + 'static,
-    {
-        self.hooks.after_task_poll = Some(Arc::new(f));
-        self
-    }
-
-    /// Sets after how many polls a worker looks at the queue that is no worker's first, instead of
-    /// its own. By default the flavour's own choice.
+    /// Sets after how many polls a worker checks the global queue before its own. By
+    /// default the scheduler decides.
     ///
     /// # Panics
     ///
@@ -439,7 +412,7 @@ impl Builder {
         self
     }
 
-    /// Sets after how many polls a worker looks at timers and the driver. By default 61.
+    /// Sets after how many polls a worker checks timers and the driver. By default 61.
     ///
     /// # Panics
     ///
@@ -478,11 +451,12 @@ impl Builder {
         self
     }
 
-    /// Lets no task get ahead of its worker's queue because it was woken last.
+    /// Disables the slot from which the task that was woken last runs before its worker's
+    /// queue.
     ///
-    /// That slot makes it cheap for two tasks to talk to each other. It cannot be
-    /// stolen from, so a task that wakes another one and then blocks its thread holds
-    /// that one up; without the slot it does not.
+    /// The slot makes communication between two tasks cheap. Other workers cannot steal
+    /// from it, so a task that wakes another one and then blocks its thread delays that
+    /// one; without the slot it does not.
     pub fn disable_lifo_slot(&mut self) -> &mut Self {
         self.config.disable_lifo_slot = true;
         self
@@ -503,8 +477,8 @@ impl Builder {
         self
     }
 
-    /// Sets whether the clock is paused at first: see [`time::pause`](crate::time::pause). Only for
-    /// current-thread runtimes.
+    /// Sets whether the runtime starts with a paused clock: see
+    /// [`time::pause`](crate::time::pause). Only for current-thread runtimes.
     ///
     /// ```
     /// use blitz_io::{runtime::Builder, time::{Duration, Instant, sleep}};
@@ -523,8 +497,7 @@ impl Builder {
         self
     }
 
-    /// Counts polls by the time that they took, which costs two looks at the clock for
-    /// each.
+    /// Counts polls by their duration, which costs two reads of the clock for each poll.
     ///
     /// See
     /// [`RuntimeMetrics::poll_time_histogram_bucket_count`](super::RuntimeMetrics::poll_time_histogram_bucket_count).
@@ -534,8 +507,8 @@ impl Builder {
     }
 
     /// Sets the ranges of the histogram that
-    /// [`enable_metrics_poll_time_histogram`](Self::enable_metrics_poll_time_histogram) enables. By
-    /// default ten of 100 µs.
+    /// [`enable_metrics_poll_time_histogram`](Self::enable_metrics_poll_time_histogram)
+    /// enables. By default ten of 100 µs.
     pub fn metrics_poll_time_histogram_configuration(
         &mut self,
         configuration: HistogramConfiguration,
@@ -547,7 +520,7 @@ impl Builder {
         self
     }
 
-    /// Makes a runtime that stays on this thread, and whose tasks need not be `Send`.
+    /// Builds a runtime that stays on this thread, and whose tasks need not be `Send`.
     ///
     /// # Errors
     ///
@@ -577,7 +550,7 @@ impl Builder {
         runtime.map(LocalRuntime::from_runtime)
     }
 
-    /// Makes the runtime.
+    /// Builds the runtime.
     ///
     /// # Errors
     ///
@@ -604,18 +577,15 @@ impl Builder {
 }
 
 fn default_workers() -> usize {
-    match std::env::var(WORKER_THREADS_VARIABLE) {
-        Ok(text) => workers_from(&text),
+    let text = match std::env::var(WORKER_THREADS_VARIABLE) {
+        Ok(text) => text,
         Err(std::env::VarError::NotPresent) => {
-            std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
+            return std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         }
         Err(std::env::VarError::NotUnicode(text)) => {
             panic!("\"{WORKER_THREADS_VARIABLE}\" must be valid unicode, error: {text:?}")
         }
-    }
-}
-
-fn workers_from(text: &str) -> usize {
+    };
     let workers = text.parse().unwrap_or_else(|error| {
         panic!("\"{WORKER_THREADS_VARIABLE}\" must be usize, error: {error}, value: {text}")
     });

@@ -1,4 +1,4 @@
-//! What code asks about the runtime that it runs in.
+//! Functions about the runtime that the calling code runs in.
 
 use std::error::Error;
 use std::io;
@@ -7,7 +7,7 @@ use crate::context;
 use crate::errors::SHUTTING_DOWN;
 use crate::scheduler::multi_thread;
 
-/// Returns the number of the worker that this thread is, below
+/// Returns the number of the worker that runs on this thread, which is less than
 /// [`num_workers`](super::RuntimeMetrics::num_workers).
 ///
 /// `None` outside of workers: on a thread for blocking work, on one that blocks for a
@@ -33,12 +33,12 @@ pub fn worker_index() -> Option<usize> {
     if scheduler.is_null() {
         return None;
     }
-    // Those of the other flavour have one worker.
+    // A current-thread scheduler has one worker.
     multi_thread::number_here(scheduler).or(Some(0))
 }
 
-/// Returns whether an I/O error says that the runtime is gone, with whose driver the
-/// source was registered.
+/// Returns whether an I/O error says that the runtime of the source's driver has been shut
+/// down.
 #[must_use]
 pub fn is_rt_shutdown_err(err: &io::Error) -> bool {
     let Some(inner) = err.get_ref() else {

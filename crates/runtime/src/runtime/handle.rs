@@ -1,4 +1,4 @@
-//! `Handle`: what one has of a runtime without owning it.
+//! `Handle`: a reference to a runtime.
 
 use std::fmt;
 use std::future::Future;
@@ -15,8 +15,8 @@ use crate::trace::{spawn_meta, traced};
 
 /// A reference to a runtime: starts tasks on it from anywhere.
 ///
-/// It can be cloned and sent to other threads. It does not keep the runtime going: when
-/// the [`Runtime`](super::Runtime) has been dropped, what is spawned is cancelled.
+/// It can be cloned and sent to other threads. It does not keep the runtime running: after
+/// the [`Runtime`](super::Runtime) has been dropped, spawned tasks are cancelled.
 ///
 /// ```
 /// use blitz_io::runtime::{Handle, Runtime};
@@ -34,7 +34,7 @@ pub struct Handle {
 
 /// Makes a runtime the current one of a thread until it is dropped.
 ///
-/// From [`Handle::enter`] and [`Runtime::enter`](super::Runtime::enter).
+/// Returned by [`Handle::enter`] and [`Runtime::enter`](super::Runtime::enter).
 #[must_use = "Creating and dropping a guard does nothing"]
 pub struct EnterGuard<'a> {
     _guard: SetCurrent<scheduler::Handle>,
@@ -45,11 +45,11 @@ impl Handle {
     /// Makes this runtime the current one of this thread until the guard is dropped:
     /// [`spawn`](crate::task::spawn), timers and the like then use it.
     ///
-    /// Guards must be dropped in the reverse order of their making.
+    /// Guards must be dropped in the reverse order of their creation.
     ///
     /// # Panics
     ///
-    /// The drop of a guard panics when one that was made later is still there.
+    /// Dropping a guard panics while a guard that was created later exists.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, task};
@@ -72,7 +72,7 @@ impl Handle {
     ///
     /// # Panics
     ///
-    /// When there is none. [`try_current`](Self::try_current) does not.
+    /// When there is none. [`try_current`](Self::try_current) returns an error instead.
     ///
     /// ```
     /// use blitz_io::runtime::{Handle, Runtime};
@@ -108,7 +108,7 @@ impl Handle {
         })
     }
 
-    /// Starts a task. It runs also if the handle is dropped.
+    /// Starts a task. It runs even if the handle is dropped.
     ///
     /// On a current-thread runtime it runs when a thread is in
     /// [`Runtime::block_on`](super::Runtime::block_on).
@@ -130,7 +130,7 @@ impl Handle {
         spawn_on(&self.inner, future, spawn_meta!(F))
     }
 
-    /// Runs `func` on a thread where it may block.
+    /// Runs `func` on a thread that may block.
     ///
     /// See [`task::spawn_blocking`](crate::task::spawn_blocking).
     ///
@@ -148,7 +148,9 @@ impl Handle {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        self.inner.pool().spawn_blocking(&self.inner, func)
+        self.inner
+            .pool()
+            .spawn_blocking(&self.inner, func, spawn_meta!(F))
     }
 
     /// Blocks the thread until `future` is ready, with this runtime as the current one.
@@ -175,13 +177,13 @@ impl Handle {
         self.block_on_traced(traced!(block_on(future)))
     }
 
-    /// The same for a future that has its span.
+    /// [`block_on`](Self::block_on) for a future that has its span.
     #[track_caller]
     pub(super) fn block_on_traced<F: Future>(&self, future: F) -> F::Output {
         enter::enter_runtime(&self.inner, true, |may_block| may_block.block_on(future))
     }
 
-    /// Returns which kind of runtime it is.
+    /// Returns the kind of the runtime.
     ///
     /// ```
     /// use blitz_io::runtime::{Builder, RuntimeFlavor};
@@ -198,7 +200,7 @@ impl Handle {
         }
     }
 
-    /// Returns a number that no other runtime of the process has.
+    /// Returns an id that no other runtime of the process has.
     ///
     /// ```
     /// use blitz_io::runtime::Builder;
@@ -227,7 +229,7 @@ impl Handle {
         self.inner.common().config.name.as_deref()
     }
 
-    /// Returns what the runtime counts of its work.
+    /// Returns the runtime's metrics.
     ///
     /// ```
     /// use blitz_io::runtime::Builder;
@@ -243,9 +245,9 @@ impl Handle {
     }
 }
 
-/// Which kind of runtime it is.
+/// The kind of a runtime.
 ///
-/// From [`Handle::runtime_flavor`].
+/// Returned by [`Handle::runtime_flavor`].
 ///
 /// ```
 /// use blitz_io::runtime::{Builder, RuntimeFlavor};
@@ -275,20 +277,16 @@ impl fmt::Debug for Handle {
     }
 }
 
-/// A scheduler's handle as Tokio shows it.
-pub(super) struct InnerDebug<'a>(pub(super) &'a scheduler::Handle);
+/// Shows a scheduler's handle as Tokio does.
+struct InnerDebug<'a>(&'a scheduler::Handle);
 
 impl fmt::Debug for InnerDebug<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (flavor, shared) = match self.0 {
-            scheduler::Handle::CurrentThread(_) => (
-                "CurrentThread",
-                format_args!("current_thread::Handle {{ ... }}").to_string(),
-            ),
-            scheduler::Handle::MultiThread(_) => (
-                "MultiThread",
-                format_args!("multi_thread::Handle {{ ... }}").to_string(),
-            ),
+            scheduler::Handle::CurrentThread(_) => {
+                ("CurrentThread", "current_thread::Handle { ... }")
+            }
+            scheduler::Handle::MultiThread(_) => ("MultiThread", "multi_thread::Handle { ... }"),
         };
         f.debug_tuple(flavor)
             .field(&format_args!("{shared}"))

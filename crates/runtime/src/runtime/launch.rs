@@ -1,4 +1,4 @@
-//! From a builder's settings to a running runtime.
+//! Starts a runtime from the settings of a builder.
 
 use std::io;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::time;
 use crate::timers::{Clock, Wheels};
 use blitz_sync::internals::ThreadId;
 
-/// Makes the runtime that `builder` describes.
+/// Starts the runtime that `builder` describes.
 pub(super) fn launch(builder: &Builder) -> io::Result<Runtime> {
     time::install();
     let (common, pool) = (common(builder)?, pool(builder));
@@ -62,7 +62,7 @@ fn common(builder: &Builder) -> io::Result<Common> {
 
 fn pool(builder: &Builder) -> Spawner {
     let config = &builder.config;
-    // A multi-thread runtime's workers are threads of the pool, too.
+    // The workers of a multi-thread runtime run on threads of the pool, too.
     let workers = match builder.kind {
         Kind::CurrentThread => 0,
         Kind::MultiThread => config.worker_threads,

@@ -1,9 +1,9 @@
 //! `LocalRuntime`: a runtime of one thread, whose tasks need not be `Send`.
 //!
-//! It is a current-thread runtime that does not leave its thread. Only its owner can
-//! drive it or end it, so all of its tasks are polled and dropped where it was made.
-//! The runtime knows that thread's number, and a thread that wants to start a task that is not
-//! `Send` must be there.
+//! It is a current-thread runtime that does not leave its thread. Only its owner can drive
+//! or drop it, so all of its tasks are polled and dropped on the thread that made it. The
+//! runtime knows that thread's id; a task that is not `Send` can only be started on that
+//! thread.
 
 use std::fmt;
 use std::future::Future;
@@ -23,7 +23,7 @@ use crate::trace::spawn_meta;
 /// [`LocalSet`](crate::task::LocalSet). Other threads may start tasks that are `Send`
 /// through its [`Handle`].
 ///
-/// Its end is that of a current-thread [`Runtime`].
+/// It ends as a current-thread [`Runtime`] does.
 ///
 /// ```
 /// use std::rc::Rc;
@@ -44,7 +44,7 @@ pub struct LocalRuntime {
     _stays_here: PhantomData<*mut u8>,
 }
 
-/// What can be said of a [`LocalRuntime`] beyond what a [`Builder`] is told: nothing yet.
+/// Settings of a [`LocalRuntime`] besides those of a [`Builder`]. There are none yet.
 #[derive(Default, Debug)]
 #[non_exhaustive]
 pub struct LocalOptions {
@@ -52,8 +52,8 @@ pub struct LocalOptions {
 }
 
 impl LocalRuntime {
-    /// `runtime` is a current-thread one, which knows this thread's number, and which
-    /// nobody else has.
+    /// `runtime` is a current-thread one that knows this thread's id and has no other
+    /// owner.
     pub(super) fn from_runtime(runtime: Runtime) -> Self {
         Self {
             runtime,
@@ -72,7 +72,7 @@ impl LocalRuntime {
             .build_local(LocalOptions::default())
     }
 
-    /// Returns what one can clone and send to other threads.
+    /// Returns the handle of the runtime, which can be cloned and sent to other threads.
     ///
     /// ```
     /// use std::thread;
@@ -91,7 +91,7 @@ impl LocalRuntime {
 
     /// Starts a task whose future need not be `Send`.
     ///
-    /// It runs when a thread is in [`block_on`](Self::block_on).
+    /// It runs while the thread is in [`block_on`](Self::block_on).
     ///
     /// ```
     /// use std::rc::Rc;
@@ -151,19 +151,19 @@ impl LocalRuntime {
         self.runtime.enter()
     }
 
-    /// Ends the runtime, and waits at most `duration` for its threads: see
+    /// Shuts the runtime down, and waits at most `duration` for its threads: see
     /// [`Runtime::shutdown_timeout`].
     pub fn shutdown_timeout(self, duration: Duration) {
         self.runtime.shutdown_timeout(duration);
     }
 
-    /// Ends the runtime without waiting for its threads: see
+    /// Shuts the runtime down without waiting for its threads: see
     /// [`Runtime::shutdown_background`].
     pub fn shutdown_background(self) {
         self.runtime.shutdown_background();
     }
 
-    /// Returns what the runtime counts of its work.
+    /// Returns the runtime's metrics.
     #[must_use]
     pub fn metrics(&self) -> RuntimeMetrics {
         self.runtime.metrics()

@@ -1,4 +1,4 @@
-//! What a runtime counts of its work.
+//! `RuntimeMetrics`: the metrics of a runtime.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,11 +10,11 @@ use blitz_futex::atomic::Ordering;
 use super::Handle;
 use crate::metrics::{Counters, Histogram, Totals};
 
-/// What a runtime counts of its work.
+/// The metrics of a runtime.
 ///
-/// From [`Handle::metrics`] and [`Runtime::metrics`](super::Runtime::metrics). The
-/// numbers are written by the workers without a lock, now and then, so they may be a
-/// little behind, and need not fit each other to the unit.
+/// Returned by [`Handle::metrics`] and [`Runtime::metrics`](super::Runtime::metrics). The
+/// workers write the numbers without a lock, from time to time, so they may lag behind, and
+/// may not match each other exactly.
 ///
 /// ```
 /// use blitz_io::runtime::Builder;
@@ -26,6 +26,18 @@ use crate::metrics::{Counters, Histogram, Totals};
 #[derive(Clone)]
 pub struct RuntimeMetrics {
     handle: Handle,
+}
+
+/// Defines methods that return a counter of a worker.
+macro_rules! worker_counts {
+    ($($(#[$doc:meta])* $name:ident: $counter:ident;)*) => { $(
+        $(#[$doc])*
+        #[track_caller]
+        #[must_use]
+        pub fn $name(&self, worker: usize) -> u64 {
+            self.worker(worker).$counter.get()
+        }
+    )* };
 }
 
 impl RuntimeMetrics {
@@ -79,7 +91,7 @@ impl RuntimeMetrics {
         drivers.map_or(0, |drivers| drivers.sum(of))
     }
 
-    /// Returns how many workers there are. They do not change.
+    /// Returns the number of workers, which does not change.
     #[must_use]
     pub fn num_workers(&self) -> usize {
         self.handle.inner.common().config.worker_threads
@@ -100,7 +112,7 @@ impl RuntimeMetrics {
         self.handle.inner.base().owned.len()
     }
 
-    /// Returns how many tasks wait in the queue that is no worker's.
+    /// Returns how many tasks wait in the global queue.
     #[must_use]
     pub fn global_queue_depth(&self) -> usize {
         self.handle.inner.injected()
@@ -110,76 +122,45 @@ impl RuntimeMetrics {
     ///
     /// # Panics
     ///
-    /// This, and all the others that take the number of a worker, when there is no such
-    /// worker.
+    /// When there is no such worker, as all methods that take the number of a worker.
     #[track_caller]
     #[must_use]
     pub fn worker_total_busy_duration(&self, worker: usize) -> Duration {
         Duration::from_nanos(self.worker(worker).busy_nanos.get())
     }
 
-    /// Returns how often a worker has gone to sleep.
-    #[track_caller]
-    #[must_use]
-    pub fn worker_park_count(&self, worker: usize) -> u64 {
-        self.worker(worker).parks.get()
+    worker_counts! {
+        /// Returns how often a worker has gone to sleep.
+        worker_park_count: parks;
+
+        /// Returns how often a worker has gone to sleep or woken up. While it sleeps, the
+        /// number is odd.
+        worker_park_unpark_count: parks_and_unparks;
+
+        /// Returns how often a worker has gone to sleep without having polled a task since
+        /// the last time.
+        worker_noop_count: noops;
+
+        /// Returns how many tasks a worker has stolen.
+        worker_steal_count: stolen;
+
+        /// Returns how often a worker has stolen tasks.
+        worker_steal_operations: steals;
+
+        /// Returns how often a worker has polled a task.
+        worker_poll_count: polls;
+
+        /// Returns how many tasks have been made ready on a worker itself.
+        worker_local_schedule_count: scheduled_here;
+
+        /// Returns how often a worker's queue was full.
+        worker_overflow_count: overflows;
     }
 
-    /// Returns how often a worker has gone to sleep or come back from it: an odd number says that
-    /// it sleeps.
-    #[track_caller]
-    #[must_use]
-    pub fn worker_park_unpark_count(&self, worker: usize) -> u64 {
-        self.worker(worker).parks_and_unparks.get()
-    }
-
-    /// Returns how often a worker has gone to sleep without having polled a task since the last
-    /// time.
-    #[track_caller]
-    #[must_use]
-    pub fn worker_noop_count(&self, worker: usize) -> u64 {
-        self.worker(worker).noops.get()
-    }
-
-    /// Returns how many tasks a worker has stolen.
-    #[track_caller]
-    #[must_use]
-    pub fn worker_steal_count(&self, worker: usize) -> u64 {
-        self.worker(worker).stolen.get()
-    }
-
-    /// Returns how often a worker has stolen something.
-    #[track_caller]
-    #[must_use]
-    pub fn worker_steal_operations(&self, worker: usize) -> u64 {
-        self.worker(worker).steals.get()
-    }
-
-    /// Returns how often a worker has polled a task.
-    #[track_caller]
-    #[must_use]
-    pub fn worker_poll_count(&self, worker: usize) -> u64 {
-        self.worker(worker).polls.get()
-    }
-
-    /// Returns how many tasks have been made ready on a worker itself.
-    #[track_caller]
-    #[must_use]
-    pub fn worker_local_schedule_count(&self, worker: usize) -> u64 {
-        self.worker(worker).scheduled_here.get()
-    }
-
-    /// Returns how often a worker's queue was full.
-    #[track_caller]
-    #[must_use]
-    pub fn worker_overflow_count(&self, worker: usize) -> u64 {
-        self.worker(worker).overflows.get()
-    }
-
-    /// Returns how long a poll took, as a mean of the last ones.
+    /// Returns the mean duration of a worker's last polls.
     ///
     /// Without the histogram of poll times, it is the time that the worker was busy,
-    /// divided by its polls, and is known when the worker has had nothing to do.
+    /// divided by its polls, and is known only after the worker has been idle.
     #[track_caller]
     #[must_use]
     pub fn worker_mean_poll_time(&self, worker: usize) -> Duration {
@@ -215,14 +196,14 @@ impl RuntimeMetrics {
         self.sum(|worker| worker.spawned.get()) + self.totals().spawned.load(Ordering::Relaxed)
     }
 
-    /// Returns how many tasks have been made ready from threads that are no workers.
+    /// Returns how many tasks have been made ready by threads that are not workers.
     #[must_use]
     pub fn remote_schedule_count(&self) -> u64 {
         let totals = self.totals();
         totals.spawned.load(Ordering::Relaxed) + totals.scheduled.load(Ordering::Relaxed)
     }
 
-    /// Returns how often a task has been made to yield, because it had done enough.
+    /// Returns how often a task has been made to yield because its budget was used up.
     #[must_use]
     pub fn budget_forced_yield_count(&self) -> u64 {
         self.sum(|worker| worker.forced_yields.get())
@@ -241,22 +222,22 @@ impl RuntimeMetrics {
     /// ```
     #[must_use]
     pub fn num_blocking_threads(&self) -> usize {
-        self.handle.inner.pool().num_threads()
+        self.handle.inner.pool().numbers().threads
     }
 
-    /// Returns how many of them have nothing to do.
+    /// Returns how many threads for blocking work are idle.
     #[must_use]
     pub fn num_idle_blocking_threads(&self) -> usize {
-        self.handle.inner.pool().num_idle_threads()
+        self.handle.inner.pool().numbers().idle
     }
 
-    /// Returns how many closures wait for a thread.
+    /// Returns how many closures wait for a thread for blocking work.
     #[must_use]
     pub fn blocking_queue_depth(&self) -> usize {
-        self.handle.inner.pool().queue_depth()
+        self.handle.inner.pool().numbers().queued
     }
 
-    /// Returns whether polls are counted by the time they took: see
+    /// Returns whether polls are counted by their duration: see
     /// [`Builder::enable_metrics_poll_time_histogram`](super::Builder::enable_metrics_poll_time_histogram).
     #[must_use]
     pub fn poll_time_histogram_enabled(&self) -> bool {
@@ -281,8 +262,8 @@ impl RuntimeMetrics {
             .map_or_else(Range::default, |histogram| histogram.range(bucket))
     }
 
-    /// Returns how many polls of a worker took as long as the range says; 0 if there is no
-    /// histogram.
+    /// Returns how many polls of a worker took as long as a range of the histogram says; 0
+    /// if there is no histogram.
     ///
     /// # Panics
     ///

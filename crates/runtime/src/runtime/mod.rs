@@ -1,7 +1,7 @@
-//! Runtimes: what runs tasks, timers and blocking work.
+//! Runtimes: they run tasks, timers and blocking work.
 //!
-//! [`Runtime::new`] and [`Builder`] make one; [`Runtime::block_on`] brings a thread into
-//! it; a [`Handle`] is what other threads have of it. There are two flavours:
+//! [`Runtime::new`] and [`Builder`] make one; [`Runtime::block_on`] enters it and blocks
+//! the thread; other threads use a [`Handle`]. There are two flavours:
 //!
 //! - **multi-thread**: workers, each on a thread of its own, that steal tasks from each
 //!   other;

@@ -1,4 +1,4 @@
-//! `Runtime`: the owner of a scheduler, of its threads and of its timers.
+//! `Runtime`: owns a scheduler, its threads and its timers.
 
 use std::fmt;
 use std::future::Future;
@@ -14,21 +14,20 @@ use crate::enter;
 use crate::scheduler::current_thread::CurrentThread;
 use crate::trace::traced;
 
-/// A scheduler for tasks with timers and a pool of threads for blocking work.
+/// A scheduler for tasks, with timers and a pool of threads for blocking work.
 ///
-/// # Its end
+/// # Shutdown
 ///
-/// When a runtime is dropped, each of its tasks is dropped at the latest when it next
-/// yields, the futures on the thread that drops the runtime (current-thread) or on a
-/// worker. Their handles say that they were cancelled. Then the drop waits for the
-/// workers and for blocking work that has begun;
-/// [`shutdown_timeout`](Self::shutdown_timeout) and
+/// When a runtime is dropped, each of its tasks is dropped, at the latest when it yields
+/// next: on the thread that drops the runtime (current-thread), or on a worker. Their
+/// handles say that they were cancelled. Then the drop waits for the workers and for
+/// blocking work that has begun; [`shutdown_timeout`](Self::shutdown_timeout) and
 /// [`shutdown_background`](Self::shutdown_background) do not wait as long.
 ///
 /// # Panics
 ///
-/// The drop panics within a task or a future that a thread blocks for, since it would
-/// block there.
+/// Dropping a runtime within a task or within `block_on` panics, since it would block the
+/// thread.
 ///
 /// ```
 /// use blitz_io::runtime::Runtime;
@@ -46,7 +45,7 @@ pub struct Runtime {
     handle: Handle,
 }
 
-/// What of the scheduler is the runtime's own.
+/// The part of the scheduler that the runtime owns.
 pub(super) enum Scheduler {
     CurrentThread(CurrentThread),
     MultiThread,
@@ -74,7 +73,7 @@ impl Runtime {
         Builder::new_multi_thread().enable_all().build()
     }
 
-    /// Returns what one can clone and send to other threads.
+    /// Returns the handle of the runtime, which can be cloned and sent to other threads.
     ///
     /// ```
     /// use blitz_io::runtime::Runtime;
@@ -129,11 +128,11 @@ impl Runtime {
         self.handle.spawn_blocking(func)
     }
 
-    /// Blocks the thread until `future` is ready. Tasks, timers and the like that it
-    /// starts are this runtime's.
+    /// Blocks the thread until `future` is ready. Tasks, timers and other resources that it
+    /// starts belong to this runtime.
     ///
-    /// A current-thread runtime runs its tasks on this thread meanwhile. If several
-    /// threads are here at once, one of them does, and another one goes on when that
+    /// A current-thread runtime runs its tasks on this thread meanwhile. If several threads
+    /// call this at once, one of them runs the tasks, and another one takes over when that
     /// one's future is ready.
     ///
     /// # Panics
@@ -150,7 +149,7 @@ impl Runtime {
     /// ```
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        // Here, so that the panic tells the caller's place.
+        // Here, so that the panic message has the caller's location.
         enter::assert_not_nested();
         let future = traced!(block_on(future));
         // The future is dropped with the runtime still the current one.
@@ -176,8 +175,8 @@ impl Runtime {
         self.handle.enter()
     }
 
-    /// Ends the runtime, and waits at most `duration` for its threads. Those that are
-    /// still busy then go on, and end when they come back from what they do.
+    /// Shuts the runtime down, and waits at most `duration` for its threads. Threads that
+    /// are still busy then go on, and end when their work returns.
     ///
     /// ```
     /// use blitz_io::runtime::Runtime;
@@ -194,7 +193,7 @@ impl Runtime {
         inner.pool().shutdown(inner, Some(duration));
     }
 
-    /// Ends the runtime without waiting for its threads. This may be done within a task.
+    /// Shuts the runtime down without waiting for its threads. A task may call this.
     ///
     /// Blocking work that has begun goes on: its threads live as long as it takes.
     ///
@@ -211,7 +210,7 @@ impl Runtime {
         self.shutdown_timeout(Duration::ZERO);
     }
 
-    /// Shows what it consists of.
+    /// Shows the runtime under a name.
     pub(super) fn debug_as<'a, 'b>(
         &self,
         f: &'a mut fmt::Formatter<'b>,
@@ -225,7 +224,7 @@ impl Runtime {
         shown
     }
 
-    /// Returns what the runtime counts of its work.
+    /// Returns the runtime's metrics.
     ///
     /// ```
     /// use blitz_io::runtime::Builder;

@@ -12,8 +12,8 @@ use crate::trace::{SpawnMeta, spawn_meta};
 
 /// Starts a task that has a name in its `tracing` span.
 ///
-/// Only with the feature `tracing`. The functions are those without a name; see there
-/// for when they panic.
+/// Only with the feature `tracing`. Each method does what the function of its name does;
+/// see there for when it panics.
 ///
 /// ```
 /// use blitz_io::{runtime::Builder, task};
@@ -113,7 +113,7 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     ///
-    /// If the runtime has been shut down, or the system has no thread for us.
+    /// If the runtime has been shut down, or the system refuses a thread.
     #[track_caller]
     pub fn spawn_blocking<Function, Output>(
         self,
@@ -130,7 +130,7 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     ///
-    /// If the runtime has been shut down, or the system has no thread for us.
+    /// If the runtime has been shut down, or the system refuses a thread.
     #[track_caller]
     pub fn spawn_blocking_on<Function, Output>(
         self,

@@ -21,8 +21,7 @@
 //! # });
 //! ```
 //!
-//! Outside of this library's runtime there is no limit: another executor does not
-//! give its tasks a budget.
+//! On another executor there is no limit: it does not give its tasks a budget.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -33,10 +32,10 @@ use pin_project_lite::pin_project;
 
 pub use coop::{Coop, RestoreOnPending};
 
-/// Takes one unit of the task's budget. If none is left, the task is woken, and is
-/// to return `Pending` at once.
+/// Takes one unit of the task's budget. If none is left, wakes the task, which should
+/// return `Pending` at once.
 ///
-/// What is returned gives the unit back when it is dropped, unless
+/// The returned value gives the unit back when it is dropped, unless
 /// [`made_progress`](RestoreOnPending::made_progress) is called: an operation that
 /// has to wait costs nothing.
 ///
@@ -65,7 +64,7 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
     coop::poll_proceed(cx)
 }
 
-/// Returns whether the task has budget left. Always, outside of a task.
+/// Returns whether the task has budget left. Outside of a task it always has.
 ///
 /// ```
 /// assert!(blitz_io::task::coop::has_budget_remaining());
@@ -76,8 +75,8 @@ pub fn has_budget_remaining() -> bool {
     coop::has_budget_remaining()
 }
 
-/// Lets a future take part in the budget: it costs a unit when it is ready, and
-/// is not polled when none is left.
+/// Makes a future take part in the budget: it takes a unit when it is ready, and is
+/// not polled while none is left.
 ///
 /// ```
 /// use blitz_io::task::coop::cooperative;
@@ -91,8 +90,9 @@ pub fn cooperative<F: Future>(fut: F) -> Coop<F> {
     coop::cooperative(fut)
 }
 
-/// Takes a unit of the task's budget, and yields if none is left: for long
-/// computations that use nothing that would do so.
+/// Takes a unit of the task's budget, and yields if none is left.
+///
+/// For long computations that call no operation that takes a unit.
 ///
 /// # Cancel safety
 ///
@@ -115,7 +115,7 @@ pub async fn consume_budget() {
     poll_fn(|context| coop::poll_proceed(context).map(|unit| unit.made_progress())).await;
 }
 
-/// Runs a future without a limit: it is never made to yield. It may keep other
+/// Runs a future without a budget: it is never made to yield, so it may keep other
 /// tasks waiting.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! Which task asks.
+//! The id of the running task.
 
 use crate::core::Id;
 
@@ -27,8 +27,9 @@ pub fn id() -> Id {
     try_id().expect("Can't get a task id when not inside a task")
 }
 
-/// Returns the id of the task that runs on this thread, if there is one. The
-/// future of `block_on` is not a task.
+/// Returns the id of the task that runs on this thread, if there is one.
+///
+/// The future of `block_on` is not a task.
 ///
 /// # Examples
 ///

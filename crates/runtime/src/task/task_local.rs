@@ -2,12 +2,12 @@
 //!
 //! The value stays in the future that sets it ([`TaskLocalFuture`]); it is never
 //! moved. While the future is polled, a thread-local cell points to it, and before
-//! the poll ends the cell gets back what it pointed to before. So looking at a value
-//! costs a look at a thread-local without a destructor, and a scope that is polled
-//! writes two words, however large the value is.
+//! the poll ends the cell gets back what it pointed to before. So reading a value
+//! costs one access to a thread-local without a destructor, and polling a scope writes
+//! two words, however large the value is.
 //!
-//! The cell also counts the closures that look at the value at the moment: while
-//! one does, no scope of the same key may begin.
+//! The cell also counts the running closures that borrow the value: while there is one,
+//! no scope of the same key may begin.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -21,6 +21,8 @@ use std::task::{Context, Poll};
 use std::thread;
 
 use pin_project_lite::pin_project;
+
+use super::counted::Counted;
 
 /// Declares keys of task-local values, of type [`LocalKey`].
 ///
@@ -48,20 +50,7 @@ use pin_project_lite::pin_project;
 macro_rules! task_local {
     () => {};
 
-    ($(#[$attribute:meta])* $visibility:vis static $name:ident: $type:ty; $($rest:tt)*) => {
-        $crate::__task_local_inner!($(#[$attribute])* $visibility $name, $type);
-        $crate::task_local!($($rest)*);
-    };
-
-    ($(#[$attribute:meta])* $visibility:vis static $name:ident: $type:ty) => {
-        $crate::__task_local_inner!($(#[$attribute])* $visibility $name, $type);
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __task_local_inner {
-    ($(#[$attribute:meta])* $visibility:vis $name:ident, $type:ty) => {
+    ($(#[$attribute:meta])* $visibility:vis static $name:ident: $type:ty $(; $($rest:tt)*)?) => {
         $(#[$attribute])*
         $visibility static $name: $crate::task::LocalKey<$type> = {
             ::std::thread_local! {
@@ -71,6 +60,7 @@ macro_rules! __task_local_inner {
 
             $crate::task::LocalKey { place: __PLACE }
         };
+        $($crate::task_local!($($rest)*);)?
     };
 }
 
@@ -100,18 +90,18 @@ pub struct LocalKey<T: 'static> {
     pub place: thread::LocalKey<Place<T>>,
 }
 
-/// What a thread knows of a key.
+/// The thread-local state of a key.
 #[doc(hidden)]
 pub struct Place<T> {
     /// The value of the innermost scope; null if there is none, or if that one's
     /// value has been taken.
     value: Cell<*const T>,
-    /// How many closures look at the value.
+    /// How many running closures borrow the value.
     looking: Cell<usize>,
 }
 
 impl<T> Place<T> {
-    /// No value.
+    /// A key without a value.
     #[doc(hidden)]
     #[allow(clippy::new_without_default, reason = "only for the macro")]
     pub const fn new() -> Self {
@@ -122,23 +112,7 @@ impl<T> Place<T> {
     }
 }
 
-/// A closure looks at the value as long as this lives.
-struct Looking<'a>(&'a Cell<usize>);
-
-impl<'a> Looking<'a> {
-    fn new(looking: &'a Cell<usize>) -> Self {
-        looking.set(looking.get() + 1);
-        Self(looking)
-    }
-}
-
-impl Drop for Looking<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
-    }
-}
-
-/// Gives the key back the value of the scope around this one.
+/// Restores the value of the enclosing scope when it is dropped.
 struct Leave<T: 'static> {
     key: &'static LocalKey<T>,
     outer: *const T,
@@ -150,15 +124,11 @@ impl<T> Drop for Leave<T> {
     }
 }
 
-/// A scope began while a closure looked at the value of the same key.
-struct Borrowed;
-
-impl Borrowed {
-    #[cold]
-    #[track_caller]
-    fn panic(self) -> ! {
-        panic!("cannot enter a task-local scope while the task-local storage is borrowed")
-    }
+/// Panics because a scope began while a closure borrowed the value of the same key.
+#[cold]
+#[track_caller]
+fn borrowed() -> ! {
+    panic!("cannot enter a task-local scope while the task-local storage is borrowed")
 }
 
 impl<T: 'static> LocalKey<T> {
@@ -195,7 +165,7 @@ impl<T: 'static> LocalKey<T> {
         }
     }
 
-    /// Runs the closure `f` with `value` under this key, and drops the value.
+    /// Calls `f` with `value` under this key, and drops the value.
     ///
     /// # Panics
     ///
@@ -215,24 +185,26 @@ impl<T: 'static> LocalKey<T> {
         F: FnOnce() -> R,
     {
         match self.within(&Some(value), f) {
-            Ok(result) => result,
-            Err(error) => error.panic(),
+            Some(result) => result,
+            None => borrowed(),
         }
     }
 
-    /// Runs `f` while the key has the value in `slot`.
+    /// Runs `f` while the key has the value in `slot`. `None` if a closure borrows a
+    /// value of the key.
     #[inline]
-    fn within<R>(&'static self, slot: &Option<T>, f: impl FnOnce() -> R) -> Result<R, Borrowed> {
+    fn within<R>(&'static self, slot: &Option<T>, f: impl FnOnce() -> R) -> Option<R> {
         let value = slot.as_ref().map_or(ptr::null(), ptr::from_ref);
-        let outer = self.place.with(|place| match place.looking.get() {
-            0 => Ok(place.value.replace(value)),
-            _ => Err(Borrowed),
-        })?;
+        let replace = |place: &Place<T>| {
+            let is_free = place.looking.get() == 0;
+            is_free.then(|| place.value.replace(value))
+        };
+        let outer = self.place.with(replace)?;
         let _leave = Leave { key: self, outer };
-        Ok(f())
+        Some(f())
     }
 
-    /// Gives the value to `f`.
+    /// Calls `f` with the value.
     ///
     /// # Panics
     ///
@@ -258,7 +230,7 @@ impl<T: 'static> LocalKey<T> {
         }
     }
 
-    /// Gives the value to `f`.
+    /// Calls `f` with the value.
     ///
     /// # Errors
     ///
@@ -279,14 +251,14 @@ impl<T: 'static> LocalKey<T> {
         self.place.with(|place| {
             let value = place.value.get();
             if value.is_null() {
-                return Err(AccessError { _private: () });
+                return Err(AccessError);
             }
-            let _looking = Looking::new(&place.looking);
+            let _looking = Counted::new(&place.looking);
             // SAFETY: the value lies in the slot of the scope that this thread is
-            // in. Only `within` writes the pointer, and it takes it away before it
-            // gives the slot back. `f` can not leave a scope that it has not
-            // entered, and `looking` keeps it from entering one. So the slot stays
-            // borrowed, and only shared, for as long as `f` runs.
+            // in. Only `within` writes the pointer, and it restores the former one before
+            // it gives the slot back. `f` cannot leave a scope that it has not entered,
+            // and `looking` keeps it from entering one. So the slot stays borrowed, and
+            // only shared, while `f` runs.
             Ok(f(unsafe { &*value }))
         })
     }
@@ -366,8 +338,8 @@ pin_project! {
         fn drop(this: Pin<&mut Self>) {
             let this = this.project();
             if mem::needs_drop::<F>() && this.future.is_some() {
-                // With its value in place, if that is allowed here; else it is
-                // dropped with the other fields.
+                // Dropped with its value in place; inside a closure that borrows the
+                // value, it is dropped with the other fields instead.
                 let mut future = this.future;
                 let _ = this.key.within(this.slot, || future.set(None));
             }
@@ -378,8 +350,7 @@ pin_project! {
 impl<T: 'static, F> TaskLocalFuture<T, F> {
     /// Takes the value; `None` if it has been taken before.
     ///
-    /// Also before the future has completed: then the key has no value in what is
-    /// left of it.
+    /// If the future has not completed yet, the key has no value in the rest of it.
     ///
     /// ```
     /// blitz_io::task_local! {
@@ -413,9 +384,9 @@ impl<T: 'static, F: Future> Future for TaskLocalFuture<T, F> {
             Some(result)
         });
         match result {
-            Ok(Some(result)) => result,
-            Ok(None) => panic!("`TaskLocalFuture` polled after completion"),
-            Err(error) => error.panic(),
+            Some(Some(result)) => result,
+            Some(None) => panic!("`TaskLocalFuture` polled after completion"),
+            None => borrowed(),
         }
     }
 }
@@ -425,25 +396,17 @@ where
     T: fmt::Debug + 'static,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// The value without `Some`.
-        struct Value<'a, T>(&'a Option<T>);
-
-        impl<T: fmt::Debug> fmt::Debug for Value<'_, T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match self.0 {
-                    Some(value) => value.fmt(f),
-                    None => f.pad("<missing>"),
-                }
-            }
-        }
-
+        let value: &dyn fmt::Debug = match &self.slot {
+            Some(value) => value,
+            None => &format_args!("<missing>"),
+        };
         f.debug_struct("TaskLocalFuture")
-            .field("value", &Value(&self.slot))
+            .field("value", value)
             .finish()
     }
 }
 
-/// The key has no value here. Returned by [`LocalKey::try_with`].
+/// The error of [`LocalKey::try_with`]: the key has no value here.
 ///
 /// ```
 /// use blitz_io::task_local;
@@ -452,16 +415,9 @@ where
 ///
 /// assert!(USER.try_with(|user| *user).is_err());
 /// ```
-#[derive(Clone, Copy, Eq, PartialEq)]
-pub struct AccessError {
-    _private: (),
-}
-
-impl fmt::Debug for AccessError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AccessError").finish()
-    }
-}
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct AccessError;
 
 impl fmt::Display for AccessError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

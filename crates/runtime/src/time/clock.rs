@@ -1,17 +1,17 @@
-//! The current runtime's clock: what it shows, and how tests stop it and move it on.
+//! The current runtime's clock, and the functions with which tests pause and advance it.
 
 use std::time::{Duration, Instant as StdInstant};
 
 use super::current;
 use crate::timers::{Clock, is_any_altered};
 
-/// What a program is told that asks for a clock where there is none.
+/// The text of the panic outside of a runtime.
 const OUTSIDE: &str = "time cannot be frozen from outside the Tokio runtime";
 
 /// Whether the current runtime's clock is the system's.
 #[inline]
 pub(super) fn is_real() -> bool {
-    !is_any_altered() || current::with_clock(|clock| clock.is_none_or(Clock::is_real))
+    !is_any_altered() || current::clock().is_none_or(|clock| clock.is_real())
 }
 
 /// See [`Instant::now`](super::Instant::now).
@@ -25,30 +25,30 @@ pub(super) fn now() -> StdInstant {
 
 #[cold]
 fn altered_now() -> StdInstant {
-    current::with_clock(|clock| clock.map_or_else(StdInstant::now, Clock::now))
+    current::clock().map_or_else(StdInstant::now, |clock| clock.now())
 }
 
 #[track_caller]
 fn alter(how: impl FnOnce(&Clock) -> Result<(), &'static str>) {
-    let result = current::with_clock(|clock| how(clock.ok_or(OUTSIDE)?));
-    if let Err(why) = result {
+    let clock = current::clock().ok_or(OUTSIDE);
+    if let Err(why) = clock.and_then(|clock| how(&clock)) {
         panic!("{why}");
     }
 }
 
-/// Stops the clock of the current runtime, which must be of the current-thread
-/// flavour.
+/// Pauses the clock of the current runtime, which must be a current-thread one.
 ///
-/// [`Instant::now`](super::Instant::now) does not move from now on. When nothing is left to do but to wait
-/// for timers, the clock jumps to the next one, so that a test need not wait. It does
-/// not while blocking work goes on (`spawn_blocking`). [`advance`] moves it by hand.
+/// [`Instant::now`](super::Instant::now) does not change from now on. When nothing is left
+/// to do but to wait for timers, the clock jumps to the next one, so that a test need not
+/// wait. It does not jump while blocking work goes on (`spawn_blocking`). [`advance`] moves
+/// it explicitly.
 ///
-/// `Builder::start_paused` begins with a clock that stands.
+/// `Builder::start_paused` begins with a paused clock.
 ///
 /// # Panics
 ///
-/// If the clock stands already, if this is not a current-thread runtime, or outside
-/// of one.
+/// If the clock is paused already, if this is not a current-thread runtime, or outside of a
+/// runtime.
 ///
 /// # Examples
 ///
@@ -68,11 +68,11 @@ pub fn pause() {
     alter(Clock::pause);
 }
 
-/// Lets the clock of the current runtime run again.
+/// Resumes the paused clock of the current runtime.
 ///
 /// # Panics
 ///
-/// If it does not stand, or outside of a runtime.
+/// If the clock is not paused, or outside of a runtime.
 ///
 /// # Examples
 ///
@@ -87,20 +87,20 @@ pub fn resume() {
     alter(Clock::resume);
 }
 
-/// Moves the clock of the current runtime on by `duration`, at once, and lets the
-/// other tasks run.
+/// Advances the paused clock of the current runtime by `duration`, and lets other tasks
+/// run.
 ///
-/// All timers that are due then fire together; their tasks may not have run yet when
-/// the future is ready. To let them run one after the other, `sleep` instead.
+/// All timers that are due then fire together; their tasks may not have run yet when the
+/// future is ready. To let them run one after the other, `sleep` instead.
 ///
 /// # Panics
 ///
-/// If the clock does not stand, outside of a runtime, or if the moment can not be
+/// If the clock is not paused, outside of a runtime, or if the moment cannot be
 /// represented.
 ///
 /// # Cancel safety
 ///
-/// The first poll moves the clock, also if the future is dropped after it.
+/// The first poll advances the clock, even if the future is dropped after it.
 ///
 /// # Examples
 ///

@@ -1,6 +1,10 @@
-//! What timers ask about the thread that they are on.
+//! The wheel and the clock of the thread's current runtime.
 
 use std::ptr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use blitz_sync::internals::timers::{self, Timer, Timers};
 
 use crate::context;
 use crate::errors::NO_RUNTIME;
@@ -11,7 +15,7 @@ use crate::timers::{Clock, Wheels, attached};
 const DISABLED: &str = "A Tokio 1.x context was found, but timers are disabled. Call \
      `enable_time` on the runtime builder to enable timers.";
 
-/// The wheel of the worker that this thread is, for a timer that is started in it.
+/// The wheel of the worker that this thread is, to start a timer in it.
 #[inline]
 pub(super) fn own_wheel() -> Option<&'static Wheel> {
     let wheel = context::with(attached);
@@ -51,22 +55,31 @@ fn wheel_elsewhere() -> &'static Wheel {
     }
 }
 
-/// Gives the clock of the current runtime to `with`, if there is one.
-pub(super) fn with_clock<R>(with: impl FnOnce(Option<&Clock>) -> R) -> R {
-    let mut with = Some(with);
-    let result = scheduler::with_current(|current| {
-        let with = with.take()?;
-        Some(with(Some(&current.common().clock)))
-    });
-    match (result, with) {
-        (Ok(Some(result)), _) => result,
-        (_, Some(with)) => with(None),
-        (_, None) => unreachable!("what was called has given a result"),
-    }
+/// The clock of the current runtime, if there is one.
+pub(super) fn clock() -> Option<Arc<Clock>> {
+    scheduler::with_current(|current| current.common().clock.clone()).ok()
 }
 
-/// Fires what is due in the current runtime, whose clock has been moved.
+/// Fires the timers that are due in the current runtime, after its clock has been moved.
 pub(super) fn turn_all() {
     let turn = |wheels: &Wheels| wheels.turn_all();
     _ = scheduler::with_current(|current| current.common().time.as_ref().map(turn));
+}
+
+/// The timers of the current runtime, for channels, which do not know the runtime.
+struct Current;
+
+impl Timers for Current {
+    fn assert_here(&self) {
+        wheel();
+    }
+
+    fn timer(&self, time: Duration) -> Timer {
+        Box::pin(super::sleep(time))
+    }
+}
+
+/// Tells channels to use the timers of runtimes.
+pub(crate) fn install() {
+    timers::install(&Current);
 }

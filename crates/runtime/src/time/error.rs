@@ -1,11 +1,11 @@
-//! What can go wrong with time.
+//! The errors of timers.
 
 use std::{error, fmt, io};
 
-/// Why a timer could not do its work.
+/// An error of a timer.
 ///
 /// No function of this crate returns it: a timer whose runtime has ended panics.
-/// It is here for code that names it.
+/// It exists for code that names it.
 #[derive(Debug, Copy, Clone)]
 pub struct Error(Kind);
 
@@ -17,7 +17,7 @@ enum Kind {
 }
 
 impl Error {
-    /// Creates the error that says that the runtime that the timer belongs to has ended.
+    /// Creates the error of a timer whose runtime has ended.
     ///
     /// ```
     /// let error = blitz_io::time::error::Error::shutdown();
@@ -28,13 +28,13 @@ impl Error {
         Self(Kind::Shutdown)
     }
 
-    /// Returns whether the runtime that the timer belongs to has ended.
+    /// Returns whether the timer's runtime has ended.
     #[must_use]
     pub fn is_shutdown(&self) -> bool {
         self.0 == Kind::Shutdown
     }
 
-    /// Creates the error that says that there are too many timers.
+    /// Creates the error for too many timers.
     #[must_use]
     pub fn at_capacity() -> Self {
         Self(Kind::AtCapacity)
@@ -46,7 +46,7 @@ impl Error {
         self.0 == Kind::AtCapacity
     }
 
-    /// Creates the error that says that the deadline is too far away.
+    /// Creates the error for a deadline that is too far away.
     #[must_use]
     pub fn invalid() -> Self {
         Self(Kind::Invalid)
@@ -73,7 +73,8 @@ impl fmt::Display for Error {
 
 impl error::Error for Error {}
 
-/// The time of a [`Timeout`](super::Timeout) was up before its future was ready.
+/// The error of a [`Timeout`](super::Timeout) whose time was up before its future was
+/// ready.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! A moment on a clock that tests can stop.
+//! `Instant`: a moment on a clock that tests can pause.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
@@ -8,8 +8,8 @@ use super::clock;
 
 /// A moment on a clock that never goes backwards.
 ///
-/// It is [`std::time::Instant`], except that [`now`](Self::now) does not move while
-/// the runtime's clock is [paused](super::pause).
+/// It is [`std::time::Instant`], except that [`now`](Self::now) does not change while the
+/// runtime's clock is [paused](super::pause).
 ///
 /// # Examples
 ///
@@ -25,7 +25,7 @@ pub struct Instant {
 }
 
 impl Instant {
-    /// Returns the present moment.
+    /// Returns the current moment.
     ///
     /// ```
     /// use blitz_io::time::Instant;
@@ -39,14 +39,14 @@ impl Instant {
         Self::from_std(clock::now())
     }
 
-    /// Returns the same moment of the system's clock.
+    /// Converts from the standard library's type.
     #[inline]
     #[must_use]
     pub fn from_std(std: std::time::Instant) -> Self {
         Self { std }
     }
 
-    /// Returns the same moment, for the standard library.
+    /// Converts to the standard library's type.
     ///
     /// ```
     /// use blitz_io::time::Instant;
@@ -96,7 +96,7 @@ impl Instant {
         self.std.saturating_duration_since(earlier.std)
     }
 
-    /// Returns the time since this moment; zero if it is still to come.
+    /// Returns the time since this moment; zero if it is in the future.
     ///
     /// ```
     /// use blitz_io::{runtime::Builder, time};
@@ -114,7 +114,7 @@ impl Instant {
         Self::now().saturating_duration_since(*self)
     }
 
-    /// Returns this moment and `duration`; `None` if that can not be represented.
+    /// Returns the moment `duration` after this one; `None` if it cannot be represented.
     ///
     /// ```
     /// use blitz_io::time::{Duration, Instant};
@@ -128,7 +128,7 @@ impl Instant {
         self.std.checked_add(duration).map(Self::from_std)
     }
 
-    /// Returns `duration` before this moment; `None` if that can not be represented.
+    /// Returns the moment `duration` before this one; `None` if it cannot be represented.
     #[must_use]
     pub fn checked_sub(&self, duration: Duration) -> Option<Self> {
         self.std.checked_sub(duration).map(Self::from_std)

@@ -1,16 +1,16 @@
-//! Ticks at regular intervals.
+//! `Interval`: ticks at regular intervals.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use super::{Instant, MissedTickBehavior, Sleep, safe_delay, sleep_until};
+use super::{Instant, Sleep, safe_delay, sleep_until};
 
-/// A tick this late has been missed.
+/// A tick that is later than this has been missed.
 const MISSED: Duration = Duration::from_millis(5);
 
-/// Ticks now, and then once each `period`.
+/// Returns an interval that ticks now, and then once each `period`.
 ///
 /// The same as `interval_at(Instant::now(), period)`: see [`interval_at`].
 ///
@@ -34,11 +34,10 @@ const MISSED: Duration = Duration::from_millis(5);
 /// ```
 #[track_caller]
 pub fn interval(period: Duration) -> Interval {
-    assert!(!period.is_zero(), "`period` must be non-zero.");
-    Interval::new(Instant::now(), period)
+    interval_at(Instant::now(), period)
 }
 
-/// Ticks at `start`, and then once each `period`.
+/// Returns an interval that ticks at `start`, and then once each `period`.
 ///
 /// Unlike a loop that sleeps, an interval counts the time that passes between the
 /// calls of [`tick`](Interval::tick). [`MissedTickBehavior`] says what happens when that
@@ -63,7 +62,11 @@ pub fn interval(period: Duration) -> Interval {
 #[track_caller]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     assert!(!period.is_zero(), "`period` must be non-zero.");
-    Interval::new(start, period)
+    Interval {
+        delay: Box::pin(sleep_until(start)),
+        period: safe_delay(period),
+        missed_tick_behavior: MissedTickBehavior::default(),
+    }
 }
 
 /// Ticks at regular intervals: see [`interval`] and [`interval_at`].
@@ -87,16 +90,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    #[track_caller]
-    fn new(start: Instant, period: Duration) -> Self {
-        Self {
-            delay: Box::pin(sleep_until(start)),
-            period: safe_delay(period),
-            missed_tick_behavior: MissedTickBehavior::default(),
-        }
-    }
-
-    /// Waits for the next tick. The result is the moment at which it was due.
+    /// Waits for the next tick, and returns the moment at which it was due.
     ///
     /// # Cancel safety
     ///
@@ -121,8 +115,8 @@ impl Interval {
         poll_fn(|cx| self.poll_tick(cx)).await
     }
 
-    /// Polls for a [`tick`](Self::tick) by hand. If it is `Pending`, the last waker is
-    /// woken when the tick comes.
+    /// Polls for a [`tick`](Self::tick). If it returns `Pending`, the waker of the latest
+    /// call is woken when the tick comes.
     ///
     /// # Panics
     ///
@@ -151,7 +145,7 @@ impl Interval {
         Poll::Ready(due)
     }
 
-    /// Lets the next tick come one period from now.
+    /// Makes the next tick come one period from now.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, time::{interval, Duration, Instant}};
@@ -168,7 +162,7 @@ impl Interval {
         self.reset_at(Instant::now() + self.period);
     }
 
-    /// Lets the next tick come now.
+    /// Makes the next tick come now.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, time::{interval, Duration}};
@@ -184,7 +178,7 @@ impl Interval {
         self.reset_at(Instant::now());
     }
 
-    /// Lets the next tick come after this time.
+    /// Makes the next tick come after this time.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, time::{interval, Duration}};
@@ -199,8 +193,10 @@ impl Interval {
         self.reset_at(Instant::now() + safe_delay(after));
     }
 
-    /// Lets the next tick come at this moment. If that has passed, what follows is as
-    /// after a missed tick; ticks that had been missed before are forgotten.
+    /// Makes the next tick come at this moment.
+    ///
+    /// If the moment has passed, the tick counts as missed; ticks that had been missed
+    /// before are forgotten.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, time::{interval, Duration, Instant}};
@@ -216,13 +212,13 @@ impl Interval {
         self.delay.as_mut().reset(deadline);
     }
 
-    /// Returns what happens when ticks are missed.
+    /// Returns what the interval does when ticks are missed.
     #[must_use]
     pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
         self.missed_tick_behavior
     }
 
-    /// Says what happens when ticks are missed.
+    /// Sets what the interval does when ticks are missed.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, time::{interval, Duration, MissedTickBehavior}};
@@ -241,5 +237,58 @@ impl Interval {
     #[must_use]
     pub fn period(&self) -> Duration {
         self.period
+    }
+}
+
+/// What an [`Interval`] does when a tick is polled more than five milliseconds too late.
+///
+/// With a period of 50 ms, ticks at 0 and 50, and the next poll at 180:
+///
+/// | behaviour | that poll returns | the next ticks come at |
+/// |---|---|---|
+/// | [`Burst`](Self::Burst) | 100 | 180 (for 150), 200, 250 |
+/// | [`Delay`](Self::Delay) | 100 | 230, 280, 330 |
+/// | [`Skip`](Self::Skip) | 100 | 200, 250, 300 |
+///
+/// ```
+/// use blitz_io::{runtime::Builder, time::{self, Duration, Instant, MissedTickBehavior}};
+///
+/// let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+/// runtime.block_on(async {
+///     let start = Instant::now();
+///     let mut interval = time::interval(Duration::from_millis(50));
+///     interval.set_missed_tick_behavior(MissedTickBehavior::Skip);
+///     interval.tick().await;
+///     interval.tick().await;
+///     time::advance(Duration::from_millis(130)).await;
+///     interval.tick().await;
+///     assert_eq!(interval.tick().await - start, Duration::from_millis(200));
+/// });
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MissedTickBehavior {
+    /// The missed ticks come as fast as they are polled.
+    #[default]
+    Burst,
+    /// The next tick comes one period after the late one was polled, and later ticks count
+    /// from there.
+    Delay,
+    /// The missed ticks are left out; the next one is at a multiple of the period again.
+    Skip,
+}
+
+impl MissedTickBehavior {
+    /// When the next tick comes, after the one that was `due` and was polled `now`.
+    pub(super) fn next(self, due: Instant, now: Instant, period: Duration) -> Instant {
+        match self {
+            Self::Burst => due + period,
+            Self::Delay => now + period,
+            Self::Skip => {
+                let into = (now - due).as_nanos() % period.as_nanos();
+                let into = u64::try_from(into)
+                    .expect("too much time has elapsed since the interval was supposed to tick");
+                now + (period - Duration::from_nanos(into))
+            }
+        }
     }
 }

@@ -1,16 +1,16 @@
-//! Timers: wait until a moment, for a time, at intervals, or not for too long.
+//! Timers: sleeps, timeouts, intervals, and a clock that tests can pause.
 //!
-//! * [`sleep`] and [`sleep_until`] wait.
+//! * [`sleep`] and [`sleep_until`] wait for a time.
 //! * [`timeout`] and [`timeout_at`] limit the time of a future.
 //! * [`interval`] and [`interval_at`] tick.
 //! * [`pause`], [`advance`] and [`resume`] are for tests: the clock of a current-thread
 //!   runtime is paused and jumps from timer to timer.
 //!
 //! They need a runtime whose timers are enabled (`Builder::enable_time`). The resolution
-//! is one millisecond. A timer is part of the future that waits, so none allocates
-//! (an interval does, once). Starting and cancelling one takes two compare-and-swaps,
-//! besides what its waker costs; to put one off takes none.
-//! Each worker has its own timers, so workers do not wait for each other here.
+//! is one millisecond. A timer is part of the future that waits, so it does not allocate
+//! (an interval does, once). Starting and cancelling a timer takes two compare-and-swaps,
+//! besides what its waker costs; moving its deadline to a later moment takes none. Each
+//! worker has its own timers, so workers do not contend for them.
 //!
 //! # Examples
 //!
@@ -25,30 +25,27 @@
 //! });
 //! ```
 
-mod channels;
 mod clock;
 mod current;
 pub mod error;
 mod instant;
 mod interval;
-mod missed_tick;
 mod sleep;
 mod timeout;
 
 #[doc(no_inline)]
 pub use std::time::Duration;
 
-pub(crate) use self::channels::install;
+pub(crate) use self::current::install;
 pub use self::{
     clock::{advance, pause, resume},
     instant::Instant,
-    interval::{Interval, interval, interval_at},
-    missed_tick::MissedTickBehavior,
+    interval::{Interval, MissedTickBehavior, interval, interval_at},
     sleep::{Sleep, sleep, sleep_until},
     timeout::{Timeout, timeout, timeout_at},
 };
 
-/// What can be added to any moment on any system: about 30 years at most.
+/// Limits a duration to about 30 years, which can be added to any moment on any system.
 fn safe_delay(duration: Duration) -> Duration {
     duration.min(Duration::from_secs(86_400 * 365 * 30))
 }

@@ -1,4 +1,4 @@
-//! Waiting for a moment.
+//! `Sleep`: waits until a deadline.
 
 use std::fmt;
 use std::future::Future;
@@ -16,8 +16,8 @@ use crate::timers::wheel::Timer;
 
 /// Waits until `deadline`.
 ///
-/// The resolution is one millisecond: it may become up to that much later, but it never
-/// is too early. A deadline that has passed is ready at once.
+/// The resolution is one millisecond: the future may be ready up to that much too late, but
+/// never too early. If the deadline has passed, it is ready at once.
 ///
 /// # Cancel safety
 ///
@@ -73,8 +73,8 @@ pub fn sleep(duration: Duration) -> Sleep {
 pin_project! {
     /// The future of [`sleep`] and [`sleep_until`].
     ///
-    /// It registers when it is polled for the first time, and must not move from then on: to
-    /// poll it more than once, pin it.
+    /// It starts its timer when it is polled for the first time, and must not move from
+    /// then on: to poll it more than once, pin it.
     ///
     /// # Examples
     ///
@@ -112,7 +112,7 @@ impl Sleep {
         }
     }
 
-    /// Returns when it will be ready.
+    /// Returns the deadline.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, time::{sleep_until, Duration, Instant}};
@@ -127,8 +127,9 @@ impl Sleep {
         self.deadline
     }
 
-    /// Returns whether the deadline has passed and the runtime has noticed. `false` for one
-    /// that has never been polled or reset.
+    /// Returns whether the deadline has passed and the runtime has noticed it.
+    ///
+    /// `false` if the future has never been polled or reset.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, time::{sleep, Duration}};
@@ -146,7 +147,7 @@ impl Sleep {
 
     /// Changes the deadline, whether it has passed or not.
     ///
-    /// To put it off while it waits costs next to nothing.
+    /// Moving it to a later moment while the future waits costs next to nothing.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, time::{sleep, Duration, Instant}};
@@ -164,7 +165,7 @@ impl Sleep {
         this.timer.reset(when, current::own_wheel);
     }
 
-    /// The same, but does not register before it is polled.
+    /// Changes the deadline, but does not start the timer before the next poll.
     pub(super) fn disarm(self: Pin<&mut Self>, deadline: Instant) {
         let this = self.project();
         *this.deadline = deadline;

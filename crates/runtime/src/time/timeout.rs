@@ -1,4 +1,4 @@
-//! A future that has only so much time.
+//! `Timeout`: limits the time of a future.
 
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
@@ -11,10 +11,10 @@ use pin_project_lite::pin_project;
 use super::error::Elapsed;
 use super::{Instant, Sleep};
 
-/// Gives a future `duration` to become ready.
+/// Limits the time of a future to `duration`.
 ///
-/// The future is polled first: if it is ready, the result is `Ok`, whatever the time. It
-/// is dropped, and so cancelled, together with the `Timeout`.
+/// The future is polled first: if it is ready, the result is `Ok`, even if the time is up.
+/// It is dropped, and so cancelled, together with the `Timeout`.
 ///
 /// # Errors
 ///
@@ -22,7 +22,7 @@ use super::{Instant, Sleep};
 ///
 /// # Cancel safety
 ///
-/// That of the future. [`Timeout::into_inner`] gives it back.
+/// That of the future. [`Timeout::into_inner`] returns it.
 ///
 /// # Panics
 ///
@@ -56,7 +56,7 @@ where
     Timeout { value, delay }
 }
 
-/// Gives a future until `deadline` to become ready: see [`timeout`].
+/// Limits the time of a future, which must be ready before `deadline`: see [`timeout`].
 ///
 /// # Errors
 ///
@@ -94,19 +94,19 @@ pin_project! {
     pub struct Timeout<T> {
         #[pin]
         value: T,
-        // None: it would be up after the end of time.
+        // `None`: the deadline cannot be represented.
         #[pin]
         delay: Option<Sleep>,
     }
 }
 
 impl<T> Timeout<T> {
-    /// Returns the future.
+    /// Returns a reference to the future.
     pub fn get_ref(&self) -> &T {
         &self.value
     }
 
-    /// Returns the future.
+    /// Returns a mutable reference to the future.
     pub fn get_mut(&mut self) -> &mut T {
         &mut self.value
     }
@@ -142,8 +142,8 @@ impl<T: Future> Future for Timeout<T> {
     }
 }
 
-/// A future that always uses up the budget could never be timed out; so in that case the
-/// delay needs none.
+/// Polls the delay, without a budget if the future has used it up: else a future that
+/// always does so would never time out.
 fn poll_delay(had_budget: bool, delay: Pin<&mut Sleep>, cx: &mut Context<'_>) -> Poll<Elapsed> {
     let poll = || delay.poll(cx).map(|()| Elapsed::new());
     if had_budget && !coop::has_budget_remaining() {

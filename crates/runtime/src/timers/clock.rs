@@ -1,32 +1,32 @@
-//! The clock of a runtime, which tests can stop and move on.
+//! The clock of a runtime, which tests can pause and advance.
 //!
-//! A clock that has never been stopped is the system's: looking at it takes one
-//! more load, of a flag for the whole process. After that each runtime's clock is
-//! a moment at which it was paused, and, if it runs, the moment at which it was started.
+//! A clock that has never been paused is the system's: reading it takes one more load, of a
+//! flag for the whole process. After that a runtime's clock is the time that it showed when
+//! it was last paused or resumed and, while it runs, the moment at which it was resumed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant as StdInstant};
 
 use blitz_sync::thread::Mutex;
 
-/// Whether any clock of the process has ever been stopped.
+/// Whether any clock of the process has ever been paused.
 static ANY_ALTERED: AtomicBool = AtomicBool::new(false);
 
 /// A runtime's clock. See the head of this file.
 pub(crate) struct Clock {
-    /// It may be stopped: the runtime has one thread.
+    /// Whether it may be paused: the runtime has one thread.
     may_pause: bool,
-    /// It has been stopped once, and may differ from the system's.
+    /// Whether it has ever been paused, so that it may differ from the system's.
     altered: AtomicBool,
     state: Mutex<State>,
 }
 
 struct State {
-    /// What it showed when it was last stopped or started.
+    /// What it showed when it was last paused or resumed.
     base: StdInstant,
-    /// When it was last started, by the system's clock; `None` while it is paused.
+    /// When it was last resumed, by the system's clock; `None` while it is paused.
     runs_since: Option<StdInstant>,
-    /// How many want it to stay where it is.
+    /// How many operations keep it from being advanced automatically.
     holds: usize,
 }
 
@@ -36,6 +36,11 @@ impl State {
             Some(start) => self.base + start.elapsed(),
             None => self.base,
         }
+    }
+
+    /// Whether it is paused, and may be advanced automatically.
+    fn may_move(&self) -> bool {
+        self.runs_since.is_none() && self.holds == 0
     }
 }
 
@@ -65,30 +70,24 @@ impl Clock {
         clock
     }
 
-    /// What it shows.
-    #[inline]
-    pub(crate) fn now(&self) -> StdInstant {
-        self.at(StdInstant::now)
-    }
-
-    /// Whether it is the system's.
+    /// Whether it is the system's clock.
     #[inline]
     pub(crate) fn is_real(&self) -> bool {
         !self.altered.load(Ordering::Acquire)
     }
 
-    /// What it shows when the system's clock shows `real`.
+    /// The current time.
     #[inline]
-    pub(crate) fn at(&self, real: impl FnOnce() -> StdInstant) -> StdInstant {
+    pub(crate) fn now(&self) -> StdInstant {
         if self.is_real() {
-            real()
+            StdInstant::now()
         } else {
             self.state.lock().now()
         }
     }
 
-    /// The moment of the system's clock at which it will show `time`, if it runs; and
-    /// while it is paused, the one at which it would if it ran.
+    /// The moment of the system's clock at which it will show `time`. For a paused clock,
+    /// the moment at which it would if it ran.
     pub(crate) fn real(&self, time: StdInstant) -> StdInstant {
         if self.is_real() {
             return time;
@@ -123,7 +122,7 @@ impl Clock {
         Ok(())
     }
 
-    /// Moves it on. It must be paused.
+    /// Advances it. It must be paused.
     pub(crate) fn advance(&self, duration: Duration) -> Result<(), &'static str> {
         let mut state = self.state.lock();
         if state.runs_since.is_some() {
@@ -133,36 +132,32 @@ impl Clock {
         Ok(())
     }
 
-    /// Keeps it where it is while it is paused and something goes on that it should wait
-    /// for, such as blocking work. To be taken back by [`release`](Self::release).
+    /// Keeps it from being advanced automatically while an operation runs that it should
+    /// wait for, such as blocking work. Undone by [`release`](Self::release).
     pub(crate) fn hold(&self) {
         if self.may_pause {
             self.state.lock().holds += 1;
         }
     }
 
-    /// Takes back one [`hold`](Self::hold). Whether the clock may be moved on for it.
+    /// Undoes one [`hold`](Self::hold). Returns whether the clock may be advanced now.
     pub(crate) fn release(&self) -> bool {
         if !self.may_pause {
             return false;
         }
         let mut state = self.state.lock();
         state.holds -= 1;
-        state.holds == 0 && state.runs_since.is_none()
+        state.may_move()
     }
 
-    /// Whether it is paused, and is to be moved on when nothing else is left to do.
+    /// Whether it is paused, and is to be advanced when nothing else is left to do.
     #[inline]
     pub(crate) fn moves_when_idle(&self) -> bool {
-        if self.is_real() {
-            return false;
-        }
-        let state = self.state.lock();
-        state.runs_since.is_none() && state.holds == 0
+        !self.is_real() && self.state.lock().may_move()
     }
 }
 
-/// Whether any clock of the process has ever been stopped.
+/// Whether any clock of the process has ever been paused.
 #[inline]
 pub(crate) fn is_any_altered() -> bool {
     ANY_ALTERED.load(Ordering::Acquire)

@@ -1,4 +1,4 @@
-//! Timers: the wheels that they wait in, and the clock that these follow.
+//! Timers: the wheels that hold them, and the clock that drives the wheels.
 
 #[cfg(not(loom))]
 mod clock;

@@ -1,7 +1,7 @@
-//! From moments to ticks and back.
+//! Converts between moments and ticks.
 //!
 //! A tick is a millisecond since the runtime began. Moments are first expressed in
-//! nanoseconds since some moment of the process, so that a wheel's beginning is one
+//! nanoseconds since the anchor, a moment of the process, so that a wheel's origin is one
 //! number, which a timer can read without a lock.
 
 use std::sync::OnceLock;
@@ -21,16 +21,15 @@ fn anchor() -> Instant {
 
 #[cold]
 fn first_anchor() -> Instant {
-    // Somewhat before any runtime can begin.
+    // A second earlier, before any runtime can begin.
     let now = Instant::now();
     *ANCHOR.get_or_init(|| now.checked_sub(Duration::from_secs(1)).unwrap_or(now))
 }
 
-/// The last tick: beyond it there are no moments.
+/// The last tick. Later moments are treated as this tick.
 const LAST: u64 = 1 << 62;
 
-/// Nanoseconds since the anchor. What is before it, or centuries after it, is as near as
-/// it can be expressed.
+/// Nanoseconds since the anchor, saturating for moments before it or centuries after it.
 #[inline]
 pub(crate) fn nanos(time: Instant) -> u64 {
     let since = time.saturating_duration_since(anchor());
@@ -57,7 +56,7 @@ pub(crate) fn at(now: Instant, origin: u64) -> u64 {
     }
 }
 
-/// The tick of a moment that is centuries away, where tests have moved their clock.
+/// The tick of a moment that is centuries away: tests may advance their clock that far.
 #[cold]
 fn far(time: Instant, origin: u64, round_up: u64) -> u64 {
     let since = time.saturating_duration_since(anchor()).as_nanos();

@@ -6,32 +6,37 @@
 //! 2. A thread that becomes a worker calls [`attach`](Wheels::attach), and keeps the
 //!    guard as long as it is one. Timers that it starts are in its own wheel then.
 //! 3. Before it sleeps, it asks for [`next_deadline`](Wheels::next_deadline) and sleeps
-//!    no longer. The question has to come after everything that this thread did as a
-//!    worker, and nothing may be done between it and the sleep that would swallow the
-//!    token of an unpark.
+//!    no longer. It must ask after everything that this thread did as a worker, and nothing
+//!    between the question and the sleep may consume the token of an unpark.
 //! 4. When it wakes up, and now and then between tasks if there
-//!    [are timers](Wheels::has_timers), it calls [`turn`](Wheels::turn). Any thread may
-//!    do so for a worker that is stuck.
-//! 5. With a paused clock no time passes by sleeping. So if
-//!    [`Clock::moves_when_idle`] and nothing is left to do, a worker calls
-//!    [`auto_advance`](Wheels::auto_advance) instead of sleeping, and then `turn`; only
-//!    if there are no timers, it sleeps.
+//!    [are timers](Wheels::has_timers), it calls [`turn_if_due`](Wheels::turn_if_due). Any
+//!    thread may do so for a worker that is stuck.
+//! 5. With a paused clock no time passes by sleeping. So if [`Clock::moves_when_idle`] and
+//!    nothing is left to do, a worker calls [`auto_advance`](Wheels::auto_advance) instead
+//!    of sleeping, and then `turn_if_due`; it sleeps only if there are no timers.
 //! 6. [`shutdown`](Wheels::shutdown), when the tasks are gone.
 
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use blitz_sync::internals::ThreadId;
+use blitz_sync::thread::Mutex;
 
-use super::wheel::{Pooled, Unpark, Wheel};
+use super::wheel::{CLOSED, Unpark, Wheel};
 use super::{Clock, ticks};
 use crate::context::{self, Context};
 
+/// Wheels without a runtime, for the next one. Wheels are never freed, because timers that
+/// outlive their runtimes access them.
+static UNUSED: Mutex<Vec<&'static Wheel>> = Mutex::new(Vec::new());
+static LAST_EPOCH: AtomicU64 = AtomicU64::new(CLOSED);
+
 /// See the head of this file.
 pub(crate) struct Wheels {
-    wheels: Pooled,
-    /// When the runtime began.
+    wheels: Box<[&'static Wheel]>,
+    /// When the runtime began, in nanoseconds (see `ticks.rs`).
     origin: u64,
     clock: Arc<Clock>,
 }
@@ -40,102 +45,106 @@ impl Wheels {
     /// The timers of a runtime that begins now.
     pub(crate) fn new(workers: usize, clock: &Arc<Clock>) -> Self {
         let origin = ticks::nanos(clock.now());
+        let epoch = LAST_EPOCH.fetch_add(1, Ordering::Relaxed) + 1;
+        let wheels = (0..workers).map(|_| {
+            let unused = UNUSED.lock().pop();
+            let wheel = unused.unwrap_or_else(Wheel::leak);
+            wheel.open(epoch, origin);
+            wheel
+        });
         Self {
-            wheels: Pooled::take(workers, origin),
+            wheels: wheels.collect(),
             origin,
             clock: clock.clone(),
         }
     }
 
-    /// Says how to wake the worker with a number, so that it asks for its next deadline
-    /// again. It must leave a token for a worker that is not asleep yet. To break the
-    /// cycle, it should have no more than a weak reference to the runtime.
+    /// Sets the function that wakes the worker with a given number, so that it asks for its
+    /// next deadline again. It must leave a token for a worker that is not asleep yet. To
+    /// avoid a cycle, it should only have a weak reference to the runtime.
     pub(crate) fn set_unpark(&self, unpark: Unpark) {
-        for (worker, wheel) in self.wheels.wheels().iter().enumerate() {
+        for (worker, wheel) in self.wheels.iter().enumerate() {
             wheel.set_unpark(unpark.clone(), worker);
         }
     }
 
     #[inline]
     fn wheel(&self, worker: usize) -> &'static Wheel {
-        self.wheels.wheels()[worker]
+        self.wheels[worker]
     }
 
-    /// A wheel for a thread that is no worker.
+    /// A wheel for a thread that is not a worker.
     pub(crate) fn some_wheel(&self) -> &'static Wheel {
-        self.wheel(ThreadId::current().get().get() % self.wheels.wheels().len())
+        self.wheel(ThreadId::current().get().get() % self.wheels.len())
     }
 
-    /// Says that this thread is the worker with this number, until the guard is dropped.
-    /// It counts only as long as `Context::worker` is set.
+    /// Makes this thread use the wheel of this worker until the guard is dropped. This has
+    /// an effect only while `Context::worker` is set.
     pub(crate) fn attach(&self, worker: usize) -> Attached {
         Attached(context::with(|context| {
             context.wheel.replace(address(self.wheel(worker)))
         }))
     }
 
-    /// The same on a thread that has a guard already, and was no worker for a while.
+    /// The same on a thread that has a guard already, and was not a worker for a while.
     pub(crate) fn attach_again(&self, worker: usize) {
         context::with(|context| context.wheel.set(address(self.wheel(worker))));
     }
 
-    /// Until when a worker may sleep, by the system's clock; `None`: until it is woken.
+    /// The moment of the system's clock until which a worker may sleep; `None` if it may
+    /// sleep until it is woken.
     pub(crate) fn next_deadline(&self, worker: usize) -> Option<Instant> {
         let tick = self.wheel(worker).next_tick()?;
         Some(self.clock.real(ticks::begin(tick, self.origin)?))
     }
 
-    /// Before when nothing is due in a worker's wheel, by the system's clock.
+    /// The moment of the system's clock before which no timer of a worker's wheel is due.
     pub(crate) fn earliest(&self, worker: usize) -> Option<Instant> {
         let tick = self.wheel(worker).earliest();
         Some(self.clock.real(ticks::begin(tick, self.origin)?))
     }
 
     /// Whether there may be timers in a worker's wheel. If not, there is no need to read
-    /// the clock for [`turn`](Self::turn).
+    /// the clock for [`turn_if_due`](Self::turn_if_due).
     #[inline]
     pub(crate) fn has_timers(&self, worker: usize) -> bool {
         self.wheel(worker).earliest() != u64::MAX
     }
 
-    /// Wakes those whose timers in a worker's wheel are due. How many timers that were.
-    /// `now` has just been read from the system's clock.
-    #[inline]
-    pub(crate) fn turn(&self, worker: usize, now: Instant) -> usize {
-        let wheel = self.wheel(worker);
-        if wheel.earliest() == u64::MAX {
-            return 0;
-        }
-        wheel.turn(ticks::at(self.clock.at(|| now), self.origin))
-    }
-
-    /// [`turn`](Self::turn) that reads the clock itself, if there are timers.
+    /// Wakes the tasks whose timers in a worker's wheel are due. Returns how many timers
+    /// that were. Reads the clock only if there are timers.
     #[inline]
     pub(crate) fn turn_if_due(&self, worker: usize) -> usize {
         if !self.has_timers(worker) {
             return 0;
         }
-        self.turn(worker, Instant::now())
+        self.wheel(worker).turn(self.tick())
     }
 
-    /// Turns all wheels, whether anything is due or not, so that what starts from now on
-    /// compares with the present.
+    /// The tick that has come.
+    #[inline]
+    fn tick(&self) -> u64 {
+        ticks::at(self.clock.now(), self.origin)
+    }
+
+    /// Turns all wheels, even if nothing is due, so that timers that start from now on
+    /// compare with the current tick.
     pub(crate) fn turn_all(&self) {
-        let now = ticks::at(self.clock.now(), self.origin);
-        self.wheels.wheels().iter().for_each(|wheel| {
+        let now = self.tick();
+        self.wheels.iter().for_each(|wheel| {
             wheel.turn_to(now);
         });
     }
 
-    /// Moves a paused clock to the next timer of a worker. `false` if there is
-    /// none.
+    /// Advances a paused clock to the next timer of a worker. `false` if there is none.
     pub(crate) fn auto_advance(&self, worker: usize) -> bool {
         let Some(tick) = self.wheel(worker).next_tick() else {
             return false;
         };
-        let now = ticks::at(self.clock.now(), self.origin);
+        let now = self.tick();
         if tick > now {
-            // It is not paused any more: the timer will come by itself.
+            // If this fails, the clock is not paused any more, and the timer comes by
+            // itself.
             _ = self.clock.advance(Duration::from_millis(tick - now));
         }
         true
@@ -143,11 +152,18 @@ impl Wheels {
 
     /// Ends all timers. Their tasks are woken, and panic if they poll them again.
     pub(crate) fn shutdown(&self) {
-        self.wheels.wheels().iter().for_each(|wheel| wheel.shut());
+        self.wheels.iter().for_each(|wheel| wheel.shut());
     }
 }
 
-/// Takes back what [`Wheels::attach`] did.
+impl Drop for Wheels {
+    fn drop(&mut self) {
+        self.shutdown();
+        UNUSED.lock().extend(&self.wheels);
+    }
+}
+
+/// Undoes [`Wheels::attach`] when it is dropped.
 #[must_use]
 pub(crate) struct Attached(*const ());
 
@@ -171,7 +187,7 @@ pub(crate) fn attached(context: &Context) -> Option<&'static Wheel> {
     unsafe { context.wheel.get().cast::<Wheel>().as_ref() }
 }
 
-/// Timers that start on this thread from now on go to another worker.
+/// Makes timers that this thread starts from now on go to another worker's wheel.
 pub(crate) fn detach() {
     context::with(|context| context.wheel.set(ptr::null()));
 }

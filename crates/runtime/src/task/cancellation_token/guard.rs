@@ -32,7 +32,7 @@ impl DropGuard {
         self.inner.as_ref().expect(DISARMED)
     }
 
-    /// Gives the token back, and does not cancel it.
+    /// Returns the token, and does not cancel it.
     ///
     /// ```
     /// use blitz_io::sync::CancellationToken;
@@ -53,7 +53,7 @@ impl<'a> DropGuardRef<'a> {
         self.inner.expect(DISARMED)
     }
 
-    /// Does not cancel the token.
+    /// Returns the token, and does not cancel it.
     ///
     /// ```
     /// use blitz_io::sync::CancellationToken;

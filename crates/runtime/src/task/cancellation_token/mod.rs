@@ -1,38 +1,35 @@
-//! `CancellationToken`: one says "stop", many hear it.
+//! `CancellationToken`: tells any number of tasks to stop.
 //!
-//! How the tokens hang together, and why no waiter is forgotten, is told in `tree.rs`.
+//! `tree.rs` says how tokens are linked, and why no waiter is forgotten.
 
 mod guard;
-#[cfg(not(loom))]
-mod mutant;
-#[cfg(loom)]
 pub mod mutant;
-mod run_until;
 mod tree;
 mod wait;
 
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::hash::{Hash, Hasher};
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::pin::pin;
+use std::task::Poll;
 
-use run_until::RunUntilCancelled;
 use tree::{Handle, Node};
 
 pub use guard::{DropGuard, DropGuardRef};
 pub use wait::{WaitForCancellationFuture, WaitForCancellationFutureOwned};
 
-/// Tells tasks, and threads, to stop.
+/// Tells tasks and threads to stop.
 ///
-/// Clones are one token: if one is cancelled, all are. A
+/// All clones are the same token: if one is cancelled, all are. A
 /// [child](CancellationToken::child_token) is cancelled with its parent, but can also
-/// be cancelled alone. A token that is dropped cancels nothing; see
+/// be cancelled alone. Dropping a token cancels nothing; see
 /// [`drop_guard`](CancellationToken::drop_guard) for that.
 ///
-/// The names and the behaviour are those of tokio-util's. It works with any
-/// runtime, and without one. To ask whether a token is cancelled is one load of
-/// one word; waiting allocates nothing; a token is one allocation, and the first
-/// child of a token without parent makes one more.
+/// The names and the behaviour are those of tokio-util. It works with any runtime, and
+/// without one. Asking whether a token is cancelled is one load; waiting allocates
+/// nothing; a token is one allocation, and the first child of a token without a parent
+/// makes one more.
 ///
 /// ```
 /// use blitz_io::sync::CancellationToken;
@@ -50,7 +47,7 @@ pub struct CancellationToken {
     handle: Handle,
 }
 
-// A panic cannot leave it half done: wakers are called without a lock.
+// A panic cannot leave it in a broken state: wakers are called without a lock.
 impl UnwindSafe for CancellationToken {}
 impl RefUnwindSafe for CancellationToken {}
 
@@ -74,10 +71,10 @@ impl CancellationToken {
         self.handle.node()
     }
 
-    /// Creates a token that is cancelled when this one is, or alone. A child of a
-    /// cancelled token is cancelled from the beginning.
+    /// Creates a token that is cancelled with this one, and can also be cancelled alone.
     ///
-    /// It hears from those above also when this token is gone.
+    /// A child of a cancelled token is cancelled from the beginning. A child is still
+    /// cancelled with the ancestors of this token after this token has been dropped.
     ///
     /// ```
     /// use blitz_io::sync::CancellationToken;
@@ -96,12 +93,12 @@ impl CancellationToken {
         }
     }
 
-    /// Cancels this token and all below it, and wakes all that wait for that.
-    /// Nothing happens if it has been cancelled before.
+    /// Cancels this token and all its descendants, and wakes their waiters. Has no effect
+    /// if it has been cancelled before.
     ///
     /// # Panics
     ///
-    /// If a waker does; all others have been woken then.
+    /// If a waker panics; all others have been woken then.
     ///
     /// ```
     /// use blitz_io::sync::CancellationToken;
@@ -114,8 +111,8 @@ impl CancellationToken {
         self.handle.cancel();
     }
 
-    /// Returns whether it, or one above it, has been cancelled. Sees what was done
-    /// before that.
+    /// Returns whether this token or one of its ancestors has been cancelled. If so, what
+    /// was done before the cancellation is visible to the caller.
     ///
     /// ```
     /// use blitz_io::sync::CancellationToken;
@@ -134,11 +131,11 @@ impl CancellationToken {
         self.node().is_cancelled()
     }
 
-    /// Waits until it is cancelled.
+    /// Waits until the token is cancelled.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future has no effect but that it is not woken.
+    /// Dropping the future loses nothing.
     ///
     /// ```
     /// use blitz_io::sync::CancellationToken;
@@ -158,7 +155,7 @@ impl CancellationToken {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future has no effect but that it is not woken.
+    /// Dropping the future loses nothing.
     ///
     /// ```
     /// use blitz_io::sync::CancellationToken;
@@ -201,9 +198,11 @@ impl CancellationToken {
         DropGuardRef { inner: Some(self) }
     }
 
-    /// Awaits a future unless the token is cancelled meanwhile: `None`, and the
-    /// future is dropped. If both happen at once, the future counts; but if the
-    /// token is cancelled from the beginning, the future is never polled.
+    /// Awaits a future unless the token is cancelled first: then drops the future and
+    /// returns `None`.
+    ///
+    /// If both happen at once, the output of the future is returned. If the token is
+    /// cancelled from the beginning, the future is never polled.
     ///
     /// # Cancel safety
     ///
@@ -227,7 +226,12 @@ impl CancellationToken {
         if self.is_cancelled() {
             return None;
         }
-        RunUntilCancelled::new(self.cancelled(), fut).await
+        let (mut future, mut cancelled) = (pin!(fut), pin!(self.cancelled()));
+        poll_fn(|context| match future.as_mut().poll(context) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending => cancelled.as_mut().poll(context).map(|()| None),
+        })
+        .await
     }
 
     /// Does what [`run_until_cancelled`](CancellationToken::run_until_cancelled) does,
@@ -262,7 +266,7 @@ impl Default for CancellationToken {
 }
 
 impl Clone for CancellationToken {
-    /// Another handle of the same token.
+    /// Returns another handle of the same token.
     #[inline]
     fn clone(&self) -> Self {
         Self {
@@ -272,7 +276,7 @@ impl Clone for CancellationToken {
 }
 
 impl PartialEq for CancellationToken {
-    /// Whether both are the same token.
+    /// Returns whether both are the same token.
     fn eq(&self, other: &Self) -> bool {
         self.handle.as_ptr() == other.handle.as_ptr()
     }

@@ -3,12 +3,12 @@
 blitz_sync::mutants! {
     /// A child is linked without a look at whether its parent is cancelled.
     LinksBlindly,
-    /// Cancelling a root looks for a family before it says so, not with the step
-    /// that says so.
+    /// Cancelling a root looks for a family before the step that sets the flag, not with
+    /// it.
     LooksForFamilyFirst,
-    /// Nothing adopts the children of a node that goes away.
+    /// The children of a node that is freed are not adopted.
     LeavesChildrenBehind,
-    /// A waiter does not say so.
+    /// A waiter does not set its flag.
     WaitsSilently,
     /// A waiter does not look again before it joins the queue.
     WaitsBlindly,

@@ -4,9 +4,9 @@
 //!
 //! All clones of a token share a [`Node`]. It counts them, and lives as long as
 //! there is one, so it takes one allocation and needs no second counter. Its
-//! `state` has three flags, none of which is ever taken back:
+//! `state` has three flags, which are never cleared:
 //!
-//! * [`CANCELLED`];
+//! * [`CANCELLED`]: the node, or an ancestor, has been cancelled;
 //! * [`WAITING`]: a waiter has been in the node's queue;
 //! * [`IN_FAMILY`]: the node has, or has had, a parent or a child.
 //!
@@ -14,38 +14,35 @@
 //!
 //! All nodes that descend from one root are a *family* and share a lock, which
 //! guards the links between them: to the parent, to the first child, and to the
-//! siblings. There is one lock for all of them, so there is no order in which locks
-//! have to be taken, and nothing that could deadlock. It is held for a few
-//! instructions when a token gets a child or goes away, and for some more for each
-//! descendant when one is cancelled. No waker is called under it. A root makes its
-//! family with its first child; before that it needs no lock.
+//! siblings. As there is one lock for all of them, no lock order is needed and nothing can
+//! deadlock. It is held for a few instructions when a token gets a child or is dropped, and
+//! for some more for each descendant when one is cancelled. No waker is called under it. A
+//! root makes its family with its first child; before that it needs no lock.
 //!
 //! Links do not keep nodes alive. A node whose last token is dropped leaves the
 //! family under the lock, before it is freed; its parent adopts its children, so
 //! that they are still cancelled with everything above. If there is no parent,
-//! they become roots, each with what is below it. A chain of tokens, each the child of the one before, of
-//! which only the latest is kept, therefore does not grow.
+//! they become roots, each with what is below it. So a chain of tokens, each the child of
+//! the one before, of which only the latest is kept, does not grow.
 //!
 //! # Cancelling
 //!
-//! The thread that sets `CANCELLED` of a node wakes the waiters there. [`cancel`] sets it in
-//! the node that was named; then, if the node is in a family, it takes the node out
+//! The thread that sets `CANCELLED` of a node wakes the waiters there. [`cancel`] sets it
+//! in the node that was named; then, if the node is in a family, it takes the node out
 //! of the tree, under the lock, and sets it in everything below. That takes no
-//! recursion: the children are put into one list, linked by what were the links
-//! between siblings, and whenever one is taken from its front, its own children
-//! are put there instead. Those with waiters are kept in another list
-//! of that kind, with a token of ours for each, until the lock is free. A node
-//! whose last token is just being dropped has no waiters, and is not kept.
+//! recursion: whenever a child leaves the node, the node adopts the child's children.
+//! The nodes with waiters are kept in a list, linked by what were the links between
+//! siblings, with a counted handle for each, until the lock is free. A node whose last
+//! token is just being dropped has no waiters, and is not kept.
 //!
 //! # No waiter is forgotten
 //!
-//! *A child* looks at its parent's `CANCELLED` under the lock before it is linked.
-//! Say that it is not set. Then the thread that sets it, in the parent or above, has yet to
-//! come to the lock, and will find the child. The one exception is a root whom
-//! no thread has seen with a child: cancelling it takes no lock. It learns about
-//! that from the same word, with the step that sets `CANCELLED`: either it sees
-//! `IN_FAMILY`, or the one that sets that flag afterwards sees `CANCELLED`, and
-//! has a child that is born cancelled.
+//! *A child* looks at its parent's `CANCELLED` under the lock before it is linked. If it is
+//! not set, the thread that sets it, in the parent or an ancestor, has not taken the lock
+//! yet, and will find the child. The one exception is a root that has no child yet:
+//! cancelling it takes no lock. The canceller learns about children from the same word,
+//! with the step that sets `CANCELLED`: either it sees `IN_FAMILY`, or the thread that sets
+//! that flag afterwards sees `CANCELLED`, and makes the child cancelled.
 //!
 //! *A waiter* sets `WAITING` and looks at `CANCELLED` with one step, under
 //! the lock of the node's queue, and joins the queue if it is not set. The thread that sets
@@ -54,7 +51,7 @@
 //!
 //! [`cancel`]: Handle::cancel
 
-use std::cell::UnsafeCell;
+use std::mem;
 use std::process::abort;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -64,39 +61,31 @@ use blitz_sync::internals::{ListLock, Panics, WaitQueue, Watched};
 
 use super::mutant::{Mutant, active};
 
-/// It, or one above it, has been cancelled.
+/// The node, or an ancestor, has been cancelled.
 const CANCELLED: u32 = 1;
-/// A waiter has been here.
+/// A waiter has been in the node's queue.
 const WAITING: u32 = 2;
-/// It has, or has had, a parent or a child.
+/// The node has, or has had, a parent or a child.
 const IN_FAMILY: u32 = 4;
 
-/// What the clones of a token share.
+/// The state that the clones of a token share.
 pub(super) struct Node {
-    /// How many tokens there are.
+    /// How many tokens of this node there are.
     handles: AtomicUsize,
     state: AtomicU32,
-    /// The waiters for its being cancelled.
+    /// The tasks that wait until it is cancelled.
     pub(super) waiters: WaitQueue,
-    /// An `Arc`'s pointer, or null. Set before [`IN_FAMILY`], and for good.
+    /// The pointer of an `Arc`, or null. Set once, before [`IN_FAMILY`].
     family: AtomicPtr<Family>,
-    links: Links,
+    /// Used under the family's lock, or by the one that has taken the node out of the
+    /// tree.
+    place: Watched<Place>,
 }
 
-/// What all nodes of a family share.
-struct Family {
-    lock: ListLock,
-}
+/// The lock that all nodes of a family share.
+type Family = ListLock;
 
-/// A node's place in the tree. Used under the family's lock, or by the one that
-/// has taken the node out of the tree.
-#[derive(Default)]
-struct Links {
-    place: UnsafeCell<Place>,
-    /// Lets the model checker watch that one thread at a time uses the links.
-    user: Watched<()>,
-}
-
+/// A node's links in the tree.
 #[derive(Clone, Copy)]
 struct Place {
     parent: *const Node,
@@ -105,21 +94,20 @@ struct Place {
     next: *const Node,
 }
 
-impl Default for Place {
-    fn default() -> Self {
-        Self {
-            parent: ptr::null(),
-            first_child: ptr::null(),
-            previous: ptr::null(),
-            next: ptr::null(),
-        }
-    }
+impl Place {
+    /// Neither a parent nor children.
+    const ALONE: Self = Self {
+        parent: ptr::null(),
+        first_child: ptr::null(),
+        previous: ptr::null(),
+        next: ptr::null(),
+    };
 }
 
-/// One token: a counted pointer to a node.
+/// A token: a counted pointer to a node.
 pub(super) struct Handle(NonNull<Node>);
 
-// SAFETY: what is shared is atomic or guarded by a lock; see the head of this file.
+// SAFETY: what handles share is atomic or guarded by a lock; see the head of this file.
 unsafe impl Send for Handle {}
 // SAFETY: as above.
 unsafe impl Sync for Handle {}
@@ -135,7 +123,7 @@ impl Handle {
             state: AtomicU32::new(state),
             waiters: WaitQueue::new(),
             family: AtomicPtr::new(family),
-            links: Links::default(),
+            place: Watched::new(Place::ALONE),
         });
         Self(NonNull::from(Box::leak(node)))
     }
@@ -150,7 +138,7 @@ impl Handle {
         self.0.as_ptr().cast()
     }
 
-    /// A new node that is cancelled with this one.
+    /// Makes a node that is cancelled with this one.
     pub(super) fn child(&self) -> Self {
         let parent = self.node();
         let state = parent.state.load(Ordering::Acquire);
@@ -158,17 +146,18 @@ impl Handle {
             return Self::of(CANCELLED, ptr::null_mut());
         }
         let shared = parent.family.load(Ordering::Acquire);
-        // SAFETY: the parent's state says that it is there; the parent keeps it.
+        // SAFETY: the parent's state says that it has a family, and the parent keeps it
+        // alive.
         let family = unsafe {
             Arc::increment_strong_count(shared);
             &*shared
         };
         let child = Self::of(IN_FAMILY, shared);
-        let linked = family.lock.locked(|| {
+        let linked = family.locked(|| {
             let cancelled = parent.is_cancelled() && !active(Mutant::LinksBlindly);
             if !cancelled {
                 // SAFETY: we hold the lock; both are alive; the child is new.
-                unsafe { parent.adopt(child.0.as_ptr(), child.0.as_ptr()) };
+                unsafe { parent.adopt(child.node()) };
             }
             !cancelled
         });
@@ -192,14 +181,12 @@ impl Handle {
         if active(Mutant::LooksForFamilyFirst) {
             before = before & !IN_FAMILY | seen & IN_FAMILY;
         }
-        let mut below = ToWake::default();
+        let mut below = ToWake(ptr::null());
         if before & IN_FAMILY != 0 {
             // SAFETY: the state says that it is there.
             let family = unsafe { &*node.family.load(Ordering::Acquire) };
-            family
-                .lock
-                // SAFETY: we hold the lock.
-                .locked(|| unsafe { node.cancel_below(&mut below) });
+            // SAFETY: we hold the lock.
+            family.locked(|| unsafe { node.cancel_below(&mut below) });
         }
         let mut panics = Panics::new();
         if before & WAITING != 0 {
@@ -217,7 +204,7 @@ impl Clone for Handle {
     fn clone(&self) -> Self {
         let before = self.node().handles.fetch_add(1, Ordering::Relaxed);
         if before > usize::MAX / 2 {
-            // Only a program that forgets tokens without end gets here.
+            // Only a program that forgets tokens in a loop gets here.
             abort();
         }
         Self(self.0)
@@ -228,9 +215,9 @@ impl Drop for Handle {
     #[inline]
     fn drop(&mut self) {
         if self.node().handles.fetch_sub(1, Ordering::Release) == 1 {
-            // As good as a fence, which the thread sanitizer does not see.
+            // Instead of a fence, which the thread sanitizer does not model.
             self.node().handles.load(Ordering::Acquire);
-            // SAFETY: it was the last.
+            // SAFETY: it was the last handle.
             unsafe { Node::free(self.0) };
         }
     }
@@ -242,8 +229,8 @@ impl Node {
         self.state.load(Ordering::Acquire) & CANCELLED != 0
     }
 
-    /// Says that there is a waiter. `false` if that is over already. Under the lock of
-    /// the queue.
+    /// Sets [`WAITING`]. `false` if the node has been cancelled. Under the lock of the
+    /// queue.
     pub(super) fn announce_waiter(&self) -> bool {
         let mut state = self.state.load(Ordering::Acquire);
         if state & WAITING == 0 && !active(Mutant::WaitsSilently) {
@@ -258,23 +245,22 @@ impl Node {
         });
     }
 
-    /// A root's first child makes the family. Whether the root is cancelled.
+    /// Makes the family of a root, for its first child. Returns whether the root is
+    /// cancelled.
     #[cold]
     fn found_family(&self) -> bool {
-        let family = Arc::into_raw(Arc::new(Family {
-            lock: ListLock::new(),
-        }));
+        let family = Arc::into_raw(Arc::new(Family::new()));
         let order = (Ordering::AcqRel, Ordering::Acquire);
         let set =
             (self.family).compare_exchange(ptr::null_mut(), family.cast_mut(), order.0, order.1);
         if set.is_err() {
-            // SAFETY: another one has been faster; this one is ours.
+            // SAFETY: another thread has been faster; this family is not shared.
             drop(unsafe { Arc::from_raw(family) });
         }
         self.state.fetch_or(IN_FAMILY, Ordering::AcqRel) & CANCELLED != 0
     }
 
-    /// The node's place in the tree.
+    /// The node's links in the tree.
     ///
     /// # Safety
     ///
@@ -282,40 +268,29 @@ impl Node {
     /// and uses no other reference to the place meanwhile.
     #[allow(clippy::mut_from_ref, reason = "the lock is what makes it exclusive")]
     unsafe fn place(&self) -> &mut Place {
-        self.links.user.with_mut(|_| ());
-        // SAFETY: see above.
-        unsafe { &mut *self.links.place.get() }
+        // SAFETY: the caller says so.
+        self.place.with_mut(|place| unsafe { &mut *place })
     }
 
-    /// Puts nodes before the children of this one, as its children. They are linked
-    /// from `first` to `last`.
+    /// Makes a node, which is a root, the first child of this one.
     ///
     /// # Safety
     ///
-    /// The caller holds the family's lock; all the nodes are alive and in no list
-    /// but the one between them.
-    unsafe fn adopt(&self, first: *const Node, last: *const Node) {
-        // SAFETY: see above; each place is used for itself.
+    /// The caller holds the family's lock; the node is alive.
+    unsafe fn adopt(&self, child: &Self) {
+        // SAFETY: see above; a linked node is alive; each place is used for itself.
         unsafe {
-            let others = self.place().first_child;
-            let mut child = first;
-            loop {
-                (*child).place().parent = self;
-                if ptr::eq(child, last) {
-                    break;
-                }
-                child = (*child).place().next;
+            let others = mem::replace(&mut self.place().first_child, child);
+            if let Some(first) = others.as_ref() {
+                first.place().previous = child;
             }
-            (*last).place().next = others;
-            if !others.is_null() {
-                (*others).place().previous = last;
-            }
-            self.place().first_child = first;
+            child.place().parent = self;
+            child.place().next = others;
         }
     }
 
     /// Takes the node, with all that is below, out of the list of its parent's
-    /// children.
+    /// children: it is a root now.
     ///
     /// # Safety
     ///
@@ -323,25 +298,25 @@ impl Node {
     unsafe fn detach(&self) {
         // SAFETY: see above; a linked node is alive; each place is used for itself.
         unsafe {
-            let place = *self.place();
-            if place.parent.is_null() {
-                return;
-            }
-            match place.previous.is_null() {
-                true => (*place.parent).place().first_child = place.next,
-                false => (*place.previous).place().next = place.next,
-            }
-            if !place.next.is_null() {
-                (*place.next).place().previous = place.previous;
-            }
-            *self.place() = Place {
-                first_child: place.first_child,
-                ..Place::default()
+            let first_child = self.place().first_child;
+            let root = Place {
+                first_child,
+                ..Place::ALONE
             };
+            let place = mem::replace(self.place(), root);
+            if let Some(previous) = place.previous.as_ref() {
+                previous.place().next = place.next;
+            } else if let Some(parent) = place.parent.as_ref() {
+                parent.place().first_child = place.next;
+            }
+            if let Some(next) = place.next.as_ref() {
+                next.place().previous = place.previous;
+            }
         }
     }
 
-    /// Leaves the tree; the parent gets the children.
+    /// Leaves the tree; the parent gets the children. Without a parent they are roots,
+    /// each with what is below it.
     ///
     /// # Safety
     ///
@@ -349,35 +324,22 @@ impl Node {
     unsafe fn leave(&self) {
         // SAFETY: see above; a linked node is alive; each place is used for itself.
         unsafe {
-            let mut parent = self.place().parent;
-            if active(Mutant::LeavesChildrenBehind) {
-                parent = ptr::null();
-            }
+            let parent = match active(Mutant::LeavesChildrenBehind) {
+                true => None,
+                false => self.place().parent.as_ref(),
+            };
             self.detach();
-            let first = std::mem::replace(&mut self.place().first_child, ptr::null());
-            let mut last = ptr::null();
-            let mut child = first;
-            while !child.is_null() {
-                let next = (*child).place().next;
-                if parent.is_null() {
-                    // It is a root now, with what is below it.
-                    let first_child = (*child).place().first_child;
-                    *(*child).place() = Place {
-                        first_child,
-                        ..Place::default()
-                    };
+            while let Some(child) = self.place().first_child.as_ref() {
+                child.detach();
+                if let Some(parent) = parent {
+                    parent.adopt(child);
                 }
-                last = child;
-                child = next;
-            }
-            if !parent.is_null() && !first.is_null() {
-                (*parent).adopt(first, last);
             }
         }
     }
 
-    /// Cancels everything below this node, and takes it apart. Where there are
-    /// waiters, that is left to do.
+    /// Cancels everything below this node, and takes it apart. The nodes with waiters are
+    /// added to `to_wake`.
     ///
     /// # Safety
     ///
@@ -386,10 +348,9 @@ impl Node {
         // SAFETY: see above; a linked node is alive; each place is used for itself.
         unsafe {
             self.detach();
-            let mut rest = std::mem::replace(&mut self.place().first_child, ptr::null());
-            while let Some(node) = rest.as_ref() {
-                let place = std::mem::take(node.place());
-                rest = prepend(place.first_child, place.next);
+            while let Some(node) = self.place().first_child.as_ref() {
+                // The children of `node` are children of this one now.
+                node.leave();
                 let before = node.state.fetch_or(CANCELLED, Ordering::AcqRel);
                 if before & (CANCELLED | WAITING) == WAITING {
                     to_wake.push(node);
@@ -398,18 +359,12 @@ impl Node {
         }
     }
 
-    /// One more handle, unless the last is just being dropped.
+    /// Adds a handle, unless the last is just being dropped.
     fn keep(&self) -> bool {
-        let mut handles = self.handles.load(Ordering::Relaxed);
-        while handles != 0 {
-            let more = handles + 1;
-            let order = Ordering::Relaxed;
-            match (self.handles).compare_exchange_weak(handles, more, order, order) {
-                Ok(_) => return true,
-                Err(now) => handles = now,
-            }
-        }
-        false
+        let more = |handles| (handles != 0).then(|| handles + 1);
+        (self.handles)
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
+            .is_ok()
     }
 
     /// Takes the node out of the tree and frees it.
@@ -421,75 +376,37 @@ impl Node {
         // SAFETY: it is freed only here.
         let this = unsafe { node.as_ref() };
         let family = this.family.load(Ordering::Acquire);
-        // SAFETY: it is kept by this node.
+        // SAFETY: this node keeps it alive.
         if let Some(family) = unsafe { family.as_ref() } {
-            // Also if it has no links: it may be in the middle of being cancelled.
+            // Even if it has no links: a thread may be cancelling it under the lock.
             // SAFETY: we hold the lock.
-            family.lock.locked(|| unsafe { this.leave() });
+            family.locked(|| unsafe { this.leave() });
         }
         // SAFETY: there is no handle, and no node links to it.
         drop(unsafe { Box::from_raw(node.as_ptr()) });
         if !family.is_null() {
-            // SAFETY: the node's share. Its lock has been left.
+            // SAFETY: this was the node's count. The lock has been released.
             drop(unsafe { Arc::from_raw(family) });
         }
     }
 }
 
-/// Two lists of siblings in one.
-///
-/// # Safety
-///
-/// The caller holds the family's lock.
-unsafe fn prepend(first: *const Node, rest: *const Node) -> *const Node {
-    if first.is_null() {
-        return rest;
-    }
-    // SAFETY: see above; a linked node is alive.
-    unsafe {
-        let mut last = first;
-        while !(*last).place().next.is_null() {
-            last = (*last).place().next;
-        }
-        (*last).place().next = rest;
-    }
-    first
-}
-
-/// Nodes that have been taken out of the tree, with waiters in each, and
-/// a handle for each. Linked by what were the links between siblings.
-struct ToWake {
-    first: *const Node,
-    last: *const Node,
-}
-
-impl Default for ToWake {
-    fn default() -> Self {
-        Self {
-            first: ptr::null(),
-            last: ptr::null(),
-        }
-    }
-}
+/// Nodes that have been taken out of the tree, with waiters in each, and a handle for
+/// each. A list, linked by what were the links between siblings.
+struct ToWake(*const Node);
 
 impl ToWake {
-    /// Adds a node, if it is to stay alive.
+    /// Adds a node, unless its last handle is just being dropped.
     ///
     /// # Safety
     ///
     /// The caller holds the family's lock, and the node has been taken out of the
     /// tree.
     unsafe fn push(&mut self, node: &Node) {
-        if !node.keep() {
-            return;
+        if node.keep() {
+            // SAFETY: the caller says so.
+            unsafe { node.place() }.next = mem::replace(&mut self.0, node);
         }
-        // SAFETY: the nodes in this list are ours, and alive.
-        match unsafe { self.last.as_ref() } {
-            // SAFETY: as above.
-            Some(last) => unsafe { last.place() }.next = node,
-            None => self.first = node,
-        }
-        self.last = node;
     }
 }
 
@@ -497,9 +414,9 @@ impl Iterator for ToWake {
     type Item = Handle;
 
     fn next(&mut self) -> Option<Handle> {
-        let first = NonNull::new(self.first.cast_mut())?;
-        // SAFETY: it has been taken out of the tree, and we have a handle.
-        self.first = std::mem::replace(unsafe { &mut first.as_ref().place().next }, ptr::null());
+        let first = NonNull::new(self.0.cast_mut())?;
+        // SAFETY: it has been taken out of the tree, and the list has a handle for it.
+        self.0 = mem::replace(unsafe { &mut first.as_ref().place().next }, ptr::null());
         Some(Handle(first))
     }
 }

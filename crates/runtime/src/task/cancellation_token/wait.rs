@@ -10,9 +10,9 @@ use blitz_sync::internals;
 use super::CancellationToken;
 use super::tree::Node;
 
-/// A waiter, with its place in the queue of the token's node.
+/// A waiter, with its entry in the queue of the token's node.
 struct Waiter {
-    /// It has been put into the queue. It may have been chosen since.
+    /// Whether it has been put into the queue. It may have been chosen since.
     waits: bool,
     node: internals::Node,
 }
@@ -42,7 +42,7 @@ impl Waiter {
     ///
     /// As [`poll`](Waiter::poll).
     unsafe fn wait(&mut self, token: &Node, waker: &Waker) -> Poll<()> {
-        let waits = match self.waits {
+        self.waits = match self.waits {
             true => token.waiters.still_waits(&self.node, waker),
             false => {
                 // SAFETY: it is not linked.
@@ -57,8 +57,7 @@ impl Waiter {
                 })
             }
         };
-        self.waits = waits;
-        match waits {
+        match self.waits {
             true => Poll::Pending,
             false => Poll::Ready(()),
         }
@@ -72,84 +71,55 @@ impl Waiter {
     }
 }
 
-/// The future of [`CancellationToken::cancelled`].
-#[must_use = "futures do nothing unless polled"]
-pub struct WaitForCancellationFuture<'a> {
-    token: &'a CancellationToken,
-    waiter: Waiter,
-}
-
-/// The future of [`CancellationToken::cancelled_owned`].
-#[must_use = "futures do nothing unless polled"]
-pub struct WaitForCancellationFutureOwned {
-    token: CancellationToken,
-    waiter: Waiter,
-}
-
-impl<'a> WaitForCancellationFuture<'a> {
-    pub(super) fn new(token: &'a CancellationToken) -> Self {
-        Self {
-            token,
-            waiter: Waiter::new(),
+macro_rules! future {
+    ($(#[$doc:meta])* $name:ident $(<$lifetime:lifetime>)?, $token:ty) => {
+        $(#[$doc])*
+        #[must_use = "futures do nothing unless polled"]
+        pub struct $name $(<$lifetime>)? {
+            token: $token,
+            waiter: Waiter,
         }
-    }
-}
 
-impl WaitForCancellationFutureOwned {
-    pub(super) fn new(token: CancellationToken) -> Self {
-        Self {
-            token,
-            waiter: Waiter::new(),
+        impl $(<$lifetime>)? $name $(<$lifetime>)? {
+            pub(super) fn new(token: $token) -> Self {
+                let waiter = Waiter::new();
+                Self { token, waiter }
+            }
         }
-    }
+
+        impl $(<$lifetime>)? Future for $name $(<$lifetime>)? {
+            type Output = ();
+
+            #[inline]
+            fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+                // SAFETY: nothing is moved out of it.
+                let this = unsafe { self.get_unchecked_mut() };
+                // SAFETY: it is pinned, and `drop` leaves the queue.
+                unsafe { this.waiter.poll(this.token.node(), context.waker()) }
+            }
+        }
+
+        impl $(<$lifetime>)? Drop for $name $(<$lifetime>)? {
+            #[inline]
+            fn drop(&mut self) {
+                self.waiter.leave(self.token.node());
+            }
+        }
+
+        impl $(<$lifetime>)? fmt::Debug for $name $(<$lifetime>)? {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name)).finish()
+            }
+        }
+    };
 }
 
-impl Future for WaitForCancellationFuture<'_> {
-    type Output = ();
-
-    #[inline]
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        // SAFETY: nothing is moved out of it.
-        let this = unsafe { self.get_unchecked_mut() };
-        // SAFETY: it is pinned, and `drop` leaves the queue.
-        unsafe { this.waiter.poll(this.token.node(), context.waker()) }
-    }
+future! {
+    /// The future of [`CancellationToken::cancelled`].
+    WaitForCancellationFuture<'a>, &'a CancellationToken
 }
 
-impl Future for WaitForCancellationFutureOwned {
-    type Output = ();
-
-    #[inline]
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        // SAFETY: nothing is moved out of it.
-        let this = unsafe { self.get_unchecked_mut() };
-        // SAFETY: it is pinned, and `drop` leaves the queue.
-        unsafe { this.waiter.poll(this.token.node(), context.waker()) }
-    }
-}
-
-impl Drop for WaitForCancellationFuture<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.waiter.leave(self.token.node());
-    }
-}
-
-impl Drop for WaitForCancellationFutureOwned {
-    #[inline]
-    fn drop(&mut self) {
-        self.waiter.leave(self.token.node());
-    }
-}
-
-impl fmt::Debug for WaitForCancellationFuture<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WaitForCancellationFuture").finish()
-    }
-}
-
-impl fmt::Debug for WaitForCancellationFutureOwned {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WaitForCancellationFutureOwned").finish()
-    }
+future! {
+    /// The future of [`CancellationToken::cancelled_owned`].
+    WaitForCancellationFutureOwned, CancellationToken
 }

@@ -9,8 +9,9 @@ use super::JoinSet;
 use crate::core::AbortHandle;
 use crate::runtime::Handle;
 
-/// Starts a task that is a member of a set and has a name in its `tracing` span. From
-/// [`JoinSet::build_task`].
+/// Starts a task that is a member of a set and has a name in its `tracing` span.
+///
+/// Returned by [`JoinSet::build_task`].
 ///
 /// The functions are those of [`JoinSet`]; see there for when they panic.
 #[must_use = "a builder does nothing until it spawns"]
@@ -67,7 +68,7 @@ impl<'a, T: 'static> Builder<'a, T> {
     ///
     /// # Errors
     ///
-    /// If the runtime has been shut down, or the system has no thread for us.
+    /// If the runtime has been shut down, or the system refuses a thread.
     #[track_caller]
     pub fn spawn_blocking<F>(self, function: F) -> io::Result<AbortHandle>
     where
@@ -81,7 +82,7 @@ impl<'a, T: 'static> Builder<'a, T> {
     ///
     /// # Errors
     ///
-    /// If the runtime has been shut down, or the system has no thread for us.
+    /// If the runtime has been shut down, or the system refuses a thread.
     #[track_caller]
     pub fn spawn_blocking_on<F>(self, function: F, handle: &Handle) -> io::Result<AbortHandle>
     where

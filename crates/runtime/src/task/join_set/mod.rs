@@ -1,13 +1,11 @@
-//! [`JoinSet`]: a number of tasks, awaited in the order in which they end.
+//! [`JoinSet`]: tasks that are awaited in the order in which they end.
 
 // The handles of the tasks are kept in `slots.rs`; a task that ends puts its slot into the
-// list of the ready (`ready.rs`), and wakes the task that awaits the set, once until that one
+// ready list (`ready.rs`), and wakes the task that awaits the set, once until that task
 // waits again.
 
 #[cfg(all(feature = "tracing", not(loom)))]
 mod builder;
-#[cfg(not(loom))]
-mod local;
 #[cfg(not(loom))]
 mod mutant;
 #[cfg(loom)]

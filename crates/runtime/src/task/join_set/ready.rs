@@ -1,4 +1,4 @@
-//! The things that are ready: any thread adds to them, one takes them.
+//! The ready list: any thread pushes to it, and its owner takes all of it at once.
 //!
 //! # States
 //!
@@ -12,18 +12,18 @@
 //!
 //! # Moves
 //!
-//! *Pushing* makes a link the head, in front of what was there. A task that finds *waiting*
-//! there takes the waker along and wakes it; there is one wake for all that come
-//! until the owner waits again. *Taking* swaps the whole stack for `EMPTY`; it is
-//! turned round, so that the first to come is first.
+//! *Pushing* makes a link the head, in front of the stack. A pusher that finds *waiting*
+//! takes the waker and wakes it; there is one wake for all links that are pushed until the
+//! owner waits again. *Taking* swaps the whole stack for `EMPTY` and reverses it, so that
+//! the link that was pushed first comes first.
 //!
 //! *The waker* is two words, which are written before the head says *waiting*, and
 //! read by a pusher that has seen that. Its exchange succeeds only if the same wait
 //! is still going on. Then the words it has read are of that wait: they were written
 //! before the state that it saw, and nothing is written there before the wait has
-//! ended, which is by this exchange. If the exchange fails, what was read means
-//! nothing. So the pusher does not touch the list any more afterwards, and its
-//! owner may go away as soon as all is in that will be pushed.
+//! ended, which is by this exchange. If the exchange fails, the pusher ignores what it
+//! has read. After its exchange the pusher does not touch the list any more, so the owner
+//! may free the list as soon as all links that will be pushed are in it.
 //!
 //! # No wake-up is lost
 //!
@@ -33,7 +33,7 @@
 //!
 //! # Sources
 //!
-//! Treiber's stack, which one only ever takes as a whole, so there is no ABA.
+//! Treiber's stack. It is only taken as a whole, so there is no ABA.
 
 use std::cell::Cell;
 use std::ptr;
@@ -53,13 +53,12 @@ const CLOSED: usize = 2;
 /// One wait.
 const WAIT: usize = 4;
 
-/// What links a thing that is ready to the one that was ready before it.
+/// The part of an element of the list that links it to the next one.
 #[derive(Debug)]
 #[repr(align(8))]
 pub struct Link {
-    next: Cell<*const Link>,
-    /// Lets the model checker watch that one thread at a time uses the link.
-    user: Watched<()>,
+    /// The model checker watches that one thread at a time uses it.
+    next: Watched<*const Link>,
 }
 
 // SAFETY: the link is used by its pusher, then by its taker.
@@ -72,70 +71,65 @@ pub struct Ready {
     head: AtomicPtr<Link>,
     waker_data: AtomicPtr<()>,
     waker_vtable: AtomicPtr<()>,
-    /// How many waits there have been. The owner's.
+    /// How many waits there have been. Only the owner uses it.
     waits: Cell<usize>,
 }
 
 // SAFETY: `waits` is used by the owner alone, as the safety of its methods says.
 unsafe impl Sync for Ready {}
 
-/// What a push has led to.
+/// The outcome of a push.
 #[must_use]
 pub enum Pushed {
     /// It is in the list.
     Done,
-    /// So it is, and this is to be woken.
+    /// It is in the list, and the caller is to wake this.
     Wake(Waker),
     /// The owner has gone; the link was not used.
     Closed,
 }
 
-impl Default for Link {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Link {
     /// A link that is in no list.
+    #[allow(
+        clippy::new_without_default,
+        reason = "not part of the public interface"
+    )]
     pub fn new() -> Self {
         Self {
-            next: Cell::new(ptr::null()),
-            user: Watched::new(()),
+            next: Watched::new(ptr::null()),
         }
     }
 
-    /// The one behind this.
+    /// The next link of the list.
     ///
     /// # Safety
     ///
     /// The link is the caller's, in a list it has taken or made, or in none.
     #[inline]
     pub unsafe fn next(&self) -> *const Self {
-        self.user.with_mut(|_| ());
-        self.next.get()
+        // SAFETY: the caller says so.
+        self.next.with_mut(|next| unsafe { *next })
     }
 
-    /// Puts another one behind it.
+    /// Sets the next link of the list.
     ///
     /// # Safety
     ///
     /// As [`next`](Link::next).
     #[inline]
     pub unsafe fn set_next(&self, next: *const Self) {
-        self.user.with_mut(|_| ());
-        self.next.set(next);
-    }
-}
-
-impl Default for Ready {
-    fn default() -> Self {
-        Self::new()
+        // SAFETY: the caller says so.
+        self.next.with_mut(|place| unsafe { *place = next });
     }
 }
 
 impl Ready {
-    /// Nothing is ready.
+    /// An empty list.
+    #[allow(
+        clippy::new_without_default,
+        reason = "not part of the public interface"
+    )]
     pub fn new() -> Self {
         Self {
             head: AtomicPtr::new(EMPTY),
@@ -178,7 +172,7 @@ impl Ready {
         }
     }
 
-    /// Takes all that is ready, the first in front.
+    /// Takes all links, the one that was pushed first in front.
     ///
     /// # Safety
     ///
@@ -189,25 +183,25 @@ impl Ready {
         if head.is_null() || head.addr() & (WAITING | CLOSED) != 0 {
             return ptr::null();
         }
-        // While there is something, others only add to it.
+        // While there is a link, other threads only add to the stack.
         let stack = self.head.swap(EMPTY, Ordering::Acquire);
         // SAFETY: the stack is the caller's.
         unsafe { reversed(stack) }
     }
 
-    /// Lets this waker be woken when something is ready. `false` if something is
-    /// now; then it will not be.
+    /// Registers the waker to be woken at the next push. `false` if a link is there
+    /// already; then it is not registered.
     ///
     /// # Safety
     ///
     /// The caller is the owner.
     pub unsafe fn wait(&self, waker: &Waker) -> bool {
         let head = self.head.load(Ordering::Acquire);
-        // To be dropped when the new one is in its place: that may run anything.
+        // Dropped when the new one is in its place: a waker's drop may run any code.
         let mut _old = None;
         if head.addr() & WAITING != 0 {
             let (data, vtable) = self.waker_words();
-            // Only compared: it may be another's by now.
+            // Only compared: they may belong to another wait by now.
             let same = data.cast_const() == waker.data()
                 && ptr::eq(vtable, ptr::from_ref(waker.vtable()).cast());
             if same {
@@ -249,7 +243,7 @@ impl Ready {
         waits
     }
 
-    /// Nothing will be taken any more. Returns what was ready.
+    /// Refuses further links, and returns those that were there.
     ///
     /// # Safety
     ///

@@ -1,4 +1,4 @@
-//! The set, as its users see it.
+//! `JoinSet`.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -10,14 +10,15 @@ use blitz_sync::internals::coop;
 use super::slots::Slots;
 use crate::core::{AbortHandle, Id, JoinError, JoinHandle};
 use crate::runtime::Handle;
+use crate::task::LocalSet;
 
 /// Tasks with outputs of one type, awaited in the order in which they end.
 ///
-/// When the set is dropped, all its tasks are aborted. Their outputs are kept until
-/// they are asked for. The names and the behaviour are Tokio's.
+/// When the set is dropped, all its tasks are aborted. It keeps the output of a task that
+/// has ended until it is taken. The names and the behaviour are Tokio's.
 ///
-/// To add a task allocates nothing beside the task itself, as a rule: the set keeps
-/// its handles in chunks that grow with it.
+/// Adding a task usually allocates nothing but the task itself: the set keeps its handles
+/// in chunks that grow with it.
 ///
 /// ```
 /// use blitz_io::{runtime::Runtime, task::JoinSet};
@@ -41,7 +42,7 @@ pub struct JoinSet<T> {
     slots: Slots<T>,
 }
 
-// A panic cannot leave the set half done.
+// A panic cannot leave the set in a broken state.
 impl<T> UnwindSafe for JoinSet<T> {}
 impl<T> RefUnwindSafe for JoinSet<T> {}
 impl<T> Unpin for JoinSet<T> {}
@@ -55,8 +56,8 @@ impl<T> JoinSet<T> {
         }
     }
 
-    /// Returns how many tasks there are, those included that have ended and have not
-    /// been asked for.
+    /// Returns the number of tasks in the set, including those that have ended and have not
+    /// been taken out.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, task::JoinSet};
@@ -74,7 +75,7 @@ impl<T> JoinSet<T> {
         self.slots.len()
     }
 
-    /// Returns whether there is none.
+    /// Returns whether the set has no tasks.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -82,8 +83,8 @@ impl<T> JoinSet<T> {
 }
 
 impl<T: 'static> JoinSet<T> {
-    /// Starts a task on the current runtime, as a member of the set. It runs also if
-    /// the set is not awaited.
+    /// Starts a task on the current runtime, as a member of the set. It runs even if the
+    /// set is not awaited.
     ///
     /// # Panics
     ///
@@ -102,14 +103,13 @@ impl<T: 'static> JoinSet<T> {
     #[track_caller]
     pub fn spawn<F>(&mut self, task: F) -> AbortHandle
     where
-        F: Future<Output = T>,
-        F: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
         T: Send,
     {
         self.insert(crate::task::spawn(task))
     }
 
-    /// Starts a task on that runtime.
+    /// Starts a task on the runtime of `handle`.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, task::JoinSet};
@@ -123,15 +123,15 @@ impl<T: 'static> JoinSet<T> {
     #[track_caller]
     pub fn spawn_on<F>(&mut self, task: F, handle: &Handle) -> AbortHandle
     where
-        F: Future<Output = T>,
-        F: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
         T: Send,
     {
         self.insert(handle.spawn(task))
     }
 
-    /// Runs a function that may block, on the blocking pool. One that has begun cannot
-    /// be aborted.
+    /// Runs a function that may block on the blocking pool.
+    ///
+    /// A function that has begun cannot be aborted.
     ///
     /// # Panics
     ///
@@ -154,14 +154,13 @@ impl<T: 'static> JoinSet<T> {
     #[track_caller]
     pub fn spawn_blocking<F>(&mut self, f: F) -> AbortHandle
     where
-        F: FnOnce() -> T,
-        F: Send + 'static,
+        F: FnOnce() -> T + Send + 'static,
         T: Send,
     {
         self.insert(crate::task::spawn_blocking(f))
     }
 
-    /// Runs a function that may block, on the blocking pool of that runtime.
+    /// Runs a function that may block on the blocking pool of the runtime of `handle`.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, task::JoinSet};
@@ -175,11 +174,47 @@ impl<T: 'static> JoinSet<T> {
     #[track_caller]
     pub fn spawn_blocking_on<F>(&mut self, f: F, handle: &Handle) -> AbortHandle
     where
-        F: FnOnce() -> T,
-        F: Send + 'static,
+        F: FnOnce() -> T + Send + 'static,
         T: Send,
     {
         self.insert(handle.spawn_blocking(f))
+    }
+
+    /// Starts a task on the current `LocalSet`.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a `LocalSet`.
+    ///
+    /// ```
+    /// use blitz_io::{runtime::Runtime, task::{JoinSet, LocalSet}};
+    /// use std::rc::Rc;
+    ///
+    /// let runtime = Runtime::new()?;
+    /// let local = LocalSet::new();
+    /// let number = Rc::new(1);
+    /// local.block_on(&runtime, async {
+    ///     let mut set = JoinSet::new();
+    ///     set.spawn_local(async move { *number });
+    ///     assert_eq!(set.join_all().await, [1]);
+    /// });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn_local<F>(&mut self, task: F) -> AbortHandle
+    where
+        F: Future<Output = T> + 'static,
+    {
+        self.insert(crate::task::spawn_local(task))
+    }
+
+    /// Starts a task on `local_set`, which need not be running.
+    #[track_caller]
+    pub fn spawn_local_on<F>(&mut self, task: F, local_set: &LocalSet) -> AbortHandle
+    where
+        F: Future<Output = T> + 'static,
+    {
+        self.insert(local_set.spawn_local(task))
     }
 
     /// Starts a task that has a name: see [`task::Builder`](crate::task::Builder).
@@ -239,8 +274,8 @@ impl<T: 'static> JoinSet<T> {
         poll_fn(|context| self.poll_join_next(context)).await
     }
 
-    /// Does what [`join_next`](JoinSet::join_next) does, with the number of the task,
-    /// which an error has anyway.
+    /// Does what [`join_next`](JoinSet::join_next) does, and also returns the id of the
+    /// task. An error has that id, too.
     ///
     /// # Errors
     ///
@@ -265,7 +300,7 @@ impl<T: 'static> JoinSet<T> {
         poll_fn(|context| self.poll_join_next_with_id(context)).await
     }
 
-    /// Takes a task out that has ended, if there is one.
+    /// Takes out a task that has ended, if there is one.
     ///
     /// # Errors
     ///
@@ -292,8 +327,8 @@ impl<T: 'static> JoinSet<T> {
         self.slots.pop().map(JoinHandle::into_output)
     }
 
-    /// Does what [`try_join_next`](JoinSet::try_join_next) does, with the number of the
-    /// task.
+    /// Does what [`try_join_next`](JoinSet::try_join_next) does, and also returns the id of
+    /// the task.
     ///
     /// # Errors
     ///
@@ -325,12 +360,12 @@ impl<T: 'static> JoinSet<T> {
         while self.join_next().await.is_some() {}
     }
 
-    /// Waits for all tasks. Their outputs, in the order in which the tasks ended.
+    /// Waits for all tasks, and returns their outputs in the order in which they ended.
     ///
     /// # Panics
     ///
-    /// If a task panicked, with what it panicked with; or if one was aborted. The
-    /// others are aborted then.
+    /// If a task panicked, with the payload of its panic, or if a task was aborted. The
+    /// other tasks are aborted then.
     ///
     /// # Cancel safety
     ///
@@ -359,7 +394,7 @@ impl<T: 'static> JoinSet<T> {
         outputs
     }
 
-    /// Aborts all tasks. They stay in the set until they are asked for.
+    /// Aborts all tasks. They stay in the set until they are taken out.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, task::JoinSet};
@@ -376,7 +411,7 @@ impl<T: 'static> JoinSet<T> {
         self.slots.for_each(JoinHandle::abort);
     }
 
-    /// Takes all tasks out of the set, and lets them go on.
+    /// Takes all tasks out of the set without aborting them.
     ///
     /// ```
     /// use blitz_io::{runtime::Runtime, task::JoinSet};
@@ -395,9 +430,10 @@ impl<T: 'static> JoinSet<T> {
         self.slots.detach();
     }
 
-    /// Polls for a task that has ended: `Ready(None)` if the set is empty. If it says
-    /// `Pending`, the waker of the latest call is woken when a task ends, or when the
-    /// task that polls has a budget again.
+    /// Polls for a task that has ended. Returns `Ready(None)` if the set is empty.
+    ///
+    /// If it returns `Pending`, the waker of the latest call is woken when a task ends, or
+    /// when the polling task has a budget again.
     ///
     /// # Errors
     ///
@@ -464,8 +500,7 @@ impl<T> Default for JoinSet<T> {
 /// The tasks are started on the current runtime.
 impl<T, F> FromIterator<F> for JoinSet<T>
 where
-    F: Future<Output = T>,
-    F: Send + 'static,
+    F: Future<Output = T> + Send + 'static,
     T: Send + 'static,
 {
     fn from_iter<I: IntoIterator<Item = F>>(iter: I) -> Self {
@@ -478,14 +513,10 @@ where
 /// The tasks are started on the current runtime.
 impl<T, F> Extend<F> for JoinSet<T>
 where
-    F: Future<Output = T>,
-    F: Send + 'static,
+    F: Future<Output = T> + Send + 'static,
     T: Send + 'static,
 {
-    fn extend<I>(&mut self, iter: I)
-    where
-        I: IntoIterator<Item = F>,
-    {
+    fn extend<I: IntoIterator<Item = F>>(&mut self, iter: I) {
         for task in iter {
             self.spawn(task);
         }

@@ -2,21 +2,21 @@
 //!
 //! A task that is complete wakes the waker that its join handle has left. For a
 //! member of a set that is a pointer to its [`Slot`]; to wake it puts the slot into
-//! the list of what is ready. So an entry needs no allocation of its own, and no
+//! the ready list. So an entry needs no allocation of its own, and no
 //! counter: slots come from chunks, each as large as all before it.
 //!
 //! A slot is free, or it has a handle, or it is *left behind*: the handle was given
 //! up when its task was complete already, or about to be, and the task's waker may
-//! still be used. Such a slot is free when it has been seen in the list of the ready.
+//! still be used. Such a slot is free when it has been seen in the ready list.
 //!
 //! # The end
 //!
-//! Chunks must not go before the last task has used its waker. A set that is
-//! dropped gives up all handles, and takes back the wakers that the tasks have not
-//! yet taken for waking. Then it counts: the slots that were left behind, and
-//! itself. It writes that number down, closes the list, and subtracts itself and the
-//! slots that were in the list. A task that finds the list closed subtracts one; the one
-//! that comes to zero frees the chunks. They are not counted before the end.
+//! The chunks must not be freed before the last task has used its waker. A set that is
+//! dropped gives up all handles, and takes back the wakers that the tasks have not yet
+//! taken for waking. Then it counts the slots that were left behind, and itself. It stores
+//! that number, closes the list, and subtracts itself and the slots that were in the list.
+//! A task that finds the list closed subtracts one; the subtraction that comes to zero
+//! frees the chunks. Before the end of the set nothing is counted.
 
 use std::cell::UnsafeCell;
 use std::ptr::{self, NonNull};
@@ -31,42 +31,42 @@ use crate::core::{AbortHandle, JoinHandle};
 const FIRST: usize = 4;
 const LARGEST: usize = 1024;
 
-/// The place of one task.
+/// The entry of one task.
 #[repr(C)]
 pub(super) struct Slot<T> {
-    /// To the next that is ready, or free.
+    /// Links it to the next one that is ready, or free.
     link: Link,
     shared: *const Shared<T>,
     /// Used by the set alone.
     handle: UnsafeCell<Option<JoinHandle<T>>>,
 }
 
-/// What the tasks refer to.
+/// The part of the set that its tasks refer to.
 struct Shared<T> {
     ready: Ready,
-    /// How many still use this, when the set has gone.
+    /// How many users are left after the set has been dropped.
     late: AtomicUsize,
-    /// Used by the set alone; and by the last one, to free them.
+    /// Used by the set alone, and by the last user, to free them.
     chunks: UnsafeCell<Vec<Box<[Slot<T>]>>>,
 }
 
 /// See the head of this file.
 pub(super) struct Slots<T> {
     shared: NonNull<Shared<T>>,
-    /// Those that are free.
+    /// The slots that are free.
     free: *const Link,
-    /// Those that were taken from the list of the ready, and not yet given out.
+    /// The slots that were taken from the ready list and not given out yet.
     taken: *const Link,
-    /// How many have handles.
+    /// How many slots have handles.
     len: usize,
-    /// How many were left behind, and have not been seen since.
+    /// How many slots were left behind and have not been seen since.
     left_behind: usize,
 }
 
-// SAFETY: a set is its handles, as far as others can see; the rest is made for
-// being used by several threads.
+// SAFETY: a set owns handles, which may be sent; the rest is made to be used by several
+// threads.
 unsafe impl<T: Send> Send for Slots<T> {}
-// SAFETY: through a shared reference one can only see how many there are.
+// SAFETY: a shared reference only gives access to the number of tasks.
 unsafe impl<T: Send> Sync for Slots<T> {}
 
 impl<T> Slots<T> {
@@ -96,7 +96,7 @@ impl<T> Slots<T> {
         unsafe { self.shared.as_ref() }
     }
 
-    /// Keeps a handle, whose task may be complete already.
+    /// Keeps a handle. Its task may be complete already.
     #[inline]
     pub(super) fn insert(&mut self, handle: JoinHandle<T>) -> AbortHandle {
         if self.free.is_null() {
@@ -125,9 +125,20 @@ impl<T> Slots<T> {
         chunks.push(new.collect());
         for slot in chunks.last().into_iter().flatten().rev() {
             // SAFETY: the slot is new.
-            unsafe { slot.link.set_next(self.free) };
-            self.free = ptr::from_ref(slot).cast();
+            unsafe { self.free(slot) };
         }
+    }
+
+    /// Puts a slot into the list of those that are free.
+    ///
+    /// # Safety
+    ///
+    /// It is the set's, and nothing refers to it.
+    #[inline]
+    unsafe fn free(&mut self, slot: &Slot<T>) {
+        // SAFETY: the caller says so.
+        unsafe { slot.link.set_next(self.free) };
+        self.free = ptr::from_ref(slot).cast();
     }
 
     /// Takes out the handle of a task that is complete.
@@ -145,8 +156,8 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Frees the first of the slots that were taken. Its handle; none if it was left
-    /// behind.
+    /// Frees the first of the slots that were taken. Returns its handle, or none if it was
+    /// left behind.
     #[inline]
     fn pop_taken(&mut self) -> Option<Option<JoinHandle<T>>> {
         // SAFETY: what was taken is the set's, and its waker has been used.
@@ -154,23 +165,22 @@ impl<T> Slots<T> {
         // SAFETY: as above.
         unsafe {
             self.taken = slot.link.next();
-            slot.link.set_next(self.free);
+            self.free(slot);
         }
-        self.free = ptr::from_ref(slot).cast();
         // SAFETY: as above.
         let handle = unsafe { (*slot.handle.get()).take() };
         self.len -= usize::from(handle.is_some());
         Some(handle)
     }
 
-    /// Lets this waker be woken when a task is complete. `false` if one is now.
+    /// Registers the waker to be woken when a task is complete. `false` if one is already.
     #[inline]
     pub(super) fn wait(&mut self, waker: &Waker) -> bool {
         // SAFETY: the set is the owner.
         self.taken.is_null() && unsafe { self.shared().ready.wait(waker) }
     }
 
-    /// Gives all handles to `with`.
+    /// Calls `with` with each handle.
     pub(super) fn for_each(&mut self, mut with: impl FnMut(&JoinHandle<T>)) {
         // SAFETY: the chunks and the handles are the set's.
         let chunks = unsafe { &*self.shared().chunks.get() };
@@ -197,8 +207,7 @@ impl<T> Slots<T> {
             self.len -= 1;
             if handle.take_back_waker() {
                 // SAFETY: nothing refers to it any more.
-                unsafe { slot.link.set_next(self.free) };
-                self.free = ptr::from_ref(slot).cast();
+                unsafe { self.free(slot) };
             } else {
                 self.left_behind += 1;
             }
@@ -225,11 +234,11 @@ impl<T> Drop for Slots<T> {
 }
 
 impl<T> Shared<T> {
-    /// So many do not use it any more. The last frees it.
+    /// Removes `count` users. The last user frees it.
     ///
     /// # Safety
     ///
-    /// They were counted, and the set has gone.
+    /// They were counted, and the set has been dropped.
     unsafe fn leave(shared: *const Self, count: usize) {
         // SAFETY: it is there until all have left.
         if unsafe { (*shared).late.fetch_sub(count, Ordering::AcqRel) } == count {
@@ -239,18 +248,17 @@ impl<T> Shared<T> {
     }
 }
 
-/// The waker of a slot. It is given to one task, which wakes it once, or gives it
-/// back; no other code gets to see it.
+/// The waker of a slot. It is given to one task, which wakes it once or gives it back; no
+/// other code sees it.
 fn waker<T>(slot: *const Slot<T>) -> Waker {
-    // SAFETY: the slot is there until the waker has been woken or taken back; the
-    // functions are made for that. It does nothing on the thread that calls it but
-    // what any thread may.
+    // SAFETY: the slot lives until the waker has been woken or taken back, which is what
+    // the functions rely on. Any thread may call them.
     unsafe { Waker::from_raw(raw_waker_of::<T>(slot.cast())) }
 }
 
 /// # Safety
 ///
-/// None is needed to make it.
+/// Making it is always sound; using it has the rules of [`waker`].
 unsafe fn raw_waker_of<T>(slot: *const ()) -> RawWaker {
     RawWaker::new(
         slot,
@@ -260,11 +268,11 @@ unsafe fn raw_waker_of<T>(slot: *const ()) -> RawWaker {
 
 unsafe fn drop_nothing(_: *const ()) {}
 
-/// The slot's task is complete.
+/// Says that the slot's task is complete.
 ///
 /// # Safety
 ///
-/// As the waker's: it is called once.
+/// It is called once, as [`waker`] says.
 unsafe fn wake<T>(slot: *const ()) {
     let slot = slot.cast::<Slot<T>>();
     // SAFETY: the slot is there until it is seen in the list, or its owner has been

@@ -1,16 +1,23 @@
-//! Which set `spawn_local` adds to on this thread.
+//! `spawn_local`, and which set it adds to on this thread.
 //!
-//! The thread's context has the set as an address that owns a count of its `Rc`, since
-//! a guard may be kept for longer than the set, or be dropped out of order.
+//! The thread's context has the set's address, which owns a count of its `Rc`, since a
+//! guard may live longer than the set, or be dropped out of order.
 
 use std::fmt;
+use std::future::Future;
 use std::ptr;
 use std::rc::Rc;
 
+use blitz_sync::internals::ThreadId;
+
 use super::Local;
 use crate::context;
+use crate::core::JoinHandle;
+use crate::scheduler::with_current;
+use crate::task::spawn::spawn_local_on;
+use crate::trace::{SpawnMeta, spawn_meta};
 
-/// Puts a set into the context, and takes out which was there.
+/// Puts a set into the context, and returns the one that was there.
 fn replace(local: Option<Rc<Local>>) -> Option<Rc<Local>> {
     let new = local.map_or(ptr::null(), Rc::into_raw);
     let old = context::with(|context| context.local_set.replace(new.cast()));
@@ -21,13 +28,13 @@ fn replace(local: Option<Rc<Local>>) -> Option<Rc<Local>> {
 }
 
 /// The current set.
-pub(super) fn current() -> Option<Rc<Local>> {
+fn current() -> Option<Rc<Local>> {
     let local = replace(None)?;
     replace(Some(local.clone()));
     Some(local)
 }
 
-/// The set is the current one as long as this lives.
+/// Makes a set the current one until it is dropped.
 pub(super) struct Enter(Option<Rc<Local>>);
 
 impl Enter {
@@ -44,9 +51,9 @@ impl Drop for Enter {
 }
 
 /// Makes a [`LocalSet`](super::LocalSet) the one that
-/// [`spawn_local`](super::spawn_local) adds to, until it is dropped.
+/// [`spawn_local`] adds to, until it is dropped.
 ///
-/// From [`LocalSet::enter`](super::LocalSet::enter).
+/// Returned by [`LocalSet::enter`](super::LocalSet::enter).
 ///
 /// ```
 /// use blitz_io::task::{LocalSet, spawn_local};
@@ -66,5 +73,66 @@ impl LocalEnterGuard {
 impl fmt::Debug for LocalEnterGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LocalEnterGuard").finish()
+    }
+}
+
+/// Starts a task on this thread, in the current [`LocalSet`](super::LocalSet) or on the
+/// current [`LocalRuntime`](crate::runtime::LocalRuntime).
+///
+/// The future need not be `Send`. It runs when the set is polled next, even if the handle
+/// is dropped.
+///
+/// # Panics
+///
+/// Outside of both, or on a thread other than the `LocalRuntime`'s.
+///
+/// ```
+/// use std::rc::Rc;
+/// use blitz_io::{runtime::Builder, task};
+///
+/// let runtime = Builder::new_current_thread().build().unwrap();
+/// task::LocalSet::new().block_on(&runtime, async {
+///     let three = Rc::new(3);
+///     let task = task::spawn_local(async move { *three });
+///     assert_eq!(task.await.unwrap(), 3);
+/// });
+/// ```
+#[track_caller]
+pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    spawn_local_named(future, spawn_meta!(F))
+}
+
+/// [`spawn_local`] with what is known of the task.
+#[track_caller]
+pub(in crate::task) fn spawn_local_named<F>(future: F, meta: SpawnMeta<'_>) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    let mut future = Some(future);
+    let spawned = with_current(|handle| {
+        let thread = handle.common().local_thread?;
+        Some((thread == ThreadId::current()).then(|| {
+            let future = future.take().expect("it is used once");
+            // SAFETY: it is a `LocalRuntime`, and this is its thread.
+            unsafe { spawn_local_on(handle, future, meta) }
+        }))
+    });
+    match spawned {
+        Ok(Some(Some(join))) => return join,
+        Ok(Some(None)) => panic!(
+            "Local tasks can only be spawned on a LocalRuntime from the thread the runtime was created on"
+        ),
+        Ok(None) | Err(_) => {}
+    }
+    match (current(), future) {
+        (Some(local), Some(future)) => local.spawn(future, meta),
+        _ => panic!(
+            "`spawn_local` called from outside of a `task::LocalSet` or `runtime::LocalRuntime`"
+        ),
     }
 }

@@ -1,7 +1,7 @@
 //! `LocalSet`: tasks that stay on one thread, so that their futures need not be `Send`.
 //!
-//! A set is a future, or a part of one (`run_until`), that some task or thread polls:
-//! the *host*. Its tasks wait in two queues. The first belongs to the set's thread and
+//! A set is a future, or a part of one (`run_until`), that a task or thread polls: its
+//! *host*. Its tasks wait in two queues. The first belongs to the set's thread and
 //! has no lock; the second is for wake-ups from other threads (`queues.rs`). A poll of
 //! the set runs up to [`TASKS_PER_POLL`] tasks from them, and then wakes its own host
 //! if there are more, so that the host's other work has its turn.
@@ -11,30 +11,27 @@
 //! A wake-up from another thread puts the task into the second queue and takes the
 //! host's waker, both under the same lock; then it wakes the host. A poll puts its waker
 //! there, under that lock, before it looks at the queues. So a task that is put there
-//! is either seen by this poll, or finds the waker. The poll avoids the lock if its
-//! waker is there already by the word beside the lock. That word may be out of date: a
-//! waker that was there has been taken meanwhile. Then it is woken after this poll
-//! began, or else the poll would have seen the word change, for a waker's call happens
-//! before the poll that it causes; so another poll follows.
+//! is either seen by this poll, or finds the waker. The poll avoids the lock if the word
+//! beside the lock says that its waker is there already. That word may be out of date: the
+//! waker may have been taken meanwhile. Then it is woken after this poll began: had it been
+//! woken before, this poll would have seen the word change, because a waker's call happens
+//! before the poll that it causes. So another poll follows.
 //!
 //! A wake-up from the set's own thread needs no waker while the set is being polled;
 //! otherwise it wakes the host as one from outside does.
 
 mod current;
 mod queues;
-mod spawn_local;
 
 use std::cell::Cell;
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::marker::PhantomData;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use blitz_sync::internals::coop;
-use pin_project_lite::pin_project;
 
 use self::current::Enter;
 use self::queues::Shared;
@@ -44,29 +41,28 @@ use crate::enter;
 use crate::runtime::{self, Runtime};
 use crate::trace::{SpawnMeta, spawn_meta, traced};
 
-pub use self::current::LocalEnterGuard;
-pub use self::spawn_local::spawn_local;
 #[cfg(feature = "tracing")]
-pub(super) use self::spawn_local::spawn_local_named;
+pub(super) use self::current::spawn_local_named;
+pub use self::current::{LocalEnterGuard, spawn_local};
 
 /// How many tasks one poll of the set runs.
 const TASKS_PER_POLL: usize = 61;
-/// One of so many looks begins with the queue of the other threads.
+/// One of this many pops takes from the queue of the other threads first.
 const REMOTE_FIRST: u8 = 31;
 
-/// What a set and its guards share.
+/// The part of a set that its guards share.
 struct Local {
     shared: Arc<Shared>,
-    /// Counts the looks at the queues.
+    /// Counts the pops from the queues.
     looks: Cell<u8>,
 }
 
 /// Tasks that stay on this thread.
 ///
-/// [`spawn_local`] adds one whose future need not be `Send`. They make progress while
-/// the set is polled: [`run_until`](Self::run_until), [`block_on`](Self::block_on),
-/// or an `.await` on the set itself, which ends when all tasks have. Dropping the set
-/// drops what has not ended.
+/// [`spawn_local`] adds a task whose future need not be `Send`. The tasks make progress
+/// while the set is polled: by [`run_until`](Self::run_until), by
+/// [`block_on`](Self::block_on), or by an `.await` on the set itself, which ends when all
+/// tasks have ended. Dropping the set drops the tasks that have not ended.
 ///
 /// ```
 /// use std::rc::Rc;
@@ -81,20 +77,10 @@ struct Local {
 /// assert_eq!(word, "not Send");
 /// ```
 ///
-/// Inside a set, [`spawn`](super::spawn) still makes tasks of the runtime, and
+/// Inside a set, [`spawn`](super::spawn) still starts tasks of the runtime, and
 /// [`block_in_place`](super::block_in_place) panics.
 pub struct LocalSet {
     local: Rc<Local>,
-    _not_send: PhantomData<*const ()>,
-}
-
-pin_project! {
-    /// Polls a future, and the tasks of a set besides.
-    struct RunUntil<'a, F> {
-        set: &'a LocalSet,
-        #[pin]
-        future: F,
-    }
 }
 
 impl LocalSet {
@@ -111,7 +97,6 @@ impl LocalSet {
                 shared: Arc::new(Shared::new()),
                 looks: Cell::new(0),
             }),
-            _not_send: PhantomData,
         }
     }
 
@@ -133,7 +118,7 @@ impl LocalSet {
         LocalEnterGuard::new(self.local.clone())
     }
 
-    /// Adds a task, also from outside of the set.
+    /// Adds a task. The set need not be entered.
     ///
     /// ```
     /// use blitz_io::{runtime::Builder, task::LocalSet};
@@ -153,7 +138,7 @@ impl LocalSet {
         self.spawn_named(future, spawn_meta!(F))
     }
 
-    /// The same, with what is known of the task.
+    /// [`spawn_local`](Self::spawn_local) with what is known of the task.
     pub(in crate::task) fn spawn_named<F>(
         &self,
         future: F,
@@ -172,7 +157,7 @@ impl LocalSet {
     ///
     /// # Panics
     ///
-    /// As [`Runtime::block_on`] does.
+    /// When [`Runtime::block_on`] panics.
     ///
     /// ```
     /// use blitz_io::{runtime::Builder, task};
@@ -216,11 +201,23 @@ impl LocalSet {
     where
         F: Future,
     {
-        RunUntil { set: self, future }.await
+        let (local, mut future) = (&self.local, pin!(future));
+        poll_fn(|cx| {
+            let _entered = local.enter();
+            local.shared.register(cx.waker());
+            let output = future.as_mut().poll(cx);
+            if output.is_pending() {
+                local.run_tasks(cx);
+            }
+            output
+        })
+        .await
     }
 
-    /// Sets what a task's panic does to the set. [`UnhandledPanic::ShutdownRuntime`] means: the
-    /// other tasks are cancelled, and whoever polls the set panics.
+    /// Sets what a task's panic does to the set.
+    ///
+    /// With [`UnhandledPanic::ShutdownRuntime`] the other tasks are cancelled, and the poll
+    /// of the set panics.
     ///
     /// ```should_panic
     /// use blitz_io::{runtime::{Builder, UnhandledPanic}, task::{self, LocalSet}};
@@ -238,7 +235,7 @@ impl LocalSet {
         self
     }
 
-    /// Returns a number that no other runtime or set of the program has at the same time.
+    /// Returns an id that no other runtime or set of the process has.
     ///
     /// ```
     /// use blitz_io::task::LocalSet;
@@ -252,7 +249,7 @@ impl LocalSet {
 }
 
 impl Local {
-    /// Makes a task and queues it.
+    /// Makes a task, and queues it.
     fn spawn<F>(&self, future: F, meta: SpawnMeta<'_>) -> JoinHandle<F::Output>
     where
         F: Future + 'static,
@@ -282,12 +279,20 @@ impl Local {
         join
     }
 
-    /// Runs tasks. Says whether it stopped although there are more.
+    /// Makes the set the current one, and counts a poll of it, until what is returned is
+    /// dropped.
+    fn enter(self: &Rc<Self>) -> impl Sized {
+        let polled = self.shared.polled();
+        (Enter::new(self), polled, enter::disallow_block_in_place())
+    }
+
+    /// Runs tasks. Returns whether it stopped although there may be more; then it has woken
+    /// the host.
     ///
     /// # Panics
     ///
     /// If a task has panicked and the set is to end for it.
-    fn run_tasks(&self) -> bool {
+    fn run_tasks(&self, context: &Context<'_>) -> bool {
         for _ in 0..TASKS_PER_POLL {
             if self.shared.is_doomed() {
                 self.end_for_panic();
@@ -303,6 +308,7 @@ impl Local {
                 unsafe { self.shared.push(task) };
             }
         }
+        context.waker().wake_by_ref();
         true
     }
 
@@ -314,8 +320,8 @@ impl Local {
         );
     }
 
-    /// Takes in no more tasks, and ends all there are, but those that this thread is
-    /// polling: they end when their polls do.
+    /// Refuses further tasks, and ends all tasks except those that this thread is polling,
+    /// which end when their polls do.
     fn close(&self) {
         self.shared.close();
         if !self.drain() {
@@ -323,7 +329,7 @@ impl Local {
         }
     }
 
-    /// Ends the cancelled tasks in the queues. Returns whether these were all.
+    /// Ends the cancelled tasks in the queues. Returns whether no task is left.
     fn drain(&self) -> bool {
         // SAFETY: this is the set's thread.
         while let Some(task) = unsafe { self.shared.pop(false) } {
@@ -334,8 +340,7 @@ impl Local {
         self.shared.is_drained()
     }
 
-    /// Another thread has woken a task, and is about to put it into the queue: this one
-    /// waits for that as a host.
+    /// Waits, as a host, for tasks that other threads have woken and are about to queue.
     #[cold]
     fn drain_late_tasks(&self) {
         enter::block_for_a_moment(poll_fn(|cx| {
@@ -353,36 +358,10 @@ impl Future for LocalSet {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let local = &self.local;
-        let _no_blocking = enter::disallow_block_in_place();
+        let _entered = local.enter();
         local.shared.register(cx.waker());
-        let _entered = Enter::new(local);
-        let _polled = local.shared.polled();
-        if local.run_tasks() {
-            cx.waker().wake_by_ref();
-            Poll::Pending
-        } else if local.shared.tasks() == 0 {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
-    }
-}
-
-impl<F: Future> Future for RunUntil<'_, F> {
-    type Output = F::Output;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let this = self.project();
-        let local = &this.set.local;
-        let _entered = Enter::new(local);
-        let _polled = local.shared.polled();
-        local.shared.register(cx.waker());
-        let _no_blocking = enter::disallow_block_in_place();
-        if let Poll::Ready(output) = this.future.poll(cx) {
-            return Poll::Ready(output);
-        }
-        if local.run_tasks() {
-            cx.waker().wake_by_ref();
+        if !local.run_tasks(cx) && local.shared.tasks() == 0 {
+            return Poll::Ready(());
         }
         Poll::Pending
     }
@@ -402,9 +381,7 @@ impl fmt::Debug for LocalSet {
 
 impl Drop for LocalSet {
     fn drop(&mut self) {
-        let _entered = Enter::new(&self.local);
-        let _polled = self.local.shared.polled();
-        let _no_blocking = enter::disallow_block_in_place();
+        let _entered = self.local.enter();
         self.local.close();
     }
 }

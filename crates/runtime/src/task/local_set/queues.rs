@@ -12,6 +12,7 @@ use blitz_sync::internals::Lock;
 use crate::config::UnhandledPanic;
 use crate::core::{Header, Id, JoinHandle, Notified, OwnedTasks, Ran, Schedule};
 use crate::runtime_id;
+use crate::task::counted::Counted;
 use blitz_sync::internals::ThreadId;
 
 /// The part of a set that other threads see.
@@ -22,14 +23,14 @@ pub(super) struct Shared {
     owned: OwnedTasks,
     /// Belongs to the set's thread.
     local: UnsafeCell<VecDeque<Notified>>,
-    /// Which waker is in `remote`, if none has been taken. Belongs to the set's thread,
-    /// as the next two do.
+    /// Which waker is in `remote`, if it has not been taken. Belongs to the set's thread,
+    /// as the next two fields do.
     registered: Cell<Option<WakerId>>,
-    /// How many polls of the set the thread is in.
+    /// How many polls of the set are on the thread's stack.
     polls: Cell<usize>,
     /// How many of the set's tasks the thread is running and has not released.
     running: Cell<usize>,
-    /// Whether a task's panic ends the set, and whether one has. On the set's thread.
+    /// Whether a task's panic ends the set, and whether one has. Used on the set's thread.
     ends_on_panic: Cell<bool>,
     is_doomed: Cell<bool>,
     remote: Lock<Remote>,
@@ -39,24 +40,24 @@ pub(super) struct Shared {
     has_waker: AtomicBool,
 }
 
-/// What is for other threads.
+/// What other threads use, too.
 struct Remote {
     queue: VecDeque<Notified>,
     waker: Option<Waker>,
 }
 
-/// What a waker is told by, as long as it exists.
+/// The data and the vtable of a waker, which identify it while it exists.
 type WakerId = (*const (), *const ());
 
-// SAFETY: `local` and the cells are used on the set's thread
-// only: by functions that demand it of their callers, and by such as a `LocalSet` calls,
-// which does not leave its thread.
+// SAFETY: `local` and the cells are used on the set's thread only: by functions that demand
+// this of their callers, and by those that a `LocalSet` calls, which does not leave its
+// thread.
 unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
 
 impl Shared {
-    /// The queues of a set of this thread.
+    /// Makes the queues of a set of this thread.
     pub(super) fn new() -> Self {
         Self {
             thread: ThreadId::current(),
@@ -98,7 +99,7 @@ impl Shared {
         self.owned.len()
     }
 
-    /// The set is being polled, on its thread, as long as the guard lives.
+    /// Counts a poll of the set, on its thread, until the guard is dropped.
     #[inline]
     pub(super) fn polled(&self) -> Counted<'_> {
         Counted::new(&self.polls)
@@ -111,8 +112,7 @@ impl Shared {
         task.run()
     }
 
-    /// Whether there are no tasks but those that the set's thread, which asks, is in the
-    /// middle of.
+    /// Whether there are no tasks but those that the set's thread, the caller, is running.
     pub(super) fn is_drained(&self) -> bool {
         self.owned.len() <= self.running.get()
     }
@@ -121,7 +121,7 @@ impl Shared {
     ///
     /// # Safety
     ///
-    /// On the set's thread only. So are the pops, and the close.
+    /// On the set's thread only, as the pops and the close.
     pub(super) unsafe fn bind<F>(
         self: &Arc<Self>,
         future: F,
@@ -150,7 +150,7 @@ impl Shared {
         unsafe { &mut *self.local.get() }.push_back(task);
     }
 
-    /// Queues a task, and wakes the host unless it polls the set at the moment.
+    /// Queues a task, and wakes the host unless it is polling the set.
     ///
     /// # Safety
     ///
@@ -164,7 +164,7 @@ impl Shared {
         }
     }
 
-    /// The next task, from the queue for other threads first if `remote_first`.
+    /// Takes the next task, from the queue for other threads first if `remote_first`.
     ///
     /// # Safety
     ///
@@ -185,23 +185,18 @@ impl Shared {
 
     #[inline]
     fn pop_remote(&self) -> Option<Notified> {
-        // What is put there after this poll's waker finds that waker.
+        // A task that is queued after this poll's waker was registered finds that waker.
         if self.remote_len.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        self.locked(|remote| {
-            let task = remote.queue.pop_front();
-            self.remote_len.store(remote.queue.len(), Ordering::Relaxed);
-            task
-        })
+        let mut remote = self.remote.lock();
+        let task = remote.queue.pop_front();
+        self.remote_len.store(remote.queue.len(), Ordering::Relaxed);
+        task
     }
 
-    fn locked<R>(&self, with: impl FnOnce(&mut Remote) -> R) -> R {
-        with(&mut self.remote.lock())
-    }
-
-    /// Leaves the host's waker for the threads that wake tasks. On the set's thread, at the
-    /// beginning of a poll.
+    /// Registers the host's waker for the threads that wake tasks. On the set's thread, at
+    /// the beginning of a poll.
     #[inline]
     pub(super) fn register(&self, waker: &Waker) {
         let id: WakerId = (waker.data(), std::ptr::from_ref(waker.vtable()).cast());
@@ -213,43 +208,43 @@ impl Shared {
     #[cold]
     fn register_slow(&self, waker: &Waker, id: WakerId) {
         let waker = waker.clone();
-        let old = self.locked(|remote| {
-            self.has_waker.store(true, Ordering::Relaxed);
-            remote.waker.replace(waker)
-        });
+        let mut remote = self.remote.lock();
+        self.has_waker.store(true, Ordering::Relaxed);
+        let old = remote.waker.replace(waker);
+        drop(remote);
         self.registered.set(Some(id));
         drop(old);
     }
 
     /// Wakes the host, if it waits.
     pub(super) fn wake_host(&self) {
-        let waker = self.locked(|remote| self.take_waker(remote));
+        self.wake_after(|_| ());
+    }
+
+    /// Makes a change under the lock, and wakes the host after it, if that waits.
+    fn wake_after(&self, change: impl FnOnce(&mut Remote)) {
+        let mut remote = self.remote.lock();
+        change(&mut remote);
+        self.has_waker.store(false, Ordering::Relaxed);
+        let waker = remote.waker.take();
+        drop(remote);
         if let Some(waker) = waker {
             waker.wake();
         }
-    }
-
-    fn take_waker(&self, remote: &mut Remote) -> Option<Waker> {
-        self.has_waker.store(false, Ordering::Relaxed);
-        remote.waker.take()
     }
 
     #[cold]
     fn schedule_from_elsewhere(&self, task: Notified) {
-        let waker = self.locked(|remote| {
+        self.wake_after(|remote| {
             remote.queue.push_back(task);
             self.remote_len.store(remote.queue.len(), Ordering::Relaxed);
-            self.take_waker(remote)
         });
-        if let Some(waker) = waker {
-            waker.wake();
-        }
     }
 
-    /// Takes in no more tasks, and cancels all: those that wait at once, the others when
+    /// Refuses further tasks, and cancels all: tasks that wait at once, the others when
     /// their tokens are run. On the set's thread.
     pub(super) fn close(&self) {
-        // Those that wait are released without having run.
+        // Tasks that wait are released without having run.
         let running = self.running.get();
         self.owned.close_and_cancel_all();
         self.running.set(running);
@@ -276,27 +271,5 @@ impl Schedule for Arc<Shared> {
         if self.ends_on_panic.get() {
             self.is_doomed.set(true);
         }
-    }
-}
-
-/// A number that is one higher until this is dropped; then it is what it was before.
-pub(super) struct Counted<'a> {
-    count: &'a Cell<usize>,
-    before: usize,
-}
-
-impl<'a> Counted<'a> {
-    #[inline]
-    fn new(count: &'a Cell<usize>) -> Self {
-        let before = count.get();
-        count.set(before + 1);
-        Self { count, before }
-    }
-}
-
-impl Drop for Counted<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.count.set(self.before);
     }
 }

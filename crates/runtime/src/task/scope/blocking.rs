@@ -4,18 +4,15 @@ use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::pin::Pin;
 use std::process::abort;
-use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_sync::thread::Mutex;
 
-use super::super::block_in_place;
-use super::member::{Erased, Member};
-use super::{ScopedJoinHandle, Unclaimed};
-use crate::core::AbortHandle;
+use super::super::{TaskTracker, block_in_place};
+use super::handle::{Abort, ScopedJoinHandle};
+use super::{Unclaimed, member::Member};
+use crate::core::{AbortHandle, Id};
+use crate::enter::block_for_a_moment;
 use crate::runtime::Handle;
 
 /// Starts children of a [`scope_blocking`].
@@ -36,28 +33,29 @@ use crate::runtime::Handle;
 /// ```
 pub struct BlockingScope<'scope, 'env: 'scope> {
     runtime: Handle,
-    /// How many children there are.
-    alive: Arc<AtomicU32>,
-    /// `None` once they are to be aborted, and those that are still to come, too.
+    /// Counts the children that have not been dropped.
+    children: TaskTracker,
+    /// The children, to abort them. `None` once they have been aborted; a child that is
+    /// started later is aborted at once.
     tasks: Mutex<Option<Vec<AbortHandle>>>,
     unclaimed: Unclaimed,
     _scope: PhantomData<&'scope mut &'scope ()>,
     _env: PhantomData<&'env mut &'env ()>,
 }
 
-/// Lets a function have children that borrow from it, and run as tasks of the current
-/// runtime, in parallel. Blocks the thread until all have ended.
+/// Lets a function have children that borrow from it and run in parallel, as tasks of the
+/// current runtime. Blocks the thread until all of them have ended.
 ///
-/// On a thread of a multi-thread runtime, the other tasks go on meanwhile, as with
-/// [`block_in_place`]; but what the calling task itself joins or selects from does not.
-/// Where it is called on a thread that only has a runtime's
-/// [`Handle`] entered, another thread has to drive that runtime.
+/// On a thread of a multi-thread runtime, other tasks go on meanwhile, as with
+/// [`block_in_place`]; but the other futures that the calling task joins or selects from do
+/// not. On a thread that has only entered a runtime's [`Handle`], another thread has to
+/// drive that runtime.
 ///
 /// # Panics
 ///
-/// Outside of a runtime, and where [`block_in_place`] does: within a current-thread
-/// runtime. If the closure does: the children are aborted then, and have ended. If a
-/// child does, and its result was not taken: when all others have ended.
+/// Outside of a runtime, and where [`block_in_place`] panics: within a current-thread
+/// runtime. If the closure panics: the children have been aborted and have ended then. If a
+/// child panics, and its result is not taken: when all other children have ended.
 ///
 /// ```
 /// use blitz_io::{runtime::Runtime, task};
@@ -76,7 +74,7 @@ pub struct BlockingScope<'scope, 'env: 'scope> {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
-/// What the closure itself owns is gone before the children are, so they must not
+/// What the closure itself owns is dropped before the children are, so they must not
 /// borrow it:
 ///
 /// ```compile_fail,E0373
@@ -96,7 +94,7 @@ where
     block_in_place(|| {
         let scope = BlockingScope {
             runtime,
-            alive: Arc::default(),
+            children: TaskTracker::new(),
             tasks: Mutex::new(Some(Vec::new())),
             unclaimed: Unclaimed::default(),
             _scope: PhantomData,
@@ -108,7 +106,9 @@ where
             let tasks = scope.tasks.lock().take();
             tasks.iter().flatten().for_each(AbortHandle::abort);
         }
-        wait_for_none(&scope.alive);
+        // Only children start others now, so there are none left once there are none.
+        scope.children.close();
+        block_for_a_moment(scope.children.wait());
         std::mem::forget(never_unwinds);
         let panic = scope.unclaimed.lock().take();
         match (result, panic) {
@@ -140,21 +140,17 @@ impl<'scope> BlockingScope<'scope, '_> {
         F: Future + Send + 'scope,
         F::Output: Send + 'scope,
     {
-        let (member, result) = Member::new(future, self.unclaimed.clone());
-        // SAFETY: `scope_blocking` does not return before `alive` has been dropped by
-        // each child, which is after the member has been, and it does not return by
-        // a panic either.
+        let id = Id::next();
+        let (member, result) = Member::new(future, id, self.unclaimed.clone());
+        // SAFETY: `scope_blocking` does not return before each child has been dropped: the
+        // tracker counts it until then. It does not return by a panic either.
         let member = unsafe { member.erase() };
-        let task = self.runtime.spawn(Counted {
-            member,
-            _alive: Alive::new(&self.alive),
-        });
-        let abort = task.abort_handle();
+        let task = self.runtime.spawn(self.children.track_future(member));
         self.remember(task.abort_handle());
-        ScopedJoinHandle::of_task(result, abort)
+        ScopedJoinHandle::new(id, result, Abort::Task(task.abort_handle()))
     }
 
-    /// Blocks the thread until a future is ready, say, the handle of a child.
+    /// Blocks the thread until a future is ready, such as the handle of a child.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.runtime.block_on(future)
     }
@@ -162,7 +158,7 @@ impl<'scope> BlockingScope<'scope, '_> {
     fn remember(&self, task: AbortHandle) {
         let mut tasks = self.tasks.lock();
         let Some(tasks) = &mut *tasks else {
-            // By a child that goes on after the closure has panicked.
+            // A child that goes on after the closure has panicked has started it.
             return task.abort();
         };
         if tasks.len() == tasks.capacity() {
@@ -172,54 +168,8 @@ impl<'scope> BlockingScope<'scope, '_> {
     }
 }
 
-/// A child, which counts as alive until it has been dropped.
-struct Counted {
-    // The order counts: fields are dropped from the first to the last.
-    member: Erased,
-    _alive: Alive,
-}
-
-impl Future for Counted {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        self.member.as_mut().poll(context)
-    }
-}
-
-/// Counts as a child.
-struct Alive(Arc<AtomicU32>);
-
-impl Alive {
-    /// By the closure, or by a child, so zero is final once the closure has ended.
-    fn new(count: &Arc<AtomicU32>) -> Self {
-        if count.fetch_add(1, Ordering::Relaxed) > u32::MAX / 2 {
-            abort();
-        }
-        Self(count.clone())
-    }
-}
-
-impl Drop for Alive {
-    fn drop(&mut self) {
-        if self.0.fetch_sub(1, Ordering::AcqRel) == 1 {
-            blitz_futex::wake_all(&raw const *self.0);
-        }
-    }
-}
-
-/// Blocks the thread until there is no child. Sees what they have done.
-fn wait_for_none(alive: &AtomicU32) {
-    loop {
-        match alive.load(Ordering::Acquire) {
-            0 => return,
-            // Only zero wakes; any other change is seen when it goes to sleep.
-            some => blitz_futex::wait(alive, some),
-        };
-    }
-}
-
-/// The children must not outlive the function that waits for them.
+/// Aborts the process when it is dropped: the children must not outlive the function that
+/// waits for them.
 struct AbortOnDrop;
 
 impl Drop for AbortOnDrop {

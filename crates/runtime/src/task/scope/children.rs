@@ -1,10 +1,10 @@
 //! The children of a scope: a small executor within one future.
 //!
-//! A child that is woken, or new, is put into the list of the ready (`ready.rs` of
-//! `JoinSet`), once until it is polled, and the future of the scope is woken, once
-//! until it waits again. That polls those in the list, and keeps all that have not
-//! ended. Others have wakers of a child: these share the child's memory, but only
-//! the scope's future touches what is in it.
+//! A child that is woken, or new, is put into the ready list (`ready.rs` of `JoinSet`),
+//! once until it is polled, and the future of the scope is woken, once until it waits
+//! again. The scope's future polls the children in the list, and keeps those that have not
+//! ended. The wakers of a child share its memory, but only the scope's future accesses the
+//! child's future.
 
 use std::cell::{Cell, UnsafeCell};
 use std::marker::PhantomData;
@@ -18,27 +18,22 @@ use blitz_sync::internals::Panics;
 use super::super::join_set::ready::{Link, Pushed, Ready};
 use super::member::Erased;
 
-/// What the children know of their scope.
-pub(super) struct Core {
-    ready: Ready,
-}
-
 /// One child.
 #[repr(C)]
 pub(super) struct Child {
     link: Link,
-    core: Arc<Core>,
-    /// It is in the list of the ready, or about to be.
+    ready: Arc<Ready>,
+    /// Whether it is in the ready list, or about to be.
     queued: AtomicBool,
     aborted: AtomicBool,
-    /// `None` when it has ended. The scope's future alone uses it.
+    /// `None` when it has ended. Only the scope's future uses it.
     future: UnsafeCell<Option<Erased>>,
-    /// Where it is among the children; `NEW` if it has not been polled. Used as
-    /// `future`.
+    /// Its index among the children; `NEW` if it has not been polled. Only the scope's
+    /// future uses it.
     place: Cell<usize>,
 }
 
-/// It has not been polled.
+/// The child has not been polled.
 const NEW: usize = usize::MAX;
 
 // SAFETY: the future is `Send`; it and the place are used by the scope's future alone.
@@ -46,30 +41,22 @@ unsafe impl Send for Child {}
 // SAFETY: as above. What others use is atomic, or made for that.
 unsafe impl Sync for Child {}
 
-/// All children, in the scope's future. It may be dropped as long as `'env` lasts:
-/// that it has a `drop` lets the compiler see to that.
+/// All children, in the scope's future. They must be dropped before `'env` ends: as this
+/// has a `Drop`, the compiler ensures that.
 pub(super) struct Children<'env> {
-    core: Arc<Core>,
-    /// Those that have been polled, and have not ended.
+    ready: Arc<Ready>,
+    /// The children that have been polled and have not ended.
     all: Vec<Arc<Child>>,
-    // Neither shorter nor longer.
+    // Invariant: neither shorter nor longer.
     _env: PhantomData<&'env mut &'env ()>,
 }
 
-impl Core {
-    pub(super) fn new() -> Self {
-        Self {
-            ready: Ready::new(),
-        }
-    }
-}
-
 impl Child {
-    /// A new child, which is ready. If the scope has gone, it is dropped.
-    pub(super) fn spawn(core: &Arc<Core>, future: Erased) -> Arc<Self> {
+    /// Makes a child, which is ready. If the scope has ended, its future is dropped.
+    pub(super) fn spawn(ready: &Arc<Ready>, future: Erased) -> Arc<Self> {
         let child = Arc::new(Self {
             link: Link::new(),
-            core: core.clone(),
+            ready: ready.clone(),
             queued: AtomicBool::new(true),
             aborted: AtomicBool::new(false),
             future: UnsafeCell::new(Some(future)),
@@ -77,17 +64,17 @@ impl Child {
         });
         if !child.push() {
             // SAFETY: no other thread knows it.
-            drop(unsafe { child.take_future() });
+            drop(unsafe { child.future() }.take());
         }
         child
     }
 
-    /// Puts it into the list of the ready. `false` if the scope has gone.
+    /// Puts it into the ready list. `false` if the scope has ended.
     fn push(self: &Arc<Self>) -> bool {
         let link = Arc::into_raw(self.clone()).cast::<Link>();
-        // SAFETY: the thread that sets `queued` has the link; the list is kept by the child, and
-        // the child by the caller.
-        match unsafe { self.core.ready.push(link) } {
+        // SAFETY: the thread that sets `queued` owns the link; the child keeps the list
+        // alive, and the caller the child.
+        match unsafe { self.ready.push(link) } {
             Pushed::Done => true,
             Pushed::Wake(waker) => {
                 waker.wake();
@@ -101,7 +88,7 @@ impl Child {
         }
     }
 
-    /// Lets the scope's future drop it instead of polling it.
+    /// Makes the scope's future drop it instead of polling it.
     pub(super) fn abort(self: &Arc<Self>) {
         self.aborted.store(true, Ordering::Release);
         self.wake_by_ref();
@@ -114,14 +101,6 @@ impl Child {
     unsafe fn future(&self) -> &mut Option<Erased> {
         // SAFETY: the caller says so.
         unsafe { &mut *self.future.get() }
-    }
-
-    /// # Safety
-    ///
-    /// As [`future`](Child::future).
-    unsafe fn take_future(&self) -> Option<Erased> {
-        // SAFETY: the caller says so.
-        unsafe { self.future() }.take()
     }
 }
 
@@ -138,35 +117,35 @@ impl Wake for Child {
 }
 
 impl Children<'_> {
-    pub(super) fn new(core: Arc<Core>) -> Self {
+    pub(super) fn new(ready: Arc<Ready>) -> Self {
         Self {
-            core,
+            ready,
             all: Vec::new(),
             _env: PhantomData,
         }
     }
 
-    /// Polls those that are ready, each once. Ready if there is none left.
+    /// Polls the children that are ready, each once. Ready if no child is left.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         // SAFETY: this is the owner of the list.
-        let batch = Batch(unsafe { self.core.ready.take() });
+        let batch = Batch(unsafe { self.ready.take() });
         for child in batch {
             self.poll_child(&child);
         }
         // SAFETY: as above.
-        let waits = unsafe { self.core.ready.wait(context.waker()) };
+        let waits = unsafe { self.ready.wait(context.waker()) };
         if waits && self.all.is_empty() {
             return Poll::Ready(());
         }
         if !waits {
-            // Others of the runtime's tasks come first.
+            // Other tasks of the runtime run first.
             context.waker().wake_by_ref();
         }
         Poll::Pending
     }
 
     fn poll_child(&mut self, child: &Arc<Child>) {
-        // Before it is polled: a wake after this asks for another poll.
+        // Before the poll: a wake-up after this asks for another poll.
         child.queued.swap(false, Ordering::AcqRel);
         // SAFETY: this is in the scope's future.
         let slot = unsafe { child.future() };
@@ -200,14 +179,14 @@ impl Children<'_> {
 }
 
 impl Drop for Children<'_> {
-    /// Drops all children. A child started meanwhile, in a `drop`, is dropped too.
+    /// Drops all children, including those that a `drop` starts meanwhile.
     fn drop(&mut self) {
         // SAFETY: this is the owner of the list.
-        let batch = Batch(unsafe { self.core.ready.close() });
+        let batch = Batch(unsafe { self.ready.close() });
         let mut panics = Panics::new();
         for child in batch.chain(self.all.drain(..)) {
             // SAFETY: this is in the scope's future.
-            panics.put_off(|| drop(unsafe { child.take_future() }));
+            panics.put_off(|| drop(unsafe { child.future() }.take()));
         }
         if !thread::panicking() {
             panics.go_on();
@@ -215,7 +194,7 @@ impl Drop for Children<'_> {
     }
 }
 
-/// Children that were taken from the list of the ready.
+/// Children that were taken from the ready list.
 struct Batch(*const Link);
 
 impl Iterator for Batch {
@@ -234,7 +213,7 @@ impl Iterator for Batch {
 }
 
 impl Drop for Batch {
-    /// After a panic: those that have not been polled go back.
+    /// After a panic, puts the children that have not been polled back.
     fn drop(&mut self) {
         for child in self {
             child.push();

@@ -1,20 +1,20 @@
-//! The right to a child's result.
+//! `ScopedJoinHandle`: the right to a child's result.
 
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
-use blitz_sync::internals::coop;
+use blitz_channel::oneshot::Receiver;
 
 use super::children::Child;
-use super::member::Packet;
+use super::member::{Failure, Outcome};
 use crate::core::{AbortHandle, Id, JoinError};
 
 /// The right to the result of a child of a [`scope`](super::scope) or a
-/// [`scope_blocking`](super::scope_blocking). Dropping it leaves the child to itself.
+/// [`scope_blocking`](super::scope_blocking). Dropping it does not stop the child.
 ///
 /// # Errors
 ///
@@ -42,12 +42,13 @@ use crate::core::{AbortHandle, Id, JoinError};
 /// # });
 /// ```
 pub struct ScopedJoinHandle<'scope, T> {
-    packet: Arc<Packet<T>>,
+    id: Id,
+    result: Receiver<Outcome<T>>,
     abort: Abort,
     _scope: PhantomData<&'scope mut &'scope ()>,
 }
 
-enum Abort {
+pub(super) enum Abort {
     /// A child that the scope's future polls.
     Child(Arc<Child>),
     /// A task of the runtime.
@@ -55,24 +56,17 @@ enum Abort {
 }
 
 impl<T> ScopedJoinHandle<'_, T> {
-    pub(super) fn of_child(packet: Arc<Packet<T>>, child: Arc<Child>) -> Self {
+    pub(super) fn new(id: Id, result: Receiver<Outcome<T>>, abort: Abort) -> Self {
         Self {
-            packet,
-            abort: Abort::Child(child),
+            id,
+            result,
+            abort,
             _scope: PhantomData,
         }
     }
 
-    pub(super) fn of_task(packet: Arc<Packet<T>>, task: AbortHandle) -> Self {
-        Self {
-            packet,
-            abort: Abort::Task(task),
-            _scope: PhantomData,
-        }
-    }
-
-    /// Asks for the child to be dropped. If it has not ended by then, its handle gives
-    /// an error for which [`JoinError::is_cancelled`] holds.
+    /// Asks for the child to be dropped. If it has not ended by then, awaiting its handle
+    /// returns an error for which [`JoinError::is_cancelled`] holds.
     ///
     /// ```
     /// use blitz_io::task::scope;
@@ -97,21 +91,27 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// Returns whether the child has ended.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.packet.is_ended()
+        self.result.is_terminated() || !self.result.is_empty()
     }
 
-    /// Returns the child's number, which no task of any runtime has.
+    /// Returns the child's id, which differs from the ids of all tasks.
     #[must_use]
     pub fn id(&self) -> Id {
-        self.packet.id
+        self.id
     }
 }
 
 impl<T> Future for ScopedJoinHandle<'_, T> {
     type Output = Result<T, JoinError>;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        coop::poll_with(context, |context| self.packet.poll(context.waker()))
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        assert!(
+            !self.result.is_terminated(),
+            "JoinHandle polled after completion"
+        );
+        let outcome = ready!(Pin::new(&mut self.result).poll(context));
+        let outcome = outcome.expect("a child sends its result");
+        Poll::Ready(outcome.map_err(Failure::claim))
     }
 }
 

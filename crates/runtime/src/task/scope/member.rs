@@ -1,118 +1,106 @@
-//! A child's future, with the place for its result.
+//! A child's future, with the channel for its result.
 
 use std::future::Future;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
-use blitz_sync::thread::Mutex;
+use blitz_channel::oneshot::{self, Receiver, Sender};
 use pin_project_lite::pin_project;
 
 use super::Unclaimed;
 use crate::core::{Id, JoinError};
 
-/// What a child leaves behind.
-pub(super) struct Packet<T> {
-    pub(super) id: Id,
-    state: Mutex<State<T>>,
+/// The result of a child.
+pub(super) type Outcome<T> = Result<T, Failure>;
+
+/// The error of a child. If it is dropped unclaimed, its panic goes to the scope.
+pub(super) struct Failure {
+    error: Option<JoinError>,
     unclaimed: Unclaimed,
 }
 
-enum State<T> {
-    /// It has not ended. Whom to wake then.
-    Running(Option<Waker>),
-    Ended(Result<T, JoinError>),
-    /// The result has been taken.
-    Taken,
-}
-
-impl<T> Packet<T> {
-    fn set(&self, result: Result<T, JoinError>) {
-        let before = mem::replace(&mut *self.state.lock(), State::Ended(result));
-        if let State::Running(Some(waker)) = before {
-            waker.wake();
-        }
-    }
-
-    pub(super) fn is_ended(&self) -> bool {
-        !matches!(*self.state.lock(), State::Running(_))
-    }
-
-    /// Takes the result, or leaves the waker to be woken when it is there.
-    pub(super) fn poll(&self, waker: &Waker) -> Poll<Result<T, JoinError>> {
-        let mine = waker.clone();
-        let mut state = self.state.lock();
-        let before = match *state {
-            State::Running(_) => mem::replace(&mut *state, State::Running(Some(mine))),
-            _ => mem::replace(&mut *state, State::Taken),
-        };
-        drop(state);
-        match before {
-            // The waker that was there, if any, is dropped without the lock.
-            State::Running(_) => Poll::Pending,
-            State::Ended(result) => Poll::Ready(result),
-            State::Taken => panic!("JoinHandle polled after completion"),
-        }
+impl Failure {
+    /// Takes the error, for the handle.
+    pub(super) fn claim(mut self) -> JoinError {
+        self.error.take().expect("it is claimed once")
     }
 }
 
-impl<T> Drop for Packet<T> {
+impl Drop for Failure {
     fn drop(&mut self) {
-        let state = mem::replace(self.state.get_mut(), State::Taken);
-        if let State::Ended(Err(error)) = state {
-            if let Ok(panic) = error.try_into_panic() {
-                self.unclaimed.lock().get_or_insert(panic);
-            }
+        if let Some(Ok(panic)) = self.error.take().map(JoinError::try_into_panic) {
+            self.unclaimed.lock().get_or_insert(panic);
         }
     }
 }
 
-/// A child's future, whatever it borrows from.
+/// A child's future without the lifetime of what it borrows.
 pub(super) type Erased = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 pin_project! {
-    /// Runs a child and keeps its result. It does not panic.
+    /// Runs a child and sends its result. It does not panic.
     pub(super) struct Member<F: Future> {
         // `None` when it has ended.
         #[pin]
         future: Option<F>,
-        packet: Arc<Packet<F::Output>>,
+        end: End<F::Output>,
     }
 
     impl<F: Future> PinnedDrop for Member<F> {
-        /// The future has gone when its handle hears that it was cancelled.
+        /// Drops the future before it tells the handle that the child was cancelled.
         fn drop(this: Pin<&mut Self>) {
             let mut this = this.project();
             if this.future.is_none() {
                 return;
             }
-            let id = this.packet.id;
-            let result = match catch_unwind(AssertUnwindSafe(|| this.future.set(None))) {
+            let id = this.end.id;
+            this.end.send(match catch_unwind(AssertUnwindSafe(|| this.future.set(None))) {
                 Ok(()) => Err(JoinError::cancelled(id)),
                 Err(panic) => Err(JoinError::panic(id, panic)),
-            };
-            this.packet.set(result);
+            });
+        }
+    }
+}
+
+/// The sending end for a child's result.
+struct End<T> {
+    id: Id,
+    sender: Option<Sender<Outcome<T>>>,
+    unclaimed: Unclaimed,
+}
+
+impl<T> End<T> {
+    fn send(&mut self, result: Result<T, JoinError>) {
+        let outcome = result.map_err(|error| Failure {
+            error: Some(error),
+            unclaimed: self.unclaimed.clone(),
+        });
+        if let Some(sender) = self.sender.take() {
+            drop(sender.send(outcome));
         }
     }
 }
 
 impl<F: Future> Member<F> {
-    pub(super) fn new(future: F, unclaimed: Unclaimed) -> (Self, Arc<Packet<F::Output>>) {
-        let packet = Arc::new(Packet {
-            id: Id::next(),
-            state: Mutex::new(State::Running(None)),
+    /// Makes a child with this id, and the receiver of its result.
+    pub(super) fn new(
+        future: F,
+        id: Id,
+        unclaimed: Unclaimed,
+    ) -> (Self, Receiver<Outcome<F::Output>>) {
+        let (sender, result) = oneshot::channel();
+        let end = End {
+            id,
+            sender: Some(sender),
             unclaimed,
-        });
-        let member = Self {
-            future: Some(future),
-            packet: packet.clone(),
         };
-        (member, packet)
+        let future = Some(future);
+        (Self { future, end }, result)
     }
 
-    /// Forgets how long that lasts from which the future borrows.
+    /// Erases the lifetime of what the future borrows.
     ///
     /// # Safety
     ///
@@ -122,7 +110,7 @@ impl<F: Future> Member<F> {
         Self: Send + 'a,
     {
         let member: Pin<Box<dyn Future<Output = ()> + Send + 'a>> = Box::pin(self);
-        // SAFETY: only the lifetime is another, and the caller sees to that.
+        // SAFETY: only the lifetime changes, and the caller upholds it.
         unsafe { mem::transmute(member) }
     }
 }
@@ -137,7 +125,7 @@ impl<F: Future> Future for Member<F> {
                 return Poll::Pending;
             };
             future.poll(context).map(|output| {
-                // Before the result is there.
+                // The future is dropped before the result is sent.
                 this.future.set(None);
                 output
             })
@@ -146,12 +134,12 @@ impl<F: Future> Future for Member<F> {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(output)) => Ok(output),
             Err(panic) => {
-                // What is left of it; a second panic would be the same one's.
+                // Drops what is left of it. A panic of that drop is ignored.
                 let _ = catch_unwind(AssertUnwindSafe(|| this.future.set(None)));
-                Err(JoinError::panic(this.packet.id, panic))
+                Err(JoinError::panic(this.end.id, panic))
             }
         };
-        this.packet.set(result);
+        this.end.send(result);
         Poll::Ready(())
     }
 }

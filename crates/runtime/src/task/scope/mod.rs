@@ -2,40 +2,39 @@
 //!
 //! # Why this is sound
 //!
-//! A child borrows what its parent has. So nothing may poll or drop a child when what
-//! it borrows is gone. With threads a function can make sure of that by waiting:
-//! it does not return before. A future cannot: its owner may leak it at any
-//! point of waiting (`mem::forget`), and then the borrow ends while nothing of the
-//! future's has run. So a form in which the runtime's workers poll the children
-//! while the future only holds the right to wait for them cannot be sound.
+//! A child borrows from its parent. So a child must not be polled or dropped after the
+//! borrow has ended. With threads, a function guarantees that by waiting before it returns.
+//! A future cannot: its owner may leak it at any point of waiting (`mem::forget`), and then
+//! the borrow ends without any code of the future having run. So it would be unsound to let
+//! the runtime's workers poll the children while the future only holds the right to wait
+//! for them.
 //!
-//! There are two forms here that are.
+//! The two forms here are sound.
 //!
 //! [`scope`]: the children are polled *by the scope's own future* alone, when that is
-//! polled, and dropped by it alone, when that is dropped. What others have of a child
-//! is its waker, which knows a flag and a list, and never looks at the child's
-//! future. Leaking the scope's future leaks its children: they stay where
-//! they are, and nothing polls or drops them any more. They run concurrently, but
+//! polled, and dropped by it alone, when that is dropped. Other code only has a
+//! child's waker, which uses a flag and a list, and never accesses the child's future.
+//! Leaking the scope's future leaks its children: they stay where they are, and are not
+//! polled or dropped any more. They run concurrently, but
 //! not in parallel: all belong to one task.
 //!
 //! [`scope_blocking`]: the children are tasks of the runtime and run in parallel, and
 //! the function that starts them *blocks its thread* until each of them has been
-//! dropped. It cannot be leaked, as it is no future. If a child is never dropped, say
-//! because the runtime is leaked, it never returns, and that is sound too.
+//! dropped. It cannot be leaked, as it is not a future. If a child is never dropped, for
+//! instance because the runtime is leaked, the function never returns, which is sound too.
 //!
 //! # Lifetimes
 //!
 //! What a child of [`scope`] borrows lives for `'env`, and so does the scope's future,
-//! which has `'env` in its type and in something that is dropped with it: the compiler
-//! sees to it that all of that is there until the future has been dropped or leaked. The
-//! closure's own variables live shorter. A [`Scope`] may get out of the closure, and
-//! live as long as `'env`; if the scope has ended, it drops what it is given. (That
-//! `scope` does without the lifetime `'scope`, which `std::thread::scope` has, is for a
-//! reason: a future that holds it could not be sent to another thread, as the
-//! compiler cannot yet see that it is `Send`.)
+//! which has `'env` in its type and in a field with a `Drop`: the compiler ensures that all
+//! borrowed values live until the future has been dropped or leaked. The closure's own
+//! variables live shorter. A [`Scope`] may leave the closure, and live as long as `'env`;
+//! if the scope has ended, it drops the children it is given. (`scope` has no lifetime
+//! `'scope` as `std::thread::scope` does, because a future that holds it could not be sent
+//! to another thread: the compiler cannot yet see that it is `Send`.)
 //!
 //! In [`scope_blocking`], `'scope` is a lifetime that the closure cannot choose, as in
-//! `std::thread::scope`: what has it in its type cannot leave the closure, and ends
+//! `std::thread::scope`: a value with it in its type cannot leave the closure, and ends
 //! before the function does.
 
 mod blocking;
@@ -44,26 +43,28 @@ mod handle;
 mod member;
 
 use std::any::Any;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::panic::resume_unwind;
-use std::pin::Pin;
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::Poll;
 
 use blitz_sync::thread::Mutex;
-use pin_project_lite::pin_project;
 
-use children::{Child, Children, Core};
+use super::join_set::ready::Ready;
+use crate::core::Id;
+use children::{Child, Children};
+use handle::Abort;
 use member::Member;
 
 pub use blocking::{BlockingScope, scope_blocking};
 pub use handle::ScopedJoinHandle;
 
-/// What the first of the children panicked with if its result was not asked for.
+/// The payload of the first panic of a child whose result was not taken.
 type Unclaimed = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 
-/// Starts children of a [`scope`]. Clones are the same.
+/// Starts children of a [`scope`]. All clones start children of the same one.
 ///
 /// ```
 /// use blitz_io::task::{Scope, scope};
@@ -85,25 +86,27 @@ type Unclaimed = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 /// # });
 /// ```
 pub struct Scope<'env> {
-    core: Arc<Core>,
+    ready: Arc<Ready>,
     unclaimed: Unclaimed,
-    // Neither shorter nor longer.
+    // Invariant: neither shorter nor longer.
     _env: PhantomData<&'env mut &'env ()>,
 }
 
-/// Lets an async function have children that borrow from it. Ends when the closure's
-/// future and all children have ended; its output is the closure's.
+/// Lets an async function have children that borrow from it.
+///
+/// The future is ready when the closure's future and all children have ended. Its output is
+/// that of the closure's future.
 ///
 /// The children run concurrently within the task that awaits the scope: each is
-/// polled when it was woken, and only by this future. So they need not be `'static`,
-/// and a scope is sound also if its future is leaked. For children that run on
+/// polled after it has been woken, and only by this future. So they need not be `'static`,
+/// and a scope is sound even if its future is leaked. For children that run on
 /// several threads at once see [`scope_blocking`]. Works with any runtime, and
 /// allocates for each child.
 ///
 /// # Panics
 ///
-/// If the closure's future does: the children are dropped then. If a child does, and
-/// its handle is not awaited: when all others have ended.
+/// If the closure's future panics: the children are dropped then. If a child panics, and
+/// its handle is not awaited: when all other children have ended.
 ///
 /// # Cancel safety
 ///
@@ -127,7 +130,7 @@ pub struct Scope<'env> {
 /// # });
 /// ```
 ///
-/// What the closure itself owns is gone before the children are, so they must not
+/// What the closure itself owns is dropped before the children are, so they must not
 /// borrow it:
 ///
 /// ```compile_fail,E0373
@@ -157,7 +160,8 @@ pub struct Scope<'env> {
 /// pollster::block_on(future); // the crate pollster
 /// ```
 ///
-/// That is so also for a future that is only dropped, and if the scope has got out:
+/// This also holds for a future that is only dropped, and if the `Scope` has left the
+/// closure:
 ///
 /// ```compile_fail,E0597
 /// use blitz_io::task::scope;
@@ -174,7 +178,7 @@ pub struct Scope<'env> {
 /// drop(escaped);
 /// ```
 ///
-/// And what a child borrows mutably is its own as long:
+/// What a child borrows mutably cannot be used meanwhile:
 ///
 /// ```compile_fail,E0503
 /// use blitz_io::task::scope;
@@ -188,7 +192,7 @@ pub struct Scope<'env> {
 /// drop(future);
 /// ```
 ///
-/// Only what may be sent to another thread can be in a child:
+/// A child must be `Send`:
 ///
 /// ```compile_fail,E0277
 /// use blitz_io::task::scope;
@@ -207,22 +211,33 @@ where
     F: FnOnce(Scope<'env>) -> Fut,
     Fut: Future,
 {
-    let core = Arc::new(Core::new());
+    let ready = Arc::new(Ready::new());
     let unclaimed = Unclaimed::default();
     let scope = Scope {
-        core: core.clone(),
+        ready: ready.clone(),
         unclaimed: unclaimed.clone(),
         _env: PhantomData,
     };
-    // Here, and not within the future, so that the future visibly owns it.
-    let children = Children::<'env>::new(core);
+    // Here, and not within the future, so that the compiler sees that the future owns it.
+    let children = Children::<'env>::new(ready);
     async move {
-        let run = Run {
-            children,
-            body: Some(f(scope)),
-            output: None,
-        };
-        let output = run.await;
+        let mut body = pin!(Some(f(scope)));
+        // Dropped before the body.
+        let mut children = children;
+        let mut output = None;
+        let output = poll_fn(|context| {
+            if let Some(running) = body.as_mut().as_pin_mut() {
+                if let Poll::Ready(ready) = running.poll(context) {
+                    output = Some(ready);
+                    body.set(None);
+                }
+            }
+            match children.poll(context) {
+                Poll::Ready(()) => output.take().map_or(Poll::Pending, Poll::Ready),
+                Poll::Pending => Poll::Pending,
+            }
+        });
+        let output = output.await;
         let panic = unclaimed.lock().take();
         if let Some(panic) = panic {
             resume_unwind(panic);
@@ -232,10 +247,10 @@ where
 }
 
 impl<'env> Scope<'env> {
-    /// Starts a child. It is polled for the first time when the scope's future is polled
-    /// next, or goes on.
+    /// Starts a child. It is polled for the first time in the present or the next poll of
+    /// the scope's future.
     ///
-    /// If the scope has ended or is just being dropped, so is the child, at once.
+    /// If the scope has ended or is being dropped, the child is dropped at once.
     ///
     /// ```
     /// use blitz_io::task::scope;
@@ -256,20 +271,21 @@ impl<'env> Scope<'env> {
         F: Future + Send + 'env,
         F::Output: Send + 'env,
     {
-        let (member, result) = Member::new(future, self.unclaimed.clone());
+        let id = Id::next();
+        let (member, result) = Member::new(future, id, self.unclaimed.clone());
         // SAFETY: it is polled and dropped by `Children<'env>` alone, which is in the
         // scope's future: until that is dropped or leaked, `'env` lasts. Or it is
         // dropped here, if that has happened. So it is not used after `'env`.
         let member = unsafe { member.erase() };
-        let child = Child::spawn(&self.core, member);
-        ScopedJoinHandle::of_child(result, child)
+        let child = Child::spawn(&self.ready, member);
+        ScopedJoinHandle::new(id, result, Abort::Child(child))
     }
 }
 
 impl Clone for Scope<'_> {
     fn clone(&self) -> Self {
         Self {
-            core: self.core.clone(),
+            ready: self.ready.clone(),
             unclaimed: self.unclaimed.clone(),
             _env: PhantomData,
         }
@@ -279,37 +295,5 @@ impl Clone for Scope<'_> {
 impl std::fmt::Debug for Scope<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Scope").finish_non_exhaustive()
-    }
-}
-
-pin_project! {
-    /// Polls the closure's future and the children, until all have ended.
-    struct Run<'env, B: Future> {
-        children: Children<'env>,
-        #[pin]
-        body: Option<B>,
-        output: Option<B::Output>,
-    }
-}
-
-impl<B: Future> Future for Run<'_, B> {
-    type Output = B::Output;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<B::Output> {
-        let mut this = self.project();
-        if let Some(body) = this.body.as_mut().as_pin_mut() {
-            if let Poll::Ready(output) = body.poll(context) {
-                *this.output = Some(output);
-                this.body.set(None);
-            }
-        }
-        let all_ended = this.children.poll(context).is_ready();
-        match this.output.take() {
-            Some(output) if all_ended => Poll::Ready(output),
-            output => {
-                *this.output = output;
-                Poll::Pending
-            }
-        }
     }
 }

@@ -1,13 +1,11 @@
-//! `TaskTracker`: wait until all of a number of tasks have ended.
+//! `TaskTracker`: waits until all of its tasks have ended.
 //!
-//! One word counts the tasks and has a flag that says whether the tracker is closed.
-//! The thread that makes it "closed, and no task" wakes all waiters. The word may change again
-//! after that; the waiters have been told all the same. A wait that begins before
-//! that moment sees either it or the wake: `Notify` counts its calls, and a wait
-//! knows the number from when it was made.
+//! One word counts the tasks and has a flag that says whether the tracker is closed. The
+//! thread that makes it "closed, and no task" wakes all waiters. The word may change again
+//! after that; the waiters are woken all the same. A wait that begins before that moment
+//! sees either the word or the wake-up: `Notify` counts its calls, and a wait knows the
+//! count from when it was made.
 
-#[cfg(not(loom))]
-mod local;
 #[cfg(not(loom))]
 mod mutant;
 #[cfg(loom)]
@@ -27,20 +25,20 @@ use pin_project_lite::pin_project;
 
 use mutant::{Mutant, active};
 
-/// The tracker is closed.
+/// The flag of a closed tracker.
 const CLOSED: usize = 1;
-/// One task.
+/// The count of one task.
 const TASK: usize = 2;
 
-/// Counts tasks, to wait until there are none any more: for a graceful shutdown.
+/// Counts tasks and waits until none is left, for a graceful shutdown.
 ///
-/// A wait ends when the tracker is [closed](TaskTracker::close) and there is no
-/// task. To close it does not keep anybody from adding tasks; it says that the
-/// waits shall end. In contrast to a `JoinSet`, it keeps nothing of tasks that have
-/// ended, and a task may be tracked by several.
+/// A wait ends when the tracker is [closed](TaskTracker::close) and there are no tasks.
+/// Tasks can still be added to a closed tracker; closing it only allows waits to end. In
+/// contrast to a `JoinSet`, it keeps nothing of tasks that have ended, and several trackers
+/// may count the same task.
 ///
-/// The names and the behaviour are those of tokio-util's. Tokens and tracked
-/// futures also work without a runtime, or with another one.
+/// The names and the behaviour are those of tokio-util. Tokens and tracked futures also
+/// work without a runtime, or with another one.
 ///
 /// ```
 /// use blitz_io::task::TaskTracker;
@@ -114,8 +112,8 @@ impl Inner {
 
     #[cold]
     fn notify(&self) {
-        // What was done before the other tasks ended happened before this, and so
-        // before what the woken tasks do.
+        // What the other tasks did before they ended happened before this, and so before
+        // what the woken tasks do.
         self.state.load(Ordering::Acquire);
         self.ended.notify_waiters();
     }
@@ -133,12 +131,12 @@ impl TaskTracker {
         }
     }
 
-    /// Waits until the tracker is closed and there are no tasks. It is enough that
-    /// this has been so at one moment since this call.
+    /// Waits until the tracker is closed and has no tasks. The wait also ends if that was
+    /// so at some moment since this call, and is not any more.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future has no effect but that it is not woken.
+    /// Dropping the future loses nothing.
     ///
     /// ```
     /// use blitz_io::task::TaskTracker;
@@ -159,7 +157,8 @@ impl TaskTracker {
         }
     }
 
-    /// Lets waits end when there are no tasks. Whether it was open.
+    /// Closes the tracker, so that waits end when there are no tasks. Returns whether it
+    /// was open.
     ///
     /// ```
     /// use blitz_io::task::TaskTracker;
@@ -177,7 +176,7 @@ impl TaskTracker {
         before & CLOSED == 0
     }
 
-    /// Takes [`close`](TaskTracker::close) back. Whether it was closed.
+    /// Opens the tracker again. Returns whether it was closed.
     ///
     /// ```
     /// use blitz_io::task::TaskTracker;
@@ -192,14 +191,14 @@ impl TaskTracker {
         self.inner.state.fetch_and(!CLOSED, Ordering::AcqRel) & CLOSED != 0
     }
 
-    /// Returns whether it is closed.
+    /// Returns whether the tracker is closed.
     #[inline]
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.inner.state.load(Ordering::Acquire) & CLOSED != 0
     }
 
-    /// Returns how many tasks there are.
+    /// Returns the number of tasks.
     ///
     /// ```
     /// use blitz_io::task::TaskTracker;
@@ -222,8 +221,9 @@ impl TaskTracker {
         self.len() == 0
     }
 
-    /// Counts a future as a task until it is dropped. That it ends is not enough: a
-    /// runtime drops it then.
+    /// Counts a future as a task until it is dropped.
+    ///
+    /// A future that has completed still counts until then; a runtime drops it at once.
     ///
     /// ```
     /// use blitz_io::task::TaskTracker;
@@ -242,7 +242,7 @@ impl TaskTracker {
         }
     }
 
-    /// Returns something that counts as a task until it is dropped.
+    /// Returns a token that counts as a task until it is dropped.
     ///
     /// ```
     /// use blitz_io::task::TaskTracker;
@@ -285,7 +285,7 @@ impl Default for TaskTracker {
 }
 
 impl Clone for TaskTracker {
-    /// Another handle of the same tracker.
+    /// Returns another handle of the same tracker.
     #[inline]
     fn clone(&self) -> Self {
         Self {
@@ -304,7 +304,7 @@ impl TaskTrackerToken {
 }
 
 impl Clone for TaskTrackerToken {
-    /// Counts as one more task.
+    /// Returns a token that counts as one more task.
     #[inline]
     fn clone(&self) -> Self {
         self.task_tracker.token()
@@ -345,7 +345,7 @@ impl Future for TaskTrackerWaitFuture<'_> {
 }
 
 impl fmt::Debug for Inner {
-    /// As a tracker.
+    /// Shows it as a tracker.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state.load(Ordering::Acquire);
         f.debug_struct("TaskTracker")

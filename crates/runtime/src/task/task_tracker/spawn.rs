@@ -1,11 +1,11 @@
-//! Tasks of a runtime that are tracked.
+//! Starts tasks of a runtime that are tracked.
 
 use std::future::Future;
 
 use super::TaskTracker;
 use crate::core::JoinHandle;
 use crate::runtime::Handle;
-use crate::task;
+use crate::task::{self, LocalSet};
 
 impl TaskTracker {
     /// Starts a task on the current runtime, and counts it.
@@ -36,7 +36,7 @@ impl TaskTracker {
         task::spawn(self.track_future(task))
     }
 
-    /// Starts a task on that runtime, and counts it.
+    /// Starts a task on the runtime of `handle`, and counts it.
     #[inline]
     #[track_caller]
     pub fn spawn_on<F>(&self, task: F, handle: &Handle) -> JoinHandle<F::Output>
@@ -47,7 +47,7 @@ impl TaskTracker {
         handle.spawn(self.track_future(task))
     }
 
-    /// Runs a function that may block, on the blocking pool, and counts it.
+    /// Runs a function that may block on the blocking pool, and counts it.
     ///
     /// # Panics
     ///
@@ -69,27 +69,51 @@ impl TaskTracker {
     #[track_caller]
     pub fn spawn_blocking<F, T>(&self, task: F) -> JoinHandle<T>
     where
-        F: FnOnce() -> T,
-        F: Send + 'static,
+        F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
         task::spawn_blocking(self.track_function(task))
     }
 
-    /// Runs a function that may block, on the blocking pool of that runtime, and
+    /// Runs a function that may block on the blocking pool of the runtime of `handle`, and
     /// counts it.
     #[inline]
     #[track_caller]
     pub fn spawn_blocking_on<F, T>(&self, task: F, handle: &Handle) -> JoinHandle<T>
     where
-        F: FnOnce() -> T,
-        F: Send + 'static,
+        F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
         handle.spawn_blocking(self.track_function(task))
     }
 
-    /// A function that counts as a task until it has ended or is dropped.
+    /// Starts a task on the current `LocalSet`, and counts it.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a `LocalSet`.
+    #[inline]
+    #[track_caller]
+    pub fn spawn_local<F>(&self, task: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        task::spawn_local(self.track_future(task))
+    }
+
+    /// Starts a task on `local_set`, and counts it.
+    #[inline]
+    #[track_caller]
+    pub fn spawn_local_on<F>(&self, task: F, local_set: &LocalSet) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        local_set.spawn_local(self.track_future(task))
+    }
+
+    /// Returns a function that counts as a task until it has ended or is dropped.
     fn track_function<F, T>(&self, task: F) -> impl FnOnce() -> T + use<F, T>
     where
         F: FnOnce() -> T,

@@ -1,4 +1,4 @@
-//! What a wheel knows of a timer. See the head of `mod.rs` for its states.
+//! The entry of a timer in a wheel. See the head of `mod.rs` for its states.
 
 use std::cell::{Cell, UnsafeCell};
 use std::marker::PhantomPinned;
@@ -26,7 +26,7 @@ pub(super) const ENDED: u32 = 4;
 /// One timer, as the wheel sees it.
 #[repr(C)]
 pub(super) struct Entry {
-    /// First, so that a pointer to them is one to the entry.
+    /// First, so that a pointer to the links is one to the entry.
     links: Links,
     /// The tick at which it is due. The owner writes it; while it is linked, only to put
     /// it off, unless it holds the lock.
@@ -34,14 +34,15 @@ pub(super) struct Entry {
     /// The tick for which it was last put into a slot, or at which it fired.
     placed: Cell<u64>,
     state: AtomicU32,
-    /// Whether the deadline may have passed before the entry was ever linked. The owner's.
-    may_be_past: Cell<bool>,
-    /// Whom to wake. Written by the owner: under the lock while it is linked. The worker that
-    /// fires it takes it by reading, and writes nothing.
+    /// Whether the clock is to be asked before the entry is linked: the deadline may have
+    /// passed already. The owner's.
+    pub(super) may_be_past: Cell<bool>,
+    /// The waker of the task. The owner writes it, under the lock while the entry is
+    /// linked. The thread that fires the entry reads it out, and writes nothing.
     waker: UnsafeCell<ManuallyDrop<Option<Waker>>>,
     /// Lets the model checker watch that one thread at a time uses the entry.
     user: Watched<()>,
-    /// Others hold pointers to a linked entry, even while its future is borrowed
+    /// Other code has pointers to a linked entry, even while its future is borrowed
     /// exclusively.
     _pinned: PhantomPinned,
 }
@@ -67,24 +68,18 @@ impl Entry {
         self.user.with_mut(|_| ());
     }
 
-    /// The state. A thread that sees that it has fired or ended sees all that was done to it,
-    /// and no other thread uses it any more.
+    /// The state. A thread that sees that the entry has fired or ended sees all that was
+    /// done to it, and no other thread uses it any more.
     #[inline]
     pub(super) fn state(&self) -> u32 {
         self.state.load(Ordering::Acquire)
     }
 
-    /// Says that it is in a wheel, or in none any more. For its owner, which holds the lock
-    /// or is alone with it.
+    /// Sets the state. For its owner, which holds the lock or is the only user of the
+    /// entry.
     #[inline]
     pub(super) fn set_state(&self, state: u32) {
         self.state.store(state, Ordering::Relaxed);
-    }
-
-    /// Whether the clock is to be asked before the entry is linked. For its owner.
-    #[inline]
-    pub(super) fn may_be_past(&self) -> &Cell<bool> {
-        &self.may_be_past
     }
 
     /// The tick at which it is due, for the holder of the lock.
@@ -116,7 +111,7 @@ impl Entry {
         self.placed.get()
     }
 
-    /// Says for which tick it is put into a slot. For the holder of the lock.
+    /// Sets the tick for which it is put into a slot. For the holder of the lock.
     #[inline]
     pub(super) fn placed_at(&self, tick: u64) {
         self.touch();
@@ -129,21 +124,21 @@ impl Entry {
         &self.links
     }
 
-    /// Marks it as fired or ended without having been linked. For its owner, which is alone
-    /// with it.
+    /// Marks it as fired or ended without having been linked. For its owner, which is the
+    /// only user of the entry.
     #[inline]
     pub(super) fn finish_at_once(&self, state: u32) {
         self.placed_at(self.wanted());
         self.set_state(state);
     }
 
-    /// Takes a linked entry out of its wheel, for good, and marks it as `state`. Whom to
-    /// wake for it, without the lock.
+    /// Takes a linked entry out of its wheel and marks it as `state`. Returns the waker, to
+    /// be woken without the lock.
     ///
     /// # Safety
     ///
-    /// It is alive and linked, and the caller holds the lock of its wheel. It may be
-    /// gone when this returns.
+    /// It is alive and linked, and the caller holds the lock of its wheel. It may have been
+    /// freed when this returns.
     pub(super) unsafe fn finish(slots: &Slots, entry: *const Self, state: u32) -> Option<Waker> {
         // SAFETY: it is alive until the state says so, and stays where it is.
         let this = unsafe { &*entry };
@@ -152,35 +147,37 @@ impl Entry {
         }
         // SAFETY: it is linked, and the caller holds the lock.
         unsafe { slots.remove(this) };
-        // SAFETY: a thread that changes it holds the lock. It is read here once for each time that it
-        // was written: the owner writes over it, without dropping what was here, once
-        // the state says that it has been taken.
+        // SAFETY: a thread that changes the waker holds the lock. The waker is read out
+        // once for each time that it was written: once the state says that it has been
+        // taken, the owner overwrites it without dropping it.
         let waker = unsafe { ptr::read(this.waker.get()) };
         let order = match active(Mutant::RelaxedFire) {
             false => Ordering::Release,
             true => Ordering::Relaxed,
         };
-        // The last use. The owner need not take the lock after it has seen this.
+        // The last access. The owner need not take the lock after it has seen this store.
         this.state.store(state, order);
         ManuallyDrop::into_inner(waker)
     }
 
-    /// Whether this waker is the one that is to be woken, or was.
+    /// Whether this waker wakes the same task as the entry's waker, which may have been
+    /// taken.
     ///
     /// # Safety
     ///
     /// The caller is the owner.
     #[inline]
     pub(super) unsafe fn will_wake(&self, waker: &Waker) -> bool {
-        // SAFETY: only the owner writes it. The worker that fires it may have taken and dropped the waker, but
-        // all that is done with it here is to compare its two words, which are still there.
+        // SAFETY: only the owner writes it. The thread that fires the entry may have taken
+        // and dropped the waker, but here its two words are only compared, and they are
+        // still there.
         match unsafe { &**self.waker.get() } {
             Some(mine) => mine.will_wake(waker),
             None => false,
         }
     }
 
-    /// Changes the waker, and gives back the former one.
+    /// Replaces the waker, and returns the former one.
     ///
     /// # Safety
     ///
@@ -194,8 +191,8 @@ impl Entry {
         ManuallyDrop::into_inner(std::mem::replace(slot, ManuallyDrop::new(waker)))
     }
 
-    /// Stores the waker of an entry that is in no wheel. What was there is forgotten: it was
-    /// taken when the entry fired, or there was none.
+    /// Stores the waker of an entry that is in no wheel. The former one is not dropped: it
+    /// was taken when the entry fired, or there was none.
     ///
     /// # Safety
     ///

@@ -2,8 +2,8 @@
 //!
 //! # The entry of a timer
 //!
-//! Each timer has an entry, which is part of the future that waits and does not move
-//! once it has been polled. Two sides use it: its **owner**, the code that has the future, and
+//! Each timer has an entry, which is part of the future that waits and does not move once
+//! it has been polled. It is used by its **owner**, the code that has the future, and by
 //! the thread that **holds the lock** of the wheel that the entry is in. Its state:
 //!
 //! ```text
@@ -17,67 +17,68 @@
 //! ```
 //!
 //! * `IDLE`, `FIRED`, `SEEN`, `ENDED`: the entry is in no wheel, and only its owner uses
-//!   it. In `SEEN` it has a waker again, which an owner may rely on that resets the
-//!   timer after it was ready and does not poll it once more: Tokio's timers allow that.
+//!   it. In `SEEN` it has a waker again, for an owner that resets the timer after it was
+//!   ready and does not poll it once more: Tokio's timers allow that.
 //! * `LINKED`: the entry is in a ring of its wheel. Links and `placed` belong to
 //!   the holder of the lock.
 //!
-//! The owner links and cancels, under the lock. The thread that turns the wheel fires, under
-//! the lock: unlinks the entry, takes the waker out, and last of all stores `FIRED` with
-//! release. The waker is woken when the lock has been let go, in batches. An owner that
-//! sees `FIRED` or `ENDED` (with acquire) needs no lock any more: no other thread will use
-//! the entry. An owner that sees `LINKED` and wants to cancel takes the lock and asks
-//! again. To link an entry takes one compare-and-swap and a plain store (see
-//! `ListLock`), to cancel it the same, and to drop one that has fired takes neither.
+//! The owner links and cancels, under the lock. The thread that turns the wheel fires,
+//! under the lock: unlinks the entry, takes the waker out, and last of all stores `FIRED`
+//! with release. The waker is woken when the lock has been let go, in batches. An owner
+//! that sees `FIRED` or `ENDED` (with acquire) needs no lock any more: no other thread will
+//! use the entry. An owner that sees `LINKED` and wants to cancel takes the lock and asks
+//! again. To link an entry takes one compare-and-swap and a plain store (see `ListLock`),
+//! to cancel it the same, and to drop one that has fired takes neither.
 //!
 //! # Without the lock
 //!
 //! Two things the owner does to a linked entry without the lock:
 //!
 //! * **It polls the entry with the waker that the entry has.** The waker is written by the
-//!   owner only; firing reads it out and writes nothing. So it can be compared (its words, not
-//!   what they point to). If the entry fires at the same time, that same waker is woken
+//!   owner only; firing reads it out and writes nothing. So it can be compared (its words,
+//!   not what they point to). If the entry fires at the same time, that same waker is woken
 //!   after this poll has begun, so the task is polled again.
-//! * **It puts the entry off** to a later tick, with a plain store to `when`. The entry stays
-//!   where it is; when its slot comes up, it is put where it belongs. If it fires at
+//! * **It puts the entry off** to a later tick, with a plain store to `when`. The entry
+//!   stays where it is; when its slot comes up, it is put where it belongs. If it fires at
 //!   the same time, for the earlier tick, the store may come too late. This is why the
-//!   thread that fires leaves the tick that it fired for in `placed`: an owner that finds it
-//!   before the tick that it wants has been *overtaken*. It does not count as elapsed; the task has
-//!   been woken for nothing, polls, and links the entry again. So no timer is early.
+//!   thread that fires leaves the tick that it fired for in `placed`: an owner that finds
+//!   it before the tick that it wants has been *overtaken*. It does not count as elapsed;
+//!   the task has been woken for nothing, polls, and links the entry again. So no timer is
+//!   early.
 //!
-//! Anything else takes the lock and looks at the state again: to change the waker, or to
-//! bring the tick forward. A tick is brought forward without moving the entry, too, if
-//! that would not come up too late.
+//! Everything else takes the lock and checks the state again: to change the waker, or to
+//! bring the tick forward. An entry whose tick is brought forward stays where it is if its
+//! slot does not come up too late.
 //!
 //! # No timer is lost
 //!
-//! A linked entry is in the ring for a tick that is not after `when`: it is put there
-//! by `when`, `when` only grows without the lock, and when it is brought forward the
-//! entry moves if need be. A slot that comes up is emptied. So it is enough that
-//! a thread turns the wheel at the tick at which the first entry comes up.
+//! A linked entry is in the ring for a tick that is not after `when`: it is put there by
+//! `when`, `when` only grows without the lock, and when it is brought forward the entry is
+//! moved if necessary. A slot that comes up is emptied. So it is enough that a thread turns
+//! the wheel at the tick at which the first entry comes up.
 //!
-//! A worker asks for that tick before it sleeps ([`Wheel::next_tick`]). Under the same
-//! lock the answer is noted in `promised`. A thread that links an entry in another
-//! worker's wheel compares with `promised` under the lock, and unparks the worker if the entry
-//! is earlier. If it comes before the worker's question, the answer has its entry in it; if
-//! it comes after, it sees what was promised, and as unparking leaves a token, it does
-//! not matter whether the worker sleeps yet. A worker that links an entry in its own
-//! wheel will ask before it sleeps.
+//! A worker asks for that tick before it sleeps ([`Wheel::next_tick`]). Under the same lock
+//! the answer is noted in `promised`. A thread that links an entry in another worker's
+//! wheel compares with `promised` under the lock, and unparks the worker if the entry is
+//! earlier. If it takes the lock before the worker asks, the answer includes its entry; if
+//! it takes it afterwards, it sees what was promised, and as unparking leaves a token, it
+//! does not matter whether the worker sleeps yet. A worker that links an entry in its own
+//! wheel asks before it sleeps.
 //!
-//! `earliest` is the same tick for threads that only want to know whether to turn the
-//! wheel: a worker between two tasks, or the monitor. It
-//! is written under the lock and read without. It may be too early, if timers have been
-//! cancelled. It is never too late, for threads that have linked or been told of the entry.
+//! `earliest` is the same tick for threads that only decide whether to turn the wheel: a
+//! worker between two tasks, or the monitor. It is written under the lock and read without
+//! it. It may be too early, if timers have been cancelled. It is never too late for a
+//! thread that has linked the entry or synchronized with the one that has.
 //!
 //! # The end of a runtime
 //!
-//! Timers outlive their runtimes; so wheels are never freed. A wheel that is not needed
-//! any more waits for the next runtime (`pool.rs`), and each runtime gives its wheels a
-//! number that was never used before, the `epoch`. A timer knows its wheel and its
-//! epoch. At the end of the runtime, under the lock, the epoch is taken back, and all
-//! entries are unlinked and marked as `ENDED`. So an entry of an old epoch is never
-//! linked: linking looks at the epoch under the lock and finds that the runtime
-//! has ended. For this a timer needs no reference count.
+//! Timers may outlive their runtimes, so wheels are never freed. A wheel that is not needed
+//! any more is kept for the next runtime (`wheels.rs`), and each runtime gives its wheels a
+//! number that was never used before, the `epoch`. A timer knows its wheel and its epoch.
+//! At the end of the runtime, under the lock, the epoch of the wheel is cleared, and then
+//! all entries are unlinked and marked as `ENDED`. So an entry of an old epoch is never
+//! linked: linking checks the epoch under the lock and finds that the runtime has ended. So
+//! a timer needs no reference count.
 //!
 //! A timer that moves to another thread stays in its wheel as long as it is linked. When
 //! it is linked the next time, it goes to the wheel of the worker that it is on, if
@@ -85,8 +86,6 @@
 
 mod entry;
 pub mod mutant;
-#[cfg(not(loom))]
-mod pool;
 mod slots;
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -100,8 +99,6 @@ use blitz_sync::internals::{ListLock, Wake, Wakes};
 
 use self::entry::{ENDED, Entry, FIRED};
 use self::mutant::{Mutant, active};
-#[cfg(not(loom))]
-pub(super) use self::pool::Pooled;
 use self::slots::Slots;
 pub use self::timer::Timer;
 
@@ -109,21 +106,21 @@ pub use self::timer::Timer;
 pub type Unpark = Arc<dyn Fn(usize) + Send + Sync>;
 
 /// The epoch of a wheel that belongs to no runtime.
-const CLOSED: u64 = 0;
+pub(super) const CLOSED: u64 = 0;
 
 /// See the head of this file.
 #[repr(align(128))]
 pub struct Wheel {
     lock: ListLock,
-    /// The runtime that it belongs to.
+    /// The epoch of the runtime that it belongs to.
     epoch: AtomicU64,
-    /// When that began, in nanoseconds (see `ticks.rs`).
+    /// When the runtime began, in nanoseconds (see `ticks.rs`).
     origin: AtomicU64,
     /// The tick before which nothing is due.
     earliest: AtomicU64,
-    /// The tick at which the worker will look by itself.
+    /// The tick at which the worker will turn the wheel by itself.
     promised: Cell<u64>,
-    /// Whose wheel it is, and how to wake that worker.
+    /// How to wake the wheel's worker, and the worker's number.
     unpark: UnsafeCell<Option<(Unpark, usize)>>,
     slots: Slots,
 }
@@ -134,10 +131,10 @@ unsafe impl Send for Wheel {}
 unsafe impl Sync for Wheel {}
 
 impl Wheel {
-    /// A wheel that never moves or goes away, and belongs to no runtime yet.
+    /// Makes a wheel that is never moved or freed, and is still to be [opened](Self::open).
     #[must_use]
     pub fn leak() -> &'static Self {
-        let wheel: &'static Self = Box::leak(Box::new(Self {
+        Box::leak(Box::new(Self {
             lock: ListLock::new(),
             epoch: AtomicU64::new(CLOSED),
             origin: AtomicU64::new(0),
@@ -145,12 +142,10 @@ impl Wheel {
             promised: Cell::new(0),
             unpark: UnsafeCell::new(None),
             slots: Slots::new(),
-        }));
-        wheel.slots.close();
-        wheel
+        }))
     }
 
-    /// Gives it to a runtime that began at `origin`. It belongs to none.
+    /// Gives it to a runtime that began at `origin`. It must not belong to one.
     pub fn open(&self, epoch: u64, origin: u64) {
         self.lock.locked(|| {
             self.slots.close();
@@ -161,7 +156,7 @@ impl Wheel {
         });
     }
 
-    /// Says how to wake the worker that turns it, which is the one with this number.
+    /// Sets how to wake the worker that turns it, and the number of that worker.
     pub fn set_unpark(&self, unpark: Unpark, worker: usize) {
         let mut other = Some((unpark, worker));
         self.lock.locked(|| {
@@ -172,14 +167,14 @@ impl Wheel {
         drop(other);
     }
 
-    /// The runtime that it belongs to.
+    /// The epoch of the runtime that it belongs to.
     #[inline]
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Relaxed)
     }
 
-    /// When that began.
+    /// When the runtime began.
     #[inline]
     #[must_use]
     pub fn origin(&self) -> u64 {
@@ -194,7 +189,8 @@ impl Wheel {
         self.earliest.load(Ordering::Relaxed)
     }
 
-    /// Until which tick the worker may sleep. A thread that adds an earlier timer unparks it.
+    /// The tick until which the worker may sleep. A thread that adds an earlier timer
+    /// unparks the worker.
     pub fn next_tick(&self) -> Option<u64> {
         let next = self.lock.locked(|| {
             let next = self.find_next();
@@ -209,14 +205,14 @@ impl Wheel {
         (next != u64::MAX).then_some(next)
     }
 
-    /// Under the lock.
+    /// Finds the next tick, and stores it in `earliest`. Under the lock.
     fn find_next(&self) -> u64 {
         let next = self.slots.next_tick().unwrap_or(u64::MAX);
         self.earliest.store(next, Ordering::Relaxed);
         next
     }
 
-    /// Fires what is due at tick `now`. How many timers that were.
+    /// Fires the timers that are due at tick `now`, and returns how many.
     #[inline]
     pub fn turn(&self, now: u64) -> usize {
         if self.earliest() > now {
@@ -225,41 +221,44 @@ impl Wheel {
         self.turn_to(now)
     }
 
-    /// The same, also if nothing is due. Timers that start from now on are due at once if
+    /// The same, even if nothing is due. Timers that start from now on are due at once if
     /// their tick is not after `now`.
     #[cold]
     pub fn turn_to(&self, now: u64) -> usize {
-        let mut fired = 0;
+        self.finish_all(FIRED, || self.slots.due(now))
+    }
+
+    /// Marks the entries that `next` gives, under the lock, as `state`, and wakes their
+    /// tasks, in batches, without it. Returns how many entries that were.
+    fn finish_all(&self, state: u32, next: impl Fn() -> *const Entry) -> usize {
+        let mut finished = 0;
         loop {
             let mut wakes = Wakes::new();
-            let all = (self.lock).locked(|| self.take_due(now, &mut wakes, &mut fired));
+            let all = self.lock.locked(|| {
+                while !wakes.is_full() {
+                    let entry = next();
+                    if entry.is_null() {
+                        self.find_next();
+                        return true;
+                    }
+                    finished += 1;
+                    // SAFETY: it is linked, and we hold the lock.
+                    if let Some(waker) = unsafe { Entry::finish(&self.slots, entry, state) } {
+                        wakes.push(Wake::Task(waker));
+                    }
+                }
+                false
+            });
             wakes.wake();
             if all {
-                return fired;
+                return finished;
             }
         }
     }
 
-    /// Under the lock. Whether that was all.
-    fn take_due(&self, now: u64, wakes: &mut Wakes, fired: &mut usize) -> bool {
-        while !wakes.is_full() {
-            let entry = self.slots.due(now);
-            if entry.is_null() {
-                self.find_next();
-                return true;
-            }
-            *fired += 1;
-            // SAFETY: it is linked, and we hold the lock.
-            if let Some(waker) = unsafe { Entry::finish(&self.slots, entry, FIRED) } {
-                wakes.push(Wake::Task(waker));
-            }
-        }
-        false
-    }
-
-    /// Under the lock. Puts an entry, which is in no ring, where it comes up at tick `when`,
-    /// and says so to the threads that wait for the first one. `is_own`: on the worker's thread.
-    /// Whether the worker is to be unparked.
+    /// Under the lock. Puts an entry, which is in no ring, where it comes up at tick
+    /// `when`, and updates `earliest`. `is_own`: on the worker's thread. Returns whether
+    /// the worker is to be unparked.
     ///
     /// # Safety
     ///
@@ -289,40 +288,17 @@ impl Wheel {
         }
     }
 
-    /// Takes it away from its runtime. Timers that are still there end; their tasks are
-    /// woken, and find out.
+    /// Takes it away from its runtime. The timers that are still linked end, and their
+    /// tasks are woken.
     pub fn shut(&self) {
-        loop {
-            let mut wakes = Wakes::new();
-            let (all, unpark) = self.lock.locked(|| {
-                if !active(Mutant::LeavesWheelOpen) {
-                    self.epoch.store(CLOSED, Ordering::Relaxed);
-                }
-                let all = self.end_some(&mut wakes);
-                // SAFETY: under the lock.
-                (all, unsafe { (*self.unpark.get()).take() })
-            });
-            drop(unpark);
-            wakes.wake();
-            if all {
-                return;
+        let unpark = self.lock.locked(|| {
+            if !active(Mutant::LeavesWheelOpen) {
+                self.epoch.store(CLOSED, Ordering::Relaxed);
             }
-        }
-    }
-
-    /// Under the lock. Whether there are no more.
-    fn end_some(&self, wakes: &mut Wakes) -> bool {
-        while !wakes.is_full() {
-            let entry = self.slots.any();
-            if entry.is_null() {
-                self.earliest.store(u64::MAX, Ordering::Relaxed);
-                return true;
-            }
-            // SAFETY: it is linked, and we hold the lock.
-            if let Some(waker) = unsafe { Entry::finish(&self.slots, entry, ENDED) } {
-                wakes.push(Wake::Task(waker));
-            }
-        }
-        false
+            // SAFETY: under the lock.
+            unsafe { (*self.unpark.get()).take() }
+        });
+        drop(unpark);
+        self.finish_all(ENDED, || self.slots.any());
     }
 }

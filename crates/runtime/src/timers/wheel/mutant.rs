@@ -11,9 +11,10 @@ blitz_sync::mutants! {
     IgnoresOvertaking,
     /// A new waker is stored without asking again whether the entry has fired.
     ChangesWakerBlindly,
-    /// A thread that links an entry from elsewhere does not look until when the worker sleeps.
+    /// A thread that links an entry from elsewhere does not look until when the worker
+    /// sleeps.
     ForgetsUnpark,
-    /// A worker says until when it sleeps after it has let go of the lock.
+    /// A worker stores until when it sleeps after it has released the lock.
     PromisesLate,
     /// The end of a runtime leaves its wheels open.
     LeavesWheelOpen,

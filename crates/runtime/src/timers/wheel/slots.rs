@@ -1,22 +1,19 @@
-//! The slots of a wheel: six levels of 64, and one list for what lies beyond.
+//! The slots of a wheel: eleven levels of 64.
 //!
 //! A tick is a millisecond since the runtime began. Level 0 has a slot for each of
 //! the 64 ticks of the present round, level 1 a slot for each of its 64 rounds, and
-//! so on; level 5 reaches two years. A tick is written as digits of six bits; the
-//! level of an entry is the highest digit in which its tick differs from the present
-//! one, the slot is that digit. So the slots ahead always have a greater number than
-//! the present digit of their level, no slot is ever shared by two rounds, and what
-//! is on a lower level comes before all that is on a higher one. What differs in a
-//! digit that has no level is kept in the list `far`, until the present reaches the
-//! end of what the levels can hold.
+//! so on. A tick is written as digits of six bits; the level of an entry is the highest
+//! digit in which its tick differs from the present one, the slot is that digit. So the
+//! slots ahead always have a greater number than the present digit of their level, no
+//! slot is ever shared by two rounds, and what is on a lower level comes before all that
+//! is on a higher one.
 //!
 //! This is the hierarchical wheel of Varghese and Lauck, "Hashed and hierarchical
-//! timing wheels" (1987), with the sizes that Tokio has.
+//! timing wheels" (1987), with a level for each digit that a tick can have.
 //!
 //! A slot is a ring of links through the entries, with one link of its own. So an
-//! entry leaves it without knowing which slot it is in. It also leaves the bit behind
-//! that says that the slot holds something: such a bit is cleared by the next one that
-//! looks for it.
+//! entry leaves it without knowing which slot it is in. The bit that says that the slot may
+//! hold entries stays set then; the next search for the first slot clears it.
 
 use std::cell::Cell;
 use std::ptr;
@@ -25,10 +22,10 @@ use blitz_sync::internals::Watched;
 
 use super::entry::Entry;
 
-const LEVELS: usize = 6;
+const LEVELS: usize = 11;
 const BITS: usize = 6;
 const SLOTS: usize = 1 << BITS;
-/// How many of a slot's entries are looked at to find the first of them.
+/// How many of a slot's entries are checked to find the first of them.
 const LOOKED_AT: usize = 16;
 
 /// The links of an entry or a slot.
@@ -46,7 +43,7 @@ impl Links {
         }
     }
 
-    /// Makes it a ring without entries. It must not move from now on.
+    /// Makes it an empty ring. It must not move from now on.
     fn close(&self) {
         self.previous.set(self);
         self.next.set(self);
@@ -99,7 +96,7 @@ impl Links {
         }
     }
 
-    /// Moves all entries of `other`, in order, to this ring, which has none.
+    /// Moves all entries of `other`, in order, to this ring, which is empty.
     ///
     /// # Safety
     ///
@@ -122,23 +119,21 @@ impl Links {
     }
 }
 
-/// What comes up next.
-struct Next {
+/// The slot that comes up next.
+struct Next<'a> {
     level: usize,
-    slot: usize,
-    /// When it comes up: the first tick that its slot stands for.
+    ring: &'a Links,
+    /// When it comes up: the first tick of the slot.
     at: u64,
 }
 
 /// See the head of this file. All of it belongs to the holder of the wheel's lock.
 pub(super) struct Slots {
-    /// The present, as far as it has been looked at.
+    /// The present tick, up to which everything has been given out.
     elapsed: Cell<u64>,
-    /// Which slots of each level may hold something.
+    /// Which slots of each level may hold entries.
     occupied: [Cell<u64>; LEVELS],
     rings: [[Links; SLOTS]; LEVELS],
-    /// What is beyond the levels.
-    far: Links,
     /// Lets the model checker watch that one thread at a time uses them.
     user: Watched<()>,
 }
@@ -150,7 +145,6 @@ impl Slots {
             elapsed: Cell::new(0),
             occupied: [const { Cell::new(0) }; LEVELS],
             rings: [const { [const { Links::new() }; SLOTS] }; LEVELS],
-            far: Links::new(),
             user: Watched::new(()),
         }
     }
@@ -161,13 +155,12 @@ impl Slots {
         self.user.with_mut(|_| ());
     }
 
-    /// Makes them usable, without entries, at tick zero. They must not move from now
-    /// on, and must not hold anything.
+    /// Makes them empty, at tick zero. They must hold no entries, and must not move from
+    /// now on.
     pub(super) fn close(&self) {
         self.elapsed.set(0);
         self.occupied.iter().for_each(|bits| bits.set(0));
         self.rings.iter().flatten().for_each(Links::close);
-        self.far.close();
     }
 
     /// The tick up to which everything has been given out.
@@ -187,51 +180,35 @@ impl Slots {
         self.touch();
         debug_assert!(when >= self.elapsed.get());
         let differs = self.elapsed.get() ^ when;
-        // SAFETY: the entry is alive, and ours as long as we hold the lock.
+        // SAFETY: the entry is alive, and belongs to the holder of the lock.
         unsafe { (*entry).placed_at(when) };
         let level = (differs | 1).ilog2() as usize / BITS;
-        let Some(rings) = self.rings.get(level) else {
-            // SAFETY: as the caller promises.
-            return unsafe { self.far.push(entry) };
-        };
         let slot = (when >> (level * BITS)) as usize % SLOTS;
         self.occupied[level].set(self.occupied[level].get() | 1 << slot);
         // SAFETY: as the caller promises.
-        unsafe { rings[slot].push(entry) };
+        unsafe { self.rings[level][slot].push(entry) };
     }
 
-    /// What comes up next, if anything.
-    fn next(&self) -> Option<Next> {
+    /// Finds the slot that comes up next.
+    fn next(&self) -> Option<Next<'_>> {
         self.touch();
-        for level in 0..LEVELS {
-            let mut bits = self.occupied[level].get();
-            if bits == 0 {
-                continue;
-            }
-            while bits != 0 && self.rings[level][bits.trailing_zeros() as usize].is_empty() {
+        for (level, (occupied, rings)) in self.occupied.iter().zip(&self.rings).enumerate() {
+            let mut bits = occupied.get();
+            while bits != 0 {
+                let slot = bits.trailing_zeros();
+                let ring = &rings[slot as usize];
+                if !ring.is_empty() {
+                    occupied.set(bits);
+                    let digits = self.elapsed.get() >> (BITS * level);
+                    let at =
+                        (digits / SLOTS as u64 * SLOTS as u64 + u64::from(slot)) << (BITS * level);
+                    return Some(Next { level, ring, at });
+                }
                 bits &= bits - 1;
             }
-            self.occupied[level].set(bits);
-            if bits != 0 {
-                let slot = bits.trailing_zeros() as usize;
-                let round = self.elapsed.get() >> (BITS * (level + 1)) << (BITS * (level + 1));
-                let at = round | (slot as u64) << (BITS * level);
-                return Some(Next { level, slot, at });
-            }
+            occupied.set(0);
         }
-        let round = (self.elapsed.get() >> (BITS * LEVELS)) + 1;
-        (!self.far.is_empty()).then_some(Next {
-            level: LEVELS,
-            slot: 0,
-            at: round << (BITS * LEVELS),
-        })
-    }
-
-    fn ring(&self, next: &Next) -> &Links {
-        match self.rings.get(next.level) {
-            Some(rings) => &rings[next.slot],
-            None => &self.far,
-        }
+        None
     }
 
     /// The tick before which nothing has to be done. It may be too early, never too
@@ -241,39 +218,37 @@ impl Slots {
         if next.level == 0 {
             return Some(next.at);
         }
-        // The slot comes up before its first entry does. There is no need to wake up
-        // for it if the first entry can be found easily.
-        let ring = self.ring(&next);
-        let (mut first, mut links) = (u64::MAX, ring.next.get());
+        // The slot comes up before its first entry does. If the first entry can be found
+        // cheaply, no worker has to wake up for the slot.
+        let (mut first, mut links) = (u64::MAX, next.ring.next.get());
         for _ in 0..LOOKED_AT {
             // SAFETY: a link that is not the ring's is an entry's, and that is alive.
             first = first.min(unsafe { (*links.cast::<Entry>()).placed() });
             // SAFETY: as above.
             links = unsafe { (*links).next.get() };
-            if ptr::eq(links, ring) {
+            if ptr::eq(links, next.ring) {
                 return Some(first);
             }
         }
         Some(next.at)
     }
 
-    /// An entry that is due at tick `now`, the earliest one, and among those of one tick
-    /// the one that came first; or null. It is still linked.
+    /// The earliest entry that is due at tick `now`, the one that was linked first among
+    /// those of one tick; or null. It is still linked.
     ///
-    /// The present moves on to the tick of that entry, or to `now`.
+    /// The present advances to the tick of that entry, or to `now`.
     pub(super) fn due(&self, now: u64) -> *const Entry {
         while let Some(next) = self.next() {
             if next.at > now {
                 break;
             }
             self.elapsed.set(next.at);
-            let ring = self.ring(&next);
             if next.level > 0 {
                 // SAFETY: we hold the lock.
-                unsafe { self.cascade(ring) };
+                unsafe { self.cascade(next.ring) };
                 continue;
             }
-            let entry = ring.first();
+            let entry = next.ring.first();
             // SAFETY: what is linked is alive.
             let when = unsafe { (*entry).when() };
             if when <= next.at {
@@ -301,8 +276,8 @@ impl Slots {
         unsafe { entry.links().unlink() };
     }
 
-    /// Puts the entries of a slot that has come up to where they belong now: to a lower
-    /// level, or, if they were put off, anywhere.
+    /// Moves the entries of a slot that has come up to where they belong now: to a lower
+    /// level, or, if they were put off, to any slot.
     ///
     /// # Safety
     ///
@@ -325,11 +300,8 @@ impl Slots {
         }
     }
 
-    /// Any entry at all, or null. For the end of the runtime.
+    /// Any entry, or null. For the end of the runtime.
     pub(super) fn any(&self) -> *const Entry {
-        match self.next() {
-            Some(next) => self.ring(&next).first(),
-            None => ptr::null(),
-        }
+        self.next().map_or(ptr::null(), |next| next.ring.first())
     }
 }

@@ -1,4 +1,4 @@
-//! A timer, as its owner sees it. See the head of `mod.rs`.
+//! A timer: the owner's side of an entry. See the head of `mod.rs`.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -13,26 +13,34 @@ use super::{CLOSED, Wheel};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended;
 
+/// Whether a timer's tick has come, or its runtime has ended.
+pub type Polled = Poll<Result<(), Ended>>;
+
+/// Gives the wheel of the worker that this thread is, if it is one.
+pub trait OwnWheel: FnOnce() -> Option<&'static Wheel> {}
+
+impl<F: FnOnce() -> Option<&'static Wheel>> OwnWheel for F {}
+
 /// A timer. It registers when it is polled or reset for the first time.
 ///
-/// An idle timer has no waker to drop. Where a wheel is asked for, a function gives the one
-/// of the worker that this thread is.
+/// An idle timer has no waker to drop.
 pub struct Timer {
     entry: Entry,
-    /// The wheel that it is in, or was, or will be if there is none that is nearer.
+    /// The wheel that it is in or was in last, and the one to link in unless the thread has
+    /// its own.
     wheel: Cell<&'static Wheel>,
-    /// The runtime that it belongs to.
+    /// The epoch of the runtime that it belongs to.
     epoch: u64,
 }
 
 // SAFETY: what is not atomic is used by the owner, which has the timer exclusively, or by
-// the holder of the lock. `&Timer` gives only the state away, and what belongs to the
-// owner in that state. See the head of `mod.rs`.
+// the holder of the lock. `&Timer` gives access only to the state, and to what belongs to
+// the owner in that state. See the head of `mod.rs`.
 unsafe impl Send for Timer {}
 // SAFETY: as above.
 unsafe impl Sync for Timer {}
 
-/// What became of an entry that was to be linked.
+/// The outcome of linking an entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Linked {
     /// It is linked.
@@ -43,19 +51,10 @@ enum Linked {
     Due,
     /// The runtime has ended.
     Ended,
-    /// It has fired while its tick was to be brought forward.
-    Raced,
-}
-
-impl Linked {
-    #[inline]
-    fn or_unpark(unpark: bool) -> Self {
-        if unpark { Self::Unpark } else { Self::Yes }
-    }
 }
 
 impl Timer {
-    /// A timer for tick `when`, in no wheel yet; `wheel` is one of its runtime's.
+    /// Makes a timer for tick `when`, in no wheel yet; `wheel` is one of its runtime's.
     /// `may_be_past`: see [`may_be_past`](Self::may_be_past).
     #[inline]
     pub fn new(when: u64, wheel: &'static Wheel, may_be_past: bool) -> Self {
@@ -72,11 +71,11 @@ impl Timer {
         self.wheel.get()
     }
 
-    /// Whether its owner should look at the clock before it polls, because it may be due
-    /// before it has ever been in a wheel. Says so once.
+    /// Whether its owner should read the clock before it polls, because the timer may be
+    /// due before it has ever been in a wheel. `true` only once.
     #[inline]
     pub fn may_be_past(self: Pin<&mut Self>) -> bool {
-        self.entry.may_be_past().get() && self.entry.may_be_past().replace(false)
+        self.entry.may_be_past.get() && self.entry.may_be_past.replace(false)
     }
 
     /// Whether its tick has come, or its runtime has ended.
@@ -108,11 +107,7 @@ impl Timer {
     ///
     /// If its runtime has ended.
     #[inline]
-    pub fn poll(
-        self: Pin<&mut Self>,
-        waker: &Waker,
-        own: impl FnOnce() -> Option<&'static Wheel>,
-    ) -> Poll<Result<(), Ended>> {
+    pub fn poll(self: Pin<&mut Self>, waker: &Waker, own: impl OwnWheel) -> Polled {
         let this = self.into_ref().get_ref();
         match this.entry.state() {
             // SAFETY: we are the owner.
@@ -125,21 +120,13 @@ impl Timer {
 
     /// Registers the timer, which is idle or has fired too early, for a waker.
     #[inline]
-    fn link_for(
-        &self,
-        waker: &Waker,
-        own: impl FnOnce() -> Option<&'static Wheel>,
-    ) -> Poll<Result<(), Ended>> {
-        // SAFETY: we are the owner, it is in no wheel, and what waker it had is taken.
+    fn link_for(&self, waker: &Waker, own: impl OwnWheel) -> Polled {
+        // SAFETY: we are the owner, it is in no wheel, and its former waker was taken.
         unsafe { self.entry.set_waker(Some(waker.clone())) };
         self.link(own)
     }
 
-    fn poll_finished(
-        &self,
-        waker: &Waker,
-        own: impl FnOnce() -> Option<&'static Wheel>,
-    ) -> Poll<Result<(), Ended>> {
+    fn poll_finished(&self, waker: &Waker, own: impl OwnWheel) -> Polled {
         if self.is_overtaken() {
             return self.link_for(waker, own);
         }
@@ -147,7 +134,7 @@ impl Timer {
             return Poll::Ready(Err(Ended));
         }
         if self.entry.state() == FIRED {
-            // SAFETY: we are the owner, it is in no wheel, and what waker it had is taken.
+            // SAFETY: we are the owner, it is in no wheel, and its former waker was taken.
             unsafe { self.entry.set_waker(Some(waker.clone())) };
             self.entry.set_state(SEEN);
         // SAFETY: we are the owner.
@@ -158,14 +145,10 @@ impl Timer {
         Poll::Ready(Ok(()))
     }
 
-    /// Changes whom to wake.
+    /// Replaces the waker of a linked entry.
     #[cold]
-    fn change_waker(
-        &self,
-        waker: &Waker,
-        own: impl FnOnce() -> Option<&'static Wheel>,
-    ) -> Poll<Result<(), Ended>> {
-        // Others' code is called without the lock.
+    fn change_waker(&self, waker: &Waker, own: impl OwnWheel) -> Polled {
+        // The waker's code is called without the lock.
         let mut new = Some(waker.clone());
         let mut old = None;
         let is_linked = self.wheel.get().lock.locked(|| {
@@ -183,9 +166,9 @@ impl Timer {
         self.poll_finished(waker, own)
     }
 
-    /// Chooses the wheel to link in. Whether it is that of this thread's worker.
+    /// Chooses the wheel to link in. Returns whether it is that of this thread's worker.
     #[inline]
-    fn choose_wheel(&self, own: impl FnOnce() -> Option<&'static Wheel>) -> bool {
+    fn choose_wheel(&self, own: impl OwnWheel) -> bool {
         match own() {
             Some(own) if own.epoch() == self.epoch => {
                 self.wheel.set(own);
@@ -195,34 +178,42 @@ impl Timer {
         }
     }
 
-    /// Links the entry, which is in no wheel, and has its waker. If it is due, it still has
-    /// that.
+    /// Links the entry, which is in no wheel and has its waker. If it is due, it keeps the
+    /// waker.
     #[inline]
-    fn link(&self, own: impl FnOnce() -> Option<&'static Wheel>) -> Poll<Result<(), Ended>> {
+    fn link(&self, own: impl OwnWheel) -> Polled {
         let is_own = self.choose_wheel(own);
-        let wheel = self.wheel.get();
         let when = self.entry.wanted();
-        let linked = wheel.lock.locked(|| {
-            if self.has_ended() {
-                return Linked::Ended;
-            }
-            if when <= wheel.slots.elapsed() {
-                return Linked::Due;
-            }
-            self.entry.set_state(LINKED);
-            // SAFETY: it is pinned, and unlinked before it is dropped.
-            Linked::or_unpark(unsafe { wheel.add(&self.entry, when, is_own) })
-        });
-        match linked {
+        let link = || self.link_locked(when, is_own);
+        match self.wheel.get().lock.locked(link) {
             Linked::Yes => Poll::Pending,
             other => self.after_link(other),
         }
     }
 
+    /// Under the lock. Links the entry, which is in no wheel.
+    #[inline]
+    fn link_locked(&self, when: u64, is_own: bool) -> Linked {
+        let wheel = self.wheel.get();
+        if self.has_ended() {
+            return Linked::Ended;
+        }
+        if when <= wheel.slots.elapsed() {
+            return Linked::Due;
+        }
+        self.entry.set_state(LINKED);
+        // SAFETY: it is pinned, and unlinked before it is dropped.
+        match unsafe { wheel.add(&self.entry, when, is_own) } {
+            true => Linked::Unpark,
+            false => Linked::Yes,
+        }
+    }
+
     #[cold]
-    fn after_link(&self, linked: Linked) -> Poll<Result<(), Ended>> {
+    fn after_link(&self, linked: Linked) -> Polled {
         match linked {
-            Linked::Yes | Linked::Unpark => {
+            Linked::Yes => Poll::Pending,
+            Linked::Unpark => {
                 self.wheel.get().call_worker();
                 Poll::Pending
             }
@@ -230,7 +221,7 @@ impl Timer {
                 self.entry.finish_at_once(SEEN);
                 Poll::Ready(Ok(()))
             }
-            _ => {
+            Linked::Ended => {
                 let waker = self.take_waker();
                 self.entry.finish_at_once(ENDED);
                 drop(waker);
@@ -239,13 +230,13 @@ impl Timer {
         }
     }
 
-    /// The waker of an entry that is in no wheel, and has one or none.
+    /// Takes the waker, if any, of an entry that is in no wheel.
     fn take_waker(&self) -> Option<Waker> {
         // SAFETY: we are the owner, it is in no wheel, and the waker was not taken.
         unsafe { self.entry.replace_waker(None) }
     }
 
-    /// Marks it as elapsed, without asking the wheel. It must not be in one.
+    /// Marks it as elapsed. It must not be in a wheel.
     #[inline]
     pub fn elapse(self: Pin<&mut Self>) {
         debug_assert_eq!(self.entry.state(), IDLE);
@@ -254,14 +245,14 @@ impl Timer {
 
     /// Changes the tick, and registers the timer.
     #[inline]
-    pub fn reset(self: Pin<&mut Self>, when: u64, own: impl FnOnce() -> Option<&'static Wheel>) {
+    pub fn reset(self: Pin<&mut Self>, when: u64, own: impl OwnWheel) {
         let this = self.into_ref().get_ref();
         match this.entry.state() {
             LINKED if when >= this.entry.wanted() => this.entry.set_wanted(when),
             LINKED => this.bring_forward(when, own),
             ENDED => this.entry.set_wanted(when),
             _ => {
-                this.entry.may_be_past().set(false);
+                this.entry.may_be_past.set(false);
                 this.entry.set_wanted(when);
                 this.link_again(own);
             }
@@ -269,12 +260,17 @@ impl Timer {
     }
 
     /// Registers the timer, which is in no wheel, with the waker that it has, if any.
-    fn link_again(&self, own: impl FnOnce() -> Option<&'static Wheel>) {
+    fn link_again(&self, own: impl OwnWheel) {
         if self.entry.state() != SEEN {
-            // SAFETY: we are the owner, it is in no wheel, and what waker it had is taken.
+            // SAFETY: we are the owner, it is in no wheel, and its former waker was taken.
             unsafe { self.entry.set_waker(None) };
         }
-        if self.link(own) == Poll::Ready(Ok(())) {
+        self.fire_if_due(self.link(own));
+    }
+
+    /// Wakes the task of an entry that could not be linked because it is due.
+    fn fire_if_due(&self, linked: Polled) {
+        if linked == Poll::Ready(Ok(())) {
             let waker = self.take_waker();
             self.entry.set_state(FIRED);
             if let Some(waker) = waker {
@@ -284,42 +280,33 @@ impl Timer {
     }
 
     #[cold]
-    fn bring_forward(&self, when: u64, own: impl FnOnce() -> Option<&'static Wheel>) {
+    fn bring_forward(&self, when: u64, own: impl OwnWheel) {
         let wheel = self.wheel.get();
         let own = own();
         let is_own = own.is_some_and(|own| ptr::eq(own, wheel));
-        let mut waker = None;
         let linked = wheel.lock.locked(|| {
             self.entry.set_wanted(when);
             if self.entry.state() != LINKED {
-                return Linked::Raced;
+                return None;
             }
             if when >= self.entry.placed() {
-                return Linked::Yes;
+                return Some(Linked::Yes);
             }
-            if when <= wheel.slots.elapsed() {
-                self.entry.placed_at(when);
-                // SAFETY: it is linked, and we hold the lock.
-                waker = unsafe { Entry::finish(&wheel.slots, &self.entry, FIRED) };
-                return Linked::Due;
-            }
-            // SAFETY: as above.
+            // SAFETY: it is linked, and we hold the lock.
             unsafe { wheel.slots.remove(&self.entry) };
-            // SAFETY: it is pinned, and unlinked before it is dropped.
-            Linked::or_unpark(unsafe { wheel.add(&self.entry, when, is_own) })
+            self.entry.set_state(SEEN);
+            Some(self.link_locked(when, is_own))
         });
         match linked {
-            Linked::Unpark => wheel.call_worker(),
-            Linked::Raced if self.entry.state() == FIRED => self.link_again(|| own),
-            _ => {}
-        }
-        if let Some(waker) = waker {
-            waker.wake();
+            Some(linked) => self.fire_if_due(self.after_link(linked)),
+            // It has fired meanwhile.
+            None if self.entry.state() == FIRED => self.link_again(|| own),
+            None => {}
         }
     }
 
-    /// Takes it out of its wheel, and gives it another tick. It does not register before it
-    /// is polled.
+    /// Takes it out of its wheel, and changes its tick. It registers when it is polled
+    /// next.
     #[inline]
     pub fn disarm(self: Pin<&mut Self>, when: u64) {
         let this = self.into_ref().get_ref();
@@ -328,7 +315,7 @@ impl Timer {
             this.entry.set_state(IDLE);
         }
         this.entry.set_wanted(when);
-        this.entry.may_be_past().set(true);
+        this.entry.may_be_past.set(true);
     }
 
     #[inline]
