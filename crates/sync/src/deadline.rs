@@ -13,6 +13,11 @@ pub fn is_past(deadline: Option<Instant>) -> bool {
     deadline.is_some_and(|deadline| now() >= deadline)
 }
 
+/// The earlier of two deadlines, of which `None` is never.
+pub fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    [one, other].into_iter().flatten().min()
+}
+
 /// This moment. The model checker must see the same run twice, so there time
 /// does not pass; deadlines pass when the model says so.
 #[cfg(not(loom))]

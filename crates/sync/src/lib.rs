@@ -42,6 +42,7 @@ pub mod mutant;
 mod panics;
 mod processors;
 mod random;
+mod semaphores;
 mod spin;
 pub mod task;
 pub mod thread;

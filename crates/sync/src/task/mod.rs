@@ -7,7 +7,7 @@ mod barrier_mutant;
 #[cfg(loom)]
 #[doc(hidden)]
 pub mod barrier_mutant;
-mod guard_traits;
+mod guards;
 mod mutex;
 #[cfg(not(loom))]
 mod notify;

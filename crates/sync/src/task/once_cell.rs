@@ -8,7 +8,7 @@ use std::fmt;
 use std::future::Future;
 
 use super::write_once::{Refused, WriteOnce};
-use crate::macros::const_unless_loom;
+use crate::macros::{cell_traits, const_unless_loom};
 
 /// A cell whose value is set once, and may be made by a future.
 ///
@@ -167,9 +167,8 @@ impl<T> OnceCell<T> {
             return value;
         }
         match self.cell.turn().await {
-            Some(turn) => turn.fill(f().await),
-            // SAFETY: without a turn, the value is there.
-            None => unsafe { self.cell.get_unchecked() },
+            Ok(turn) => turn.fill(f().await),
+            Err(value) => value,
         }
     }
 
@@ -202,9 +201,8 @@ impl<T> OnceCell<T> {
             return Ok(value);
         }
         match self.cell.turn().await {
-            Some(turn) => Ok(turn.fill(f().await?)),
-            // SAFETY: without a turn, the value is there.
-            None => Ok(unsafe { self.cell.get_unchecked() }),
+            Ok(turn) => Ok(turn.fill(f().await?)),
+            Err(value) => Ok(value),
         }
     }
 
@@ -227,9 +225,8 @@ impl<T> OnceCell<T> {
             return value;
         }
         match self.cell.blocking_turn() {
-            Some(turn) => turn.fill(f()),
-            // SAFETY: without a turn, the value is there.
-            None => unsafe { self.cell.get_unchecked() },
+            Ok(turn) => turn.fill(f()),
+            Err(value) => value,
         }
     }
 
@@ -252,9 +249,8 @@ impl<T> OnceCell<T> {
             return Ok(value);
         }
         match self.cell.blocking_turn() {
-            Some(turn) => Ok(turn.fill(f()?)),
-            // SAFETY: without a turn, the value is there.
-            None => Ok(unsafe { self.cell.get_unchecked() }),
+            Ok(turn) => Ok(turn.fill(f()?)),
+            Err(value) => Ok(value),
         }
     }
 
@@ -277,11 +273,10 @@ impl<T> OnceCell<T> {
     /// # });
     /// ```
     pub async fn wait(&self) -> &T {
-        if !self.initialized() {
-            self.cell.value().await;
+        match self.get() {
+            Some(value) => value,
+            None => self.cell.value().await,
         }
-        // SAFETY: the wait ends when the value is there.
-        unsafe { self.cell.get_unchecked() }
     }
 
     /// Waits as [`wait`](OnceCell::wait) does, for a thread.
@@ -297,11 +292,7 @@ impl<T> OnceCell<T> {
     /// ```
     #[inline]
     pub fn blocking_wait(&self) -> &T {
-        if !self.initialized() {
-            self.cell.blocking_value();
-        }
-        // SAFETY: the wait ends when the value is there.
-        unsafe { self.cell.get_unchecked() }
+        self.get().unwrap_or_else(|| self.cell.blocking_value())
     }
 
     /// Returns the value, if there is one.
@@ -329,22 +320,9 @@ impl<T> OnceCell<T> {
     }
 }
 
-impl<T> Default for OnceCell<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl<T> From<T> for OnceCell<T> {
     fn from(value: T) -> Self {
         Self::const_new_with(value)
-    }
-}
-
-impl<T: Clone> Clone for OnceCell<T> {
-    /// A cell with a copy of the value, or an empty one.
-    fn clone(&self) -> Self {
-        Self::new_with(self.get().cloned())
     }
 }
 
@@ -356,13 +334,7 @@ impl<T: fmt::Debug> fmt::Debug for OnceCell<T> {
     }
 }
 
-impl<T: PartialEq> PartialEq for OnceCell<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.get() == other.get()
-    }
-}
-
-impl<T: Eq> Eq for OnceCell<T> {}
+cell_traits!(OnceCell);
 
 /// Why [`OnceCell::set`] has not set the value, and the value.
 #[derive(Debug, PartialEq, Eq)]

@@ -77,6 +77,7 @@
 //! Dijkstra's semaphore; a queue that nobody overtakes as in Tokio's.
 
 use std::cell::Cell;
+use std::task::Waker;
 
 use blitz_futex::atomic::{AtomicUsize, Ordering};
 
@@ -277,7 +278,7 @@ impl Permits {
         let node = Node::new(Request::new(n));
         // SAFETY: the node stays where it is, and `sleep` returns when it is not
         // linked any more.
-        match unsafe { self.join(&node) } {
+        match unsafe { self.join(&node, None) } {
             Taken::Yes => return Ok(()),
             Taken::No => {}
             Taken::Closed => return Err(Closed),
@@ -287,38 +288,47 @@ impl Permits {
         self.finish(&node.request)
     }
 
-    /// Joins the queue, unless the permits can be taken or all is closed.
+    /// Joins the queue, as a task with this waker or as a thread, unless the permits can be
+    /// taken or all is closed.
     ///
     /// # Safety
     ///
     /// The node is not linked, and stays where it is as long as it is.
-    unsafe fn join(&self, node: &Node<Request>) -> Taken {
-        self.queue.locked(|list| {
-            let mut state = self.word.load(Ordering::Acquire);
-            // Where the flag is set, others wait.
-            while state & QUEUED == 0 {
-                if state & CLOSED != 0 && !active(Mutant::JoinsWhatIsClosed) {
-                    return Taken::Closed;
-                }
-                let enough = state / PERMIT >= node.request.need;
-                if !enough && active(Mutant::LooksFirst) {
-                    self.word.fetch_or(QUEUED, Ordering::Acquire);
-                    break;
-                }
-                let next = match enough {
-                    true => state - node.request.need * PERMIT,
-                    false => state | QUEUED,
-                };
-                match self.exchange(state, next) {
-                    Ok(_) if enough => return Taken::Yes,
-                    Ok(_) => break,
-                    Err(now) => state = now,
-                }
+    unsafe fn join(&self, node: &Node<Request>, waker: Option<&Waker>) -> Taken {
+        let mut taken = Taken::No;
+        let joins = |_: &mut List<Request>| {
+            taken = self.take_or_announce(node.request.need);
+            taken == Taken::No
+        };
+        // SAFETY: see above.
+        unsafe { self.queue.join_if(node, waker, joins) };
+        taken
+    }
+
+    /// Takes the permits, or says that somebody waits. Under the lock.
+    fn take_or_announce(&self, need: usize) -> Taken {
+        let mut state = self.word.load(Ordering::Acquire);
+        // Where the flag is set, others wait.
+        while state & QUEUED == 0 {
+            if state & CLOSED != 0 && !active(Mutant::JoinsWhatIsClosed) {
+                return Taken::Closed;
             }
-            // SAFETY: the caller keeps the node where it is while it is linked.
-            unsafe { list.push(node) };
-            Taken::No
-        })
+            let enough = state / PERMIT >= need;
+            if !enough && active(Mutant::LooksFirst) {
+                self.word.fetch_or(QUEUED, Ordering::Acquire);
+                break;
+            }
+            let next = match enough {
+                true => state - need * PERMIT,
+                false => state | QUEUED,
+            };
+            match self.exchange(state, next) {
+                Ok(_) if enough => return Taken::Yes,
+                Ok(_) => break,
+                Err(now) => state = now,
+            }
+        }
+        Taken::No
     }
 
     /// What it means for its owner that a node has been chosen.

@@ -215,7 +215,7 @@ impl<T: ?Sized> RwLock<T> {
         if !self.permits.take_in_budget(1) {
             never_closed(self.permits.wait(1).await);
         }
-        OwnedRwLockReadGuard::new(self)
+        OwnedRwLockReadGuard::of(self)
     }
 
     /// Locks for reading, if there is neither a writer nor anybody who waits.
@@ -259,7 +259,7 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     pub fn try_read_owned(self: Arc<Self>) -> Result<OwnedRwLockReadGuard<T>, TryLockError> {
         self.try_acquire_one()?;
-        Ok(OwnedRwLockReadGuard::new(self))
+        Ok(OwnedRwLockReadGuard::of(self))
     }
 
     /// Locks for writing; waits until there is neither reader nor writer and it is
@@ -334,7 +334,7 @@ impl<T: ?Sized> RwLock<T> {
         if !self.permits.take_all_in_budget(all) {
             never_closed(self.permits.wait(all).await);
         }
-        OwnedRwLockWriteGuard::new(self)
+        OwnedRwLockWriteGuard::of(self)
     }
 
     /// Locks for writing, if there is neither reader nor writer, nor anybody who
@@ -378,7 +378,7 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     pub fn try_write_owned(self: Arc<Self>) -> Result<OwnedRwLockWriteGuard<T>, TryLockError> {
         self.try_acquire_all()?;
-        Ok(OwnedRwLockWriteGuard::new(self))
+        Ok(OwnedRwLockWriteGuard::of(self))
     }
 
     /// Returns the value, without locking: nobody else has the lock.

@@ -7,11 +7,10 @@ use std::sync::Arc;
 use super::permits::{Closed, MAX_PERMITS, Permits, Taken};
 use crate::coop;
 use crate::macros::const_unless_loom;
+use crate::semaphores::errors;
 
-mod error;
 mod permit;
 
-pub use error::{AcquireError, TryAcquireError};
 pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 
 /// A number of permits. A task that finds too few waits until others have
@@ -45,6 +44,21 @@ pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 pub struct Semaphore {
     permits: Permits,
 }
+
+/// The semaphore is closed.
+#[derive(Debug)]
+pub struct AcquireError(());
+
+/// Why an attempt to take permits failed.
+#[derive(PartialEq, Eq, Debug)]
+pub enum TryAcquireError {
+    /// The semaphore is closed.
+    Closed,
+    /// There are too few permits, or others wait for them.
+    NoPermits,
+}
+
+errors!(AcquireError, TryAcquireError);
 
 impl Semaphore {
     /// The most permits that a semaphore can hold.
@@ -498,7 +512,7 @@ impl Semaphore {
         match self.permits.take(n) {
             Taken::Yes => Ok(true),
             Taken::No => Ok(false),
-            Taken::Closed => Err(AcquireError::closed()),
+            Taken::Closed => Err(AcquireError(())),
         }
     }
 
@@ -540,7 +554,7 @@ impl Semaphore {
 /// What a wait for permits has led to.
 #[inline]
 fn waited(waited: Result<(), Closed>) -> Result<(), AcquireError> {
-    waited.map_err(|Closed| AcquireError::closed())
+    waited.map_err(|Closed| AcquireError(()))
 }
 
 /// Where a `u32` always fits, the compiler knows.

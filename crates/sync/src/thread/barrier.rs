@@ -37,7 +37,7 @@ use blitz_futex::{WaitResult, wait_until, wake_all};
 use super::rounds::{Round, Rounds};
 use crate::deadline;
 use crate::fences;
-use crate::macros::const_unless_loom;
+use crate::macros::{const_unless_loom, debug_is_name};
 use crate::mutant::{Mutant, active};
 use crate::spin::EventSpin;
 
@@ -215,8 +215,4 @@ impl fmt::Display for BarrierTimedOut {
 
 impl std::error::Error for BarrierTimedOut {}
 
-impl fmt::Debug for Barrier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Barrier").finish_non_exhaustive()
-    }
-}
+debug_is_name!(Barrier);

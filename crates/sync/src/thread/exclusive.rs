@@ -233,21 +233,13 @@ impl<const SHARED: bool> Exclusive<SHARED> {
     /// Takes it as `state`; waits until then.
     #[inline]
     pub fn lock(&self, state: u8) {
-        if !self.take(FREE, state) {
-            self.lock_slow(state, None, Owners::Run);
-        }
+        self.lock_until(state, None);
     }
 
     /// Takes it as `state`, or gives up at `deadline`.
     #[inline]
     pub fn lock_until(&self, state: u8, deadline: Option<Instant>) -> bool {
-        self.take(FREE, state) || self.lock_slow(state, deadline, Owners::Run)
-    }
-
-    /// The same beside readers: the owner may wait for one of them.
-    #[inline]
-    pub fn lock_beside_readers(&self, state: u8, deadline: Option<Instant>) -> bool {
-        self.take(FREE, state) || self.lock_slow(state, deadline, Owners::MayWait)
+        self.take(FREE, state) || self.lock_slow(state, deadline)
     }
 
     /// Releases it.
@@ -320,17 +312,17 @@ impl<const SHARED: bool> Exclusive<SHARED> {
     }
 
     #[cold]
-    fn lock_slow(&self, state: u8, deadline: Option<Instant>, owners: Owners) -> bool {
+    fn lock_slow(&self, state: u8, deadline: Option<Instant>) -> bool {
         if deadline::is_past(deadline) {
             return false;
         }
         let mut waiter = Waiter::new();
         loop {
-            if self.spin(state, &waiter, owners) {
+            if self.spin(state, &waiter) {
                 return self.acquired(&waiter);
             }
             self.starve_asleep(&mut waiter);
-            let seen = self.announce();
+            let seen = self.announce(WAKE_NEEDED);
             let hold = seen[0];
             if waiter.may_take(hold) {
                 if self.take(hold, state) {
@@ -343,13 +335,12 @@ impl<const SHARED: bool> Exclusive<SHARED> {
     }
 
     /// Tries for a while, unless others have tried for too long.
-    fn spin(&self, state: u8, waiter: &Waiter, owners: Owners) -> bool {
-        let owners = if waiter.slept {
-            Owners::MayWait
-        } else {
-            owners
-        };
-        let mut spin = LockSpin::new(owners);
+    fn spin(&self, state: u8, waiter: &Waiter) -> bool {
+        // Beside readers, an owner may wait for one of them.
+        let mut spin = LockSpin::new(match SHARED || waiter.slept {
+            true => Owners::MayWait,
+            false => Owners::Run,
+        });
         while spin.turn() {
             let hold = self.hold().load(Ordering::Relaxed);
             if !waiter.may_take(hold) {
@@ -367,19 +358,9 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         false
     }
 
-    /// Makes releases look for one who sleeps. The bytes as they are then.
-    fn announce(&self) -> [u8; 4] {
-        let queue = self.announce_as(WAKE_NEEDED);
-        [
-            self.hold().load(Ordering::SeqCst),
-            queue,
-            self.starving().load(Ordering::SeqCst),
-            self.quiet().load(Ordering::SeqCst),
-        ]
-    }
-
-    /// Sets `who` in `queue`, in contended mode. Returns what `queue` is then.
-    fn announce_as(&self, who: u8) -> u8 {
+    /// Sets `who` in `queue`, in contended mode, so that releases look for it. Returns the
+    /// bytes as they are then.
+    fn announce(&self, who: u8) -> [u8; 4] {
         loop {
             let queue = self
                 .queue()
@@ -394,7 +375,12 @@ impl<const SHARED: bool> Exclusive<SHARED> {
             let queue = self.queue().fetch_or(who, Ordering::SeqCst);
             if queue & CONTENDED != 0 {
                 fences::after_rmw();
-                return queue | who;
+                return [
+                    self.hold().load(Ordering::SeqCst),
+                    queue | who,
+                    self.starving().load(Ordering::SeqCst),
+                    self.quiet().load(Ordering::SeqCst),
+                ];
             }
         }
     }
@@ -427,7 +413,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         waiter.fair_at = deadline::now() + waiter.threshold;
         if counted.is_ok() {
             waiter.starving = AWAKE;
-            self.announce_as(CONTENDED);
+            self.announce(CONTENDED);
         }
     }
 
@@ -458,7 +444,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         if waiter.starving != 0 {
             self.starving().fetch_sub(waiter.starving, Ordering::SeqCst);
         }
-        self.announce();
+        self.announce(WAKE_NEEDED);
         self.withdraw_hand_off();
         false
     }
@@ -526,15 +512,11 @@ impl<const SHARED: bool> Exclusive<SHARED> {
 
     /// Sleeps as a reader as long as `hold` is `state`.
     pub fn sleep_as_reader(&self, state: u8, deadline: Option<Instant>) -> WaitResult {
-        let queue = self.announce_as(READERS);
-        let hold = self.hold().load(Ordering::SeqCst);
-        if hold != state {
-            return WaitResult::ValueChanged;
+        let seen = self.announce(READERS);
+        match seen[0] == state {
+            true => self.word.wait_in_group(SHARERS, seen, deadline),
+            false => WaitResult::ValueChanged,
         }
-        let starving = self.starving().load(Ordering::SeqCst);
-        let quiet = self.quiet().load(Ordering::SeqCst);
-        self.word
-            .wait_in_group(SHARERS, [hold, queue, starving, quiet], deadline)
     }
 
     /// Wakes all readers.
@@ -570,11 +552,7 @@ impl Waiter {
 
     /// When to wake up without being woken.
     fn until(&self, deadline: Option<Instant>) -> Option<Instant> {
-        match deadline {
-            _ if self.starving != 0 => deadline,
-            Some(deadline) => Some(deadline.min(self.fair_at)),
-            None => Some(self.fair_at),
-        }
+        deadline::earlier(deadline, (self.starving == 0).then_some(self.fair_at))
     }
 
     fn is_late(&self) -> bool {

@@ -56,7 +56,7 @@
 //! sleepers byte is this crate's.
 
 use super::reentrancy;
-use crate::macros::const_unless_loom;
+use crate::macros::{const_unless_loom, default_is_new};
 use crate::mutant::{self, Mutant};
 use crate::spin::EventSpin;
 use crate::{deadline, fences};
@@ -76,8 +76,6 @@ const DONE: u8 = 3;
 const STATE: usize = 0;
 /// Which byte of the word tells that threads sleep.
 const SLEEPERS: usize = 1;
-
-const ONCE_POISONED: &str = "Once instance has previously been poisoned";
 
 /// A one-time initialisation.
 ///
@@ -238,9 +236,7 @@ impl Once {
     pub fn call_once<F: FnOnce()>(&self, f: F) {
         if !self.is_completed() {
             let mut f = Some(f);
-            self.initialise(OnPoison::Panic(ONCE_POISONED), &mut |_| {
-                run(&mut f, |f| f())
-            });
+            self.initialise(OnPoison::Panic, &mut |_| run(&mut f, |f| f()));
         }
     }
 
@@ -331,7 +327,7 @@ impl Once {
     #[track_caller]
     pub fn wait(&self) {
         if !self.is_completed() {
-            self.wait_for_outcome(OnPoison::Panic(ONCE_POISONED), None);
+            self.wait_for_outcome(OnPoison::Panic, None);
         }
     }
 
@@ -382,8 +378,7 @@ impl Once {
     #[track_caller]
     #[must_use = "the time may be up with the closure not finished"]
     pub fn wait_timeout(&self, timeout: Duration) -> bool {
-        self.is_completed()
-            || self.wait_for_outcome(OnPoison::Panic(ONCE_POISONED), deadline::after(timeout))
+        self.is_completed() || self.wait_for_outcome(OnPoison::Panic, deadline::after(timeout))
     }
 
     /// Waits until a closure has finished, for no longer than until `deadline`.
@@ -405,7 +400,7 @@ impl Once {
     #[track_caller]
     #[must_use = "the time may be up with the closure not finished"]
     pub fn wait_until(&self, deadline: Instant) -> bool {
-        self.wait_for_outcome(OnPoison::Panic(ONCE_POISONED), Some(deadline))
+        self.wait_for_outcome(OnPoison::Panic, Some(deadline))
     }
 }
 
@@ -414,8 +409,8 @@ impl Once {
 pub(super) enum OnPoison {
     /// Carries on as if it were new.
     Retry,
-    /// Panics with this message.
-    Panic(&'static str),
+    /// Panics.
+    Panic,
 }
 
 /// The right, and the duty, to bring a [`Once`] out of `RUNNING`. Dropped
@@ -543,8 +538,8 @@ impl Once {
     #[inline]
     #[track_caller]
     fn check_poison(&self, state: u8, on_poison: OnPoison) {
-        if let (POISONED, OnPoison::Panic(message)) = (state, on_poison) {
-            panic!("{message}");
+        if let (POISONED, OnPoison::Panic) = (state, on_poison) {
+            panic!("Once instance has previously been poisoned");
         }
     }
 
@@ -578,11 +573,7 @@ fn run<F, R>(f: &mut Option<F>, call: impl FnOnce(F) -> R) -> R {
     call(f.take().expect("a claim is made once per call"))
 }
 
-impl Default for Once {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(Once);
 
 impl fmt::Debug for Once {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

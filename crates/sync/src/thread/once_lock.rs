@@ -15,7 +15,7 @@ use super::Once;
 use super::once::OnPoison;
 use super::reentrancy;
 use crate::deadline;
-use crate::macros::const_unless_loom;
+use crate::macros::{cell_traits, const_unless_loom};
 use std::cell::UnsafeCell;
 use std::convert::Infallible;
 use std::fmt;
@@ -84,12 +84,9 @@ impl<T> OnceLock<T> {
     /// ```
     #[inline]
     pub fn get(&self) -> Option<&T> {
-        if self.once.is_completed() {
-            // SAFETY: the `Once` is done.
-            Some(unsafe { self.get_unchecked() })
-        } else {
-            None
-        }
+        let is_filled = self.once.is_completed();
+        // SAFETY: the `Once` is done.
+        is_filled.then(|| unsafe { self.get_unchecked() })
     }
 
     /// Returns the value, if the cell is filled, to be changed. The `&mut` shows that
@@ -106,12 +103,9 @@ impl<T> OnceLock<T> {
     /// ```
     #[inline]
     pub fn get_mut(&mut self) -> Option<&mut T> {
-        if self.once.is_completed() {
-            // SAFETY: the `Once` is done.
-            Some(unsafe { self.get_unchecked_mut() })
-        } else {
-            None
-        }
+        let is_filled = self.once.is_completed();
+        // SAFETY: the `Once` is done.
+        is_filled.then(|| unsafe { self.get_unchecked_mut() })
     }
 
     /// Fills the cell.
@@ -365,12 +359,9 @@ impl<T> OnceLock<T> {
     }
 
     fn wait_for_value(&self, deadline: Option<Instant>) -> Option<&T> {
-        if self.once.wait_for_outcome(OnPoison::Retry, deadline) {
-            // SAFETY: the `Once` is done.
-            Some(unsafe { self.get_unchecked() })
-        } else {
-            None
-        }
+        let is_filled = self.once.wait_for_outcome(OnPoison::Retry, deadline);
+        // SAFETY: the `Once` is done.
+        is_filled.then(|| unsafe { self.get_unchecked() })
     }
 
     /// Makes the `Once` done, by `f` or by waiting for others.
@@ -422,13 +413,6 @@ unsafe impl<T: Send> Send for OnceLock<T> {}
 impl<T: RefUnwindSafe + UnwindSafe> RefUnwindSafe for OnceLock<T> {}
 impl<T: UnwindSafe> UnwindSafe for OnceLock<T> {}
 
-impl<T> Default for OnceLock<T> {
-    #[inline]
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut tuple = f.debug_tuple("OnceLock");
@@ -437,14 +421,6 @@ impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
             None => tuple.field(&format_args!("<uninit>")),
         };
         tuple.finish()
-    }
-}
-
-impl<T: Clone> Clone for OnceLock<T> {
-    /// A cell with a clone of the value, or an empty one.
-    #[inline]
-    fn clone(&self) -> Self {
-        self.get().cloned().map_or_else(Self::new, Self::from)
     }
 }
 
@@ -459,11 +435,4 @@ impl<T> From<T> for OnceLock<T> {
     }
 }
 
-impl<T: PartialEq> PartialEq for OnceLock<T> {
-    #[inline]
-    fn eq(&self, other: &Self) -> bool {
-        self.get() == other.get()
-    }
-}
-
-impl<T: Eq> Eq for OnceLock<T> {}
+cell_traits!(OnceLock);

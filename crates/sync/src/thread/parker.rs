@@ -33,7 +33,6 @@
 //! clear, or it sleeps on a value that the waker is going to change.
 
 use std::cell::Cell;
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -41,6 +40,7 @@ use blitz_futex::atomic::{AtomicU32, AtomicU64, Ordering};
 use blitz_futex::{WaitResult, wait_until, wake_one};
 
 use crate::deadline;
+use crate::macros::{debug_is_name, default_is_new};
 use crate::mutant::{Mutant, active};
 use crate::spin::EventSpin;
 
@@ -49,6 +49,7 @@ const ASLEEP: u64 = 1;
 /// One unpark.
 const TOKEN: u64 = 2;
 
+#[derive(Default)]
 struct Inner {
     tokens: AtomicU64,
     sleep_word: AtomicU32,
@@ -78,6 +79,7 @@ pub struct Parker {
 }
 
 /// Hands a token to the thread of a [`Parker`].
+#[derive(Clone)]
 pub struct Unparker {
     inner: Arc<Inner>,
 }
@@ -86,14 +88,9 @@ impl Parker {
     /// Creates a parker without a token.
     #[must_use]
     pub fn new() -> Self {
-        let inner = Inner {
-            tokens: AtomicU64::new(0),
-            sleep_word: AtomicU32::new(0),
-        };
+        let inner = Arc::default();
         Self {
-            unparker: Unparker {
-                inner: Arc::new(inner),
-            },
+            unparker: Unparker { inner },
             seen: Cell::new(0),
         }
     }
@@ -211,28 +208,8 @@ impl Unparker {
     }
 }
 
-impl Default for Parker {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(Parker);
 
-impl Clone for Unparker {
-    fn clone(&self) -> Self {
-        Self {
-            inner: self.inner.clone(),
-        }
-    }
-}
+debug_is_name!(Parker);
 
-impl fmt::Debug for Parker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parker").finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Unparker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Unparker").finish_non_exhaustive()
-    }
-}
+debug_is_name!(Unparker);

@@ -100,7 +100,7 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
 
     #[inline]
     unsafe fn unlock_exclusive(&self) {
-        self.0.unlock_exclusive();
+        self.0.unlock();
     }
 
     #[inline]
@@ -122,7 +122,7 @@ unsafe impl RawRwLockFair for RawRwLock {
     }
 
     unsafe fn unlock_exclusive_fair(&self) {
-        self.0.unlock_exclusive_fair();
+        self.0.unlock_fair();
     }
 }
 
@@ -191,7 +191,7 @@ unsafe impl RawRwLockUpgrade for RawRwLock {
     }
 
     unsafe fn unlock_upgradable(&self) {
-        self.0.unlock_upgradable();
+        self.0.unlock();
     }
 
     unsafe fn upgrade(&self) {
@@ -206,14 +206,14 @@ unsafe impl RawRwLockUpgrade for RawRwLock {
 // SAFETY: as above.
 unsafe impl RawRwLockUpgradeFair for RawRwLock {
     unsafe fn unlock_upgradable_fair(&self) {
-        self.0.unlock_upgradable_fair();
+        self.0.unlock_fair();
     }
 }
 
 // SAFETY: as for `RawRwLockDowngrade`.
 unsafe impl RawRwLockUpgradeDowngrade for RawRwLock {
     unsafe fn downgrade_upgradable(&self) {
-        self.0.downgrade_upgradable();
+        self.0.downgrade();
     }
 
     unsafe fn downgrade_to_upgradable(&self) {

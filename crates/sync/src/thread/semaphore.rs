@@ -47,6 +47,7 @@
 //! Dijkstra's semaphore; names as in Tokio's `Semaphore`.
 
 use std::cell::Cell;
+use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -57,13 +58,12 @@ use super::exclusive::FAIR_AFTER;
 use crate::deadline;
 use crate::macros::const_unless_loom;
 use crate::mutant::{Mutant, active};
+use crate::semaphores::errors;
 use crate::spin::EventSpin;
 use crate::wait_queue::{List, Node, WaitQueue};
 
-mod error;
 mod permit;
 
-pub use error::{AcquireError, OverRelease, TryAcquireError};
 pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 
 const WAKE_NEEDED: u64 = 1;
@@ -100,6 +100,33 @@ pub struct Semaphore {
     state: AtomicU64,
     queue: WaitQueue<Request>,
 }
+
+/// The semaphore is closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AcquireError(());
+
+/// Why an attempt to take permits failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TryAcquireError {
+    /// The semaphore is closed.
+    Closed,
+    /// There are too few permits, or were until the time was up.
+    NoPermits,
+}
+
+errors!(AcquireError, TryAcquireError);
+
+/// The semaphore cannot hold as many permits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OverRelease(());
+
+impl fmt::Display for OverRelease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("number of added permits would overflow MAX_PERMITS")
+    }
+}
+
+impl Error for OverRelease {}
 
 /// What a node in the queue waits for.
 struct Request {
@@ -164,7 +191,7 @@ impl Semaphore {
     #[inline]
     pub fn acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
         self.take_until(n, None)
-            .map(|()| SemaphorePermit::new(self, n))
+            .map(|()| SemaphorePermit::new(self, n as usize))
             .map_err(|_| AcquireError(()))
     }
 
@@ -187,7 +214,7 @@ impl Semaphore {
     #[inline]
     pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         match self.take(u64::from(n), FAIR) {
-            Taken::Yes => Ok(SemaphorePermit::new(self, n)),
+            Taken::Yes => Ok(SemaphorePermit::new(self, n as usize)),
             Taken::No => Err(TryAcquireError::NoPermits),
             Taken::Closed => Err(TryAcquireError::Closed),
         }
@@ -237,7 +264,7 @@ impl Semaphore {
         timeout: Duration,
     ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.take_until(n, deadline::after(timeout))
-            .map(|()| SemaphorePermit::new(self, n))
+            .map(|()| SemaphorePermit::new(self, n as usize))
     }
 
     /// Takes `n` permits at once; waits for them no longer than until
@@ -252,7 +279,7 @@ impl Semaphore {
         deadline: Instant,
     ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.take_until(n, Some(deadline))
-            .map(|()| SemaphorePermit::new(self, n))
+            .map(|()| SemaphorePermit::new(self, n as usize))
     }
 
     /// Takes one permit that keeps the semaphore alive.
@@ -285,10 +312,8 @@ impl Semaphore {
         self: Arc<Self>,
         n: u32,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
-        match self.take_until(n, None) {
-            Ok(()) => Ok(OwnedSemaphorePermit::new(self, n)),
-            Err(_) => Err(AcquireError(())),
-        }
+        self.acquire_many(n)?.forget();
+        Ok(OwnedSemaphorePermit::new(self, n as usize))
     }
 
     /// Takes one permit that keeps the semaphore alive, if there is one.
@@ -310,7 +335,7 @@ impl Semaphore {
         n: u32,
     ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
         self.try_acquire_many(n)?.forget();
-        Ok(OwnedSemaphorePermit::new(self, n))
+        Ok(OwnedSemaphorePermit::new(self, n as usize))
     }
 
     /// Adds `n` permits.
@@ -430,10 +455,8 @@ impl Semaphore {
 
     /// Takes permits back that were taken from here, so there is room for them.
     #[inline]
-    fn give_back(&self, n: u32) {
-        let before = self
-            .state
-            .fetch_add(u64::from(n) * PERMIT, Ordering::AcqRel);
+    fn give_back(&self, n: usize) {
+        let before = self.state.fetch_add(n as u64 * PERMIT, Ordering::AcqRel);
         if before & WAKE_NEEDED != 0 {
             self.serve_queue();
         }
@@ -475,11 +498,8 @@ impl Semaphore {
         let fair_at = deadline::now() + FAIR_AFTER;
         loop {
             if self.may_sleep(node) {
-                let until = match deadline {
-                    _ if node.request.is_late.get() => deadline,
-                    Some(deadline) => Some(deadline.min(fair_at)),
-                    None => Some(fair_at),
-                };
+                let fair_at = (!node.request.is_late.get()).then_some(fair_at);
+                let until = deadline::earlier(deadline, fair_at);
                 if !node.sleep(until) {
                     if until == deadline {
                         return self.leave(node, Err(TryAcquireError::NoPermits));

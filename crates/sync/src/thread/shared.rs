@@ -188,7 +188,7 @@ impl Shared {
             if hold == HELD && fair_at.is_none() {
                 return self.lock_shared_resident(deadline);
             }
-            let until = [deadline, fair_at].into_iter().flatten().min();
+            let until = deadline::earlier(deadline, fair_at);
             let result = self.exclusive.sleep_as_reader(hold, until);
             if result == WaitResult::TimedOut && until == deadline {
                 return false;
@@ -248,34 +248,30 @@ impl Shared {
         if self.readers.load(Ordering::Relaxed) != 0 || !self.exclusive.try_lock(HELD) {
             return false;
         }
-        if self.is_empty() {
-            return true;
-        }
-        self.exclusive.unlock();
-        false
+        self.is_empty() || self.give_up()
     }
 
     /// Enters as the writer; waits for the others until `deadline`.
     #[inline]
     pub fn lock_exclusive(&self, deadline: Option<Instant>) -> bool {
-        if !self.exclusive.lock_beside_readers(HELD, deadline) {
+        if !self.exclusive.lock_until(HELD, deadline) {
             return false;
         }
         self.is_empty() || !deadline::is_past(deadline) && self.drain(deadline) || self.give_up()
     }
 
-    /// Leaves as the writer.
+    /// Leaves as the writer or the upgradable reader.
     #[inline]
-    pub fn unlock_exclusive(&self) {
+    pub fn unlock(&self) {
         self.exclusive.unlock();
     }
 
-    /// Leaves as the writer, in favour of those who wait.
-    pub fn unlock_exclusive_fair(&self) {
+    /// Leaves as the writer or the upgradable reader, in favour of those that wait.
+    pub fn unlock_fair(&self) {
         self.exclusive.unlock_fair();
     }
 
-    /// From writer to reader, without letting another writer in between.
+    /// From writer or upgradable reader to reader, without letting another writer in between.
     pub fn downgrade(&self) {
         self.count();
         self.exclusive.unlock();
@@ -341,47 +337,27 @@ impl Shared {
 
     /// Enters as the upgradable reader; waits until `deadline`.
     pub fn lock_upgradable(&self, deadline: Option<Instant>) -> bool {
-        self.exclusive.lock_beside_readers(UPGRADABLE, deadline)
-    }
-
-    /// Leaves as the upgradable reader.
-    pub fn unlock_upgradable(&self) {
-        self.exclusive.unlock();
-    }
-
-    /// Leaves as the upgradable reader, in favour of those who wait.
-    pub fn unlock_upgradable_fair(&self) {
-        self.exclusive.unlock_fair();
+        self.exclusive.lock_until(UPGRADABLE, deadline)
     }
 
     /// From upgradable reader to writer; waits for the other readers until
     /// `deadline`, and is the upgradable reader again if they do not leave.
     pub fn upgrade(&self, deadline: Option<Instant>) -> bool {
-        self.exclusive.hold().swap(HELD, Ordering::SeqCst);
-        if self.is_empty() || !deadline::is_past(deadline) && self.drain(deadline) {
-            return true;
-        }
-        self.exclusive.weaken(UPGRADABLE);
-        false
+        self.upgrade_or(|| !deadline::is_past(deadline) && self.drain(deadline))
     }
 
     /// From upgradable reader to writer, if there are no other readers.
     pub fn try_upgrade(&self) -> bool {
-        if self.readers.load(Ordering::Relaxed) & COUNT != 0 {
-            return false;
-        }
-        self.exclusive.hold().swap(HELD, Ordering::SeqCst);
-        if self.is_empty() {
-            return true;
-        }
-        self.exclusive.weaken(UPGRADABLE);
-        false
+        self.readers.load(Ordering::Relaxed) & COUNT == 0 && self.upgrade_or(|| false)
     }
 
-    /// From upgradable reader to reader.
-    pub fn downgrade_upgradable(&self) {
-        self.count();
-        self.exclusive.unlock();
+    fn upgrade_or(&self, drain: impl FnOnce() -> bool) -> bool {
+        self.exclusive.hold().swap(HELD, Ordering::SeqCst);
+        let is_writer = self.is_empty() || drain();
+        if !is_writer {
+            self.exclusive.weaken(UPGRADABLE);
+        }
+        is_writer
     }
 
     /// From writer to upgradable reader.

@@ -1,11 +1,9 @@
 //! `SpinBarrier`: a barrier that never sleeps. Arrivals are counted in
 //! `rounds.rs`; there are no sleepers, so there is nobody to wake.
 
-use std::fmt;
-
 use super::barrier::BarrierWaitResult;
 use super::rounds::Rounds;
-use crate::macros::const_unless_loom;
+use crate::macros::{const_unless_loom, debug_is_name};
 use crate::spin;
 
 /// A barrier whose threads look again and again until the others have arrived.
@@ -58,8 +56,4 @@ impl SpinBarrier {
     }
 }
 
-impl fmt::Debug for SpinBarrier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SpinBarrier").finish_non_exhaustive()
-    }
-}
+debug_is_name!(SpinBarrier);

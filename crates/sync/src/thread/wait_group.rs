@@ -7,6 +7,7 @@
 
 use super::countdown::Countdown;
 use crate::deadline;
+use crate::macros::default_is_new;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -174,11 +175,7 @@ impl Drop for WaitGroup {
     }
 }
 
-impl Default for WaitGroup {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(WaitGroup);
 
 impl fmt::Debug for WaitGroup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -71,7 +71,7 @@ use std::time::Instant;
 use blitz_futex::atomic::{AtomicBool, Ordering};
 
 use crate::lock::Lock;
-use crate::macros::const_unless_loom;
+use crate::macros::{const_unless_loom, default_is_new};
 use crate::panics::Panics;
 use mutant::{Mutant, active};
 
@@ -125,7 +125,38 @@ impl<T> WaitQueue<T> {
     /// The node stays where it is as long as it is linked.
     pub unsafe fn join(&self, node: &Node<T>) {
         // SAFETY: the caller keeps the node where it is while it is linked.
-        self.locked(|list| unsafe { list.push(node) });
+        unsafe { self.join_if(node, None, |_| true) };
+    }
+
+    /// Puts a node at the end of the queue if `joins` says so, under the lock: that of a
+    /// task, with the waker it is to be woken by, or that of a thread. Whether it has.
+    ///
+    /// # Safety
+    ///
+    /// The node is not linked, and stays where it is while it is.
+    pub unsafe fn join_if(
+        &self,
+        node: &Node<T>,
+        waker: Option<&Waker>,
+        joins: impl FnOnce(&mut List<T>) -> bool,
+    ) -> bool {
+        if let Some(waker) = waker {
+            // SAFETY: it is not linked.
+            unsafe { node.arm(waker) };
+        }
+        let joined = self.locked(|list| {
+            let joins = joins(list);
+            if joins {
+                // SAFETY: see above.
+                unsafe { list.push(node) };
+            }
+            joins
+        });
+        if !joined {
+            // SAFETY: it is not linked.
+            unsafe { node.disarm() };
+        }
+        joined
     }
 
     /// Sleeps until somebody chooses the node, or takes it out at the deadline.
@@ -258,8 +289,4 @@ impl<T> WaitQueue<T> {
     }
 }
 
-impl<T> Default for WaitQueue<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(WaitQueue<T>);

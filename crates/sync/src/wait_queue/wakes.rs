@@ -6,6 +6,7 @@ use std::task::Waker;
 use blitz_futex::atomic::AtomicU32;
 use blitz_futex::wake_one;
 
+use crate::macros::default_is_new;
 use crate::panics::Panics;
 
 /// How many wakes are gathered before the lock is released to do them. A model
@@ -114,11 +115,7 @@ impl Wakes {
     }
 }
 
-impl Default for Wakes {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(Wakes);
 
 impl Drop for Wakes {
     /// A chosen waiter is woken, also when the thread that chose it panics.

@@ -71,7 +71,7 @@ use std::sync::Arc;
 
 use blitz_futex::atomic::{AtomicUsize, Ordering};
 
-use crate::macros::const_unless_loom;
+use crate::macros::{const_unless_loom, default_is_new};
 use crate::wait_queue::{List, WaitQueue, Wake};
 use mutant::{Mutant, active};
 use notified::Waiter;
@@ -394,11 +394,7 @@ impl Notify {
     }
 }
 
-impl Default for Notify {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(Notify);
 
 impl fmt::Debug for Notify {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -120,25 +120,13 @@ impl Waiter {
     /// It stays where it is until it has been unlinked.
     #[inline(never)]
     unsafe fn join(&mut self, notify: &Notify, waker: Option<&Waker>) {
-        if let Some(waker) = waker {
-            // SAFETY: it is not linked yet.
-            unsafe { self.node.arm(waker) };
-        }
-        let joins = notify.waiters.locked(|list| {
-            let joins = self.announce(notify);
-            if joins {
-                // SAFETY: see above.
-                unsafe { list.push(&self.node) };
-            }
-            joins
-        });
-        if joins {
-            self.progress = Progress::Waits;
-        } else {
-            self.progress = Progress::Done;
-            // SAFETY: it is not linked.
-            unsafe { self.node.disarm() };
-        }
+        // SAFETY: see above.
+        let joins =
+            unsafe { (notify.waiters).join_if(&self.node, waker, |_| self.announce(notify)) };
+        self.progress = match joins {
+            true => Progress::Waits,
+            false => Progress::Done,
+        };
     }
 
     /// Says in the state that somebody waits, or takes what is stored. Whether it
@@ -293,8 +281,7 @@ impl Notified<'_> {
     /// # });
     /// ```
     pub fn enable(self: Pin<&mut Self>) -> bool {
-        let (notify, waiter) = self.project();
-        waiter.poll(notify, None).is_ready()
+        self.poll_with(None).is_ready()
     }
 
     /// Blocks the thread until the notification comes.
@@ -311,9 +298,7 @@ impl Notified<'_> {
     /// });
     /// ```
     pub fn blocking_wait(self) {
-        let this = pin!(self);
-        let (notify, waiter) = this.project();
-        waiter.wait(notify, None);
+        pin!(self).wait(None);
     }
 
     /// Waits as [`blocking_wait`](Notified::blocking_wait) does, but not for longer
@@ -330,103 +315,81 @@ impl Notified<'_> {
     /// ```
     #[must_use = "the time may be up without a notification"]
     pub fn blocking_wait_timeout(self, timeout: Duration) -> bool {
-        let this = pin!(self);
-        let (notify, waiter) = this.project();
-        waiter.wait(notify, deadline::after(timeout))
-    }
-
-    #[inline]
-    fn project(self: Pin<&mut Self>) -> (&Notify, Pin<&mut Waiter>) {
-        // SAFETY: the waiter stays where it is, and nothing else is pinned.
-        let this = unsafe { self.get_unchecked_mut() };
-        // SAFETY: it is as pinned as the future, whose `drop` does not move it.
-        (this.notify, unsafe { Pin::new_unchecked(&mut this.waiter) })
+        pin!(self).wait(deadline::after(timeout))
     }
 }
 
 impl OwnedNotified {
     /// Joins the queue without waiting. See [`Notified::enable`].
     pub fn enable(self: Pin<&mut Self>) -> bool {
-        let (notify, waiter) = self.project();
-        waiter.poll(notify, None).is_ready()
+        self.poll_with(None).is_ready()
     }
 
     /// Blocks the thread until the notification comes. See
     /// [`Notified::blocking_wait`].
     pub fn blocking_wait(self) {
-        let this = pin!(self);
-        let (notify, waiter) = this.project();
-        waiter.wait(notify, None);
+        pin!(self).wait(None);
     }
 
     /// Blocks the thread for no longer than `timeout`. Whether the notification
     /// came.
     #[must_use = "the time may be up without a notification"]
     pub fn blocking_wait_timeout(self, timeout: Duration) -> bool {
-        let this = pin!(self);
-        let (notify, waiter) = this.project();
-        waiter.wait(notify, deadline::after(timeout))
-    }
-
-    #[inline]
-    fn project(self: Pin<&mut Self>) -> (&Notify, Pin<&mut Waiter>) {
-        // SAFETY: the waiter stays where it is, and nothing else is pinned.
-        let this = unsafe { self.get_unchecked_mut() };
-        // SAFETY: it is as pinned as the future, whose `drop` does not move it.
-        (&this.notify, unsafe {
-            Pin::new_unchecked(&mut this.waiter)
-        })
+        pin!(self).wait(deadline::after(timeout))
     }
 }
 
-impl Future for Notified<'_> {
-    type Output = ();
+/// Implements for a future what both have in common.
+macro_rules! notified {
+    ($notified:ident $(<$lifetime:lifetime>)?) => {
+        impl $notified $(<$lifetime>)? {
+            fn wait(self: Pin<&mut Self>, deadline: Option<Instant>) -> bool {
+                let (notify, waiter) = self.project();
+                waiter.wait(notify, deadline)
+            }
 
-    #[inline]
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let (notify, waiter) = self.project();
-        waiter.poll(notify, Some(context.waker()))
-    }
+            #[inline]
+            fn poll_with(self: Pin<&mut Self>, waker: Option<&Waker>) -> Poll<()> {
+                let (notify, waiter) = self.project();
+                waiter.poll(notify, waker)
+            }
+
+            #[inline]
+            fn project(self: Pin<&mut Self>) -> (&Notify, Pin<&mut Waiter>) {
+                // SAFETY: the waiter stays where it is, and nothing else is pinned.
+                let this = unsafe { self.get_unchecked_mut() };
+                // SAFETY: it is as pinned as the future, whose `drop` does not move it.
+                let waiter = unsafe { Pin::new_unchecked(&mut this.waiter) };
+                (&*this.notify, waiter)
+            }
+        }
+
+        impl Future for $notified $(<$lifetime>)? {
+            type Output = ();
+
+            #[inline]
+            fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+                self.poll_with(Some(context.waker()))
+            }
+        }
+
+        impl Drop for $notified $(<$lifetime>)? {
+            #[inline]
+            fn drop(&mut self) {
+                self.waiter.cancel(&self.notify);
+            }
+        }
+
+        impl fmt::Debug for $notified $(<$lifetime>)? {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($notified))
+                    .field("notify", &self.notify)
+                    .field("state", &self.waiter.progress)
+                    .finish_non_exhaustive()
+            }
+        }
+    };
 }
 
-impl Future for OwnedNotified {
-    type Output = ();
-
-    #[inline]
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let (notify, waiter) = self.project();
-        waiter.poll(notify, Some(context.waker()))
-    }
-}
-
-impl Drop for Notified<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.waiter.cancel(self.notify);
-    }
-}
-
-impl Drop for OwnedNotified {
-    #[inline]
-    fn drop(&mut self) {
-        self.waiter.cancel(&self.notify);
-    }
-}
-
-impl fmt::Debug for Notified<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Notified")
-            .field("notify", self.notify)
-            .field("state", &self.waiter.progress)
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for OwnedNotified {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OwnedNotified")
-            .field("notify", &self.notify)
-            .field("state", &self.waiter.progress)
-            .finish_non_exhaustive()
-    }
-}
+notified!(Notified<'_>);
+notified!(OwnedNotified);

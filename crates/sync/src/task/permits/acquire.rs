@@ -44,11 +44,9 @@ impl<'a> Acquire<'a> {
         if self.permits.spin_for(self.node.request.need) {
             return Taken::Yes;
         }
-        // SAFETY: the node is ours: it has not been in the queue.
-        unsafe { self.node.arm(context.waker()) };
         // SAFETY: it is not linked, and this future is pinned and not `Unpin`; its
         // drop takes the node out.
-        unsafe { self.permits.join(&self.node) }
+        unsafe { self.permits.join(&self.node, Some(context.waker())) }
     }
 
     /// Gets the permits, whatever is left of the budget.

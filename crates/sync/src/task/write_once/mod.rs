@@ -121,17 +121,9 @@ impl<T> WriteOnce<T> {
 
     #[inline]
     pub(super) fn get(&self) -> Option<&T> {
-        // SAFETY: the value is there.
-        self.is_set().then(|| unsafe { self.get_unchecked() })
-    }
-
-    /// # Safety
-    ///
-    /// The state has been seen to be `SET`.
-    #[inline]
-    pub(super) unsafe fn get_unchecked(&self) -> &T {
         // SAFETY: it has been written, and is not written again while shared.
-        unsafe { (*self.value.get()).assume_init_ref() }
+        self.is_set()
+            .then(|| unsafe { (*self.value.get()).assume_init_ref() })
     }
 
     #[inline]
@@ -213,8 +205,8 @@ impl<T> WriteOnce<T> {
             true
         };
         self.waiters.notify_each_after(publish, |_| {});
-        // SAFETY: it has just been set.
-        unsafe { self.get_unchecked() }
+        // SAFETY: it has just been written, and is not written again while shared.
+        unsafe { (*self.value.get()).assume_init_ref() }
     }
 
     /// Lets the next one try. For who has the turn.

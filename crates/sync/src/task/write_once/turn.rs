@@ -14,8 +14,11 @@ use crate::spin::EventSpin;
 use crate::wait_queue::Node;
 
 /// The right to make the value. Dropped without [`fill`](Turn::fill), it goes to
-/// the next who wants it.
+/// the next waiter that wants it.
 pub(in crate::task) struct Turn<'a, T>(&'a WriteOnce<T>);
+
+/// What a wait ends with: the turn, or the value.
+pub(in crate::task) type Outcome<'a, T> = Result<Turn<'a, T>, &'a T>;
 
 impl<'a, T> Turn<'a, T> {
     pub(in crate::task) fn fill(self, value: T) -> &'a T {
@@ -31,8 +34,7 @@ impl<T> Drop for Turn<'_, T> {
     }
 }
 
-/// Waits for the turn, or the value: `Some` is the turn, `None` says that the
-/// value is there.
+/// Waits for the turn, or the value.
 pub(in crate::task) struct ForTurn<'a, T>(Wait<'a, T>);
 
 /// Waits for the value.
@@ -51,62 +53,46 @@ impl<T> WriteOnce<T> {
 
     /// [`turn`](WriteOnce::turn) for a thread.
     #[cold]
-    pub(in crate::task) fn blocking_turn(&self) -> Option<Turn<'_, T>> {
-        match pin!(self.turn().0).block() {
-            Outcome::Turn => Some(Turn(self)),
-            Outcome::Value => None,
-        }
+    pub(in crate::task) fn blocking_turn(&self) -> Outcome<'_, T> {
+        pin!(self.turn().0).block()
     }
 
     /// [`value`](WriteOnce::value) for a thread.
     #[cold]
-    pub(in crate::task) fn blocking_value(&self) {
-        pin!(self.value().0).block().expect_value();
+    pub(in crate::task) fn blocking_value(&self) -> &T {
+        expect_value(pin!(self.value().0).block())
     }
 }
 
 impl<'a, T> Future for ForTurn<'a, T> {
-    type Output = Option<Turn<'a, T>>;
+    type Output = Outcome<'a, T>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: it is as pinned as the future around it.
         let wait = unsafe { self.map_unchecked_mut(|this| &mut this.0) };
-        let cell = wait.cell;
-        coop::poll_with(context, |context| {
-            wait.poll(context.waker()).map(|outcome| match outcome {
-                Outcome::Turn => Some(Turn(cell)),
-                Outcome::Value => None,
-            })
-        })
+        coop::poll_with(context, |context| wait.poll(context.waker()))
     }
 }
 
-impl<T> Future for ForValue<'_, T> {
-    type Output = ();
+impl<'a, T> Future for ForValue<'a, T> {
+    type Output = &'a T;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<&'a T> {
         // SAFETY: it is as pinned as the future around it.
         let wait = unsafe { self.map_unchecked_mut(|this| &mut this.0) };
-        wait.poll(context.waker()).map(Outcome::expect_value)
+        wait.poll(context.waker()).map(expect_value)
     }
 }
 
-enum Outcome {
-    Turn,
-    Value,
+/// For a reader: a waiter that only wants the value.
+fn expect_value<'a, T>(outcome: Outcome<'a, T>) -> &'a T {
+    outcome.err().expect("the turn went to a reader")
 }
 
-impl Outcome {
-    /// For who only waits for the value.
-    fn expect_value(self) {
-        assert!(matches!(self, Self::Value), "the turn went to a reader");
-    }
-}
-
-/// One who waits.
+/// One waiter.
 struct Wait<'a, T> {
     cell: &'a WriteOnce<T>,
-    /// Its node is in the queue, or has been chosen, and nobody knows yet.
+    /// Its node is in the queue, or has been chosen without its knowing.
     waits: bool,
     node: Node<Request>,
 }
@@ -121,7 +107,7 @@ impl<'a, T> Wait<'a, T> {
         }
     }
 
-    fn poll(self: Pin<&mut Self>, waker: &Waker) -> Poll<Outcome> {
+    fn poll(self: Pin<&mut Self>, waker: &Waker) -> Poll<Outcome<'a, T>> {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
         if this.waits {
@@ -140,34 +126,18 @@ impl<'a, T> Wait<'a, T> {
     /// # Safety
     ///
     /// It stays where it is until it is dropped.
-    unsafe fn join(&mut self, waker: Option<&Waker>) -> Option<Outcome> {
-        if self.need_not_wait() {
-            // Then a waker need not be cloned either.
-            if let Some(outcome) = self.cell.waiters.locked(|_| self.look()) {
-                return Some(outcome);
-            }
-        }
-        if let Some(waker) = waker {
-            // SAFETY: it is not linked.
-            unsafe { self.node.arm(waker) };
-        }
-        let outcome = self.cell.waiters.locked(|list| {
-            let outcome = match active(Mutant::JoinsBlindly) {
-                false => self.look(),
-                true => None,
+    unsafe fn join(&mut self, waker: Option<&Waker>) -> Option<Outcome<'a, T>> {
+        let waiters = &self.cell.waiters;
+        // A waiter that need not wait need not clone its waker either.
+        let waits = !(self.need_not_wait() && waiters.locked(|_| self.takes_or_finds()));
+        self.waits = waits
+            // SAFETY: it stays where it is, and `drop` unlinks it.
+            && unsafe {
+                waiters.join_if(&self.node, waker, |_| {
+                    active(Mutant::JoinsBlindly) || !self.takes_or_finds()
+                })
             };
-            if outcome.is_none() {
-                // SAFETY: it stays where it is, and `drop` unlinks it.
-                unsafe { list.push(&self.node) };
-            }
-            outcome
-        });
-        self.waits = outcome.is_none();
-        if !self.waits {
-            // SAFETY: it is not linked.
-            unsafe { self.node.disarm() };
-        }
-        outcome
+        (!self.waits).then(|| self.outcome())
     }
 
     /// Whether it looks as if there was something without waiting.
@@ -179,19 +149,16 @@ impl<'a, T> Wait<'a, T> {
         }
     }
 
-    /// What there is without waiting. Under the lock.
-    fn look(&self) -> Option<Outcome> {
-        match self.cell.state.load(Ordering::Acquire) {
-            SET => Some(Outcome::Value),
-            EMPTY if self.node.request == Request::Turn => {
-                self.cell.state.store(BUSY, Ordering::Relaxed);
-                Some(Outcome::Turn)
-            }
-            _ => None,
+    /// Takes the turn, or finds the value, if there is no need to wait. Under the lock.
+    fn takes_or_finds(&self) -> bool {
+        let need_not_wait = self.need_not_wait();
+        if need_not_wait && !self.cell.is_set() {
+            self.cell.state.store(BUSY, Ordering::Relaxed);
         }
+        need_not_wait
     }
 
-    fn look_again(&mut self, waker: &Waker) -> Poll<Outcome> {
+    fn look_again(&mut self, waker: &Waker) -> Poll<Outcome<'a, T>> {
         if self.cell.is_set() {
             // Its node is about to be chosen, if it has not been.
             self.cell.waiters.leave(&self.node);
@@ -202,16 +169,16 @@ impl<'a, T> Wait<'a, T> {
         Poll::Ready(self.outcome())
     }
 
-    /// What it has been chosen for.
-    fn outcome(&self) -> Outcome {
-        match self.cell.is_set() {
-            true => Outcome::Value,
-            false => Outcome::Turn,
+    /// What it has been chosen for, or did not have to wait for.
+    fn outcome(&self) -> Outcome<'a, T> {
+        match self.cell.get() {
+            Some(value) => Err(value),
+            None => Ok(Turn(self.cell)),
         }
     }
 
     /// Waits as a thread.
-    fn block(self: Pin<&mut Self>) -> Outcome {
+    fn block(self: Pin<&mut Self>) -> Outcome<'a, T> {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
         let mut spin = EventSpin::new();
