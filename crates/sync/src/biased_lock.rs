@@ -44,26 +44,9 @@ use std::time::{Duration, Instant};
 
 use crate::fences;
 use crate::lock::ListLock;
+use crate::mutant::{Mutant, active};
 use blitz_futex::atomic::{AtomicU8, AtomicU32, Ordering};
 use blitz_futex::{wait, wake_one};
-
-use mutant::{Mutant, active};
-
-/// Deliberate mistakes with the lock, for the model checker.
-pub mod mutant {
-    crate::mutants! {
-        /// The owner does not say that it is busy.
-        OwnerUnannounced,
-        /// A revoker does not make the owner pass a fence.
-        RevokesWithoutFence,
-        /// A revoker does not look whether the owner is busy.
-        IgnoresBusyOwner,
-        /// The owner wakes no revoker when it is no longer busy.
-        ReleasesSilently,
-        /// A revoker takes an answer to somebody else for one to itself.
-        AsksTooEarly,
-    }
-}
 
 const NO: u8 = 0;
 const YES: u8 = 1;
@@ -98,7 +81,7 @@ impl BiasedLock {
     /// The caller is the owner: one thread at a time, and former owners are ordered before it.
     #[inline(always)]
     pub unsafe fn lock<R>(&self, work: impl FnOnce() -> R) -> R {
-        if !active(Mutant::OwnerUnannounced) && self.publish_busy(YES) {
+        if !active(Mutant::BiasedLockOwnerUnannounced) && self.publish_busy(YES) {
             return self.lock_contended(work);
         }
         let result = work();
@@ -123,7 +106,7 @@ impl BiasedLock {
 
     #[cold]
     fn wake_revoker(&self) {
-        if active(Mutant::ReleasesSilently) {
+        if active(Mutant::BiasedLockReleasesSilently) {
             return;
         }
         self.releases.fetch_add(1, Ordering::AcqRel);
@@ -131,14 +114,14 @@ impl BiasedLock {
     }
 
     fn is_busy(&self) -> bool {
-        self.busy.load(Ordering::Acquire) != NO && !active(Mutant::IgnoresBusyOwner)
+        self.busy.load(Ordering::Acquire) != NO && !active(Mutant::BiasedLockIgnoresBusyOwner)
     }
 
     /// Runs `work`, which must not panic, with the lock, unless the owner holds it.
     #[cold]
     pub fn try_lock_remote<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
         self.mutex.locked(|| {
-            let early = active(Mutant::AsksTooEarly).then(|| self.ask());
+            let early = active(Mutant::BiasedLockAsksTooEarly).then(|| self.ask());
             self.revoking.store(YES, Ordering::SeqCst);
             let asked = early.unwrap_or_else(|| self.ask());
             if !self.is_answered(asked) {
@@ -215,7 +198,7 @@ impl BiasedLock {
 }
 
 fn fence() {
-    if !active(Mutant::RevokesWithoutFence) {
+    if !active(Mutant::BiasedLockRevokesWithoutFence) {
         FENCES.measure(fences::heavy);
     }
 }

@@ -77,8 +77,6 @@ pub mod internals {
     }
     pub use crate::backoff::Backoff;
     pub use crate::biased_lock::BiasedLock;
-    #[cfg(loom)]
-    pub use crate::biased_lock::mutant as biased_lock_mutant;
     pub use crate::lock::{ListLock, Lock, LockGuard};
     pub use crate::panics::Panics;
     pub use crate::processors::{processors, this_processor};
@@ -89,8 +87,6 @@ pub mod internals {
     pub mod timers {
         pub use crate::timers::{NO_RUNTIME, Timer, Timers, install, installed};
     }
-    #[cfg(loom)]
-    pub use crate::wait_queue::mutant as wait_queue_mutant;
     pub use crate::wait_queue::{List, Node, WaitQueue, Wake, Wakes};
     pub use crate::watched::Watched;
 }

@@ -23,9 +23,9 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker, ready};
 
-use super::barrier_mutant::{Mutant, active};
 use crate::coop;
 use crate::macros::const_unless_loom;
+use crate::mutant::{Mutant, active};
 use crate::spin::EventSpin;
 use crate::wait_queue::{Node, WaitQueue};
 
@@ -145,30 +145,28 @@ impl Barrier {
         pin!(Arrival::new(self)).block()
     }
 
-    /// Counts one who arrives. Whether it is the last of the round. Under the
-    /// lock.
+    /// Counts an arrival. Whether it is the last of the round. Under the lock.
     fn count(&self) -> bool {
         let arrived = self.arrived.get() + 1;
         let last = arrived == self.n;
-        self.arrived.set(if last { 0 } else { arrived });
+        let begins_new_round = last && !active(Mutant::TaskBarrierWakesBeforeNewRound);
+        self.arrived.set(if begins_new_round { 0 } else { arrived });
         last
     }
 
-    /// Counts one who arrives, and puts its node into the queue unless it is the
-    /// last of the round. Then it wakes the others.
+    /// Counts an arrival, and puts its node into the queue unless it is the last of the
+    /// round. Then it wakes the others.
     ///
     /// # Safety
     ///
     /// The node stays where it is as long as it is linked.
     unsafe fn arrive(&self, node: &Node) -> bool {
-        if active(Mutant::CountsBeforeJoining) || active(Mutant::WakesBeforeNewRound) {
-            // SAFETY: see above.
-            return unsafe { self.arrive_wrong(node) };
-        }
+        let counted = active(Mutant::TaskBarrierCountsBeforeJoining)
+            .then(|| self.waiters.locked(|_| self.count()));
         let mut last = false;
         self.waiters.notify_each_after(
             |list| {
-                last = self.count();
+                last = counted.unwrap_or_else(|| self.count());
                 if !last {
                     // SAFETY: see above.
                     unsafe { list.push(node) };
@@ -177,33 +175,8 @@ impl Barrier {
             },
             |()| {},
         );
-        last
-    }
-
-    /// The mistakes.
-    ///
-    /// # Safety
-    ///
-    /// As with [`arrive`](Barrier::arrive).
-    #[cold]
-    unsafe fn arrive_wrong(&self, node: &Node) -> bool {
-        let last = self.waiters.locked(|list| {
-            let last = match active(Mutant::WakesBeforeNewRound) {
-                true => self.arrived.replace(self.arrived.get() + 1) + 1 == self.n,
-                false => self.count(),
-            };
-            if !last && active(Mutant::WakesBeforeNewRound) {
-                // SAFETY: the caller keeps it where it is.
-                unsafe { list.push(node) };
-            }
-            last
-        });
-        if last {
-            self.waiters.notify_all();
+        if last && active(Mutant::TaskBarrierWakesBeforeNewRound) {
             self.waiters.locked(|_| self.arrived.set(0));
-        } else if active(Mutant::CountsBeforeJoining) {
-            // SAFETY: the caller keeps it where it is.
-            unsafe { self.waiters.join(node) };
         }
         last
     }

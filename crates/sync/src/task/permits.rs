@@ -82,9 +82,9 @@ use std::task::Waker;
 use blitz_futex::atomic::{AtomicUsize, Ordering};
 
 use super::adaptive_spin::AdaptiveSpin;
-use super::permits_mutant::{Mutant, active};
 use crate::coop;
 use crate::macros::const_unless_loom;
+use crate::mutant::{Mutant, active};
 use crate::panics::Panics;
 use crate::spin::EventSpin;
 use crate::wait_queue::{List, Node, WaitQueue, Wake, Wakes};
@@ -134,12 +134,13 @@ pub enum Taken {
     Closed,
 }
 
-/// There will be no more permits.
-pub struct Closed;
+/// The semaphore is closed.
+#[derive(Debug)]
+pub struct AcquireError(());
 
 /// What a wait for permits has led to, where nobody ever closes.
 #[inline]
-pub fn never_closed(waited: Result<(), Closed>) {
+pub fn never_closed(waited: Result<(), AcquireError>) {
     if waited.is_err() {
         unreachable!("a lock is never closed");
     }
@@ -193,37 +194,37 @@ impl Permits {
 
     #[cold]
     fn take_again(&self, n: usize) -> Taken {
-        let mut state = self.word.load(Ordering::Acquire);
-        loop {
-            if state & CLOSED != 0 {
-                return Taken::Closed;
-            }
-            if n == 0 {
-                return Taken::Yes;
-            }
-            let barred = state & QUEUED != 0 && !active(Mutant::Barges);
-            if barred || state / PERMIT < n {
-                return Taken::No;
-            }
-            match self.exchange(state, state - n * PERMIT) {
-                Ok(_) => return Taken::Yes,
-                Err(now) => state = now,
-            }
+        let taken = self.change(|state| {
+            let barred =
+                state & CLOSED != 0 || state & QUEUED != 0 && !active(Mutant::PermitsBarges);
+            (!barred && state / PERMIT >= n).then(|| state - n * PERMIT)
+        });
+        match taken {
+            Ok(_) => Taken::Yes,
+            Err(state) if state & CLOSED != 0 => Taken::Closed,
+            Err(_) if n == 0 => Taken::Yes,
+            Err(_) => Taken::No,
         }
     }
 
     #[inline]
     fn exchange(&self, from: usize, to: usize) -> Result<usize, usize> {
-        let order = unless(Mutant::TakesRelaxed, Ordering::Acquire);
+        let order = unless(Mutant::PermitsTakesRelaxed, Ordering::Acquire);
         self.word
             .compare_exchange_weak(from, to, order, Ordering::Acquire)
+    }
+
+    /// Changes the word to what `next` makes of it, if it makes something. What it was before.
+    fn change(&self, next: impl Fn(usize) -> Option<usize>) -> Result<usize, usize> {
+        let order = unless(Mutant::PermitsTakesRelaxed, Ordering::Acquire);
+        self.word.fetch_update(order, Ordering::Acquire, next)
     }
 
     /// Takes all permits, of which there are `all`, if nobody has one. For batches
     /// that are never closed.
     #[inline]
     pub fn take_all(&self, all: usize) -> bool {
-        let order = unless(Mutant::TakesRelaxed, Ordering::Acquire);
+        let order = unless(Mutant::PermitsTakesRelaxed, Ordering::Acquire);
         self.word
             .compare_exchange(all * PERMIT, 0, order, Ordering::Relaxed)
             .is_ok()
@@ -265,14 +266,14 @@ impl Permits {
 
     /// The same for a thread.
     #[cold]
-    pub fn wait_blocking(&self, n: usize) -> Result<(), Closed> {
+    pub fn wait_blocking(&self, n: usize) -> Result<(), AcquireError> {
         let mut spin = EventSpin::new();
         // While others wait there is nothing to be had by trying.
         while self.word.load(Ordering::Relaxed) & QUEUED == 0 && spin.turn() {
             match self.take(n) {
                 Taken::Yes => return Ok(()),
                 Taken::No => {}
-                Taken::Closed => return Err(Closed),
+                Taken::Closed => return Err(AcquireError(())),
             }
         }
         let node = Node::new(Request::new(n));
@@ -281,7 +282,7 @@ impl Permits {
         match unsafe { self.join(&node, None) } {
             Taken::Yes => return Ok(()),
             Taken::No => {}
-            Taken::Closed => return Err(Closed),
+            Taken::Closed => return Err(AcquireError(())),
         }
         while !node.is_signalled() && spin.turn() {}
         self.queue.sleep(&node, None);
@@ -310,11 +311,11 @@ impl Permits {
         let mut state = self.word.load(Ordering::Acquire);
         // Where the flag is set, others wait.
         while state & QUEUED == 0 {
-            if state & CLOSED != 0 && !active(Mutant::JoinsWhatIsClosed) {
+            if state & CLOSED != 0 && !active(Mutant::PermitsJoinsWhatIsClosed) {
                 return Taken::Closed;
             }
             let enough = state / PERMIT >= need;
-            if !enough && active(Mutant::LooksFirst) {
+            if !enough && active(Mutant::PermitsLooksFirst) {
                 self.word.fetch_or(QUEUED, Ordering::Acquire);
                 break;
             }
@@ -332,16 +333,16 @@ impl Permits {
     }
 
     /// What it means for its owner that a node has been chosen.
-    fn finish(&self, request: &Request) -> Result<(), Closed> {
+    fn finish(&self, request: &Request) -> Result<(), AcquireError> {
         if !request.served.get() {
-            return Err(Closed);
+            return Err(AcquireError(()));
         }
         // The second look sees what was done before it was closed.
         if self.word.load(Ordering::Relaxed) & CLOSED != 0 && self.is_closed() {
-            if !active(Mutant::KeepsWhatIsClosed) {
+            if !active(Mutant::PermitsKeepsWhatIsClosed) {
                 self.give_back(request.need);
             }
-            return Err(Closed);
+            return Err(AcquireError(()));
         }
         Ok(())
     }
@@ -351,7 +352,7 @@ impl Permits {
         if !node.is_signalled() {
             let left = self.queue.locked(|list| {
                 let left = list.remove(node);
-                let serves = left && !active(Mutant::LeavesQuietly);
+                let serves = left && !active(Mutant::PermitsLeavesQuietly);
                 left.then(|| {
                     if serves {
                         self.serve_first(list)
@@ -364,7 +365,7 @@ impl Permits {
                 return self.wake(wake, more);
             }
         }
-        if node.request.served.get() && !active(Mutant::KeepsWhatItGot) {
+        if node.request.served.get() && !active(Mutant::PermitsKeepsWhatItGot) {
             self.give_back(node.request.need);
         }
     }
@@ -372,7 +373,7 @@ impl Permits {
     /// Gives back what was taken from here, so there is room for it.
     #[inline]
     pub fn give_back(&self, n: usize) {
-        let order = unless(Mutant::GivesBackRelaxed, Ordering::Release);
+        let order = unless(Mutant::PermitsGivesBackRelaxed, Ordering::Release);
         let before = self.word.fetch_add(n * PERMIT, order);
         if before & QUEUED != 0 {
             self.serve();
@@ -402,13 +403,10 @@ impl Permits {
     #[cold]
     fn gave_back(&self, n: usize) {
         self.serve();
-        let mut state = self.word.load(Ordering::Relaxed);
-        while state & QUEUED == 0 && state / PERMIT > MAX_PERMITS {
-            let most = MAX_PERMITS * PERMIT + state % PERMIT;
-            match self.exchange(state, most) {
-                Ok(_) => would_overflow(n),
-                Err(now) => state = now,
-            }
+        let too_many = |state| state & QUEUED == 0 && state / PERMIT > MAX_PERMITS;
+        let most = |state| too_many(state).then(|| MAX_PERMITS * PERMIT + state % PERMIT);
+        if self.change(most).is_ok() {
+            would_overflow(n);
         }
     }
 
@@ -422,23 +420,17 @@ impl Permits {
         if n == 0 {
             return;
         }
-        let mut state = self.word.load(Ordering::Relaxed);
+        let fits = |state| n <= MAX_PERMITS.saturating_sub(state / PERMIT);
+        let add = |state| (state & QUEUED == 0 && fits(state)).then(|| state + n * PERMIT);
         loop {
-            if state & QUEUED != 0 {
-                match self.add_to_queue(n) {
-                    Some(added) => return added.unwrap_or_else(|TooMany| would_overflow(n)),
-                    None => state = self.word.load(Ordering::Relaxed),
-                }
-                continue;
-            }
-            if n > MAX_PERMITS.saturating_sub(state / PERMIT) {
-                would_overflow(n);
-            }
-            let sum = state + n * PERMIT;
-            let order = (Ordering::Release, Ordering::Relaxed);
-            match (self.word).compare_exchange_weak(state, sum, order.0, order.1) {
+            let added = (self.word).fetch_update(Ordering::Release, Ordering::Relaxed, add);
+            match added {
                 Ok(_) => return,
-                Err(now) => state = now,
+                Err(state) if state & QUEUED == 0 => would_overflow(n),
+                Err(_) => {}
+            }
+            if let Some(added) = self.add_to_queue(n) {
+                return added.unwrap_or_else(|TooMany| would_overflow(n));
             }
         }
     }
@@ -467,19 +459,20 @@ impl Permits {
 
     /// Takes up to `n` away for good, and says how many that were.
     pub fn forget(&self, n: usize) -> usize {
-        let mut state = self.word.load(Ordering::Acquire);
-        loop {
-            // Where somebody waits, all that there are belong to the queue.
-            let barred = state & QUEUED != 0 && !active(Mutant::ForgetsWhatIsQueued);
-            let taken = if barred { 0 } else { n.min(state / PERMIT) };
-            if taken == 0 {
-                return 0;
+        // Where somebody waits, all that there are belong to the queue.
+        let barred = |state| state & QUEUED != 0 && !active(Mutant::PermitsForgetsWhatIsQueued);
+        let taken = |state| {
+            if barred(state) {
+                0
+            } else {
+                n.min(state / PERMIT)
             }
-            match self.exchange(state, state - taken * PERMIT) {
-                Ok(_) => return taken,
-                Err(now) => state = now,
-            }
-        }
+        };
+        let forgotten = self.change(|state| match taken(state) {
+            0 => None,
+            taken => Some(state - taken * PERMIT),
+        });
+        forgotten.map_or(0, taken)
     }
 
     /// Ends all waiting, now and in future. Permits that are out stay valid, and
@@ -491,14 +484,14 @@ impl Permits {
                 self.word.fetch_sub(QUEUED, Ordering::Relaxed);
             }
         });
-        if !active(Mutant::ClosesQuietly) {
+        if !active(Mutant::PermitsClosesQuietly) {
             self.queue.notify_all();
         }
     }
 
     #[cold]
     fn serve(&self) {
-        if active(Mutant::ServesNobody) {
+        if active(Mutant::PermitsServesNobody) {
             return;
         }
         let (wake, more) = self.queue.locked(|list| self.serve_first(list));
@@ -518,10 +511,10 @@ impl Permits {
             return (None, false);
         }
         let mut paid = need * PERMIT;
-        if !list.has_several() && !active(Mutant::LeavesTheFlag) {
+        if !list.has_several() && !active(Mutant::PermitsLeavesTheFlag) {
             paid += state & QUEUED;
         }
-        let order = unless(Mutant::ServesRelaxed, Ordering::Acquire);
+        let order = unless(Mutant::PermitsServesRelaxed, Ordering::Acquire);
         self.word.fetch_sub(paid, order);
         if let Some(first) = list.first() {
             first.request.served.set(true);
@@ -529,7 +522,7 @@ impl Permits {
         let wake = list.choose_first();
         let left = there - need;
         let more = list.first().is_some_and(|next| next.request.need <= left);
-        (wake, more && !active(Mutant::ServesOne))
+        (wake, more && !active(Mutant::PermitsServesOne))
     }
 
     /// Wakes one who has been served, and serves more if there are permits left

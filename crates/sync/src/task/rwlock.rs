@@ -3,10 +3,10 @@
 //! writer all.
 
 use std::cell::UnsafeCell;
-use std::fmt;
 use std::sync::Arc;
 
 use super::TryLockError;
+use super::mutex::lock_traits;
 use super::permits::{All, One, Permits, Taken, never_closed};
 use crate::coop;
 use crate::macros::const_unless_loom;
@@ -431,25 +431,4 @@ impl<T: ?Sized> RwLock<T> {
     }
 }
 
-impl<T> From<T> for RwLock<T> {
-    fn from(value: T) -> Self {
-        Self::new(value)
-    }
-}
-
-impl<T: Default> Default for RwLock<T> {
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("RwLock");
-        match self.try_read() {
-            Ok(guard) => shown.field("data", &&*guard),
-            Err(_) => shown.field("data", &format_args!("<locked>")),
-        };
-        shown.finish()
-    }
-}
+lock_traits!(RwLock, try_read);

@@ -4,13 +4,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::permits::{Closed, MAX_PERMITS, Permits, Taken};
+use super::permits::{MAX_PERMITS, Permits, Taken};
 use crate::coop;
 use crate::macros::const_unless_loom;
 use crate::semaphores::errors;
 
 mod permit;
 
+pub use super::permits::AcquireError;
 pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 
 /// A number of permits. A task that finds too few waits until others have
@@ -44,10 +45,6 @@ pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 pub struct Semaphore {
     permits: Permits,
 }
-
-/// The semaphore is closed.
-#[derive(Debug)]
-pub struct AcquireError(());
 
 /// Why an attempt to take permits failed.
 #[derive(PartialEq, Eq, Debug)]
@@ -175,7 +172,7 @@ impl Semaphore {
     /// ```
     pub async fn acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
         if !self.take_in_budget(1) {
-            waited(self.permits.wait(1).await)?;
+            self.permits.wait(1).await?;
         }
         Ok(SemaphorePermit::new(self, 1))
     }
@@ -207,7 +204,7 @@ impl Semaphore {
     /// ```
     pub async fn acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
         if !self.take_in_budget(n as usize) {
-            waited(self.permits.wait(n as usize).await)?;
+            self.permits.wait(n as usize).await?;
         }
         Ok(SemaphorePermit::new(self, n as usize))
     }
@@ -331,7 +328,7 @@ impl Semaphore {
     /// ```
     pub async fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
         if !self.take_in_budget(1) {
-            waited(self.permits.wait(1).await)?;
+            self.permits.wait(1).await?;
         }
         Ok(OwnedSemaphorePermit::new(self, 1))
     }
@@ -368,7 +365,7 @@ impl Semaphore {
         n: u32,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
         if !self.take_in_budget(n as usize) {
-            waited(self.permits.wait(n as usize).await)?;
+            self.permits.wait(n as usize).await?;
         }
         Ok(OwnedSemaphorePermit::new(self, n as usize))
     }
@@ -504,19 +501,7 @@ impl Semaphore {
         self.permits.is_closed()
     }
 
-    /// Takes `n` permits if they can be had at once. Whether they could.
-    #[inline]
-    #[track_caller]
-    fn take(&self, n: usize) -> Result<bool, AcquireError> {
-        assert_fits(n);
-        match self.permits.take(n) {
-            Taken::Yes => Ok(true),
-            Taken::No => Ok(false),
-            Taken::Closed => Err(AcquireError(())),
-        }
-    }
-
-    /// The same for a task, which has a budget.
+    /// Takes `n` permits if they can be had at once, for a task, which has a budget.
     #[inline]
     #[track_caller]
     fn take_in_budget(&self, n: usize) -> bool {
@@ -538,9 +523,9 @@ impl Semaphore {
     #[track_caller]
     fn take_blocking(&self, n: usize) -> Result<(), AcquireError> {
         coop::assert_may_block();
-        match self.take(n)? {
-            true => Ok(()),
-            false => waited(self.permits.wait_blocking(n)),
+        match self.try_take(n) {
+            Ok(()) => Ok(()),
+            Err(_) => self.permits.wait_blocking(n),
         }
     }
 
@@ -549,12 +534,6 @@ impl Semaphore {
     fn give_back(&self, n: usize) {
         self.permits.give_back_checked(n);
     }
-}
-
-/// What a wait for permits has led to.
-#[inline]
-fn waited(waited: Result<(), Closed>) -> Result<(), AcquireError> {
-    waited.map_err(|Closed| AcquireError(()))
 }
 
 /// Where a `u32` always fits, the compiler knows.

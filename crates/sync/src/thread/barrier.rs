@@ -61,25 +61,16 @@ pub struct Barrier {
 }
 
 /// What [`Barrier::wait`] tells the threads that it lets go.
-pub struct BarrierWaitResult(bool);
+#[derive(Debug)]
+pub struct BarrierWaitResult {
+    pub(super) is_leader: bool,
+}
 
 impl BarrierWaitResult {
-    pub(super) fn new(is_leader: bool) -> Self {
-        Self(is_leader)
-    }
-
     /// Returns `true` for exactly one thread of a round: the one that arrived last.
     #[must_use]
     pub fn is_leader(&self) -> bool {
-        self.0
-    }
-}
-
-impl fmt::Debug for BarrierWaitResult {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BarrierWaitResult")
-            .field("is_leader", &self.0)
-            .finish()
+        self.is_leader
     }
 }
 
@@ -100,13 +91,7 @@ impl Barrier {
     /// Waits until all threads of the round have arrived.
     #[inline]
     pub fn wait(&self) -> BarrierWaitResult {
-        match self.arrive() {
-            None => BarrierWaitResult(true),
-            Some(round) => {
-                self.wait_for_next(round, None);
-                BarrierWaitResult(false)
-            }
-        }
+        self.wait_inner(None).expect("a wait without a deadline")
     }
 
     /// Waits for the others no longer than `timeout`.
@@ -136,11 +121,13 @@ impl Barrier {
         self.wait_inner(Some(deadline))
     }
 
+    #[inline]
     fn wait_inner(&self, deadline: Option<Instant>) -> Result<BarrierWaitResult, BarrierTimedOut> {
-        match self.arrive() {
-            None => Ok(BarrierWaitResult(true)),
-            Some(round) if self.wait_for_next(round, deadline) => Ok(BarrierWaitResult(false)),
-            Some(_) => Err(BarrierTimedOut(())),
+        let round = self.arrive();
+        let is_leader = round.is_none();
+        match round {
+            Some(round) if !self.wait_for_next(round, deadline) => Err(BarrierTimedOut(())),
+            _ => Ok(BarrierWaitResult { is_leader }),
         }
     }
 
@@ -182,11 +169,9 @@ impl Barrier {
     /// Waits until the round is over. `false` if the deadline came first and the
     /// caller has been taken out of the count.
     fn wait_for_next(&self, round: Round, deadline: Option<Instant>) -> bool {
-        let mut spin = EventSpin::among(self.rounds.threads());
-        while !deadline::is_past(deadline) && spin.turn() {
-            if self.rounds.is_over(round) {
-                return true;
-            }
+        let spin = EventSpin::among(self.rounds.threads());
+        if deadline::spin_until(spin, deadline, || self.rounds.is_over(round)) {
+            return true;
         }
         loop {
             let sleep_word = self.sleep_word.fetch_or(1, Ordering::SeqCst) | 1;

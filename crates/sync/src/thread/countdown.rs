@@ -114,11 +114,8 @@ impl Countdown {
 
     #[cold]
     fn wait_slow(&self, deadline: Option<Instant>) -> bool {
-        let mut spin = EventSpin::new();
-        while spin.turn() && !deadline::is_past(deadline) {
-            if self.is_zero() {
-                return true;
-            }
+        if deadline::spin_until(EventSpin::new(), deadline, || self.is_zero()) {
+            return true;
         }
         while let Some(word) = self.announce() {
             if blitz_futex::wait_until(&self.word, word, deadline) == WaitResult::TimedOut {
@@ -131,35 +128,23 @@ impl Countdown {
     /// Sets `SLEEPERS` and returns the word to sleep on, or `None` if the count
     /// is zero.
     fn announce(&self) -> Option<u32> {
-        let mut word = self.word.load(Ordering::Acquire);
-        while count_of(word) != 0 {
-            if word & SLEEPERS != 0 || mutant::active(Mutant::CountdownSilentSleep) {
-                return Some(word);
-            }
-            word = self
-                .word
-                .compare_exchange_weak(word, word | SLEEPERS, Ordering::Acquire, Ordering::Acquire)
-                .map_or_else(|changed| changed, |before| before | SLEEPERS);
+        let silent = mutant::active(Mutant::CountdownSilentSleep);
+        let announces = |word| count_of(word) != 0 && word & SLEEPERS == 0 && !silent;
+        let announce = |word| announces(word).then_some(word | SLEEPERS);
+        let order = Ordering::Acquire;
+        match self.word.fetch_update(order, order, announce) {
+            Ok(before) => Some(before | SLEEPERS),
+            Err(word) => (count_of(word) != 0).then_some(word),
         }
-        None
     }
 
     /// Replaces the count by what `next` makes of it, and leaves the flag alone.
     /// Returns the word as it was before, or the count that `next` refused.
     #[inline]
     fn change(&self, order: Ordering, next: impl Fn(u32) -> Option<u32>) -> Result<u32, u32> {
-        let mut word = self.word.load(Ordering::Relaxed);
-        loop {
-            let count = count_of(word);
-            let changed = next(count).ok_or(count)? | (word & SLEEPERS);
-            match self
-                .word
-                .compare_exchange_weak(word, changed, order, Ordering::Relaxed)
-            {
-                Ok(before) => return Ok(before),
-                Err(found) => word = found,
-            }
-        }
+        let next = |word| Some(next(count_of(word))? | word & SLEEPERS);
+        let changed = self.word.fetch_update(order, Ordering::Relaxed, next);
+        changed.map_err(count_of)
     }
 }
 

@@ -142,11 +142,8 @@ impl Parker {
         if deadline::is_past(deadline) {
             return false;
         }
-        let mut spin = EventSpin::new();
-        while spin.turn() {
-            if self.take() {
-                return true;
-            }
+        if deadline::spin_until(EventSpin::new(), None, || self.take()) {
+            return true;
         }
         loop {
             let in_time = self.unparker.inner.sleep(self.seen.get(), deadline);

@@ -135,15 +135,6 @@ struct Request {
     is_late: Cell<bool>,
 }
 
-/// How an attempt to take permits ended.
-#[derive(PartialEq, Eq)]
-enum Taken {
-    Yes,
-    /// There are too few.
-    No,
-    Closed,
-}
-
 impl Semaphore {
     /// The most permits that a semaphore can be given. Permits that come back
     /// always fit: there is room for as many again, and it takes a quarter of a
@@ -213,11 +204,8 @@ impl Semaphore {
     /// As [`try_acquire`](Semaphore::try_acquire).
     #[inline]
     pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
-        match self.take(u64::from(n), FAIR) {
-            Taken::Yes => Ok(SemaphorePermit::new(self, n as usize)),
-            Taken::No => Err(TryAcquireError::NoPermits),
-            Taken::Closed => Err(TryAcquireError::Closed),
-        }
+        self.take(u64::from(n), FAIR)?;
+        Ok(SemaphorePermit::new(self, n as usize))
     }
 
     /// Takes one permit; waits for it no longer than `timeout`.
@@ -367,18 +355,12 @@ impl Semaphore {
     /// ```
     #[inline]
     pub fn try_add_permits(&self, n: usize) -> Result<(), OverRelease> {
-        let mut state = self.state.load(Ordering::Relaxed);
-        loop {
-            let room = (Self::MAX_PERMITS as u64).saturating_sub(state / PERMIT);
-            if n as u64 > room {
-                return Err(OverRelease(()));
-            }
-            match self.exchange(state, state + n as u64 * PERMIT) {
-                Ok(_) => break,
-                Err(now) => state = now,
-            }
-        }
-        if state & WAKE_NEEDED != 0 {
+        let room = |state| (Self::MAX_PERMITS as u64).saturating_sub(state / PERMIT);
+        let added = self.change(|state| {
+            let fits = n as u64 <= room(state);
+            fits.then(|| state + n as u64 * PERMIT)
+        });
+        if added.map_err(|_| OverRelease(()))? & WAKE_NEEDED != 0 {
             self.serve_queue();
         }
         Ok(())
@@ -386,14 +368,9 @@ impl Semaphore {
 
     /// Takes up to `n` permits away for good. How many there were to take.
     pub fn forget_permits(&self, n: usize) -> usize {
-        let mut state = self.state.load(Ordering::Relaxed);
-        loop {
-            let taken = (n as u64).min(state / PERMIT);
-            match self.exchange(state, state - taken * PERMIT) {
-                Ok(_) => return taken as usize,
-                Err(now) => state = now,
-            }
-        }
+        let taken = |state| (n as u64).min(state / PERMIT);
+        let (Ok(before) | Err(before)) = self.change(|state| Some(state - taken(state) * PERMIT));
+        taken(before) as usize
     }
 
     /// Ends all waiting, now and in future, with an error. Permits that are out
@@ -414,41 +391,29 @@ impl Semaphore {
         self.state.load(Ordering::Acquire) & CLOSED != 0
     }
 
+    /// Changes the state to what `next` makes of it, if it makes something. What it was before.
     #[inline]
-    fn exchange(&self, from: u64, to: u64) -> Result<u64, u64> {
+    fn change(&self, next: impl Fn(u64) -> Option<u64>) -> Result<u64, u64> {
         self.state
-            .compare_exchange_weak(from, to, Ordering::AcqRel, Ordering::Relaxed)
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, next)
     }
 
     /// Takes `n` permits if there are as many and none of the flags `unless` is
     /// set.
     #[inline]
-    fn take(&self, n: u64, unless: u64) -> Taken {
-        let state = self.state.load(Ordering::Relaxed);
-        // The flags are below the permits, so this compares the permits.
-        let enough = state >= n.saturating_mul(PERMIT);
-        let allowed = enough && state & (CLOSED | unless) == 0;
-        if allowed && self.exchange(state, state - n * PERMIT).is_ok() {
-            return Taken::Yes;
-        }
-        self.take_again(n, unless)
-    }
-
-    #[cold]
-    fn take_again(&self, n: u64, unless: u64) -> Taken {
-        let mut state = self.state.load(Ordering::Relaxed);
-        loop {
-            if state & CLOSED != 0 {
-                // What was done before closing is visible to who is told of it.
+    fn take(&self, n: u64, unless: u64) -> Result<(), TryAcquireError> {
+        let taken = self.change(|state| {
+            // The flags are below the permits, so this compares the permits.
+            let enough = state >= n.saturating_mul(PERMIT);
+            (enough && state & (CLOSED | unless) == 0).then(|| state - n * PERMIT)
+        });
+        match taken {
+            Ok(_) => Ok(()),
+            Err(state) if state & CLOSED == 0 => Err(TryAcquireError::NoPermits),
+            Err(_) => {
+                // What was done before closing is visible to a thread that is told of it.
                 fence(Ordering::Acquire);
-                return Taken::Closed;
-            }
-            if state & unless != 0 || state / PERMIT < n {
-                return Taken::No;
-            }
-            match self.exchange(state, state - n * PERMIT) {
-                Ok(_) => return Taken::Yes,
-                Err(now) => state = now,
+                Err(TryAcquireError::Closed)
             }
         }
     }
@@ -465,9 +430,8 @@ impl Semaphore {
     #[inline]
     fn take_until(&self, n: u32, deadline: Option<Instant>) -> Result<(), TryAcquireError> {
         match self.take(u64::from(n), FAIR) {
-            Taken::Yes => Ok(()),
-            Taken::No => self.take_slow(n, deadline),
-            Taken::Closed => Err(TryAcquireError::Closed),
+            Err(TryAcquireError::NoPermits) => self.take_slow(n, deadline),
+            taken => taken,
         }
     }
 
@@ -479,9 +443,8 @@ impl Semaphore {
         let mut spin = EventSpin::new();
         while spin.turn() {
             match self.take(u64::from(n), FAIR) {
-                Taken::Yes => return Ok(()),
-                Taken::No => {}
-                Taken::Closed => return Err(TryAcquireError::Closed),
+                Err(TryAcquireError::NoPermits) => {}
+                taken => return taken,
             }
         }
         let node = Node::new(Request {
@@ -490,10 +453,12 @@ impl Semaphore {
         });
         // SAFETY: the node stays where it is, and `wait` unlinks it.
         self.queue.locked(|list| unsafe { list.push(&node) });
-        self.wait(&node, deadline)
+        let taken = self.wait(&node, deadline);
+        self.leave(&node);
+        taken
     }
 
-    /// Waits in the queue. The node is not in it any more afterwards.
+    /// Waits in the queue.
     fn wait(&self, node: &Node<Request>, deadline: Option<Instant>) -> Result<(), TryAcquireError> {
         let fair_at = deadline::now() + FAIR_AFTER;
         loop {
@@ -502,26 +467,26 @@ impl Semaphore {
                 let until = deadline::earlier(deadline, fair_at);
                 if !node.sleep(until) {
                     if until == deadline {
-                        return self.leave(node, Err(TryAcquireError::NoPermits));
+                        return Err(TryAcquireError::NoPermits);
                     }
                     self.demand(node);
                 }
             }
             match self.take_in_turn(node) {
-                Taken::Yes => return self.leave(node, Ok(())),
-                Taken::No => {}
-                Taken::Closed => return self.leave(node, Err(TryAcquireError::Closed)),
+                Err(TryAcquireError::NoPermits) => {}
+                taken => return taken,
             }
         }
     }
 
     /// Tries, for a while, to take what the node wants.
-    fn take_in_turn(&self, node: &Node<Request>) -> Taken {
+    fn take_in_turn(&self, node: &Node<Request>) -> Result<(), TryAcquireError> {
         let mut spin = EventSpin::new();
         loop {
             let unless = if self.is_preferred(node) { 0 } else { FAIR };
             let taken = self.take(u64::from(node.request.permits), unless);
-            if taken != Taken::No || !node.is_signalled() || !spin.turn() {
+            let failed = taken == Err(TryAcquireError::NoPermits);
+            if !failed || !node.is_signalled() || !spin.turn() {
                 return taken;
             }
         }
@@ -564,11 +529,7 @@ impl Semaphore {
     }
 
     /// Takes the node out and looks after the others.
-    fn leave(
-        &self,
-        node: &Node<Request>,
-        result: Result<(), TryAcquireError>,
-    ) -> Result<(), TryAcquireError> {
+    fn leave(&self, node: &Node<Request>) {
         self.queue.locked(|list| {
             list.remove(node);
             if node.request.is_late.get() && !list.iter().any(|node| node.request.is_late.get()) {
@@ -578,7 +539,6 @@ impl Semaphore {
                 self.serve(list);
             }
         });
-        result
     }
 
     #[cold]

@@ -216,11 +216,8 @@ impl Shared {
             if deadline::is_past(deadline) {
                 return self.step_back(before);
             }
-            let mut spin = EventSpin::new();
-            while spin.turn() {
-                if is_in() {
-                    return true;
-                }
+            if deadline::spin_until(EventSpin::new(), None, is_in) {
+                return true;
             }
             if self.exclusive.sleep_as_reader(HELD, deadline) == WaitResult::TimedOut {
                 return self.step_back(before);
@@ -302,11 +299,9 @@ impl Shared {
     }
 
     fn wait_for_readers(&self, deadline: Option<Instant>) -> bool {
-        let mut spin = EventSpin::new();
-        while spin.turn() {
-            if self.readers.load(Ordering::Relaxed) & COUNT == 0 {
-                return true;
-            }
+        let is_empty = || self.readers.load(Ordering::Relaxed) & COUNT == 0;
+        if deadline::spin_until(EventSpin::new(), None, is_empty) {
+            return true;
         }
         loop {
             let readers = self.readers.fetch_or(ASLEEP, Ordering::SeqCst) | ASLEEP;

@@ -52,7 +52,9 @@ impl SpinBarrier {
                 spin::relax(self.rounds.threads());
             }
         }
-        BarrierWaitResult::new(round.is_none())
+        BarrierWaitResult {
+            is_leader: round.is_none(),
+        }
     }
 }
 

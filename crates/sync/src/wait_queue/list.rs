@@ -3,9 +3,9 @@
 use std::ptr;
 use std::task::Waker;
 
-use super::mutant::{Mutant, active};
 use super::node::Node;
 use super::wakes::Wake;
+use crate::mutant::{Mutant, active};
 
 /// The nodes of a queue in the order of their arrival, while the lock is held.
 pub struct List<T> {
@@ -156,7 +156,7 @@ impl<T> List<T> {
     /// Lets another waker be woken for the node, if it is linked; whether it is.
     /// Returns the waker that is not needed any more, too.
     pub fn change_waker(&mut self, node: &Node<T>, waker: Waker) -> (bool, Option<Waker>) {
-        if !node.linked.get() && !active(Mutant::ChangesWakerBlindly) {
+        if !node.linked.get() && !active(Mutant::QueueChangesWakerBlindly) {
             return (false, Some(waker));
         }
         node.touch();

@@ -57,11 +57,6 @@
 //! arrival, so those who come meanwhile are not among "everybody", and it ends.
 
 mod list;
-#[cfg(not(loom))]
-mod mutant;
-#[cfg(loom)]
-#[doc(hidden)]
-pub mod mutant;
 mod node;
 mod wakes;
 
@@ -72,8 +67,8 @@ use blitz_futex::atomic::{AtomicBool, Ordering};
 
 use crate::lock::Lock;
 use crate::macros::{const_unless_loom, default_is_new};
+use crate::mutant::{Mutant, active};
 use crate::panics::Panics;
-use mutant::{Mutant, active};
 
 pub use list::List;
 pub use node::Node;
@@ -174,7 +169,7 @@ impl<T> WaitQueue<T> {
             return false;
         }
         let removed = self.locked(|list| list.remove(node));
-        removed || active(Mutant::LeavesBlindly)
+        removed || active(Mutant::QueueLeavesBlindly)
     }
 
     /// Whether a task's node has yet to be chosen. If so, `waker` is the one that
@@ -258,7 +253,7 @@ impl<T> WaitQueue<T> {
         let mut panics = Panics::new();
         loop {
             self.locked(|list| {
-                let latest = match active(Mutant::EverybodyIncludesNewcomers) {
+                let latest = match active(Mutant::QueueEverybodyIncludesNewcomers) {
                     false => latest,
                     true => list.arrivals(),
                 };

@@ -9,8 +9,8 @@ use std::time::Instant;
 use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{WaitResult, wait_until, wake_one};
 
-use super::mutant::{Mutant, active};
 use super::wakes::Wake;
+use crate::mutant::{Mutant, active};
 use crate::watched::Watched;
 
 /// It has yet to be chosen, and need not be woken: it looks for itself, or is a task.
@@ -151,7 +151,7 @@ impl<T> Node<T> {
     pub(super) unsafe fn choose(node: *const Self) -> Wake {
         // SAFETY: the node is alive until the store.
         let signal = unsafe { &raw const (*node).signal };
-        if active(Mutant::SignalFirst) {
+        if active(Mutant::QueueSignalFirst) {
             // SAFETY: none, this is the mistake; models keep the node alive.
             unsafe { (*signal).store(SIGNALLED, Ordering::Release) };
         }
@@ -159,7 +159,7 @@ impl<T> Node<T> {
         unsafe { (*node).touch() };
         // SAFETY: as above.
         let waker = unsafe { (*node).waker().take() };
-        let order = match active(Mutant::RelaxedSignal) {
+        let order = match active(Mutant::QueueRelaxedSignal) {
             false => Ordering::Release,
             true => Ordering::Relaxed,
         };

@@ -58,10 +58,6 @@
 //!
 //! The semantics are those of Tokio's `Notify`.
 
-#[cfg(not(loom))]
-mod mutant;
-#[cfg(loom)]
-pub mod mutant;
 mod notified;
 
 use std::cell::Cell;
@@ -72,8 +68,8 @@ use std::sync::Arc;
 use blitz_futex::atomic::{AtomicUsize, Ordering};
 
 use crate::macros::{const_unless_loom, default_is_new};
+use crate::mutant::{Mutant, active};
 use crate::wait_queue::{List, WaitQueue, Wake};
-use mutant::{Mutant, active};
 use notified::Waiter;
 pub use notified::{Notified, OwnedNotified};
 
@@ -305,7 +301,7 @@ impl Notify {
     fn notify_slow(&self, order: Order) {
         let mut state = self.state.load(Ordering::Relaxed);
         while state & BITS != WAITING {
-            if state & BITS == NOTIFIED && active(Mutant::SilentCoalescing) {
+            if state & BITS == NOTIFIED && active(Mutant::NotifySilentCoalescing) {
                 return;
             }
             match self.exchange(state, calls_in(state) | NOTIFIED) {
@@ -358,7 +354,7 @@ impl Notify {
     /// Chooses one who is not covered, or stores the notification. Under the lock.
     fn give(&self, list: &mut List<Ticket>, order: Order) -> Option<Wake> {
         let calls = calls_in(self.state.load(Ordering::Relaxed));
-        let wants = |ticket: &Ticket| ticket.calls == calls || active(Mutant::ChoosesCovered);
+        let wants = |ticket: &Ticket| ticket.calls == calls || active(Mutant::NotifyChoosesCovered);
         let chosen = match order {
             Order::First => list.iter().find(|node| wants(&node.request)),
             Order::Last => list.last().filter(|node| wants(&node.request)),

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use blitz_futex::atomic::Ordering;
 
-use super::mutant::{Mutant, active};
 use super::{BITS, EMPTY, NOTIFIED, Notify, Ticket, WAITING, calls_in};
 use crate::deadline;
+use crate::mutant::{Mutant, active};
 use crate::spin::EventSpin;
 use crate::wait_queue::Node;
 
@@ -92,7 +92,7 @@ impl Waiter {
     /// until the call has also been counted where that will look.
     fn covers(notify: &Notify, state: usize, calls: usize) -> bool {
         let covers = calls_in(state) != calls;
-        if covers && !active(Mutant::CoveredTwice) {
+        if covers && !active(Mutant::NotifyCoveredTwice) {
             notify.waiters.locked(|_| {});
         }
         covers
@@ -101,7 +101,7 @@ impl Waiter {
     /// How many calls there had been when it was made.
     #[inline]
     fn calls(&self, notify: &Notify) -> usize {
-        if active(Mutant::BornAtFirstPoll) {
+        if active(Mutant::NotifyBornAtFirstPoll) {
             return notify.calls.load(Ordering::Acquire);
         }
         self.node.request.calls
@@ -135,7 +135,7 @@ impl Waiter {
         let mut state = notify.state.load(Ordering::Acquire);
         loop {
             let covered = calls_in(state) != self.calls(notify);
-            if covered && !active(Mutant::JoinsBlindly) {
+            if covered && !active(Mutant::NotifyJoinsBlindly) {
                 return false;
             }
             let to = match state & BITS {
@@ -143,7 +143,7 @@ impl Waiter {
                 NOTIFIED => EMPTY,
                 _ => return true,
             };
-            if to == WAITING && active(Mutant::JoinsSilently) {
+            if to == WAITING && active(Mutant::NotifyJoinsSilently) {
                 return true;
             }
             match notify.exchange(state, calls_in(state) | to) {
@@ -229,7 +229,7 @@ impl Waiter {
                 notify.clear_waiting(list);
                 return None;
             }
-            if active(Mutant::KeepsNotification) {
+            if active(Mutant::NotifyKeepsNotification) {
                 return None;
             }
             let order = self.node.request.order.get()?;

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use super::{Closed, Permits, Request, Taken};
+use super::{AcquireError, Permits, Request, Taken};
 use crate::coop;
 use crate::wait_queue::Node;
 
@@ -51,7 +51,7 @@ impl<'a> Acquire<'a> {
 
     /// Gets the permits, whatever is left of the budget.
     #[inline]
-    fn poll_permits(&mut self, context: &Context<'_>) -> Poll<Result<(), Closed>> {
+    fn poll_permits(&mut self, context: &Context<'_>) -> Poll<Result<(), AcquireError>> {
         let result = match self.progress {
             Progress::New => match self.begin(context) {
                 Taken::Yes => Ok(()),
@@ -59,7 +59,7 @@ impl<'a> Acquire<'a> {
                     self.progress = Progress::Waits;
                     return Poll::Pending;
                 }
-                Taken::Closed => Err(Closed),
+                Taken::Closed => Err(AcquireError(())),
             },
             Progress::Waits => {
                 if self.permits.queue.still_waits(&self.node, context.waker()) {
@@ -77,17 +77,17 @@ impl<'a> Acquire<'a> {
 
     /// All may have been closed since the permits became ours.
     #[cold]
-    fn still_holds(&self) -> Result<(), Closed> {
+    fn still_holds(&self) -> Result<(), AcquireError> {
         if !self.permits.is_closed() {
             return Ok(());
         }
         self.permits.give_back(self.node.request.need);
-        Err(Closed)
+        Err(AcquireError(()))
     }
 }
 
 impl Future for Acquire<'_> {
-    type Output = Result<(), Closed>;
+    type Output = Result<(), AcquireError>;
 
     /// A task without budget takes its place in the queue all the same, or the permits:
     /// it must not lose its turn to one that came later. It may not go on with them yet.

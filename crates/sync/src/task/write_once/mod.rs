@@ -34,10 +34,6 @@
 //! is there; otherwise the node has the turn, since nobody else could set it. A
 //! future that is dropped having the turn gives it up like anybody else.
 
-#[cfg(not(loom))]
-mod mutant;
-#[cfg(loom)]
-pub mod mutant;
 mod turn;
 
 use std::cell::UnsafeCell;
@@ -48,8 +44,8 @@ use std::ptr;
 use blitz_futex::atomic::{AtomicU8, Ordering};
 
 use crate::macros::const_unless_loom;
+use crate::mutant::{Mutant, active};
 use crate::wait_queue::{List, Node, WaitQueue};
-use mutant::{Mutant, active};
 
 /// There is no value.
 const EMPTY: u8 = 0;
@@ -189,7 +185,7 @@ impl<T> WriteOnce<T> {
 
     /// Says that the value is there. Under the lock.
     fn publish(&self) {
-        let order = match active(Mutant::RelaxedPublish) {
+        let order = match active(Mutant::WriteOnceRelaxedPublish) {
             false => Ordering::Release,
             true => Ordering::Relaxed,
         };
@@ -214,7 +210,7 @@ impl<T> WriteOnce<T> {
     fn give_up(&self) {
         let wake = self.waiters.locked(|list| {
             let next = Self::next(list);
-            if active(Mutant::ForgetsOthers) || next.is_null() {
+            if active(Mutant::WriteOnceForgetsOthers) || next.is_null() {
                 self.state.store(EMPTY, Ordering::Release);
                 return None;
             }
@@ -228,7 +224,8 @@ impl<T> WriteOnce<T> {
 
     /// The first who wants the turn, or null.
     fn next(list: &List<Request>) -> *const Node<Request> {
-        let wants = |request: Request| request == Request::Turn || active(Mutant::GivesToAnybody);
+        let wants =
+            |request: Request| request == Request::Turn || active(Mutant::WriteOnceGivesToAnybody);
         list.iter()
             .find(|node| wants(node.request))
             .map_or(ptr::null(), ptr::from_ref)

@@ -7,9 +7,9 @@ use std::task::{Context, Poll, Waker};
 
 use blitz_futex::atomic::Ordering;
 
-use super::mutant::{Mutant, active};
 use super::{BUSY, EMPTY, Request, SET, WriteOnce};
 use crate::coop;
+use crate::mutant::{Mutant, active};
 use crate::spin::EventSpin;
 use crate::wait_queue::Node;
 
@@ -134,7 +134,7 @@ impl<'a, T> Wait<'a, T> {
             // SAFETY: it stays where it is, and `drop` unlinks it.
             && unsafe {
                 waiters.join_if(&self.node, waker, |_| {
-                    active(Mutant::JoinsBlindly) || !self.takes_or_finds()
+                    active(Mutant::WriteOnceJoinsBlindly) || !self.takes_or_finds()
                 })
             };
         (!self.waits).then(|| self.outcome())
@@ -206,7 +206,7 @@ impl<T> Wait<'_, T> {
     #[cold]
     fn cancel(&self) {
         let left = self.cell.waiters.leave(&self.node);
-        if !left && !self.cell.is_set() && !active(Mutant::KeepsTurn) {
+        if !left && !self.cell.is_set() && !active(Mutant::WriteOnceKeepsTurn) {
             self.cell.give_up();
         }
     }

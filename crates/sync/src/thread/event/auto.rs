@@ -84,15 +84,6 @@ pub(super) struct Event {
     word: AtomicU32,
 }
 
-/// How an attempt to join the waiting ended.
-enum Joined {
-    /// The event was set, and this thread has taken it.
-    Through,
-    Waiting,
-    /// There is no room for one more.
-    Full,
-}
-
 impl Event {
     const_unless_loom! {
         pub(super) const fn new(initially_set: bool) -> Self {
@@ -108,23 +99,14 @@ impl Event {
     #[inline]
     pub(super) fn set(&self) {
         let address: *const AtomicU32 = &self.word;
-        let mut word = self.word.load(Ordering::Relaxed);
-        loop {
-            let has_waiter = released(word) < waiting(word);
-            let next = if has_waiter {
-                word + RELEASED
-            } else {
-                word | SET
-            };
-            if next == word && mutant::active(Mutant::AutoEventLazySet) {
-                return;
-            }
-            match self.try_change(word, next, Ordering::Release) {
-                // `self` may be gone from here on.
-                Ok(_) if has_waiter => return wake_one(address),
-                Ok(_) => return,
-                Err(found) => word = found,
-            }
+        let set = self.change(Ordering::Release, |word| match has_waiter(word) {
+            true => Some(word + RELEASED),
+            false if word & SET != 0 && mutant::active(Mutant::AutoEventLazySet) => None,
+            false => Some(word | SET),
+        });
+        // `self` may be gone from here on.
+        if set.is_ok_and(has_waiter) {
+            wake_one(address);
         }
     }
 
@@ -139,14 +121,8 @@ impl Event {
 
     #[inline]
     pub(super) fn try_wait(&self) -> bool {
-        let mut word = self.word.load(Ordering::Relaxed);
-        while word & SET != 0 {
-            match self.try_change(word, word & !SET, Ordering::Acquire) {
-                Ok(_) => return true,
-                Err(found) => word = found,
-            }
-        }
-        false
+        let take = |word| (word & SET != 0).then_some(word & !SET);
+        self.change(Ordering::Acquire, take).is_ok()
     }
 
     /// Returns whether this thread went through before `deadline`.
@@ -157,39 +133,19 @@ impl Event {
 
     #[cold]
     fn wait_slow(&self, deadline: Option<Instant>) -> bool {
-        let mut spin = EventSpin::new();
-        while spin.turn() && !deadline::is_past(deadline) {
-            if self.try_wait() {
-                return true;
-            }
+        if deadline::spin_until(EventSpin::new(), deadline, || self.try_wait()) {
+            return true;
         }
         loop {
-            match self.join() {
-                Joined::Through => return true,
-                Joined::Waiting => return self.wait_for_release(deadline),
-                Joined::Full => {
-                    if deadline::is_past(deadline) {
-                        return false;
-                    }
-                    thread::sleep(FULL_FOR);
-                }
-            }
-        }
-    }
-
-    fn join(&self) -> Joined {
-        let mut word = self.word.load(Ordering::Relaxed);
-        loop {
-            let (next, joined) = if word & SET != 0 {
-                (word & !SET, Joined::Through)
-            } else if waiting(word) < MAX {
-                (word + WAITING, Joined::Waiting)
-            } else {
-                return Joined::Full;
-            };
-            match self.try_change(word, next, Ordering::Acquire) {
-                Ok(_) => return joined,
-                Err(found) => word = found,
+            let joined = self.change(Ordering::Acquire, |word| match word & SET {
+                0 => (waiting(word) < MAX).then(|| word + WAITING),
+                _ => Some(word & !SET),
+            });
+            match joined {
+                Ok(before) => return before & SET != 0 || self.wait_for_release(deadline),
+                // There is no room for one more.
+                Err(_) if deadline::is_past(deadline) => return false,
+                Err(_) => thread::sleep(FULL_FOR),
             }
         }
     }
@@ -197,37 +153,37 @@ impl Event {
     /// For an announced waiter, which is not one any more when this returns.
     fn wait_for_release(&self, deadline: Option<Instant>) -> bool {
         let mut is_late = false;
-        let mut word = self.word.load(Ordering::Relaxed);
         loop {
-            let goes_through = released(word) > 0;
-            let next = if goes_through {
-                word - RELEASED - WAITING
-            } else if is_late {
-                word - WAITING
-            } else {
-                is_late =
-                    blitz_futex::wait_until(&self.word, word, deadline) == WaitResult::TimedOut;
-                word = self.word.load(Ordering::Relaxed);
-                continue;
-            };
-            match self.try_change(word, next, Ordering::Acquire) {
+            let left = self.change(Ordering::Acquire, |word| match released(word) {
+                0 => is_late.then(|| word - WAITING),
+                _ => Some(word - RELEASED - WAITING),
+            });
+            match left {
                 Ok(_) if is_late && mutant::active(Mutant::AutoEventEatsRelease) => return false,
-                Ok(_) => return goes_through,
-                Err(found) => word = found,
+                Ok(before) => return released(before) > 0,
+                Err(word) => {
+                    let result = blitz_futex::wait_until(&self.word, word, deadline);
+                    is_late = result == WaitResult::TimedOut;
+                }
             }
         }
     }
 
     #[inline]
-    fn try_change(&self, from: u32, to: u32, order: Ordering) -> Result<u32, u32> {
-        self.word
-            .compare_exchange_weak(from, to, order, Ordering::Relaxed)
+    fn change(&self, order: Ordering, next: impl Fn(u32) -> Option<u32>) -> Result<u32, u32> {
+        self.word.fetch_update(order, Ordering::Relaxed, next)
     }
 }
 
 #[cold]
 fn wake_one(address: *const AtomicU32) {
     blitz_futex::wake_one(address);
+}
+
+/// Whether a waiter has not been released.
+#[inline]
+fn has_waiter(word: u32) -> bool {
+    released(word) < waiting(word)
 }
 
 #[inline]

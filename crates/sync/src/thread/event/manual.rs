@@ -92,17 +92,8 @@ impl Event {
     }
 
     pub(super) fn reset(&self) {
-        let mut word = self.word.load(Ordering::Relaxed);
-        while word & SET != 0 {
-            let next = next_generation(word);
-            match self
-                .word
-                .compare_exchange_weak(word, next, Ordering::Acquire, Ordering::Relaxed)
-            {
-                Ok(_) => return,
-                Err(found) => word = found,
-            }
-        }
+        let unset = |word| (word & SET != 0).then(|| next_generation(word));
+        _ = (self.word).fetch_update(Ordering::Acquire, Ordering::Relaxed, unset);
     }
 
     /// Returns whether the event was set before `deadline`.
@@ -113,34 +104,27 @@ impl Event {
 
     #[cold]
     fn wait_slow(&self, deadline: Option<Instant>) -> bool {
-        let mut word = self.word.load(Ordering::Acquire);
-        let arrival = generation(word);
-        let is_released = |word: u32| word & SET != 0 || generation(word) != arrival;
-
-        let mut spin = EventSpin::new();
-        while !is_released(word) {
-            if spin.turn() && !deadline::is_past(deadline) {
-                word = self.word.load(Ordering::Acquire);
-                continue;
-            }
-            if word & SLEEPERS == 0 {
-                if let Err(found) = self.word.compare_exchange_weak(
-                    word,
-                    word | SLEEPERS,
-                    Ordering::Relaxed,
-                    Ordering::Acquire,
-                ) {
-                    word = found;
-                    continue;
-                }
+        let arrival = generation(self.word.load(Ordering::Acquire));
+        let is_released = |word| word & SET != 0 || generation(word) != arrival;
+        let look = || is_released(self.word.load(Ordering::Acquire));
+        if deadline::spin_until(EventSpin::new(), deadline, look) {
+            return true;
+        }
+        let announces = |word| word & SLEEPERS == 0 && !is_released(word);
+        let announce = |word| announces(word).then_some(word | SLEEPERS);
+        loop {
+            let announced = self
+                .word
+                .fetch_update(Ordering::Relaxed, Ordering::Acquire, announce);
+            let (Ok(word) | Err(word)) = announced;
+            if is_released(word) {
+                return true;
             }
             let result = blitz_futex::wait_until(&self.word, word | SLEEPERS, deadline);
-            word = self.word.load(Ordering::Acquire);
             if result == WaitResult::TimedOut {
-                return is_released(word);
+                return look();
             }
         }
-        true
     }
 }
 
