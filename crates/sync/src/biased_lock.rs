@@ -63,7 +63,7 @@ pub struct BiasedLock {
 }
 
 impl BiasedLock {
-    /// A lock that nobody holds.
+    /// An unlocked lock.
     #[allow(clippy::new_without_default, reason = "an owner makes it for itself")]
     pub fn new() -> Self {
         Self {

@@ -91,10 +91,10 @@ pub mod internals {
     pub use crate::watched::Watched;
 }
 
-/// Returns how a lock's release is kept in order before its look at who waits: `"membarrier"`
-/// where waiters make the system run the fence, and the release is a plain store; `"fence"`
-/// where that could be, but the system refuses it; `"sequentially consistent store"` on other
-/// systems and processors.
+/// Returns how a lock's release is kept in order before its look for waiters: `"membarrier"`
+/// where waiters make the system run the fence, and the release is a plain store; `"fence"` where
+/// that could be, but the system refuses it; `"sequentially consistent store"` on other systems
+/// and processors.
 pub fn release_fence() -> &'static str {
     fences::mechanism()
 }

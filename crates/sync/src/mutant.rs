@@ -93,7 +93,7 @@ mutants! {
     ParkerLazyToken,
     /// `Once`: publish the outcome with a relaxed store.
     OnceRelaxedPublish,
-    /// `Once`: a poisoned outcome wakes nobody.
+    /// `Once`: a poisoned outcome wakes no thread.
     OnceSilentPoison,
     /// `Event`, automatic: a waiter whose time is up takes its release away and
     /// reports that there was none.
@@ -116,23 +116,23 @@ mutants! {
     QueueChangesWakerBlindly,
     /// The queue of waiters: a waiter leaves without asking under the lock whether it has been chosen.
     QueueLeavesBlindly,
-    /// The queue of waiters: "Everybody" includes waiters that come while the lock is released.
+    /// The queue of waiters: waking all includes waiters that come while the lock is released.
     QueueEverybodyIncludesNewcomers,
     /// Permits: a waiter looks at the permits before it announces itself.
     PermitsLooksFirst,
-    /// Permits: permits are taken past those who wait.
+    /// Permits: permits are taken while waiters are queued.
     PermitsBarges,
     /// Permits: a release does not serve the queue.
     PermitsServesNobody,
     /// Permits: serving stops after the first waiter.
     PermitsServesOne,
-    /// Permits: the flag stays when nobody is left in the queue.
+    /// Permits: the flag stays when the queue is empty.
     PermitsLeavesTheFlag,
     /// Permits: a waiter that gives up does not serve those behind it.
     PermitsLeavesQuietly,
     /// Permits: a waiter that gives up keeps what it was served in the last moment.
     PermitsKeepsWhatItGot,
-    /// Permits: closing tells nobody.
+    /// Permits: closing tells no waiter.
     PermitsClosesQuietly,
     /// Permits: a waiter does not look whether all is closed before it joins.
     PermitsJoinsWhatIsClosed,
@@ -155,7 +155,7 @@ mutants! {
     NotifyJoinsBlindly,
     /// `Notify`: what `notify_waiters` covers is decided by the first poll.
     NotifyBornAtFirstPoll,
-    /// `Notify`: `notify_one` chooses those whom `notify_waiters` is about to wake.
+    /// `Notify`: `notify_one` chooses a waiter that `notify_waiters` is about to wake.
     NotifyChoosesCovered,
     /// `Notify`: a task joins the queue without saying so in the state.
     NotifyJoinsSilently,
@@ -183,7 +183,7 @@ mutants! {
     BiasedLockIgnoresBusyOwner,
     /// `BiasedLock`: the owner wakes no revoker when it is no longer busy.
     BiasedLockReleasesSilently,
-    /// `BiasedLock`: a revoker takes an answer to somebody else for one to itself.
+    /// `BiasedLock`: a revoker takes an answer to another for one to itself.
     BiasedLockAsksTooEarly,
 }
 

@@ -2,20 +2,19 @@
 //!
 //! # States
 //!
-//! `arrived` is the number of those who have arrived in this round; the lock of
-//! the queue guards it. A task that arrives counts itself and joins the queue in one
-//! section of the lock, or finds that it is the last of the round: then it sets
-//! the count back to zero and, from the same section on, chooses all who are in
-//! the queue at that moment.
+//! `arrived` is the number of arrivals in this round; the lock of the queue guards it. A task
+//! that arrives counts itself and joins the queue in one section of the lock, or finds that it is
+//! the last of the round: then it sets the count back to zero and, from the same section on,
+//! chooses all that are in the queue at that moment.
 //!
-//! No wake-up is lost: who has been counted in a round is in the queue when the
-//! lock is released, and everybody in the queue is of the round that ends. Those
-//! who come afterwards, be they faster members of the round that has just ended,
-//! have later numbers and are not among the chosen (see `wait_queue`).
+//! No wake-up is lost: a task that has been counted in a round is in the queue when the lock is
+//! released, and all tasks in the queue are of the round that ends. Tasks that come afterwards,
+//! among them faster ones of the round that has just ended, have later numbers and are not chosen
+//! (see `wait_queue`).
 //!
 //! A future that is dropped leaves the queue; its arrival still counts.
 //!
-//! A barrier of one lets everybody pass, and touches nothing.
+//! A barrier of one lets every task pass, and touches nothing.
 
 use std::cell::Cell;
 use std::fmt;
@@ -65,7 +64,7 @@ unsafe impl Sync for Barrier {}
 // No user's code runs while the count is being changed.
 impl std::panic::RefUnwindSafe for Barrier {}
 
-/// What [`Barrier::wait`] tells those whom it lets go.
+/// What [`Barrier::wait`] tells the tasks that it lets go.
 #[derive(Debug, Clone)]
 pub struct BarrierWaitResult(bool);
 
@@ -79,8 +78,8 @@ impl BarrierWaitResult {
 
 impl Barrier {
     const_unless_loom! {
-        /// Creates a barrier that lets `n` go when the last of them arrives. With 0 it
-        /// is like 1: it holds up nobody.
+        /// Creates a barrier that lets `n` go when the last of them arrives. With 0 or 1, no task
+        /// waits.
         ///
         /// ```
         /// # pollster::block_on(async {
@@ -105,9 +104,8 @@ impl Barrier {
     ///
     /// # Cancel safety
     ///
-    /// Not cancel safe: the first poll arrives, and who then drops the future has
-    /// arrived all the same. A round is over when as many have arrived, whether
-    /// they still wait or not.
+    /// Not cancel safe: the first poll arrives, and a task that then drops the future has arrived
+    /// all the same. A round is over when as many have arrived, whether they still wait or not.
     ///
     /// ```
     /// # pollster::block_on(async {
@@ -191,7 +189,7 @@ impl fmt::Debug for Barrier {
     }
 }
 
-/// One who arrives.
+/// One task or thread that arrives.
 struct Arrival<'a> {
     barrier: &'a Barrier,
     progress: Progress,

@@ -81,7 +81,7 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// Locks the mutex; waits until nobody else holds the lock and it is our turn.
+    /// Locks the mutex; waits until the lock is free and it is this task's turn.
     ///
     /// # Cancel safety
     ///
@@ -173,11 +173,11 @@ impl<T: ?Sized> Mutex<T> {
         OwnedMutexGuard::new(self)
     }
 
-    /// Locks, if nobody holds the lock or waits for it.
+    /// Locks, if the lock is free and no task or thread waits for it.
     ///
     /// # Errors
     ///
-    /// If somebody does.
+    /// If it is held or waited for.
     ///
     /// ```
     /// use blitz_io::sync::Mutex;
@@ -194,7 +194,7 @@ impl<T: ?Sized> Mutex<T> {
         Ok(MutexGuard::new(self))
     }
 
-    /// Returns the value, without locking: nobody else has the mutex.
+    /// Returns the value, without locking: the `&mut` shows that no other task has the mutex.
     ///
     /// ```
     /// use blitz_io::sync::Mutex;
@@ -212,7 +212,7 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// # Errors
     ///
-    /// If somebody holds the lock or waits for it.
+    /// If the lock is held or waited for.
     ///
     /// ```
     /// use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! `OnceCell`: a value that is made once, by a future.
 //!
-//! The protocol is that of `write_once`: who gets the turn runs the future,
-//! and gives the turn up if that is dropped, fails or panics.
+//! The protocol is that of `write_once`: the task that gets the turn runs the future, and gives
+//! the turn up if that is dropped, fails or panics.
 
 use std::error::Error;
 use std::fmt;
@@ -119,8 +119,7 @@ impl<T> OnceCell<T> {
     ///
     /// # Errors
     ///
-    /// Gives the value back if there is one already, or if somebody is just
-    /// making one.
+    /// Gives the value back if there is one already, or if one is just being made.
     ///
     /// ```
     /// use blitz_io::sync::{OnceCell, SetError};
@@ -140,9 +139,8 @@ impl<T> OnceCell<T> {
     /// Returns the value; if there is none yet, the future of `f` makes it. A task that
     /// comes meanwhile waits for it.
     ///
-    /// If the future is dropped before its end, or panics, the one who has waited
-    /// longest tries with its own. Called from within its own future, it waits for
-    /// ever.
+    /// If the future is dropped before its end, or panics, the task that has waited longest tries
+    /// with its own. Called from within its own future, it waits for ever.
     ///
     /// # Cancel safety
     ///
@@ -172,8 +170,8 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// Does what [`get_or_init`](OnceCell::get_or_init) does, with a future that may fail.
-    /// Then the one who has waited longest tries with its own.
+    /// Does what [`get_or_init`](OnceCell::get_or_init) does, with a future that may fail. Then
+    /// the task that has waited longest tries with its own.
     ///
     /// # Errors
     ///
@@ -206,8 +204,8 @@ impl<T> OnceCell<T> {
         }
     }
 
-    /// Does what [`get_or_init`](OnceCell::get_or_init) does, for a thread: blocks while
-    /// somebody else makes the value, and makes it with `f` otherwise.
+    /// Does what [`get_or_init`](OnceCell::get_or_init) does, for a thread: blocks while another
+    /// task or thread makes the value, and makes it with `f` otherwise.
     ///
     /// Tasks that want to make the value meanwhile wait. Called from within `f`, it
     /// waits for ever.
@@ -341,7 +339,7 @@ cell_traits!(OnceCell);
 pub enum SetError<T> {
     /// There was a value already.
     AlreadyInitializedError(T),
-    /// Somebody was making one.
+    /// One was being made.
     InitializingError(T),
 }
 
@@ -352,7 +350,7 @@ impl<T> SetError<T> {
         matches!(self, Self::AlreadyInitializedError(_))
     }
 
-    /// Returns whether somebody was making one.
+    /// Returns whether one was being made.
     #[must_use]
     pub fn is_initializing_err(&self) -> bool {
         matches!(self, Self::InitializingError(_))

@@ -4,11 +4,11 @@
 //!
 //! # States
 //!
-//! One word holds the number of permits that nobody has, and two flags:
+//! One word holds the number of free permits, and two flags:
 //!
-//! * [`QUEUED`]: somebody waits in the queue. All permits belong to the queue
-//!   then: nobody takes one past it, and a release has to serve it.
-//! * [`CLOSED`]: no more permits for anybody.
+//! * [`QUEUED`]: waiters are in the queue. All permits belong to the queue then: none is taken
+//!   past it, and a release has to serve it.
+//! * [`CLOSED`]: permits are given out no more.
 //!
 //! A waiter, task or thread, is a node of the queue ([`WaitQueue`]) and says
 //! there how many permits it needs. It leaves the queue in one of three ways:
@@ -17,64 +17,58 @@
 //!
 //! # Moves
 //!
-//! *Taking* is a load and one compare-and-swap that demands that neither flag is
-//! set, or, for who wants all that there are, one compare-and-swap with a guessed
-//! expected value. *Giving back* is one addition. If the word had `QUEUED`
-//! before it, the queue is served.
+//! *Taking* is a load and one compare-and-swap that demands that neither flag is set. For all
+//! permits that there are, it is one compare-and-swap with a predicted value. *Giving back* is
+//! one addition. If the word had `QUEUED` before it, the queue is served.
 //!
-//! *Waiting*, under the queue's lock: if nobody else waits, look again, and either
-//! take the permits after all, or set `QUEUED`, by a compare-and-swap that fails if
-//! the word is not what it was when we looked. Then join the queue.
+//! *Waiting*, under the queue's lock: if the queue is empty, look again, and either take the
+//! permits after all, or set `QUEUED`, by a compare-and-swap that fails if the word has changed
+//! since the look. Then join the queue.
 //!
-//! *Serving*, under the queue's lock, as long as the permits in the word are
-//! enough for the first node: subtract what it needs from the word (and `QUEUED`
-//! with it, if nobody is left), and choose it. Those who were chosen are woken
-//! without the lock.
+//! *Serving*, under the queue's lock, as long as the permits in the word are enough for the first
+//! node: subtract what it needs from the word (and `QUEUED` with it, if no other is left), and
+//! choose it. Chosen waiters are woken without the lock.
 //!
 //! *Giving up*, under the queue's lock: leave the queue, then serve it, for the
 //! next may need less. A waiter that finds that it has been served gives back as usual.
 //!
-//! *Closing*, under the queue's lock: set `CLOSED`, clear `QUEUED`; then everybody
-//! is told. Nobody joins or is served afterwards. A waiter that was served and has
-//! not been polled since is told too, and its permits go back.
+//! *Closing*, under the queue's lock: set `CLOSED`, clear `QUEUED`; then all waiters are told.
+//! None joins or is served afterwards. A waiter that was served and has not been polled since is
+//! told too, and its permits go back.
 //!
-//! Permits that do not suffice for the first waiter stay in the word, where the
-//! flag keeps others from them. (Tokio assigns them to that waiter one by one.
-//! From outside it is the same, since none is available while somebody waits; only
-//! when all is closed do they come to light at once, and not when the waiter goes.)
-//! So a waiter has all of its permits or none, and one that gives up has little to
-//! clean up.
+//! Permits that do not suffice for the first waiter stay in the word, where the flag keeps others
+//! from them. (Tokio assigns them to that waiter one by one. From outside it is the same, since
+//! none is available while a waiter is queued; only when all is closed do they come to light at
+//! once, and not when the waiter goes.) So a waiter has all of its permits or none, and one that
+//! gives up has little to clean up.
 //!
 //! # No wake-up is lost
 //!
-//! `QUEUED` is set and cleared only under the lock. Until all is closed, it is set,
-//! while the lock is free, exactly if somebody is linked. Flag and permits are one
-//! word, so there is no second word to look at. Let W be the first waiter, and
-//! say that the permits in the word are enough for it:
+//! `QUEUED` is set and cleared only under the lock. Until all is closed, it is set, while the
+//! lock is free, exactly if a node is linked. Flag and permits are one word, so there is no
+//! second word to look at. Let W be the first waiter, and say that the permits in the word are
+//! enough for it:
 //!
-//! * Some were there when W came. If W was alone, it set the flag on the very
-//!   value that it had found to be too small. If not, they were too few for the
-//!   one who was first then.
-//! * Some came back later. Their addition saw the flag, so who gave them serves
+//! * Some were there when W came. If W was alone, it set the flag on the very value that it had
+//!   found to be too small. If not, they were too few for the waiter that was first then.
+//! * Some came back later. Their addition saw the flag, so the thread that gave them back serves
 //!   the queue, under the lock, after the addition.
 //! * W became the first because the one before it was served or gave up. Both
 //!   serve until the first one's need does not fit.
 //!
-//! So whenever the lock is free, and nobody is on the way to take it and serve,
-//! the first one's need does not fit. With the flag set, only the holder of the
-//! lock takes permits from the word, so what it has seen there is still there when
-//! it subtracts.
+//! So whenever the lock is free, and no thread is on the way to take it and serve, the first
+//! one's need does not fit. With the flag set, only the holder of the lock takes permits from the
+//! word, so what it has seen there is still there when it subtracts.
 //!
 //! # What was written before
 //!
-//! The word is changed by read-modify-writes only, so whoever takes permits with
-//! `Acquire` sees what was done before all releases until then, not only before
-//! the last. A waiter sees that through its server, who took its permits and then
-//! signalled.
+//! The word is changed by read-modify-writes only, so a thread that takes permits with `Acquire`
+//! sees what was done before all releases until then, not only before the last. A waiter sees
+//! that through the thread that served it, which took the permits and then signalled.
 //!
 //! # Sources
 //!
-//! Dijkstra's semaphore; a queue that nobody overtakes as in Tokio's.
+//! Dijkstra's semaphore; a queue that no waiter overtakes as in Tokio's.
 
 use std::cell::Cell;
 use std::task::Waker;
@@ -95,9 +89,9 @@ mod hold;
 pub use acquire::Acquire;
 pub use hold::{All, One};
 
-/// No more permits for anybody.
+/// Permits are given out no more.
 const CLOSED: usize = 1;
-/// Somebody waits: the permits belong to the queue.
+/// Waiters are queued, and the permits belong to the queue.
 const QUEUED: usize = 2;
 const PERMIT: usize = 4;
 
@@ -126,7 +120,7 @@ struct Request {
 /// How an attempt to take permits ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Taken {
-    /// They are ours.
+    /// They are the caller's now.
     Yes,
     /// There are too few, or others wait for them.
     No,
@@ -138,7 +132,7 @@ pub enum Taken {
 #[derive(Debug)]
 pub struct AcquireError(());
 
-/// What a wait for permits has led to, where nobody ever closes.
+/// What a wait for permits has led to, where they are never closed.
 #[inline]
 pub fn never_closed(waited: Result<(), AcquireError>) {
     if waited.is_err() {
@@ -155,7 +149,7 @@ impl Permits {
         }
     }
 
-    /// How many nobody has and nobody waits for.
+    /// How many are free. None, while a waiter is queued.
     #[inline]
     pub fn available(&self) -> usize {
         let state = self.word.load(Ordering::Acquire);
@@ -172,8 +166,7 @@ impl Permits {
         self.word.load(Ordering::Acquire) & CLOSED != 0
     }
 
-    /// Takes `n` if there are as many and nobody waits for them. None can always
-    /// be taken.
+    /// Takes `n` if there are as many and no waiter is queued. None can always be taken.
     #[inline]
     pub fn take(&self, n: usize) -> Taken {
         let state = self.word.load(Ordering::Relaxed);
@@ -220,8 +213,8 @@ impl Permits {
         self.word.fetch_update(order, Ordering::Acquire, next)
     }
 
-    /// Takes all permits, of which there are `all`, if nobody has one. For batches
-    /// that are never closed.
+    /// Takes all permits, of which there are `all`, if all are free. For batches that are never
+    /// closed.
     #[inline]
     pub fn take_all(&self, all: usize) -> bool {
         let order = unless(Mutant::PermitsTakesRelaxed, Ordering::Acquire);
@@ -258,7 +251,7 @@ impl Permits {
         false
     }
 
-    /// Waits until `n` permits are ours. For a task that has found too few.
+    /// Waits until the caller has `n` permits. For a task that has found too few.
     #[inline]
     pub fn wait(&self, n: usize) -> Acquire<'_> {
         Acquire::new(self, n)
@@ -306,7 +299,7 @@ impl Permits {
         taken
     }
 
-    /// Takes the permits, or says that somebody waits. Under the lock.
+    /// Takes the permits, or says that a waiter is queued. Under the lock.
     fn take_or_announce(&self, need: usize) -> Taken {
         let mut state = self.word.load(Ordering::Acquire);
         // Where the flag is set, others wait.
@@ -435,7 +428,7 @@ impl Permits {
         }
     }
 
-    /// Adds permits where somebody waits. `None` if nobody does any more.
+    /// Adds permits while waiters are queued. `None` if none is any more.
     #[cold]
     fn add_to_queue(&self, n: usize) -> Option<Result<(), TooMany>> {
         let added = self.queue.locked(|list| {
@@ -443,7 +436,7 @@ impl Permits {
             if state & QUEUED == 0 {
                 return None;
             }
-            // Those who wait are served before it is asked how many are too many.
+            // Waiters are served before it is asked how many are too many.
             let there = state / PERMIT;
             let wanted = list
                 .iter()
@@ -459,7 +452,7 @@ impl Permits {
 
     /// Takes up to `n` away for good, and says how many that were.
     pub fn forget(&self, n: usize) -> usize {
-        // Where somebody waits, all that there are belong to the queue.
+        // While waiters are queued, all permits belong to the queue.
         let barred = |state| state & QUEUED != 0 && !active(Mutant::PermitsForgetsWhatIsQueued);
         let taken = |state| {
             if barred(state) {
@@ -525,8 +518,7 @@ impl Permits {
         (wake, more && !active(Mutant::PermitsServesOne))
     }
 
-    /// Wakes one who has been served, and serves more if there are permits left
-    /// for them.
+    /// Wakes a served waiter, and serves more if there are permits left for them.
     #[inline]
     fn wake(&self, wake: Option<Wake>, more: bool) {
         match wake {
@@ -536,8 +528,8 @@ impl Permits {
         }
     }
 
-    /// Serves as many as there are permits for, and wakes them in order. A waker
-    /// that panics keeps nobody from being served; the panic goes on afterwards.
+    /// Serves as many as there are permits for, and wakes them in order. If a waker panics, the
+    /// others are served all the same; the panic goes on afterwards.
     fn serve_many(&self, first: Wake) {
         let mut panics = Panics::new();
         let mut first = Some(first);

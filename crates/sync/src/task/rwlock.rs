@@ -149,8 +149,7 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
-    /// Locks for reading; waits until there is no writer, nor one who came before
-    /// us and waits.
+    /// Locks for reading; waits until there is no writer, nor one that came before and waits.
     ///
     /// # Cancel safety
     ///
@@ -218,7 +217,7 @@ impl<T: ?Sized> RwLock<T> {
         OwnedRwLockReadGuard::of(self)
     }
 
-    /// Locks for reading, if there is neither a writer nor anybody who waits.
+    /// Locks for reading, if there is neither a writer nor a waiter.
     ///
     /// # Errors
     ///
@@ -245,7 +244,7 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Errors
     ///
-    /// If there is a writer, or somebody waits.
+    /// If there is a writer or a waiter.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -262,8 +261,8 @@ impl<T: ?Sized> RwLock<T> {
         Ok(OwnedRwLockReadGuard::of(self))
     }
 
-    /// Locks for writing; waits until there is neither reader nor writer and it is
-    /// our turn.
+    /// Locks for writing; waits until there is neither reader nor writer and it is this task's
+    /// turn.
     ///
     /// # Cancel safety
     ///
@@ -337,8 +336,7 @@ impl<T: ?Sized> RwLock<T> {
         OwnedRwLockWriteGuard::of(self)
     }
 
-    /// Locks for writing, if there is neither reader nor writer, nor anybody who
-    /// waits.
+    /// Locks for writing, if there is neither reader, writer nor waiter.
     ///
     /// # Errors
     ///
@@ -364,7 +362,7 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Errors
     ///
-    /// If there is a reader or a writer, or somebody waits.
+    /// If there is a reader, a writer or a waiter.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -381,7 +379,7 @@ impl<T: ?Sized> RwLock<T> {
         Ok(OwnedRwLockWriteGuard::of(self))
     }
 
-    /// Returns the value, without locking: nobody else has the lock.
+    /// Returns the value, without locking: the `&mut` shows that no other task has the lock.
     ///
     /// ```
     /// use blitz_io::sync::RwLock;

@@ -21,8 +21,8 @@ pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 /// runtime: tasks of any executor and threads wait in the same queue. It
 /// allocates nothing.
 ///
-/// **Fairness.** Permits are given out in the order in which they were asked for,
-/// also if somebody behind wants fewer. While somebody waits, `try_acquire` fails.
+/// **Fairness.** Permits are given out in the order in which they were asked for, also if a
+/// waiter behind wants fewer. While a task or thread waits, `try_acquire` fails.
 ///
 /// A task that has spent its budget gets in the queue, or the permits, and goes on
 /// when it is polled again.
@@ -100,7 +100,7 @@ impl Semaphore {
         }
     }
 
-    /// Returns how many permits can be had now. None, while somebody waits.
+    /// Returns how many permits can be had now. None, while a task or thread waits.
     ///
     /// ```
     /// use blitz_io::sync::Semaphore;
@@ -209,7 +209,7 @@ impl Semaphore {
         Ok(SemaphorePermit::new(self, n as usize))
     }
 
-    /// Takes one permit, if there is one and nobody waits.
+    /// Takes one permit, if there is one and no task or thread waits.
     ///
     /// # Errors
     ///
@@ -229,7 +229,7 @@ impl Semaphore {
         Ok(SemaphorePermit::new(self, 1))
     }
 
-    /// Takes `n` permits at once, if there are as many and nobody waits.
+    /// Takes `n` permits at once, if there are as many and no task or thread waits.
     ///
     /// # Errors
     ///
@@ -255,8 +255,8 @@ impl Semaphore {
 
     /// Acquires as [`acquire`](Semaphore::acquire) does, for a thread, which is blocked until then.
     ///
-    /// Not to be called by a task: the thread it runs on would be blocked. In one of our
-    /// runtime it panics.
+    /// Not to be called by a task: the thread it runs on would be blocked. In a task of this
+    /// project's runtime it panics.
     ///
     /// # Errors
     ///

@@ -95,7 +95,7 @@ impl<T> SetOnce<T> {
         self.cell.get()
     }
 
-    /// Sets the value, and wakes all who wait for it.
+    /// Sets the value, and wakes all that wait for it.
     ///
     /// # Errors
     ///

@@ -5,11 +5,10 @@
 //! Arrivals are counted in `rounds.rs`: any number of threads may take turns, and
 //! one may be in the next round while others still leave the last.
 //!
-//! `sleep_word` is the word that threads sleep on. While somebody sleeps it is odd:
-//! making it odd announces a sleeper. (One who then need not sleep leaves it odd,
-//! which costs a wake that reaches nobody.) The last thread of a round, having begun
-//! the next one, looks at `sleep_word`; if it is odd it makes it the next even number
-//! and wakes everybody.
+//! `sleep_word` is the word that threads sleep on. While a thread sleeps it is odd: making it odd
+//! announces a sleeper. (A thread that then need not sleep leaves it odd, which costs a wake-up
+//! that finds no sleeper.) The last thread of a round, having begun the next one, looks at
+//! `sleep_word`; if it is odd it makes it the next even number and wakes all sleepers.
 //!
 //! # No wake-up is lost
 //!
@@ -23,10 +22,10 @@
 //!
 //! # Waiting
 //!
-//! With at most as many threads as processors the others are running, and the
-//! wait is short pauses. With more, the threads that have yet to arrive need the
-//! processors we are on, so a waiting thread yields at once: a round then costs
-//! one switch for each thread, in place of a sleep and a wake-up.
+//! With at most as many threads as processors the others are running, and the wait is short
+//! pauses. With more, the threads that have yet to arrive need the processors of those that wait,
+//! so a waiting thread yields at once: a round then costs one switch for each thread, in place of
+//! a sleep and a wake-up.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -76,7 +75,7 @@ impl BarrierWaitResult {
 
 impl Barrier {
     const_unless_loom! {
-        /// Creates a barrier for `threads` threads. With 0 or 1, nobody ever waits.
+        /// Creates a barrier for `threads` threads. With 0 or 1, no thread ever waits.
         ///
         /// # Panics
         ///
@@ -141,7 +140,7 @@ impl Barrier {
         round
     }
 
-    /// Wakes those who sleep, after the round has changed.
+    /// Wakes the threads that sleep, after the round has changed.
     #[inline]
     fn wake_sleepers(&self) {
         if !active(Mutant::BarrierNoFenceInOpen) {

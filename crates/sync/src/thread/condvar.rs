@@ -53,7 +53,7 @@ impl WaitTimeoutResult {
 }
 
 impl Condvar {
-    /// Creates a condition variable that nobody waits on.
+    /// Creates a condition variable without waiters.
     #[must_use]
     pub const fn new() -> Self {
         Self {

@@ -3,32 +3,30 @@
 //!
 //! # The algorithm
 //!
-//! One futex word: the count in the lower 31 bits, and above it the flag
-//! `SLEEPERS`, which a thread sets before it sleeps and nobody takes back.
-//! A count of zero is final: it is what the waiters wait for, and nothing
-//! raises it again.
+//! One futex word: the count in the lower 31 bits, and above it the flag `SLEEPERS`, which a
+//! thread sets before it sleeps and which is never taken back. A count of zero is final: it is
+//! what the waiters wait for, and nothing raises it again.
 //!
-//! * Counting down subtracts by compare-exchange, after a look at whether there
-//!   is enough to subtract from, so a refused count-down has changed nothing.
-//!   The one that reaches zero and finds `SLEEPERS` wakes everybody.
-//! * Waiting sets `SLEEPERS`, then sleeps for as long as the word is what it
-//!   was. Other count-downs change the word without waking anybody. One of
-//!   them may keep a thread from falling asleep, which then tries again.
+//! * Counting down subtracts by compare-exchange, after a look at whether there is enough to
+//!   subtract from, so a refused count-down has changed nothing. The one that reaches zero and
+//!   finds `SLEEPERS` wakes all sleepers.
+//! * Waiting sets `SLEEPERS`, then sleeps for as long as the word is what it was. Other
+//!   count-downs change the word and wake no thread. One of them may keep a thread from falling
+//!   asleep, which then tries again.
 //!
 //! # Why no wake-up is lost
 //!
-//! Flag and count share one word, and every change to it is a read-modify-write.
-//! So of the flag and the last count-down one comes first, for everybody. If the
-//! flag does, the count-down reads it and wakes. If the count-down does, the
-//! waiter's compare-exchange fails, and it reads zero. A sleeper falls asleep
-//! only while the word holds the flag and a count above zero, so the wake comes
-//! later and finds it. No `SeqCst` is needed where there is one location.
+//! Flag and count share one word, and every change to it is a read-modify-write. So of the flag
+//! and the last count-down one comes first, for all threads. If the flag does, the count-down
+//! reads it and wakes. If the count-down does, the waiter's compare-exchange fails, and it reads
+//! zero. A sleeper falls asleep only while the word holds the flag and a count above zero, so the
+//! wake comes later and finds it. No `SeqCst` is needed where there is one location.
 //!
 //! # Order
 //!
-//! Each count-down is a release. Those after it are read-modify-writes, so they
-//! carry its release sequence on: whoever reads zero with acquire ordering sees
-//! what every one of the threads did before it counted down.
+//! Each count-down is a release. Those after it are read-modify-writes, so they carry its release
+//! sequence on: a thread that reads zero with acquire ordering sees what every one of the threads
+//! did before it counted down.
 //!
 //! # When the word may be freed
 //!

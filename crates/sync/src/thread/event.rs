@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// |---|---|---|
 /// | like | a gate | a turnstile |
 /// | `set` while threads wait | releases all of them; the event stays set | releases exactly one of them; the event stays unset |
-/// | `set` while nobody waits | stays set, and lets everybody through, until `reset` | stays set until one thread has come through |
+/// | `set` while no thread waits | stays set, and lets all threads through, until `reset` | stays set until one thread has come through |
 /// | `set` of a set event | does nothing | does nothing: sets are not counted |
 /// | `reset` | unsets it; threads that a `set` has released stay released | unsets it; a thread that a `set` has released stays released |
 ///
@@ -60,7 +60,7 @@ enum Kind {
 
 impl Event {
     const_unless_loom! {
-        /// Creates an event with manual reset: once set, it lets everybody through until it is
+        /// Creates an event with manual reset: once set, it lets all threads through until it is
         /// reset.
         ///
         /// # Examples
@@ -208,9 +208,8 @@ impl Event {
     /// Waits until the event is set, for no longer than `timeout`. Returns
     /// whether it was.
     ///
-    /// `false` means that no `set` was spent on this thread. A `set` that comes
-    /// at the very moment at which the time is up either makes this `true` or is
-    /// left for somebody else.
+    /// `false` means that no `set` was spent on this thread. A `set` that comes at the very
+    /// moment at which the time is up either makes this `true` or is left for another thread.
     ///
     /// # Examples
     ///

@@ -20,12 +20,11 @@ pub struct RawMutex(pub(crate) Exclusive);
 /// is four bytes, allocates nothing, and does not poison: a panic while it is
 /// held releases it.
 ///
-/// **Fairness.** A thread that arrives may overtake those who sleep, which keeps
-/// a busy lock fast. A thread that has waited for two milliseconds is served in
-/// turn: from then on every release hands the lock over in the order of the queue,
-/// until all who waited that long have had it. A wait is thus bounded by two
-/// milliseconds plus, for each thread before it in the queue, the time it holds
-/// the lock and the time the system takes to wake it.
+/// **Fairness.** A thread that arrives may overtake those that sleep, which keeps a busy lock
+/// fast. A thread that has waited for two milliseconds is served in turn: from then on every
+/// release hands the lock over in the order of the queue, until all that waited that long have
+/// had it. A wait is thus bounded by two milliseconds plus, for each thread before it in the
+/// queue, the time it holds the lock and the time the system takes to wake it.
 /// [`MutexGuard::unlock_fair`] hands over at once.
 ///
 /// ```

@@ -11,7 +11,7 @@
 //!
 //! Moves of `STATE`:
 //!
-//! | from | to | who |
+//! | from | to | by |
 //! |---|---|---|
 //! | `NEW`, `POISONED` | `RUNNING` | a thread that wants to initialise, by compare-exchange: it has *claimed* the word |
 //! | `RUNNING` | `DONE` | the claimant, by a plain store |
@@ -32,19 +32,16 @@
 //! read SLEEPERS: wake if 1         sleep if STATE is still what it was
 //! ```
 //!
-//! The two fences ([`fences`]) act together as a pair of `SeqCst` fences.
-//! If the claimant's comes first, then whatever the sleeper reads after its own
-//! includes `DONE`, so the kernel's compare fails and it does not sleep. If the
-//! sleeper's comes first, the claimant sees the 1 and wakes. A sleeper that the
-//! kernel has queued is found by the wake, and one that is not queued yet
-//! compares after the store. Each sleeper makes its own fence, even when it
-//! finds that `SLEEPERS` is 1 already: somebody else's fence says nothing about
-//! its own read of the state.
+//! The two fences ([`fences`]) act together as a pair of `SeqCst` fences. If the claimant's comes
+//! first, then whatever the sleeper reads after its own includes `DONE`, so the kernel's compare
+//! fails and it does not sleep. If the sleeper's comes first, the claimant sees the 1 and wakes.
+//! A sleeper that the kernel has queued is found by the wake, and one that is not queued yet
+//! compares after the store. Each sleeper makes its own fence, even when it finds that `SLEEPERS`
+//! is 1 already: another thread's fence says nothing about its own read of the state.
 //!
-//! A thread that waits without wanting to initialise ([`Once::wait`]) may sleep
-//! while the state is still `NEW`. The claim that follows changes the word under
-//! it and wakes nobody; the sleeper is queued and the announcement stands, so
-//! the claimant's wake finds it.
+//! A thread that waits without wanting to initialise ([`Once::wait`]) may sleep while the state
+//! is still `NEW`. The claim that follows changes the word under it and wakes no thread; the
+//! sleeper is queued and the announcement stands, so the claimant's wake finds it.
 //!
 //! # A closure that waits for itself
 //!
@@ -512,7 +509,7 @@ impl Once {
         }
     }
 
-    /// Leaves `RUNNING`, and wakes those who slept on it. For the claimant.
+    /// Leaves `RUNNING`, and wakes the threads that slept on it. For the claimant.
     #[inline]
     fn publish(&self, outcome: u8) {
         let sleepers = if mutant::active(Mutant::OnceRelaxedPublish) {
@@ -583,6 +580,6 @@ impl fmt::Debug for Once {
     }
 }
 
-// A panic leaves a poisoned `Once` behind, which tells whoever comes next.
+// A panic leaves a poisoned `Once` behind, which tells the next caller.
 impl UnwindSafe for Once {}
 impl RefUnwindSafe for Once {}

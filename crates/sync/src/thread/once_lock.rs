@@ -8,8 +8,8 @@
 //! needs no `Drop` of its own, and the compiler sees that dropping a cell of references
 //! uses none of them.
 //!
-//! An initialiser that panics or fails leaves the `Once` poisoned, which here
-//! means no more than "empty, and somebody has tried".
+//! An initialiser that panics or fails leaves the `Once` poisoned, which here means no more than
+//! "empty, and a thread has tried".
 
 use super::Once;
 use super::once::OnPoison;
@@ -89,8 +89,8 @@ impl<T> OnceLock<T> {
         is_filled.then(|| unsafe { self.get_unchecked() })
     }
 
-    /// Returns the value, if the cell is filled, to be changed. The `&mut` shows that
-    /// nobody else has the cell.
+    /// Returns the value, if the cell is filled, to be changed. The `&mut` shows that no other
+    /// thread has the cell.
     ///
     /// # Examples
     ///
@@ -388,8 +388,8 @@ impl<T> OnceLock<T> {
     /// ordering or made it so.
     #[inline]
     unsafe fn get_unchecked(&self) -> &T {
-        // SAFETY: the `Once` is done, so the value was written before, and
-        // whoever changes it again needs a `&mut` to the cell.
+        // SAFETY: the `Once` is done, so the value was written before, and changing it again
+        // needs a `&mut` to the cell.
         unsafe { (*self.value.get()).as_ref().unwrap_unchecked() }
     }
 

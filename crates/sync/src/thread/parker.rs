@@ -7,30 +7,27 @@
 //! The parking thread remembers the count that it has `seen`. There is a token
 //! when the two differ, however much: taking it means to remember the new count.
 //!
-//! So taking a token that is there needs no atomic read-modify-write, only a
-//! load, where the usual three states (empty, parked, notified) need a swap: with
-//! those, a token that came between the look and a plain store of "empty" would
-//! be wiped out, and with it the news that it was meant to bring. A count can
-//! only go up. It has 64 bits and never comes round.
+//! So taking a token that is there needs no atomic read-modify-write, only a load, where the
+//! usual three states (empty, parked, notified) need a swap: with those, a token that came
+//! between the look and a plain store of "empty" would be wiped out, and the notification with
+//! it. A count can only go up. It has 64 bits and never comes round.
 //!
 //! # Moves
 //!
-//! *Unpark* adds one to the count. If that shows `ASLEEP`, it clears the bit;
-//! who clears it wakes the thread, so of many unparkers one makes the system
-//! call.
+//! *Unpark* adds one to the count. If that shows `ASLEEP`, it clears the bit; the thread that
+//! clears it wakes the parked one, so of many unparkers one makes the system call.
 //!
-//! *Park* looks at the count; tries for a while (`spin/`), as a token that is
-//! handed over while we run is two hundred times faster than one that has to
-//! wake us; then sets `ASLEEP`, if the count is still the one it has seen, and
-//! sleeps until the bit is clear.
+//! *Park* looks at the count; tries for a while (`spin/`), as a token that is handed over to a
+//! running thread is two hundred times faster than one that has to wake it; then sets `ASLEEP`,
+//! if the count is still the one it has seen, and sleeps until the bit is clear.
 //!
 //! # No wake-up is lost
 //!
-//! Count and bit are one word: setting the bit fails if a token has come, and a
-//! token that comes later shows the bit to whoever brings it. The thread sleeps
-//! on another word, `sleep_word`, which the waker changes after it has cleared the bit;
-//! the thread reads `sleep_word` before it looks at the bit, so either it sees the bit
-//! clear, or it sleeps on a value that the waker is going to change.
+//! Count and bit are one word: setting the bit fails if a token has come, and a token that comes
+//! later shows the bit to the unparker. The thread sleeps on another word, `sleep_word`, which
+//! the waker changes after it has cleared the bit; the thread reads `sleep_word` before it looks
+//! at the bit, so either it sees the bit clear, or it sleeps on a value that the waker is going
+//! to change.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -150,8 +147,8 @@ impl Parker {
             if self.take() {
                 return true;
             }
-            // An unparker whose token we took long ago may have woken us only
-            // now: then the time is not up, and we sleep again.
+            // An unparker whose token was taken long ago may have woken this thread only now:
+            // then the time is not up, and it sleeps again.
             if !in_time {
                 return false;
             }

@@ -1,10 +1,9 @@
 //! Counting threads into rounds: the common part of the barriers.
 //!
-//! One word holds the *round* and how many threads have *arrived* in it. One
-//! compare-and-swap either adds an arrival or, for the thread that is the last
-//! one of the round, begins the next round with nobody in it. So a thread that
-//! arrives while others are still leaving counts for the next round, and any
-//! number of threads may take turns.
+//! One word holds the *round* and how many threads have *arrived* in it. One compare-and-swap
+//! either adds an arrival or, for the thread that is the last one of the round, begins the next
+//! round without arrivals. So a thread that arrives while others are still leaving counts for the
+//! next round, and any number of threads may take turns.
 //!
 //! A thread waits until the word names another round than its own. Rounds are 32
 //! bits: a thread would have to be stopped for four billion rounds, which others

@@ -8,7 +8,7 @@
 //!   release has to look for one that fits.
 //! * [`FAIR`]: some thread has waited for too long; only the first in the queue
 //!   may take permits.
-//! * [`CLOSED`]: no more permits for anybody.
+//! * [`CLOSED`]: permits are given out no more.
 //!
 //! A thread that waits is a node in the queue (`wait_queue.rs`) and stays there,
 //! signalled or not, until it has its permits or gives up.
@@ -20,27 +20,25 @@
 //! `WAKE_NEEDED` *in the same word*, and looks at what the word was: with enough permits
 //! it goes back and tries again, else it joins the queue and sleeps.
 //!
-//! A release that sees `WAKE_NEEDED` takes the lock, clears the flag, and signals, in
-//! the order of the queue, those whose request fits into what the ones before them
-//! leave over ([`Semaphore::serve`]). If there is none, it sets the flag again,
-//! and looks again at the word as it was at that moment. If there is one, that
-//! thread is now in charge: when it has its permits it serves the others; when
-//! it finds too few after all it sets `WAKE_NEEDED`, looks, and sleeps again in its old
-//! place; when it gives up it serves the others.
+//! A release that sees `WAKE_NEEDED` takes the lock, clears the flag, and signals, in the order
+//! of the queue, the threads whose request fits into what those before them leave over
+//! ([`Semaphore::serve`]). If there is none, it sets the flag again, and looks again at the word
+//! as it was at that moment. If there is one, that thread is now in charge: when it has its
+//! permits it serves the others; when it finds too few after all it sets `WAKE_NEEDED`, looks,
+//! and sleeps again in its old place; when it gives up it serves the others.
 //!
 //! # No wake-up is lost
 //!
-//! Flag and permits are one word, so whoever sets `WAKE_NEEDED` sees all releases that
-//! will not see it, and there is no second word to look at. While threads sleep,
-//! `WAKE_NEEDED` is clear only if a signalled one is on its way. All changes of the
-//! queue and all signals happen under the lock.
+//! Flag and permits are one word, so a thread that sets `WAKE_NEEDED` sees all releases that will
+//! not see it, and there is no second word to look at. While threads sleep, `WAKE_NEEDED` is
+//! clear only if a signalled one is on its way. All changes of the queue and all signals happen
+//! under the lock.
 //!
-//! Threads that want different amounts do not stand in each other's way: a
-//! release wakes whom it can satisfy, not whoever is first, so no permit lies
-//! idle beside a thread that could use it. That alone would starve those who
-//! want much. So a thread that has waited for [`FAIR_AFTER`] sets `FAIR`: from
-//! then on permits add up until the first in the queue has enough, and the flag
-//! goes when nobody is left who has waited too long.
+//! Threads that want different amounts do not stand in each other's way: a release wakes threads
+//! that it can satisfy, not just the first, so no permit lies idle beside a thread that could use
+//! it. That alone would starve threads that want much. So a thread that has waited for
+//! [`FAIR_AFTER`] sets `FAIR`: from then on permits add up until the first in the queue has
+//! enough, and the flag goes when no thread is left that has waited too long.
 //!
 //! # Sources
 //!
@@ -78,10 +76,10 @@ const PERMIT: u64 = 8;
 /// that keep the semaphore alive. [`close`](Semaphore::close) ends all waiting.
 /// It allocates nothing.
 ///
-/// **Fairness.** A thread that arrives may overtake those who wait, and a request
-/// that fits one that does not; who has waited for two milliseconds is served in
-/// turn. A thread that waits for more permits than there will ever be therefore
-/// keeps everybody else waiting: give it a deadline.
+/// **Fairness.** A thread that arrives may overtake those that wait, and a request that fits one
+/// that does not; a thread that has waited for two milliseconds is served in turn. A thread that
+/// waits for more permits than there will ever be therefore keeps all others waiting: give it a
+/// deadline.
 ///
 /// ```
 /// use blitz_io::thread::Semaphore;
@@ -379,7 +377,7 @@ impl Semaphore {
         self.queue.locked(|list| {
             self.state.fetch_or(CLOSED, Ordering::AcqRel);
             for node in list.iter() {
-                // SAFETY: it is linked, and cannot leave while we have the lock.
+                // SAFETY: it is linked, and cannot leave while the lock is held.
                 unsafe { Node::signal(node) };
             }
         });
@@ -546,7 +544,7 @@ impl Semaphore {
         self.queue.locked(|list| self.serve(list));
     }
 
-    /// Signals those who can have what they want. See the head of this file.
+    /// Signals the threads that can have what they want. See the head of this file.
     fn serve(&self, list: &mut List<Request>) {
         let mut state = self.state.fetch_and(!WAKE_NEEDED, Ordering::AcqRel);
         while !self.signal_who_fits(list, state) && list.iter().next().is_some() {
@@ -568,8 +566,7 @@ impl Semaphore {
                 left -= u64::from(node.request.permits);
                 on_the_way = true;
                 if !node.is_signalled() {
-                    // SAFETY: it is linked, and cannot leave while we have the
-                    // lock.
+                    // SAFETY: it is linked, and cannot leave while the lock is held.
                     unsafe { Node::signal(node) };
                 }
             } else if state & FAIR != 0 || active(Mutant::SemaphoreFirstOrNobody) {

@@ -77,8 +77,8 @@ use crate::{deadline, fences};
 const ASLEEP: u32 = 1 << 31;
 /// In `readers`: how many readers are counted.
 const COUNT: u32 = ASLEEP - 1;
-/// As many readers as may be in at once. The rest of the count is for those who
-/// are only looking.
+/// As many readers as may be in at once. The rest of the count is for readers that are only
+/// looking.
 const MOST_READERS: u32 = COUNT / 2;
 
 /// See the head of this file.
@@ -95,7 +95,7 @@ impl Shared {
         }
     }
 
-    /// Whether anybody is inside, or has the right to be the next writer.
+    /// Whether a thread is inside, or has the right to be the next writer.
     pub fn is_locked(&self) -> bool {
         self.exclusive.is_held() || self.readers.load(Ordering::Relaxed) & COUNT != 0
     }
@@ -239,7 +239,7 @@ impl Shared {
 
     // Writers.
 
-    /// Enters as the writer, if nobody is inside.
+    /// Enters as the writer, if no other thread is inside.
     #[inline]
     pub fn try_lock_exclusive(&self) -> bool {
         if self.readers.load(Ordering::Relaxed) != 0 || !self.exclusive.try_lock(HELD) {

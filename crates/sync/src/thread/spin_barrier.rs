@@ -1,5 +1,5 @@
-//! `SpinBarrier`: a barrier that never sleeps. Arrivals are counted in
-//! `rounds.rs`; there are no sleepers, so there is nobody to wake.
+//! `SpinBarrier`: a barrier that never sleeps. Arrivals are counted in `rounds.rs`; there are no
+//! sleepers to wake.
 
 use super::barrier::BarrierWaitResult;
 use super::rounds::Rounds;
@@ -30,8 +30,7 @@ pub struct SpinBarrier {
 
 impl SpinBarrier {
     const_unless_loom! {
-        /// Creates a barrier for `threads` threads. With 0 or 1, nobody ever
-        /// waits.
+        /// Creates a barrier for `threads` threads. With 0 or 1, no thread ever waits.
         ///
         /// # Panics
         ///

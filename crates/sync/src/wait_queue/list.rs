@@ -94,7 +94,7 @@ impl<T> List<T> {
     pub unsafe fn choose(&mut self, node: *const Node<T>) -> Wake {
         // SAFETY: a linked node is alive.
         self.remove(unsafe { &*node });
-        // SAFETY: it stays alive until it is signalled, and we hold the lock.
+        // SAFETY: it stays alive until it is signalled, and the lock is held.
         unsafe { Node::choose(node) }
     }
 
@@ -147,7 +147,7 @@ impl<T> List<T> {
 
     /// Whether this waker would be woken for the node. `None` if it is not linked.
     pub fn will_wake(&self, node: &Node<T>, waker: &Waker) -> Option<bool> {
-        // SAFETY: it is linked here, and we hold the lock.
+        // SAFETY: it is linked here, and the lock is held.
         let same = |node: &Node<T>| unsafe { node.waker() }.as_ref().map(|w| w.will_wake(waker));
         node.touch();
         node.linked.get().then(|| same(node).unwrap_or(false))
@@ -160,7 +160,7 @@ impl<T> List<T> {
             return (false, Some(waker));
         }
         node.touch();
-        // SAFETY: it is linked here, and we hold the lock.
+        // SAFETY: it is linked here, and the lock is held.
         (true, unsafe { node.waker() }.replace(waker))
     }
 }

@@ -16,11 +16,11 @@
 //!        remove: it gave up
 //! ```
 //!
-//! Two facts describe a node: whether it is *linked*, which only the holder of
-//! the queue's lock may change or ask, and its *signal*. Everything else in it (its
-//! links, its waker, what it wants) belongs to the holder of the lock while it is
-//! linked, and to its owner while it is not. The signal alone may be read at any
-//! time, and who sees it set owns the node.
+//! Two facts describe a node: whether it is *linked*, which only the holder of the queue's lock
+//! may change or ask, and its *signal*. Everything else in it (its links, its waker, what it
+//! wants) belongs to the holder of the lock while it is linked, and to its owner while it is not.
+//! The signal alone may be read at any time, and an owner that sees it set has the node for
+//! itself.
 //!
 //! [`List::choose`] takes a node out, takes its waker out of it, sets its signal,
 //! and returns a [`Wake`] that has yet to be done, after the lock has been
@@ -29,11 +29,10 @@
 //! has been taken before, and for a thread the system gets the signal's address
 //! and never reads it.
 //!
-//! A waiter that gives up (its time is up, its future is dropped) removes its node
-//! under the lock, or finds that it has been chosen. Then it has what it was
-//! chosen for, and either counts as served or passes that on. So nothing is spent
-//! on a waiter that left, and no node goes away while somebody holds a pointer to
-//! it.
+//! A waiter that gives up (its time is up, its future is dropped) removes its node under the
+//! lock, or finds that it has been chosen. Then it has what it was chosen for, and either counts
+//! as served or passes that on. So nothing is spent on a waiter that left, and no node goes away
+//! while another thread holds a pointer to it.
 //!
 //! The thread's semaphore uses a second way, *signal in place*: the node stays
 //! linked, and keeps its place, until its thread unlinks it. It is signalled under
@@ -41,20 +40,19 @@
 //!
 //! # No wake-up is lost
 //!
-//! *A thread* sleeps on the signal, a futex word. It is set before the wake, and
-//! the system compares it when the thread goes to sleep. Before that the thread
-//! writes there that it sleeps; whoever sets the signal sees by the old value
-//! whether it has, and saves the system call if not: then the thread, when it
-//! comes to say so, finds the signal set.
+//! *A thread* sleeps on the signal, a futex word. It is set before the wake, and the system
+//! compares it when the thread goes to sleep. Before that the thread writes there that it sleeps;
+//! the thread that sets the signal sees by the old value whether it has, and saves the system
+//! call if not: then the thread, when it comes to say so, finds the signal set.
 //!
 //! *A task* leaves its waker in the node before it is linked, and a new waker only
 //! under the lock and only while it is linked ([`WaitQueue::still_waits`]). So
 //! `choose` takes either the newest waker, or one that a poll is about to replace;
 //! that poll then finds the node chosen and does not go back to sleep.
 //!
-//! *Everybody at once*: [`WaitQueue::notify_all`] lets go of the lock from time to
-//! time to wake those it has chosen so far. Nodes carry the number of their
-//! arrival, so those who come meanwhile are not among "everybody", and it ends.
+//! *All at once*: [`WaitQueue::notify_all`] lets go of the lock from time to time to wake those
+//! it has chosen so far. Nodes carry the number of their arrival, so waiters that come meanwhile
+//! are not chosen, and it ends.
 
 mod list;
 mod node;
@@ -84,7 +82,7 @@ pub struct WaitQueue<T = ()> {
 
 impl<T> WaitQueue<T> {
     const_unless_loom! {
-        /// Nobody waits.
+        /// An empty queue.
         pub const fn new() -> Self {
             Self {
                 list: Lock::new(List::new()),
@@ -93,13 +91,13 @@ impl<T> WaitQueue<T> {
         }
     }
 
-    /// Whether nobody waits. Sees every wait that happened before the call.
+    /// Whether no waiter is queued. Sees every wait that happened before the call.
     #[inline]
     pub fn is_empty(&self) -> bool {
         !self.occupied.load(Ordering::Relaxed)
     }
 
-    /// Counts those who wait.
+    /// Counts the waiters.
     pub fn len(&self) -> usize {
         self.list.lock().iter().count()
     }
@@ -154,8 +152,8 @@ impl<T> WaitQueue<T> {
         joined
     }
 
-    /// Sleeps until somebody chooses the node, or takes it out at the deadline.
-    /// Whether it was chosen. For a thread.
+    /// Sleeps until the node is chosen, or takes it out at the deadline. Whether it was chosen.
+    /// For a thread.
     pub fn sleep(&self, node: &Node<T>, deadline: Option<Instant>) -> bool {
         // A node that was not there to be taken out has been chosen in the last moment.
         node.sleep(deadline) || !self.leave(node)
@@ -205,20 +203,20 @@ impl<T> WaitQueue<T> {
         }
     }
 
-    /// Chooses and wakes all who wait now. How many there were.
+    /// Chooses and wakes all that wait now. How many there were.
     pub fn notify_all(&self) -> usize {
         self.notify_each(|_| {})
     }
 
-    /// Chooses and wakes all who wait now, after telling each node something,
-    /// under the lock. How many there were. A waker that panics keeps nobody from
-    /// being woken; the panic goes on afterwards.
+    /// Chooses and wakes all that wait now, after telling each node something, under the lock.
+    /// How many there were. If a waker panics, the others are woken all the same; the panic goes
+    /// on afterwards.
     pub fn notify_each(&self, tell: impl FnMut(&T)) -> usize {
         self.notify_each_after(|_| true, tell)
     }
 
-    /// The same, if `first` says so under the lock: those who are in the queue
-    /// then are the ones that are woken.
+    /// The same, if `first` says so under the lock: the waiters in the queue at that moment are
+    /// the ones that are woken.
     pub fn notify_each_after(
         &self,
         first: impl FnOnce(&mut List<T>) -> bool,
@@ -244,7 +242,7 @@ impl<T> WaitQueue<T> {
         }
     }
 
-    /// Wakes one who has been chosen, and all who came before so many arrivals.
+    /// Wakes a chosen waiter, and all that came before so many arrivals.
     #[inline(never)]
     fn notify_others(&self, wake: Wake, latest: u64, mut tell: impl FnMut(&T)) -> usize {
         let mut wakes = Wakes::new();
@@ -274,7 +272,7 @@ impl<T> WaitQueue<T> {
         }
     }
 
-    /// Chooses the first node, if it is among those who came before.
+    /// Chooses the first node, if it came before so many arrivals.
     #[inline]
     fn tell_and_choose(list: &mut List<T>, latest: u64, tell: &mut impl FnMut(&T)) -> Option<Wake> {
         let first = list.first_until(latest)?;

@@ -28,7 +28,7 @@ pub enum Wake {
 unsafe impl Send for Wake {}
 
 impl Wake {
-    /// Wakes it. No lock may be held: a waker is somebody else's code.
+    /// Wakes it. No lock may be held: a waker is the user's code.
     #[inline]
     pub fn wake(self) {
         match self {

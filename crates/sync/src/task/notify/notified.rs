@@ -129,8 +129,8 @@ impl Waiter {
         };
     }
 
-    /// Says in the state that somebody waits, or takes what is stored. Whether it
-    /// has to wait. Under the lock.
+    /// Says in the state that a waiter is queued, or takes what is stored. Whether it has to
+    /// wait. Under the lock.
     fn announce(&self, notify: &Notify) -> bool {
         let mut state = notify.state.load(Ordering::Acquire);
         loop {
@@ -153,7 +153,7 @@ impl Waiter {
         }
     }
 
-    /// A poll of one who waits.
+    /// Polls a waiter that is queued.
     fn look_again(&mut self, notify: &Notify, waker: Option<&Waker>) {
         if self.node.is_signalled() {
             self.progress = Progress::Done;
@@ -195,7 +195,7 @@ impl Waiter {
             if self.try_take(notify) {
                 return true;
             }
-            // Behind those who wait, nothing will be stored.
+            // While others wait, nothing will be stored.
             let state = notify.state.load(Ordering::Relaxed);
             if state & BITS == WAITING || deadline::is_past(deadline) || !spin.turn() {
                 return false;

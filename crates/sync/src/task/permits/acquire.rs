@@ -8,8 +8,8 @@ use super::{AcquireError, Permits, Request, Taken};
 use crate::coop;
 use crate::wait_queue::Node;
 
-/// Ends when the permits are ours, or there will be none any more. Dropped before
-/// that, it leaves the queue; what it got goes to the next.
+/// Ends when the task has the permits, or there will be none any more. Dropped before that, it
+/// leaves the queue; what it got goes to the next.
 #[must_use = "futures do nothing unless polled"]
 pub struct Acquire<'a> {
     permits: &'a Permits,
@@ -23,7 +23,7 @@ enum Progress {
     New,
     /// The node is in the queue, or has been chosen.
     Waits,
-    /// The permits are ours, and the task had no budget left to go on with them.
+    /// The task has the permits, and had no budget left to go on with them.
     Holds,
     /// The node is of no use any more.
     Done,
@@ -75,7 +75,7 @@ impl<'a> Acquire<'a> {
         Poll::Ready(result)
     }
 
-    /// All may have been closed since the permits became ours.
+    /// All may have been closed since the task got the permits.
     #[cold]
     fn still_holds(&self) -> Result<(), AcquireError> {
         if !self.permits.is_closed() {

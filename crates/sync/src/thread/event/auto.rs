@@ -4,12 +4,12 @@
 //!
 //! One futex word:
 //!
-//! * `SET`, bit 0: the event is set, and waits for somebody to take it;
+//! * `SET`, bit 0: the event is set, and waits for a thread to take it;
 //! * `waiting`: how many threads have announced that they wait;
 //! * `released`: how many of those have been released by a `set` and have not
 //!   left yet.
 //!
-//! | move | who, and when |
+//! | move | by, and when |
 //! |---|---|
 //! | clears `SET` | a thread that comes while it is set: it goes through |
 //! | `waiting + 1` | a thread that comes while it is clear |
@@ -19,14 +19,14 @@
 //! | `waiting - 1` | a waiter whose time is up and that finds `released == 0` |
 //! | clears `SET` | `reset` |
 //!
-//! While `SET` is set nobody can join the waiting, and it is set only when all
-//! of them have been released. So `SET` and an unreleased waiter exclude each
-//! other, and `set` has exactly one of two things to do.
+//! While `SET` is set no thread can join the waiting, and it is set only when all of them have
+//! been released. So `SET` and an unreleased waiter exclude each other, and `set` has exactly one
+//! of two things to do.
 //!
-//! A release is for a thread that waited when `set` was called: neither a
-//! `reset` nor a thread that comes later can take it away. Which of the waiting
-//! threads takes it is open. Two sets release two waiters, even if the first of
-//! them has not got round to leaving. With nobody waiting, sets are not counted.
+//! A release is for a thread that waited when `set` was called: neither a `reset` nor a thread
+//! that comes later can take it away. Which of the waiting threads takes it is open. Two sets
+//! release two waiters, even if the first of them has not got round to leaving. While no thread
+//! waits, sets are not counted.
 //!
 //! # Why no wake-up is lost
 //!
@@ -48,10 +48,9 @@
 //!
 //! # Order
 //!
-//! `set` always writes, with release ordering, even if the event is set: of two
-//! setters the second may have more to show. Whoever goes through does so by an
-//! acquire. As all changes are read-modify-writes, the release sequence of every
-//! earlier `set` is carried on up to it.
+//! `set` always writes, with release ordering, even if the event is set: of two setters the
+//! second may have more to show. A thread goes through by an acquire. As all changes are
+//! read-modify-writes, the release sequence of every earlier `set` is carried on up to it.
 //!
 //! After its read-modify-write `set` has only the address, which may be freed by
 //! then.

@@ -5,10 +5,10 @@
 //! One futex word:
 //!
 //! * `SET`, bit 0: the event is set;
-//! * `SLEEPERS`, bit 1: somebody sleeps, or is about to, for this generation;
+//! * `SLEEPERS`, bit 1: a thread sleeps, or is about to, for this generation;
 //! * the *generation* above them, which counts the resets.
 //!
-//! | move | who |
+//! | move | by |
 //! |---|---|
 //! | sets `SLEEPERS` | a waiter that found the event unset |
 //! | sets `SET`, and wakes all if it was clear and `SLEEPERS` is set | `set` |
@@ -36,12 +36,11 @@
 //!
 //! # Order
 //!
-//! `set` always writes, with release ordering, even if the event is set: of two
-//! setters the second may have more to show. `reset` is an acquire, so whoever
-//! resets and then looks at what was prepared misses nothing that was prepared
-//! before a `set` which this `reset` undoes. Both are read-modify-writes and
-//! carry on the release sequence, so a waiter that reads a later generation has
-//! synchronised with the `set` in between.
+//! `set` always writes, with release ordering, even if the event is set: of two setters the
+//! second may have more to show. `reset` is an acquire, so a thread that resets and then looks at
+//! what was prepared misses nothing that was prepared before a `set` which this `reset` undoes.
+//! Both are read-modify-writes and carry on the release sequence, so a waiter that reads a later
+//! generation has synchronised with the `set` in between.
 //!
 //! After its read-modify-write `set` has only the address, which may be freed by
 //! then. The generation wraps after 2³⁰ resets: a waiter would have to sleep
