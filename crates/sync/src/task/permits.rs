@@ -344,14 +344,10 @@ impl Permits {
     fn leave(&self, node: &Node<Request>) {
         if !node.is_signalled() {
             let left = self.queue.locked(|list| {
-                let left = list.remove(node);
-                let serves = left && !active(Mutant::PermitsLeavesQuietly);
-                left.then(|| {
-                    if serves {
-                        self.serve_first(list)
-                    } else {
-                        (None, false)
-                    }
+                let serves = !active(Mutant::PermitsLeavesQuietly);
+                list.remove(node).then(|| match serves {
+                    true => self.serve_first(list),
+                    false => (None, false),
                 })
             });
             if let Some((wake, more)) = left {
@@ -416,21 +412,19 @@ impl Permits {
         let fits = |state| n <= MAX_PERMITS.saturating_sub(state / PERMIT);
         let add = |state| (state & QUEUED == 0 && fits(state)).then(|| state + n * PERMIT);
         loop {
-            let added = (self.word).fetch_update(Ordering::Release, Ordering::Relaxed, add);
-            match added {
+            match (self.word).fetch_update(Ordering::Release, Ordering::Relaxed, add) {
                 Ok(_) => return,
                 Err(state) if state & QUEUED == 0 => would_overflow(n),
+                Err(_) if self.add_to_queue(n) => return,
                 Err(_) => {}
-            }
-            if let Some(added) = self.add_to_queue(n) {
-                return added.unwrap_or_else(|TooMany| would_overflow(n));
             }
         }
     }
 
-    /// Adds permits while waiters are queued. `None` if none is any more.
+    /// Adds permits while waiters are queued. `false` if none is any more.
     #[cold]
-    fn add_to_queue(&self, n: usize) -> Option<Result<(), TooMany>> {
+    #[track_caller]
+    fn add_to_queue(&self, n: usize) -> bool {
         let added = self.queue.locked(|list| {
             let state = self.word.load(Ordering::Acquire);
             if state & QUEUED == 0 {
@@ -442,30 +436,26 @@ impl Permits {
                 .iter()
                 .fold(0, |sum: usize, node| sum.saturating_add(node.request.need));
             if n > MAX_PERMITS || (there + n).saturating_sub(wanted) > MAX_PERMITS {
-                return Some(Err(TooMany));
+                return Some(None);
             }
             self.word.fetch_add(n * PERMIT, Ordering::Release);
-            Some(Ok(self.serve_first(list)))
+            Some(Some(self.serve_first(list)))
         });
-        added.map(|added| added.map(|(wake, more)| self.wake(wake, more)))
+        match added {
+            Some(Some((wake, more))) => self.wake(wake, more),
+            Some(None) => would_overflow(n),
+            None => return false,
+        }
+        true
     }
 
     /// Takes up to `n` away for good, and says how many that were.
     pub fn forget(&self, n: usize) -> usize {
         // While waiters are queued, all permits belong to the queue.
         let barred = |state| state & QUEUED != 0 && !active(Mutant::PermitsForgetsWhatIsQueued);
-        let taken = |state| {
-            if barred(state) {
-                0
-            } else {
-                n.min(state / PERMIT)
-            }
-        };
-        let forgotten = self.change(|state| match taken(state) {
-            0 => None,
-            taken => Some(state - taken * PERMIT),
-        });
-        forgotten.map_or(0, taken)
+        let taken = |state| (!barred(state)).then(|| n.min(state / PERMIT));
+        let forgotten = self.change(|state| Some(state - taken(state)? * PERMIT));
+        forgotten.ok().and_then(taken).unwrap_or(0)
     }
 
     /// Ends all waiting, now and in future. Permits that are out stay valid, and
@@ -570,9 +560,6 @@ fn unless(mutant: Mutant, order: Ordering) -> Ordering {
         order
     }
 }
-
-/// There would be more permits than a batch can hold.
-struct TooMany;
 
 #[cold]
 #[track_caller]

@@ -202,7 +202,7 @@ impl Semaphore {
     /// As [`try_acquire`](Semaphore::try_acquire).
     #[inline]
     pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
-        self.take(u64::from(n), FAIR)?;
+        self.take(n, FAIR)?;
         Ok(SemaphorePermit::new(self, n as usize))
     }
 
@@ -399,21 +399,24 @@ impl Semaphore {
     /// Takes `n` permits if there are as many and none of the flags `unless` is
     /// set.
     #[inline]
-    fn take(&self, n: u64, unless: u64) -> Result<(), TryAcquireError> {
-        let taken = self.change(|state| {
-            // The flags are below the permits, so this compares the permits.
-            let enough = state >= n.saturating_mul(PERMIT);
-            (enough && state & (CLOSED | unless) == 0).then(|| state - n * PERMIT)
-        });
-        match taken {
-            Ok(_) => Ok(()),
-            Err(state) if state & CLOSED == 0 => Err(TryAcquireError::NoPermits),
-            Err(_) => {
-                // What was done before closing is visible to a thread that is told of it.
-                fence(Ordering::Acquire);
-                Err(TryAcquireError::Closed)
-            }
+    fn take(&self, n: u32, unless: u64) -> Result<(), TryAcquireError> {
+        // The flags are below the permits, so this compares the permits.
+        let need = u64::from(n) * PERMIT;
+        let allowed = |state| state >= need && state & (CLOSED | unless) == 0;
+        self.change(|state| allowed(state).then(|| state - need))
+            .map(drop)
+            .map_err(Self::refusal)
+    }
+
+    /// Why permits could not be taken from this state.
+    #[cold]
+    fn refusal(state: u64) -> TryAcquireError {
+        if state & CLOSED == 0 {
+            return TryAcquireError::NoPermits;
         }
+        // What was done before closing is visible to a thread that is told of it.
+        fence(Ordering::Acquire);
+        TryAcquireError::Closed
     }
 
     /// Takes permits back that were taken from here, so there is room for them.
@@ -427,7 +430,7 @@ impl Semaphore {
 
     #[inline]
     fn take_until(&self, n: u32, deadline: Option<Instant>) -> Result<(), TryAcquireError> {
-        match self.take(u64::from(n), FAIR) {
+        match self.take(n, FAIR) {
             Err(TryAcquireError::NoPermits) => self.take_slow(n, deadline),
             taken => taken,
         }
@@ -440,7 +443,7 @@ impl Semaphore {
         }
         let mut spin = EventSpin::new();
         while spin.turn() {
-            match self.take(u64::from(n), FAIR) {
+            match self.take(n, FAIR) {
                 Err(TryAcquireError::NoPermits) => {}
                 taken => return taken,
             }
@@ -449,7 +452,7 @@ impl Semaphore {
             permits: n,
             is_late: Cell::new(false),
         });
-        // SAFETY: the node stays where it is, and `wait` unlinks it.
+        // SAFETY: the node stays where it is, and `leave` unlinks it.
         self.queue.locked(|list| unsafe { list.push(&node) });
         let taken = self.wait(&node, deadline);
         self.leave(&node);
@@ -482,7 +485,7 @@ impl Semaphore {
         let mut spin = EventSpin::new();
         loop {
             let unless = if self.is_preferred(node) { 0 } else { FAIR };
-            let taken = self.take(u64::from(node.request.permits), unless);
+            let taken = self.take(node.request.permits, unless);
             let failed = taken == Err(TryAcquireError::NoPermits);
             if !failed || !node.is_signalled() || !spin.turn() {
                 return taken;
@@ -547,7 +550,7 @@ impl Semaphore {
     /// Signals the threads that can have what they want. See the head of this file.
     fn serve(&self, list: &mut List<Request>) {
         let mut state = self.state.fetch_and(!WAKE_NEEDED, Ordering::AcqRel);
-        while !self.signal_who_fits(list, state) && list.iter().next().is_some() {
+        while !self.signal_those_that_fit(list, state) && !list.is_empty() {
             let now = self.state.fetch_or(WAKE_NEEDED, Ordering::AcqRel);
             if now / PERMIT <= state / PERMIT || active(Mutant::SemaphoreServesOnce) {
                 return;
@@ -558,12 +561,13 @@ impl Semaphore {
     }
 
     /// Whether a signalled thread is on its way now.
-    fn signal_who_fits(&self, list: &List<Request>, state: u64) -> bool {
+    fn signal_those_that_fit(&self, list: &List<Request>, state: u64) -> bool {
         let mut left = state / PERMIT;
         let mut on_the_way = false;
         for node in list.iter() {
-            if u64::from(node.request.permits) <= left {
-                left -= u64::from(node.request.permits);
+            let need = u64::from(node.request.permits);
+            if need <= left {
+                left -= need;
                 on_the_way = true;
                 if !node.is_signalled() {
                     // SAFETY: it is linked, and cannot leave while the lock is held.
