@@ -8,6 +8,7 @@ mod manual;
 
 use crate::deadline;
 use crate::macros::const_unless_loom;
+use blitz_futex::atomic::{AtomicU32, Ordering};
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -50,13 +51,12 @@ use std::time::{Duration, Instant};
 /// });
 /// ```
 pub struct Event {
-    kind: Kind,
+    word: AtomicU32,
+    is_auto: bool,
 }
 
-enum Kind {
-    Manual(manual::Event),
-    Auto(auto::Event),
-}
+/// The bit of the word that says that the event is set.
+const SET: u32 = 1;
 
 impl Event {
     const_unless_loom! {
@@ -79,7 +79,7 @@ impl Event {
         #[inline]
         #[must_use]
         pub const fn new_manual(initially_set: bool) -> Self {
-            Self { kind: Kind::Manual(manual::Event::new(initially_set)) }
+            Self { word: AtomicU32::new(if initially_set { SET } else { 0 }), is_auto: false }
         }
     }
 
@@ -100,7 +100,7 @@ impl Event {
         #[inline]
         #[must_use]
         pub const fn new_auto(initially_set: bool) -> Self {
-            Self { kind: Kind::Auto(auto::Event::new(initially_set)) }
+            Self { word: AtomicU32::new(if initially_set { SET } else { 0 }), is_auto: true }
         }
     }
 
@@ -119,9 +119,9 @@ impl Event {
     /// ```
     #[inline]
     pub fn set(&self) {
-        match &self.kind {
-            Kind::Manual(event) => event.set(),
-            Kind::Auto(event) => event.set(),
+        match self.is_auto {
+            true => auto::set(&self.word),
+            false => manual::set(&self.word),
         }
     }
 
@@ -138,9 +138,9 @@ impl Event {
     /// ```
     #[inline]
     pub fn reset(&self) {
-        match &self.kind {
-            Kind::Manual(event) => event.reset(),
-            Kind::Auto(event) => event.reset(),
+        match self.is_auto {
+            true => auto::reset(&self.word),
+            false => manual::reset(&self.word),
         }
     }
 
@@ -158,10 +158,7 @@ impl Event {
     #[inline]
     #[must_use]
     pub fn is_set(&self) -> bool {
-        match &self.kind {
-            Kind::Manual(event) => event.is_set(),
-            Kind::Auto(event) => event.is_set(),
-        }
+        self.word.load(Ordering::Acquire) & SET != 0
     }
 
     /// Goes through if the event is set, as [`wait`](Event::wait) would, and
@@ -181,9 +178,9 @@ impl Event {
     #[inline]
     #[must_use = "an event with automatic reset may have been unset by this"]
     pub fn try_wait(&self) -> bool {
-        match &self.kind {
-            Kind::Manual(event) => event.is_set(),
-            Kind::Auto(event) => event.try_wait(),
+        match self.is_auto {
+            true => auto::try_wait(&self.word),
+            false => self.is_set(),
         }
     }
 
@@ -247,27 +244,25 @@ impl Event {
     #[cfg(loom)]
     #[doc(hidden)]
     pub fn announced(&self) -> u32 {
-        match &self.kind {
-            Kind::Manual(event) => event.announced(),
-            Kind::Auto(event) => event.announced(),
+        match self.is_auto {
+            true => auto::announced(&self.word),
+            false => manual::announced(&self.word),
         }
     }
 
     #[inline]
     fn wait_for_set(&self, deadline: Option<Instant>) -> bool {
-        match &self.kind {
-            Kind::Manual(event) => event.wait(deadline),
-            Kind::Auto(event) => event.wait(deadline),
-        }
+        self.try_wait()
+            || match self.is_auto {
+                true => auto::wait(&self.word, deadline),
+                false => manual::wait(&self.word, deadline),
+            }
     }
 }
 
 impl fmt::Debug for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let reset = match self.kind {
-            Kind::Manual(_) => "manual",
-            Kind::Auto(_) => "automatic",
-        };
+        let reset = if self.is_auto { "automatic" } else { "manual" };
         f.debug_struct("Event")
             .field("reset", &format_args!("{reset}"))
             .field("is_set", &self.is_set())

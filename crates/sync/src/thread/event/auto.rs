@@ -60,8 +60,8 @@
 //! 32,767 threads can be announced. The next one looks from time to time: as a sleeper
 //! without an announcement it could swallow another's wake-up.
 
+use super::SET;
 use crate::deadline;
-use crate::macros::const_unless_loom;
 use crate::mutant::{self, Mutant};
 use crate::spin::EventSpin;
 use blitz_futex::WaitResult;
@@ -69,7 +69,6 @@ use blitz_futex::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const SET: u32 = 1;
 /// One released waiter: bits 1 to 15.
 const RELEASED: u32 = 1 << 1;
 /// One waiter: bits 16 to 30.
@@ -79,99 +78,81 @@ const MAX: u32 = (1 << 15) - 1;
 /// How long a thread sleeps between two looks for room. So many others take longer to leave.
 const FULL_FOR: Duration = Duration::from_millis(1);
 
-pub(super) struct Event {
-    word: AtomicU32,
+#[inline]
+pub(super) fn set(event: &AtomicU32) {
+    let address: *const AtomicU32 = event;
+    let set = change(event, Ordering::Release, |word| match has_waiter(word) {
+        true => Some(word + RELEASED),
+        false if word & SET != 0 && mutant::active(Mutant::AutoEventLazySet) => None,
+        false => Some(word | SET),
+    });
+    // The event may be gone from here on.
+    if set.is_ok_and(has_waiter) {
+        wake_one(address);
+    }
 }
 
-impl Event {
-    const_unless_loom! {
-        pub(super) const fn new(initially_set: bool) -> Self {
-            Self { word: AtomicU32::new(if initially_set { SET } else { 0 }) }
-        }
-    }
+#[cfg(loom)]
+pub(super) fn announced(event: &AtomicU32) -> u32 {
+    waiting(event.load(Ordering::Relaxed))
+}
 
-    #[inline]
-    pub(super) fn is_set(&self) -> bool {
-        self.word.load(Ordering::Acquire) & SET != 0
-    }
+pub(super) fn reset(event: &AtomicU32) {
+    event.fetch_and(!SET, Ordering::Acquire);
+}
 
-    #[inline]
-    pub(super) fn set(&self) {
-        let address: *const AtomicU32 = &self.word;
-        let set = self.change(Ordering::Release, |word| match has_waiter(word) {
-            true => Some(word + RELEASED),
-            false if word & SET != 0 && mutant::active(Mutant::AutoEventLazySet) => None,
-            false => Some(word | SET),
+#[inline]
+pub(super) fn try_wait(event: &AtomicU32) -> bool {
+    let take = |word| (word & SET != 0).then_some(word & !SET);
+    change(event, Ordering::Acquire, take).is_ok()
+}
+
+/// Waits when `try_wait` has failed. Whether this thread went through before `deadline`.
+#[cold]
+pub(super) fn wait(event: &AtomicU32, deadline: Option<Instant>) -> bool {
+    if deadline::spin_until(EventSpin::new(), deadline, || try_wait(event)) {
+        return true;
+    }
+    loop {
+        let joined = change(event, Ordering::Acquire, |word| match word & SET {
+            0 => (waiting(word) < MAX).then(|| word + WAITING),
+            _ => Some(word & !SET),
         });
-        // `self` may be gone from here on.
-        if set.is_ok_and(has_waiter) {
-            wake_one(address);
+        match joined {
+            Ok(before) => return before & SET != 0 || wait_for_release(event, deadline),
+            // There is no room for one more.
+            Err(_) if deadline::is_past(deadline) => return false,
+            Err(_) => thread::sleep(FULL_FOR),
         }
     }
+}
 
-    #[cfg(loom)]
-    pub(super) fn announced(&self) -> u32 {
-        waiting(self.word.load(Ordering::Relaxed))
-    }
-
-    pub(super) fn reset(&self) {
-        self.word.fetch_and(!SET, Ordering::Acquire);
-    }
-
-    #[inline]
-    pub(super) fn try_wait(&self) -> bool {
-        let take = |word| (word & SET != 0).then_some(word & !SET);
-        self.change(Ordering::Acquire, take).is_ok()
-    }
-
-    /// Returns whether this thread went through before `deadline`.
-    #[inline]
-    pub(super) fn wait(&self, deadline: Option<Instant>) -> bool {
-        self.try_wait() || self.wait_slow(deadline)
-    }
-
-    #[cold]
-    fn wait_slow(&self, deadline: Option<Instant>) -> bool {
-        if deadline::spin_until(EventSpin::new(), deadline, || self.try_wait()) {
-            return true;
-        }
-        loop {
-            let joined = self.change(Ordering::Acquire, |word| match word & SET {
-                0 => (waiting(word) < MAX).then(|| word + WAITING),
-                _ => Some(word & !SET),
-            });
-            match joined {
-                Ok(before) => return before & SET != 0 || self.wait_for_release(deadline),
-                // There is no room for one more.
-                Err(_) if deadline::is_past(deadline) => return false,
-                Err(_) => thread::sleep(FULL_FOR),
+/// For an announced waiter, which is not one any more when this returns.
+fn wait_for_release(event: &AtomicU32, deadline: Option<Instant>) -> bool {
+    let mut is_late = false;
+    loop {
+        let left = change(event, Ordering::Acquire, |word| match released(word) {
+            0 => is_late.then(|| word - WAITING),
+            _ => Some(word - RELEASED - WAITING),
+        });
+        match left {
+            Ok(_) if is_late && mutant::active(Mutant::AutoEventEatsRelease) => return false,
+            Ok(before) => return released(before) > 0,
+            Err(word) => {
+                let result = blitz_futex::wait_until(event, word, deadline);
+                is_late = result == WaitResult::TimedOut;
             }
         }
     }
+}
 
-    /// For an announced waiter, which is not one any more when this returns.
-    fn wait_for_release(&self, deadline: Option<Instant>) -> bool {
-        let mut is_late = false;
-        loop {
-            let left = self.change(Ordering::Acquire, |word| match released(word) {
-                0 => is_late.then(|| word - WAITING),
-                _ => Some(word - RELEASED - WAITING),
-            });
-            match left {
-                Ok(_) if is_late && mutant::active(Mutant::AutoEventEatsRelease) => return false,
-                Ok(before) => return released(before) > 0,
-                Err(word) => {
-                    let result = blitz_futex::wait_until(&self.word, word, deadline);
-                    is_late = result == WaitResult::TimedOut;
-                }
-            }
-        }
-    }
-
-    #[inline]
-    fn change(&self, order: Ordering, next: impl Fn(u32) -> Option<u32>) -> Result<u32, u32> {
-        self.word.fetch_update(order, Ordering::Relaxed, next)
-    }
+#[inline]
+fn change(
+    event: &AtomicU32,
+    order: Ordering,
+    next: impl Fn(u32) -> Option<u32>,
+) -> Result<u32, u32> {
+    event.fetch_update(order, Ordering::Relaxed, next)
 }
 
 #[cold]
@@ -198,19 +179,20 @@ fn waiting(word: u32) -> u32 {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use std::time::Duration;
+    use crate::thread::Event;
 
     /// An event with so many threads waiting that no further one has room.
     fn full() -> Event {
         Event {
             word: AtomicU32::new(MAX * WAITING),
+            is_auto: true,
         }
     }
 
     #[test]
     fn a_waiter_without_room_polls_until_its_deadline() {
         let event = full();
-        assert!(!event.wait(Some(Instant::now() + Duration::from_millis(5))));
+        assert!(!event.wait_timeout(Duration::from_millis(5)));
         assert_eq!(event.word.load(Ordering::Relaxed), MAX * WAITING);
     }
 
@@ -218,7 +200,7 @@ mod tests {
     fn a_waiter_without_room_polls_until_there_is_some() {
         let event = full();
         thread::scope(|s| {
-            let late = s.spawn(|| event.wait(None));
+            let late = s.spawn(|| event.wait_for_set(None));
             thread::sleep(Duration::from_millis(5));
             assert!(!late.is_finished());
             for _ in 0..MAX {
@@ -244,7 +226,7 @@ mod tests {
         event: &'a Event,
         n: u32,
     ) -> Vec<thread::ScopedJoinHandle<'a, bool>> {
-        let threads = (0..n).map(|_| s.spawn(|| event.wait(None))).collect();
+        let threads = (0..n).map(|_| s.spawn(|| event.wait_for_set(None))).collect();
         while waiting(event.word.load(Ordering::Relaxed)) < n {
             thread::yield_now();
         }
@@ -253,7 +235,7 @@ mod tests {
 
     #[test]
     fn as_many_sets_release_as_many_waiters() {
-        let event = Event::new(false);
+        let event = Event::new_auto(false);
         for _ in 0..20 {
             thread::scope(|s| {
                 wait_with(s, &event, 8);
@@ -267,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_reset_takes_no_release_back() {
-        let event = Event::new(false);
+        let event = Event::new_auto(false);
         thread::scope(|s| {
             let threads = wait_with(s, &event, 2);
             event.set();
@@ -285,9 +267,10 @@ mod tests {
     fn a_late_waiter_takes_a_release_that_is_there() {
         let event = Event {
             word: AtomicU32::new(WAITING),
+            is_auto: true,
         };
         event.set();
-        assert!(event.wait_for_release(Some(Instant::now())));
+        assert!(wait_for_release(&event.word, Some(Instant::now())));
         assert_eq!(event.word.load(Ordering::Relaxed), 0);
     }
 }

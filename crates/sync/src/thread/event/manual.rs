@@ -46,83 +46,58 @@
 //! then. The generation wraps after 2³⁰ resets: a waiter would have to sleep
 //! through exactly so many to take the word for unchanged.
 
+use super::SET;
 use crate::deadline;
-use crate::macros::const_unless_loom;
 use crate::mutant::{self, Mutant};
 use crate::spin::EventSpin;
 use blitz_futex::WaitResult;
 use blitz_futex::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-const SET: u32 = 1;
 const SLEEPERS: u32 = 2;
 /// One reset. All bits from here up are the generation.
 const GENERATION: u32 = 4;
 
-pub(super) struct Event {
-    word: AtomicU32,
+#[inline]
+pub(super) fn set(event: &AtomicU32) {
+    let address: *const AtomicU32 = event;
+    let before = event.fetch_or(SET, Ordering::Release);
+    // The event may be gone from here on.
+    if before & (SET | SLEEPERS) == SLEEPERS {
+        wake_all(address);
+    }
 }
 
-impl Event {
-    const_unless_loom! {
-        pub(super) const fn new(initially_set: bool) -> Self {
-            Self { word: AtomicU32::new(if initially_set { SET } else { 0 }) }
-        }
-    }
+#[cfg(loom)]
+pub(super) fn announced(event: &AtomicU32) -> u32 {
+    u32::from(event.load(Ordering::Relaxed) & SLEEPERS != 0)
+}
 
-    #[inline]
-    pub(super) fn is_set(&self) -> bool {
-        self.word.load(Ordering::Acquire) & SET != 0
-    }
+pub(super) fn reset(event: &AtomicU32) {
+    let unset = |word| (word & SET != 0).then(|| next_generation(word));
+    _ = event.fetch_update(Ordering::Acquire, Ordering::Relaxed, unset);
+}
 
-    #[inline]
-    pub(super) fn set(&self) {
-        let address: *const AtomicU32 = &self.word;
-        let before = self.word.fetch_or(SET, Ordering::Release);
-        // `self` may be gone from here on.
-        if before & (SET | SLEEPERS) == SLEEPERS {
-            wake_all(address);
-        }
+/// Waits for an event that was not set. Whether it was set before `deadline`.
+#[cold]
+pub(super) fn wait(event: &AtomicU32, deadline: Option<Instant>) -> bool {
+    let arrival = generation(event.load(Ordering::Acquire));
+    let is_released = |word| word & SET != 0 || generation(word) != arrival;
+    let look = || is_released(event.load(Ordering::Acquire));
+    if deadline::spin_until(EventSpin::new(), deadline, look) {
+        return true;
     }
-
-    #[cfg(loom)]
-    pub(super) fn announced(&self) -> u32 {
-        u32::from(self.word.load(Ordering::Relaxed) & SLEEPERS != 0)
-    }
-
-    pub(super) fn reset(&self) {
-        let unset = |word| (word & SET != 0).then(|| next_generation(word));
-        _ = (self.word).fetch_update(Ordering::Acquire, Ordering::Relaxed, unset);
-    }
-
-    /// Returns whether the event was set before `deadline`.
-    #[inline]
-    pub(super) fn wait(&self, deadline: Option<Instant>) -> bool {
-        self.is_set() || self.wait_slow(deadline)
-    }
-
-    #[cold]
-    fn wait_slow(&self, deadline: Option<Instant>) -> bool {
-        let arrival = generation(self.word.load(Ordering::Acquire));
-        let is_released = |word| word & SET != 0 || generation(word) != arrival;
-        let look = || is_released(self.word.load(Ordering::Acquire));
-        if deadline::spin_until(EventSpin::new(), deadline, look) {
+    let announces = |word| word & SLEEPERS == 0 && !is_released(word);
+    let announce = |word| announces(word).then_some(word | SLEEPERS);
+    loop {
+        let announced = event.fetch_update(Ordering::Relaxed, Ordering::Acquire, announce);
+        let (Ok(word) | Err(word)) = announced;
+        if is_released(word) {
             return true;
         }
-        let announces = |word| word & SLEEPERS == 0 && !is_released(word);
-        let announce = |word| announces(word).then_some(word | SLEEPERS);
-        loop {
-            let announced = self
-                .word
-                .fetch_update(Ordering::Relaxed, Ordering::Acquire, announce);
-            let (Ok(word) | Err(word)) = announced;
-            if is_released(word) {
-                return true;
-            }
-            let result = blitz_futex::wait_until(&self.word, word | SLEEPERS, deadline);
-            if result == WaitResult::TimedOut {
-                return look();
-            }
+        let result = blitz_futex::wait_until(event, word | SLEEPERS, deadline);
+        if result == WaitResult::TimedOut {
+            return look();
         }
     }
 }
@@ -149,11 +124,13 @@ fn next_generation(word: u32) -> u32 {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::thread::Event;
 
     #[test]
     fn the_generation_wraps() {
         let event = Event {
             word: AtomicU32::new(!(GENERATION - 1) | SET),
+            is_auto: false,
         };
         event.reset();
         assert_eq!(event.word.load(Ordering::Relaxed), 0);
