@@ -16,8 +16,8 @@
 //! clears `busy`, *answers* by changing `releases`, and does its work under the mutex instead.
 //!
 //! The fence interrupts the owner's processor, and under some hypervisors waits for it for
-//! milliseconds. An owner that comes by at the lock makes it superfluous. So `try_lock_remote`
-//! first waits for an answer, for about as long as the last fences took.
+//! milliseconds. An owner that uses the lock in the meantime makes it superfluous. So
+//! `try_lock_remote` first waits for an answer, for about as long as the last fences took.
 //!
 //! **Mutual exclusion.** After its fence the revoker sees that the owner is busy, or the
 //! owner will see `revoking`: that is what the asymmetric fences promise. In the
@@ -210,7 +210,7 @@ static FENCES: FenceTime = FenceTime(std::sync::atomic::AtomicU32::new(0));
 struct FenceTime(std::sync::atomic::AtomicU32);
 
 impl FenceTime {
-    /// An owner that has not come by after so long is not about to.
+    /// An owner that has not used the lock for so long is not about to.
     const LONGEST: u32 = 100_000;
 
     fn time(&self) -> Duration {

@@ -149,7 +149,7 @@ impl Permits {
         }
     }
 
-    /// How many are free. None, while a waiter is queued.
+    /// How many are free: 0 while a waiter is queued.
     #[inline]
     pub fn available(&self) -> usize {
         let state = self.word.load(Ordering::Acquire);
@@ -207,7 +207,7 @@ impl Permits {
             .compare_exchange_weak(from, to, order, Ordering::Acquire)
     }
 
-    /// Changes the word to what `next` makes of it, if it makes something. What it was before.
+    /// Changes the word to what `next` makes of it, if that is `Some`. Returns what it was.
     fn change(&self, next: impl Fn(usize) -> Option<usize>) -> Result<usize, usize> {
         let order = unless(Mutant::PermitsTakesRelaxed, Ordering::Acquire);
         self.word.fetch_update(order, Ordering::Acquire, next)
@@ -232,7 +232,7 @@ impl Permits {
     /// Tries for a moment before a task waits. Whether `n` permits are its own now.
     #[cold]
     fn spin_for(&self, n: usize) -> bool {
-        // While others wait there is nothing to be had by trying.
+        // While others wait, trying cannot succeed.
         let waits_alone = |state: usize| state & (QUEUED | CLOSED) == 0;
         if !waits_alone(self.word.load(Ordering::Relaxed)) {
             return false;
@@ -261,7 +261,7 @@ impl Permits {
     #[cold]
     pub fn wait_blocking(&self, n: usize) -> Result<(), AcquireError> {
         let mut spin = EventSpin::new();
-        // While others wait there is nothing to be had by trying.
+        // While others wait, trying cannot succeed.
         while self.word.load(Ordering::Relaxed) & QUEUED == 0 && spin.turn() {
             match self.take(n) {
                 Taken::Yes => return Ok(()),
@@ -449,7 +449,7 @@ impl Permits {
         true
     }
 
-    /// Takes up to `n` away for good, and says how many that were.
+    /// Removes up to `n` permits, and returns how many it has removed.
     pub fn forget(&self, n: usize) -> usize {
         // While waiters are queued, all permits belong to the queue.
         let barred = |state| state & QUEUED != 0 && !active(Mutant::PermitsForgetsWhatIsQueued);

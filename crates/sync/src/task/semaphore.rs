@@ -100,7 +100,7 @@ impl Semaphore {
         }
     }
 
-    /// Returns how many permits can be had now. None, while a task or thread waits.
+    /// Returns how many permits can be had now. That is 0 while a task or thread waits.
     ///
     /// ```
     /// use blitz_io::sync::Semaphore;
@@ -135,7 +135,7 @@ impl Semaphore {
         self.permits.add(n);
     }
 
-    /// Takes up to `n` permits away for good. How many there were to take.
+    /// Removes up to `n` permits, and returns how many it has removed.
     ///
     /// ```
     /// use blitz_io::sync::Semaphore;

@@ -8,9 +8,8 @@ use crate::deadline;
 /// The lock itself, without the value: what [`Mutex`] is made of, for use with
 /// [`lock_api`].
 ///
-/// A release looks at the lock after it has let go of it. So, as for any method,
-/// the lock must live until `unlock` has returned: unsafe code must not free it
-/// merely because it could be locked.
+/// A release looks at the lock after it has freed it. So, as for any method, the lock must live
+/// until `unlock` has returned: unsafe code must not free it merely because it could be locked.
 pub struct RawMutex(pub(crate) Exclusive);
 
 /// A mutual exclusion lock.

@@ -100,7 +100,7 @@ impl Parker {
         }
     }
 
-    /// Waits for the token no longer than `timeout`. Whether it came.
+    /// Waits for the token no longer than `timeout`. Returns whether it came.
     ///
     /// ```
     /// use blitz_io::thread::Parker;
@@ -115,7 +115,7 @@ impl Parker {
         self.take() || self.park_slow(deadline::after(timeout))
     }
 
-    /// Waits for the token no longer than until `deadline`. Whether it came.
+    /// Waits for the token no longer than until `deadline`. Returns whether it came.
     pub fn park_deadline(&self, deadline: Instant) -> bool {
         self.take() || self.park_slow(Some(deadline))
     }

@@ -364,7 +364,7 @@ impl Semaphore {
         Ok(())
     }
 
-    /// Takes up to `n` permits away for good. How many there were to take.
+    /// Removes up to `n` permits, and returns how many it has removed.
     pub fn forget_permits(&self, n: usize) -> usize {
         let taken = |state| (n as u64).min(state / PERMIT);
         let (Ok(before) | Err(before)) = self.change(|state| Some(state - taken(state) * PERMIT));
@@ -389,7 +389,7 @@ impl Semaphore {
         self.state.load(Ordering::Acquire) & CLOSED != 0
     }
 
-    /// Changes the state to what `next` makes of it, if it makes something. What it was before.
+    /// Changes the state to what `next` makes of it, if that is `Some`. Returns what it was.
     #[inline]
     fn change(&self, next: impl Fn(u64) -> Option<u64>) -> Result<u64, u64> {
         self.state
@@ -510,7 +510,7 @@ impl Semaphore {
         })
     }
 
-    /// Makes the next release look for waiters. What the state was.
+    /// Makes the next release look for waiters. Returns what the state was.
     fn announce(&self) -> u64 {
         if active(Mutant::SemaphoreLooksFirst) {
             let state = self.state.load(Ordering::SeqCst);

@@ -50,9 +50,9 @@
 //! `choose` takes either the newest waker, or one that a poll is about to replace;
 //! that poll then finds the node chosen and does not go back to sleep.
 //!
-//! *All at once*: [`WaitQueue::notify_all`] lets go of the lock from time to time to wake those
-//! it has chosen so far. Nodes carry the number of their arrival, so waiters that come meanwhile
-//! are not chosen, and it ends.
+//! *All at once*: [`WaitQueue::notify_all`] releases the lock from time to time to wake those it
+//! has chosen so far. Nodes carry the number of their arrival, so waiters that come meanwhile are
+//! not chosen, and it ends.
 
 mod list;
 mod node;
@@ -121,8 +121,8 @@ impl<T> WaitQueue<T> {
         unsafe { self.join_if(node, None, |_| true) };
     }
 
-    /// Puts a node at the end of the queue if `joins` says so, under the lock: that of a
-    /// task, with the waker it is to be woken by, or that of a thread. Whether it has.
+    /// Puts a node at the end of the queue if `joins` says so, under the lock. The node of a
+    /// task gets the waker before that, and keeps it if it does not join. Whether it joins.
     ///
     /// # Safety
     ///
@@ -137,19 +137,14 @@ impl<T> WaitQueue<T> {
             // SAFETY: it is not linked.
             unsafe { node.arm(waker) };
         }
-        let joined = self.locked(|list| {
+        self.locked(|list| {
             let joins = joins(list);
             if joins {
                 // SAFETY: see above.
                 unsafe { list.push(node) };
             }
             joins
-        });
-        if !joined {
-            // SAFETY: it is not linked.
-            unsafe { node.disarm() };
-        }
-        joined
+        })
     }
 
     /// Sleeps until the node is chosen, or takes it out at the deadline. Whether it was chosen.

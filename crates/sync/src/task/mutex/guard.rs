@@ -29,7 +29,7 @@ pub struct MutexGuard<'a, T: ?Sized> {
 pub struct MappedMutexGuard<'a, T: ?Sized> {
     hold: One<'a>,
     data: *mut T,
-    /// It is as good as an exclusive borrow.
+    /// It acts as an exclusive borrow.
     marker: PhantomData<&'a mut T>,
 }
 
@@ -37,8 +37,7 @@ pub struct MappedMutexGuard<'a, T: ?Sized> {
 unsafe impl<T: ?Sized + Send + Sync> Sync for MutexGuard<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Sync> Sync for MappedMutexGuard<'_, T> {}
-// SAFETY: it is as good as an exclusive borrow of the value, and any thread may
-// unlock.
+// SAFETY: it acts as an exclusive borrow of the value, and any thread may unlock.
 unsafe impl<T: ?Sized + Send> Send for MappedMutexGuard<'_, T> {}
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {

@@ -70,17 +70,6 @@ impl Waiter {
     #[inline]
     fn try_take(&self, notify: &Notify) -> bool {
         let calls = self.calls(notify);
-        notify.exchange(calls | NOTIFIED, calls | EMPTY).is_ok() || self.try_take_slow(notify)
-    }
-
-    /// [`try_take`](Waiter::try_take), when nothing is stored or the waiter is covered.
-    #[inline(never)]
-    fn try_take_slow(&self, notify: &Notify) -> bool {
-        let calls = self.calls(notify);
-        let state = notify.state.load(Ordering::Acquire);
-        if state != calls | NOTIFIED {
-            return Self::covers(notify, state, calls);
-        }
         match notify.exchange(calls | NOTIFIED, calls | EMPTY) {
             Ok(_) => true,
             Err(state) => Self::covers(notify, state, calls),
@@ -90,6 +79,7 @@ impl Waiter {
     /// Whether a call that this state knows of came after so many. If so, what the
     /// waiter makes next must not be covered by that call again: so it waits here
     /// until the call has also been counted where that will look.
+    #[inline(never)]
     fn covers(notify: &Notify, state: usize, calls: usize) -> bool {
         let covers = calls_in(state) != calls;
         if covers && !active(Mutant::NotifyCoveredTwice) {
@@ -127,6 +117,10 @@ impl Waiter {
             true => Progress::Waits,
             false => Progress::Done,
         };
+        if !joins {
+            // SAFETY: it is not linked.
+            unsafe { self.node.disarm() };
+        }
     }
 
     /// Says in the state that a waiter is queued, or takes what is stored. Whether it has to
@@ -331,8 +325,7 @@ impl OwnedNotified {
         pin!(self).wait(None);
     }
 
-    /// Blocks the thread for no longer than `timeout`. Whether the notification
-    /// came.
+    /// Blocks the thread for no longer than `timeout`. Returns whether the notification came.
     #[must_use = "the time may be up without a notification"]
     pub fn blocking_wait_timeout(self, timeout: Duration) -> bool {
         pin!(self).wait(deadline::after(timeout))

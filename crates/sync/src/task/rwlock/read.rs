@@ -21,12 +21,11 @@ use crate::task::permits::One;
 pub struct RwLockReadGuard<'a, T: ?Sized> {
     hold: One<'a>,
     data: *const T,
-    /// It is as good as a borrow.
+    /// It acts as a borrow.
     marker: PhantomData<&'a T>,
 }
 
-// SAFETY: it is as good as a shared borrow of the value, and any thread may
-// unlock.
+// SAFETY: it acts as a shared borrow of the value, and any thread may unlock.
 unsafe impl<T: ?Sized + Sync> Send for RwLockReadGuard<'_, T> {}
 // SAFETY: a shared guard gives shared access to the value, and no more.
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLockReadGuard<'_, T> {}

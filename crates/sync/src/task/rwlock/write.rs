@@ -22,7 +22,7 @@ use crate::task::permits::All;
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     hold: All<'a>,
     data: *mut T,
-    /// It is as good as an exclusive borrow.
+    /// It acts as an exclusive borrow.
     marker: PhantomData<&'a mut T>,
 }
 
@@ -35,17 +35,16 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
 pub struct RwLockMappedWriteGuard<'a, T: ?Sized> {
     hold: All<'a>,
     data: *mut T,
-    /// It is as good as an exclusive borrow.
+    /// It acts as an exclusive borrow.
     marker: PhantomData<&'a mut T>,
 }
 
-// SAFETY: it is as good as an exclusive borrow of the value, can become a shared
-// one, and any thread may unlock.
+// SAFETY: it acts as an exclusive borrow of the value, can become a shared one, and any thread
+// may unlock.
 unsafe impl<T: ?Sized + Send + Sync> Send for RwLockWriteGuard<'_, T> {}
 // SAFETY: a shared guard gives shared access to the value, and no more.
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLockWriteGuard<'_, T> {}
-// SAFETY: it is as good as an exclusive borrow of the part, and any thread may
-// unlock.
+// SAFETY: it acts as an exclusive borrow of the part, and any thread may unlock.
 unsafe impl<T: ?Sized + Send + Sync> Send for RwLockMappedWriteGuard<'_, T> {}
 // SAFETY: a shared guard gives shared access to the part, and no more.
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLockMappedWriteGuard<'_, T> {}

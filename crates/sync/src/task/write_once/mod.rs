@@ -5,7 +5,7 @@
 //! * [`EMPTY`]: there is no value, and none is being made.
 //! * [`BUSY`]: the *turn* is taken: a [`Turn`] has it, or a node in which it waits to be picked
 //!   up. Only its owner may write the value.
-//! * [`SET`]: the value is there, for good.
+//! * [`SET`]: the value is there. This state is final.
 //!
 //! The state changes under the lock of the queue, and only there:
 //!

@@ -34,53 +34,28 @@ impl<T> Drop for Turn<'_, T> {
     }
 }
 
-/// Waits for the turn, or the value.
-pub(in crate::task) struct ForTurn<'a, T>(Wait<'a, T>);
-
-/// Waits for the value.
-pub(in crate::task) struct ForValue<'a, T>(Wait<'a, T>);
-
 impl<T> WriteOnce<T> {
+    /// Waits for the turn, or the value.
     #[inline]
-    pub(in crate::task) fn turn(&self) -> ForTurn<'_, T> {
-        ForTurn(Wait::new(self, Request::Turn))
+    pub(in crate::task) fn turn(&self) -> Wait<'_, T> {
+        Wait::new(self, Request::Turn)
     }
 
-    #[inline]
-    pub(in crate::task) fn value(&self) -> ForValue<'_, T> {
-        ForValue(Wait::new(self, Request::Value))
+    /// Waits for the value.
+    pub(in crate::task) async fn value(&self) -> &T {
+        expect_value(Wait::new(self, Request::Value).await)
     }
 
     /// [`turn`](WriteOnce::turn) for a thread.
     #[cold]
     pub(in crate::task) fn blocking_turn(&self) -> Outcome<'_, T> {
-        pin!(self.turn().0).block()
+        pin!(self.turn()).block()
     }
 
     /// [`value`](WriteOnce::value) for a thread.
     #[cold]
     pub(in crate::task) fn blocking_value(&self) -> &T {
-        expect_value(pin!(self.value().0).block())
-    }
-}
-
-impl<'a, T> Future for ForTurn<'a, T> {
-    type Output = Outcome<'a, T>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: it is as pinned as the future around it.
-        let wait = unsafe { self.map_unchecked_mut(|this| &mut this.0) };
-        coop::poll_with(context, |context| wait.poll(context.waker()))
-    }
-}
-
-impl<'a, T> Future for ForValue<'a, T> {
-    type Output = &'a T;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<&'a T> {
-        // SAFETY: it is as pinned as the future around it.
-        let wait = unsafe { self.map_unchecked_mut(|this| &mut this.0) };
-        wait.poll(context.waker()).map(expect_value)
+        expect_value(pin!(Wait::new(self, Request::Value)).block())
     }
 }
 
@@ -90,7 +65,7 @@ fn expect_value<'a, T>(outcome: Outcome<'a, T>) -> &'a T {
 }
 
 /// One waiter.
-struct Wait<'a, T> {
+pub(in crate::task) struct Wait<'a, T> {
     cell: &'a WriteOnce<T>,
     /// Its node is in the queue, or has been chosen without its knowing.
     waits: bool,
@@ -107,7 +82,7 @@ impl<'a, T> Wait<'a, T> {
         }
     }
 
-    fn poll(self: Pin<&mut Self>, waker: &Waker) -> Poll<Outcome<'a, T>> {
+    fn poll_wait(self: Pin<&mut Self>, waker: &Waker) -> Poll<Outcome<'a, T>> {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
         if this.waits {
@@ -129,15 +104,18 @@ impl<'a, T> Wait<'a, T> {
     unsafe fn join(&mut self, waker: Option<&Waker>) -> Option<Outcome<'a, T>> {
         let waiters = &self.cell.waiters;
         // A waiter that need not wait need not clone its waker either.
-        let waits = !(self.need_not_wait() && waiters.locked(|_| self.takes_or_finds()));
-        self.waits = waits
-            // SAFETY: it stays where it is, and `drop` unlinks it.
-            && unsafe {
-                waiters.join_if(&self.node, waker, |_| {
-                    active(Mutant::WriteOnceJoinsBlindly) || !self.takes_or_finds()
-                })
-            };
-        (!self.waits).then(|| self.outcome())
+        if self.need_not_wait() && waiters.locked(|_| self.takes_or_finds()) {
+            return Some(self.outcome());
+        }
+        let joins = |_: &mut _| active(Mutant::WriteOnceJoinsBlindly) || !self.takes_or_finds();
+        // SAFETY: it stays where it is, and `drop` unlinks it.
+        self.waits = unsafe { waiters.join_if(&self.node, waker, joins) };
+        if self.waits {
+            return None;
+        }
+        // SAFETY: it is not linked.
+        unsafe { self.node.disarm() };
+        Some(self.outcome())
     }
 
     /// Whether it looks as if there was something without waiting.
@@ -190,6 +168,18 @@ impl<'a, T> Wait<'a, T> {
         this.cell.waiters.sleep(&this.node, None);
         this.waits = false;
         this.outcome()
+    }
+}
+
+impl<'a, T> Future for Wait<'a, T> {
+    type Output = Outcome<'a, T>;
+
+    /// Only the turn costs a unit of the task's budget.
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome<'a, T>> {
+        match self.node.request {
+            Request::Turn => coop::poll_with(context, |context| self.poll_wait(context.waker())),
+            Request::Value => self.poll_wait(context.waker()),
+        }
     }
 }
 

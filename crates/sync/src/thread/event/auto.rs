@@ -226,7 +226,9 @@ mod tests {
         event: &'a Event,
         n: u32,
     ) -> Vec<thread::ScopedJoinHandle<'a, bool>> {
-        let threads = (0..n).map(|_| s.spawn(|| event.wait_for_set(None))).collect();
+        let threads = (0..n)
+            .map(|_| s.spawn(|| event.wait_for_set(None)))
+            .collect();
         while waiting(event.word.load(Ordering::Relaxed)) < n {
             thread::yield_now();
         }
