@@ -4,9 +4,9 @@
 //! cargo run --release --example camera -- --frames 500
 //! ```
 //!
-//! It shows loans: the camera writes each frame right into shared memory, and the screen
-//! reads it there. When the screen is slower, the camera drops the frames for which there is
-//! no room. It starts the screen itself, as a process of its own.
+//! It shows loans: the camera writes each frame directly into shared memory, and the screen
+//! reads it there. If the screen is slower, the camera drops the frames for which there is
+//! no room. It starts the screen itself, as a separate process.
 //!
 //! The exit code is 0 if no frame was torn.
 
@@ -32,7 +32,7 @@ struct Options {
     show: Option<String>,
 }
 
-/// Bytes of a frame.
+/// The size of a frame in bytes.
 const FRAME: usize = 8 << 20;
 
 fn main() -> ExitCode {
@@ -92,7 +92,7 @@ fn show(name: &str) -> Result<(), Box<dyn Error>> {
     Barrier::open(&format!("{name}-begin"), 2)?.wait()?;
     let mut count = 0;
     loop {
-        // Read in place; dropping it gives the place back to the camera.
+        // The frame is read in place; dropping it gives the place back to the camera.
         let frame = match receiver.recv() {
             Err(RecvError::Disconnected) => break,
             other => other?,

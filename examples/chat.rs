@@ -92,7 +92,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// The receiver of events.
+/// A receiver of events.
 type Ear = broadcast::Receiver<Arc<Event>>;
 
 /// A request and the sender for its answer.
@@ -131,8 +131,8 @@ impl Room {
         Self { members, events }
     }
 
-    /// Serves until all request senders are dropped. Then the broadcast channel closes, which
-    /// ends its receivers.
+    /// Serves until all request senders are dropped. Then the broadcast channel closes,
+    /// which ends its receivers.
     async fn open(mut self, mut inbox: mpsc::Receiver<Request>) {
         while let Some(request) = inbox.recv().await {
             // An error means that the sender of the request has dropped the receiver.
@@ -212,11 +212,11 @@ impl Door {
 
 // The members.
 
-/// What a member has heard.
+/// What a member has received.
 struct Heard {
     name: Name,
     messages: u64,
-    /// Events that were overwritten before the member came to them.
+    /// Events that were overwritten before the member received them.
     missed: u64,
 }
 
@@ -266,7 +266,7 @@ async fn invent(door: Door, members: u16, messages: u32) -> Vec<Heard> {
     heard
 }
 
-/// Runs the members that the input describes. Returns whether every line was right.
+/// Runs the members that the input describes. Returns whether every line was correct.
 async fn follow_the_input(door: Door) -> (Vec<Heard>, bool) {
     let mut lines = lines();
     let mut members = Vec::new();
@@ -310,7 +310,7 @@ async fn follow(
     }
 }
 
-/// A thread reads the input; the other end of the channel is a task.
+/// Starts a thread that reads the input; the other end of the channel is a task.
 fn lines() -> mpsc::Receiver<(usize, String)> {
     let (found, lines) = mpsc::channel(16);
     std::thread::spawn(move || {
@@ -333,7 +333,7 @@ fn lines() -> mpsc::Receiver<(usize, String)> {
 
 // Output.
 
-/// Prints events, on a thread of its own, because printing may block.
+/// Prints events, on a separate thread, because printing may block.
 fn board(mut ear: Ear, quiet: bool) -> io::Result<()> {
     loop {
         match ear.blocking_recv() {

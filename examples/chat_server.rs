@@ -8,9 +8,9 @@
 //! Each connection is a task with two halves: what the member types goes to a broadcast
 //! channel, and what comes from there is written to the member. A member that reads too
 //! slowly misses the oldest lines, and is told how many; it never delays the others. Ctrl-C
-//! says goodbye to all and ends the server.
+//! says goodbye to all members and ends the server.
 //!
-//! The exit code is 0, 1 if the address cannot be had, and 2 if the command line is wrong.
+//! The exit code is 0, 1 if the address cannot be used, and 2 if the command line is wrong.
 
 mod shutdown;
 
@@ -54,7 +54,7 @@ struct Room {
 
 impl Room {
     fn say(&self, line: String) {
-        // An error means that nobody is here.
+        // An error means that there is no member.
         _ = self.lines.send(line.into());
     }
 
@@ -63,7 +63,7 @@ impl Room {
     }
 }
 
-/// A name is taken as long as this lives.
+/// A name is in use as long as this is alive.
 struct Member<'a> {
     room: &'a Room,
     name: &'a str,
@@ -123,14 +123,14 @@ async fn serve(listener: TcpListener, backlog: usize, end: CancellationToken) {
                 let (room, end) = (room.clone(), end.clone());
                 members.spawn(async move {
                     select! {
-                        // A member that is gone cannot be told.
+                        // A member that has left cannot be told about an error.
                         _ = welcome(stream, &room) => {}
                         () = end.cancelled() => {}
                     }
                 });
             }
             Err(error) => {
-                // Out of descriptors, for example, which lasts for a while.
+                // For example, there are no descriptors left, which lasts for a while.
                 eprintln!("chat_server: cannot accept: {error}");
                 sleep(Duration::from_millis(100)).await;
             }
@@ -140,7 +140,7 @@ async fn serve(listener: TcpListener, backlog: usize, end: CancellationToken) {
     members.wait().await;
 }
 
-/// One connection, from the name to the end.
+/// Serves one connection, from the name to the end.
 async fn welcome(stream: TcpStream, room: &Room) -> io::Result<()> {
     let (read, mut write) = stream.into_split();
     let mut read = BufReader::new(read);
@@ -178,7 +178,7 @@ async fn welcome(stream: TcpStream, room: &Room) -> io::Result<()> {
     }
 }
 
-/// The next line; `None` at the end.
+/// Returns the next line, or `None` at the end.
 async fn line(read: &mut BufReader<OwnedReadHalf>) -> io::Result<Option<String>> {
     let mut line = Vec::new();
     let n = read.take(LONGEST).read_until(b'\n', &mut line).await?;

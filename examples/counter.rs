@@ -1,5 +1,5 @@
-//! From how many iterations on does a second thread pay? A counter is split over pinned threads
-//! in two ways: by a pool made of a mutex and two condition variables, and by
+//! From how many iterations on does a second thread pay? Pinned threads share the work of a
+//! counter in two ways: in a pool made of a mutex and two condition variables, and in
 //! `blitz_io::pool`. Both are compared with the loop of one thread.
 //!
 //! ```sh
@@ -7,12 +7,13 @@
 //! cargo run --release --example counter -- --threads 2 --json
 //! ```
 //!
-//! How it works: for each length, all three are run in turn again and again, and the median of
-//! each is taken; so a slow moment of the machine hits all alike. The break-even is the shortest
-//! length from which on the threads are always faster than the loop. Every sum is checked.
+//! How it works: for each length, all three run in turn, many times, and the median of each
+//! is taken, so that a slow moment of the machine affects all three. The break-even is the
+//! shortest length from which on the threads are always faster than the loop. Every sum is
+//! checked.
 //!
-//! The exit code is 0 if all sums were right, 1 if not or if threads cannot be pinned, and 2 if
-//! the command line is wrong.
+//! The exit code is 0 if all sums were correct, 1 if not or if threads cannot be pinned,
+//! and 2 if the command line is wrong.
 
 use std::hint::black_box;
 use std::io::{self, IsTerminal, Write};
@@ -86,7 +87,7 @@ fn run(options: &Options) -> io::Result<()> {
     }
 }
 
-/// A bar on a terminal, after a second.
+/// Creates a progress bar, which appears on a terminal after a second.
 fn progress(steps: usize) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();
@@ -95,7 +96,7 @@ fn progress(steps: usize) -> ProgressBar {
     ProgressBar::new(steps as u64).with_style(style.expect("the template is right"))
 }
 
-/// Those that are compared.
+/// The ways to count that are compared.
 struct Pools {
     classic: ClassicPool,
     ours: ThreadPool,
@@ -111,7 +112,7 @@ impl Pools {
     }
 }
 
-/// The numbers of a length: nanoseconds for the whole loop.
+/// The figures of a length: nanoseconds for the whole loop.
 #[derive(Serialize)]
 struct Row {
     iterations: u64,
@@ -123,7 +124,7 @@ struct Row {
 fn measure(pools: &Pools, length: u64, rounds: u16) -> io::Result<Row> {
     let expected = count(0..length);
     let mut times: [Vec<Duration>; 3] = Default::default();
-    // Short loops are repeated, so that the clock's own cost does not count.
+    // Short loops are repeated, so that reading the clock does not count.
     let repeats = ((1 << 16) / length).max(1);
     for round in 0..=rounds {
         let loops: [&dyn Fn() -> u64; 3] = [
@@ -158,15 +159,15 @@ fn median(mut times: Vec<Duration>) -> u64 {
     u64::try_from(times[times.len() / 2].as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The work: one multiplication for each number that the compiler cannot leave out. The same
-/// machine code for all who count.
+/// Does the work: one multiplication for each number, which the compiler cannot leave out.
+/// All ways to count run the same machine code.
 #[inline(never)]
 fn count(range: Range<u64>) -> u64 {
     let term = |n: u64| black_box(n).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60;
     range.map(term).sum::<u64>()
 }
 
-/// The share of the thread `index` of `threads`.
+/// Returns the share of the thread `index` of `threads`.
 fn share(length: u64, index: usize, threads: usize) -> Range<u64> {
     let at = |index: usize| length * index as u64 / threads as u64;
     at(index)..at(index + 1)
@@ -180,8 +181,8 @@ fn count_in_pool(pool: &ThreadPool, length: u64) -> u64 {
     sum.into_inner()
 }
 
-/// A pool as one writes it at first: the threads wait for the next job on a condition variable,
-/// the caller for the last thread on another one.
+/// A pool as a first attempt would have it: the threads wait for the next job on a
+/// condition variable, and the caller waits for the last thread on another.
 struct ClassicPool {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -204,7 +205,7 @@ struct Job {
 }
 
 impl ClassicPool {
-    /// A pool of so many threads; the one that counts is among them.
+    /// Creates a pool of `threads` threads, of which the caller is one.
     fn new(threads: usize) -> io::Result<Self> {
         let cores = core_affinity::get_core_ids().filter(|cores| !cores.is_empty());
         let cores = cores.ok_or_else(|| {
@@ -278,7 +279,7 @@ impl Drop for ClassicPool {
         self.shared.lock().over = true;
         self.shared.begun.notify_all();
         for thread in self.threads.drain(..) {
-            // A thread that panicked has told of it.
+            // A thread that panicked has already reported it.
             let _ = thread.join();
         }
     }

@@ -1,13 +1,13 @@
 //! A server whose requests are answered by another process: lines from TCP clients go to a
-//! queue in shared memory, and what a worker process answers goes back to the client.
+//! queue in shared memory, and the answers of a worker process go back to the client.
 //!
 //! ```sh
 //! cargo run --release --example gateway -- --listen 127.0.0.1:4000
 //! ```
 //!
-//! It shows a task that awaits sockets and other processes in one `select!`, without a helper
-//! thread. It serves one client after the other, starts the worker itself, and ends when
-//! standard input does.
+//! It shows a task that awaits sockets and other processes in one `select!`, without a
+//! helper thread. It serves one client after the other, starts the worker itself, and ends
+//! when standard input ends.
 
 use std::process::ExitCode;
 
@@ -52,8 +52,8 @@ mod gateway {
         work: Option<String>,
     }
 
-    /// Requests on their way. Fewer than a queue holds, so that no `send_async` waits for a
-    /// worker that waits for its replies to be received.
+    /// How many requests can be on their way. It is less than a queue holds, so that no
+    /// `send_async` waits for a worker that waits for its replies to be received.
     const IN_FLIGHT: u64 = 256;
 
     type Result = std::result::Result<(), Box<dyn Error>>;
@@ -98,7 +98,7 @@ mod gateway {
                     if let Err(error) = talk(client, &mut requests, &mut replies, &mut waiting).await {
                         eprintln!("gateway: {address}: {error}");
                     }
-                    // What a client that has gone did not receive.
+                    // Skips the replies that a client that has left did not receive.
                     while waiting > 0 {
                         replies.recv_async().await?;
                         waiting -= 1;
@@ -111,12 +111,12 @@ mod gateway {
                 }
             }
         }
-        drop(requests); // The worker ends.
+        drop(requests); // This ends the worker.
         worker.wait()?;
         Ok(())
     }
 
-    /// Serves one client: in both directions at the same time.
+    /// Serves one client, in both directions at the same time.
     async fn talk(
         client: TcpStream,
         requests: &mut Sender,

@@ -5,11 +5,12 @@
 //! curl http://127.0.0.1:8080/io.md
 //! ```
 //!
-//! Our sockets have hyper's traits (the feature `hyper`), and hyper starts its tasks and its
-//! timers through `BlitzExecutor` and `BlitzTimer`. A file is read piece by piece while the
-//! client takes it. At Ctrl-C the requests that were begun are answered, then the program ends.
+//! The sockets of blitz-io have hyper's traits (the feature `hyper`), and hyper starts its
+//! tasks and its timers through `BlitzExecutor` and `BlitzTimer`. A file is read piece by
+//! piece while the client receives it. After Ctrl-C, requests in progress are answered,
+//! then the program ends.
 //!
-//! The exit code is 0, 1 if the address cannot be had, and 2 if the command line is wrong.
+//! The exit code is 0, 1 if the address cannot be used, and 2 if the command line is wrong.
 
 mod shutdown;
 
@@ -79,7 +80,7 @@ async fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Accepts connections until the end, and gives those that are open time to end.
+/// Accepts connections until the end, and gives open connections time to end.
 async fn serve(listener: TcpListener, options: Options, end: CancellationToken) {
     let folder: Arc<Path> = options.folder.into();
     let connections = TaskTracker::new();
@@ -92,12 +93,13 @@ async fn serve(listener: TcpListener, options: Options, end: CancellationToken) 
             Ok((stream, _)) => {
                 let serving = converse(stream, folder.clone(), options.http2, end.clone());
                 connections.spawn(async {
-                    // A client that breaks the rules, or is gone, is not this program's error.
+                    // If a client breaks the rules or leaves, that is not this program's
+                    // error.
                     _ = serving.await;
                 });
             }
             Err(error) => {
-                // Out of descriptors, for example, which lasts for a while.
+                // For example, there are no descriptors left, which lasts for a while.
                 eprintln!("http_server: cannot accept: {error}");
                 sleep(Duration::from_millis(100)).await;
             }
@@ -107,7 +109,7 @@ async fn serve(listener: TcpListener, options: Options, end: CancellationToken) 
     _ = timeout(Duration::from_secs(options.grace), connections.wait()).await;
 }
 
-/// One connection, with all its requests.
+/// Serves one connection, with all its requests.
 async fn converse(
     stream: TcpStream,
     folder: Arc<Path>,
@@ -127,7 +129,7 @@ async fn converse(
         })
         .await
     } else {
-        // The timer is for the time that a client may take to send the header.
+        // The timer limits the time that a client may take to send the header.
         let connection = http1::Builder::new()
             .timer(BlitzTimer::new())
             .serve_connection(stream, service);
@@ -138,7 +140,7 @@ async fn converse(
     }
 }
 
-/// Runs a connection, and tells it when the end has come.
+/// Runs a connection, and tells it when the program ends.
 async fn until<C: Future>(
     end: &CancellationToken,
     connection: C,
@@ -185,14 +187,15 @@ async fn answer(folder: &Path, request: &Request<Incoming>) -> Answer {
     }
 }
 
-/// An answer of nothing but its status.
+/// Returns an answer that has only a status.
 fn plain(status: StatusCode) -> Answer {
     let mut answer = Response::new(Either::Left(Full::from(format!("{status}\n"))));
     *answer.status_mut() = status;
     answer
 }
 
-/// The file that this path of a request names. `None` if it would leave the folder.
+/// Returns the file that this path of a request names, or `None` if it would leave the
+/// folder.
 fn path_in(folder: &Path, path: &str) -> Option<PathBuf> {
     let path = decode(path)?;
     let mut place = folder.to_owned();
@@ -205,7 +208,7 @@ fn path_in(folder: &Path, path: &str) -> Option<PathBuf> {
     Some(place)
 }
 
-/// Replaces `%41` by `A`. `None` if the result is no text.
+/// Replaces `%41` by `A`. Returns `None` if the result is not text.
 fn decode(path: &str) -> Option<String> {
     let mut bytes = path.bytes();
     let mut decoded = Vec::with_capacity(path.len());
@@ -221,7 +224,7 @@ fn decode(path: &str) -> Option<String> {
     String::from_utf8(decoded).ok()
 }
 
-/// Opens a file, or the `index.html` of a folder: it, its length and its type.
+/// Opens a file, or the `index.html` of a folder. Returns it with its length and its type.
 async fn open(mut path: PathBuf) -> io::Result<(File, u64, &'static str)> {
     if blitz_io::fs::metadata(&path).await?.is_dir() {
         path.push("index.html");
@@ -244,7 +247,7 @@ async fn open(mut path: PathBuf) -> io::Result<(File, u64, &'static str)> {
     Ok((file, metadata.len(), kind))
 }
 
-/// So many bytes of a file, read as the client takes them.
+/// The content of a file, of a known length, which is read as the client receives it.
 struct FileBody {
     file: File,
     left: u64,
@@ -252,7 +255,7 @@ struct FileBody {
 }
 
 impl FileBody {
-    /// How much is read at once.
+    /// How many bytes are read at once.
     const PIECE: usize = 64 * 1024;
 
     fn new(file: File, len: u64) -> Self {
@@ -284,8 +287,8 @@ impl Body for FileBody {
         ready!(Pin::new(&mut this.file).poll_read(cx, &mut buffer))?;
         let n = buffer.filled().len();
         if n == 0 {
-            // The file has become shorter, and its length is promised already: the
-            // connection must end, so that the client notices.
+            // The file has become shorter, but its length was already sent: the connection
+            // must end, so that the client notices.
             return Poll::Ready(Some(Err(io::ErrorKind::UnexpectedEof.into())));
         }
         this.left -= n as u64;

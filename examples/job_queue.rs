@@ -1,15 +1,15 @@
-//! Runs a command for each line of its input: no more than so many at the same time, and
-//! no more than so many a second.
+//! Runs a command for each line of its input, with limits on how many run at the same time
+//! and how many start in a second.
 //!
 //! ```sh
 //! seq 10 | cargo run --release --example job_queue -- --rate 5 --workers 2 -- echo job {}
 //! ls *.jpg | cargo run --release --example job_queue -- --deadline 60 -- jpegoptim {}
 //! ```
 //!
-//! It shows a graceful shutdown. Three things start it: the end of the input, the deadline, or
-//! Ctrl-C. Then no job is started any more, running jobs may complete, and after a grace period
-//! (or at the second Ctrl-C) those that still run are killed. The program waits for every job
-//! that was started.
+//! It shows a graceful shutdown, which starts at the end of the input, at the deadline, or
+//! at Ctrl-C. Then no further job starts, running jobs may complete, and after a grace
+//! period (or at the second Ctrl-C) those that still run are killed. The program waits for
+//! every job that was started.
 //!
 //! The exit code is 0 if every job has succeeded, 1 if one has failed, 2 if the command
 //! line is wrong, and 3 if not all jobs were done when the program was told to end.
@@ -78,8 +78,9 @@ async fn deadline(seconds: f64, stop: CancellationToken) {
     }
 }
 
-/// A thread reads the input, and waits while the channel is full. It does not belong to the
-/// runtime: nothing can wake a thread that waits for a key, so the shutdown must not wait for it.
+/// Starts a thread that reads the input, and waits while the channel is full. The thread
+/// does not belong to the runtime: nothing can wake a thread that waits for a key, so the
+/// shutdown must not wait for it.
 fn lines() -> mpsc::Receiver<String> {
     let (found, lines) = mpsc::channel(16);
     std::thread::spawn(move || {
@@ -104,9 +105,9 @@ fn lines() -> mpsc::Receiver<String> {
 struct Queue {
     command: Vec<String>,
     workers: Arc<Semaphore>,
-    /// Start no more jobs.
+    /// Cancelled when no more jobs are to start.
     stop: CancellationToken,
-    /// Kill the running jobs.
+    /// Cancelled when the running jobs are to be killed.
     kill: CancellationToken,
     running: TaskTracker,
     counts: Arc<Counts>,
@@ -119,7 +120,7 @@ struct Counts {
     killed: AtomicU32,
 }
 
-/// Jobs that were in the queue and not started.
+/// The number of jobs that were in the queue and did not start.
 struct Left(usize);
 
 /// How many jobs were started.
@@ -137,7 +138,7 @@ impl Queue {
         }
     }
 
-    /// The first time, shuts down gracefully. The second time, kills the jobs.
+    /// At the first Ctrl-C, shuts down gracefully. At the second, kills the jobs.
     fn listen_to_ctrl_c(&self) {
         let (stop, kill) = (self.stop.clone(), self.kill.clone());
         shutdown::on_request("job_queue", move || {
@@ -153,7 +154,7 @@ impl Queue {
     /// Starts a job for each line, until there are no more or the shutdown begins.
     async fn run(&self, mut lines: mpsc::Receiver<String>, rate: f64) -> Left {
         let mut pace = interval(Duration::from_secs_f64(1.0 / rate));
-        // No burst after a pause.
+        // There must be no burst after a pause.
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut left = 0;
         loop {
@@ -181,7 +182,8 @@ impl Queue {
         Left(left)
     }
 
-    /// Waits for a permit and for the next tick. Dropping the future loses no permit.
+    /// Waits for a permit and for the next tick. If the future is dropped, no permit is
+    /// lost.
     async fn begin(&self, line: &str, pace: &mut Interval) {
         let permit = self.workers.clone().acquire_owned().await;
         let permit = permit.expect("nobody closes the semaphore");
@@ -274,10 +276,10 @@ impl Counts {
     }
 }
 
-/// One job.
+/// Runs one job.
 async fn run(mut command: Command, kill: CancellationToken) -> End {
     let program = command.get_program().to_string_lossy().into_owned();
-    // Starting a program may block: not on a worker.
+    // Starting a program may block, so a worker must not do it.
     let child = spawn_blocking(move || command.spawn()).await;
     let mut child = match child.expect("cannot panic") {
         Ok(child) => child,
@@ -299,7 +301,7 @@ async fn run(mut command: Command, kill: CancellationToken) -> End {
     }
 }
 
-/// Polls with growing pauses: there is no event for the exit of a process here.
+/// Polls with growing pauses, as there is no event here for the exit of a process.
 async fn exited(child: &mut Child) -> std::io::Result<ExitStatus> {
     let mut pause = Duration::from_millis(1);
     loop {

@@ -1,12 +1,13 @@
-//! A market feed: one process sends quotes, and several others each receive all of them.
+//! A market feed: one process sends quotes, and several other processes each receive all of
+//! them.
 //!
 //! ```sh
 //! cargo run --release --example market_feed -- --readers 4 --quotes 1000000
 //! ```
 //!
 //! It shows a route between processes with messages that are plain data, a barrier at which
-//! all of them begin together, and the end: readers stop when the sender has left. It starts
-//! the readers itself, as processes of their own.
+//! all of them begin together, and the end: readers stop when the sender has left. It
+//! starts the readers itself, as separate processes.
 //!
 //! The exit code is 0 if every reader has received every quote, in order.
 
@@ -33,7 +34,7 @@ struct Options {
 }
 
 plain_data! {
-    /// What a share costs at the moment.
+    /// The present price of a share.
     struct Quote {
         number: u64,
         price: f64,

@@ -1,4 +1,4 @@
-//! How the examples that serve are told to end.
+//! How the examples that are servers are told to end.
 
 use std::future::Future;
 use std::io;
@@ -8,8 +8,8 @@ use blitz_io::signal::unix::{SignalKind, signal};
 #[cfg(windows)]
 use blitz_io::signal::windows::{ctrl_c, ctrl_close};
 
-/// Calls `requested` each time that the program is asked to end, from now on: by Ctrl-C, by
-/// `SIGTERM`, or because its console is closed.
+/// Calls `requested` each time that the program is asked to end: by Ctrl-C, by `SIGTERM`,
+/// or because its console is closed.
 pub fn on_request(program: &str, requested: impl FnMut() + Send + 'static) {
     match requests(requested) {
         Ok(requests) => drop(blitz_io::spawn(requests)),

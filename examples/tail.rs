@@ -4,12 +4,12 @@
 //! cargo run --release --example tail -- -n 5 /var/log/syslog
 //! ```
 //!
-//! The file may grow, may be emptied, may be renamed and replaced (as logs are when they are
-//! rotated), and may be missing for a while. What was added to a file before it was renamed
-//! is printed first. Looking for changes costs a few system calls each interval, on every
-//! system alike.
+//! The file may grow, may be emptied, may be renamed and replaced (as logs are when they
+//! are rotated), and may be missing for a while. What was added to a file before it was
+//! renamed is printed first. Checking for changes costs a few system calls per interval, on
+//! every system.
 //!
-//! It runs until Ctrl-C. The exit code is 0, 1 if what it reads can no longer be printed, and
+//! It runs until Ctrl-C. The exit code is 0, 1 if the output can no longer be printed, and
 //! 2 if the command line is wrong.
 
 mod shutdown;
@@ -60,7 +60,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Prints until nobody wants to read it.
+/// Prints until the output is closed.
 async fn follow(options: &Options) -> io::Result<()> {
     let path = &options.file;
     let mut out = stdout();
@@ -85,7 +85,7 @@ async fn follow(options: &Options) -> io::Result<()> {
             followed = None;
         }
         if followed.is_none() {
-            // The error was told of when the file went.
+            // The error was reported when the file disappeared.
             followed = Followed::open(path).await.ok();
             if followed.is_some() {
                 continue;
@@ -95,7 +95,7 @@ async fn follow(options: &Options) -> io::Result<()> {
     }
 }
 
-/// An open file, and how far it was printed.
+/// An open file, and how much of it was printed.
 struct Followed {
     file: File,
     position: u64,
@@ -121,11 +121,11 @@ impl Followed {
         Ok(())
     }
 
-    /// Prints what is new. False if the name stands for another file by now, or for none,
-    /// and this one has been printed to its end.
+    /// Prints what is new. Returns false if the name now belongs to another file, or to
+    /// none, and this file has been printed to its end.
     async fn print(&mut self, path: &Path, out: &mut Stdout) -> io::Result<bool> {
-        // The name is looked at before the file: what is added before it is renamed is
-        // then there when the file is read.
+        // The name is checked before the file is read, so everything that was added before
+        // it was renamed is there when the file is read.
         let named = metadata(path).await.ok();
         let is_same = named.is_some_and(|named| identity(&named) == self.identity);
         if self.file.metadata().await?.len() < self.position {
@@ -141,7 +141,8 @@ impl Followed {
     }
 }
 
-/// What tells one file from another of the same name, where the system has that.
+/// Returns what distinguishes one file from another with the same name, if the system has
+/// that.
 fn identity(metadata: &Metadata) -> Option<(u64, u64)> {
     #[cfg(unix)]
     {
@@ -156,7 +157,7 @@ fn identity(metadata: &Metadata) -> Option<(u64, u64)> {
     }
 }
 
-/// Where the last lines of a file begin. A last line without an end counts as one.
+/// Returns where the last lines of a file begin. A last line without an end counts as one.
 async fn last_lines(file: &mut File, lines: usize) -> io::Result<u64> {
     const BLOCK: u64 = 16 * 1024;
     let len = file.metadata().await?.len();
@@ -182,7 +183,7 @@ async fn last_lines(file: &mut File, lines: usize) -> io::Result<u64> {
         {
             let after = start + place as u64 + 1;
             if after == len {
-                // The end of the last line, and of none before.
+                // This is the end of the last line, not of one before it.
                 continue;
             }
             left -= 1;

@@ -1,16 +1,16 @@
-//! Checks the links between the Markdown files of a folder: whether the file that a link names
-//! exists, and has the heading.
+//! Checks the links between the Markdown files of a folder: whether the file that a link
+//! names exists and has the heading.
 //!
 //! ```sh
 //! cargo run --release --example third_party -- .
 //! ```
 //!
-//! It uses an unchanged library that needs no particular runtime: moka's asynchronous cache. A
-//! file with many links to it is read once, even if many tasks ask for its headings at the same
-//! time; the other tasks wait for the one that reads.
+//! It uses an unchanged library that needs no particular runtime: moka's asynchronous
+//! cache. A file to which many links lead is read once, even if many tasks ask for its
+//! headings at the same time; the other tasks wait for the one that reads.
 //!
-//! The exit code is 0 if all links are good, 1 if one is broken or a file cannot be read, and 2
-//! if the command line is wrong.
+//! The exit code is 0 if all links are good, 1 if one is broken or a file cannot be read,
+//! and 2 if the command line is wrong.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -95,7 +95,7 @@ async fn check(options: Options) -> Result<Report, String> {
     for (file, text) in documents {
         for link in links(&text) {
             let headings = headings.clone();
-            // Never more tasks than that, however many links there are.
+            // There are never more tasks than this, however many links there are.
             let permit = at_once.clone().acquire_owned().await;
             let permit = permit.expect("nobody closes the semaphore");
             let file = file.clone();
@@ -174,7 +174,7 @@ impl Headings {
     }
 }
 
-/// The target of a link, without `.` and `..`, so that each file has one name.
+/// Resolves the target of a link, without `.` and `..`, so that each file has one name.
 fn resolve(file: &Path, link: &str) -> PathBuf {
     let mut path = file.parent().unwrap_or(Path::new("")).to_owned();
     for part in Path::new(link).components() {
@@ -215,7 +215,7 @@ struct Link {
     target: String,
 }
 
-/// The links to files, outside of code.
+/// Returns the links to files, outside of code.
 fn links(text: &str) -> Vec<Link> {
     let mut links = Vec::new();
     for (line, text) in prose(text) {
@@ -235,8 +235,8 @@ fn links(text: &str) -> Vec<Link> {
     links
 }
 
-/// The names under which links find the headings: small letters and digits, with hyphens
-/// for blanks. The second heading of a name gets `-1`, and so on.
+/// Returns the names under which links find the headings: lower-case letters and digits,
+/// with hyphens for blanks. The second heading of the same name gets `-1`, and so on.
 fn headings(text: &str) -> HashSet<String> {
     let mut names = HashSet::new();
     for (_, line) in prose(text) {
@@ -265,7 +265,7 @@ fn headings(text: &str) -> HashSet<String> {
     names
 }
 
-/// The lines that are no code, with their numbers.
+/// Returns the lines that are not code, with their numbers.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut code = false;
     text.lines().zip(1..).filter_map(move |(line, number)| {

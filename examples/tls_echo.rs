@@ -1,17 +1,17 @@
-//! Sends back what comes over TLS, with rustls.
+//! Sends back what it receives over TLS, with rustls.
 //!
 //! ```sh
 //! cargo run --release --example tls_echo -- --listen 127.0.0.1:4433 --write-certificate cert.pem
 //! openssl s_client -connect 127.0.0.1:4433 -CAfile cert.pem -servername localhost
 //! ```
 //!
-//! `tokio_rustls` asks for Tokio's traits, which our sockets have (the feature `tokio`); no
-//! runtime of Tokio's runs. What `tokio_rustls` gives back has Tokio's traits only, and
-//! `FromTokio` gives it ours. Without a certificate, the program makes one that is good for
-//! `localhost` alone.
+//! `tokio_rustls` requires Tokio's traits, which the sockets of blitz-io have (the feature
+//! `tokio`); no runtime of Tokio is started. The streams that `tokio_rustls` returns have
+//! only Tokio's traits, and `FromTokio` gives them those of blitz-io. Without a
+//! certificate, the program makes one that is valid for `localhost` only.
 //!
-//! The exit code is 0, 1 if the address or a certificate cannot be had, and 2 if the command
-//! line is wrong.
+//! The exit code is 0, 1 if the address or a certificate cannot be used, and 2 if the
+//! command line is wrong.
 
 mod shutdown;
 
@@ -53,7 +53,7 @@ struct Options {
     write_certificate: Option<PathBuf>,
 }
 
-/// How long a handshake may take, so that silent clients do not pile up.
+/// How long a handshake may take, so that silent clients do not accumulate.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
 #[blitz_io::main]
@@ -105,7 +105,7 @@ async fn read(certificate: &Path, key: &Path) -> Result<Identity, Box<dyn Error>
     Ok((chain, private))
 }
 
-/// A certificate that nobody but its maker vouches for.
+/// Makes a self-signed certificate.
 async fn make(write_to: Option<&Path>) -> Result<Identity, Box<dyn Error>> {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
     if let Some(path) = write_to {
@@ -138,7 +138,7 @@ async fn serve(listener: TcpListener, acceptor: TlsAcceptor, end: CancellationTo
                 });
             }
             Err(error) => {
-                // Out of descriptors, for example, which lasts for a while.
+                // For example, there are no descriptors left, which lasts for a while.
                 eprintln!("tls_echo: cannot accept: {error}");
                 sleep(Duration::from_millis(100)).await;
             }
@@ -148,12 +148,13 @@ async fn serve(listener: TcpListener, acceptor: TlsAcceptor, end: CancellationTo
     connections.wait().await;
 }
 
-/// One connection, from the handshake to the end.
+/// Serves one connection, from the handshake to the end.
 async fn echo(stream: TcpStream, acceptor: &TlsAcceptor) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let stream = timeout(HANDSHAKE, acceptor.accept(stream)).await??;
     let (mut read, mut write) = split(FromTokio::new(stream));
     copy(&mut read, &mut write).await?;
-    // Tells the client that this was all, and not a connection that broke.
+    // Tells the client that the data is complete, and that the connection did not just
+    // break.
     write.shutdown().await
 }

@@ -1,14 +1,15 @@
-//! Counts the words in all text files of the folders given, on all processors.
+//! Counts the words in all text files of the given folders, on all processors.
 //!
 //! ```sh
 //! cargo run --release --example word_count -- docs
 //! cargo run --release --example word_count -- --json --top 3 docs README.md
 //! ```
 //!
-//! How it works: a blocking thread walks the folders and sends the paths into a channel with
-//! many receivers. As many tasks as there are processors receive them. Each task owns a tally,
-//! and moves it to a blocking thread and back for every file, so that no lock is needed. In the
-//! end the tallies are added up. On a terminal, a progress bar appears after a second.
+//! How it works: a blocking thread walks the folders and sends the paths into a channel
+//! with many receivers. As many tasks as there are processors receive them. Each task owns
+//! a tally, and moves it to a blocking thread and back for every file, so that no lock is
+//! needed. At the end the tallies are added up. On a terminal, a progress bar appears after
+//! a second.
 //!
 //! The exit code is 0 if every file could be read, 1 if not, and 2 if the command line is
 //! wrong.
@@ -108,7 +109,7 @@ impl Unreadable {
     }
 }
 
-/// For the progress bar.
+/// The counts that the progress bar shows.
 #[derive(Default)]
 struct Progress {
     found: AtomicU64,
@@ -183,14 +184,14 @@ impl Walk {
             }
         } else if kind.is_file() {
             self.progress.found.fetch_add(1, Ordering::Relaxed);
-            // Waits while the channel is full.
+            // This waits while the channel is full.
             _ = self.found.send_blocking(path.to_owned());
         }
         Ok(())
     }
 }
 
-// Reading them.
+// Reading the files.
 
 async fn read_all(
     paths: mpmc::Receiver<PathBuf>,
@@ -248,7 +249,7 @@ impl Tally {
         }
     }
 
-    /// Returns the most frequent words, those with equal counts in alphabetical order.
+    /// Returns the most frequent words; those with equal counts are in alphabetical order.
     fn top(&self, how_many: usize) -> Vec<(&str, u64)> {
         let mut all: Vec<_> = self.times.iter().map(|(w, n)| (w.as_str(), *n)).collect();
         all.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));

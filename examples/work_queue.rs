@@ -4,10 +4,10 @@
 //! cargo run --release --example work_queue -- --jobs 1000 --workers 4 --kills 20
 //! ```
 //!
-//! It shows what a queue between processes promises: a worker keeps the message of its job
-//! until the job is done, and if it is killed before that, another one gets the job. So each
-//! job is done at least once. It starts the workers itself, as processes of their own, and
-//! kills them with `SIGKILL`.
+//! It shows what a queue between processes guarantees: a worker keeps the message of its
+//! job until the job is done, and if it is killed before that, another worker gets the job.
+//! So each job is done at least once. It starts the workers itself, as separate processes,
+//! and kills them with `SIGKILL`.
 //!
 //! The exit code is 0 if every job was done.
 
@@ -65,7 +65,7 @@ fn work(name: &str) -> Result<(), Box<dyn Error>> {
         let number = u64::from_le_bytes((*job).try_into()?);
         thread::sleep(Duration::from_micros(200)); // the work
         results.send_value(&[number, number * number])?;
-        // The message is dropped here: from now on the job counts as done.
+        // The message is dropped here, and from now on the job counts as done.
     }
 }
 
@@ -100,11 +100,11 @@ fn direct(options: &Options) -> Result<(), Box<dyn Error>> {
                 }
                 *done.entry(number).or_default() += 1;
             }
-            // Every worker was killed, and the next ones are not there yet.
+            // Every worker was killed, and the next ones have not started yet.
             Err(RecvError::TimedOut | RecvError::Disconnected) => {}
             Err(error) => return Err(error.into()),
         }
-        // Evenly over the jobs.
+        // Workers are killed at regular intervals of jobs.
         if killed < options.kills && done.len() as u64 * options.kills >= killed * options.jobs {
             let victim = &mut workers[killed as usize % options.workers as usize];
             victim.kill()?;

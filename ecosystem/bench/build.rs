@@ -1,4 +1,5 @@
-//! What `tonic-build` makes of a service without `protoc`: the message is written by hand.
+//! Generates what `tonic-build` makes of a service without `protoc`: the message is written
+//! by hand.
 
 use tonic_build::manual::{Builder, Method, Service};
 

@@ -205,7 +205,7 @@ async fn graceful_shutdown_waits_for_requests() {
     let request = tokio::spawn(client.get(format!("{}/wait", running.base)).send());
     limit(running.state.arrived.notified()).await;
     running.stop.send(()).unwrap();
-    // The listener is closed although the request runs.
+    // The listener is closed although the request is still running.
     limit(async {
         while TcpStream::connect(running.address).await.is_ok() {
             tokio::time::sleep(Duration::from_millis(1)).await;

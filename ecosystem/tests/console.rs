@@ -8,14 +8,15 @@ use tracing_subscriber::layer::SubscriberExt;
 
 use crate::support::{limit, listener};
 
-/// The console hears of the runtime's tasks, by name, and of their end.
+/// The console is told about the runtime's tasks, by name, and about their end.
 #[tokio::test]
 async fn the_console_sees_tasks() {
     let (layer, server) = ConsoleLayer::builder()
         .publish_interval(Duration::from_millis(20))
         .build();
-    // With a single subscriber, tracing asks only the one of the thread that happens to reach a
-    // span first. The threads of other tests have none, and would switch the span off for all.
+    // With a single subscriber, tracing asks only the subscriber of the thread that happens
+    // to reach a span first. The threads of other tests have none, and would switch the
+    // span off for all.
     let _second = Dispatch::new(tracing_subscriber::registry());
     let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(layer));
     let ServerParts {

@@ -30,7 +30,7 @@ fn full(bytes: impl Into<Bytes>) -> BoxBody<Bytes, hyper::Error> {
 async fn answer(request: Request<Incoming>) -> Result<Answer, Infallible> {
     Ok(match (request.method(), request.uri().path()) {
         (&Method::GET, "/") => Response::new(full("hello")),
-        // Whatever comes is sent back while it comes.
+        // The body is sent back while it arrives.
         (&Method::POST, "/echo") => Response::new(request.into_body().boxed()),
         (&Method::POST, "/count") => {
             let collected = request.into_body().collect().await.unwrap();
@@ -102,7 +102,7 @@ where
         .unwrap()
 }
 
-/// A body of 100 frames and a trailer that arrives bit by bit.
+/// Returns a body of 100 frames and a trailer that arrives bit by bit.
 fn slowly() -> BoxBody<Bytes, hyper::Error> {
     let frames = futures::stream::unfold(0, |i| async move {
         tokio::task::yield_now().await;
@@ -195,7 +195,7 @@ async fn http2_carries_many_requests_at_once() {
                         assert_eq!(text(response).await, "100000 true");
                     }
                     2 => {
-                        // More than the flow control's windows.
+                        // More than the windows of the flow control.
                         let body = pattern(200_000 + n);
                         let request = post(address, "/echo", full(body.clone()));
                         let response = sender.send_request(request).await.unwrap();
@@ -242,7 +242,7 @@ async fn a_pool_of_connections_and_a_graceful_end() {
         let running = tokio::spawn(client.request(get(address, "/slow")));
         tokio::time::sleep(Duration::from_millis(10)).await;
         stop.notify_one();
-        // It was accepted before the end, or it was refused; it is not cut off.
+        // The request was accepted before the end, or it was refused; it is not cut off.
         if let Ok(response) = running.await.unwrap() {
             assert_eq!(text(response).await, "slow");
         }

@@ -34,7 +34,7 @@ async fn a_value_is_computed_once() {
     assert_eq!(computed.load(Ordering::Relaxed), 50);
 }
 
-/// A task that computes is cancelled, and one of those that wait for it takes over.
+/// A task that computes is cancelled, and one of the tasks that wait for it takes over.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_computation_that_is_cancelled() {
     let cache: Cache<&str, u64> = Cache::new(10);

@@ -1,4 +1,4 @@
-//! Programs of the fork-join pool, by way of an unmodified rayon.
+//! Programs of the fork-join pool, through an unmodified rayon.
 
 use std::{collections::HashMap, fs};
 
@@ -62,7 +62,7 @@ fn images() {
     assert_eq!(wrong, 0);
 }
 
-/// Counts words in a folder's files: a sequential walk feeds a parallel iterator.
+/// Counts words in a directory's files: a sequential walk feeds a parallel iterator.
 #[test]
 fn words_of_files() {
     let folder = tempfile::tempdir().unwrap();

@@ -30,7 +30,7 @@ async fn queries() {
             .await
             .unwrap();
 
-        // Many queries on one connection at once; the answers come in their order.
+        // Many queries on one connection at once; the answers come in order.
         let insert = client
             .prepare("INSERT INTO item VALUES ($1, $2)")
             .await
@@ -63,7 +63,7 @@ async fn queries() {
             .get(0);
         assert_eq!(count, 150);
 
-        // The same through the socket of the server's folder.
+        // The same through the socket in the server's directory.
         let other = connect(&unix).await;
         let rows = other
             .query("SELECT id, name FROM item ORDER BY id", &[])

@@ -90,7 +90,7 @@ async fn blocking_commands_and_subscriptions() {
             );
         }
 
-        // The connection ends with the server: an error, and no wait without end.
+        // The connection ends with the server: there is an error, and no endless wait.
         drop(server);
         assert!(connection.get::<_, Option<String>>("a").await.is_err());
         assert!(messages.next().await.is_none());

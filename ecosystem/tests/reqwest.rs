@@ -125,7 +125,7 @@ async fn over_tls() {
                 .unwrap();
             assert!(answer.bytes().await.unwrap() == body);
         }
-        // A client that does not know the certificate refuses it.
+        // A client that does not know the certificate rejects it.
         let other = Certificate::new();
         let root = reqwest::Certificate::from_der(&other.der).unwrap();
         let stranger = client().tls_certs_only([root]).build().unwrap();
@@ -183,7 +183,7 @@ async fn timeouts() {
         let mut answer = reading.get(format!("{base}/stuck")).send().await.unwrap();
         assert_eq!(answer.chunk().await.unwrap().unwrap(), "first");
         assert!(answer.chunk().await.unwrap_err().is_timeout());
-        // A request that is dropped cancels the one of the server; others go on.
+        // A request that is dropped cancels the server's handler; other requests continue.
         let client = client().build().unwrap();
         for _ in 0..20 {
             let request = client.get(format!("{base}/never")).send();
@@ -200,7 +200,7 @@ async fn timeouts() {
             .await
             .unwrap();
         assert_eq!(answer.text().await.unwrap(), "plain");
-        // Nobody listens there.
+        // No server listens there.
         let (closed, address) = listener().await;
         drop(closed);
         assert!(

@@ -33,7 +33,7 @@ async fn a_pool_of_connections() {
             let insert = sqlx::query("INSERT INTO account VALUES ($1, 100)").bind(id);
             insert.execute(&pool).await.unwrap();
         }
-        // More tasks than connections move money; some of them change their mind.
+        // More tasks than connections move money; some of them roll back.
         let mut tasks = JoinSet::new();
         for task in 0..16 {
             let pool = pool.clone();
@@ -41,7 +41,8 @@ async fn a_pool_of_connections() {
                 for turn in 0..10 {
                     let (from, to) = ((task + turn) % 10, (task + 3 * turn + 1) % 10);
                     let mut transaction = pool.begin().await.unwrap();
-                    // In the order of the ids, or two transactions may wait for each other.
+                    // In the order of the ids; otherwise two transactions may wait for each
+                    // other.
                     let mut steps = [(from, -1), (to, 1)];
                     steps.sort();
                     for (id, change) in steps {
@@ -67,7 +68,8 @@ async fn a_pool_of_connections() {
         let sum = balances.try_fold(0, |sum, row| async move { Ok(sum + row.get::<i64, _>(0)) });
         assert_eq!(sum.await.unwrap(), 1000);
 
-        // All connections are out: who asks for one gets an error after the limit.
+        // All connections are in use: a task that asks for one gets an error after the time
+        // limit.
         let small = PgPoolOptions::new()
             .max_connections(1)
             .acquire_timeout(Duration::from_millis(50))

@@ -1,4 +1,5 @@
-//! What the programs share: time limits, certificates, servers that the test starts.
+//! Helpers that the programs share: time limits, certificates, servers that the test
+//! starts.
 
 use std::{
     fs,
@@ -21,25 +22,25 @@ pub async fn limit<F: Future>(future: F) -> F::Output {
         .expect("no progress within a minute")
 }
 
-/// A listener on a free port of the loopback interface.
+/// Returns a listener on a free port of the loopback interface.
 pub async fn listener() -> (TcpListener, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     (listener, address)
 }
 
-/// What makes a client of HTTP, whatever the environment says about proxies.
+/// Returns the builder of an HTTP client, which ignores the proxies of the environment.
 pub fn client() -> reqwest::ClientBuilder {
     provider();
     reqwest::Client::builder().no_proxy()
 }
 
-/// Bytes that a reader can check.
+/// Returns bytes that a reader can check.
 pub fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|i| (i * 31 + i / 251) as u8).collect()
 }
 
-/// A certificate for `localhost` that nobody has signed but itself.
+/// A self-signed certificate for `localhost`.
 pub struct Certificate {
     pub der: CertificateDer<'static>,
     pub key: PrivateKeyDer<'static>,
@@ -81,12 +82,13 @@ impl Certificate {
     }
 }
 
-/// Makes ring the provider of the process; all but the first call fail, and may.
+/// Makes ring the provider of the process; all calls but the first fail, which does no
+/// harm.
 fn provider() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// A server of somebody else's in a folder of its own; it ends with the test.
+/// An external server in a directory of its own; it ends with the test.
 pub struct Server {
     child: Child,
     pub folder: tempfile::TempDir,
@@ -110,7 +112,8 @@ impl Drop for Server {
     }
 }
 
-/// Starts PostgreSQL: the user is `tester`, there is no password, the data is lost with a crash.
+/// Starts PostgreSQL: the user is `tester`, there is no password, and a crash loses the
+/// data.
 pub fn postgres() -> Server {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
@@ -153,7 +156,7 @@ pub fn postgres() -> Server {
     )
 }
 
-/// Starts Redis on a port and on the socket `redis.sock` of its folder.
+/// Starts Redis on a port and on the socket `redis.sock` in its directory.
 pub fn redis() -> Server {
     let folder = tempfile::tempdir().unwrap();
     start(
@@ -202,7 +205,7 @@ fn start(
             if child.try_wait().unwrap().is_some() {
                 break;
             }
-            // Both say so, one with a capital, when all their sockets listen.
+            // Both log this line, one with a capital, when all their sockets listen.
             let log = fs::read_to_string(folder.path().join("log")).unwrap();
             if log.contains("eady to accept connections") {
                 return Server {
@@ -229,7 +232,8 @@ fn command(program: &Path, user: Option<(u32, u32)>, folder: &Path) -> Command {
     command
 }
 
-/// If the test runs as root: the ids of `name`, who gets the folder.
+/// Returns the ids of the user `name` if the test runs as root, and gives the directory to
+/// that user.
 fn user_for(folder: &Path, name: &str) -> Option<(u32, u32)> {
     let id = |arguments: &[&str]| -> u32 {
         let output = Command::new("id").args(arguments).output().unwrap();
@@ -247,7 +251,7 @@ fn user_for(folder: &Path, name: &str) -> Option<(u32, u32)> {
     Some(ids)
 }
 
-/// Debian keeps the programs of each version in a folder outside of `PATH`.
+/// Debian keeps the programs of each version in a directory outside of `PATH`.
 fn postgres_programs() -> PathBuf {
     let mut versions: Vec<PathBuf> = fs::read_dir("/usr/lib/postgresql")
         .map(|entries| {

@@ -86,7 +86,7 @@ async fn time() {
 
     let throttled = tokio_stream::iter(0..5).throttle(Duration::from_secs(2));
     assert_eq!(throttled.collect::<Vec<_>>().await, [0, 1, 2, 3, 4]);
-    // After the last one as well.
+    // Also after the last one.
     assert_eq!(begin.elapsed().as_secs(), 4 + 10);
 
     let (sender, receiver) = mpsc::channel(1);

@@ -27,7 +27,7 @@ use tokio_util::{
 
 use crate::support::{limit, listener, pattern};
 
-/// Two bytes of length and as many bytes that are turned round.
+/// Two bytes of length, followed by that many bytes in reverse order.
 struct Reversed;
 
 impl Decoder for Reversed {

@@ -39,7 +39,7 @@ use generated::{
 
 #[derive(Default)]
 struct Counts {
-    /// How many streams of the server were dropped because the client had gone.
+    /// Counts the streams of the server that were dropped because the client had gone.
     cancelled: AtomicU64,
 }
 
@@ -59,7 +59,7 @@ impl Sums for Service {
 
     type CountStream = ReceiverStream<Result<Number, Status>>;
 
-    /// Counts up to what was asked for, or without end.
+    /// Counts up to the requested number, or endlessly.
     async fn count(&self, request: Request<Number>) -> Result<Response<Self::CountStream>, Status> {
         let end = request.into_inner().value;
         let (sender, receiver) = mpsc::channel(4);
@@ -189,7 +189,7 @@ async fn streams() {
             500_500
         );
 
-        // Each answer is awaited before the next question: nothing may sit in a buffer.
+        // Each answer is awaited before the next question: nothing may remain in a buffer.
         let (sender, receiver) = mpsc::channel(1);
         let mut sums = client
             .sums(ReceiverStream::new(receiver))

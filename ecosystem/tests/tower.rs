@@ -198,7 +198,7 @@ async fn a_hedge_asks_twice() {
     );
 }
 
-/// Becomes ready in a task of its own.
+/// Becomes ready in a separate task.
 struct Slow(Option<tokio::task::JoinHandle<()>>);
 
 impl Service<()> for Slow {

@@ -9,7 +9,7 @@ use tracing_subscriber::{
 
 use crate::support::limit;
 
-/// Records for each event the names of the spans around it.
+/// Records the names of the spans around each event.
 #[derive(Clone, Default)]
 struct Recorder(Arc<Mutex<Vec<String>>>);
 
@@ -36,7 +36,7 @@ async fn step(n: usize) {
     info!("in a step");
 }
 
-/// Tasks move between workers; their spans go with them, and with nobody else.
+/// Tasks move between workers; their spans move with them, and with no other task.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn spans_follow_their_tasks() {
     let recorder = Recorder::default();

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::resp::Reply;
 use crate::store::{Keys, Store, Value, own};
 
-/// An error that the client is told.
+/// A reply, or an error for the client.
 type Answer = Result<Reply, String>;
 
 const OK: Reply = Reply::Simple("OK");
@@ -38,7 +38,7 @@ type Body = fn(&mut Keys, &[Bytes]) -> Answer;
 
 const ANY: usize = usize::MAX;
 
-/// The name, how many arguments at least and at most, and what it does.
+/// The name of each command, its least and greatest number of arguments, and what it does.
 const COMMANDS: &[(&[u8], usize, usize, Body)] = &[
     (b"GET", 1, 1, get),
     (b"SET", 2, ANY, set),
@@ -104,7 +104,7 @@ const COMMANDS: &[(&[u8], usize, usize, Body)] = &[
         0 => Ok(OK),
         _ => Err("ERR DB index is out of range".into()),
     }),
-    // Tools ask for these first, and are content with an empty answer.
+    // Tools ask for these first, and an empty answer is enough for them.
     (b"COMMAND", 0, ANY, |_, _| Ok(Reply::Array(Vec::new()))),
     (b"CONFIG", 2, ANY, |_, arguments| {
         match arguments[0].eq_ignore_ascii_case(b"get") {
@@ -131,7 +131,7 @@ fn number(text: &[u8]) -> Result<i64, String> {
         .ok_or(NO_INTEGER.into())
 }
 
-/// So many units from now.
+/// Returns the time that is `count` units from now.
 fn after(count: i64, unit: fn(u64) -> Duration) -> Result<Instant, String> {
     let time = u64::try_from(count).ok().map(unit);
     let until = time.and_then(|time| Instant::now().checked_add(time));
@@ -276,7 +276,7 @@ fn range(keys: &mut Keys, arguments: &[Bytes]) -> Answer {
     let Some(list) = list(keys, &arguments[0])? else {
         return Ok(Reply::Array(Vec::new()));
     };
-    // Counted from the end if negative.
+    // A negative index counts from the end.
     let len = list.len() as i64;
     let place = |index: i64| {
         if index < 0 {
@@ -313,7 +313,7 @@ fn set_add(keys: &mut Keys, arguments: &[Bytes]) -> Answer {
     Ok(integer(new.count()))
 }
 
-/// Takes the first in order, where Redis takes any.
+/// Takes the first member in order, where Redis takes any.
 fn set_pop(keys: &mut Keys, key: &[Bytes]) -> Answer {
     let Some(set) = members(keys, &key[0])? else {
         return Ok(Reply::Bulk(None));

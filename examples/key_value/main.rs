@@ -5,13 +5,14 @@
 //! redis-benchmark -q -P 16 -t ping,set,get,incr,lpush,lrange,mset
 //! ```
 //!
-//! Each connection is a task. Its commands come through a codec of `tokio_util`, which works
-//! on our sockets with the feature `tokio`. Replies are sent when no further command is
-//! there, so that a client with many commands in flight costs few system calls.
+//! Each connection is a task. It decodes commands with a codec of `tokio_util`, which works
+//! on the sockets of blitz-io with the feature `tokio`. Replies are sent when no further
+//! command is waiting, so that a client with many commands in flight costs few system
+//! calls.
 //!
-//! It knows strings, lists, sets and hashes, and keys that expire. What it does not know is an
-//! error that names the command. The exit code is 0 after Ctrl-C, 1 if the address cannot be
-//! had, and 2 if the command line is wrong.
+//! It has strings, lists, sets and hashes, and keys that expire. An unknown command is
+//! answered with an error that names it. The exit code is 0 after Ctrl-C, 1 if the address
+//! cannot be used, and 2 if the command line is wrong.
 
 mod commands;
 mod resp;
@@ -70,7 +71,7 @@ async fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Removes what has expired, for ever.
+/// Removes expired keys, for ever.
 async fn expire(store: &Store) {
     let mut ticks = interval(Duration::from_millis(100));
     loop {
@@ -92,14 +93,14 @@ async fn serve(listener: TcpListener, store: Arc<Store>, end: CancellationToken)
                 let (store, end) = (store.clone(), end.clone());
                 clients.spawn(async move {
                     select! {
-                        // A client that is gone cannot be told.
+                        // A client that has left cannot be told about an error.
                         _ = converse(stream, &store) => {}
                         () = end.cancelled() => {}
                     }
                 });
             }
             Err(error) => {
-                // Out of descriptors, for example, which lasts for a while.
+                // For example, there are no descriptors left, which lasts for a while.
                 eprintln!("key_value: cannot accept: {error}");
                 sleep(Duration::from_millis(100)).await;
             }
@@ -109,7 +110,7 @@ async fn serve(listener: TcpListener, store: Arc<Store>, end: CancellationToken)
     clients.wait().await;
 }
 
-/// One client, until it leaves or breaks the protocol.
+/// Serves one client until it leaves or breaks the protocol.
 async fn converse(stream: TcpStream, store: &Store) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut client = Framed::new(stream, Resp::default());

@@ -1,4 +1,4 @@
-//! Redis' protocol: what clients send and what they get.
+//! Redis' protocol: the messages of clients and the replies.
 
 use std::io;
 
@@ -12,7 +12,7 @@ const LONGEST_ARGUMENT: i64 = 64 * 1024 * 1024;
 /// Commands with more arguments are refused.
 const MOST_ARGUMENTS: i64 = 1024 * 1024;
 
-/// What the server answers.
+/// A reply of the server.
 #[derive(Debug, PartialEq)]
 pub enum Reply {
     Simple(&'static str),
@@ -50,16 +50,16 @@ impl Reply {
     }
 }
 
-/// The codec of the server's side. A command is its name and its arguments, and never empty.
+/// The server's codec. A command is its name and its arguments, and is never empty.
 ///
-/// It keeps what it has read of a command, so that a long one that comes in small pieces is
-/// read once only.
+/// It keeps what it has read of a command, so that a long command that arrives in small
+/// pieces is read only once.
 #[derive(Default)]
 pub struct Resp {
     arguments: Vec<Bytes>,
-    /// How many are missing.
+    /// How many arguments are missing.
     left: usize,
-    /// The length of the next.
+    /// The length of the next argument.
     len: Option<usize>,
 }
 
@@ -83,11 +83,11 @@ impl Decoder for Resp {
             };
             if let Some(count) = line.strip_prefix(b"*") {
                 let count = number(count, MOST_ARGUMENTS, "invalid multibulk length")?;
-                // Nothing is asked if there are none.
+                // A command without arguments asks for nothing.
                 self.left = count;
                 continue;
             }
-            // A line that a person has typed.
+            // A line that was typed by a person.
             let words = line.split(u8::is_ascii_whitespace);
             let words = words.filter(|word| !word.is_empty());
             let command: Vec<_> = words.map(|word| line.slice_ref(word)).collect();
@@ -107,7 +107,7 @@ impl Decoder for Resp {
 }
 
 impl Resp {
-    /// The next argument. `None` if it has not come as a whole.
+    /// Returns the next argument, or `None` if it has not arrived completely.
     fn argument(&mut self, source: &mut BytesMut) -> io::Result<Option<Bytes>> {
         let len = match self.len {
             Some(len) => len,
@@ -135,7 +135,7 @@ impl Resp {
     }
 }
 
-/// The next line, without its end. `None` if it has not come as a whole.
+/// Returns the next line, without its end, or `None` if it has not arrived completely.
 fn line(source: &mut BytesMut) -> io::Result<Option<Bytes>> {
     let seen = source.len().min(LONGEST_LINE);
     let Some(end) = source[..seen].iter().position(|byte| *byte == b'\n') else {
@@ -152,7 +152,7 @@ fn line(source: &mut BytesMut) -> io::Result<Option<Bytes>> {
     Ok(Some(line))
 }
 
-/// A count from 0 to the limit. As in Redis, -1 is like 0 for the number of arguments.
+/// Parses a count from 0 to the limit. As in Redis, -1 means 0 for the number of arguments.
 fn number(text: &[u8], most: i64, or_else: &'static str) -> io::Result<usize> {
     let number = std::str::from_utf8(text)
         .ok()

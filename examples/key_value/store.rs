@@ -1,4 +1,4 @@
-//! The keys, and what they stand for.
+//! The keys and their values.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 
-/// What a key stands for. Lists, sets and hashes are never empty.
+/// The value of a key. Lists, sets and hashes are never empty.
 #[derive(Debug)]
 pub enum Value {
     Text(Bytes),
@@ -26,22 +26,22 @@ struct Entry {
 pub struct Store(Mutex<Keys>);
 
 impl Store {
-    /// Runs a command that no other runs beside.
+    /// Runs a command while no other command runs.
     pub fn with<R>(&self, run: impl FnOnce(&mut Keys) -> R) -> R {
         run(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Removes what has expired.
+    /// Removes expired keys.
     pub fn expire(&self) {
         self.with(|keys| keys.expire(Instant::now()));
     }
 }
 
-/// What [`Store`] guards.
+/// The data that [`Store`] guards.
 #[derive(Default)]
 pub struct Keys {
     entries: HashMap<Bytes, Entry>,
-    /// When a key may expire. If it was set anew since, it stays.
+    /// When a key may expire. If it was set again since then, it stays.
     deadlines: BTreeSet<(Instant, Bytes)>,
 }
 
@@ -52,7 +52,7 @@ impl Keys {
         is_there.then_some(&mut entry.value)
     }
 
-    /// What the key stands for, which is made if there is nothing.
+    /// Returns the value of the key, and makes it if there is none.
     pub fn get_or_insert(&mut self, key: &Bytes, new: impl FnOnce() -> Value) -> &mut Value {
         if self.get(key).is_none() {
             self.set(key, new(), None);
@@ -68,14 +68,14 @@ impl Keys {
         self.entries.insert(key, Entry { value, until });
     }
 
-    /// Removes the key, and tells whether it was there.
+    /// Removes the key. Returns whether it existed.
     pub fn remove(&mut self, key: &[u8]) -> bool {
         let was_there = self.get(key).is_some();
         self.entries.remove(key);
         was_there
     }
 
-    /// Lets the key expire, and tells whether it is there.
+    /// Makes the key expire. Returns whether it exists.
     pub fn expire_at(&mut self, key: &Bytes, until: Instant) -> bool {
         if self.get(key).is_none() {
             return false;
@@ -87,7 +87,8 @@ impl Keys {
         true
     }
 
-    /// When the key expires: `None` if there is no such key, `Some(None)` if it stays.
+    /// Returns when the key expires: `None` if there is no such key, `Some(None)` if it
+    /// stays.
     pub fn deadline(&mut self, key: &[u8]) -> Option<Option<Instant>> {
         self.get(key)?;
         self.entries.get(key).map(|entry| entry.until)
@@ -118,7 +119,8 @@ impl Keys {
     }
 }
 
-/// A copy, so that a key or a value does not keep the whole buffer that it was read into.
+/// Copies the bytes, so that a key or a value does not keep the whole buffer into which it
+/// was read.
 pub fn own(bytes: &Bytes) -> Bytes {
     Bytes::copy_from_slice(bytes)
 }

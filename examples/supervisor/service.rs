@@ -53,7 +53,7 @@ fn service(text: &str) -> Result<Service, String> {
     }
 }
 
-/// A longer line is printed as several.
+/// A longer line is printed as several lines.
 const LONGEST_LINE: u64 = 64 * 1024;
 
 #[blitz_io::main(flavor = "current_thread")]
@@ -96,7 +96,7 @@ async fn supervise(options: Options) -> io::Result<ExitCode> {
             _ = hang_up.recv() => _ = restart.send(()),
             service = services.join_next() => match service {
                 Some(Ok(GaveUp(false))) => {}
-                // One that fails for good ends all.
+                // A service that has given up ends all others.
                 Some(_) => {
                     code = ExitCode::FAILURE;
                     end.cancel();
@@ -105,12 +105,12 @@ async fn supervise(options: Options) -> io::Result<ExitCode> {
             },
         }
     }
-    // A process that has left its group may hold a pipe open.
+    // A process that has left its group may keep a pipe open.
     _ = timeout(Duration::from_millis(options.grace), printer).await;
     Ok(code)
 }
 
-/// Prints the lines of all services, each as a whole.
+/// Prints the lines of all services, and never mixes two lines.
 async fn print(mut lines: mpsc::Receiver<Vec<u8>>) -> io::Result<()> {
     let mut out = stdout();
     while let Some(line) = lines.recv().await {
@@ -132,7 +132,7 @@ struct Keeper {
 /// Whether the service has failed too often.
 struct GaveUp(bool);
 
-/// Why a process runs no longer.
+/// Why a process has ended.
 enum Ended {
     Alone(String),
     Told { again: bool },
@@ -174,7 +174,7 @@ async fn keep(mut keeper: Keeper) -> GaveUp {
     }
 }
 
-/// How long to wait after so many early ends: twice as long each time.
+/// Returns the pause after this many early ends: it doubles each time.
 fn pause(options: &Options, early: u32) -> Duration {
     let doubled = 1_u64.checked_shl(early - 1);
     let pause = options.pause.saturating_mul(doubled.unwrap_or(u64::MAX));
@@ -200,7 +200,7 @@ impl Keeper {
                 Err(error) => format!("cannot be waited for: {error}"),
             }),
             () = self.end.cancelled() => false,
-            // The sender lives as long as the program.
+            // The sender is alive as long as the program runs.
             _ = self.restart.changed() => true,
         };
         self.stop(&mut child).await;
@@ -213,13 +213,13 @@ impl Keeper {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // A group of its own, so that what it has started ends with it.
+            // A separate group, so that the processes that it starts end with it.
             .process_group(0)
             .kill_on_drop(true)
             .spawn()
     }
 
-    /// Ends the process: kindly first.
+    /// Ends the process, first with SIGTERM.
     async fn stop(&self, child: &mut Child) {
         signal_group(child, libc::SIGTERM);
         let grace = Duration::from_millis(self.options.grace);
@@ -255,9 +255,9 @@ impl Keeper {
     }
 }
 
-/// Sends a signal to the process and to what it has started.
+/// Sends a signal to the process and to those that it has started.
 fn signal_group(child: &Child, signal: i32) {
-    // Without an id it has been waited for, and the number may be another's.
+    // Without an id it has been waited for, and the number may belong to another process.
     let group = child.id().and_then(|id| i32::try_from(id).ok());
     if let Some(group) = group {
         // SAFETY: `kill` has no preconditions.

@@ -2,12 +2,12 @@
 
 use crate::record::Read4;
 
-/// One mismatch for so many bases.
+/// One mismatch is allowed for this many bases.
 const BASES_A_MISMATCH: i64 = 8;
-/// Bases of a single adapter that must be in the read.
+/// How many bases of a single adapter must be in the read.
 pub const REQUIRED: i64 = 4;
 
-/// Bases of one of several adapters that must be in the read.
+/// Returns how many bases of one of several adapters must be in the read.
 pub fn required_of(adapters: usize) -> i64 {
     match adapters {
         0..=16 => 4,
@@ -16,8 +16,9 @@ pub fn required_of(adapters: usize) -> i64 {
     }
 }
 
-/// Cuts `read` where `adapter` starts in it. Returns where that is, which may be before the
-/// read (the adapter is then found from its third, fourth or fifth base on), if it is found.
+/// Cuts `read` where `adapter` starts in it. Returns where that is, if the adapter is
+/// found. The place may be before the read: then the adapter is found from its third,
+/// fourth or fifth base on.
 pub fn trim(read: &mut Read4<'_>, adapter: &[u8], required: i64) -> Option<i64> {
     if (adapter.len() as i64) < required {
         return None;
@@ -27,7 +28,7 @@ pub fn trim(read: &mut Read4<'_>, adapter: &[u8], required: i64) -> Option<i64> 
     Some(at)
 }
 
-/// The bases of `adapter` that a cut at a place before the read stands for.
+/// Returns the bases of `adapter` that a cut at a place before the read stands for.
 pub fn before(adapter: &[u8], at: i64) -> &[u8] {
     &adapter[..(adapter.len() as i64 + at) as usize]
 }

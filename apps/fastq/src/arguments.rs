@@ -1,4 +1,4 @@
-//! The command line: which options there are and how they are read.
+//! The command line: which options exist and how they are read.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -138,7 +138,7 @@ fn by_long(long: &str) -> Result<&'static Spec, String> {
 }
 
 impl Arguments {
-    /// Reads `words`. The first error is what the user is told.
+    /// Reads `words`. The first error is the message for the user.
     pub fn parse(words: &[String]) -> Result<Self, String> {
         let mut arguments = Self::default();
         let mut words = words.iter();
@@ -210,7 +210,7 @@ fn invalid(spec: &Spec, value: &str) -> String {
     format!("option value is invalid: --{}={value}", spec.long)
 }
 
-/// The text of `--help`.
+/// Returns the text of `--help`.
 pub fn usage(program: &str) -> String {
     let mut text = format!("usage: {program} [options] ...\noptions:\n");
     let width = SPECS.iter().map(|spec| spec.long.len()).max().unwrap_or(0) + 2;

@@ -1,4 +1,4 @@
-//! Pictures of the HTML report, drawn as SVG.
+//! Pictures of the HTML report, as SVG.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ const HEIGHT: f64 = 260.0;
 const LEFT: f64 = 44.0;
 const BOTTOM: f64 = 34.0;
 const TOP: f64 = 22.0;
-/// Points of a line; more would not be seen.
+/// How many points a line has; more would not be visible.
 const POINTS: usize = 900;
 
 /// Draws lines over places that are counted from `first`.
@@ -86,7 +86,7 @@ pub fn draw(lines: &[Line<'_>], places: &str, first: usize) -> String {
             points.join(" ")
         );
         let at = legend;
-        // A letter is about six wide.
+        // A letter is about six units wide.
         legend += 40.0 + 6.0 * name.len() as f64;
         let _ = write!(
             out,
@@ -98,7 +98,7 @@ pub fn draw(lines: &[Line<'_>], places: &str, first: usize) -> String {
     out
 }
 
-/// The least of 1, 2 and 5 times a power of ten that is not below `value`.
+/// Returns the least of 1, 2 and 5 times a power of ten that is not below `value`.
 fn nice(value: f64) -> f64 {
     if value <= 0.0 || !value.is_finite() {
         return 1.0;
@@ -111,7 +111,7 @@ fn nice(value: f64) -> f64 {
         .unwrap_or(power * 10.0)
 }
 
-/// A small picture of how often each place occurs.
+/// Draws a small picture of how often each place occurs.
 pub fn spark(places: &[u64]) -> String {
     let most = places.iter().copied().max().unwrap_or(0).max(1) as f64;
     let width = places.len().max(1);

@@ -1,4 +1,4 @@
-//! Which options go together, and which values they may have.
+//! Which options are compatible, and which values they may have.
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
@@ -6,7 +6,7 @@ use crate::options::{Options, Split};
 use std::path::Path;
 
 impl Options {
-    /// Checks that the options go together, and drops those that have no effect.
+    /// Checks that the options are compatible, and drops those that have no effect.
     pub(crate) fn check(&mut self, given: &Arguments) -> Result<(), Failure> {
         self.check_inputs()?;
         self.check_merging()?;
@@ -116,7 +116,7 @@ impl Options {
         self.check_names(keep_existing)
     }
 
-    /// Every file that the run writes, with the option that names it.
+    /// Returns every file that the run writes, with the option that names it.
     pub fn outputs(&self) -> [(&'static str, &str); 9] {
         [
             ("--out1", &self.out1),
@@ -252,7 +252,7 @@ fn is_device(name: &str) -> bool {
     name.starts_with("/dev/")
 }
 
-/// Whether two names lead to one file, by whatever links.
+/// Whether two names lead to the same file, through any links.
 fn same_file(a: &str, b: &str) -> bool {
     match (std::fs::canonicalize(a), std::fs::canonicalize(b)) {
         (Ok(a), Ok(b)) => a == b,

@@ -1,4 +1,5 @@
-//! What depends on the order of all reads: duplicates, adapters, overrepresented sequences.
+//! Counts that depend on the order of all reads: duplicates, adapters, overrepresented
+//! sequences.
 
 use crate::duplicates::{Places, Seen};
 use crate::noted::{Adapters, Of};
@@ -7,19 +8,19 @@ use crate::overrepresented::Sequences;
 use crate::process::Done;
 use std::collections::HashMap;
 
-/// No more different adapters than this are counted.
+/// The largest number of different adapters that are counted.
 const MOST_ADAPTERS: usize = 20_000;
-/// After so many those of few bases are not counted any more.
+/// With more adapters than this, those with few bases are no longer counted.
 const MANY_ADAPTERS: usize = 5_000;
 
-/// Adapters that were trimmed, of one read of the pairs.
+/// The adapters that were trimmed from one read of the pairs.
 #[derive(Default)]
 pub struct Found {
     counts: HashMap<Box<[u8]>, u64>,
 }
 
 impl Found {
-    /// Counts an adapter; false if there are too many.
+    /// Counts an adapter. Returns false if there are too many.
     fn add(&mut self, bases: &[u8]) -> bool {
         if let Some(count) = self.counts.get_mut(bases) {
             *count += 1;
@@ -33,7 +34,7 @@ impl Found {
         true
     }
 
-    /// The adapters and how often each was trimmed, the shortest first.
+    /// Returns the adapters and how often each was trimmed, the shortest first.
     pub fn sorted(&self) -> Vec<(&[u8], u64)> {
         let mut all: Vec<_> = self
             .counts
@@ -49,13 +50,13 @@ fn simple(bases: &[u8]) -> bool {
     bases.windows(2).filter(|pair| pair[0] != pair[1]).count() < bases.len() / 2
 }
 
-/// Takes what became of the batches, in their order.
+/// Takes the results of the batches, in their order.
 pub struct Collector {
     pub seen: Option<Seen>,
     pub adapters: [Found; 2],
     pub trimmed_reads: u64,
     pub trimmed_bases: u64,
-    /// Overrepresented sequences of read 1 and 2, before and after the filters.
+    /// The overrepresented sequences of read 1 and 2, before and after the filters.
     pub before: [Sequences; 2],
     pub after: [Sequences; 2],
 }
@@ -74,7 +75,7 @@ impl Collector {
         }
     }
 
-    /// Takes the next batch.
+    /// Takes the results of the next batch.
     pub fn add(&mut self, done: &Done) {
         if let Some(seen) = &mut self.seen {
             for &place in &done.places {
@@ -104,7 +105,7 @@ impl Collector {
             let second = adapters.next().map_or(&b""[..], |(_, bases)| bases);
             self.trimmed_bases += second.len() as u64;
             self.trimmed_reads += 2;
-            // If read 1 has too many adapters fastp does not count that of read 2 either.
+            // If read 1 has too many adapters, fastp does not count that of read 2 either.
             if (bases.is_empty() || self.adapters[0].add(bases)) && !second.is_empty() {
                 self.adapters[1].add(second);
             }

@@ -1,15 +1,16 @@
-//! The part of the HTML report that shows reads before and after the filters in one picture.
+//! The part of the HTML report that shows reads before and after the filters in one
+//! picture.
 
 use crate::chart::{self, Line};
 use crate::report::Report;
 use crate::stats::Summary;
 use std::fmt::Write;
 
-/// Colours of what was before, of read 1 and 2, and of what is after.
+/// The colours of the reads 1 and 2 before and after the filters.
 const BEFORE: [&str; 2] = ["#999", "#c9a27e"];
 const AFTER: [&str; 2] = ["#2a6f97", "#e76f51"];
 
-/// What a curve shows, the values of it, and where they start.
+/// What a curve shows, its values, and where they start.
 type Curve = (&'static str, &'static str, usize, fn(&Summary) -> Vec<f64>);
 
 const CURVES: [Curve; 3] = [
@@ -26,12 +27,12 @@ const CURVES: [Curve; 3] = [
     }),
 ];
 
-/// The curve of all bases.
+/// Returns the curve of all bases.
 fn last(curves: &[(&str, Vec<f64>)]) -> Vec<f64> {
     curves.last().map_or(vec![], |(_, values)| values.clone())
 }
 
-/// Writes the part.
+/// Writes this part of the report.
 pub fn write(out: &mut String, report: &Report) {
     out.push_str("<h2>Before and after filtering</h2>\n");
     for (title, places, first, values) in CURVES {

@@ -1,16 +1,16 @@
-//! Counting bytes, in sums of one byte so that a vector register holds many of them.
+//! Counting bytes, in one-byte sums so that a vector register holds many of them.
 
-/// Bytes that a sum of one byte can count.
+/// How many bytes a one-byte sum can count.
 const CHUNK: usize = 128;
 
-/// How many of the bytes are what `is` says.
+/// Returns how many bytes satisfy `is`.
 #[inline(always)]
 pub fn bytes(all: &[u8], is: impl Fn(u8) -> bool) -> usize {
     let sum = |chunk: &[u8]| chunk.iter().map(|&byte| is(byte) as u8).sum::<u8>() as usize;
     all.chunks(CHUNK).map(sum).sum()
 }
 
-/// At how many places the first bytes of both differ; as many are compared as both have.
+/// Returns at how many places the two differ, up to the length of the shorter one.
 #[inline(always)]
 pub fn differences(a: &[u8], b: &[u8]) -> usize {
     let len = a.len().min(b.len());

@@ -1,14 +1,14 @@
-//! What the workers count.
+//! The counts of the workers.
 
 use crate::filter::VERDICTS;
 use crate::stats::Stats;
 
-/// Longest insert that is counted by its size.
+/// The longest insert that is counted by its size.
 pub const LONGEST_INSERT: usize = 512;
 
-/// What the workers have counted; sums, so that it does not matter who counted what.
+/// The counts of a worker. They are sums, so it does not matter which worker counted what.
 pub struct Counts {
-    /// Reads before and after the filters that are not the same, and those that are.
+    /// Reads that differ before and after the filters, and those that do not.
     pub before: [Stats; 2],
     pub after: [Stats; 2],
     pub both: [Stats; 2],
@@ -60,7 +60,7 @@ impl Counts {
         self.corrected_bases += other.corrected_bases;
     }
 
-    /// Statistics of read 1 and read 2, before and after the filters.
+    /// Returns the statistics of read 1 and read 2, before and after the filters.
     pub fn stats(&mut self) -> ([Stats; 2], [Stats; 2]) {
         let (mut before, mut after) = (
             std::mem::take(&mut self.before),

@@ -1,21 +1,23 @@
-//! What is found out about the input before it is processed.
+//! Properties of the input that are detected before it is processed.
 
 use crate::failure::Failure;
 use crate::known;
 use crate::options::{Options, Split};
 use crate::record::{Block, Blocks};
 
-/// Reads that are looked at for the length of the reads.
+/// How many reads are examined for the length of the reads.
 const READS_FOR_LENGTH: usize = 1000;
-/// Reads and bases that are looked at for an adapter.
+/// At most this many reads, and this many times the usual length in bases, are examined for
+/// an adapter.
 const READS_FOR_ADAPTER: usize = 256 * 1024;
 /// Fewer reads say nothing about an adapter.
 const FEWEST_FOR_ADAPTER: usize = 10_000;
-/// Reads and bases that are looked at for the number of reads.
+/// At most this many reads, and this many times the usual length in bases, are examined for
+/// the number of reads.
 const READS_FOR_NUMBER: usize = 512 * 1024;
-/// Length of a read in those limits.
+/// The usual length of a read, in those limits.
 const USUAL_LENGTH: usize = 151;
-/// Longest adapter.
+/// The longest adapter.
 const LONGEST: usize = 60;
 
 /// Calls `each` with every read of the file until it returns false.
@@ -30,7 +32,7 @@ fn each_read(name: &str, mut each: impl FnMut(&Block, usize) -> bool) -> Result<
     }
 }
 
-/// The longest of the first reads.
+/// Returns the length of the longest of the first reads.
 pub fn read_length(name: &str) -> Result<usize, Failure> {
     let (mut longest, mut reads) = (0, 0);
     each_read(name, |block, at| {
@@ -41,7 +43,8 @@ pub fn read_length(name: &str) -> Result<usize, Failure> {
     Ok(longest)
 }
 
-/// Whether the machine takes a missing signal for G, by the name of the first read.
+/// Whether the machine takes a missing signal for G, according to the name of the first
+/// read.
 pub fn two_colours(name: &str) -> Result<bool, Failure> {
     let mut found = false;
     each_read(name, |block, at| {
@@ -54,7 +57,7 @@ pub fn two_colours(name: &str) -> Result<bool, Failure> {
     Ok(found)
 }
 
-/// The number of reads in the file; if there are many, about.
+/// Returns the number of reads in the file, or an estimate if there are many.
 pub fn number_of_reads(name: &str) -> Result<i64, Failure> {
     let (mut reads, mut bases, mut bytes, mut more) = (0, 0, 0, false);
     each_read(name, |block, at| {
@@ -74,8 +77,8 @@ pub fn number_of_reads(name: &str) -> Result<i64, Failure> {
     let size = std::fs::metadata(name)
         .map_err(|error| Failure::file(name, "read its size", &error))?
         .len();
-    // Of a compressed file the size says how long it is only after its share is known; a
-    // quarter is usual.
+    // The size of a compressed file gives its length only if the ratio of compression is
+    // known; a quarter is usual.
     let size = if name.ends_with(".gz") {
         size as f64 * 4.0
     } else {
@@ -84,7 +87,7 @@ pub fn number_of_reads(name: &str) -> Result<i64, Failure> {
     Ok((size * 1.01 / (bytes as f64 / reads as f64)) as i64)
 }
 
-/// Looks at the input and completes the options.
+/// Examines the input and completes the options.
 pub fn look(options: &mut Options) -> Result<[Vec<Vec<u8>>; 2], Failure> {
     let mut hot = [vec![], vec![]];
     if !options.seekable() {
@@ -143,9 +146,9 @@ pub fn look(options: &mut Options) -> Result<[Vec<Vec<u8>>; 2], Failure> {
 
 const SEED: usize = 10;
 const SEEDS: usize = 1 << (2 * SEED);
-/// Places of a read from this one on can be in an adapter.
+/// The places of a read from this one on can be in an adapter.
 const FIRST_PLACE: usize = 20;
-/// A seed must be so many times as frequent as the mean.
+/// How many times as frequent as the mean a seed must be.
 const FOLD: i64 = 20;
 
 fn code(base: u8) -> Option<usize> {
@@ -179,7 +182,7 @@ fn each_seed(seq: &[u8], tail: usize, mut each: impl FnMut(usize, usize)) {
     }
 }
 
-/// Finds the adapter of the file's reads. Returns the number of reads, about, as well.
+/// Finds the adapter of the file's reads. Also returns an estimate of the number of reads.
 fn adapter(name: &str, tail: i64) -> Result<(i64, Option<String>), Failure> {
     let mut reads: Vec<Box<[u8]>> = vec![];
     let (mut total, mut bytes, mut more) = (0, 0, false);
@@ -235,7 +238,8 @@ fn adapter(name: &str, tail: i64) -> Result<(i64, Option<String>), Failure> {
     Ok((number, None))
 }
 
-/// The ten most frequent seeds that can be of an adapter, and how often all of those occur.
+/// Returns the ten most frequent seeds that can belong to an adapter, and how often all
+/// such seeds occur.
 fn most_frequent(counts: &[u32]) -> ([usize; 10], i64) {
     let mut top = [0usize; 10];
     let mut sum = 0;
@@ -249,7 +253,7 @@ fn most_frequent(counts: &[u32]) -> ([usize; 10], i64) {
             continue;
         }
         sum += count as i64;
-        // A seed goes before those that are as frequent.
+        // A seed goes before those with the same frequency.
         let place = top
             .iter()
             .rposition(|&other| count < counts[other])
@@ -262,7 +266,7 @@ fn most_frequent(counts: &[u32]) -> ([usize; 10], i64) {
     (top, sum)
 }
 
-/// The adapter around a seed.
+/// Returns the adapter around a seed.
 fn grow(seed: usize, reads: &[Box<[u8]>], tail: usize) -> Option<String> {
     let (mut after, mut before) = (Tree::default(), Tree::default());
     for read in reads {
@@ -286,7 +290,7 @@ fn grow(seed: usize, reads: &[Box<[u8]>], tail: usize) -> Option<String> {
     leaf.then(|| String::from_utf8_lossy(&adapter).into_owned())
 }
 
-/// Sequences counted by how they start.
+/// Sequences, counted by their beginnings.
 #[derive(Default)]
 struct Tree {
     children: [Option<Box<Tree>>; 8],
@@ -307,7 +311,8 @@ impl Tree {
         }
     }
 
-    /// The bases that nearly all sequences have. `leaf` becomes false if they differ then.
+    /// Returns the bases that nearly all sequences have. `leaf` becomes false if they
+    /// differ after these.
     fn path(&self, leaf: &mut bool) -> Vec<u8> {
         const SHARE: f64 = 0.95;
         const FEWEST: u32 = 50;

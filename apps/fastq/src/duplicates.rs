@@ -1,20 +1,20 @@
 //! How many reads occurred before.
 //!
-//! fastp keeps a Bloom filter of one to 24 gigabytes: a few bit arrays and as many sums over the
-//! bases, each of which names a bit. Of the answers of the arrays 0.23.2 keeps only that of the
-//! last one, so that a read counts as seen before if that array alone has its bit. Here the bits
-//! that are set are kept instead, in a hash set that grows with the data, until a bit
-//! array takes no more memory than it.
+//! fastp keeps a Bloom filter of one to 24 gigabytes: a few bit arrays and as many sums
+//! over the bases, each of which selects a bit. Of the arrays' answers, version 0.23.2
+//! keeps only that of the last one, so a read counts as seen before if that array alone has
+//! its bit. This module keeps the set bits instead, in a hash set that grows with the data,
+//! until a bit array takes no more memory than the hash set.
 
 use crate::record::Read4;
 
-/// Primes of each array.
+/// How many primes each array has.
 const PRIMES: usize = 1 << 9;
 
-/// After so many bases the primes of the last array are the same again, for each number of arrays.
+/// After this many bases, the primes of the last array repeat, for each number of arrays.
 const PERIOD: usize = 4 * PRIMES;
 
-/// Which bit a read sets.
+/// Determines which bit a read sets.
 pub struct Places {
     /// The factor of each base by its position.
     factors: Vec<u32>,
@@ -22,7 +22,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// For a level of accuracy from 1 to 6.
+    /// Creates the places for a level of accuracy from 1 to 6.
     pub fn new(level: i64) -> Self {
         let (shift, arrays) = match level {
             ..=1 => (0, 2),
@@ -33,7 +33,8 @@ impl Places {
             _ => (3, 6),
         };
         let primes = primes(arrays * PRIMES);
-        // With six arrays this is no power of two less one, and fastp uses it as a mask still.
+        // With six arrays this is not a power of two less one, but fastp uses it as a mask
+        // all the same.
         let mask = PRIMES * arrays - 1;
         Self {
             factors: (0..PERIOD)
@@ -43,7 +44,7 @@ impl Places {
         }
     }
 
-    /// The bit of a read or a pair.
+    /// Returns the bit of a read or a pair.
     pub fn of(&self, read1: &Read4<'_>, read2: Option<&Read4<'_>>) -> u64 {
         let mut sum = self.sum(0, read1.seq);
         if let Some(read2) = read2 {
@@ -52,7 +53,7 @@ impl Places {
         sum & (self.bits - 1)
     }
 
-    /// The sum over bases of which the first is at `from`.
+    /// Returns the sum over bases of which the first is at `from`.
     fn sum(&self, mut from: usize, mut seq: &[u8]) -> u64 {
         let mut sum = 0u64;
         while !seq.is_empty() {
@@ -78,9 +79,9 @@ static VALUES: [u32; 256] = {
     values
 };
 
-/// `count` primes, each more than ten thousand above the one before.
+/// Returns `count` primes, each more than ten thousand above the previous one.
 fn primes(count: usize) -> Vec<u32> {
-    // The square of the last is above all numbers that are looked at.
+    // The square of the last is above all numbers that are tested.
     let mut small: Vec<u32> = vec![];
     for number in 2..6000 {
         if is_prime(number, &small) {
@@ -99,7 +100,7 @@ fn primes(count: usize) -> Vec<u32> {
     found
 }
 
-/// Whether the number is a prime, by the primes up to its square root at least.
+/// Whether the number is a prime, given the primes at least up to its square root.
 fn is_prime(number: u32, small: &[u32]) -> bool {
     small
         .iter()
@@ -123,7 +124,7 @@ impl Seen {
         }
     }
 
-    /// Counts a read by its bit and tells whether it occurred before.
+    /// Counts a read by its bit. Returns whether it occurred before.
     pub fn add(&mut self, place: u64) -> bool {
         let known = self.bits.set(place);
         self.reads += 1;
@@ -131,7 +132,7 @@ impl Seen {
         known
     }
 
-    /// Share of the reads that occurred before.
+    /// Returns the share of the reads that occurred before.
     pub fn rate(&self) -> f64 {
         if self.reads == 0 {
             0.0
@@ -151,7 +152,7 @@ enum Bits {
     Many(Vec<u64>),
 }
 
-/// A slot without a place in it: no array has so many bits.
+/// The value of an empty slot: no array has this many bits.
 const FREE: u64 = u64::MAX;
 
 impl Bits {
@@ -163,7 +164,7 @@ impl Bits {
         }
     }
 
-    /// Sets a bit and tells whether it was set before.
+    /// Sets a bit. Returns whether it was set before.
     fn set(&mut self, place: u64) -> bool {
         match self {
             Self::Many(words) => {
@@ -211,10 +212,12 @@ fn slots_for(slots: usize) -> usize {
     slots * 2
 }
 
-/// Puts a place into a table of a power of two of slots; tells whether it was there.
+/// Inserts a place into a table whose number of slots is a power of two. Returns whether it
+/// was there.
 fn insert(slots: &mut [u64], place: u64) -> bool {
     let mask = slots.len() - 1;
-    // The multiplier is 2^64 divided by the golden ratio: it spreads places that are near.
+    // The multiplier is 2^64 divided by the golden ratio: it spreads places that are close
+    // together.
     let mut at = (place.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20) as usize & mask;
     loop {
         if slots[at] == place {
@@ -266,7 +269,7 @@ mod tests {
         assert_eq!(seen.rate(), 0.4);
     }
 
-    /// A long pair has the sum that fastp's loop over all arrays has in the last one.
+    /// A long pair has the sum that fastp's loop over all arrays computes for the last one.
     #[test]
     fn the_last_array_counts() {
         let bases: Vec<u8> = (0..9000).map(|at| b"ACGTN"[at * at % 7 % 5]).collect();

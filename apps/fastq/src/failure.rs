@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// The exit code of fastp for options that contradict each other or name no file.
+/// fastp's exit code for options that contradict each other or do not name a file.
 const BAD_OPTIONS: u8 = 255;
 /// The exit code for input that cannot be read and output that cannot be written.
 const BAD_DATA: u8 = 1;
 
-/// A message for the user and the exit code that goes with it.
+/// A message for the user and its exit code.
 #[derive(Debug, Clone)]
 pub struct Failure {
     pub message: String,
@@ -15,7 +15,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Options that make no sense.
+    /// The options make no sense.
     pub fn options(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -23,7 +23,7 @@ impl Failure {
         }
     }
 
-    /// Input or output that fails while it is used.
+    /// Input or output failed while it was used.
     pub fn data(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -31,7 +31,7 @@ impl Failure {
         }
     }
 
-    /// A failed call of the operating system about the file `name`.
+    /// A call of the operating system on the file `name` failed.
     pub fn file(name: &str, what: &str, error: &std::io::Error) -> Self {
         Self::data(format!("{name}: cannot {what}: {error}"))
     }

@@ -1,10 +1,10 @@
-//! Which reads pass, and the trims that look at one read alone.
+//! Which reads pass, and the trims that depend on one read alone.
 
 use crate::count;
 use crate::options::{Options, Window};
 use crate::record::Read4;
 
-/// Why a read fails; of a pair the greater one counts.
+/// Why a read fails. For a pair, the greater verdict counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Verdict {
     Pass,
@@ -19,7 +19,7 @@ pub enum Verdict {
 pub const VERDICTS: usize = Verdict::Complexity as usize + 1;
 
 impl Verdict {
-    /// What `--failed_out` writes after the name.
+    /// Returns the text that `--failed_out` has after the name.
     pub fn tag(self) -> &'static [u8] {
         match self {
             Self::Pass => b"passed",
@@ -32,7 +32,8 @@ impl Verdict {
     }
 }
 
-/// Whether a read passes the filters; `None` is a read of which trimming left nothing.
+/// Decides whether a read passes the filters; `None` is a read of which trimming left
+/// nothing.
 pub fn judge(options: &Options, read: Option<&Read4<'_>>) -> Verdict {
     let Some(read) = read.filter(|read| read.len() > 0) else {
         return Verdict::TooShort;
@@ -77,8 +78,8 @@ fn complex(seq: &[u8], threshold: f64) -> bool {
     changes as f64 / (seq.len() - 1) as f64 >= threshold
 }
 
-/// Trims `front` and `tail` bases, then cuts by the sliding windows. Returns how many bases the
-/// front has lost; `None` if nothing is left.
+/// Trims `front` and `tail` bases, then cuts with the sliding windows. Returns how many
+/// bases were cut at the front, or `None` if nothing is left.
 pub fn trim_and_cut(
     options: &Options,
     read: &mut Read4<'_>,
@@ -117,7 +118,7 @@ pub fn trim_and_cut(
     Some(front as usize)
 }
 
-/// Sum of a window that slides over qualities taken as signed bytes.
+/// The sum of a window that slides over qualities, taken as signed bytes.
 struct Sum<'a> {
     qual: &'a [u8],
     total: i64,
@@ -142,8 +143,8 @@ impl<'a> Sum<'a> {
     }
 }
 
-/// Where the first window begins that is good, or bad, and whether there is one; `None` if the
-/// read is too short for a window.
+/// Returns where the first good, or bad, window begins, and whether there is one; `None` if
+/// the read is too short for a window.
 fn first_window(
     qual: &[u8],
     window: Window,
@@ -170,11 +171,12 @@ fn first_window(
     Some((s, false))
 }
 
-/// Where the read starts after the cut at the front.
+/// Returns where the read starts after the cut at the front.
 fn cut_front(qual: &[u8], seq: &[u8], window: Window, front: i64, tail: i64) -> Option<i64> {
     let len = qual.len() as i64;
     let (mut s, _) = first_window(qual, window, front, tail, true)?;
-    // Unless the very first base starts a good window all of the window but its last base goes.
+    // Unless the first base starts a good window, all of the window except its last base is
+    // cut.
     if s > 0 {
         s += window.size - 1;
     }
@@ -184,7 +186,8 @@ fn cut_front(qual: &[u8], seq: &[u8], window: Window, front: i64, tail: i64) -> 
     Some(s)
 }
 
-/// Where the read ends after the cut at the first bad window; the inner `None` is no bad window.
+/// Returns where the read ends after the cut at the first bad window; the inner `None`
+/// means that there is no bad window.
 fn cut_right(qual: &[u8], window: Window, front: i64, tail: i64) -> Option<Option<i64>> {
     let (mut s, bad) = first_window(qual, window, front, tail, false)?;
     if !bad {
@@ -197,7 +200,7 @@ fn cut_right(qual: &[u8], window: Window, front: i64, tail: i64) -> Option<Optio
     Some(Some(s))
 }
 
-/// Where the read ends after the cut at the tail.
+/// Returns where the read ends after the cut at the tail.
 fn cut_tail(qual: &[u8], seq: &[u8], window: Window, front: i64, tail: i64) -> Option<i64> {
     let (len, w) = (qual.len() as i64, window.size);
     if len - front - tail - w <= 0 {
@@ -225,7 +228,8 @@ fn cut_tail(qual: &[u8], seq: &[u8], window: Window, front: i64, tail: i64) -> O
     Some(t + 1)
 }
 
-/// One mismatch for so many bases of a poly tail, and no more than the other number in all.
+/// One mismatch is allowed for this many bases of a poly tail, and at most the other number
+/// in all.
 const BASES_A_MISMATCH: i64 = 8;
 const MOST_MISMATCHES: i64 = 5;
 
@@ -251,7 +255,7 @@ pub fn trim_poly_g(read: &mut Read4<'_>, shortest: i64) {
     }
 }
 
-/// Trims a tail of one base. Returns the base, as 0 to 3, and how many bases went.
+/// Trims a tail of one base. Returns the base, as 0 to 3, and how many bases were cut.
 pub fn trim_poly_x(read: &mut Read4<'_>, shortest: i64) -> Option<(usize, u64)> {
     let len = read.len() as i64;
     let mut counts = [0i64; 4];

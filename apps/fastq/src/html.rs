@@ -1,4 +1,4 @@
-//! The HTML report: one file that needs nothing else, with its pictures in it.
+//! The HTML report: one file that needs nothing else and includes its pictures.
 
 use crate::chart::{self, Line};
 use crate::report::{Found, Report};
@@ -19,12 +19,12 @@ svg { width: 100%; height: auto; } svg text { font: 11px system-ui, sans-serif; 
 details > summary { cursor: pointer; margin: .6rem 0; } footer { margin: 3rem 0 1rem; font-size: .8rem; opacity: .7; word-break: break-all; }
 ";
 
-/// Colours of A, T, C, G, N, and of what is of all bases.
+/// The colours of A, T, C, G, N, and of all bases together.
 const COLOURS: [&str; 6] = [
     "#2a9d8f", "#e76f51", "#457b9d", "#b5838d", "#888", "#e9b44c",
 ];
 
-/// `text` with what means something in HTML escaped.
+/// Returns `text` with the characters escaped that have a meaning in HTML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
@@ -32,7 +32,7 @@ fn escaped(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// 1234567 as 1,234,567.
+/// Formats 1234567 as 1,234,567.
 fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -192,7 +192,7 @@ fn duplicates(out: &mut String, report: &Report) {
     );
 }
 
-/// Adapters that are shown.
+/// How many adapters are shown.
 const MOST_ADAPTERS: usize = 20;
 
 fn adapters(out: &mut String, report: &Report) {

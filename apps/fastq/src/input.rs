@@ -1,14 +1,14 @@
-//! Input files: plain and gzip, blocked gzip and several members in a row included.
+//! Input files: plain and gzip, including blocked gzip and sequences of members.
 
 use crate::failure::Failure;
 use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 
-/// What the inflater reads at a time.
+/// How many bytes the inflater reads at a time.
 const COMPRESSED: usize = 1 << 17;
 
-/// Opens the input file `name` for reading; names that end in `.gz` are inflated.
+/// Opens the input file `name` for reading; a file whose name ends in `.gz` is inflated.
 pub fn open(name: &str) -> Result<Box<dyn Read + Send>, Failure> {
     let file = if name == "/dev/stdin" {
         Box::new(io::stdin()) as Box<dyn Read + Send>

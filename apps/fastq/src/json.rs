@@ -4,10 +4,10 @@ use crate::report::Report;
 use crate::stats::Summary;
 use std::fmt::Write;
 
-/// A number as C's `%g` writes it.
+/// Formats a number like C's `%g`.
 pub fn number(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
-        // JSON knows neither infinity nor what is no number; there is none to report then.
+        // JSON has neither infinity nor NaN; there is nothing to report then.
         return "0".to_owned();
     }
     let scientific = format!("{value:.5e}");
@@ -25,7 +25,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// `text` as the inside of a JSON string.
+/// Returns `text` as the content of a JSON string.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
@@ -132,7 +132,7 @@ fn filtering(out: &mut String, report: &Report) {
     out.push_str("\t},\n");
 }
 
-/// Lines of an object, with commas between them.
+/// The lines of an object, with commas between them.
 trait MapLines {
     fn map_lines(&self, padding: &str) -> String;
 }

@@ -1,26 +1,26 @@
 //! Which of the known adapters the reads have.
 //!
-//! An adapter is at a place of a read if of every sixteen bases that are compared one may differ
-//! at most; nine must be there. So, of the adapter cut into words of eight, at least one word is there
-//! without a difference: of `n` bases, at most `n / 16` differ, but there are `n / 8` words. Only
-//! places where a word is are compared.
+//! An adapter is at a place of a read if at least nine bases can be compared and at most
+//! one of every sixteen differs. So if the adapter is cut into words of eight bases, at
+//! least one word occurs there without a difference: of `n` bases at most `n / 16` differ,
+//! but there are `n / 8` words. Only places at which a word occurs are compared.
 
-/// Bases of a word.
+/// How many bases a word has.
 const WORD: usize = 8;
 const WORDS: usize = 1 << (2 * WORD);
 /// An adapter must have more bases than this in a read.
 const REQUIRED: usize = 8;
-/// For as many bases one may differ.
+/// One base of this many may differ.
 const BASES_A_MISMATCH: usize = 16;
 
-/// The known adapters in alphabetical order.
+/// Returns the known adapters in alphabetical order.
 pub fn all() -> impl Iterator<Item = &'static [u8]> {
     include_str!("known_adapters.txt")
         .lines()
         .map(str::as_bytes)
 }
 
-/// The known adapter that is in enough of the first reads.
+/// Returns the known adapter that is in enough of the first reads.
 pub fn find(reads: &[Box<[u8]>]) -> Option<String> {
     const MOST_READS: usize = 100_000;
     const MOST_BASES: usize = MOST_READS * 1000;
@@ -64,7 +64,8 @@ struct Hit {
 /// Finds all adapters of a read at once.
 struct Search {
     adapters: Vec<&'static [u8]>,
-    /// The words of all adapters, sorted: the word, the adapter, and where the word is in it.
+    /// The words of all adapters, sorted: the word, the adapter, and the position of the
+    /// word in it.
     words: Vec<(usize, usize, usize)>,
     /// Where each word starts in `words`.
     starts: Vec<u32>,
@@ -95,7 +96,7 @@ impl Search {
         }
     }
 
-    /// The adapters that the read has, each with its first place.
+    /// Returns the adapters that the read has, each with its first place.
     fn hits(&mut self, read: &[u8]) -> &[(usize, Hit)] {
         let Self {
             adapters,
@@ -126,7 +127,7 @@ impl Search {
     }
 }
 
-/// Whether the adapter is at a place of the read.
+/// Returns a hit if the adapter is at this place of the read.
 fn compare(adapter: &[u8], read: &[u8], at: usize) -> Option<Hit> {
     if adapter.len() >= read.len() || at + REQUIRED >= read.len() {
         return None;

@@ -21,11 +21,11 @@ fn read(name: &str) -> Result<Vec<u8>, Failure> {
         .map_err(|error| Failure::options(format!("cannot read '{name}': {error}")))
 }
 
-/// Shortest adapter that is taken from a FASTA file.
+/// The shortest adapter that is taken from a FASTA file.
 const SHORTEST: usize = 6;
 
-/// The sequences of a FASTA file in the order of their names; of two with one name the last.
-/// Without a file there are none.
+/// Returns the sequences of a FASTA file in the order of their names. If two have the same
+/// name, the last one counts. Without a file there are none.
 pub fn adapters(name: &str) -> Result<Vec<Vec<u8>>, Failure> {
     if name.is_empty() {
         return Ok(vec![]);
@@ -60,7 +60,7 @@ pub fn adapters(name: &str) -> Result<Vec<Vec<u8>>, Failure> {
     Ok(long)
 }
 
-/// The barcodes of a file, one a line. Without a file there are none.
+/// Returns the barcodes of a file, one per line. Without a file there are none.
 pub fn barcodes(name: &str) -> Result<Vec<Vec<u8>>, Failure> {
     if name.is_empty() {
         return Ok(vec![]);

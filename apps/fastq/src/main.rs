@@ -1,8 +1,8 @@
 //! `blitz-fastq`: a FASTQ preprocessor with the options and results of fastp 0.23.2.
 //!
 //! A [source] cuts the input into batches of reads, [workers](process) take the batches in
-//! any order, and what becomes of them is [collected](collect) and [written](output) in the order of
-//! the input again.
+//! any order, and their results are [collected](collect) and [written](output) in the order
+//! of the input again.
 
 mod adapter;
 mod arguments;
@@ -38,7 +38,7 @@ mod umi;
 
 use std::process::ExitCode;
 
-/// The version of fastp whose results these are.
+/// The version of fastp whose results this program reproduces.
 const FASTP: &str = "0.23.2";
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! What a worker notes of a batch for what depends on the order of all reads.
+//! What a worker notes about a batch for the counts that depend on the order of all reads.
 
 /// Adapters that were trimmed, in order.
 #[derive(Default)]
@@ -7,12 +7,13 @@ pub struct Adapters {
     found: Vec<(Of, u32)>,
 }
 
-/// Which read an adapter was trimmed from.
+/// From which read an adapter was trimmed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Of {
     Read1,
     Read2,
-    /// Read 1 of a pair of which both reads were trimmed; the next entry is that of read 2.
+    /// From read 1 of a pair of which both reads were trimmed; the next entry is that of
+    /// read 2.
     Pair,
 }
 

@@ -1,4 +1,4 @@
-//! What a run is to do, checked.
+//! The checked settings of a run.
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
@@ -47,7 +47,7 @@ pub struct Trim {
     pub max_len: usize,
 }
 
-/// What a run is to do.
+/// The settings of a run.
 #[derive(Clone)]
 pub struct Options {
     pub in1: String,
@@ -113,9 +113,9 @@ pub struct Options {
     pub split_digits: usize,
     /// The command line, for the reports.
     pub command: String,
-    /// Longest of the first reads; set once the input has been looked at.
+    /// The longest of the first reads; set after the input has been examined.
     pub read_length: [usize; 2],
-    /// Records of each file when the output is split.
+    /// How many records each file has when the output is split.
     pub split_size: i64,
 }
 
@@ -141,7 +141,7 @@ impl Options {
         }
     }
 
-    /// Reads the options; their values are checked by [`Options::check`].
+    /// Reads the options. [`Options::check`] checks their values.
     pub fn new(given: &Arguments, command: String) -> Result<Self, Failure> {
         let text = |name: &str| given.text(name);
         let number = |name: &str| given.number(name);
@@ -283,8 +283,9 @@ impl Options {
     }
 }
 
-/// Whether `--cut_front` and `--cut_right` are on, old names included. That
-/// `--cut_by_quality3` turns on the cut at the front is a fault of fastp which changes reads.
+/// Whether `--cut_front` and `--cut_right` are on, including by their old names. That
+/// `--cut_by_quality3` turns on the cut at the front is a fault of fastp that changes
+/// reads.
 fn old_names(given: &Arguments) -> (bool, bool) {
     let mut front = given.has("cut_front");
     let mut right = given.has("cut_right");

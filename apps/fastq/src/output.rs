@@ -1,5 +1,5 @@
-//! Output files. A file gets its name when it is complete; until then, and if the run fails, it
-//! is not there.
+//! Output files. A file gets its name when it is complete; until then, and if the run
+//! fails, no file has that name.
 
 use crate::failure::Failure;
 use crate::options::{Options, Split};
@@ -9,15 +9,16 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes that were written, for the next ones.
+/// Buffers whose bytes were written, to be used again.
 pub static SPARE: Spare<Vec<u8>> = Spare::new();
 
 /// A file that is being written.
 pub struct Output {
     name: String,
-    /// None once the file is complete.
+    /// `None` after the file has been completed.
     file: Option<Box<dyn Write + Send>>,
-    /// Where the bytes are until the file is complete; none if they go to a device or a pipe.
+    /// Where the bytes are until the file is complete; `None` if they go to a device or a
+    /// pipe.
     temporary: Option<PathBuf>,
     written: bool,
 }
@@ -83,7 +84,7 @@ impl Output {
         flushed.map_err(|error| Failure::file(&self.name, "write it", &error))
     }
 
-    /// Gives the file its name.
+    /// Gives the file its final name.
     pub fn finish(mut self) -> Result<(), Failure> {
         self.complete()?;
         if let Some(temporary) = &self.temporary {
@@ -104,14 +105,14 @@ impl Drop for Output {
     }
 }
 
-/// A compressor for the level of `--compression`.
+/// Creates a compressor for the level of `--compression`.
 pub fn compressor(level: i32) -> libdeflater::Compressor {
     libdeflater::Compressor::new(
         libdeflater::CompressionLvl::new(level).expect("the level was checked"),
     )
 }
 
-/// `bytes` as a gzip member.
+/// Compresses `bytes` into a gzip member.
 pub fn gzip(compressor: &mut libdeflater::Compressor, bytes: &[u8]) -> Vec<u8> {
     let mut out = SPARE.take();
     out.resize(compressor.gzip_compress_bound(bytes.len()), 0);
@@ -122,7 +123,7 @@ pub fn gzip(compressor: &mut libdeflater::Compressor, bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Which streams somebody reads, and which of them are compressed.
+/// Returns which streams are written, and which of them are compressed.
 pub fn wanted(options: &Options) -> ([bool; STREAMS], [bool; STREAMS]) {
     let mut written = [false; STREAMS];
     let mut compressed = [false; STREAMS];
@@ -143,10 +144,10 @@ pub fn wanted(options: &Options) -> ([bool; STREAMS], [bool; STREAMS]) {
 }
 
 fn names(options: &Options) -> [(Stream, &str); STREAMS] {
-    // Of a split output only these two are written.
+    // If the output is split, only these two are written.
     let unless_split = |name| if options.split == Split::No { name } else { "" };
-    // Both unpaired reads go to one file if there is one name. fastp writes those of read 2 to
-    // no file if there is none for read 1.
+    // Both unpaired reads go to one file if there is only one name. If there is none for
+    // read 1, fastp writes those of read 2 to no file.
     let second = if options.unpaired1 == options.unpaired2 {
         ""
     } else {
@@ -202,7 +203,7 @@ impl Outputs {
         Ok(outputs)
     }
 
-    /// Writes what became of the next batch.
+    /// Writes the results of the next batch.
     pub fn write(&mut self, done: &Done) -> Result<(), Failure> {
         for (output, bytes) in self.streams.iter_mut().zip(&done.out) {
             if let Some(output) = output {
@@ -253,7 +254,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Gives all files their names.
+    /// Gives all files their final names.
     pub fn finish(mut self) -> Result<(), Failure> {
         if let Split::Files(files) = self.options.split {
             while self.number < files {

@@ -1,4 +1,4 @@
-//! Where the reads of a pair overlap, and what follows: correction and merging.
+//! Where the reads of a pair overlap, and what is done with that: correction and merging.
 
 use crate::count;
 use crate::record::Read4;
@@ -11,7 +11,7 @@ pub struct Overlap {
     pub differences: usize,
 }
 
-/// Limits of an overlap.
+/// The limits of an overlap.
 #[derive(Clone, Copy)]
 pub struct Limits {
     pub required: i64,
@@ -32,7 +32,7 @@ const COMPLEMENTS: [u8; 256] = {
     table
 };
 
-/// The complement of a base, in capitals.
+/// Returns the complement of a base, as a capital letter.
 pub fn complement(base: u8) -> u8 {
     COMPLEMENTS[base as usize]
 }
@@ -43,10 +43,11 @@ pub fn reverse_complement(seq: &[u8], out: &mut Vec<u8>) {
     out.extend(seq.iter().rev().map(|&base| complement(base)));
 }
 
-/// fastp stops comparing at a mismatch too many only among these first bases; an overlap that
-/// is longer is taken whatever comes after them.
+/// fastp stops at too many mismatches only among this many first bases; the rest of a
+/// longer overlap may differ in any way.
 const COMPARED: usize = 50;
-/// The first look at a place, as many bases as fit a vector register.
+/// How many bases the first look at a place compares: as many as fit into a vector
+/// register.
 const LOOK: usize = 16;
 
 /// Finds the overlap of read 1 and the reverse complement of read 2.
@@ -75,8 +76,8 @@ pub fn find(seq1: &[u8], rc2: &[u8], limits: Limits) -> Option<Overlap> {
     None
 }
 
-/// The differences of the first `len` bases, unless there are too many. Of most places the first
-/// look tells that.
+/// Returns how many of the first `len` bases differ, unless there are too many. For most
+/// places the first look finds that.
 #[inline(always)]
 fn compare(a: &[u8], b: &[u8], len: usize, limits: Limits) -> Option<usize> {
     if len >= LOOK
@@ -103,11 +104,11 @@ fn compare_all(a: &[u8], b: &[u8], limits: Limits) -> Option<usize> {
     Some(differences + count::differences(&a[head..], &b[head..]))
 }
 
-/// Qualities from which a base is trusted and up to which it is not.
+/// The quality from which on a base is trusted, and that up to which it is not.
 const GOOD: i8 = 30 + 33;
 const BAD: i8 = 14 + 33;
 
-/// Bases and qualities of one read that a correction changes.
+/// The bases and qualities of one read that a correction changes.
 #[derive(Default)]
 pub struct Corrected {
     pub seq: Vec<u8>,
@@ -123,8 +124,8 @@ impl Corrected {
     }
 }
 
-/// Where the reads overlap and differ, gives the base of low quality the other's. Returns
-/// which reads have changed, now in `out`, and how many bases.
+/// Where the reads overlap and differ, replaces the base of low quality by the other
+/// read's. Returns which reads have changed, and are now in `out`, and how many bases.
 pub fn correct(
     read1: &Read4<'_>,
     read2: &Read4<'_>,
@@ -163,7 +164,7 @@ pub fn correct(
     (changed, bases)
 }
 
-/// Bytes of a merged read.
+/// The bytes of a merged read.
 #[derive(Default)]
 pub struct Merged {
     name: Vec<u8>,
@@ -172,7 +173,8 @@ pub struct Merged {
     qual: Vec<u8>,
 }
 
-/// Joins the reads of a pair that overlaps: all of the first, and what the second has after.
+/// Joins the reads of a pair that overlaps: the whole first read, and what the second has
+/// after it.
 pub fn merge<'a>(
     read1: &Read4<'_>,
     read2: &Read4<'_>,

@@ -5,10 +5,10 @@ use crate::options::Options;
 use crate::record::Blocks;
 use std::collections::{BTreeMap, HashMap};
 
-/// So many bases of a file are searched for sequences.
+/// How many bases of a file are searched for sequences.
 const BASES: usize = 151 * 10_000;
 
-/// The lengths of the sequences that are counted in reads of length `read_length`.
+/// Returns the lengths of the sequences that are counted in reads of length `read_length`.
 fn lengths(read_length: usize) -> [usize; 5] {
     [10, 20, 40, 100, 150.min(read_length.saturating_sub(2))]
 }
@@ -56,7 +56,7 @@ pub fn find(name: &str, read_length: usize) -> Result<Vec<Vec<u8>>, Failure> {
     Ok(without_parts(hot))
 }
 
-/// Leaves out what is part of another sequence that is not ten times rarer.
+/// Removes every sequence that is part of another that is not ten times rarer.
 fn without_parts(mut hot: BTreeMap<&[u8], u64>) -> Vec<Vec<u8>> {
     let all: Vec<&[u8]> = hot.keys().copied().collect();
     for seq in all {
@@ -72,7 +72,7 @@ fn without_parts(mut hot: BTreeMap<&[u8], u64>) -> Vec<Vec<u8>> {
     hot.into_keys().map(<[u8]>::to_vec).collect()
 }
 
-/// How often each of some sequences occurs in one of every so many reads, and where.
+/// How often each of some sequences occurs in a sample of the reads, and where.
 pub struct Sequences {
     sampling: u64,
     read_length: usize,
@@ -99,7 +99,7 @@ impl Sequences {
         }
     }
 
-    /// Takes the next read.
+    /// Counts the next read.
     pub fn add(&mut self, seq: &[u8]) {
         let sampled = self.reads.is_multiple_of(self.sampling);
         self.reads += 1;
@@ -125,8 +125,8 @@ impl Sequences {
         }
     }
 
-    /// The sequences that occur often enough, how often, and how often each place of a read is
-    /// part of them; in alphabetical order.
+    /// Returns the sequences that occur often enough, how often, and how often each place
+    /// of a read is part of them, in alphabetical order.
     pub fn found(&self) -> Vec<(&[u8], u64, &[u64])> {
         let mut found: Vec<_> = self
             .at

@@ -1,5 +1,6 @@
-//! What happens to each read. A [`Worker`] takes blocks of reads in any order; what depends on
-//! the order of all reads it only notes, for the [`Collector`](crate::collect::Collector).
+//! What happens to each read. A [`Worker`] takes blocks of reads in any order. What depends
+//! on the order of all reads, it only notes, for the
+//! [`Collector`](crate::collect::Collector).
 
 use crate::adapter;
 use crate::counts::{Counts, LONGEST_INSERT};
@@ -21,7 +22,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// How many reads or pairs there are.
+    /// Returns how many reads or pairs there are.
     pub fn len(&self, options: &Options) -> usize {
         if options.interleaved {
             self.reads[0].len() / 2
@@ -30,7 +31,7 @@ impl Batch {
         }
     }
 
-    /// A read, or both of a pair.
+    /// Returns a read, or both reads of a pair.
     pub fn get(&self, options: &Options, at: usize) -> (Read4<'_>, Option<Read4<'_>>) {
         if options.interleaved {
             (
@@ -46,7 +47,7 @@ impl Batch {
     }
 }
 
-/// The files that reads are written to.
+/// The files to which reads are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stream {
     Out1,
@@ -61,23 +62,23 @@ pub enum Stream {
 /// How many streams there are.
 pub const STREAMS: usize = Stream::Overlapped as usize + 1;
 
-/// What became of a batch.
+/// The results of a batch.
 #[derive(Default)]
 pub struct Done {
     pub reads: u64,
     pub passed: u64,
     pub out: [Vec<u8>; STREAMS],
-    /// The bit of each read or pair for the duplication estimate.
+    /// The bit of each read or pair, for the duplication estimate.
     pub places: Vec<u64>,
     pub adapters: Adapters,
-    /// Bases of the reads that passed, for each of the two post-filter statistics; empty unless
-    /// overrepresented sequences are counted.
+    /// The bases of the reads that passed, for each of the two statistics after the
+    /// filters; empty unless overrepresented sequences are counted.
     pub passed_bases: [Bases; 2],
-    /// The bases of all reads, likewise.
+    /// The bases of all reads, in the same way.
     pub all_bases: [Bases; 2],
 }
 
-/// Memory that is used again for each pair.
+/// Memory that is reused for each pair.
 #[derive(Default)]
 struct Scratch {
     names: [[Vec<u8>; 2]; 2],
@@ -97,13 +98,14 @@ pub struct Worker {
     scratch: Scratch,
 }
 
-/// Adapters of read 1 and 2; none of a read whose adapter is not known.
+/// Returns the adapter of a read, if it is known.
 fn known(adapter: &str) -> Option<&[u8]> {
     (!adapter.is_empty() && adapter != "auto").then_some(adapter.as_bytes())
 }
 
 impl Worker {
-    /// `writes` are the streams that somebody reads; `places` is where duplicates are noted.
+    /// `writes` are the streams that are written; `places` determines the bits of
+    /// duplicates.
     pub fn new(
         options: Arc<Options>,
         writes: [bool; STREAMS],
@@ -153,7 +155,7 @@ impl Worker {
         done
     }
 
-    /// Notes what depends on all reads before.
+    /// Notes what depends on all earlier reads.
     fn note(&self, read1: &Read4<'_>, read2: Option<&Read4<'_>>, done: &mut Done) {
         done.reads += 1;
         if let Some(places) = &self.places {
@@ -387,8 +389,8 @@ impl Worker {
         }
     }
 
-    /// Writes what fastp writes to `--overlapped_out`: not the overlapping part of read 1, but
-    /// what comes after as many bases as it is long.
+    /// Writes what fastp writes to `--overlapped_out`: not the overlapping part of read 1,
+    /// but the bases that follow after as many bases as that part is long.
     fn overlapped(&self, reads: &[Read4<'_>; 2], rc: &mut Vec<u8>, done: &mut Done) {
         if !self.writes[Stream::Overlapped as usize] {
             return;
@@ -408,7 +410,7 @@ impl Worker {
         }
     }
 
-    /// A pair of which one read was made. That it is a duplicate does not drop it.
+    /// Finishes a pair that was merged into one read. It is not dropped as a duplicate.
     fn merged(
         &mut self,
         options: &Options,
@@ -430,7 +432,7 @@ impl Worker {
         }
     }
 
-    /// A pair that does not overlap and goes to the merged reads all the same.
+    /// Finishes a pair that does not overlap, but goes to the merged reads all the same.
     fn unmerged(
         &mut self,
         options: &Options,
@@ -451,7 +453,7 @@ impl Worker {
         }
     }
 
-    /// A pair that stays one.
+    /// Finishes a pair that stays a pair.
     fn finish(
         &mut self,
         options: &Options,
@@ -493,12 +495,12 @@ impl Worker {
             }
             [true, false] => self.half(Stream::Unpaired1, reads, 0, verdicts[1], done),
             [false, true] => self.half(Stream::Unpaired2, reads, 1, verdicts[0], done),
-            // fastp writes such a pair nowhere, not even to `--failed_out`.
+            // fastp does not write such a pair anywhere, not even to `--failed_out`.
             [false, false] => {}
         }
     }
 
-    /// A pair of which the read `good` passes and the other fails.
+    /// Finishes a pair of which the read `good` passes and the other fails.
     fn half(
         &self,
         stream: Stream,
@@ -512,7 +514,8 @@ impl Worker {
             !self.options.unpaired1.is_empty() && self.options.unpaired1 == self.options.unpaired2;
         let stream = if same { Stream::Unpaired1 } else { stream };
         if self.writes[stream as usize] {
-            // Without a file for the unpaired reads 1, fastp writes nothing to that of reads 2.
+            // Without a file for the unpaired reads 1, fastp writes nothing to that of
+            // reads 2.
             if stream == Stream::Unpaired1 || !self.options.unpaired1.is_empty() {
                 self.write(stream, &reads[good], done);
             }
@@ -563,7 +566,7 @@ fn trim_all(options: &Options, read: &mut Read4<'_>) {
     }
 }
 
-/// Trims the adapters of a pair: by its overlap or else by their sequences.
+/// Trims the adapters of a pair, by its overlap or else by their sequences.
 fn trim_pair(
     options: &Options,
     reads: &mut [Read4<'_>; 2],

@@ -1,4 +1,4 @@
-//! Records of a FASTQ file, found in blocks of bytes and left where they are.
+//! Records of a FASTQ file, found in blocks of bytes and not copied out of them.
 
 use crate::failure::Failure;
 use crate::spare::Spare;
@@ -16,7 +16,7 @@ pub struct Place {
     qual: u32,
 }
 
-/// A read: four byte strings, `qual` as long as `seq`.
+/// A read: four byte strings, with `qual` as long as `seq`.
 #[derive(Clone, Copy, Debug)]
 pub struct Read4<'a> {
     pub name: &'a [u8],
@@ -38,7 +38,7 @@ impl<'a> Read4<'a> {
         }
     }
 
-    /// The bases from `from`, at most `len` of them.
+    /// Keeps the bases from `from` on, at most `len` of them.
     pub fn slice(&mut self, from: usize, len: usize) {
         let to = self.seq.len().min(from + len);
         self.seq = &self.seq[from..to];
@@ -66,21 +66,22 @@ impl<'a> Read4<'a> {
     }
 }
 
-/// Some records in a row and the bytes that they are in.
+/// Consecutive records and the bytes that hold them.
 #[derive(Default)]
 pub struct Block {
     data: Vec<u8>,
     places: Vec<Place>,
-    /// Records of the file before these.
+    /// How many records of the file come before these.
     before: u64,
-    /// Lines of the file before the bytes, and up to the last record.
+    /// How many lines of the file come before the bytes, and how many up to the last
+    /// record.
     lines: [u64; 2],
 }
 
 /// The memory of a block.
 type Memory = (Vec<u8>, Vec<Place>);
 
-/// Blocks that are not needed any more, for the next ones.
+/// Blocks that are no longer needed, to be used again.
 static SPARE: Spare<Memory> = Spare::new();
 
 impl Block {
@@ -99,7 +100,7 @@ impl Block {
         }
     }
 
-    /// Makes qualities that start at 64 start at 33.
+    /// Converts qualities that start at 64 to qualities that start at 33.
     pub fn shift_to_phred33(&mut self) {
         for place in &self.places {
             for qual in &mut self.data[place.qual as usize..(place.qual + place.len) as usize] {
@@ -108,19 +109,19 @@ impl Block {
         }
     }
 
-    /// Records of the file up to the end of this block.
+    /// Returns the number of records of the file up to the end of this block.
     pub fn end(&self) -> u64 {
         self.before + self.len() as u64
     }
 
-    /// The record and the line of the file, both counted from 1, where a record is.
+    /// Returns the record and the line of the file, both counted from 1, where a record is.
     pub fn locate(&self, at: usize) -> (u64, u64) {
         let before = &self.data[..self.places[at].name as usize];
         let lines = memchr::memchr_iter(b'\n', before).count() as u64;
         (self.before + at as u64 + 1, self.lines[0] + lines + 1)
     }
 
-    /// The record and the line after which the block ends.
+    /// Returns the record and the line after which the block ends.
     pub fn last(&self) -> (u64, u64) {
         (self.end(), self.lines[1])
     }
@@ -135,7 +136,8 @@ impl Block {
 pub struct Blocks {
     name: String,
     input: Box<dyn Read + Send>,
-    /// Read, of which `at` bytes belong to records that were handed out or are being read.
+    /// Bytes that were read. The first `at` belong to records that were returned or are
+    /// being read.
     data: Vec<u8>,
     at: usize,
     ended: bool,
@@ -143,9 +145,9 @@ pub struct Blocks {
     records: u64,
 }
 
-/// What is read at a time.
+/// How many bytes are read at a time.
 const CHUNK: usize = 1 << 16;
-/// Blocks are cut after so many bytes if the records are long.
+/// Blocks are cut after this many bytes if the records are long.
 const BLOCK: usize = 4 << 20;
 
 impl Blocks {
@@ -165,18 +167,18 @@ impl Blocks {
         }
     }
 
-    /// The next `most` records; less only if the input ends. A block without records is the
-    /// end.
+    /// Returns the next `most` records, or fewer only if the input ends. A block without
+    /// records is the end.
     pub fn next(&mut self, most: usize) -> Result<Block, Failure> {
         self.take(most, usize::MAX)
     }
 
-    /// The same, but less if the records are long.
+    /// Does the same, but returns fewer if the records are long.
     pub fn some(&mut self, most: usize) -> Result<Block, Failure> {
         self.take(most, BLOCK)
     }
 
-    /// The record and the line after which the input goes on.
+    /// Returns the record and the line after which the input goes on.
     pub fn last(&self) -> (u64, u64) {
         (self.records, self.lines)
     }
@@ -231,7 +233,7 @@ impl Blocks {
                 self.shown(strand, strand_len)
             )));
         }
-        // Of a record without bases the empty last line may be missing.
+        // If a record has no bases, its empty last line may be missing.
         let Some((qual, qual_len)) = self.line()?.or((len == 0).then_some((strand, 0))) else {
             return Err(self.wrong("the input ends before the qualities"));
         };
@@ -249,7 +251,7 @@ impl Blocks {
         }))
     }
 
-    /// The next line without its end: where it starts and how long it is.
+    /// Returns the next line without its end: where it starts and how long it is.
     #[inline]
     fn line(&mut self) -> Result<Option<(u32, u32)>, Failure> {
         let start = self.at;

@@ -7,7 +7,7 @@ use crate::options::Options;
 use crate::overrepresented::Sequences;
 use crate::stats::Summary;
 
-/// Adapters of a run.
+/// The adapters of a run.
 pub struct Adapters {
     pub reads: u64,
     pub bases: u64,
@@ -15,7 +15,8 @@ pub struct Adapters {
     pub counts: Vec<Vec<(Vec<u8>, u64)>>,
 }
 
-/// An overrepresented sequence: its bases, how often it occurred, how often each cycle is in it.
+/// An overrepresented sequence: its bases, how often it occurred, and how often it covers
+/// each cycle.
 pub type Found = (String, u64, Vec<u64>);
 
 /// The figures of a run.
@@ -36,14 +37,14 @@ pub struct Report {
     pub too_short: u64,
     pub too_long: u64,
     pub low_complexity: Option<u64>,
-    /// Reads and bases that a correction has changed.
+    /// How many reads and bases a correction has changed.
     pub corrected: Option<(u64, u64)>,
     pub poly_x: Option<([u64; 4], [u64; 4])>,
     pub duplication: Option<f64>,
     pub inserts: Vec<u64>,
     pub merged_pairs: u64,
     pub adapters: Option<Adapters>,
-    /// Adapters to show on standard error even if the reports do not.
+    /// Adapters to show on standard error even if the reports do not show them.
     pub trimmed: Option<(u64, u64)>,
     length_filter: Option<bool>,
 }
@@ -145,7 +146,7 @@ impl Report {
         format!("{ends} end ({})", cycles.join(" + "))
     }
 
-    /// The most frequent insert size.
+    /// Returns the most frequent insert size.
     pub fn insert_peak(&self) -> usize {
         let mut peak = 0;
         for (size, count) in self
@@ -161,7 +162,7 @@ impl Report {
         peak
     }
 
-    /// The statistics in the order of the reports, with their names there.
+    /// Returns the statistics in the order of the reports, with their names there.
     pub fn sections(&self) -> Vec<(&'static str, &Summary, &[Found])> {
         let names = [
             ["read1_before_filtering", "read2_before_filtering"],
@@ -194,7 +195,7 @@ impl Report {
         sections
     }
 
-    /// Says on standard error what the run has done.
+    /// Prints to standard error what the run has done.
     pub fn print(&self) {
         let percent = |part: u64, whole: u64| {
             crate::json::number(if whole == 0 {

@@ -14,8 +14,8 @@ use crate::source::{self, Source};
 use blitz_io::pipeline::{self, Error, Stages};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Processes reads and compresses what becomes of them; one for each thread. What it has counted
-/// is added to the counts of the run when the thread is through.
+/// Processes reads and compresses the results; each thread has one. Its counts are added to
+/// those of the run when the thread has finished.
 struct Stage {
     options: Arc<Options>,
     worker: Worker,
@@ -31,7 +31,7 @@ impl Stage {
         counts: &Arc<Mutex<Counts>>,
     ) -> Self {
         let (written, compressed) = output::wanted(options);
-        // With `--dedup` the source has noted them already.
+        // With `--dedup` the source has already noted them.
         let places = places.filter(|_| !options.dedup).cloned();
         Self {
             options: options.clone(),
@@ -67,7 +67,7 @@ impl Drop for Stage {
     }
 }
 
-/// Does what the options say.
+/// Runs the program as the options say.
 pub fn run(mut options: Options) -> Result<(), Failure> {
     let hot = detect::look(&mut options)?;
     let options = Arc::new(options);
@@ -118,7 +118,7 @@ pub fn run(mut options: Options) -> Result<(), Failure> {
     let counts = std::mem::take(&mut *counts.lock().unwrap_or_else(PoisonError::into_inner));
     let report = Report::new(&options, counts, &sink.collector);
     report.print();
-    // No file gets its name before all are written.
+    // No file gets its final name before all are written.
     json.write(crate::json::write(&report).as_bytes())?;
     html.write(crate::html::write(&report).as_bytes())?;
     sink.outputs.finish()?;
@@ -131,8 +131,9 @@ pub fn run(mut options: Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Batches in memory for each thread: one that it works at, and one that waits for it or to be
-/// written; and as many again for all, so that one slow batch does not stop a single thread.
+/// How many batches are in memory for each thread: one in work, and one that waits for the
+/// thread or to be written. There are as many again for all, so that one slow batch does
+/// not stop a single thread.
 const BATCHES_A_THREAD: usize = 2;
 
 fn drive<'a, P: Send + 'a>(
@@ -155,7 +156,7 @@ fn failure(error: Error<Failure>) -> Failure {
     }
 }
 
-/// Takes what became of the batches, in their order.
+/// Takes the results of the batches, in their order.
 struct Sink {
     collector: Collector,
     outputs: Outputs,
@@ -175,10 +176,10 @@ impl Sink {
     }
 }
 
-/// Reads or pairs between two lines of `--verbose`.
+/// How many reads or pairs come between two lines of `--verbose`.
 const LINE_EVERY: u64 = 1_000_000;
 
-/// Says how far the run has come, if that is wanted.
+/// Prints how far the run has come, if this is wanted.
 struct Progress {
     wanted: bool,
     reads: u64,

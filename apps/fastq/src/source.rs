@@ -1,4 +1,4 @@
-//! Where batches come from: one file or two in step.
+//! Where batches come from: one file, or two files in step.
 
 use crate::duplicates::{Places, Seen};
 use crate::failure::Failure;
@@ -8,15 +8,16 @@ use crate::process::Batch;
 use crate::record::{Block, Blocks};
 use std::sync::Arc;
 
-/// Reads or pairs of a batch. fastp counts in packs of as many when it splits the output.
+/// How many reads or pairs a batch has. fastp counts in packs of the same size when it
+/// splits the output.
 pub const BATCH: usize = 1000;
 
 /// One input file.
 pub struct Input {
     blocks: Blocks,
     left: u64,
-    /// Whether batches need the same number of reads: those of two files in step, and those by
-    /// which the output is split.
+    /// Whether all batches need the same number of reads: those of two files in step, and
+    /// those by which the output is split.
     even: bool,
 }
 
@@ -33,7 +34,8 @@ impl Input {
         })
     }
 
-    /// The reads of the next batch, each of `records` records; `None` at the end.
+    /// Returns the reads of the next batch, each of `records` records, or `None` at the
+    /// end.
     fn next(&mut self, records: usize) -> Result<Option<Block>, Failure> {
         let most = self.left.min(BATCH as u64) as usize;
         let block = if self.even {
@@ -48,13 +50,14 @@ impl Input {
 
 /// The input of a run.
 pub enum Source {
-    /// One file, and with `--dedup` two as well: what is dropped depends on the reads before.
+    /// One file, or two with `--dedup`, where it depends on earlier reads which are
+    /// dropped.
     One(Box<One>),
     /// Two files, which different threads may read.
     Two(Box<[Input; 2]>),
 }
 
-/// Batches made by one thread at a time.
+/// Batches that are made by one thread at a time.
 pub struct One {
     options: Arc<Options>,
     inputs: Vec<Input>,
@@ -84,7 +87,7 @@ impl Source {
         })))
     }
 
-    /// The reads before, if they were noted.
+    /// Returns the earlier reads, if they were noted.
     pub fn seen(self) -> Option<Seen> {
         match self {
             Self::One(one) => one.dedup.map(|(_, seen)| seen),
@@ -94,19 +97,19 @@ impl Source {
 }
 
 impl Input {
-    /// The reads of the next batch of two files in step.
+    /// Returns the reads of the next batch of two files in step.
     pub fn in_step(&mut self) -> Result<Option<Block>, Failure> {
         self.next(1)
     }
 
-    /// The record and the line after which the file goes on or ends.
+    /// Returns the record and the line after which the file goes on or ends.
     pub fn last(&self) -> (u64, u64) {
         self.blocks.last()
     }
 }
 
 impl One {
-    /// The next batch; `None` at the end.
+    /// Returns the next batch, or `None` at the end.
     pub fn next(&mut self) -> Result<Option<Batch>, Failure> {
         let mut batch = Batch::default();
         match &mut self.inputs[..] {
@@ -140,7 +143,7 @@ impl One {
     }
 }
 
-/// The batch of two blocks, which must be equally long.
+/// Makes a batch of two blocks, which must have the same length.
 pub fn pair(options: &Options, reads: [Block; 2]) -> Result<Batch, Failure> {
     let [first, second] = &reads;
     if first.len() != second.len() {
@@ -160,7 +163,7 @@ pub fn pair(options: &Options, reads: [Block; 2]) -> Result<Batch, Failure> {
     })
 }
 
-/// Checks that every read 1 of the block has its read 2 after it.
+/// Checks that every read 1 of the block is followed by its read 2.
 fn check_interleaved(file: &str, block: &Block) -> Result<(), Failure> {
     if !block.len().is_multiple_of(2) {
         let (record, line) = block.locate(block.len() - 1);
@@ -178,12 +181,12 @@ fn check_interleaved(file: &str, block: &Block) -> Result<(), Failure> {
     }
 }
 
-/// Which of the names are not those of a pair.
+/// Returns the position of the first names that are not those of a pair.
 fn strangers<'a>(mut names: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Option<usize> {
     names.position(|(name1, name2)| !names::of_one_pair(name1, name2))
 }
 
-/// Says that two records are no pair.
+/// Returns the error that two records are not a pair.
 #[cold]
 fn not_a_pair([one, two]: [(&str, &Block, usize); 2]) -> Failure {
     let place = |(file, block, at): (&str, &Block, usize)| {
@@ -197,7 +200,7 @@ fn not_a_pair([one, two]: [(&str, &Block, usize); 2]) -> Failure {
     ))
 }
 
-/// Says that one of two files has no more records.
+/// Returns the error that one of two files has no more records.
 pub fn ended(options: &Options, short: usize, (record, line): (u64, u64)) -> Failure {
     let names = [&options.in1, &options.in2];
     let (short, long) = (names[short], names[1 - short]);

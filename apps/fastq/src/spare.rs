@@ -1,8 +1,8 @@
-//! Memory that is used again, so that batches cost no calls of the operating system.
+//! Memory that is used again, so that batches need no system calls for it.
 
 use std::sync::{Mutex, PoisonError};
 
-/// Values that nobody needs at the moment.
+/// Values that are not in use at the moment.
 pub struct Spare<T>(Mutex<Vec<T>>);
 
 impl<T: Default> Spare<T> {
@@ -10,7 +10,7 @@ impl<T: Default> Spare<T> {
         Self(Mutex::new(Vec::new()))
     }
 
-    /// A spare value, or a new one.
+    /// Returns a spare value, or a new one.
     pub fn take(&self) -> T {
         let spare = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         spare.unwrap_or_default()

@@ -1,17 +1,17 @@
 //! What the reports say about the bases and qualities of reads.
 //!
-//! The four sums that each base of each cycle adds to (how many, how many of quality 20 and of
-//! 30, sum of qualities) are fields of one 64-bit word, so that a base costs one addition; a
-//! cycle's eight words are one cache line. Before a field can overflow the words are added to
-//! wide sums.
+//! A base adds to four sums for its cycle (how many, how many of quality 20 and of 30, sum
+//! of qualities). They are fields of one 64-bit word, so that a base costs one addition; a
+//! cycle's eight words are one cache line. Before a field can overflow, the words are added
+//! to wide sums.
 
-/// Reads that a field of 13 bits can count.
+/// How many reads a field of 13 bits can count.
 const PENDING: u32 = (1 << 13) - 1;
 const ONE: u64 = 1;
 const Q20: u64 = 1 << 13;
 const Q30: u64 = 1 << 26;
 const QUALITY: u32 = 39;
-/// Makes every quality byte, taken as signed like in fastp, a number from 0.
+/// Makes every quality byte, which is signed as in fastp, a number from 0 on.
 const BIAS: i64 = 128;
 
 /// What a base of each quality adds to a word.
@@ -46,7 +46,7 @@ static CODES: [u8; 256] = {
 const KMER: u32 = 5;
 const KMERS: usize = 1 << (2 * KMER);
 
-/// Sums of one base at one cycle.
+/// The sums of one base at one cycle.
 #[derive(Clone, Copy, Default)]
 struct Cell {
     bases: u64,
@@ -64,7 +64,7 @@ impl Cell {
     }
 }
 
-/// Statistics of some reads.
+/// The statistics of some reads.
 #[derive(Clone)]
 pub struct Stats {
     reads: u64,
@@ -139,7 +139,7 @@ impl Stats {
         self.pending = 0;
     }
 
-    /// Adds what `other` has counted.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, mut other: Self) {
         self.settle();
         other.settle();
@@ -162,7 +162,7 @@ impl Stats {
         }
     }
 
-    /// The figures for the reports.
+    /// Returns the figures for the reports.
     pub fn summary(mut self) -> Summary {
         self.settle();
         let total = |cells: &[Cell; 8]| {
@@ -260,7 +260,7 @@ pub const BASES: [(&str, u8); 5] = [
     ("N", b'N'),
 ];
 
-/// Figures of some reads.
+/// The figures of some reads.
 pub struct Summary {
     pub reads: u64,
     pub mean_length: u64,
@@ -270,17 +270,18 @@ pub struct Summary {
     pub gc: u64,
     pub by_base: [u64; 5],
     pub cycles: usize,
-    /// Reads of each length from 0 on.
+    /// The number of reads of each length from 0 on.
     pub lengths: Vec<u64>,
-    /// Mean quality by cycle, for each base and for all.
+    /// The mean quality by cycle, for each base and for all bases.
     pub qualities: Vec<(&'static str, Vec<f64>)>,
-    /// Share by cycle, for each base, N, and G and C together.
+    /// The share by cycle, for each base, N, and G and C together.
     pub contents: Vec<(&'static str, Vec<f64>)>,
     kmers: Vec<u64>,
 }
 
 impl Summary {
-    /// Every sequence of five bases and how often it occurred, in the order of fastp.
+    /// Returns every sequence of five bases and how often it occurred, in the order of
+    /// fastp.
     pub fn kmers(&self) -> impl Iterator<Item = (String, u64)> + '_ {
         self.kmers.iter().enumerate().map(|(code, &count)| {
             let base = |at: u32| b"ATCG"[code >> (2 * (KMER - 1 - at)) & 3] as char;

@@ -1,9 +1,9 @@
-//! Read names: unique molecular identifiers, index barcodes, the form of MGI.
+//! Read names: unique molecular identifiers, index barcodes, MGI's form.
 
 use crate::options::{Umi, UmiPlace};
 use crate::record::Read4;
 
-/// The barcode of index 1 in a read name.
+/// Returns the barcode of index 1 in a read name.
 pub fn first_index(name: &[u8]) -> &[u8] {
     let len = name.len();
     if len < 5 {
@@ -20,7 +20,7 @@ pub fn first_index(name: &[u8]) -> &[u8] {
     b""
 }
 
-/// The barcode of index 2 in a read name.
+/// Returns the barcode of index 2 in a read name.
 pub fn last_index(name: &[u8]) -> &[u8] {
     let len = name.len();
     if len < 5 {
@@ -35,8 +35,8 @@ pub fn last_index(name: &[u8]) -> &[u8] {
     }
 }
 
-/// Whether one of `barcodes` is `index`, but for `threshold` differences. Only what both have
-/// is compared, so that an empty index is like every barcode.
+/// Whether one of `barcodes` equals `index`, except for `threshold` differences. Only as
+/// many bases as both have are compared, so an empty index equals every barcode.
 pub fn listed(barcodes: &[Vec<u8>], index: &[u8], threshold: i64) -> bool {
     barcodes.iter().any(|barcode| {
         let differences = barcode.iter().zip(index).filter(|(a, b)| a != b).count();
@@ -44,7 +44,7 @@ pub fn listed(barcodes: &[Vec<u8>], index: &[u8], threshold: i64) -> bool {
     })
 }
 
-/// The name with a space before its `/1` or `/2`.
+/// Returns the name with a space before its `/1` or `/2`.
 pub fn fix_mgi<'a>(name: &'a [u8], out: &'a mut Vec<u8>) -> &'a [u8] {
     let Some((head, tail)) = name.split_last_chunk::<2>() else {
         return name;
@@ -65,7 +65,7 @@ fn trim_front(read: &mut Read4<'_>, len: usize) {
     }
 }
 
-/// Takes the UMI of a pair off its reads and returns it; empty if there is none.
+/// Takes the UMI of a pair off its reads and returns it; it is empty if there is none.
 pub fn take(umi: &Umi, read1: &mut Read4<'_>, read2: Option<&mut Read4<'_>>) -> Vec<u8> {
     fn of_read<'a>(umi: &Umi, read: &mut Read4<'a>) -> &'a [u8] {
         let found = &read.seq[..read.len().min(umi.length)];
@@ -92,7 +92,7 @@ pub fn always(umi: &Umi) -> bool {
     matches!(umi.place, UmiPlace::PerIndex | UmiPlace::PerRead)
 }
 
-/// The name with the UMI before its first space.
+/// Returns the name with the UMI before its first space.
 pub fn add<'a>(umi: &Umi, found: &[u8], name: &[u8], out: &'a mut Vec<u8>) -> &'a [u8] {
     let space = name
         .iter()

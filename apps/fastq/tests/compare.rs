@@ -1,6 +1,6 @@
-//! Runs fastp 0.23.2 beside `blitz-fastq`: both must write the same reads and the same figures.
-//! With several threads fastp takes the insert sizes and what it samples from some reads only,
-//! so it runs with one.
+//! Runs fastp 0.23.2 and `blitz-fastq` on the same input: both must write the same reads
+//! and the same figures. fastp runs with one thread, because with several it takes the
+//! insert sizes and its samples from some reads only.
 
 mod common;
 
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// Whether fastp is there; says so if it is not.
+/// Whether fastp is installed; prints a message if it is not.
 fn fastp() -> bool {
     let version = std::process::Command::new("fastp")
         .arg("--version")
@@ -56,7 +56,7 @@ fn folder(seed: u64, reads: usize, odd: bool) -> TempDir {
     folder
 }
 
-/// Runs both and says how they differ.
+/// Runs both programs and returns how they differ.
 fn difference(folder: &Path, arguments: &str) -> Option<String> {
     let theirs = run("fastp", folder, &format!("{arguments} -w 1"));
     let ours = run(BLITZ, folder, &format!("{arguments} -w 2"));
@@ -184,7 +184,7 @@ fn pairs_of_reads() {
     assert_same(folder.path(), all.chain([PAIRED.to_owned()]));
 }
 
-/// Options that were chosen at random, two to four at a time.
+/// Options that are chosen at random, two to four at a time.
 #[test]
 fn options_together() {
     if !fastp() {
@@ -234,8 +234,8 @@ fn forms_of_input_and_output() {
     assert_same(folder.path(), all.map(str::to_owned));
 }
 
-/// Qualities from 64 on. fastp converts only reads for which it takes new memory, which those of
-/// the first batch are; so there must not be more.
+/// Qualities that start at 64. fastp converts only reads for which it takes new memory, as
+/// it does for those of the first batch; so there must not be more reads.
 #[test]
 fn phred64() {
     if !fastp() {
@@ -305,7 +305,7 @@ fn reads_that_look_like_duplicates() {
     );
 }
 
-/// The adapter is detected from ten thousand reads on.
+/// The adapter is detected in inputs of ten thousand reads or more.
 #[test]
 fn detected_adapters() {
     if !fastp() {
@@ -324,7 +324,8 @@ fn detected_adapters() {
 /// Where Debian's bowtie2-examples has the genome of a virus, and reads of it.
 const EXAMPLES: &str = "/usr/share/doc/bowtie2/examples";
 
-/// Unpacks or copies a file of those into the folder. `false` if it is not there.
+/// Unpacks or copies one of these files into the folder. Returns `false` if it does not
+/// exist.
 fn bring(folder: &Path, from: &str, to: &str) -> bool {
     let to = fs::File::create(folder.join(to)).unwrap();
     let packed = format!("{EXAMPLES}/{from}.gz");
@@ -344,7 +345,7 @@ fn bring(folder: &Path, from: &str, to: &str) -> bool {
     there
 }
 
-/// Options that meet the qualities and overlaps that machines make.
+/// Options for the qualities and overlaps that machines produce.
 const MEANT_FOR_REAL_READS: [&str; 6] = [
     "",
     "-c -5 -3",
@@ -378,7 +379,7 @@ fn simulated_pairs_of_a_genome() {
     );
 }
 
-/// Reads that come with a Debian package.
+/// Reads from a Debian package.
 #[test]
 fn example_reads_of_a_package() {
     let folder = TempDir::new().unwrap();

@@ -1,5 +1,5 @@
-//! Wrong input, outputs that cannot be written, options that make no sense: a message, the right
-//! exit code, no file left under a final name, and never a hang.
+//! Wrong input, outputs that cannot be written, options that make no sense: there is a
+//! message, the right exit code, no file under a final name, and never a hang.
 
 mod common;
 
@@ -23,7 +23,7 @@ fn text(folder: &Path, name: &str) -> String {
     fs::read_to_string(folder.join(name)).unwrap()
 }
 
-/// Runs with arguments that must fail; returns the message.
+/// Runs with arguments that must fail. Returns the message.
 fn fails(folder: &Path, arguments: &str, code: i32) -> String {
     let Ran {
         code: found,
@@ -123,7 +123,8 @@ fn reads_without_the_other_of_the_pair() {
 fn reads_that_are_no_pair() {
     let folder = folder();
     let path = folder.path();
-    // Of each pair both reads, in turn and an empty line before the wrong one.
+    // First with a file for each read, where an empty line comes before the wrong record,
+    // and then interleaved.
     let (one, two) = (text(path, "1.fq"), text(path, "2.fq"));
     let mut wrong: Vec<&str> = two.lines().collect();
     wrong[4 * 1500] = "@other 2:N:0";
@@ -166,7 +167,7 @@ fn gzip_that_is_truncated_or_none() {
         message.starts_with("../1.fq.gz: cannot read on after record"),
         "{message}"
     );
-    // The last byte is missing, and a second member that ends too early.
+    // The last byte is missing, and then a second member ends too early.
     fs::write(path.join("1.fq.gz"), &whole[..whole.len() - 1]).unwrap();
     let message = fails(path, "-i ../1.fq.gz -o o.fq.gz -w 3", 1);
     assert!(
@@ -215,7 +216,7 @@ fn outputs_that_cannot_be_written() {
         );
     }
     assert_eq!(text(path, "1.fq").lines().count(), 12_000);
-    // What was there before stays when a run fails.
+    // Existing files stay when a run fails.
     let here = path.join("before");
     fs::create_dir(&here).unwrap();
     fs::write(here.join("o.fq"), "before").unwrap();

@@ -1,4 +1,4 @@
-//! The HTML report is one file with all its pictures in it.
+//! The HTML report is one file that includes all its pictures.
 
 mod common;
 
@@ -18,7 +18,8 @@ fn the_report_has_its_pictures_in_it() {
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         fs::read_to_string(folder.path().join("blitz-fastq/fastp.html")).unwrap()
     };
-    // Insert size and duplication, three of before and after, two for each of four sections.
+    // Insert size and duplication, three for before and after, and two for each of four
+    // sections.
     for (arguments, pictures) in [
         ("-i ../1.fq -I ../2.fq -R a<b", 2 + 3 + 2 * 4),
         ("-i ../1.fq --dont_eval_duplication", 3 + 2 * 2),

@@ -50,8 +50,8 @@ fn one_result_for_every_number_of_threads() {
     }
 }
 
-/// Runs with 1 to 32 threads in turn, on plain and blocked gzip input: none hangs, all write the
-/// same. `BLITZ_FASTQ_RUNS` is how many.
+/// Runs with 1 to 32 threads in turn, on plain and blocked gzip input: no run hangs, and
+/// all write the same. `BLITZ_FASTQ_RUNS` sets the number of runs.
 #[test]
 fn every_run_ends() {
     let runs = std::env::var("BLITZ_FASTQ_RUNS").map_or(6, |runs| runs.parse().unwrap());

@@ -1,4 +1,4 @@
-//! `AsyncBufRead`: a source with a buffer that can be looked into.
+//! `AsyncBufRead`: a source whose buffer can be read in place.
 
 use std::io;
 use std::ops::DerefMut;
@@ -9,17 +9,18 @@ use crate::AsyncRead;
 
 /// Reads from a source that has a buffer, without copying out of it.
 ///
-/// It is the counterpart of [`std::io::BufRead`] for tasks. The methods to call are those
+/// This is the counterpart of [`std::io::BufRead`] for tasks. The methods to call are those
 /// of [`AsyncBufReadExt`](crate::AsyncBufReadExt).
 pub trait AsyncBufRead: AsyncRead {
-    /// Attempts to return what the buffer holds, filling it from the source if it is empty.
+    /// Attempts to return the contents of the buffer, filling it from the source if it is
+    /// empty.
     ///
-    /// An empty slice means that the end is reached. The bytes stay where they are until
-    /// [`consume`](AsyncBufRead::consume) says that they have been used.
+    /// An empty slice means that the end is reached. The bytes stay in the buffer until
+    /// [`consume`](AsyncBufRead::consume) marks them as used.
     ///
     /// # Errors
     ///
-    /// Those of the source.
+    /// Returns the errors of the source.
     fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>>;
 
     /// Marks `amt` bytes of the buffer as used, so that no read returns them again.

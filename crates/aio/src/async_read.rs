@@ -1,4 +1,4 @@
-//! `AsyncRead`: bytes that can be read, and who has them.
+//! `AsyncRead`: sources of bytes, and the types that are one.
 
 use std::io;
 use std::ops::DerefMut;
@@ -9,19 +9,19 @@ use crate::ReadBuf;
 
 /// Reads bytes from a source without blocking the thread.
 ///
-/// It is the counterpart of [`std::io::Read`] for tasks: where that blocks, this returns
+/// This is the counterpart of [`std::io::Read`] for tasks: where that blocks, this returns
 /// [`Poll::Pending`] and wakes the task later. The methods to call are those of
 /// [`AsyncReadExt`](crate::AsyncReadExt).
 pub trait AsyncRead {
     /// Attempts to read into `buf`, which is advanced by the number of bytes read.
     ///
-    /// With `Ready(Ok(()))` and no byte added, the end of the source is reached, or `buf`
-    /// had no room left. After `Pending`, nothing has been added, and the waker of the
-    /// last call is woken once there may be bytes to read.
+    /// After `Ready(Ok(()))` with no byte added, the end of the source is reached, or `buf`
+    /// had no room left. After `Pending`, nothing has been added, and the waker of the last
+    /// call is woken once there may be bytes to read.
     ///
     /// # Errors
     ///
-    /// Those of the source. Nothing has been added to `buf` then.
+    /// Returns the errors of the source. In that case nothing has been added to `buf`.
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -85,7 +85,7 @@ impl<T: AsRef<[u8]> + Unpin> AsyncRead for io::Cursor<T> {
     ) -> Poll<io::Result<()>> {
         let position = self.position();
         let bytes = self.get_ref().as_ref();
-        // A cursor may stand behind the end.
+        // A cursor may be positioned behind the end.
         let start = usize::try_from(position).map_or(bytes.len(), |start| start.min(bytes.len()));
         let count = (bytes.len() - start).min(buf.remaining());
         buf.put_slice(&bytes[start..start + count]);

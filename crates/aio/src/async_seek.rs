@@ -1,34 +1,35 @@
-//! `AsyncSeek`: a place in a stream of bytes that can be moved.
+//! `AsyncSeek`: a position in a stream of bytes that can be moved.
 
 use std::io::{self, Seek, SeekFrom};
 use std::ops::DerefMut;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Moves the place at which a stream is read and written.
+/// Moves the position at which a stream is read and written.
 ///
-/// It is the counterpart of [`std::io::Seek`] for tasks. The methods to call are those of
+/// This is the counterpart of [`std::io::Seek`] for tasks. The methods to call are those of
 /// [`AsyncSeekExt`](crate::AsyncSeekExt).
 pub trait AsyncSeek {
-    /// Starts to move to `position`; [`poll_complete`](AsyncSeek::poll_complete) says when
-    /// that is done.
+    /// Starts to move to `position`; [`poll_complete`](AsyncSeek::poll_complete) reports
+    /// when the move is complete.
     ///
-    /// A place behind the end is allowed; what it means is for the type to say.
+    /// A position behind the end is allowed; each type defines what it means.
     ///
     /// # Errors
     ///
-    /// Those of the stream; among them `position` being before the start, and another
-    /// operation being under way.
+    /// Returns the errors of the stream; among them that `position` is before the start,
+    /// and that another operation is under way.
     fn start_seek(self: Pin<&mut Self>, position: SeekFrom) -> io::Result<()>;
 
-    /// Attempts to complete the move, and returns the new place, in bytes from the start.
+    /// Attempts to complete the move, and returns the new position, in bytes from the
+    /// start.
     ///
-    /// Without a move under way it returns the place, or a number that means nothing: the
-    /// type says which.
+    /// Without a move under way, it returns the position or a meaningless number: each type
+    /// documents which.
     ///
     /// # Errors
     ///
-    /// Those of the stream.
+    /// Returns the errors of the stream.
     fn poll_complete(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<u64>>;
 }
 

@@ -1,4 +1,4 @@
-//! `AsyncWrite`: where bytes can be written to.
+//! `AsyncWrite`: destinations of bytes.
 
 use std::io::{self, IoSlice, Write};
 use std::ops::DerefMut;
@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 /// Writes bytes without blocking the thread.
 ///
-/// It is the counterpart of [`std::io::Write`] for tasks: where that blocks, this returns
+/// This is the counterpart of [`std::io::Write`] for tasks: where that blocks, this returns
 /// [`Poll::Pending`] and wakes the task later. The methods to call are those of
 /// [`AsyncWriteExt`](crate::AsyncWriteExt).
 pub trait AsyncWrite {
@@ -19,38 +19,39 @@ pub trait AsyncWrite {
     ///
     /// # Errors
     ///
-    /// Those of the destination. Nothing of `buf` has been written then.
+    /// Returns the errors of the destination. In that case nothing of `buf` has been
+    /// written.
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>>;
 
-    /// Attempts to hand everything written so far on to its destination.
+    /// Attempts to pass everything written so far on to its destination.
     ///
     /// # Errors
     ///
-    /// Those of the destination.
+    /// Returns the errors of the destination.
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// Attempts to end the writing in good order, which includes a flush.
+    /// Attempts to end writing in an orderly way, which includes a flush.
     ///
-    /// After `Ready(Ok(()))` nothing can be written any more, and the value can be dropped
+    /// After `Ready(Ok(()))` nothing more can be written, and the value can be dropped
     /// without loss. A socket closes its sending half.
     ///
     /// # Errors
     ///
-    /// Those of the destination.
+    /// Returns the errors of the destination.
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// Attempts to write bytes of several buffers, in their order.
+    /// Attempts to write bytes of several buffers, in order.
     ///
-    /// It is [`poll_write`](AsyncWrite::poll_write) for the first buffer that is not
-    /// empty, unless a type does better.
+    /// It is [`poll_write`](AsyncWrite::poll_write) for the first buffer that is not empty,
+    /// unless the type does better.
     ///
     /// # Errors
     ///
-    /// Those of `poll_write`.
+    /// Returns the errors of `poll_write`.
     fn poll_write_vectored(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -151,7 +152,8 @@ where
     }
 }
 
-/// For memory: a write of `std::io::Write` does not block there.
+/// Implements the trait for types in memory: there, a write of `std::io::Write` does not
+/// block.
 macro_rules! as_std_does {
     ($($type:ty),*) => {$(
         impl AsyncWrite for $type {

@@ -8,20 +8,21 @@ use crate::{AsyncBufRead, Lines, Split};
 
 /// The methods of everything that is [`AsyncBufRead`].
 pub trait AsyncBufReadExt: AsyncBufRead {
-    /// Reads up to and with the next `byte`, or to the end, appends that to `buf`, and
-    /// returns how many bytes it was.
+    /// Reads up to and including the next `byte`, or to the end, appends that to `buf`, and
+    /// returns the number of bytes read.
     ///
     /// Zero means that the end is reached.
     ///
     /// # Errors
     ///
-    /// Those of the source, except [`Interrupted`](std::io::ErrorKind::Interrupted): it
-    /// reads again after that. What has been read before is in `buf` then.
+    /// Returns the errors of the source, except
+    /// [`Interrupted`](std::io::ErrorKind::Interrupted), after which it reads again. Bytes
+    /// read before the error are in `buf`.
     ///
     /// # Cancel safety
     ///
-    /// Safe: what has been read is in `buf`, and another call goes on there. The number
-    /// that the other call returns does not include it.
+    /// Cancel safe: what has been read is in `buf`, and another call continues there. The
+    /// number that the other call returns does not include it.
     ///
     /// ```
     /// use blitz_io::io::AsyncBufReadExt;
@@ -44,21 +45,21 @@ pub trait AsyncBufReadExt: AsyncBufRead {
         Operation::new(self, ReadUntil::new(byte, buf))
     }
 
-    /// Reads up to and with the next line feed, or to the end, appends that to `buf`, and
-    /// returns how many bytes it was.
+    /// Reads up to and including the next line feed, or to the end, appends that to `buf`,
+    /// and returns the number of bytes read.
     ///
     /// Zero means that the end is reached.
     ///
     /// # Errors
     ///
-    /// [`InvalidData`](std::io::ErrorKind::InvalidData) if the bytes are not UTF-8: they
-    /// are gone, and `buf` is what it was before. And those of the source, except
-    /// [`Interrupted`](std::io::ErrorKind::Interrupted): it reads again after that. What
-    /// has been read before is in `buf` then, if it is UTF-8.
+    /// Returns [`InvalidData`](std::io::ErrorKind::InvalidData) if the bytes are not UTF-8:
+    /// they are lost, and `buf` is what it was before. Also returns the errors of the
+    /// source, except [`Interrupted`](std::io::ErrorKind::Interrupted), after which it
+    /// reads again. Bytes read before such an error are in `buf`, if they are UTF-8.
     ///
     /// # Cancel safety
     ///
-    /// Not: what has been read is lost, and what `buf` held with it. Use
+    /// Not cancel safe: what has been read is lost, and so is what `buf` held. Use
     /// [`read_until`](AsyncBufReadExt::read_until) or [`lines`](AsyncBufReadExt::lines).
     ///
     /// ```
@@ -97,18 +98,18 @@ pub trait AsyncBufReadExt: AsyncBufRead {
         Split::new(self, byte)
     }
 
-    /// Returns what the buffer holds, after filling it from the source if it is empty.
+    /// Returns the contents of the buffer, after filling it from the source if it is empty.
     ///
-    /// An empty slice means that the end is reached. The bytes stay where they are until
-    /// [`consume`](AsyncBufReadExt::consume) says that they have been used.
+    /// An empty slice means that the end is reached. The bytes stay in the buffer until
+    /// [`consume`](AsyncBufReadExt::consume) marks them as used.
     ///
     /// # Errors
     ///
-    /// Those of the source.
+    /// Returns the errors of the source.
     ///
     /// # Cancel safety
     ///
-    /// Safe: no byte is lost.
+    /// Cancel safe: no byte is lost.
     ///
     /// ```
     /// use blitz_io::io::{AsyncBufReadExt, BufReader};
@@ -138,7 +139,7 @@ pub trait AsyncBufReadExt: AsyncBufRead {
         Pin::new(self).consume(amt);
     }
 
-    /// Returns the lines, one by one, without their ends (`\n` or `\r\n`).
+    /// Returns the lines, one by one, without their line endings (`\n` or `\r\n`).
     ///
     /// ```
     /// use blitz_io::io::AsyncBufReadExt;

@@ -1,4 +1,4 @@
-//! `BufReader`: a buffer before a source.
+//! `BufReader`: a buffer in front of a source.
 
 use std::fmt;
 use std::io::{self, SeekFrom};
@@ -13,8 +13,8 @@ use crate::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, DEFAULT_BUF_SIZE, Re
 pin_project! {
     /// Adds a buffer to a source, so that many small reads become few large ones.
     ///
-    /// What is in the buffer is lost when the `BufReader` is dropped, so do not make a second
-    /// one for the same source.
+    /// The contents of the buffer are lost when the `BufReader` is dropped, so do not
+    /// create a second one for the same source.
     ///
     /// ```
     /// use blitz_io::io::{AsyncBufReadExt, BufReader};
@@ -30,38 +30,38 @@ pin_project! {
         #[pin]
         pub(crate) inner: R,
         pub(crate) buf: Box<[u8]>,
-        // Bytes from `pos` to `cap` have been read and not been used.
+        // Bytes from `pos` to `cap` have been read from the source and not used yet.
         pub(crate) pos: usize,
         pub(crate) cap: usize,
         pub(crate) seek: SeekState,
     }
 }
 
-/// How far a move of the place has come.
+/// The state of a seek.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum SeekState {
-    /// There is none.
+    /// No seek is under way.
     Idle,
-    /// It has been asked for.
+    /// A seek has been requested.
     Start(SeekFrom),
-    /// The source first goes back by what is buffered: the whole distance is too long for
-    /// one number. This is the rest of it.
+    /// The source first goes back by what is buffered, because the whole distance does not
+    /// fit into one number. This is the rest of it.
     Back(i64),
-    /// The source is on its way.
+    /// The source is seeking.
     Pending,
 }
 
 impl<R: AsyncRead> BufReader<R> {
-    /// Creates one with a buffer of 8 KiB.
+    /// Creates a `BufReader` with a buffer of 8 KiB.
     pub fn new(inner: R) -> Self {
         Self::with_capacity(DEFAULT_BUF_SIZE, inner)
     }
 
-    /// Creates one with a buffer of `capacity` bytes.
+    /// Creates a `BufReader` with a buffer of `capacity` bytes.
     ///
     /// # Panics
     ///
-    /// If `capacity` is zero.
+    /// Panics if `capacity` is zero.
     #[track_caller]
     pub fn with_capacity(capacity: usize, inner: R) -> Self {
         assert!(capacity > 0, "capacity must be greater than zero");
@@ -74,27 +74,29 @@ impl<R: AsyncRead> BufReader<R> {
         }
     }
 
-    /// Returns the source. To read from it directly is seldom right.
+    /// Returns a reference to the source. It is rarely right to read from it directly.
     pub fn get_ref(&self) -> &R {
         &self.inner
     }
 
-    /// Returns the source, to change it. To read from it directly is seldom right.
+    /// Returns a mutable reference to the source. It is rarely right to read from it
+    /// directly.
     pub fn get_mut(&mut self) -> &mut R {
         &mut self.inner
     }
 
-    /// Returns the source, pinned. To read from it directly is seldom right.
+    /// Returns a pinned reference to the source. It is rarely right to read from it
+    /// directly.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut R> {
         self.project().inner
     }
 
-    /// Returns the source. What is in the buffer is lost.
+    /// Returns the source. The contents of the buffer are lost.
     pub fn into_inner(self) -> R {
         self.inner
     }
 
-    /// Returns what the buffer holds, without reading more.
+    /// Returns the contents of the buffer, without reading more.
     pub fn buffer(&self) -> &[u8] {
         &self.buf[self.pos..self.cap]
     }
@@ -145,8 +147,8 @@ impl<R: AsyncRead> AsyncBufRead for BufReader<R> {
 }
 
 impl<R: AsyncRead + AsyncSeek> BufReader<R> {
-    /// Tells the source to move to where `position` is meant to be: it is ahead of the
-    /// caller by what is buffered.
+    /// Tells the source to seek to `position`, as the caller means it: the source is ahead
+    /// of the caller by what is buffered.
     fn start(mut self: Pin<&mut Self>, position: SeekFrom) -> io::Result<SeekState> {
         let buffered = (self.cap - self.pos) as i64;
         let (position, next) = match position {
@@ -161,7 +163,7 @@ impl<R: AsyncRead + AsyncSeek> BufReader<R> {
     }
 }
 
-/// The buffer is dropped even if the new place lies in it. A move without a change,
+/// The buffer is dropped even if the new position lies in it. A seek without a change,
 /// `SeekFrom::Current(0)`, therefore brings the source to where the caller is.
 impl<R: AsyncRead + AsyncSeek> AsyncSeek for BufReader<R> {
     fn start_seek(self: Pin<&mut Self>, position: SeekFrom) -> io::Result<()> {
@@ -171,7 +173,7 @@ impl<R: AsyncRead + AsyncSeek> AsyncSeek for BufReader<R> {
 
     fn poll_complete(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
         loop {
-            // After an error there is no move under way.
+            // After an error there is no seek under way.
             let state = std::mem::replace(self.as_mut().project().seek, SeekState::Idle);
             let state = match state {
                 SeekState::Idle => return self.get_pin_mut().poll_complete(cx),

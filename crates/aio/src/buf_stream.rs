@@ -8,9 +8,11 @@ use crate::forward::{forward_buf_read, forward_read, forward_seek, forward_write
 use crate::{AsyncRead, AsyncSeek, AsyncWrite, BufReader, BufWriter};
 
 pin_project! {
-    /// Adds a buffer for reading and one for writing to a stream that is both.
+    /// Adds a read buffer and a write buffer to a stream that is both a source and a
+    /// destination.
     ///
-    /// It is a [`BufReader`] around a [`BufWriter`], and what is said of those holds here.
+    /// It is a [`BufReader`] around a [`BufWriter`], and what their documentation says
+    /// holds here.
     #[derive(Debug)]
     pub struct BufStream<RW> {
         #[pin]
@@ -19,7 +21,7 @@ pin_project! {
 }
 
 impl<RW: AsyncRead + AsyncWrite> BufStream<RW> {
-    /// Creates one with two buffers of 8 KiB.
+    /// Creates a `BufStream` with two buffers of 8 KiB.
     ///
     /// ```
     /// use blitz_io::io::{AsyncBufReadExt, AsyncWriteExt, BufStream, duplex};
@@ -38,11 +40,11 @@ impl<RW: AsyncRead + AsyncWrite> BufStream<RW> {
         BufReader::new(BufWriter::new(stream)).into()
     }
 
-    /// Creates one with buffers of these sizes, in bytes.
+    /// Creates a `BufStream` with buffers of these sizes, in bytes.
     ///
     /// # Panics
     ///
-    /// If `reader_capacity` is zero.
+    /// Panics if `reader_capacity` is zero.
     #[track_caller]
     pub fn with_capacity(
         reader_capacity: usize,
@@ -53,22 +55,22 @@ impl<RW: AsyncRead + AsyncWrite> BufStream<RW> {
         BufReader::with_capacity(reader_capacity, writer).into()
     }
 
-    /// Returns the stream. To read from it directly is seldom right.
+    /// Returns a reference to the stream. It is rarely right to read from it directly.
     pub fn get_ref(&self) -> &RW {
         self.inner.get_ref().get_ref()
     }
 
-    /// Returns the stream, to change it. To use it directly is seldom right.
+    /// Returns a mutable reference to the stream. It is rarely right to use it directly.
     pub fn get_mut(&mut self) -> &mut RW {
         self.inner.get_mut().get_mut()
     }
 
-    /// Returns the stream, pinned. To use it directly is seldom right.
+    /// Returns a pinned reference to the stream. It is rarely right to use it directly.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut RW> {
         self.project().inner.get_pin_mut().get_pin_mut()
     }
 
-    /// Returns the stream. What is in the buffers is lost.
+    /// Returns the stream. The contents of the buffers are lost.
     pub fn into_inner(self) -> RW {
         self.inner.into_inner().into_inner()
     }
@@ -82,7 +84,7 @@ impl<RW> From<BufReader<BufWriter<RW>>> for BufStream<RW> {
 
 impl<RW> From<BufWriter<BufReader<RW>>> for BufStream<RW> {
     fn from(writer: BufWriter<BufReader<RW>>) -> Self {
-        // The same buffers, the other way round.
+        // The same buffers, nested the other way round.
         let reader = writer.inner;
         let writer = BufWriter {
             inner: reader.inner,

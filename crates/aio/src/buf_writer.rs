@@ -1,4 +1,4 @@
-//! `BufWriter`: a buffer before a destination.
+//! `BufWriter`: a buffer in front of a destination.
 
 use std::fmt;
 use std::io::{self, IoSlice, SeekFrom};
@@ -13,8 +13,8 @@ use crate::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, DEFAULT_BUF_SIZE};
 pin_project! {
     /// Adds a buffer to a destination, so that many small writes become few large ones.
     ///
-    /// What is in the buffer is lost when the `BufWriter` is dropped: call
-    /// [`flush`](crate::AsyncWriteExt::flush) before.
+    /// The contents of the buffer are lost when the `BufWriter` is dropped: call
+    /// [`flush`](crate::AsyncWriteExt::flush) first.
     ///
     /// ```
     /// use blitz_io::io::{AsyncWriteExt, BufWriter};
@@ -32,30 +32,30 @@ pin_project! {
         #[pin]
         pub(crate) inner: W,
         pub(crate) buf: Vec<u8>,
-        // How much of the buffer has been written, while it is being flushed.
+        // How much of the buffer has been written during a flush.
         pub(crate) written: usize,
         pub(crate) seek: SeekState,
     }
 }
 
-/// How far a move of the place has come.
+/// The state of a seek.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum SeekState {
-    /// There is none.
+    /// No seek is under way.
     Idle,
-    /// It has been asked for.
+    /// A seek has been requested.
     Start(SeekFrom),
-    /// The destination is on its way.
+    /// The destination is seeking.
     Pending,
 }
 
 impl<W: AsyncWrite> BufWriter<W> {
-    /// Creates one with a buffer of 8 KiB.
+    /// Creates a `BufWriter` with a buffer of 8 KiB.
     pub fn new(inner: W) -> Self {
         Self::with_capacity(DEFAULT_BUF_SIZE, inner)
     }
 
-    /// Creates one with a buffer of at least `cap` bytes.
+    /// Creates a `BufWriter` with a buffer of at least `cap` bytes.
     pub fn with_capacity(cap: usize, inner: W) -> Self {
         Self {
             inner,
@@ -65,32 +65,34 @@ impl<W: AsyncWrite> BufWriter<W> {
         }
     }
 
-    /// Returns the destination.
+    /// Returns a reference to the destination.
     pub fn get_ref(&self) -> &W {
         &self.inner
     }
 
-    /// Returns the destination, to change it. To write to it directly is seldom right.
+    /// Returns a mutable reference to the destination. It is rarely right to write to it
+    /// directly.
     pub fn get_mut(&mut self) -> &mut W {
         &mut self.inner
     }
 
-    /// Returns the destination, pinned. To write to it directly is seldom right.
+    /// Returns a pinned reference to the destination. It is rarely right to write to it
+    /// directly.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut W> {
         self.project().inner
     }
 
-    /// Returns the destination. What is in the buffer is lost.
+    /// Returns the destination. The contents of the buffer are lost.
     pub fn into_inner(self) -> W {
         self.inner
     }
 
-    /// Returns what the buffer holds.
+    /// Returns the contents of the buffer.
     pub fn buffer(&self) -> &[u8] {
         &self.buf
     }
 
-    /// The room left in the buffer.
+    /// Returns the room left in the buffer, in bytes.
     fn room(&self) -> usize {
         self.buf.capacity() - self.buf.len()
     }
@@ -119,8 +121,8 @@ impl<W: AsyncWrite> BufWriter<W> {
         Poll::Ready(result)
     }
 
-    /// Buffers as many whole buffers as there is room for, and at least a part of the
-    /// first that is not empty: for a destination that takes one at a time.
+    /// Copies as many whole buffers as fit, and at least a part of the first that is not
+    /// empty: for a destination that takes one buffer at a time.
     fn poll_write_each(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -160,7 +162,7 @@ impl<W: AsyncWrite> AsyncWrite for BufWriter<W> {
             ready!(self.as_mut().flush_buf(cx))?;
         }
         let this = self.project();
-        // A large write needs no copy. The buffer is empty then.
+        // A large write needs no copy. The buffer is empty here.
         if buf.len() >= this.buf.capacity() {
             return this.inner.poll_write(cx, buf);
         }
@@ -207,7 +209,7 @@ impl<W: AsyncWrite> AsyncWrite for BufWriter<W> {
     }
 }
 
-/// The buffer is written before the place changes.
+/// The buffer is written before the position changes.
 impl<W: AsyncWrite + AsyncSeek> AsyncSeek for BufWriter<W> {
     fn start_seek(self: Pin<&mut Self>, position: SeekFrom) -> io::Result<()> {
         *self.project().seek = SeekState::Start(position);
@@ -221,7 +223,7 @@ impl<W: AsyncWrite + AsyncSeek> AsyncSeek for BufWriter<W> {
         ready!(self.as_mut().flush_buf(cx))?;
         let mut this = self.project();
         if let SeekState::Start(position) = *this.seek {
-            // A move that was given up may still be under way.
+            // A cancelled seek may still be under way.
             ready!(this.inner.as_mut().poll_complete(cx))?;
             *this.seek = SeekState::Idle;
             this.inner.as_mut().start_seek(position)?;

@@ -1,4 +1,4 @@
-//! `Chain`: a source after another.
+//! `Chain`: one source after another.
 
 use std::fmt;
 use std::io;
@@ -10,9 +10,9 @@ use pin_project_lite::pin_project;
 use crate::{AsyncBufRead, AsyncRead, ReadBuf};
 
 pin_project! {
-    /// The bytes of one source, and after its end those of another.
+    /// The bytes of one source, followed by those of another.
     ///
-    /// [`AsyncReadExt::chain`](crate::AsyncReadExt::chain) makes it.
+    /// Created by [`AsyncReadExt::chain`](crate::AsyncReadExt::chain).
     #[must_use = "streams do nothing unless polled"]
     pub struct Chain<T, U> {
         #[pin]
@@ -32,17 +32,19 @@ impl<T: AsyncRead, U: AsyncRead> Chain<T, U> {
         }
     }
 
-    /// Returns the two sources.
+    /// Returns references to the two sources.
     pub fn get_ref(&self) -> (&T, &U) {
         (&self.first, &self.second)
     }
 
-    /// Returns the two sources, to change them. To read from them directly is seldom right.
+    /// Returns mutable references to the two sources. It is rarely right to read from them
+    /// directly.
     pub fn get_mut(&mut self) -> (&mut T, &mut U) {
         (&mut self.first, &mut self.second)
     }
 
-    /// Returns the two sources, pinned. To read from them directly is seldom right.
+    /// Returns pinned references to the two sources. It is rarely right to read from them
+    /// directly.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> (Pin<&mut T>, Pin<&mut U>) {
         let this = self.project();
         (this.first, this.second)
@@ -73,7 +75,7 @@ impl<T: AsyncRead, U: AsyncRead> AsyncRead for Chain<T, U> {
         if !*this.first_ended {
             let before = buf.remaining();
             ready!(this.first.poll_read(cx, buf))?;
-            // Without room, nothing read is not the end.
+            // Without room in `buf`, reading nothing does not mean the end.
             if buf.remaining() != before || before == 0 {
                 return Poll::Ready(Ok(()));
             }

@@ -1,9 +1,9 @@
 //! `copy`, `copy_bidirectional`: from a source to a destination through a buffer.
 //!
-//! A pass reads into the buffer and writes it out. While the destination makes it wait, the
+//! A pass reads into the buffer and writes it out. While the destination is not ready, the
 //! rest of the buffer is filled, so that the source does not wait as well. While the source
-//! makes it wait, what has been written is flushed, so that a peer which waits for it before
-//! it sends more gets it.
+//! is not ready, what has been written is flushed, so that it reaches a peer that waits for
+//! it before it sends more.
 
 use std::future::poll_fn;
 use std::io;
@@ -17,7 +17,7 @@ use crate::{AsyncRead, AsyncWrite, DEFAULT_BUF_SIZE, ReadBuf};
 #[derive(Debug)]
 pub(crate) struct CopyBuffer {
     bytes: Box<[u8]>,
-    /// Bytes from `start` to `end` have been read and not been written.
+    /// Bytes from `start` to `end` have been read and not written yet.
     start: usize,
     end: usize,
     source_ended: bool,
@@ -87,7 +87,7 @@ impl CopyBuffer {
         }
     }
 
-    /// Copies to the end of the source, and returns how many bytes that were.
+    /// Copies to the end of the source, and returns the number of bytes copied.
     pub(crate) fn poll_copy<R, W>(
         &mut self,
         cx: &mut Context<'_>,
@@ -139,20 +139,21 @@ impl CopyBuffer {
     }
 }
 
-/// Copies everything from `reader` to `writer`, flushes that, and returns how many bytes it
-/// was.
+/// Copies everything from `reader` to `writer`, flushes it, and returns the number of bytes
+/// copied.
 ///
-/// It uses a buffer of 8 KiB. A source that has a buffer of its own can do with
-/// [`copy_buf`](crate::copy_buf).
+/// It uses a buffer of 8 KiB. For a source that has its own buffer,
+/// [`copy_buf`](crate::copy_buf) needs none.
 ///
 /// # Errors
 ///
-/// [`WriteZero`](io::ErrorKind::WriteZero) if the destination accepts no more, and those of
-/// both, except [`Interrupted`](io::ErrorKind::Interrupted): it tries again after that.
+/// Returns [`WriteZero`](io::ErrorKind::WriteZero) if the destination accepts no more, and
+/// the errors of both, except [`Interrupted`](io::ErrorKind::Interrupted), after which it
+/// tries again.
 ///
 /// # Cancel safety
 ///
-/// Not: bytes that have been read and not been written are lost.
+/// Not cancel safe: bytes that have been read and not written are lost.
 ///
 /// ```
 /// use blitz_io::io;
@@ -206,21 +207,21 @@ impl Direction {
     }
 }
 
-/// Copies in both directions between `a` and `b` until both have ended, and returns how
-/// many bytes went from `a` to `b` and from `b` to `a`.
+/// Copies in both directions between `a` and `b` until both have ended, and returns the
+/// number of bytes copied from `a` to `b` and from `b` to `a`.
 ///
-/// When one has ended, the other is shut down for writing, and the other direction goes on.
-/// It uses two buffers of 8 KiB.
+/// When one side has ended, the other is shut down for writing, and the other direction
+/// continues. It uses two buffers of 8 KiB.
 ///
 /// # Errors
 ///
-/// The first error of either direction, except
-/// [`Interrupted`](io::ErrorKind::Interrupted). The other direction stops where it is, and
-/// what is in the buffers is lost.
+/// Returns the first error of either direction, except
+/// [`Interrupted`](io::ErrorKind::Interrupted). The other direction stops, and what is in
+/// the buffers is lost.
 ///
 /// # Cancel safety
 ///
-/// Not: bytes that have been read and not been written are lost.
+/// Not cancel safe: bytes that have been read and not written are lost.
 ///
 /// ```
 /// use blitz_io::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional, duplex};
@@ -248,15 +249,15 @@ where
     copy_bidirectional_with_sizes(a, b, DEFAULT_BUF_SIZE, DEFAULT_BUF_SIZE).await
 }
 
-/// Does what [`copy_bidirectional`] does, with buffers of these sizes, in bytes.
+/// Works like [`copy_bidirectional`], with buffers of these sizes, in bytes.
 ///
 /// # Errors
 ///
-/// Those of `copy_bidirectional`.
+/// Returns the errors of `copy_bidirectional`.
 ///
 /// # Panics
 ///
-/// If a size is zero.
+/// Panics if a size is zero.
 pub async fn copy_bidirectional_with_sizes<A, B>(
     a: &mut A,
     b: &mut B,

@@ -9,19 +9,20 @@ use blitz_sync::internals::coop;
 
 use crate::{AsyncBufRead, AsyncWrite};
 
-/// Copies everything from `reader` to `writer`, flushes that, and returns how many bytes it
-/// was.
+/// Copies everything from `reader` to `writer`, flushes it, and returns the number of bytes
+/// copied.
 ///
-/// It writes straight from the buffer of the source.
+/// It writes directly from the buffer of the source.
 ///
 /// # Errors
 ///
-/// [`WriteZero`](io::ErrorKind::WriteZero) if the destination accepts no more, and those of
-/// both, except [`Interrupted`](io::ErrorKind::Interrupted): it tries again after that.
+/// Returns [`WriteZero`](io::ErrorKind::WriteZero) if the destination accepts no more, and
+/// the errors of both, except [`Interrupted`](io::ErrorKind::Interrupted), after which it
+/// tries again.
 ///
 /// # Cancel safety
 ///
-/// Nothing is lost: what has not been written is still in the source. How much has been
+/// No byte is lost: what has not been written is still in the source. How much has been
 /// written is not known.
 ///
 /// ```

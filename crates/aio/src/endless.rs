@@ -1,6 +1,6 @@
-//! `empty`, `repeat`, `sink`: sources and destinations without any bytes behind them.
+//! `empty`, `repeat`, `sink`: sources and destinations with nothing behind them.
 //!
-//! They never make a task wait, so each operation takes a unit of its budget.
+//! They never make a task wait, so each operation takes a unit of the task's budget.
 
 use std::fmt;
 use std::io::{self, IoSlice, SeekFrom};
@@ -12,16 +12,17 @@ use bytes::BufMut;
 
 use crate::{AsyncBufRead, AsyncRead, AsyncSeek, AsyncWrite, ReadBuf};
 
-/// Is ready with `result`, if the task has budget left.
+/// Returns `result` if the task has budget left.
 fn at_once<R>(cx: &mut Context<'_>, result: R) -> Poll<R> {
     coop::poll_with(cx, |_| Poll::Ready(result))
 }
 
-/// A source that has ended, and a destination that takes everything: see [`empty`].
+/// A source that is always at its end, and a destination that accepts everything: see
+/// [`empty`].
 pub struct Empty(());
 
-/// Creates a source that has ended. It is a destination too, which takes everything and
-/// drops it.
+/// Creates a source that is always at its end. It is also a destination, which accepts
+/// everything and discards it.
 ///
 /// ```
 /// use blitz_io::io::{self, AsyncReadExt};
@@ -69,10 +70,10 @@ impl fmt::Debug for Empty {
     }
 }
 
-/// A destination that takes everything and drops it: see [`sink`].
+/// A destination that accepts everything and discards it: see [`sink`].
 pub struct Sink(());
 
-/// Creates a destination that takes everything and drops it.
+/// Creates a destination that accepts everything and discards it.
 ///
 /// ```
 /// use blitz_io::io::{self, AsyncWriteExt};
@@ -128,13 +129,13 @@ macro_rules! takes_everything {
 takes_everything!(Empty);
 takes_everything!(Sink);
 
-/// A source of one byte again and again: see [`repeat`].
+/// A source that returns one byte endlessly: see [`repeat`].
 #[derive(Debug)]
 pub struct Repeat {
     byte: u8,
 }
 
-/// Creates a source that returns `byte` again and again, without an end.
+/// Creates a source that returns `byte` endlessly.
 ///
 /// ```
 /// use blitz_io::io::{self, AsyncReadExt};

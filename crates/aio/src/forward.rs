@@ -1,6 +1,6 @@
-//! Implementations that pass everything on to a pinned field.
+//! Implementations that forward everything to a pinned field.
 
-/// `AsyncRead` through the field `$field` of a `pin_project!` struct.
+/// Implements `AsyncRead` through the field `$field` of a `pin_project!` struct.
 macro_rules! forward_read {
     ([$($generics:tt)*] $type:ty, $field:ident) => {
         impl<$($generics)*> $crate::AsyncRead for $type {
@@ -15,7 +15,7 @@ macro_rules! forward_read {
     };
 }
 
-/// `AsyncBufRead`, likewise.
+/// Implements `AsyncBufRead` likewise.
 macro_rules! forward_buf_read {
     ([$($generics:tt)*] $type:ty, $field:ident) => {
         impl<$($generics)*> $crate::AsyncBufRead for $type {
@@ -33,7 +33,7 @@ macro_rules! forward_buf_read {
     };
 }
 
-/// `AsyncWrite`, likewise.
+/// Implements `AsyncWrite` likewise.
 macro_rules! forward_write {
     ([$($generics:tt)*] $type:ty, $field:ident) => {
         impl<$($generics)*> $crate::AsyncWrite for $type {
@@ -74,7 +74,7 @@ macro_rules! forward_write {
     };
 }
 
-/// `AsyncSeek`, likewise.
+/// Implements `AsyncSeek` likewise.
 macro_rules! forward_seek {
     ([$($generics:tt)*] $type:ty, $field:ident) => {
         impl<$($generics)*> $crate::AsyncSeek for $type {

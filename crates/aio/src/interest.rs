@@ -1,4 +1,4 @@
-//! `Interest`: what somebody wants to be told about.
+//! `Interest`: the readiness that an operation waits for.
 
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
@@ -9,7 +9,7 @@ const WRITABLE: u8 = 1 << 1;
 const PRIORITY: u8 = 1 << 2;
 const ERROR: u8 = 1 << 3;
 
-/// The kinds of readiness that somebody waits for.
+/// A set of kinds of readiness to wait for.
 ///
 /// ```
 /// use blitz_io::io::Interest;
@@ -22,10 +22,10 @@ const ERROR: u8 = 1 << 3;
 pub struct Interest(u8);
 
 impl Interest {
-    /// Interest in being readable, which includes that the reading half is closed.
+    /// Interest in being readable, which includes that the read half is closed.
     pub const READABLE: Interest = Interest(READABLE);
 
-    /// Interest in being writable, which includes that the writing half is closed.
+    /// Interest in being writable, which includes that the write half is closed.
     pub const WRITABLE: Interest = Interest(WRITABLE);
 
     /// Interest in errors.
@@ -56,15 +56,14 @@ impl Interest {
         self.0 & PRIORITY != 0
     }
 
-    /// Returns the interest in what either of the two is interested in.
+    /// Returns the union of two interests.
     #[must_use = "this returns the result of the operation, without modifying the original"]
     #[allow(clippy::should_implement_trait)]
     pub const fn add(self, other: Interest) -> Interest {
         Interest(self.0 | other.0)
     }
 
-    /// Returns the interest in what only the first is interested in; `None` if nothing is
-    /// left.
+    /// Returns the interest without what is in `other`, or `None` if nothing is left.
     #[must_use = "this returns the result of the operation, without modifying the original"]
     pub fn remove(self, other: Interest) -> Option<Interest> {
         let left = self.0 & !other.0;

@@ -1,52 +1,52 @@
-//! Buffers that are given away for the time of an operation.
+//! Buffers that an operation owns while it runs.
 
 use std::io;
 
 use bytes::{Bytes, BytesMut};
 
-/// What an operation ends with that was given a buffer: its result, and the buffer.
+/// The outcome of an operation that was given a buffer: its result, and the buffer.
 pub type BufResult<T, B> = (io::Result<T>, B);
 
-/// A buffer that can be given away to be written from: an operation of the kernel owns it
-/// until it has ended, and gives it back.
+/// A buffer that an operation can write from: an operation of the kernel owns the buffer
+/// until it has ended, and then gives it back.
 ///
 /// The name and the methods are those of tokio-uring.
 ///
 /// # Safety
 ///
 /// The first [`bytes_init`](Self::bytes_init) bytes at [`stable_ptr`](Self::stable_ptr) are
-/// initialised, and stay where they are when the buffer is moved.
+/// initialised, and do not move when the buffer is moved.
 pub unsafe trait IoBuf: Send + Unpin + 'static {
-    /// Returns where the bytes are.
+    /// Returns the address of the bytes.
     fn stable_ptr(&self) -> *const u8;
 
-    /// Returns how many bytes are initialised.
+    /// Returns the number of initialised bytes.
     fn bytes_init(&self) -> usize;
 
-    /// Returns how many bytes there is room for.
+    /// Returns the number of bytes that the buffer has room for.
     fn bytes_total(&self) -> usize;
 }
 
-/// A buffer that can be given away to be read into.
+/// A buffer that an operation can read into.
 ///
 /// # Safety
 ///
-/// The [`bytes_total`](IoBuf::bytes_total) bytes at [`stable_mut_ptr`](Self::stable_mut_ptr),
-/// the same place as `stable_ptr`, may be written, and stay where they are when the buffer is
-/// moved.
+/// The [`bytes_total`](IoBuf::bytes_total) bytes at
+/// [`stable_mut_ptr`](Self::stable_mut_ptr), which is the same address as `stable_ptr`, may
+/// be written, and do not move when the buffer is moved.
 pub unsafe trait IoBufMut: IoBuf {
-    /// Returns where the bytes are.
+    /// Returns the address of the bytes.
     fn stable_mut_ptr(&mut self) -> *mut u8;
 
-    /// Says that at least the first `count` bytes are initialised.
+    /// Sets the number of initialised bytes to at least `count`.
     ///
     /// # Safety
     ///
-    /// They are.
+    /// At least the first `count` bytes are initialised.
     unsafe fn set_init(&mut self, count: usize);
 }
 
-/// Buffers that are read only, by what they dereference to.
+/// Implements the trait for read-only buffers, through what they dereference to.
 macro_rules! read_only {
     ($($buf:ty),*) => {$(
         // SAFETY: the bytes are on the heap or static, all are initialised, and nothing
@@ -78,10 +78,10 @@ unsafe impl IoBufMut for Box<[u8]> {
     unsafe fn set_init(&mut self, _count: usize) {}
 }
 
-/// Buffers that grow.
+/// Implements the traits for buffers that grow.
 macro_rules! growing {
     ($($buf:ty),*) => {$(
-        // SAFETY: the bytes are on the heap, and as many are initialised as it is long.
+        // SAFETY: the bytes are on the heap, and the first `len` of them are initialised.
         unsafe impl IoBuf for $buf {
             fn stable_ptr(&self) -> *const u8 {
                 self.as_ptr()
@@ -104,7 +104,7 @@ macro_rules! growing {
 
             unsafe fn set_init(&mut self, count: usize) {
                 if self.len() < count {
-                    // SAFETY: by the contract.
+                    // SAFETY: the caller guarantees it.
                     unsafe { self.set_len(count) };
                 }
             }
@@ -120,7 +120,7 @@ mod tests {
 
     fn fill(mut buf: impl IoBufMut + AsRef<[u8]>) -> Vec<u8> {
         let count = buf.bytes_total().min(3);
-        // SAFETY: there is room for so many, and then they are initialised.
+        // SAFETY: there is room for `count` bytes, and they are initialised afterwards.
         unsafe {
             buf.stable_mut_ptr().write_bytes(7, count);
             buf.set_init(count);

@@ -1,4 +1,4 @@
-//! `join`: a source and a destination as one stream.
+//! `join`: a source and a destination combined into one stream.
 
 use std::pin::Pin;
 
@@ -7,7 +7,7 @@ use pin_project_lite::pin_project;
 use crate::forward::{forward_buf_read, forward_read, forward_write};
 use crate::{AsyncBufRead, AsyncRead, AsyncWrite};
 
-/// Makes one stream of a source and a destination: the opposite of
+/// Combines a source and a destination into one stream: the opposite of
 /// [`split`](crate::split).
 ///
 /// ```
@@ -29,7 +29,7 @@ where
 }
 
 pin_project! {
-    /// A source and a destination as one stream: see [`join`].
+    /// A source and a destination combined into one stream: see [`join`].
     #[derive(Debug)]
     pub struct Join<R, W> {
         #[pin]
@@ -49,32 +49,32 @@ where
         (self.reader, self.writer)
     }
 
-    /// Returns the source.
+    /// Returns a reference to the source.
     pub fn reader(&self) -> &R {
         &self.reader
     }
 
-    /// Returns the destination.
+    /// Returns a reference to the destination.
     pub fn writer(&self) -> &W {
         &self.writer
     }
 
-    /// Returns the source, to change it.
+    /// Returns a mutable reference to the source.
     pub fn reader_mut(&mut self) -> &mut R {
         &mut self.reader
     }
 
-    /// Returns the destination, to change it.
+    /// Returns a mutable reference to the destination.
     pub fn writer_mut(&mut self) -> &mut W {
         &mut self.writer
     }
 
-    /// Returns the source, pinned.
+    /// Returns a pinned reference to the source.
     pub fn reader_pin_mut(self: Pin<&mut Self>) -> Pin<&mut R> {
         self.project().reader
     }
 
-    /// Returns the destination, pinned.
+    /// Returns a pinned reference to the destination.
     pub fn writer_pin_mut(self: Pin<&mut Self>) -> Pin<&mut W> {
         self.project().writer
     }

@@ -1,5 +1,5 @@
-//! Bytes that are read and written without blocking a thread: the traits of `tokio::io`,
-//! and everything that is built on them alone.
+//! Reading and writing bytes without blocking a thread: the traits of `tokio::io`, and
+//! everything that needs nothing but them.
 //!
 //! * [`AsyncRead`], [`AsyncWrite`], [`AsyncBufRead`] and [`AsyncSeek`], with [`ReadBuf`], and
 //!   the traits with the methods to call: [`AsyncReadExt`], [`AsyncWriteExt`],
@@ -7,10 +7,10 @@
 //! * [`BufReader`], [`BufWriter`], [`BufStream`], [`copy`], [`copy_buf`],
 //!   [`copy_bidirectional`], [`split`], [`join`], [`duplex`], [`simplex`], [`empty`],
 //!   [`repeat`], [`sink`].
-//! * [`Interest`] and [`Ready`], in which a driver speaks.
+//! * [`Interest`] and [`Ready`], the types in which a driver reports readiness.
 //!
 //! Names, signatures, errors, panics and cancel safety are Tokio's. Nothing here needs a
-//! runtime, or knows of an operating system.
+//! runtime or depends on an operating system.
 //!
 //! ```
 //! use blitz_io::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, duplex};
@@ -30,10 +30,10 @@
 //! # Other traits
 //!
 //! With the features `tokio`, `futures-io` and `hyper`, the concrete types of this crate
-//! have the traits of those packages as well. [`Compat`] gives them to every other type that
-//! has ours, and `FromTokio`, `FromFutures` and `FromHyper` give ours to every type that has
-//! theirs. (One implementation for all types at once is what the rules of coherence
-//! forbid: neither the trait nor the type would be of the same crate.)
+//! have the traits of those packages as well. [`Compat`] gives them to every other type
+//! that has this crate's traits, and `FromTokio`, `FromFutures` and `FromHyper` give this
+//! crate's traits to every type that has theirs. (The coherence rules forbid one
+//! implementation for all types at once: neither the trait nor the type would be local.)
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod async_buf_read;
@@ -113,10 +113,10 @@ pub use write_ext::AsyncWriteExt;
 #[doc(no_inline)]
 pub use std::io::{Error, ErrorKind, Result, SeekFrom};
 
-/// The size of a buffer for which no other was asked, in bytes.
+/// The default size of a buffer, in bytes.
 const DEFAULT_BUF_SIZE: usize = 8 * 1024;
 
-/// The examples of the README run as tests.
+/// Runs the examples of the README as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,7 +1,7 @@
-//! `Lines` and `Split`: a source in pieces.
+//! `Lines` and `Split`: a source divided into pieces.
 //!
-//! The piece that is being read lives in the struct, so that a future which is dropped
-//! loses nothing of it.
+//! The piece being read is stored in the struct, so that dropping a future loses nothing of
+//! it.
 
 use std::future::poll_fn;
 use std::io;
@@ -17,7 +17,7 @@ use crate::read_until::poll_read_until;
 pin_project! {
     /// The pieces of a source between the occurrences of a byte.
     ///
-    /// [`AsyncBufReadExt::split`](crate::AsyncBufReadExt::split) makes it.
+    /// Created by [`AsyncBufReadExt::split`](crate::AsyncBufReadExt::split).
     #[derive(Debug)]
     #[must_use = "streams do nothing unless polled"]
     pub struct Split<R> {
@@ -39,11 +39,11 @@ impl<R: AsyncBufRead> Split<R> {
         }
     }
 
-    /// Attempts to read the next piece: `None` after the last one.
+    /// Attempts to read the next piece; returns `None` after the last one.
     ///
     /// # Errors
     ///
-    /// Those of [`next_segment`](Split::next_segment).
+    /// Returns the errors of [`next_segment`](Split::next_segment).
     pub fn poll_next_segment(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -53,7 +53,7 @@ impl<R: AsyncBufRead> Split<R> {
         let count = ready!(poll_read_until(
             reader, cx, delimiter, this.bytes, this.read
         ))?;
-        // What an error or a dropped future has left is a piece as well.
+        // Bytes that an error or a dropped future has left are a piece as well.
         if count == 0 && this.bytes.is_empty() {
             return Poll::Ready(Ok(None));
         }
@@ -66,15 +66,16 @@ impl<R: AsyncBufRead> Split<R> {
 }
 
 impl<R: AsyncBufRead + Unpin> Split<R> {
-    /// Reads the next piece: `None` after the last one.
+    /// Reads the next piece; returns `None` after the last one.
     ///
     /// # Errors
     ///
-    /// Those of the source. What has been read of the piece is kept for the next call.
+    /// Returns the errors of the source. What has been read of the piece is kept for the
+    /// next call.
     ///
     /// # Cancel safety
     ///
-    /// Safe: what has been read of the piece is kept for the next call.
+    /// Cancel safe: what has been read of the piece is kept for the next call.
     pub async fn next_segment(&mut self) -> io::Result<Option<Vec<u8>>> {
         poll_fn(|cx| Pin::new(&mut *self).poll_next_segment(cx)).await
     }
@@ -83,7 +84,7 @@ impl<R: AsyncBufRead + Unpin> Split<R> {
 pin_project! {
     /// The lines of a source.
     ///
-    /// [`AsyncBufReadExt::lines`](crate::AsyncBufReadExt::lines) makes it.
+    /// Created by [`AsyncBufReadExt::lines`](crate::AsyncBufReadExt::lines).
     #[derive(Debug)]
     #[must_use = "streams do nothing unless polled"]
     pub struct Lines<R> {
@@ -101,11 +102,12 @@ impl<R: AsyncBufRead> Lines<R> {
         }
     }
 
-    /// Attempts to read the next line, without its end: `None` after the last one.
+    /// Attempts to read the next line, without its line ending; returns `None` after the
+    /// last one.
     ///
     /// # Errors
     ///
-    /// Those of [`next_line`](Lines::next_line).
+    /// Returns the errors of [`next_line`](Lines::next_line).
     pub fn poll_next_line(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -114,7 +116,7 @@ impl<R: AsyncBufRead> Lines<R> {
         let mut read = 0;
         let result = poll_read_until(this.reader, cx, b'\n', this.bytes, &mut read);
         let count = ready!(result)?;
-        // What an error or a dropped future has left is a line as well.
+        // Bytes that an error or a dropped future has left are a line as well.
         if count == 0 && this.bytes.is_empty() {
             return Poll::Ready(Ok(None));
         }
@@ -134,31 +136,32 @@ impl<R: AsyncBufRead> Lines<R> {
 }
 
 impl<R: AsyncBufRead + Unpin> Lines<R> {
-    /// Reads the next line, without its end: `None` after the last one.
+    /// Reads the next line, without its line ending; returns `None` after the last one.
     ///
     /// # Errors
     ///
-    /// [`InvalidData`](io::ErrorKind::InvalidData) if the line is not UTF-8: it is skipped.
-    /// And those of the source; what has been read of the line is kept for the next call.
+    /// Returns [`InvalidData`](io::ErrorKind::InvalidData) if the line is not UTF-8; it is
+    /// skipped. Also returns the errors of the source; what has been read of the line is
+    /// kept for the next call.
     ///
     /// # Cancel safety
     ///
-    /// Safe: what has been read of the line is kept for the next call.
+    /// Cancel safe: what has been read of the line is kept for the next call.
     pub async fn next_line(&mut self) -> io::Result<Option<String>> {
         poll_fn(|cx| Pin::new(&mut *self).poll_next_line(cx)).await
     }
 
-    /// Returns the source, to change it.
+    /// Returns a mutable reference to the source.
     pub fn get_mut(&mut self) -> &mut R {
         &mut self.reader
     }
 
-    /// Returns the source.
+    /// Returns a reference to the source.
     pub fn get_ref(&mut self) -> &R {
         &self.reader
     }
 
-    /// Returns the source. A line that has been read in part is lost.
+    /// Returns the source. A partially read line is lost.
     pub fn into_inner(self) -> R {
         self.reader
     }

@@ -1,5 +1,5 @@
-//! The lock of streams in memory and of split streams: `thread::Mutex` of `blitz-sync`, and
-//! for the model checker, which has models of that one already, its own.
+//! The lock of in-memory streams and of split streams: `thread::Mutex` of `blitz-sync`.
+//! Under the model checker it is loom's own, since the former has its own models.
 
 #[cfg(not(loom))]
 pub(crate) use blitz_sync::thread::Mutex;

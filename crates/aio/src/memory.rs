@@ -1,11 +1,12 @@
-//! `duplex`, `simplex`: streams in memory.
+//! `duplex`, `simplex`: in-memory streams.
 //!
-//! A [`SimplexStream`] holds the bytes that were written and not been read, whether one of
-//! its ends is closed, and the waker of the reader and the writer that wait. Every look and
-//! every change is under one lock (or needs `&mut`), and so is leaving a waker: a reader that
-//! finds no byte leaves its waker before the lock is free, so the write that brings the next
-//! byte finds it. The same holds for a writer that finds no room, and for the end. The wakers
-//! run after the lock is free: a waker may poll the other end at once.
+//! A [`SimplexStream`] holds the bytes that have been written and not yet read, whether one
+//! of its ends is closed, and the wakers of a waiting reader and a waiting writer. Every
+//! read or change of this state is under one lock (or needs `&mut`), and so is storing a
+//! waker: a reader that finds no byte stores its waker before it releases the lock, so the
+//! write that brings the next byte finds it. The same holds for a writer that finds no
+//! room, and for the closing of an end. Wakers run after the lock is released: a waker may
+//! poll the other end at once.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -19,17 +20,17 @@ use crate::lock::Mutex;
 use crate::mutant::{Mutant, active};
 use crate::{AsyncRead, AsyncWrite, ReadBuf, ReadHalf, WriteHalf, split};
 
-/// One end of a stream in memory that goes both ways: see [`duplex`].
+/// One end of an in-memory stream that goes both ways: see [`duplex`].
 ///
-/// When it is dropped, the other end reads what is left and then the end, and its writes
-/// fail with [`BrokenPipe`](io::ErrorKind::BrokenPipe).
+/// When it is dropped, the other end reads what is left and then the end of the stream, and
+/// its writes fail with [`BrokenPipe`](io::ErrorKind::BrokenPipe).
 #[derive(Debug)]
 pub struct DuplexStream {
     read: Arc<Mutex<SimplexStream>>,
     write: Arc<Mutex<SimplexStream>>,
 }
 
-/// A stream in memory that goes one way: what is written to it can be read from it.
+/// An in-memory stream that goes one way: what is written to it can be read from it.
 #[derive(Debug)]
 pub struct SimplexStream {
     bytes: VecDeque<u8>,
@@ -39,13 +40,14 @@ pub struct SimplexStream {
     writer: Option<Waker>,
 }
 
-/// Creates two ends of a stream in memory: what is written to one is read from the other.
+/// Creates the two ends of an in-memory stream: what is written to one is read from the
+/// other.
 ///
 /// Each direction holds at most `max_buf_size` bytes; a write waits for room.
 ///
 /// # Panics
 ///
-/// If `max_buf_size` is zero.
+/// Panics if `max_buf_size` is zero.
 ///
 /// ```
 /// use blitz_io::io::{AsyncReadExt, AsyncWriteExt, duplex};
@@ -76,13 +78,13 @@ pub fn duplex(max_buf_size: usize) -> (DuplexStream, DuplexStream) {
     (near, far)
 }
 
-/// Creates a stream in memory that goes one way, as its two halves.
+/// Creates an in-memory stream that goes one way, as its two halves.
 ///
 /// It holds at most `max_buf_size` bytes; a write waits for room.
 ///
 /// # Panics
 ///
-/// If `max_buf_size` is zero.
+/// Panics if `max_buf_size` is zero.
 ///
 /// ```
 /// use blitz_io::io::{AsyncReadExt, AsyncWriteExt, simplex};
@@ -101,8 +103,8 @@ pub fn simplex(max_buf_size: usize) -> (ReadHalf<SimplexStream>, WriteHalf<Simpl
     split(SimplexStream::new_unsplit(max_buf_size))
 }
 
-/// What becomes of wakers once the lock is free: one is woken, and one that was replaced is
-/// dropped, which may run code of a user too.
+/// Wakers to handle after the lock is released: one is woken, and one that was replaced is
+/// dropped, which may run user code too.
 #[derive(Default)]
 struct AfterUnlock {
     wake: Option<Waker>,
@@ -118,7 +120,7 @@ impl Drop for AfterUnlock {
     }
 }
 
-/// Leaves the waker of `cx` in `place`.
+/// Stores the waker of `cx` in `place`.
 fn register(place: &mut Option<Waker>, cx: &mut Context<'_>, after: &mut AfterUnlock) {
     if !place
         .as_ref()
@@ -129,14 +131,14 @@ fn register(place: &mut Option<Waker>, cx: &mut Context<'_>, after: &mut AfterUn
 }
 
 impl SimplexStream {
-    /// Creates a stream in memory that goes one way, and is not split: with
+    /// Creates an in-memory stream that goes one way and is not split: with
     /// [`split`](crate::split), it becomes what [`simplex`] returns.
     ///
     /// It holds at most `max_buf_size` bytes; a write waits for room.
     ///
     /// # Panics
     ///
-    /// If `max_buf_size` is zero.
+    /// Panics if `max_buf_size` is zero.
     #[track_caller]
     pub fn new_unsplit(max_buf_size: usize) -> SimplexStream {
         assert!(max_buf_size > 0, "`max_buf_size` must be greater than 0");

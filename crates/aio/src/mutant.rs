@@ -5,10 +5,10 @@ blitz_sync::mutants! {
     ReadWakesNoWriter,
     /// A write wakes no reader.
     WriteWakesNoReader,
-    /// The end of the writing wakes no reader.
+    /// Closing the write half wakes no reader.
     CloseWakesNoReader,
-    /// The end of the reading wakes no writer.
+    /// Closing the read half wakes no writer.
     CloseWakesNoWriter,
-    /// A reader looks at the bytes, and leaves its waker after it has let the lock go.
+    /// A reader checks the bytes, and stores its waker only after it has released the lock.
     LooksBeforeItRegisters,
 }

@@ -1,4 +1,4 @@
-//! The steps of `read_u8` … `write_f64_le`: numbers as a fixed count of bytes.
+//! The steps of `read_u8` … `write_f64_le`: numbers of a fixed number of bytes.
 
 use std::fmt;
 use std::io;
@@ -9,7 +9,7 @@ use crate::operation::Step;
 use crate::write::poll_write_all;
 use crate::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Reads `N` bytes, and makes a number of them.
+/// Reads `N` bytes, and converts them to a number.
 pub struct ReadNumber<const N: usize, T> {
     bytes: [u8; N],
     read: usize,

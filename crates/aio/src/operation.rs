@@ -1,4 +1,4 @@
-//! The futures that the extension traits return: one type, and a step for each method.
+//! The futures that the extension traits return: one type, with a step for each method.
 
 use std::marker::PhantomPinned;
 use std::pin::Pin;
@@ -6,19 +6,19 @@ use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
-/// What a future of an extension trait does when it is polled.
+/// The action of an extension trait's future when it is polled.
 pub trait Step<T: ?Sized> {
-    /// What the method returns.
+    /// The method's return value.
     type Output;
 
-    /// Goes on as far as `io` allows.
+    /// Makes as much progress as `io` allows.
     fn poll(&mut self, io: Pin<&mut T>, cx: &mut Context<'_>) -> Poll<Self::Output>;
 }
 
 pin_project! {
     /// The future that a method of an extension trait returns.
     //
-    // It is not `Unpin`, so that a method can become an `async fn` one day.
+    // It is not `Unpin`, so that a method can become an `async fn` later.
     #[derive(Debug)]
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct Operation<'a, T: ?Sized, S> {

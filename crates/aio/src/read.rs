@@ -9,7 +9,7 @@ use bytes::BufMut;
 use crate::operation::Step;
 use crate::{AsyncRead, ReadBuf};
 
-/// `read`.
+/// The step of `read`.
 #[derive(Debug)]
 pub struct Read<'a>(pub(crate) &'a mut [u8]);
 
@@ -24,7 +24,7 @@ impl<R: AsyncRead + ?Sized> Step<R> for Read<'_> {
     }
 }
 
-/// `read_buf`.
+/// The step of `read_buf`.
 #[derive(Debug)]
 pub struct ReadInto<'a, B: ?Sized>(pub(crate) &'a mut B);
 
@@ -41,7 +41,7 @@ impl<R: AsyncRead + ?Sized, B: BufMut + ?Sized> Step<R> for ReadInto<'_, B> {
         let start = memory.as_ptr().cast::<u8>();
         let mut buf = ReadBuf::uninit(memory);
         ready!(reader.poll_read(cx, &mut buf))?;
-        // A reader can put another `ReadBuf` in the place of this one.
+        // A reader can put another `ReadBuf` in place of this one.
         assert_eq!(buf.filled().as_ptr(), start);
         let count = buf.filled().len();
         // SAFETY: the reader has filled `count` bytes of the chunk.
@@ -50,7 +50,7 @@ impl<R: AsyncRead + ?Sized, B: BufMut + ?Sized> Step<R> for ReadInto<'_, B> {
     }
 }
 
-/// `read_exact`.
+/// The step of `read_exact`.
 #[derive(Debug)]
 pub struct ReadExact<'a>(pub(crate) ReadBuf<'a>);
 

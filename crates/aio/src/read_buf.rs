@@ -1,7 +1,7 @@
-//! `ReadBuf`: memory that a read fills, part of which need not be initialised.
+//! `ReadBuf`: memory that a read fills, and that may be partly uninitialised.
 //!
-//! The memory has three parts: what has been filled, what is initialised behind it, and
-//! the rest. `filled <= initialized <= buf.len()` holds always, and every byte before
+//! The memory has three parts: the filled part, an initialised part behind it, and the
+//! rest. `filled <= initialized <= buf.len()` always holds, and every byte before
 //! `initialized` has been written.
 
 use std::fmt;
@@ -28,24 +28,24 @@ pub struct ReadBuf<'a> {
 }
 
 impl<'a> ReadBuf<'a> {
-    /// Creates a buffer of memory that is initialised.
+    /// Creates a buffer of initialised memory.
     #[inline]
     pub fn new(buf: &'a mut [u8]) -> ReadBuf<'a> {
         let initialized = buf.len();
         let memory = (&raw mut *buf) as *mut [MaybeUninit<u8>];
         ReadBuf {
             // SAFETY: `MaybeUninit<u8>` has the layout of `u8`, and the memory is borrowed
-            // for `'a`. Nothing here writes uninitialised bytes: who gets the memory as
-            // `MaybeUninit` (`inner_mut`, `unfilled_mut`) promises the same.
+            // for `'a`. Nothing here writes uninitialised bytes: a caller that gets the
+            // memory as `MaybeUninit` (`inner_mut`, `unfilled_mut`) promises the same.
             buf: unsafe { &mut *memory },
             filled: 0,
             initialized,
         }
     }
 
-    /// Creates a buffer of memory that need not be initialised.
+    /// Creates a buffer of memory that may be uninitialised.
     ///
-    /// [`assume_init`](ReadBuf::assume_init) tells it about parts that are.
+    /// [`assume_init`](ReadBuf::assume_init) marks parts of it as initialised.
     #[inline]
     pub fn uninit(buf: &'a mut [MaybeUninit<u8>]) -> ReadBuf<'a> {
         ReadBuf {
@@ -61,42 +61,43 @@ impl<'a> ReadBuf<'a> {
         self.buf.len()
     }
 
-    /// Returns the bytes that have been filled.
+    /// Returns the filled bytes.
     #[inline]
     pub fn filled(&self) -> &[u8] {
-        // SAFETY: what is filled is initialised.
+        // SAFETY: filled bytes are initialised.
         unsafe { assume_init_ref(&self.buf[..self.filled]) }
     }
 
-    /// Returns the bytes that have been filled, to change them.
+    /// Returns the filled bytes mutably.
     #[inline]
     pub fn filled_mut(&mut self) -> &mut [u8] {
-        // SAFETY: what is filled is initialised.
+        // SAFETY: filled bytes are initialised.
         unsafe { assume_init_mut(&mut self.buf[..self.filled]) }
     }
 
-    /// Returns an empty buffer of the first `n` bytes of the unfilled part, or of all of
-    /// it if that is shorter.
+    /// Returns an empty buffer of the first `n` bytes of the unfilled part, or of the whole
+    /// part if it is shorter.
     ///
-    /// What is filled there does not count as filled here:
-    /// [`assume_init`](ReadBuf::assume_init) and [`advance`](ReadBuf::advance) make it so.
+    /// Bytes filled in that buffer do not count as filled in this one until
+    /// [`assume_init`](ReadBuf::assume_init) and [`advance`](ReadBuf::advance) are called.
     #[inline]
     pub fn take(&mut self, n: usize) -> ReadBuf<'_> {
         let count = self.remaining().min(n);
         ReadBuf::uninit(&mut self.buf[self.filled..][..count])
     }
 
-    /// Returns the bytes that are initialised: the filled ones, and some behind them.
+    /// Returns the initialised bytes: the filled ones, and those behind them that are
+    /// initialised.
     #[inline]
     pub fn initialized(&self) -> &[u8] {
-        // SAFETY: so says the invariant.
+        // SAFETY: every byte before `initialized` has been written.
         unsafe { assume_init_ref(&self.buf[..self.initialized]) }
     }
 
-    /// Returns the bytes that are initialised, to change them.
+    /// Returns the initialised bytes mutably.
     #[inline]
     pub fn initialized_mut(&mut self) -> &mut [u8] {
-        // SAFETY: so says the invariant.
+        // SAFETY: every byte before `initialized` has been written.
         unsafe { assume_init_mut(&mut self.buf[..self.initialized]) }
     }
 
@@ -104,17 +105,17 @@ impl<'a> ReadBuf<'a> {
     ///
     /// # Safety
     ///
-    /// The caller must not make bytes uninitialised that are initialised.
+    /// The caller must not de-initialise bytes that are initialised.
     #[inline]
     pub unsafe fn inner_mut(&mut self) -> &mut [MaybeUninit<u8>] {
         self.buf
     }
 
-    /// Returns the part that has not been filled, whether it is initialised or not.
+    /// Returns the unfilled part, whether it is initialised or not.
     ///
     /// # Safety
     ///
-    /// The caller must not make bytes uninitialised that are initialised.
+    /// The caller must not de-initialise bytes that are initialised.
     #[inline]
     pub unsafe fn unfilled_mut(&mut self) -> &mut [MaybeUninit<u8>] {
         &mut self.buf[self.filled..]
@@ -122,7 +123,7 @@ impl<'a> ReadBuf<'a> {
 
     /// Returns the unfilled part, initialised.
     ///
-    /// Bytes are set to zero that were not initialised yet, so the second call is cheap.
+    /// Sets the bytes to zero that were not initialised yet, so a second call is cheap.
     #[inline]
     pub fn initialize_unfilled(&mut self) -> &mut [u8] {
         self.initialize_unfilled_to(self.remaining())
@@ -132,7 +133,7 @@ impl<'a> ReadBuf<'a> {
     ///
     /// # Panics
     ///
-    /// If fewer than `n` bytes are unfilled.
+    /// Panics if fewer than `n` bytes are unfilled.
     #[inline]
     #[track_caller]
     pub fn initialize_unfilled_to(&mut self, n: usize) -> &mut [u8] {
@@ -142,27 +143,27 @@ impl<'a> ReadBuf<'a> {
             self.buf[self.initialized..end].fill(MaybeUninit::new(0));
             self.initialized = end;
         }
-        // SAFETY: everything before `end` is initialised now.
+        // SAFETY: every byte before `end` is initialised now.
         unsafe { assume_init_mut(&mut self.buf[self.filled..end]) }
     }
 
-    /// Returns how many bytes are unfilled.
+    /// Returns the number of unfilled bytes.
     #[inline]
     pub fn remaining(&self) -> usize {
         self.buf.len() - self.filled
     }
 
-    /// Makes the buffer empty. What is initialised stays so.
+    /// Empties the buffer. Initialised bytes stay initialised.
     #[inline]
     pub fn clear(&mut self) {
         self.filled = 0;
     }
 
-    /// Counts the next `n` bytes as filled.
+    /// Marks the next `n` bytes as filled.
     ///
     /// # Panics
     ///
-    /// If they are not initialised.
+    /// Panics if they are not initialised.
     #[inline]
     #[track_caller]
     pub fn advance(&mut self, n: usize) {
@@ -170,11 +171,11 @@ impl<'a> ReadBuf<'a> {
         self.set_filled(filled);
     }
 
-    /// Sets how many bytes are filled, from the start. The number may become smaller.
+    /// Sets the number of filled bytes, from the start. The number may become smaller.
     ///
     /// # Panics
     ///
-    /// If they are not initialised.
+    /// Panics if they are not initialised.
     #[inline]
     #[track_caller]
     pub fn set_filled(&mut self, n: usize) {
@@ -185,11 +186,12 @@ impl<'a> ReadBuf<'a> {
         self.filled = n;
     }
 
-    /// Counts the next `n` unfilled bytes as initialised.
+    /// Marks the next `n` unfilled bytes as initialised.
     ///
     /// # Safety
     ///
-    /// They must be, and there must be as many.
+    /// There must be at least `n` unfilled bytes, and the first `n` of them must be
+    /// initialised.
     #[inline]
     pub unsafe fn assume_init(&mut self, n: usize) {
         debug_assert!(n <= self.remaining());
@@ -200,7 +202,7 @@ impl<'a> ReadBuf<'a> {
     ///
     /// # Panics
     ///
-    /// If there is not enough room for it.
+    /// Panics if there is not enough room for it.
     #[inline]
     #[track_caller]
     pub fn put_slice(&mut self, buf: &[u8]) {
@@ -212,16 +214,16 @@ impl<'a> ReadBuf<'a> {
         );
         let end = self.filled + buf.len();
         let place = self.buf[self.filled..end].as_mut_ptr().cast::<u8>();
-        // SAFETY: `place` has `buf.len()` bytes, and as it is borrowed mutably, `buf` is
-        // no part of it.
+        // SAFETY: `place` has `buf.len()` bytes, and as it is borrowed mutably, `buf` does
+        // not overlap it.
         unsafe { place.copy_from_nonoverlapping(buf.as_ptr(), buf.len()) };
         self.initialized = self.initialized.max(end);
         self.filled = end;
     }
 }
 
-// SAFETY: `chunk_mut` is the unfilled part of memory that stays where it is, and
-// `advance_mut` counts no more of it as filled than there is.
+// SAFETY: `chunk_mut` is the unfilled part of memory that does not move, and `advance_mut`
+// counts no more of it as filled than there is.
 unsafe impl BufMut for ReadBuf<'_> {
     #[inline]
     fn remaining_mut(&self) -> usize {
@@ -257,7 +259,8 @@ impl fmt::Debug for ReadBuf<'_> {
 #[inline]
 unsafe fn assume_init_ref(bytes: &[MaybeUninit<u8>]) -> &[u8] {
     let bytes = bytes as *const [MaybeUninit<u8>] as *const [u8];
-    // SAFETY: the layout is the same, and the caller says that the bytes are initialised.
+    // SAFETY: the layout is the same, and the caller guarantees that the bytes are
+    // initialised.
     unsafe { &*bytes }
 }
 
@@ -267,6 +270,7 @@ unsafe fn assume_init_ref(bytes: &[MaybeUninit<u8>]) -> &[u8] {
 #[inline]
 unsafe fn assume_init_mut(bytes: &mut [MaybeUninit<u8>]) -> &mut [u8] {
     let bytes = bytes as *mut [MaybeUninit<u8>] as *mut [u8];
-    // SAFETY: the layout is the same, and the caller says that the bytes are initialised.
+    // SAFETY: the layout is the same, and the caller guarantees that the bytes are
+    // initialised.
     unsafe { &mut *bytes }
 }

@@ -14,13 +14,13 @@ macro_rules! numbers {
         ///
         /// # Errors
         ///
-        /// [`UnexpectedEof`](std::io::ErrorKind::UnexpectedEof) if the source ends before, and
-        /// those of the source, except
-        /// [`Interrupted`](std::io::ErrorKind::Interrupted): it reads again after that.
+        /// Returns [`UnexpectedEof`](std::io::ErrorKind::UnexpectedEof) if the source ends
+        /// too early, and the errors of the source, except
+        /// [`Interrupted`](std::io::ErrorKind::Interrupted), after which it reads again.
         ///
         /// # Cancel safety
         ///
-        /// Not, unless it is one byte: those that were read are lost.
+        /// Not cancel safe, unless it is one byte: bytes already read are lost.
         ///
         /// ```
         /// use blitz_io::io::AsyncReadExt;
@@ -53,7 +53,7 @@ macro_rules! numbers {
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
 pub trait AsyncReadExt: AsyncRead {
-    /// Returns a source of the bytes of this one, and after its end those of `next`.
+    /// Returns a source of the bytes of this one, followed by those of `next`.
     ///
     /// ```
     /// use blitz_io::io::AsyncReadExt;
@@ -72,17 +72,17 @@ pub trait AsyncReadExt: AsyncRead {
         Chain::new(self, next)
     }
 
-    /// Reads some bytes into `buf`, and returns how many.
+    /// Reads some bytes into `buf`, and returns the number of bytes read.
     ///
     /// Zero means that the end is reached, or that `buf` is empty.
     ///
     /// # Errors
     ///
-    /// Those of the source. Nothing has been read then.
+    /// Returns the errors of the source. Nothing has been read in that case.
     ///
     /// # Cancel safety
     ///
-    /// Safe: a future that is dropped before it is ready has read nothing.
+    /// Cancel safe: a future that is dropped before it is ready has read nothing.
     ///
     /// ```
     /// use blitz_io::io::AsyncReadExt;
@@ -103,19 +103,20 @@ pub trait AsyncReadExt: AsyncRead {
         Operation::new(self, Read(buf))
     }
 
-    /// Reads some bytes into the room that `buf` has left, and returns how many.
+    /// Reads some bytes into the room that `buf` has left, and returns the number of bytes
+    /// read.
     ///
-    /// A `Vec` or a `BytesMut` becomes longer if it has no room left, so it does not limit
-    /// how much can be read; `&mut [u8]` and `limit` of [`BufMut`] do. Zero means that the
-    /// end is reached, or that there is no room.
+    /// A `Vec` or a `BytesMut` grows if it has no room left, so it does not limit how much
+    /// can be read; `&mut [u8]` and `limit` of [`BufMut`] do. Zero means that the end is
+    /// reached, or that there is no room.
     ///
     /// # Errors
     ///
-    /// Those of the source. Nothing has been read then.
+    /// Returns the errors of the source. Nothing has been read in that case.
     ///
     /// # Cancel safety
     ///
-    /// Safe: a future that is dropped before it is ready has read nothing.
+    /// Cancel safe: a future that is dropped before it is ready has read nothing.
     ///
     /// ```
     /// use blitz_io::io::AsyncReadExt;
@@ -139,13 +140,14 @@ pub trait AsyncReadExt: AsyncRead {
     ///
     /// # Errors
     ///
-    /// [`UnexpectedEof`](std::io::ErrorKind::UnexpectedEof) if the source ends before, and
-    /// those of the source, except [`Interrupted`](std::io::ErrorKind::Interrupted): it
-    /// reads again after that. How much of `buf` has been filled is not known then.
+    /// Returns [`UnexpectedEof`](std::io::ErrorKind::UnexpectedEof) if the source ends too
+    /// early, and the errors of the source, except
+    /// [`Interrupted`](std::io::ErrorKind::Interrupted), after which it reads again. After
+    /// an error, it is not known how much of `buf` has been filled.
     ///
     /// # Cancel safety
     ///
-    /// Not: bytes may have been read into `buf`, and how many is not known.
+    /// Not cancel safe: bytes may have been read into `buf`, and how many is not known.
     ///
     /// ```
     /// use blitz_io::io::AsyncReadExt;
@@ -191,16 +193,17 @@ pub trait AsyncReadExt: AsyncRead {
         read_f64_le: f64, 8, from_le_bytes, to_le_bytes, "the least significant first";
     }
 
-    /// Reads to the end, appends everything to `buf`, and returns how many bytes that were.
+    /// Reads to the end, appends everything to `buf`, and returns the number of bytes read.
     ///
     /// # Errors
     ///
-    /// Those of the source, except [`Interrupted`](std::io::ErrorKind::Interrupted): it
-    /// reads again after that. What has been read before is in `buf` then.
+    /// Returns the errors of the source, except
+    /// [`Interrupted`](std::io::ErrorKind::Interrupted), after which it reads again. Bytes
+    /// read before the error are in `buf`.
     ///
     /// # Cancel safety
     ///
-    /// Nothing is lost: what has been read is in `buf`.
+    /// No byte is lost: what has been read is in `buf`.
     ///
     /// ```
     /// use blitz_io::io::AsyncReadExt;
@@ -218,17 +221,18 @@ pub trait AsyncReadExt: AsyncRead {
         Operation::new(self, ReadToEnd::new(buf))
     }
 
-    /// Reads to the end, appends everything to `dst`, and returns how many bytes that were.
+    /// Reads to the end, appends everything to `dst`, and returns the number of bytes read.
     ///
     /// # Errors
     ///
-    /// [`InvalidData`](std::io::ErrorKind::InvalidData) if the bytes are not UTF-8, and
-    /// those of the source, except [`Interrupted`](std::io::ErrorKind::Interrupted): it
-    /// reads again after that. `dst` is what it was before then.
+    /// Returns [`InvalidData`](std::io::ErrorKind::InvalidData) if the bytes are not UTF-8,
+    /// and the errors of the source, except
+    /// [`Interrupted`](std::io::ErrorKind::Interrupted), after which it reads again. After
+    /// an error, `dst` is what it was before.
     ///
     /// # Cancel safety
     ///
-    /// Not: what has been read is lost, and what `dst` held with it.
+    /// Not cancel safe: what has been read is lost, and so is what `dst` held.
     ///
     /// ```
     /// use blitz_io::io::AsyncReadExt;

@@ -1,8 +1,8 @@
 //! The steps of `read_to_end` and `read_to_string`.
 //!
-//! Bytes are read into the spare capacity of the vector. How much of that is initialised
-//! is remembered, so that a reader which wants initialised memory does not make it zero
-//! over and over.
+//! Bytes are read into the spare capacity of the vector. The initialised part of that is
+//! remembered, so that it is not zeroed again and again for a reader that wants initialised
+//! memory.
 
 use std::io;
 use std::mem::{self, MaybeUninit};
@@ -13,15 +13,15 @@ use crate::operation::Step;
 use crate::utf8::Text;
 use crate::{AsyncRead, ReadBuf};
 
-/// A read gets at least so much room. A vector that has been full from the start is not
-/// enlarged before a read of so many bytes has found that there are more.
+/// A read gets at least this much room. A vector that was full from the start is not
+/// enlarged before a read of this many bytes has found that there are more.
 const PROBE: usize = 32;
 
-/// How far the filling of a vector has come.
+/// The progress of filling a vector.
 #[derive(Debug)]
 pub(crate) struct Filling {
     read: usize,
-    /// Initialised bytes of the spare capacity.
+    /// The number of initialised bytes in the spare capacity.
     initialized: usize,
     first_capacity: usize,
 }
@@ -35,7 +35,7 @@ impl Filling {
         }
     }
 
-    /// Reads to the end. A call after that starts to count anew.
+    /// Reads to the end. A call after that starts to count from zero.
     pub(crate) fn poll<R: AsyncRead + ?Sized>(
         &mut self,
         mut reader: Pin<&mut R>,
@@ -57,7 +57,8 @@ impl Filling {
         }
     }
 
-    /// Whether the caller may have sized the vector for exactly what there is.
+    /// Returns whether the caller may have sized the vector for exactly the bytes that
+    /// there are.
     fn may_be_complete(&self, bytes: &Vec<u8>) -> bool {
         self.first_capacity >= PROBE
             && bytes.capacity() == self.first_capacity
@@ -77,11 +78,11 @@ impl Filling {
         let spare = bytes.spare_capacity_mut();
         let start = spare.as_ptr().cast::<u8>();
         let mut buf = ReadBuf::uninit(spare);
-        // SAFETY: a call before this one has seen so much of it initialised, and since then
-        // the vector has neither moved nor become longer without counting that off.
+        // SAFETY: an earlier call has seen this many bytes of it initialised, and since
+        // then the vector has neither moved nor grown without this being subtracted.
         unsafe { buf.assume_init(self.initialized) };
         let result = reader.poll_read(cx, &mut buf);
-        // A reader can put another `ReadBuf` in the place of this one.
+        // A reader can put another `ReadBuf` in place of this one.
         assert_eq!(buf.filled().as_ptr(), start);
         let count = buf.filled().len();
         self.initialized = buf.initialized().len() - count;
@@ -103,7 +104,7 @@ fn poll_probe<R: AsyncRead + ?Sized>(
     Poll::Ready(Ok(probe.filled().len()))
 }
 
-/// `read_to_end`.
+/// The step of `read_to_end`.
 #[derive(Debug)]
 pub struct ReadToEnd<'a> {
     bytes: &'a mut Vec<u8>,
@@ -125,7 +126,7 @@ impl<R: AsyncRead + ?Sized> Step<R> for ReadToEnd<'_> {
     }
 }
 
-/// `read_to_string`.
+/// The step of `read_to_string`.
 #[derive(Debug)]
 pub struct ReadToString<'a> {
     text: Text<'a>,

@@ -12,8 +12,8 @@ use crate::AsyncBufRead;
 use crate::operation::Step;
 use crate::utf8::Text;
 
-/// Appends to `bytes` up to and with `delimiter`, or to the end. `read` counts what has
-/// been appended while the caller has to wait in between.
+/// Appends to `bytes` up to and including `delimiter`, or to the end. `read` keeps the
+/// number of appended bytes from one poll to the next.
 pub(crate) fn poll_read_until<R: AsyncBufRead + ?Sized>(
     mut reader: Pin<&mut R>,
     cx: &mut Context<'_>,
@@ -38,7 +38,7 @@ pub(crate) fn poll_read_until<R: AsyncBufRead + ?Sized>(
     }
 }
 
-/// `read_until`.
+/// The step of `read_until`.
 #[derive(Debug)]
 pub struct ReadUntil<'a> {
     delimiter: u8,
@@ -64,7 +64,7 @@ impl<R: AsyncBufRead + ?Sized> Step<R> for ReadUntil<'_> {
     }
 }
 
-/// `read_line`.
+/// The step of `read_line`.
 #[derive(Debug)]
 pub struct ReadLine<'a> {
     text: Text<'a>,
@@ -91,7 +91,7 @@ impl<R: AsyncBufRead + ?Sized> Step<R> for ReadLine<'_> {
 }
 
 pin_project! {
-    /// `fill_buf`. What it returns borrows the reader for longer than a step may.
+    /// The step of `fill_buf`. Its result borrows the reader for longer than a step may.
     #[derive(Debug)]
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct FillBuf<'a, R: ?Sized> {
@@ -124,8 +124,8 @@ impl<'a, R: AsyncBufRead + ?Sized + Unpin> Future for FillBuf<'a, R> {
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
             Poll::Ready(Ok(bytes)) => {
                 // SAFETY: `reader` is borrowed for `'a`, and the future has given that
-                // borrow up: nobody uses it while the bytes do. (The compiler does not see
-                // that the borrow of one arm does not reach into the others.)
+                // borrow up: nothing uses it while the bytes are in use. (The compiler does
+                // not see that the borrow of one arm does not reach into the others.)
                 Poll::Ready(Ok(unsafe { mem::transmute::<&[u8], &'a [u8]>(bytes) }))
             }
         }

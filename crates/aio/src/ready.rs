@@ -1,4 +1,4 @@
-//! `Ready`: what the operating system has said about a source.
+//! `Ready`: the readiness that the operating system has reported for a source.
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr, BitOrAssign, Sub};
@@ -15,8 +15,8 @@ const ERROR: u8 = 1 << 5;
 
 /// A set of kinds of readiness.
 ///
-/// It is what an event has told, so an operation may find out that it is over: then it
-/// gets [`WouldBlock`](std::io::ErrorKind::WouldBlock) and waits for the next event.
+/// It is what an event has reported, so an operation may find that it no longer holds: then
+/// it gets [`WouldBlock`](std::io::ErrorKind::WouldBlock) and waits for the next event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ready(u8);
 
@@ -30,10 +30,10 @@ impl Ready {
     /// Bytes can be written.
     pub const WRITABLE: Ready = Ready(WRITABLE);
 
-    /// The peer sends nothing more.
+    /// The peer sends no more data.
     pub const READ_CLOSED: Ready = Ready(READ_CLOSED);
 
-    /// The peer takes nothing more.
+    /// The peer accepts no more data.
     pub const WRITE_CLOSED: Ready = Ready(WRITE_CLOSED);
 
     /// There is priority data.
@@ -64,7 +64,7 @@ impl Ready {
         self == Ready::EMPTY
     }
 
-    /// Returns whether a read would not block, be it for bytes or for the end.
+    /// Returns whether a read would not block, whether it returns bytes or the end.
     ///
     /// ```
     /// use blitz_io::io::Ready;
@@ -77,7 +77,8 @@ impl Ready {
         self.0 & (READABLE | READ_CLOSED) != 0
     }
 
-    /// Returns whether a write would not block, be it for room or for the end.
+    /// Returns whether a write would not block, whether it succeeds or fails because the
+    /// peer is gone.
     ///
     /// ```
     /// use blitz_io::io::Ready;
@@ -90,7 +91,7 @@ impl Ready {
         self.0 & (WRITABLE | WRITE_CLOSED) != 0
     }
 
-    /// Returns whether the peer sends nothing more.
+    /// Returns whether the peer sends no more data.
     ///
     /// ```
     /// use blitz_io::io::Ready;
@@ -102,7 +103,7 @@ impl Ready {
         self.contains(Ready::READ_CLOSED)
     }
 
-    /// Returns whether the peer takes nothing more.
+    /// Returns whether the peer accepts no more data.
     ///
     /// ```
     /// use blitz_io::io::Ready;
@@ -143,19 +144,19 @@ impl Ready {
         self.0 & other.0 == other.0
     }
 
-    /// The set as bits, for a driver that keeps it in a word.
+    /// Returns the set as bits, for a driver that keeps it in a word.
     #[doc(hidden)]
     pub const fn bits(self) -> u8 {
         self.0
     }
 
-    /// The set of some bits. Those that mean nothing are left out.
+    /// Creates a set from bits. Unknown bits are ignored.
     #[doc(hidden)]
     pub const fn from_bits(bits: u8) -> Ready {
         Ready(bits & Ready::ALL.0)
     }
 
-    /// What an interest waits for.
+    /// Returns the kinds of readiness that an interest waits for.
     #[doc(hidden)]
     pub const fn of_interest(interest: Interest) -> Ready {
         let mut bits = 0;
@@ -175,13 +176,13 @@ impl Ready {
         Ready(bits)
     }
 
-    /// The part of it that an interest waits for.
+    /// Returns the part of the set that an interest waits for.
     #[doc(hidden)]
     pub const fn intersection(self, interest: Interest) -> Ready {
         Ready(self.0 & Ready::of_interest(interest).0)
     }
 
-    /// Whether some of it is what an interest waits for.
+    /// Returns whether the set contains anything that an interest waits for.
     #[doc(hidden)]
     pub const fn satisfies(self, interest: Interest) -> bool {
         self.intersection(interest).0 != 0

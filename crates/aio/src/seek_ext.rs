@@ -1,4 +1,4 @@
-//! `AsyncSeekExt`: the methods of a stream whose place can be moved.
+//! `AsyncSeekExt`: the methods of a stream whose position can be moved.
 
 use std::io::{self, SeekFrom};
 use std::pin::Pin;
@@ -23,15 +23,15 @@ use crate::operation::{Operation, Step};
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
 pub trait AsyncSeekExt: AsyncSeek {
-    /// Moves to a place, and returns it, in bytes from the start.
+    /// Moves to a position, and returns it, in bytes from the start.
     ///
     /// # Errors
     ///
-    /// Those of the stream; among them `pos` being before the start.
+    /// Returns the errors of the stream; among them that `pos` is before the start.
     ///
     /// # Cancel safety
     ///
-    /// Not: whether the place has changed is not known.
+    /// Not cancel safe: it is not known whether the position has changed.
     fn seek(&mut self, pos: SeekFrom) -> Operation<'_, Self, Seek>
     where
         Self: Unpin,
@@ -43,7 +43,7 @@ pub trait AsyncSeekExt: AsyncSeek {
     ///
     /// # Errors
     ///
-    /// Those of [`seek`](AsyncSeekExt::seek).
+    /// Returns the errors of [`seek`](AsyncSeekExt::seek).
     fn rewind(&mut self) -> Operation<'_, Self, Seek>
     where
         Self: Unpin,
@@ -51,11 +51,11 @@ pub trait AsyncSeekExt: AsyncSeek {
         self.seek(SeekFrom::Start(0))
     }
 
-    /// Returns the place, in bytes from the start: `seek(SeekFrom::Current(0))`.
+    /// Returns the position, in bytes from the start: `seek(SeekFrom::Current(0))`.
     ///
     /// # Errors
     ///
-    /// Those of [`seek`](AsyncSeekExt::seek).
+    /// Returns the errors of [`seek`](AsyncSeekExt::seek).
     fn stream_position(&mut self) -> Operation<'_, Self, Seek>
     where
         Self: Unpin,
@@ -66,7 +66,7 @@ pub trait AsyncSeekExt: AsyncSeek {
 
 impl<S: AsyncSeek + ?Sized> AsyncSeekExt for S {}
 
-/// `seek`: the place, until the move has been started.
+/// The step of `seek`: the position, until the seek has been started.
 #[derive(Debug)]
 pub struct Seek(Option<SeekFrom>);
 
@@ -75,7 +75,7 @@ impl<S: AsyncSeek + ?Sized> Step<S> for Seek {
 
     fn poll(&mut self, mut stream: Pin<&mut S>, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
         if let Some(position) = self.0 {
-            // A move that was given up may still be under way.
+            // A cancelled seek may still be under way.
             ready!(stream.as_mut().poll_complete(cx))?;
             stream.as_mut().start_seek(position)?;
             self.0 = None;

@@ -1,7 +1,8 @@
 //! `split`: the two directions of a stream as two values.
 //!
-//! A lock stands between them, which is held for one poll. It makes no one wait for I/O:
-//! what waits is the stream's own readers and writers, each with its own waker.
+//! The halves share a lock, which is held for one poll. No half waits for I/O of the other
+//! because of it: what waits is the stream's own reader and writer, each with its own
+//! waker.
 
 use std::fmt;
 use std::io::{self, IoSlice};
@@ -12,9 +13,9 @@ use std::task::{Context, Poll};
 use crate::lock::Mutex;
 use crate::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Splits a stream into its reading and its writing half, which can be in two tasks.
+/// Splits a stream into its read half and its write half, which can be in two tasks.
 ///
-/// [`unsplit`](ReadHalf::unsplit) gives the stream back.
+/// [`unsplit`](ReadHalf::unsplit) returns the stream.
 ///
 /// ```
 /// use blitz_io::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
@@ -43,12 +44,12 @@ where
     (reader, WriteHalf { shared })
 }
 
-/// The reading half of a stream: see [`split`].
+/// The read half of a stream: see [`split`].
 pub struct ReadHalf<T> {
     shared: Arc<Shared<T>>,
 }
 
-/// The writing half of a stream: see [`split`].
+/// The write half of a stream: see [`split`].
 pub struct WriteHalf<T> {
     shared: Arc<Shared<T>>,
 }
@@ -61,8 +62,9 @@ struct Shared<T> {
 impl<T> Shared<T> {
     fn with<R>(&self, run: impl FnOnce(Pin<&mut T>) -> R) -> R {
         let mut stream = self.stream.lock();
-        // SAFETY: the stream stays where it is until both halves are gone, or `unsplit`
-        // takes it out, for which it must be `Unpin`. Everything else goes through here.
+        // SAFETY: the stream does not move until both halves are gone, or until `unsplit`
+        // takes it out, for which it must be `Unpin`. All other accesses go through this
+        // function.
         run(unsafe { Pin::new_unchecked(&mut *stream) })
     }
 }
@@ -73,11 +75,12 @@ impl<T> ReadHalf<T> {
         other.is_pair_of(self)
     }
 
-    /// Returns the stream that the two are halves of.
+    /// Reunites the halves, and returns the stream.
     ///
     /// # Panics
     ///
-    /// If they are not halves of one stream. [`is_pair_of`](ReadHalf::is_pair_of) tells.
+    /// Panics if they are not halves of one stream, which
+    /// [`is_pair_of`](ReadHalf::is_pair_of) tells.
     #[track_caller]
     pub fn unsplit(self, wr: WriteHalf<T>) -> T
     where

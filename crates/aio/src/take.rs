@@ -1,4 +1,4 @@
-//! `Take`: a source that ends after so many bytes.
+//! `Take`: a source limited to a number of bytes.
 
 use std::io;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use crate::{AsyncBufRead, AsyncRead, ReadBuf};
 pin_project! {
     /// The first bytes of a source.
     ///
-    /// [`AsyncReadExt::take`](crate::AsyncReadExt::take) makes it.
+    /// Created by [`AsyncReadExt::take`](crate::AsyncReadExt::take).
     #[derive(Debug)]
     #[must_use = "streams do nothing unless you `.await` or poll them"]
     pub struct Take<R> {
@@ -26,27 +26,29 @@ impl<R: AsyncRead> Take<R> {
         Self { inner, limit }
     }
 
-    /// Returns how many more bytes can be read. The source may end before.
+    /// Returns how many more bytes can be read. The source may end earlier.
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Sets how many more bytes can be read, whatever has been read so far.
+    /// Sets how many more bytes can be read, regardless of how many have been read so far.
     pub fn set_limit(&mut self, limit: u64) {
         self.limit = limit;
     }
 
-    /// Returns the source.
+    /// Returns a reference to the source.
     pub fn get_ref(&self) -> &R {
         &self.inner
     }
 
-    /// Returns the source, to change it. What is read from it directly is not counted.
+    /// Returns a mutable reference to the source. Bytes read from it directly are not
+    /// counted.
     pub fn get_mut(&mut self) -> &mut R {
         &mut self.inner
     }
 
-    /// Returns the source, pinned. What is read from it directly is not counted.
+    /// Returns a pinned reference to the source. Bytes read from it directly are not
+    /// counted.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut R> {
         self.project().inner
     }
@@ -56,7 +58,7 @@ impl<R: AsyncRead> Take<R> {
         self.inner
     }
 
-    /// `count` bytes, or as many as can still be read.
+    /// Returns `count`, or as many bytes as can still be read.
     fn at_most(&self, count: usize) -> usize {
         usize::try_from(self.limit).map_or(count, |limit| limit.min(count))
     }
@@ -75,7 +77,7 @@ impl<R: AsyncRead> AsyncRead for Take<R> {
         let start = part.filled().as_ptr();
         let this = self.project();
         ready!(this.inner.poll_read(cx, &mut part))?;
-        // A reader can put another `ReadBuf` in the place of this one.
+        // A reader can put another `ReadBuf` in place of this one.
         assert_eq!(part.filled().as_ptr(), start);
         let count = part.filled().len();
         // SAFETY: the source has filled the first `count` unfilled bytes.

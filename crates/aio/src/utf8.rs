@@ -1,10 +1,10 @@
-//! A `String` that bytes are read into: whether they are text is known only at the end.
+//! A `String` that bytes are read into: only at the end is it known whether they are text.
 
 use std::io;
 use std::mem;
 use std::str;
 
-/// While a read is under way, the caller's string is empty, and its memory is here.
+/// While a read is under way, the caller's string is empty, and this type holds its memory.
 #[derive(Debug)]
 pub(crate) struct Text<'a> {
     text: &'a mut String,
@@ -24,18 +24,19 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Drops what has been read.
+    /// Discards what has been read.
     pub(crate) fn take_back(&mut self) {
         self.bytes.truncate(self.before);
     }
 
-    /// Gives the caller the string back: with what has been read if that is text, else as
-    /// it was before.
+    /// Gives the caller the string back: with what has been read if that is text, otherwise
+    /// as it was before.
     pub(crate) fn finish(&mut self, result: io::Result<usize>) -> io::Result<usize> {
         let result = match str::from_utf8(&self.bytes[self.before..]) {
             Ok(_) => result,
             Err(_) => {
-                // Counted from the start of the string, as the error says where it is wrong.
+                // Validated from the start of the string, because the error tells the
+                // position of the invalid bytes.
                 let error = str::from_utf8(&self.bytes).expect_err("a part of it is wrong");
                 self.take_back();
                 result.and(Err(io::Error::new(io::ErrorKind::InvalidData, error)))
@@ -44,7 +45,7 @@ impl<'a> Text<'a> {
         let bytes = mem::take(&mut self.bytes);
         self.before = 0;
         // SAFETY: the first `before` bytes were those of a string, and the rest has either
-        // been found to be text, or is gone.
+        // been found to be text, or has been removed.
         *self.text = unsafe { String::from_utf8_unchecked(bytes) };
         result
     }

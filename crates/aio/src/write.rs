@@ -10,11 +10,11 @@ use bytes::Buf;
 use crate::AsyncWrite;
 use crate::operation::Step;
 
-/// So many pieces of a `Buf` go into one vectored write. An array of them lives on the
-/// stack, and systems take at least 16 and at most 1024.
+/// At most this many pieces of a `Buf` go into one vectored write. An array of them lives
+/// on the stack, and systems accept at least 16 and at most 1024.
 const MAX_SLICES: usize = 64;
 
-/// Writes `bytes` from `written` on, and counts that up.
+/// Writes `bytes` from `written` on, and advances `written`.
 pub(crate) fn poll_write_all<W: AsyncWrite + ?Sized>(
     mut writer: Pin<&mut W>,
     cx: &mut Context<'_>,
@@ -49,7 +49,7 @@ fn poll_write_some<W: AsyncWrite + ?Sized, B: Buf>(
     Poll::Ready(Ok(count))
 }
 
-/// `write`.
+/// The step of `write`.
 #[derive(Debug)]
 pub struct Write<'a>(pub(crate) &'a [u8]);
 
@@ -62,7 +62,7 @@ impl<W: AsyncWrite + ?Sized> Step<W> for Write<'_> {
     }
 }
 
-/// `write_vectored`.
+/// The step of `write_vectored`.
 #[derive(Debug)]
 pub struct WriteVectored<'a, 'b>(pub(crate) &'a [IoSlice<'b>]);
 
@@ -75,7 +75,7 @@ impl<W: AsyncWrite + ?Sized> Step<W> for WriteVectored<'_, '_> {
     }
 }
 
-/// `write_buf`.
+/// The step of `write_buf`.
 #[derive(Debug)]
 pub struct WriteFrom<'a, B>(pub(crate) &'a mut B);
 
@@ -91,7 +91,7 @@ impl<W: AsyncWrite + ?Sized, B: Buf> Step<W> for WriteFrom<'_, B> {
     }
 }
 
-/// `write_all`.
+/// The step of `write_all`.
 #[derive(Debug)]
 pub struct WriteAll<'a> {
     bytes: &'a [u8],
@@ -114,7 +114,7 @@ impl<W: AsyncWrite + ?Sized> Step<W> for WriteAll<'_> {
     }
 }
 
-/// `write_all_buf`.
+/// The step of `write_all_buf`.
 #[derive(Debug)]
 pub struct WriteAllFrom<'a, B>(pub(crate) &'a mut B);
 
@@ -135,7 +135,7 @@ impl<W: AsyncWrite + ?Sized, B: Buf> Step<W> for WriteAllFrom<'_, B> {
     }
 }
 
-/// `flush`.
+/// The step of `flush`.
 #[derive(Debug)]
 pub struct Flush(pub(crate) ());
 
@@ -148,7 +148,7 @@ impl<W: AsyncWrite + ?Sized> Step<W> for Flush {
     }
 }
 
-/// `shutdown`.
+/// The step of `shutdown`.
 #[derive(Debug)]
 pub struct Shutdown(pub(crate) ());
 

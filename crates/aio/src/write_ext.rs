@@ -15,11 +15,11 @@ macro_rules! numbers {
         ///
         /// # Errors
         ///
-        /// Those of [`write_all`](AsyncWriteExt::write_all).
+        /// Returns the errors of [`write_all`](AsyncWriteExt::write_all).
         ///
         /// # Cancel safety
         ///
-        /// Not, unless it is one byte: some may have been written.
+        /// Not cancel safe, unless it is one byte: a part may have been written.
         ///
         /// ```
         /// use blitz_io::io::AsyncWriteExt;
@@ -52,17 +52,17 @@ macro_rules! numbers {
 /// # std::io::Result::Ok(()) }).unwrap();
 /// ```
 pub trait AsyncWriteExt: AsyncWrite {
-    /// Writes some of `src`, and returns how many bytes.
+    /// Writes some of `src`, and returns the number of bytes written.
     ///
     /// Zero means that no more is accepted, or that `src` is empty.
     ///
     /// # Errors
     ///
-    /// Those of the destination. Nothing has been written then.
+    /// Returns the errors of the destination. Nothing has been written in that case.
     ///
     /// # Cancel safety
     ///
-    /// Safe: a future that is dropped before it is ready has written nothing.
+    /// Cancel safe: a future that is dropped before it is ready has written nothing.
     ///
     /// ```
     /// use blitz_io::io::AsyncWriteExt;
@@ -81,15 +81,15 @@ pub trait AsyncWriteExt: AsyncWrite {
         Operation::new(self, Write(src))
     }
 
-    /// Writes some of several buffers, in their order, and returns how many bytes.
+    /// Writes some of several buffers, in order, and returns the number of bytes written.
     ///
     /// # Errors
     ///
-    /// Those of the destination. Nothing has been written then.
+    /// Returns the errors of the destination. Nothing has been written in that case.
     ///
     /// # Cancel safety
     ///
-    /// Safe: a future that is dropped before it is ready has written nothing.
+    /// Cancel safe: a future that is dropped before it is ready has written nothing.
     ///
     /// ```
     /// use std::io::IoSlice;
@@ -111,17 +111,18 @@ pub trait AsyncWriteExt: AsyncWrite {
         Operation::new(self, WriteVectored(bufs))
     }
 
-    /// Writes some of `src`, advances it by as much, and returns how many bytes.
+    /// Writes some of `src`, advances it by as much, and returns the number of bytes
+    /// written.
     ///
-    /// It is a vectored write where the destination is better at that.
+    /// It is a vectored write if the destination is better at that.
     ///
     /// # Errors
     ///
-    /// Those of the destination. Nothing has been written then.
+    /// Returns the errors of the destination. Nothing has been written in that case.
     ///
     /// # Cancel safety
     ///
-    /// Safe: a future that is dropped before it is ready has written nothing.
+    /// Cancel safe: a future that is dropped before it is ready has written nothing.
     ///
     /// ```
     /// use blitz_io::io::AsyncWriteExt;
@@ -147,14 +148,14 @@ pub trait AsyncWriteExt: AsyncWrite {
     ///
     /// # Errors
     ///
-    /// [`WriteZero`](std::io::ErrorKind::WriteZero) if the destination accepts no more, and
-    /// those of the destination, except
-    /// [`Interrupted`](std::io::ErrorKind::Interrupted): it writes again after that.
-    /// `src` tells what is left.
+    /// Returns [`WriteZero`](std::io::ErrorKind::WriteZero) if the destination accepts no
+    /// more, and the errors of the destination, except
+    /// [`Interrupted`](std::io::ErrorKind::Interrupted), after which it writes again. `src`
+    /// tells what is left.
     ///
     /// # Cancel safety
     ///
-    /// Safe: `src` tells what is left, and another call goes on there.
+    /// Cancel safe: `src` tells what is left, and another call continues there.
     ///
     /// ```
     /// use blitz_io::io::AsyncWriteExt;
@@ -182,14 +183,14 @@ pub trait AsyncWriteExt: AsyncWrite {
     ///
     /// # Errors
     ///
-    /// [`WriteZero`](std::io::ErrorKind::WriteZero) if the destination accepts no more, and
-    /// those of the destination, except
-    /// [`Interrupted`](std::io::ErrorKind::Interrupted): it writes again after that. How
-    /// much has been written is not known then.
+    /// Returns [`WriteZero`](std::io::ErrorKind::WriteZero) if the destination accepts no
+    /// more, and the errors of the destination, except
+    /// [`Interrupted`](std::io::ErrorKind::Interrupted), after which it writes again. After
+    /// an error, it is not known how much has been written.
     ///
     /// # Cancel safety
     ///
-    /// Not: some may have been written, and how much is not known. See
+    /// Not cancel safe: a part may have been written, and how much is not known. See
     /// [`write_all_buf`](AsyncWriteExt::write_all_buf).
     ///
     /// ```
@@ -233,15 +234,15 @@ pub trait AsyncWriteExt: AsyncWrite {
         write_f64_le: f64, 8, to_le_bytes, "the least significant first";
     }
 
-    /// Hands everything written so far on to its destination.
+    /// Passes everything written so far on to its destination.
     ///
     /// # Errors
     ///
-    /// Those of the destination.
+    /// Returns the errors of the destination.
     ///
     /// # Cancel safety
     ///
-    /// Safe: some may have been handed on, and another call goes on there.
+    /// Cancel safe: a part may have been passed on, and another call continues there.
     ///
     /// ```
     /// use blitz_io::io::{AsyncWriteExt, BufWriter};
@@ -261,17 +262,17 @@ pub trait AsyncWriteExt: AsyncWrite {
         Operation::new(self, Flush(()))
     }
 
-    /// Ends the writing in good order, after a flush.
+    /// Ends writing in an orderly way, after a flush.
     ///
-    /// Nothing can be written any more after that. A socket closes its sending half.
+    /// Nothing more can be written after that. A socket closes its sending half.
     ///
     /// # Errors
     ///
-    /// Those of the destination.
+    /// Returns the errors of the destination.
     ///
     /// # Cancel safety
     ///
-    /// Safe: another call goes on there.
+    /// Cancel safe: another call continues there.
     ///
     /// ```
     /// use blitz_io::io::{AsyncReadExt, AsyncWriteExt, duplex};

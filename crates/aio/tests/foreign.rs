@@ -1,5 +1,5 @@
-//! The traits of other packages on our types, and ours on theirs: the dev-dependencies of
-//! this package switch the features on.
+//! The traits of other packages on this crate's types, and this crate's traits on theirs:
+//! the dev-dependencies of this package switch the features on.
 
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
@@ -28,7 +28,7 @@ fn tokio_uses_our_streams() {
         let mut lines = tokio::io::AsyncBufReadExt::lines(BufReader::new(far));
         assert_eq!(lines.next_line().await.unwrap().unwrap(), "one");
         assert_eq!(lines.next_line().await.unwrap().unwrap(), "two");
-        // And what is not of this crate.
+        // Types of other crates.
         let mut cursor = Compat::new(std::io::Cursor::new(b"abcdef".to_vec()));
         tokio::io::AsyncSeekExt::seek(&mut cursor, SeekFrom::Start(4))
             .await

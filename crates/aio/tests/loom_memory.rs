@@ -1,4 +1,4 @@
-//! Models of the streams in memory.
+//! Models of the in-memory streams.
 #![cfg(loom)]
 
 use std::pin::{Pin, pin};
@@ -10,7 +10,8 @@ use loom::thread;
 
 use crate::model::{block_on, model_in_order, poll};
 
-/// An end that is not dropped when a model has failed: its lock belongs to a run that is over.
+/// An end that is not dropped when a model has failed: its lock belongs to a run that is
+/// over.
 struct End(std::mem::ManuallyDrop<DuplexStream>);
 
 impl End {
@@ -22,7 +23,7 @@ impl End {
 impl Drop for End {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            // SAFETY: this is the only place, and the last.
+            // SAFETY: this is the only drop of the value, and its last use.
             unsafe { std::mem::ManuallyDrop::drop(&mut self.0) };
         }
     }
@@ -42,7 +43,7 @@ fn two_bytes_through_one() {
     drop(writer.join().unwrap());
 }
 
-/// The end of the writing ends the wait of a reader.
+/// Closing the write half ends the wait of a reader.
 fn a_reader_sees_the_end() {
     let (near, far) = duplex(1);
     let (near, mut far) = (End::new(near), End::new(far));
@@ -51,18 +52,18 @@ fn a_reader_sees_the_end() {
     writer.join().unwrap();
 }
 
-/// The end of the reading ends the wait of a writer.
+/// Closing the read half ends the wait of a writer.
 fn a_writer_sees_the_end() {
     let (near, far) = duplex(1);
     let (near, mut far) = (End::new(near), End::new(far));
     block_on(far.0.write(b"a")).unwrap();
     let reader = thread::spawn(move || drop(near));
-    // The room for the byte is never made.
+    // Room for this byte is never made.
     assert!(block_on(far.0.write(b"b")).is_err());
     reader.join().unwrap();
 }
 
-/// A reader that gave up has left its waker; the next one is woken all the same.
+/// A reader that gave up has left its waker; the next reader is woken nevertheless.
 fn a_reader_gives_up() {
     let (near, far) = duplex(1);
     let (mut near, mut far) = (End::new(near), End::new(far));

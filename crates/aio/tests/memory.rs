@@ -1,4 +1,5 @@
-//! `duplex`, `simplex` and `split` between threads, and with wakers that do what they like.
+//! `duplex`, `simplex` and `split` between threads, and with wakers that run arbitrary
+//! code.
 
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
-//! The same steps with Tokio's `io` and with ours: the results, the errors, what other
-//! streams get to see and when tasks are woken are the same, for many seeds.
+//! The same steps with Tokio's `io` and with this crate: the results, the errors, the calls
+//! that other streams get and the wake-ups of tasks are the same, for many seeds.
 
 mod of_tokio {
     use tokio::io;

@@ -16,7 +16,7 @@ fn only_what_is_needed_is_initialised() {
     buf.initialized_mut().copy_from_slice(b"abcd");
     buf.advance(2);
     assert_eq!(buf.filled(), b"ab");
-    // What was initialised before stays as it is.
+    // Bytes that were initialised before stay as they are.
     assert_eq!(buf.initialize_unfilled_to(4), b"cd\0\0");
     buf.put_slice(b"xyz");
     assert_eq!((buf.filled(), buf.remaining()), (&b"abxyz"[..], 11));

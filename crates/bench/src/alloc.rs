@@ -1,10 +1,10 @@
 //! A global allocator that can count.
 //!
-//! Counting is off while time is measured: then an allocation, and giving it
-//! back, cost one relaxed load more than the system's own. The runner switches
-//! counting on for the last warm-up iteration of a scenario and takes bytes and
-//! allocations per operation from there. (A scenario about memory, whose time
-//! does not matter, counts in every iteration.)
+//! Counting is off while time is measured. An allocation or a deallocation then costs
+//! one relaxed load more than the system's own. The runner enables counting for the
+//! last warm-up iteration of a scenario and takes bytes and allocations per operation
+//! from there. (A scenario about memory, whose time does not matter, counts in every
+//! iteration.)
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ops::Sub;
@@ -29,24 +29,24 @@ static FREED: AtomicU64 = AtomicU64::new(0);
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CountingAllocator;
 
-/// What was asked of the allocator, and what it got back.
+/// What was requested from the allocator, and what was freed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// Bytes asked for.
+    /// Bytes requested.
     pub bytes: u64,
-    /// How many requests there were.
+    /// The number of requests.
     pub allocations: u64,
-    /// Bytes given back.
+    /// Bytes freed.
     pub freed: u64,
 }
 
 impl Memory {
-    /// Bytes that were asked for and not given back.
+    /// Returns the bytes that were requested and not freed.
     pub fn kept(&self) -> u64 {
         self.bytes.saturating_sub(self.freed)
     }
 
-    /// The counters as they stand.
+    /// Returns the current counters.
     pub(crate) fn counted() -> Memory {
         Memory {
             bytes: BYTES.load(Relaxed),
@@ -55,7 +55,7 @@ impl Memory {
         }
     }
 
-    /// Switches counting on or off for the whole process.
+    /// Enables or disables counting for the whole process.
     pub(crate) fn count(on: bool) {
         COUNTING.store(on, Relaxed);
     }
@@ -98,25 +98,25 @@ fn note_free_slow(bytes: usize) {
     FREED.fetch_add(bytes as u64, Relaxed);
 }
 
-// SAFETY: every call is handed to `System` unchanged, so its guarantees hold
+// SAFETY: every call is passed to `System` unchanged, so its guarantees hold
 // here too; the counters beside it are plain atomics and never allocate.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         note(layout.size());
-        // SAFETY: the caller keeps `alloc`'s contract, which is the same.
+        // SAFETY: the caller upholds `alloc`'s contract, which is the same.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         note_free(layout.size());
         // SAFETY: the block came from `System` with this layout, because all
-        // four functions here pass straight through.
+        // four functions here forward to it.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         note(layout.size());
-        // SAFETY: the caller keeps `alloc_zeroed`'s contract, which is the same.
+        // SAFETY: the caller upholds `alloc_zeroed`'s contract, which is the same.
         unsafe { System.alloc_zeroed(layout) }
     }
 
@@ -124,7 +124,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
         note_free(layout.size());
         note(size);
         // SAFETY: the block came from `System` with this layout, and the
-        // caller vouches for `size`.
+        // caller guarantees that `size` is valid.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }

@@ -1,8 +1,9 @@
-//! The time that processors have spent on this process.
+//! The processor time of this process.
 
 use std::time::Duration;
 
-/// What all threads of the process have used so far; `None` where the system does not say.
+/// Returns what all threads of the process have used so far, or `None` where the system
+/// does not report it.
 pub fn of_process() -> Option<Duration> {
     #[cfg(unix)]
     return clock(libc::CLOCK_PROCESS_CPUTIME_ID);
@@ -10,7 +11,7 @@ pub fn of_process() -> Option<Duration> {
     return None;
 }
 
-/// What this thread has used so far; `None` where the system does not say.
+/// Returns what this thread has used so far, or `None` where the system does not report it.
 pub fn of_thread() -> Option<Duration> {
     #[cfg(unix)]
     return clock(libc::CLOCK_THREAD_CPUTIME_ID);
@@ -30,7 +31,7 @@ fn clock(id: libc::clockid_t) -> Option<Duration> {
 }
 
 /// Runs `body` on this thread, and returns what the *other* threads of the process have
-/// used meanwhile: a server's share, when `body` is its client.
+/// used meanwhile: a server's share, if `body` is its client.
 pub fn of_others<T>(body: impl FnOnce() -> T) -> (T, Option<Duration>) {
     let others = || of_process()?.checked_sub(of_thread()?);
     let before = others();

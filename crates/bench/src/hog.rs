@@ -1,10 +1,11 @@
 //! Busy processes beside a run: foreign load of the same priority.
 //!
 //! A busy process computes until its standard input ends. The system closes that pipe
-//! when the process at its other end ends, however it ends, so no busy process outlives
-//! its run. It also ends when it has heard nothing for longer than any sample may take:
-//! then the run hangs or was stopped. It ignores Ctrl-C, which a terminal sends to it
-//! too: the run is still in its last sample then, and that sample must have its load.
+//! when the process at its other end ends, for whatever reason, so no busy process
+//! outlives its run. A busy process also ends when it has received nothing for longer
+//! than any sample may take: the run then hangs or was stopped. It ignores Ctrl-C, which
+//! a terminal sends to it too: the run is then still in its last sample, and that sample
+//! must have its load.
 
 use std::hint::black_box;
 use std::io::{self, Read, Write};
@@ -14,17 +15,17 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The busy processes of a run. They end when this is dropped.
+/// The busy processes of a run. They end when this value is dropped.
 #[derive(Debug, Default)]
 pub struct Hogs(Vec<Child>);
 
 impl Hogs {
-    /// Starts `count` processes and waits until all of them are busy. `command` makes
-    /// one that calls [`run`] as soon as it can.
+    /// Starts `count` processes and waits until all of them are busy. `command` returns a
+    /// command that calls [`run`] as soon as it can.
     ///
     /// # Errors
     ///
-    /// When a process does not start, or ends before it is busy.
+    /// Fails if a process does not start, or ends before it is busy.
     pub fn start(count: usize, command: impl Fn() -> Command) -> io::Result<Hogs> {
         let mut hogs = Hogs::default();
         for _ in 0..count {
@@ -44,11 +45,11 @@ impl Hogs {
         Ok(hogs)
     }
 
-    /// Tells all of them that the run goes on.
+    /// Tells all of them that the run continues.
     ///
     /// # Errors
     ///
-    /// When one of them has ended: what is measured then lacks its load.
+    /// Fails if one of them has ended: the measurement then lacks its load.
     pub fn keep(&mut self) -> io::Result<()> {
         for hog in &mut self.0 {
             if let Some(status) = hog.try_wait()? {
@@ -63,15 +64,15 @@ impl Hogs {
 impl Drop for Hogs {
     fn drop(&mut self) {
         for hog in &mut self.0 {
-            // It has nothing to lose, and may have ended by itself.
+            // An error does not matter: the process may have ended by itself.
             let _ = hog.kill();
             let _ = hog.wait();
         }
     }
 }
 
-/// What a busy process does, until its standard input ends or nothing has come from
-/// there for as long as `silence`.
+/// Keeps a processor busy, until standard input ends or nothing has arrived there for
+/// as long as `silence`.
 pub fn run(silence: Duration) -> ! {
     ignore_interrupts();
     let heard = Arc::new(AtomicU64::new(0));
@@ -96,7 +97,7 @@ pub fn run(silence: Duration) -> ! {
     }
 }
 
-/// Counts what comes, and ends the process when the input ends.
+/// Counts the bytes that arrive, and ends the process when the input ends.
 fn listen(heard: &AtomicU64) {
     let mut input = io::stdin();
     let mut bytes = [0; 64];
@@ -111,7 +112,7 @@ fn listen(heard: &AtomicU64) {
 
 #[cfg(unix)]
 fn ignore_interrupts() {
-    // SAFETY: ignoring a signal runs no code and touches no memory of ours.
+    // SAFETY: ignoring a signal runs no code and touches no memory of this process.
     unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
 }
 

@@ -4,7 +4,7 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The longest wait that is told apart from longer ones.
+/// The longest wait that is distinguished from longer ones.
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// A histogram of waits, three significant digits, up to one minute. Each
@@ -26,7 +26,7 @@ pub struct Latency {
 }
 
 impl Waits {
-    /// An empty histogram with all its memory in place, so that recording
+    /// Creates an empty histogram with all its memory allocated, so that recording
     /// never allocates.
     pub fn new() -> Waits {
         let longest = LONGEST.as_nanos() as u64;
@@ -44,12 +44,12 @@ impl Waits {
         self.0.add(&other.0).expect("all histograms are alike");
     }
 
-    /// How many waits were recorded.
+    /// Returns how many waits were recorded.
     pub fn count(&self) -> u64 {
         self.0.len()
     }
 
-    /// The percentiles, never below one nanosecond.
+    /// Returns the percentiles, never below one nanosecond.
     ///
     /// ```
     /// use std::time::Duration;

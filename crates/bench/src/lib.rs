@@ -1,7 +1,7 @@
-//! blitz-io measured against the best other library, in one process.
+//! Measures blitz-io against the best other libraries, in one process.
 //!
-//! A [`Scenario`] is one job with its contenders: us and the peers that can do
-//! it. [`runner::run`] lets them take turns, verifies every iteration's work
+//! A [`Scenario`] is one job with its contenders: blitz-io and the peers that can do
+//! it. [`runner::run`] runs them in turns, verifies the work of every iteration
 //! and returns the samples. A [`Document`] holds the figures; [`report`] turns
 //! it into a table, a page or a comparison with an older run.
 //!
@@ -39,7 +39,7 @@ pub mod threads;
 pub mod tier;
 mod work;
 
-// A scenario about memory is a failure without it.
+// Scenarios about memory fail without this allocator.
 #[cfg(test)]
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;

@@ -1,4 +1,4 @@
-//! The machine a run happened on.
+//! The machine on which a run took place.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,12 +11,12 @@ pub struct Machine {
     pub cores: usize,
     /// The operating system and the processor's architecture.
     pub os: String,
-    /// The kernel's release; empty where there is no way to ask.
+    /// The kernel's release; empty where it is not available.
     pub kernel: String,
 }
 
 impl Machine {
-    /// Describes the machine this runs on.
+    /// Describes the current machine.
     ///
     /// ```
     /// assert!(blitz_bench::Machine::describe().cores >= 1);
@@ -32,7 +32,7 @@ impl Machine {
     }
 }
 
-/// From `/proc/cpuinfo`, or from the variable that Windows sets.
+/// Reads the name from `/proc/cpuinfo`, or from the variable that Windows sets.
 fn cpu() -> Option<String> {
     if let Ok(text) = std::fs::read_to_string("/proc/cpuinfo") {
         let is_name = |line: &&str| line.starts_with("model name") || line.starts_with("Model");
@@ -46,7 +46,7 @@ fn cpu() -> Option<String> {
 fn kernel() -> Option<String> {
     use std::ffi::CStr;
 
-    // SAFETY: `utsname` is an array of characters; all zeroes is a value of it.
+    // SAFETY: `utsname` is an array of characters; all zeroes is a valid value.
     let mut name: libc::utsname = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer is to a live, writable `utsname`.
     if unsafe { libc::uname(&mut name) } != 0 {

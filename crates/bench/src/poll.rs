@@ -5,8 +5,8 @@ use std::task::{Context, Poll, Waker};
 
 /// Polls `future` once, with a waker that does nothing.
 ///
-/// The fast path of an async operation is a future that never waits. What it
-/// costs is one poll; a runtime around it would only blur the figure.
+/// The fast path of an async operation is a future that never waits. Its cost
+/// is one poll; a runtime around it would only blur the figure.
 ///
 /// ```
 /// use blitz_bench::poll_now;

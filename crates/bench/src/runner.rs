@@ -1,8 +1,8 @@
-//! Runs scenarios: everybody in one process, taking turns.
+//! Runs scenarios: all contenders in one process, in turns.
 //!
 //! One iteration of a scenario runs every contender once. The contender that goes first
-//! changes with each iteration, and every other iteration runs in reverse, so
-//! nobody always follows the same rival. Iterations are complete or dropped:
+//! changes with each iteration, and every other iteration runs in reverse order, so that
+//! no contender always follows the same one. Iterations are complete or dropped:
 //! sample `i` of one contender always has a partner, sample `i` of the other.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,9 +14,9 @@ use crate::scenario::{Context, Failure, Measured, Sample, Scenario};
 use crate::settings::Settings;
 use crate::work::Work;
 
-/// Told before each sample, so that somebody can draw a progress bar.
+/// Notified before each sample, for example to draw a progress bar.
 ///
-/// Nothing is called while a sample runs.
+/// No method is called while a sample runs.
 pub trait Observer {
     /// `contender` is about to run once in `scenario`.
     fn sample(&mut self, scenario: &Scenario, contender: &str);
@@ -26,7 +26,7 @@ impl Observer for () {
     fn sample(&mut self, _scenario: &Scenario, _contender: &str) {}
 }
 
-/// All samples of one scenario. Every contender has as many as the others.
+/// All samples of one scenario. Every contender has the same number of them.
 #[derive(Debug)]
 pub struct Measurement<'a> {
     /// What was measured.
@@ -65,20 +65,20 @@ pub struct Failed {
 pub struct Outcome<'a> {
     /// One entry for each scenario with at least one complete iteration.
     pub measurements: Vec<Measurement<'a>>,
-    /// Somebody asked to stop.
+    /// The run was asked to stop.
     pub interrupted: bool,
     /// The verification that failed. Nothing was run after it.
     pub failed: Option<Failed>,
 }
 
-/// How many samples a run takes when nothing stops it.
+/// Returns how many samples a run takes when nothing stops it.
 pub fn sample_count(scenarios: &[Scenario], settings: &Settings) -> u64 {
     let contenders: usize = scenarios.iter().map(|s| s.contenders.len()).sum();
     (contenders * (settings.warmup + settings.iterations)) as u64
 }
 
 /// Runs `scenarios` in order, until the end, the first failed verification, or
-/// `stop`. The flag is looked at before every sample.
+/// `stop`. The flag is checked before every sample.
 ///
 /// ```
 /// use std::sync::atomic::AtomicBool;
@@ -156,7 +156,7 @@ impl Runner<'_> {
         (measurement, end)
     }
 
-    /// One iteration: everybody once, or nobody.
+    /// Runs one iteration: every contender once. Drops it if it is not complete.
     fn iterate(
         &mut self,
         scenario: &Scenario,
@@ -217,7 +217,7 @@ impl Samples {
     }
 }
 
-/// A panic in a contender is a failure like any other: it gets named.
+/// Runs `body` and turns a panic into a failure, which names the contender.
 fn guarded(body: impl FnOnce() -> Measured) -> Measured {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
         let text = panic
@@ -229,8 +229,8 @@ fn guarded(body: impl FnOnce() -> Measured) -> Measured {
     })
 }
 
-/// The order of iteration `iteration`: everybody gets every place in turn, and
-/// odd iterations run backwards.
+/// Returns the order of iteration `iteration`: every contender gets every position in
+/// turn, and odd iterations run backwards.
 fn turns(contenders: usize, iteration: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..contenders).collect();
     if contenders > 1 {

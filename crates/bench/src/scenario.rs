@@ -1,4 +1,4 @@
-//! A scenario: one job, and everybody who does it.
+//! A scenario: one job, and the contenders that do it.
 
 use std::fmt;
 use std::time::Duration;
@@ -19,16 +19,16 @@ pub struct Scenario {
     pub id: String,
     /// From 1 on; see [`TIERS`](crate::tier::TIERS).
     pub tier: u8,
-    /// What a reader sees.
+    /// The title that a reader sees.
     pub title: String,
     /// How many threads work at the same time; 0 means the runtime's workers.
     /// See [`Scenario::threads_under`].
     pub threads: usize,
     /// Operations in one iteration of a full run.
     pub ops: u64,
-    /// Which figure decides who wins.
+    /// The figure that decides which contender wins.
     pub compares: Compares,
-    /// All that take part. Ours is called [`OURS`].
+    /// All contenders that take part. Ours is called [`OURS`].
     pub contenders: Vec<Contender>,
 }
 
@@ -36,23 +36,23 @@ pub struct Scenario {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Compares {
-    /// Time per operation, against the peer with the shortest.
+    /// Time per operation, against the peer with the shortest time.
     #[default]
     NsPerOp,
     /// The 99th percentile of the wait, against the peer with the best
     /// throughput of the same scenario. (The peer with the best percentile
-    /// may have bought it with throughput.)
+    /// may have paid for it with throughput.)
     P99Ns,
-    /// The median of the wait, where a few long ones say more about the system
-    /// than about whom it runs. Against the peer with the best mean.
+    /// The median of the wait, where a few long waits say more about the system
+    /// than about the contender. Against the peer with the best mean.
     P50Ns,
-    /// Bytes that stay taken for each operation, against the peer with the
+    /// Bytes that stay allocated for each operation, against the peer with the
     /// fewest.
     BytesPerOp,
 }
 
 impl Compares {
-    /// A figure of this kind with its unit, and what it is if that is not plain.
+    /// Formats a figure of this kind with its unit, and its name where that is not obvious.
     ///
     /// ```
     /// use blitz_bench::scenario::Compares;
@@ -73,7 +73,7 @@ impl Compares {
 /// The body of a scenario for one contender.
 pub type Body = Box<dyn Fn(&Context) -> Measured + Send + Sync>;
 
-/// One who takes part in a scenario.
+/// A participant of a scenario.
 pub struct Contender {
     /// [`OURS`], or the peer's crate name.
     pub name: &'static str,
@@ -81,7 +81,7 @@ pub struct Contender {
     pub body: Body,
 }
 
-/// What a body gets to know.
+/// What a body is given.
 #[derive(Clone, Copy, Debug)]
 pub struct Context {
     /// About how many operations to run. The sample says how many it ran.
@@ -93,7 +93,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// Each thread's equal share of the operations, at least one.
+    /// Returns each thread's equal share of the operations, at least one.
     pub fn share(&self, threads: usize) -> u64 {
         (self.ops / threads as u64).max(1)
     }
@@ -111,13 +111,13 @@ pub struct Sample {
     pub ops: u64,
     /// Each operation's wait, where the scenario records it.
     pub waits: Option<Waits>,
-    /// The processors' time, where the scenario takes it: of the server alone, if there is
+    /// The processor time, where the scenario measures it: of the server alone, if there is
     /// one.
     pub cpu: Option<Duration>,
 }
 
 impl Sample {
-    /// A sample without a histogram.
+    /// Creates a sample without a histogram.
     pub fn new(span: Span, ops: u64) -> Sample {
         Sample {
             span,
@@ -127,7 +127,7 @@ impl Sample {
         }
     }
 
-    /// The same sample with the waits of its operations.
+    /// Returns the same sample with the waits of its operations.
     pub fn with_waits(self, waits: Waits) -> Sample {
         Sample {
             waits: Some(waits),
@@ -135,29 +135,29 @@ impl Sample {
         }
     }
 
-    /// The same sample with the processors' time.
+    /// Returns the same sample with the processor time.
     pub fn with_cpu(self, cpu: Option<Duration>) -> Sample {
         Sample { cpu, ..self }
     }
 
-    /// Nanoseconds per operation.
+    /// Returns the nanoseconds per operation.
     pub fn ns_per_op(&self) -> f64 {
         self.span.elapsed.as_nanos() as f64 / self.ops as f64
     }
 
-    /// Bytes that were taken while the clock ran and not given back, for each
+    /// Returns the bytes that were allocated while the clock ran and not freed, for each
     /// operation.
     pub fn kept_bytes_per_op(&self) -> f64 {
         self.span.memory.kept() as f64 / self.ops as f64
     }
 
-    /// What was allocated while the clock ran.
+    /// Returns what was allocated while the clock ran.
     pub fn memory(&self) -> Memory {
         self.span.memory
     }
 }
 
-/// Why an iteration's result cannot be believed.
+/// Why an iteration's result cannot be trusted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Failure(pub String);
@@ -184,7 +184,7 @@ pub fn verify<T: PartialEq + fmt::Display>(
 }
 
 impl Scenario {
-    /// A scenario without contenders, on one thread, decided by time.
+    /// Creates a scenario without contenders, on one thread, decided by time.
     pub fn new(tier: u8, id: impl Into<String>, title: impl Into<String>, ops: u64) -> Scenario {
         Scenario {
             id: id.into(),
@@ -197,17 +197,17 @@ impl Scenario {
         }
     }
 
-    /// Says how many threads work at the same time.
+    /// Sets how many threads work at the same time.
     pub fn threads(self, threads: usize) -> Scenario {
         Scenario { threads, ..self }
     }
 
-    /// Says that it runs on a runtime, with as many workers as the settings say.
+    /// Runs the scenario on a runtime, with as many workers as the settings say.
     pub fn on_runtime(self) -> Scenario {
         self.threads(0)
     }
 
-    /// Lets the 99th percentile of the wait decide.
+    /// Makes the 99th percentile of the wait decide.
     pub fn decided_by_p99(self) -> Scenario {
         Scenario {
             compares: Compares::P99Ns,
@@ -215,7 +215,7 @@ impl Scenario {
         }
     }
 
-    /// Lets the median of the wait decide.
+    /// Makes the median of the wait decide.
     pub fn decided_by_p50(self) -> Scenario {
         Scenario {
             compares: Compares::P50Ns,
@@ -223,7 +223,7 @@ impl Scenario {
         }
     }
 
-    /// Lets the bytes that stay taken decide.
+    /// Makes the bytes that stay allocated decide.
     pub fn decided_by_bytes(self) -> Scenario {
         Scenario {
             compares: Compares::BytesPerOp,
@@ -242,13 +242,13 @@ impl Scenario {
         self
     }
 
-    /// The contenders other than ours.
+    /// Returns the names of all contenders but ours.
     pub fn peers(&self) -> impl Iterator<Item = &'static str> {
         let names = self.contenders.iter().map(|contender| contender.name);
         names.filter(|name| *name != OURS)
     }
 
-    /// How many threads work at the same time under `settings`.
+    /// Returns how many threads work at the same time under `settings`.
     pub fn threads_under(&self, settings: &Settings) -> usize {
         match self.threads {
             0 => settings.workers,
@@ -256,7 +256,7 @@ impl Scenario {
         }
     }
 
-    /// Operations of one iteration under `settings`.
+    /// Returns the operations of one iteration under `settings`.
     pub fn scaled_ops(&self, settings: &Settings) -> u64 {
         settings.scaled(self.ops)
     }

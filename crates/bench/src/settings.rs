@@ -2,17 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Operation counts of a full run, by family.
+/// Operations of one iteration of a synchronisation fast path, in a full run.
 pub const SYNC_OPS: u64 = 1_000_000;
 /// Operations of one iteration of a channel fast path.
 pub const CHANNEL_OPS: u64 = 100_000;
 /// Operations of one iteration of an async scenario.
 pub const ASYNC_OPS: u64 = 10_000;
 
-/// How many iterations, of what size, and beside what.
+/// How many iterations are measured, of what size, and under which load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Iterations that are thrown away. The last of them counts allocations.
+    /// Iterations that are discarded. The last of them counts allocations.
     pub warmup: usize,
     /// Iterations that count.
     pub iterations: usize,
@@ -36,13 +36,13 @@ pub struct Load {
 }
 
 impl Load {
-    /// Nothing beside the run, and all of the machine.
+    /// No load, and the whole machine.
     pub const NONE: Load = Load {
         hog: 0,
         cpus: Vec::new(),
     };
 
-    /// The load in words.
+    /// Describes the load in words, if there is one.
     ///
     /// ```
     /// use blitz_bench::Load;
@@ -70,8 +70,8 @@ impl Load {
 }
 
 impl Settings {
-    /// 2 warm-ups, 7 iterations, full counts: a run of all takes less than half an hour, so that
-    /// three of them, which a report needs, are made.
+    /// 2 warm-ups, 7 iterations, full counts. A run of everything takes less than half an
+    /// hour, so that the three runs which a report needs are practical.
     pub const FULL: Settings = Settings {
         warmup: 2,
         iterations: 7,
@@ -89,7 +89,7 @@ impl Settings {
         load: Load::NONE,
     };
 
-    /// `ops` of a full run, under these settings.
+    /// Scales `ops`, the count of a full run, to these settings.
     pub fn scaled(&self, ops: u64) -> u64 {
         (ops / self.divisor).max(1)
     }

@@ -1,12 +1,12 @@
 //! A count that a task can wait for: the same few instructions under every
-//! runtime, so that nobody's channel is measured with it.
+//! runtime, so that no contender's channel is measured with it.
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::task::{Poll, Waker};
 
-/// Counts up, and wakes the one task that waits.
+/// A counter that wakes the one task that waits.
 pub(crate) struct Signal {
     count: AtomicU64,
     waiting: Mutex<Option<Waker>>,
@@ -20,7 +20,7 @@ impl Signal {
         }
     }
 
-    /// Counts one up.
+    /// Increments the count.
     pub(crate) fn raise(&self) {
         self.count.fetch_add(1, Ordering::Release);
         let waker = self.waiting().take();
@@ -29,14 +29,14 @@ impl Signal {
         }
     }
 
-    /// Waits until the count is at least `count`. One task at a time.
+    /// Waits until the count is at least `count`. Only one task may wait at a time.
     pub(crate) async fn reached(&self, count: u64) {
         poll_fn(|cx| {
             if self.count.load(Ordering::Acquire) >= count {
                 return Poll::Ready(());
             }
             *self.waiting() = Some(cx.waker().clone());
-            // It may have been raised before the waker was there to be taken.
+            // The count may have been raised before the waker was registered.
             match self.count.load(Ordering::Acquire) >= count {
                 true => Poll::Ready(()),
                 false => Poll::Pending,

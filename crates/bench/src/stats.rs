@@ -1,13 +1,13 @@
 //! The statistics: medians, and bootstrap intervals of their ratio.
 //!
 //! Two contenders are measured in the same process, iteration by iteration.
-//! Iteration `i` of one and iteration `i` of the other ran within
-//! milliseconds, so they saw the same mood of the machine. The bootstrap keeps
-//! that: it draws *pairs*, not single samples. The random numbers come from a
-//! fixed seed, so the same samples always give the same interval.
+//! Iteration `i` of one and iteration `i` of the other ran within milliseconds, so
+//! the machine was in the same state. The bootstrap preserves that: it draws *pairs*,
+//! not single samples. The random numbers come from a fixed seed, so the same samples
+//! always give the same interval.
 
-/// How many times the bootstrap draws. With the fixed seed this is enough for
-/// the ends of the interval to be steady in the third digit.
+/// How many times the bootstrap draws. With the fixed seed this is enough to make
+/// the ends of the interval stable in the third digit.
 const DRAWS: usize = 10_000;
 
 const SEED: u64 = 0x6C62_272E_07BB_0142;
@@ -24,16 +24,16 @@ pub struct Interval {
 /// What an interval of a ratio says about the ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The whole interval lies above 1.
+    /// The whole interval is above 1.
     Above,
-    /// The whole interval lies below 1.
+    /// The whole interval is below 1.
     Below,
-    /// The interval holds 1: the samples cannot tell the two apart.
+    /// The interval contains 1: the samples cannot tell the two apart.
     Tie,
 }
 
 impl Interval {
-    /// Where the interval lies, seen from 1.
+    /// Returns where the interval lies relative to 1.
     ///
     /// ```
     /// use blitz_bench::stats::{Interval, Verdict};
@@ -51,11 +51,11 @@ impl Interval {
     }
 }
 
-/// The median; of an even count, the mean of the two in the middle.
+/// Returns the median; of an even count, the mean of the two in the middle.
 ///
 /// # Panics
 ///
-/// When `samples` is empty.
+/// Panics if `samples` is empty.
 ///
 /// ```
 /// assert_eq!(blitz_bench::stats::median(&[3.0, 1.0, 2.0]), 2.0);
@@ -65,17 +65,17 @@ pub fn median(samples: &[f64]) -> f64 {
     median_in_place(&mut samples.to_vec())
 }
 
-/// The smallest sample; infinity when there is none.
+/// Returns the smallest sample, or infinity if there is none.
 pub fn min(samples: &[f64]) -> f64 {
     samples.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// The 95 % interval of `median(over) / median(under)`, where `over[i]` and
+/// Returns the 95 % interval of `median(over) / median(under)`, where `over[i]` and
 /// `under[i]` were measured together.
 ///
 /// # Panics
 ///
-/// When the two are empty or differ in length.
+/// Panics if the two are empty or differ in length.
 ///
 /// ```
 /// use blitz_bench::stats::paired_ratio;
@@ -94,12 +94,12 @@ pub fn paired_ratio(over: &[f64], under: &[f64]) -> Interval {
     })
 }
 
-/// The 95 % interval of `median(over) / median(under)` for samples that were
-/// *not* taken together, such as those of two runs on two days.
+/// Returns the 95 % interval of `median(over) / median(under)` for samples that were
+/// *not* measured together, such as those of two runs on two days.
 ///
 /// # Panics
 ///
-/// When either is empty.
+/// Panics if either is empty.
 pub fn unpaired_ratio(over: &[f64], under: &[f64]) -> Interval {
     let mut random = Random(SEED);
     interval(|a, b| {
@@ -108,7 +108,7 @@ pub fn unpaired_ratio(over: &[f64], under: &[f64]) -> Interval {
     })
 }
 
-/// Draws again and again and cuts 2.5 % off both ends.
+/// Draws many times and cuts 2.5 % off both ends.
 fn interval(mut draw: impl FnMut(&mut Vec<f64>, &mut Vec<f64>)) -> Interval {
     let (mut a, mut b) = (Vec::new(), Vec::new());
     let mut ratios: Vec<f64> = (0..DRAWS)
@@ -138,7 +138,7 @@ fn median_in_place(samples: &mut [f64]) -> f64 {
     }
 }
 
-/// SplitMix64: small, fast, and good enough to draw indices with.
+/// SplitMix64: small, fast, and good enough to draw indices.
 struct Random(u64);
 
 impl Random {
@@ -177,8 +177,8 @@ mod tests {
 
     #[test]
     fn pairs_cancel_what_both_sides_saw() {
-        // The machine slows down tenfold during the run. Taken pair by pair
-        // the ratio is still exactly 2; taken separately it is anybody's guess.
+        // The machine slows down tenfold during the run. Taken pair by pair the ratio
+        // is still exactly 2; taken separately it is not defined.
         let under: Vec<f64> = (0..9).map(|i| 1.0 + f64::from(i)).collect();
         let over: Vec<f64> = under.iter().map(|x| 2.0 * x).collect();
         let paired = paired_ratio(&over, &under);

@@ -3,7 +3,7 @@
 //! [`start_all`] runs them on Tokio for every contender, with as many workers as the
 //! settings say: it compares primitives, not schedulers. Rows whose title says so use
 //! the contender's own runtime. Runtimes are started once and kept, so no iteration
-//! pays for their threads.
+//! pays for starting their threads.
 //!
 //! The tasks are spawned before the clock starts. The first of them, one for each
 //! worker (on a contender's own runtime at most one for each processor: how many
@@ -12,11 +12,12 @@
 //! Without the first condition a single worker may take all tasks and run them one
 //! after the other; without the second the system may keep all workers on one processor
 //! for the whole measurement. In both cases a contender that never waits would have met
-//! no contention. Time runs from the first task behind the gate to the last task at its
-//! end: neither spawning nor joining is measured.
+//! no contention. Time runs from the first task that passes the gate to the end of the
+//! last task: neither spawning nor joining is measured.
 //!
 //! Both waits are bounded. A runtime need not have a worker for each task that blocks
-//! its own: Tokio has been seen to leave one asleep while another one's queue was full.
+//! its own: Tokio has been observed to leave one asleep while another one's queue was
+//! full.
 
 use std::marker::PhantomData;
 use std::num::NonZero;
@@ -29,13 +30,13 @@ use crate::runtimes::{Runtime, Tokio};
 use crate::threads::{Mark, Span, together};
 
 /// Runs `tasks` tasks that start together on Tokio with `workers` threads.
-/// `member(i)` makes the body of task `i`, before the clock starts.
+/// `member(i)` creates the body of task `i`, before the clock starts.
 ///
 /// Returns the values of all tasks, in the order of `i`.
 ///
 /// # Panics
 ///
-/// When a task panics, with its panic.
+/// Panics with the panic of a task if one panics.
 ///
 /// ```
 /// let (_span, values) = blitz_bench::tasks::start_all(2, 3, |i| async move { i * 10 });
@@ -51,8 +52,8 @@ where
 
 /// What the tasks run on.
 pub(crate) trait Host {
-    /// Runs `tasks` tasks that start together with `workers` threads below
-    /// them, as [`start_all()`] does.
+    /// Runs `tasks` tasks that start together on `workers` threads, as
+    /// [`start_all()`] does.
     fn start_all<T, B>(workers: usize, tasks: usize, member: impl Fn(usize) -> B) -> (Span, Vec<T>)
     where
         T: Send + 'static,
@@ -87,7 +88,7 @@ impl<R: Runtime> Host for OwnRuntime<R> {
     }
 }
 
-/// Runs the tasks, the first `awaited` of which start together.
+/// Runs the tasks; the first `awaited` of them start together.
 fn start_on<R, T, B>(
     runtime: R,
     awaited: usize,
@@ -99,7 +100,7 @@ where
     T: Send + 'static,
     B: Future<Output = T> + Send + 'static,
 {
-    // Two groups on one runtime would hold the workers that each other waits for.
+    // Two groups on one runtime would each hold the workers that the other waits for.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let gate = Arc::new(Gate::new(tasks.min(awaited)));
@@ -127,16 +128,16 @@ where
 /// Where the workers meet before the clock starts.
 struct Gate {
     awaited: AtomicUsize,
-    /// Counted up by every worker that waits after the last arrival.
+    /// Incremented by every worker that waits after the last arrival.
     pulse: AtomicUsize,
     open: AtomicBool,
 }
 
 /// How long a gate waits for two processors. Systems move a thread to an idle
-/// one within a few milliseconds; where there is none, waiting longer is useless.
+/// processor within a few milliseconds; where there is none, waiting longer is useless.
 const FOR_PROCESSORS: Duration = Duration::from_millis(30);
 
-/// How long it waits for workers that have not come.
+/// How long a gate waits for workers that have not arrived.
 const FOR_WORKERS: Duration = Duration::from_millis(500);
 
 impl Gate {
@@ -170,9 +171,9 @@ impl Gate {
         }
     }
 
-    /// Whether another thread runs right now: whether in most of a series of
-    /// short moments it counted, beside this one. (In a single moment it also
-    /// seems to run when the system lets it run instead of this one.)
+    /// Returns whether another thread is running: whether it counted, beside this one, in
+    /// most of a series of short moments. (In a single moment it also seems to run when the
+    /// system lets it run instead of this one.)
     fn beats_with_another(&self) -> bool {
         const MOMENTS: usize = 20;
         let shared = (0..MOMENTS).filter(|_| {

@@ -1,9 +1,8 @@
 //! Threads that start together, and the clock around them.
 //!
-//! The threads exist before the clock starts. Each prepares what it
-//! needs and stops at a gate. Time runs from the first thread through the gate
-//! to the last thread at its end, so neither thread creation nor preparation
-//! is ever measured.
+//! The threads exist before the clock starts. Each prepares what it needs and
+//! stops at a gate. Time runs from the first thread that passes the gate to the
+//! end of the last thread, so neither thread creation nor preparation is measured.
 
 use std::panic::resume_unwind;
 use std::sync::Barrier;
@@ -12,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::alloc::Memory;
 
-/// What a measured stretch of work took.
+/// What a measured piece of work took.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Span {
     /// From the gate to the last thread's end.
@@ -35,13 +34,13 @@ pub fn solo<T>(body: impl FnOnce() -> T) -> (Span, T) {
 }
 
 /// Runs `threads` threads that start together. `prepare(i)` runs in thread `i`
-/// before the gate and returns what the thread does behind it.
+/// before the gate and returns what the thread does after it.
 ///
 /// Returns the values of all threads, in the order of `i`.
 ///
 /// # Panics
 ///
-/// When a thread panics, with its panic.
+/// Panics with the panic of a thread if one panics.
 ///
 /// ```
 /// let (_span, values) = blitz_bench::threads::start_all(3, |i| {
@@ -77,7 +76,7 @@ where
     together(ended)
 }
 
-/// From the first start to the last end, and everybody's value.
+/// Returns the span from the first start to the last end, and all values.
 pub(crate) fn together<T>(ended: impl Iterator<Item = (Mark, Mark, T)>) -> (Span, Vec<T>) {
     let mut span: Option<(Mark, Mark)> = None;
     let mut values = Vec::new();

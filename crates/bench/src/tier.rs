@@ -1,11 +1,11 @@
 //! The tiers into which the scenarios are sorted.
 
-/// Scenarios that measure the same kind of thing.
+/// A group of scenarios that measure the same kind of thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tier {
-    /// What it measures.
+    /// What the tier measures.
     pub title: &'static str,
-    /// What works at the same time: one of them, and several.
+    /// The name of what works at the same time, in the singular and in the plural.
     pub workers: [&'static str; 2],
 }
 
@@ -30,7 +30,7 @@ const fn tier_of(title: &'static str, workers: [&'static str; 2]) -> Tier {
     Tier { title, workers }
 }
 
-/// The tier with this number, if there is one. The first is 1.
+/// Returns the tier with this number, if there is one. The first is 1.
 ///
 /// ```
 /// use blitz_bench::tier::tier;
@@ -41,13 +41,13 @@ pub fn tier(number: u8) -> Option<&'static Tier> {
     TIERS.get(usize::from(number).checked_sub(1)?)
 }
 
-/// The numbers of the tiers, beside them.
+/// Returns all tiers, each with its number.
 pub fn numbered() -> impl Iterator<Item = (u8, &'static Tier)> {
     (1..).zip(&TIERS)
 }
 
 impl Tier {
-    /// So many workers, in words.
+    /// Returns the number of workers with the tier's word for them.
     ///
     /// ```
     /// use blitz_bench::tier::tier;
@@ -62,8 +62,8 @@ impl Tier {
         }
     }
 
-    /// A row's title with the number of its workers, which a single thread need not
-    /// say. (A runtime with one worker is more than that thread.)
+    /// Returns a row's title with the number of its workers. A single thread is not
+    /// mentioned. (A runtime with one worker is more than that thread.)
     ///
     /// ```
     /// use blitz_bench::tier::tier;
@@ -74,7 +74,7 @@ impl Tier {
         match workers {
             0 => title.to_owned(),
             1 if self.workers == THREADS => title.to_owned(),
-            // Some titles say it themselves.
+            // Some titles already contain it.
             n if title.ends_with(&self.count(n)) => title.to_owned(),
             n => format!("{title}, {}", self.count(n)),
         }

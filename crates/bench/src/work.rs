@@ -1,21 +1,21 @@
-//! What a thread does while it holds a lock.
+//! Work that a thread does while it holds a lock.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 /// A piece of work of known length that reads no clock while it runs.
 ///
-/// It is a chain of multiplications in which each needs the one before, so it
-/// takes the same time wherever it stands. How many make up the wanted time is
-/// measured once, when the piece is made.
+/// It is a chain of multiplications in which each depends on the one before, so it
+/// takes the same time wherever its code is. The number that makes up the wanted time
+/// is measured once, when the piece is created.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
     rounds: u32,
 }
 
 impl Work {
-    /// Measures this machine and returns work that takes about `target` when
-    /// nothing interrupts it. Takes a few milliseconds.
+    /// Measures this machine and returns work that takes about `target` if nothing
+    /// interrupts it. Takes a few milliseconds.
     ///
     /// ```
     /// use std::time::Duration;
@@ -50,10 +50,10 @@ impl Work {
     }
 }
 
-/// The two critical sections that contended scenarios are run with.
+/// The two critical sections of contended scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
-    /// One increment: the lock's own cost is all there is.
+    /// One increment: only the lock's own cost is measured.
     Short,
     /// An increment and a microsecond of [`Work`].
     Microsecond,
@@ -63,7 +63,7 @@ impl Section {
     /// Both sections, the short one first.
     pub const ALL: [Section; 2] = [Section::Short, Section::Microsecond];
 
-    /// How scenario names spell it.
+    /// Returns the section's name in scenario ids.
     pub fn id(self) -> &'static str {
         match self {
             Section::Short => "short",
@@ -71,7 +71,7 @@ impl Section {
         }
     }
 
-    /// How titles spell it.
+    /// Returns the section's name in titles.
     pub fn title(self) -> &'static str {
         match self {
             Section::Short => "short section",
@@ -79,7 +79,7 @@ impl Section {
         }
     }
 
-    /// The part beside the increment.
+    /// Runs the part of the section beside the increment.
     #[inline]
     pub fn run(self, microsecond: Work) {
         if self == Section::Microsecond {
@@ -105,7 +105,7 @@ mod tests {
             .min()
             .unwrap();
         // Wide bounds: the machine may change its clock rate between the two
-        // measurements, and a busy one may not give us one quiet run.
+        // measurements, and a busy machine may not allow one undisturbed run.
         assert!(fastest > target / 4, "{fastest:?}");
         assert!(fastest < target * 20, "{fastest:?}");
     }

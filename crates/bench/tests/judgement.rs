@@ -1,4 +1,4 @@
-//! Winners, losers and false results, seen from outside.
+//! Winners, losers and wrong results, seen from outside.
 
 use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
@@ -10,7 +10,7 @@ use blitz_bench::{
     Context, Document, Load, Sample, Scenario, Settings, runner, scenarios, threads,
 };
 
-/// Two warm-ups would change nothing here.
+/// Two warm-ups would make no difference here.
 const SHORT: Settings = Settings {
     warmup: 1,
     iterations: 5,
@@ -25,7 +25,7 @@ fn document(scenario: Scenario) -> Document {
     Document::new(&outcome, &SHORT)
 }
 
-/// A body that takes so long.
+/// Returns a body that takes so long.
 fn takes(time: Duration) -> impl Fn(&Context) -> blitz_bench::scenario::Measured {
     move |cx| {
         let (span, ()) = threads::solo(|| {

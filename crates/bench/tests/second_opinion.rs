@@ -1,12 +1,12 @@
-//! Each command, quickly: it ends well, its work was verified (else it would not),
-//! and every contender has a row with figures.
+//! Runs each command quickly: it ends successfully, its work was verified (otherwise it
+//! would fail), and every contender has a row with figures.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Runs the program; one that hangs has lost a wake-up.
+/// Runs the program. A program that hangs has lost a wake-up.
 fn run(arguments: &[&str]) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_second-opinion"))
         .args(arguments)
@@ -35,7 +35,7 @@ fn answer(arguments: &[&str]) -> String {
     text
 }
 
-/// The rows with this name; each must hold a time that is not zero.
+/// Counts the rows with this name; each must have a time that is not zero.
 fn rows(text: &str, name: &str) -> usize {
     let rows: Vec<_> = text
         .lines()
@@ -137,8 +137,8 @@ fn a_picture_that_cannot_be_drawn_is_a_failure() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("spin.svg"));
 }
 
-/// What each takes is known: a compare-and-swap to lock; where a release needs
-/// a read-modify-write, one more.
+/// The counts are known: a compare-and-swap to lock, and one more read-modify-write if
+/// the release needs it.
 #[test]
 fn peers() {
     let text = answer(&["peers", "--quick"]);
@@ -156,7 +156,7 @@ fn peers() {
     }
 }
 
-/// Where calls can be counted at all, an echo takes a read and a write at least.
+/// If calls can be counted at all, an echo makes at least a read and a write.
 #[test]
 fn io() {
     let text = answer(&["io", "--quick"]);
@@ -172,7 +172,7 @@ fn io() {
     }
 }
 
-/// The fourth column, if this process may trace its children.
+/// Returns the fourth column, if this process may trace its children.
 fn locked(text: &str, name: &str) -> Option<u32> {
     let row = text
         .lines()

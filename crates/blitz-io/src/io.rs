@@ -19,7 +19,7 @@ pub use blitz_aio::*;
 #[cfg(feature = "io-std")]
 pub use blitz_os::io::{Stderr, Stdin, Stdout, stderr, stdin, stdout};
 
-/// What only Unix has.
+/// Items that only Unix has.
 #[cfg(all(unix, feature = "net", not(loom)))]
 #[cfg_attr(docsrs, doc(cfg(feature = "net")))]
 pub mod unix {

@@ -11,7 +11,7 @@
 //! * `pool`: parallel work on all processors, with rayon's names (feature `pool`).
 //! * `ipc`: messages between processes, through shared memory (feature `ipc`).
 //! * `pipeline`: stages that run in parallel and keep the order (feature `pipeline`).
-//! * [`futex`]: what all of them sleep on, for primitives of your own.
+//! * [`futex`]: the futex that all of them sleep on, for building your own primitives.
 //!
 //! # The runtime
 //!
@@ -97,9 +97,9 @@
 //! server.join().unwrap();
 //! ```
 //!
-//! [`mpmc`](sync::mpmc) has many senders and many receivers, with a buffer, without a limit,
-//! or without a buffer; [`Select`](sync::mpmc::Select) lets a thread wait for several
-//! channels.
+//! [`mpmc`](sync::mpmc) channels have many senders and many receivers, and are bounded,
+//! unbounded, or without a buffer; [`Select`](sync::mpmc::Select) lets a thread wait for
+//! several channels.
 //!
 //! ```
 //! use blitz_io::sync::mpmc::{self, Select};
@@ -148,8 +148,8 @@
 //! assert_eq!(ROUTES.read().len(), 1);
 //! ```
 //!
-//! A semaphore hands out many permits at once; a barrier releases threads in rounds; a latch
-//! and a wait group count down.
+//! A semaphore grants many permits at once; a barrier releases threads in rounds; a latch and
+//! a wait group count down.
 //!
 //! ```
 //! use blitz_io::thread::{Barrier, Latch, Semaphore, WaitGroup};
@@ -160,7 +160,7 @@
 //!     let _five = memory.acquire_many(5).unwrap();
 //!     assert!(memory.try_acquire_many(4).is_err());
 //!     assert!(memory.try_acquire_many_for(4, Duration::from_millis(1)).is_err());
-//! } // the five go back here
+//! } // the five permits are returned here
 //! assert_eq!(memory.available_permits(), 8);
 //!
 //! let (start, done) = (Barrier::new(2), Latch::new(2));
@@ -180,8 +180,8 @@
 //! });
 //! ```
 //!
-//! A parker wakes one thread, an event wakes one or all, and `OnceLock` and `LazyLock` hold
-//! what is made once.
+//! A parker wakes one thread, an event wakes one thread or all, and `OnceLock` and `LazyLock`
+//! hold values that are initialised once.
 //!
 //! ```
 //! use blitz_io::thread::{Event, LazyLock, OnceLock, Parker};
@@ -223,16 +223,17 @@
 //!
 //! # Guarantees
 //!
-//! * No wake-up is lost. Each algorithm opens with its states and the argument why; loom
-//!   checks the interleavings, and deliberate mistakes ("mutants") prove that it would notice.
-//! * Every future may be dropped at any time. A permit or a value that was already assigned to
-//!   it goes to the next waiter.
-//! * Waiting allocates nothing, and a channel in steady use allocates nothing.
+//! * No wake-up is lost. The file of each algorithm begins with its states and the proof; loom
+//!   checks the interleavings, and deliberate mistakes ("mutants") show that it would find an
+//!   error.
+//! * Every future may be dropped at any time. A permit or a value that has already been
+//!   assigned to it goes to the next waiter.
+//! * Waiting does not allocate, and neither does a channel in steady use.
 //! * Tasks are served in the order in which they arrived. The locks of [`thread`] let a
-//!   running thread take a free lock first, and serve a thread that has waited for two
-//!   milliseconds; [`FairMutex`](thread::FairMutex) always serves in order.
-//! * No task stays queued while every worker sleeps, and none for long because one worker's
-//!   thread is blocked.
+//!   running thread take a free lock first, and pass the lock to a thread that has waited for
+//!   two milliseconds; [`FairMutex`](thread::FairMutex) always serves in order.
+//! * No task stays queued while all workers sleep, and a blocked worker thread does not keep a
+//!   task queued for long.
 //!
 //! # Coming from …
 //!
@@ -266,30 +267,30 @@
 //!
 //! # What differs
 //!
-//! * Every wait has a form that blocks a thread, where Tokio's often has none. Those that
-//!   Tokio has panic in a task of this runtime, as Tokio's do in one of Tokio's. Under
-//!   another runtime they cannot detect it.
-//! * The last receiver of a [broadcast](sync::broadcast) value gets the value itself
-//!   and not a clone.
+//! * Every wait has a blocking form, which Tokio's waits often lack. The blocking methods that
+//!   Tokio has panic in a task of this runtime, as Tokio's do in a task of Tokio. Under
+//!   another runtime they cannot detect a task.
+//! * The last receiver of a [broadcast](sync::broadcast) value gets the value itself and not a
+//!   clone.
 //!
 //! # Features
 //!
-//! None is on by default: the primitives need no runtime, and work under any.
+//! No feature is on by default: the primitives need no runtime, and work under any.
 //!
 //! | feature | what it adds |
 //! |---|---|
 //! | `full` | `rt`, `macros`, `io-util`, `fs`, `io-std`, `process`, `signal`, and the other names of Tokio's `full` that exist here |
 //! | `rt` | the runtime: `runtime`, `task`, `time`, `spawn`, `task_local!`, and in [`sync`] `CancellationToken` |
-//! | `fs` | `fs`: files and folders (with `rt` and `io-util`) |
+//! | `fs` | `fs`: files and directories (with `rt` and `io-util`) |
 //! | `io-std` | `io::{stdin, stdout, stderr}` (with `rt` and `io-util`) |
 //! | `process`, `signal` | `process`, `signal`: child processes and signals, on Unix and Windows |
-//! | `io-util` | `io`: reading and writing, as far as it needs no operating system |
+//! | `io-util` | `io`: reading and writing without the operating system |
 //! | `macros` | `select!`, `join!`, `try_join!`; with `rt` also `#[main]` and `#[test]` |
 //! | `rt-multi-thread`, `time`, `test-util` | the same as `rt`, for programs that come from Tokio |
 //! | `sync`, `parking_lot` | nothing, for programs that come from Tokio |
 //! | `tracing` | a span of `tracing` for each task |
 //! | `hyper` | hyper's traits for an executor, a timer and streams |
-//! | `tokio`, `futures-io` | the traits of those packages on our streams, and ours on theirs; with `tokio` and `rt` also `runtime::Builder::enter_tokio` |
+//! | `tokio`, `futures-io` | the traits of those packages on this crate's streams, and the other way round; with `tokio` and `rt` also `runtime::Builder::enter_tokio` |
 //! | `pool` | `pool`: fork-join and loops on all processors, with rayon's names |
 //! | `pipeline` | `pipeline`: sources, stages in parallel, ordered sinks |
 //! | `pipeline-gzip` | `pipeline::gzip`: blocks of gzip and BGZF, compressed in parallel |
@@ -298,9 +299,9 @@
 //! | `sink` | `Sink` for senders |
 //! | `serde` | the locks of [`thread`] can be serialised |
 //! | `send_guard` | guards of the locks of [`thread`] can be sent to another thread |
-//! | `portable` | a table of locks in place of the system's futex, for sandboxes that forbid it |
+//! | `portable` | a table of locks instead of the system's futex, for sandboxes that forbid it |
 //!
-//! Without `macros`, the crate brings fewer than ten crates with it.
+//! Without `macros`, the crate has fewer than ten dependencies, including indirect ones.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -342,12 +343,12 @@ pub use blitz_sync::thread;
 #[cfg(feature = "macros")]
 pub use macros::{main, test};
 
-/// The examples of the README run as tests.
+/// Runs the examples of the README as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// And those of the README of the whole.
+/// Runs the examples of the workspace's README as tests.
 #[cfg(all(doctest, feature = "full"))]
 #[doc = include_str!("../../../README.md")]
 struct WorkspaceReadme;

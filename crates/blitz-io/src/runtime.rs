@@ -1,3 +1,3 @@
-//! Runtimes: what runs tasks, laid out as `tokio::runtime` is.
+//! Runtimes, which run tasks, laid out like `tokio::runtime`.
 
 pub use blitz_runtime::runtime::*;

@@ -1,4 +1,4 @@
-//! Tasks, laid out as `tokio::task` is; besides, `TaskTracker` from tokio-util, and
-//! `scope` for tasks that borrow.
+//! Tasks, laid out like `tokio::task`; also `TaskTracker` from tokio-util, and `scope` for
+//! tasks that borrow.
 
 pub use blitz_runtime::task::*;

@@ -1,3 +1,3 @@
-//! Timers, laid out as `tokio::time` is.
+//! Timers, laid out like `tokio::time`.
 
 pub use blitz_runtime::time::*;

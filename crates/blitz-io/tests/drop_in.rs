@@ -1,5 +1,5 @@
-//! The same sources with the libraries that ours replaces, and with ours: they compile, and
-//! give the same results.
+//! The same sources with the libraries that this crate replaces, and with this crate: they
+//! compile, and give the same results.
 
 mod tasks_with_tokio {
     use tokio::sync;

@@ -1,5 +1,5 @@
-//! `select!`, `join!`, `try_join!` and `pin!` in a crate that depends on nothing but
-//! `blitz-io`, and under a plain `block_on`: no runtime is needed.
+//! `select!`, `join!`, `try_join!` and `pin!` in a crate that depends only on `blitz-io`,
+//! and under a plain `block_on`: no runtime is needed.
 
 use blitz_io::sync::{Notify, mpsc, oneshot};
 use std::convert::Infallible;

@@ -78,7 +78,7 @@ async fn a_change_that_was_not_seen_outlives_the_sender() {
     }
 }
 
-/// With the budget spent nothing is lost, not even the first value.
+/// When the budget is spent, nothing is lost, not even the first value.
 #[blitz_io::test]
 async fn streams_take_part_in_the_budget() {
     let (tx, rx) = broadcast::channel(4);

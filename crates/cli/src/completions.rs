@@ -1,8 +1,8 @@
-//! `blitz completions`, and what the scripts ask for.
+//! `blitz completions`, and the answers to the scripts it prints.
 //!
-//! A script knows nothing about the command. On each completion it calls the command, with
-//! an environment variable set, so it can complete what exists only now: names of segments.
-
+//! A script knows nothing about the command. On each completion it calls the command with
+//! an environment variable set, so the command can complete what exists only at that time:
+//! names of segments.
 use std::io;
 
 use clap::{Args, CommandFactory};
@@ -12,7 +12,7 @@ use clap_complete::env::{CompleteEnv, Shells};
 use crate::exit::Exit;
 use crate::{Cli, output};
 
-/// The variable in which a script says which shell asks.
+/// The variable in which a script passes the name of its shell.
 const VARIABLE: &str = "BLITZ_COMPLETE";
 
 #[derive(Args)]
@@ -36,7 +36,7 @@ fn script(shell: Shell) -> io::Result<Vec<u8>> {
     Ok(script)
 }
 
-/// Answers a script and ends the process, if it was a script that called.
+/// Answers a script and ends the process, if a script made the call.
 pub fn answer() {
     CompleteEnv::with_factory(Cli::command)
         .var(VARIABLE)

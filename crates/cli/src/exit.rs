@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::output;
 
-/// The end of `--help`.
+/// The text at the end of `--help`.
 pub const CODES: &str = "\
 Exit codes:
   0    it worked
@@ -16,7 +16,7 @@ Exit codes:
 /// Why the command ended, and with which code.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// All went well.
+    /// Everything succeeded.
     Done,
     /// The work failed. Code 1.
     Failed(String),
@@ -27,12 +27,12 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// Wrong arguments, with what to do about it.
+    /// Creates the exit for wrong arguments, with advice on what to do.
     pub fn usage(problem: impl Display, advice: impl Display) -> Exit {
         Exit::Usage(format!("{problem}\n\n{advice}"))
     }
 
-    /// Prints what went wrong, if anything, and passes the value on.
+    /// Prints what went wrong, if anything, and returns the value.
     pub fn report(self) -> Exit {
         if let Exit::Failed(message) | Exit::Usage(message) = &self {
             output::tell(format_args!("error: {message}\n"));

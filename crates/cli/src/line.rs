@@ -1,4 +1,4 @@
-//! The line of the terminal on which the progress bar stands.
+//! The terminal line that shows the progress bar.
 
 use std::io::{self, IsTerminal, Write, stderr};
 use std::sync::{Mutex, PoisonError};
@@ -8,16 +8,16 @@ use indicatif::TermLike;
 use crate::output;
 
 /// Room for the `^C` with which a terminal echoes Ctrl-C. The bar leaves the cursor at
-/// its end; without this room the echo would begin a new line, and clearing that would
-/// leave the bar.
+/// its end; without this room the echo would begin a new line, and clearing that line
+/// would leave the bar.
 const ECHO: usize = 3;
 
-/// Standard error. What is drawn goes there in one piece.
+/// Standard error. A drawing is written in one piece.
 #[derive(Debug)]
 pub struct Line(Mutex<String>);
 
 impl Line {
-    /// The line, if standard error is a terminal.
+    /// Returns the line, if standard error is a terminal.
     pub fn of_terminal() -> Option<Line> {
         stderr().is_terminal().then(|| Line(Mutex::default()))
     }

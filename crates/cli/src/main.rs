@@ -21,8 +21,8 @@ use exit::Exit;
 #[global_allocator]
 static ALLOCATOR: blitz_bench::CountingAllocator = blitz_bench::CountingAllocator;
 
-/// Measures blitz-io against the best other libraries, looks at the machine, and puts its
-/// processors to work.
+/// Measures blitz-io against the best other libraries, examines the machine, and runs work
+/// on all of its processors.
 #[derive(Parser)]
 #[command(name = "blitz", version, propagate_version = true, after_help = exit::CODES)]
 struct Cli {
@@ -32,13 +32,14 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Runs the benchmark and says who won.
+    /// Runs the benchmark and reports the winners.
     Bench(bench::Arguments),
-    /// Makes documents of several runs: a page with all rows, charts, a README's figures.
+    /// Makes documents from several runs: a page with all rows, charts, a README's figures.
     Report(report::Arguments),
-    /// Says what this machine offers, what blitz-io uses of it, and what you could change.
+    /// Reports what this machine offers, what blitz-io uses of it, and what you could
+    /// change.
     Doctor(doctor::Arguments),
-    /// Looks at segments of shared memory, and sends and receives in them.
+    /// Inspects segments of shared memory, and sends and receives in them.
     Ipc(ipc::Arguments),
     /// Compresses, decompresses or hashes files and streams on all processors.
     Pipe(pipe::Arguments),
@@ -67,8 +68,8 @@ fn main() -> ExitCode {
     ended.unwrap_or_else(Exit::report).into()
 }
 
-/// Reads the arguments. Help that cannot be printed is a failure like any other; clap
-/// itself would not say so.
+/// Parses the arguments. Help that cannot be printed is a failure like any other, which
+/// clap itself would not report.
 fn parse() -> Result<Cli, ExitCode> {
     Cli::try_parse().map_err(|told| {
         let code = ExitCode::from(u8::try_from(told.exit_code()).unwrap_or(2));

@@ -7,11 +7,11 @@ use terminal_size::{Width, terminal_size_of};
 
 use crate::exit::Exit;
 
-/// Prints `text`. A reader that has gone (`blitz bench | head`) is no error.
+/// Prints `text`. It is not an error if the reader is gone (`blitz bench | head`).
 ///
 /// # Errors
 ///
-/// When standard output cannot be written for any other reason, such as a full
+/// Fails if standard output cannot be written for any other reason, such as a full
 /// disk.
 pub fn print(text: &str) -> Result<(), Exit> {
     let mut out = io::stdout().lock();
@@ -22,27 +22,26 @@ pub fn print(text: &str) -> Result<(), Exit> {
     }
 }
 
-/// How the command ends when standard output cannot be written.
+/// Returns how the command ends if standard output cannot be written.
 pub fn unwritable(error: &io::Error) -> Exit {
     Exit::Failed(format!("standard output cannot be written: {error}"))
 }
 
-/// The columns of standard output, if it is a terminal.
+/// Returns the columns of standard output, if it is a terminal.
 pub fn width() -> Option<usize> {
     let out = io::stdout();
     let size = out.is_terminal().then(|| terminal_size_of(&out)).flatten();
     size.map(|(Width(columns), _)| usize::from(columns))
 }
 
-/// The columns of standard error, if it is a terminal.
+/// Returns the columns of standard error, if it is a terminal.
 pub fn error_width() -> Option<usize> {
     let err = io::stderr();
     let size = err.is_terminal().then(|| terminal_size_of(&err)).flatten();
     size.map(|(Width(columns), _)| usize::from(columns))
 }
 
-/// Says something on standard error. Whoever cannot be told is not told: unlike
-/// `eprint!`, this never panics.
+/// Prints a message on standard error. Ignores errors: unlike `eprint!`, this never panics.
 pub fn tell(text: impl Display) {
     let mut err = io::stderr().lock();
     let _ = write!(err, "{text}").and_then(|()| err.flush());

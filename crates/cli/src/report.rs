@@ -1,4 +1,4 @@
-//! `blitz report`: documents from kept runs.
+//! `blitz report`: documents made from kept runs.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -21,7 +21,7 @@ Examples:
   blitz report *.json --page docs/benchmarks.md --charts docs --readme README.md
   blitz report run?.json | less";
 
-/// How many runs without load a report needs: with fewer, no range is worth its name.
+/// The runs without load that a report needs: with fewer, a range is not meaningful.
 const ENOUGH: usize = 3;
 
 #[derive(Args)]
@@ -32,12 +32,12 @@ pub struct Arguments {
     runs: Vec<PathBuf>,
 
     /// Write the page with all rows as Markdown; without --charts and --readme it is printed.
-    /// A section of the file that `ecosystem/bench/run` has written stays.
+    /// A section of the file that `ecosystem/bench/run` has written is kept.
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
 
-    /// Write the chart of the README's rows, or of all where none of those was measured, for
-    /// light and for dark pages, into this folder.
+    /// Write the chart of the README's rows, or of all rows if none of those was measured,
+    /// for light and for dark pages, into this folder.
     #[arg(long, value_name = "FOLDER")]
     charts: Option<PathBuf>,
 
@@ -45,7 +45,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     readme: Option<PathBuf>,
 
-    /// Take fewer than three runs, or quick ones: for a look.
+    /// Accept fewer than three runs, or quick ones: for a draft.
     #[arg(long)]
     draft: bool,
 }
@@ -62,7 +62,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     })?;
     let quiet = quiet(&groups, arguments.draft)?;
 
-    // All texts before the first file: a mistake leaves all files as they were.
+    // All texts are made before the first file is written: a mistake leaves all files
+    // unchanged.
     let old = arguments
         .page
         .as_deref()
@@ -88,7 +89,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     Ok(Exit::Done)
 }
 
-/// The runs without load, if they are enough.
+/// Returns the runs without load, if there are enough.
 fn quiet(groups: &[Runs], draft: bool) -> Result<&Runs, Exit> {
     let missing = |problem: String| {
         Exit::usage(
@@ -113,7 +114,7 @@ fn quiet(groups: &[Runs], draft: bool) -> Result<&Runs, Exit> {
     }
 }
 
-/// The page that is about to be replaced, if there is one.
+/// Returns the current content of the page that will be replaced, if there is one.
 fn as_it_was(path: &Path) -> Result<String, Exit> {
     match fs::read_to_string(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
@@ -127,7 +128,7 @@ fn as_it_was(path: &Path) -> Result<String, Exit> {
     }
 }
 
-/// The file with the figures in it.
+/// Returns the file's content with the figures in it.
 fn with_figures(path: &Path, quiet: &Runs) -> Result<(PathBuf, String), Exit> {
     let shown = path.display();
     let text = fs::read_to_string(path).map_err(|error| {
@@ -146,7 +147,7 @@ fn with_figures(path: &Path, quiet: &Runs) -> Result<(PathBuf, String), Exit> {
     Ok((path.to_owned(), text))
 }
 
-/// The charts and where they go.
+/// Returns the charts and their paths.
 fn charts(folder: &Path, quiet: &Runs) -> Result<Vec<(PathBuf, String)>, Exit> {
     let chart = |theme: Theme| Some((folder.join(theme.file()), chart::svg(quiet, theme)?));
     let charts: Option<Vec<_>> = Theme::ALL.into_iter().map(chart).collect();

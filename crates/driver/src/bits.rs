@@ -1,4 +1,4 @@
-//! What a source may be ready for, as bits of a word.
+//! The readiness of a source, as bits of a word.
 
 use blitz_aio::{Interest, Ready};
 
@@ -13,52 +13,52 @@ pub const WRITABLE: Bits = 1 << 1;
 pub const READ_CLOSED: Bits = 1 << 2;
 /// The peer reads no more.
 pub const WRITE_CLOSED: Bits = 1 << 3;
-/// There is out-of-band data, or what else the system calls a priority event.
+/// There is out-of-band data, or other data that the system reports as a priority event.
 pub const PRIORITY: Bits = 1 << 4;
 /// There is an error to be fetched.
 pub const ERROR: Bits = 1 << 5;
 
-/// How many bits there are.
+/// The number of bits.
 pub const COUNT: u32 = 6;
-/// All of them.
+/// All bits.
 pub const ALL: Bits = (1 << COUNT) - 1;
-/// What stays as it is once it is so.
+/// The bits that are never cleared once they are set.
 pub const FINAL: Bits = READ_CLOSED | WRITE_CLOSED;
 
-/// One of the two ways in which data goes.
+/// One of the two directions of data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
-    /// From the source to us.
+    /// From the source to this process.
     Read,
-    /// From us to the source.
+    /// From this process to the source.
     Write,
 }
 
 impl Direction {
-    /// The bits for which an operation in this direction waits.
+    /// Returns the bits for which an operation in this direction waits.
     #[must_use]
     pub const fn mask(self) -> Bits {
         match self {
-            // A socket without connection learns by an error that nobody is there.
+            // A connectionless socket learns from an error that there is no peer.
             Self::Read => READABLE | READ_CLOSED | ERROR,
             Self::Write => WRITABLE | WRITE_CLOSED,
         }
     }
 }
 
-/// The bits for which an operation with this interest waits.
+/// Returns the bits for which an operation with this interest waits.
 #[must_use]
 pub const fn of_interest(interest: Interest) -> Bits {
     Ready::of_interest(interest).bits() as Bits
 }
 
-/// These bits as what users see.
+/// Converts the bits to the type that users see.
 #[must_use]
 pub const fn to_ready(bits: Bits) -> Ready {
     Ready::from_bits((bits & ALL) as u8)
 }
 
-/// What mio has to be told. It reports errors always, and knows no empty interest.
+/// Converts the interest to mio's. mio always reports errors, and has no empty interest.
 #[cfg(not(loom))]
 #[must_use]
 pub fn to_mio(interest: Interest) -> mio::Interest {

@@ -3,11 +3,12 @@
 //!
 //! # Owners
 //!
-//! An operation is one allocation with a count of its references. The future has one, the
+//! An operation is one allocation with a reference count. The future has one reference, the
 //! kernel has one from when the operation is queued until its completion has been
 //! delivered, and each request to cancel it has one until that has completed, so that the
-//! request never names another operation. Whoever lets go of the last one frees it. So a
-//! buffer is never freed while the kernel may write to it, whatever becomes of the future.
+//! request never names another operation. The owner that drops the last reference frees the
+//! operation. So a buffer is never freed while the kernel may write to it, whatever happens
+//! to the future.
 //!
 //! # States of the slot
 //!
@@ -21,25 +22,28 @@
 //!                    DONE
 //! ```
 //!
-//! * `PENDING`: the kernel has it, and there is no waker.
-//! * `CHANGING`: the future is putting its waker into the cell, which is its own meanwhile.
-//! * `WAITING`: there is a waker in the cell, which belongs to whoever leaves this state.
-//! * `DONE`: the result is there, and nothing is in the kernel. This is final.
+//! * `PENDING`: the kernel has the operation, and there is no waker.
+//! * `CHANGING`: the future is putting its waker into the cell, which it owns meanwhile.
+//! * `WAITING`: there is a waker in the cell, which belongs to the thread that leaves this
+//!   state.
+//! * `DONE`: the result is there, and the kernel holds nothing of the operation. This is
+//!   final.
 //!
 //! # No completion is lost
 //!
 //! The completion writes the result and then swaps the state to `DONE`. If it finds
-//! `WAITING`, the waker is its own, and it wakes the task. If it finds `CHANGING`, the
-//! future is about to leave that state with a compare-and-swap, which fails, and so it
+//! `WAITING`, it owns the waker, and it wakes the task. If it finds `CHANGING`, the future
+//! is about to leave that state with a compare-and-swap, which fails, and so the future
 //! returns the result itself. If it finds `PENDING`, the next poll finds `DONE`. The future
-//! leaves no state but by a compare-and-swap, so it cannot overwrite `DONE`.
+//! leaves a state only by a compare-and-swap, so it cannot overwrite `DONE`.
 //!
 //! # The parameters
 //!
-//! The future takes them, with the buffer in them, only after it has seen `DONE`. If it is
-//! dropped before, they stay, and the last reference finishes the operation: a descriptor
-//! that an `open` has brought is closed, a buffer freed. The state acquires what the
-//! completion has released, and that acquired what the kernel wrote when it read the queue.
+//! The future takes the parameters, including the buffer, only after it has seen `DONE`. If
+//! it is dropped before, they stay, and the last reference finishes the operation: a
+//! descriptor that an `open` has returned is closed, a buffer is freed. Reading the state
+//! acquires what the completion has released, and the completion acquired what the kernel
+//! wrote when it read the queue.
 
 use std::cell::UnsafeCell;
 use std::sync::Arc;
@@ -55,13 +59,13 @@ const CHANGING: u32 = 1;
 const WAITING: u32 = 2;
 const DONE: u32 = 3;
 
-/// What an operation is finished with.
+/// The last step of an operation.
 pub trait Finish: Send + 'static {
-    /// What comes of it.
+    /// The output of the operation.
     type Output: Send;
 
-    /// Makes its output of what the kernel returned: a number that is not negative, or an
-    /// error's, negated. Called once, even if nobody waits any more.
+    /// Converts the kernel's result, which is a non-negative number or a negated error,
+    /// into the output. Called once, even if the future is gone.
     fn finish(self, result: i32) -> Self::Output;
 }
 
@@ -81,13 +85,13 @@ impl Slot {
         }
     }
 
-    /// The result, if it is there.
+    /// Returns the result, if it is there.
     fn result(&self) -> Option<i32> {
         let is_done = self.state.load(Ordering::Acquire) == DONE;
         is_done.then(|| self.result.load(Ordering::Relaxed) as i32)
     }
 
-    /// Returns the result, or leaves the waker. For the future.
+    /// Returns the result, or stores the waker. Called by the future.
     fn poll(&self, waker: &Waker) -> Option<i32> {
         let before = self.state.load(Ordering::Acquire);
         if before == DONE {
@@ -102,7 +106,7 @@ impl Slot {
         if taken.is_err() {
             return self.result();
         }
-        // SAFETY: in `CHANGING` the cell is the future's.
+        // SAFETY: in `CHANGING` the cell belongs to the future.
         unsafe { self.waker.get().swap(&mut waker) };
         if active(Mutant::WaitsBlindly) {
             self.state.store(WAITING, Ordering::Release);
@@ -116,7 +120,8 @@ impl Slot {
         }
     }
 
-    /// The kernel has let go of it. Returns whom to wake.
+    /// Records the result when the kernel has released the operation. Returns the waker to
+    /// wake.
     fn complete(&self, result: i32) -> Option<Waker> {
         let is_late = active(Mutant::PublishesFirst);
         let publish = || self.result.store(result as u32, Ordering::Relaxed);
@@ -128,14 +133,14 @@ impl Slot {
             publish();
         }
         match before {
-            // SAFETY: the waker belongs to whoever leaves `WAITING`.
+            // SAFETY: the waker belongs to the thread that leaves `WAITING`.
             WAITING => unsafe { (*self.waker.get()).take() },
             _ => None,
         }
     }
 }
 
-/// The part of an operation that is the same for all.
+/// The part of an operation that is the same for all types.
 pub struct Header {
     slot: Slot,
     release: unsafe fn(*const Header),
@@ -155,7 +160,7 @@ unsafe impl<O: Finish> Send for Shared<O> {}
 unsafe impl<O: Finish> Sync for Shared<O> {}
 
 impl<O: Finish> Shared<O> {
-    /// An operation that the kernel does not have yet.
+    /// Creates an operation that the kernel does not have yet.
     pub fn new(operation: O) -> Arc<Self> {
         Arc::new(Self {
             header: Header {
@@ -166,7 +171,7 @@ impl<O: Finish> Shared<O> {
         })
     }
 
-    /// The operation. The caller has the only reference.
+    /// Returns the operation. The caller has the only reference.
     pub fn operation(this: &mut Arc<Self>) -> &mut O {
         let shared = Arc::get_mut(this).expect("the operation is shared");
         (shared.operation.get_mut().as_mut()).expect("the operation has been taken")
@@ -178,12 +183,12 @@ impl<O: Finish> Shared<O> {
         (shared.operation.get_mut().take()).expect("the operation has been taken")
     }
 
-    /// One more reference, which [`complete`] or [`forget`] lets go.
+    /// Adds a reference, which [`complete`] or [`forget`] drops.
     pub fn lend(this: &Arc<Self>) -> *const Header {
         Arc::into_raw(this.clone()).cast()
     }
 
-    /// The reference of a request to cancel it, which [`cancelled`] lets go.
+    /// Adds the reference of a request to cancel the operation, which [`cancelled`] drops.
     pub fn lend_to_cancel(this: &Arc<Self>) -> *const Header {
         if active(Mutant::CancelsWithoutReference) {
             return Arc::as_ptr(this).cast();
@@ -191,22 +196,22 @@ impl<O: Finish> Shared<O> {
         Self::lend(this)
     }
 
-    /// Whether the kernel has let go of it.
+    /// Returns whether the kernel has released the operation.
     pub fn is_done(&self) -> bool {
         self.header.slot.result().is_some()
     }
 
-    /// Returns the operation and its result if the kernel has let go of it, or leaves the
-    /// waker. For the future, which does not call it again after it got them.
+    /// Returns the operation and its result if the kernel has released it, or stores the
+    /// waker. Called by the future, which does not call it again after it got them.
     pub fn poll(&self, waker: &Waker) -> Option<(O, i32)> {
         let result = self.header.slot.poll(waker)?;
-        // SAFETY: the state is `DONE`, so the kernel has nothing of it, and the future is the
-        // only one that takes it while there are references.
+        // SAFETY: the state is `DONE`, so the kernel holds nothing of the operation, and
+        // only the future takes it while there are references.
         let operation = unsafe { (*self.operation.get()).take() };
         Some((operation.expect("polled after it was ready"), result))
     }
 
-    /// The mistake of a future that takes its buffer with it.
+    /// Makes the mistake of a future that frees its buffer when it is dropped.
     #[cfg(loom)]
     pub fn drop_early(&self) {
         if active(Mutant::FreesWithFuture) {
@@ -229,7 +234,8 @@ impl<O: Finish> Drop for Shared<O> {
 ///
 /// The address is that of a `Shared<O>`, and the caller has a reference to it.
 unsafe fn release<O: Finish>(header: *const Header) {
-    // SAFETY: by the contract. `lend` gave the address of the whole.
+    // SAFETY: the caller guarantees that the reference exists. `lend` returned the address
+    // of the whole.
     drop(unsafe { Arc::from_raw(header.cast::<Shared<O>>()) });
 }
 
@@ -240,14 +246,14 @@ unsafe fn release<O: Finish>(header: *const Header) {
 /// The address came from [`Shared::lend`], for an operation that the kernel had, and this is
 /// its only completion.
 pub unsafe fn complete(header: *const Header, result: i32, wakers: &mut Wakers) {
-    // SAFETY: by the contract, the reference is still there.
+    // SAFETY: the caller guarantees that the kernel's reference still exists.
     let waker = unsafe { (*header).slot.complete(result) };
     wakers.extend(waker);
     // SAFETY: as above.
     unsafe { forget(header, wakers) };
 }
 
-/// Lets go of a reference, once `wakers` are woken: what is freed may run code of the user.
+/// Drops a reference after `wakers` are woken: freeing may run user code.
 ///
 /// # Safety
 ///
@@ -264,12 +270,12 @@ pub unsafe fn forget(header: *const Header, wakers: &mut Wakers) {
 /// request.
 pub unsafe fn cancelled(header: *const Header, wakers: &mut Wakers) {
     if !active(Mutant::CancelsWithoutReference) {
-        // SAFETY: by the contract.
+        // SAFETY: the caller guarantees it.
         unsafe { forget(header, wakers) };
     }
 }
 
-/// A reference to be let go.
+/// A reference to be dropped.
 #[derive(Debug)]
 pub struct Retired(*const Header);
 
@@ -278,8 +284,8 @@ unsafe impl Send for Retired {}
 
 impl Drop for Retired {
     fn drop(&mut self) {
-        // SAFETY: by the contract of `forget` there is a reference, of which this is the only
-        // use.
+        // SAFETY: by the contract of `forget` there is a reference, of which this is the
+        // only use.
         unsafe { ((*self.0).release)(self.0) };
     }
 }

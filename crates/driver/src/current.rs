@@ -1,8 +1,8 @@
-//! The driver of the thread that asks, which a runtime knows.
+//! The driver of the calling thread, as its runtime reports it.
 //!
-//! A runtime depends on the driver, and not the other way round. So a runtime says here
-//! how to find the driver of the current worker, and a source that is to be registered
-//! asks here.
+//! A runtime depends on the driver, and not the other way round. So a runtime installs a
+//! function here that finds the driver of the current worker, and a source that is to be
+//! registered calls it.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -11,12 +11,12 @@ use blitz_sync::internals::timers::NO_RUNTIME;
 
 use crate::driver::Driver;
 
-/// Finds the driver of the current thread.
+/// A function that finds the driver of the current thread.
 pub type Find = fn() -> Result<Arc<Driver>, NoDriver>;
 
 static FIND: OnceLock<Find> = OnceLock::new();
 
-/// Why there is no driver.
+/// The reason why there is no driver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NoDriver {
     /// The thread is in no runtime.
@@ -25,7 +25,7 @@ pub enum NoDriver {
     Disabled,
 }
 
-/// What Tokio says, because people search for it.
+/// The text is Tokio's, because people search for it.
 impl fmt::Display for NoDriver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -37,16 +37,17 @@ impl fmt::Display for NoDriver {
     }
 }
 
-/// Makes `find` the way to the current driver. The first call counts.
+/// Installs `find` as the way to find the current driver. Only the first call has an
+/// effect.
 pub fn install(find: Find) {
     FIND.get_or_init(|| find);
 }
 
-/// The driver of the current thread.
+/// Returns the driver of the current thread.
 ///
 /// # Panics
 ///
-/// If there is none.
+/// Panics if there is none.
 #[must_use]
 #[track_caller]
 pub fn driver() -> Arc<Driver> {
@@ -56,11 +57,11 @@ pub fn driver() -> Arc<Driver> {
     }
 }
 
-/// The driver of the current thread.
+/// Returns the driver of the current thread.
 ///
 /// # Errors
 ///
-/// Why there is none.
+/// Returns the reason why there is none.
 pub fn try_driver() -> Result<Arc<Driver>, NoDriver> {
     let find = FIND.get().copied().unwrap_or(|| Err(NoDriver::NoRuntime));
     find()

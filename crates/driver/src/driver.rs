@@ -1,12 +1,13 @@
-//! What a worker parks in.
+//! The driver: the object that a worker parks in.
 //!
 //! # The right to poll
 //!
-//! The right to poll is a lock, `turn`. Whoever has it polls and delivers the events to
-//! the entries, and only then lets go. The owner takes it to park, and keeps it while it
-//! waits. Others only try to take it ([`Driver::try_poll`]), and do not wait while they
-//! have it: if it is taken, somebody else does what they would have done. So the owner
-//! never waits long for the right, and no two threads have events at a time.
+//! The right to poll is a lock, `turn`. The thread that has it polls and delivers the
+//! events to the entries, and only then releases it. The owner takes it to park, and keeps
+//! it while it waits. Other threads only try to take it ([`Driver::try_poll`]), and do not
+//! wait while they have it: if it is taken, another thread is already doing the work. So
+//! the owner never waits long for the right, and no two threads have events at the same
+//! time.
 //!
 //! # States of the owner
 //!
@@ -20,42 +21,44 @@
 //!                        park
 //! ```
 //!
-//! * `POLLING`: it waits in the system's poll, or is about to. An unpark sends the poll's
-//!   own wake-up, an event like others.
-//! * `ASLEEP`: nothing is registered, so there is nothing to poll for. It sleeps on the
-//!   word itself, which is cheaper to end than a poll.
-//! * `NOTIFIED`: it was unparked. The next park finds that, and does not wait.
+//! * `POLLING`: the owner waits in the system's poll, or is about to. An unpark triggers
+//!   the poll's own wake-up, which is an event like others.
+//! * `ASLEEP`: nothing is registered, so there is nothing to poll for. The owner sleeps on
+//!   the word itself; ending that costs less than ending a poll.
+//! * `NOTIFIED`: the owner was unparked. The next park finds that, and does not wait.
 //!
 //! # No wake-up is lost
 //!
-//! *An unpark, while it polls.* The system's wake-up can be consumed by any thread that
-//! polls. So the owner says `POLLING` only once it has the right to poll. A wake-up that
-//! is sent because of it comes after that, and nobody else can consume it before the
-//! owner lets go of the right; and by then it is awake. (If it said so before, a thief
-//! could take the wake-up, and the owner wait for it for ever.) A wake-up that comes late
-//! ends the next poll early, and no more.
+//! *An unpark, while the owner polls.* The system's wake-up can be consumed by any thread
+//! that polls. So the owner sets `POLLING` only once it has the right to poll. A wake-up
+//! that is sent because of it comes after that, and no other thread can consume it before
+//! the owner releases the right; and by then the owner is awake. (If the owner set it
+//! earlier, a thief could take the wake-up, and the owner would wait for it forever.) A
+//! wake-up that comes late only ends the next poll early.
 //!
-//! *An unpark, while it sleeps.* The word that it sleeps on is the one that is changed.
+//! *An unpark, while the owner sleeps.* The word that it sleeps on is the one that is
+//! changed.
 //!
 //! *An unpark by a deadline.* Only an owner that polls is left to the timer; all others are
-//! unparked. The thread that unparks sees `POLLING` by an exchange of the word for itself, which
-//! comes before the owner's change to `EMPTY`; so the owner, when that poll ends, sees all that
-//! was done before. That it ends in time is shown at the head of `timer.rs`.
+//! unparked. The thread that unparks sees `POLLING` by exchanging the word for the same
+//! value, which comes before the owner's change to `EMPTY`; so the owner, when that poll
+//! ends, sees everything that was done before. The head of `timer.rs` shows that the poll
+//! ends in time.
 //!
-//! *An event.* It ends the poll of whoever polls, and is delivered by that thread.
-//! Those that did not fit into one poll are reported by the next one.
+//! *An event.* It ends the poll of the thread that polls, and that thread delivers it.
+//! Events that did not fit into one poll are reported by the next one.
 //!
-//! *An operation for the ring.* A thread queues it, and then looks whether the owner is
-//! `POLLING` or `ASLEEP`, and unparks it if so. The owner says that, and then looks whether
-//! something is queued, and hands it to the kernel. All of this is sequentially consistent, so
-//! one of them sees the other. A completion ends the poll as an event does, as the poll knows
-//! the ring's descriptor; other threads that poll take completions too. While an operation is
-//! under way the owner does not sleep on the word.
+//! *An operation for the ring.* A thread queues it, then checks whether the owner is
+//! `POLLING` or `ASLEEP`, and unparks it if so. The owner sets the state, then checks
+//! whether something is queued, and submits it to the kernel. All of this is sequentially
+//! consistent, so one of them sees the other. A completion ends the poll like an event,
+//! since the poll includes the ring's descriptor; other threads that poll take completions
+//! too. While an operation is under way, the owner does not sleep on the word.
 //!
-//! *A registration while it sleeps on the word.* The owner says `ASLEEP` and then looks
-//! whether anything is registered; a registration is counted, and then looks whether
-//! the owner is `ASLEEP`. Both are sequentially consistent, so one of them sees the other:
-//! the owner polls instead, or it is unparked and comes back to poll.
+//! *A registration while the owner sleeps on the word.* The owner sets `ASLEEP` and then
+//! checks whether anything is registered; a registration is counted, and then checks
+//! whether the owner is `ASLEEP`. Both are sequentially consistent, so one of them sees the
+//! other: the owner polls instead, or it is unparked and comes back to poll.
 
 use std::fmt;
 use std::io;
@@ -80,7 +83,7 @@ const POLLING: u32 = 1;
 const ASLEEP: u32 = 2;
 const NOTIFIED: u32 = 3;
 
-/// One worker's driver. One thread at a time, the owner, parks in it; any thread may
+/// The driver of one worker. One thread at a time, the owner, parks in it; any thread may
 /// unpark it, register sources with it, or poll it.
 pub struct Driver {
     state: AtomicU32,
@@ -91,19 +94,19 @@ pub struct Driver {
     pub(crate) metrics: Metrics,
 }
 
-/// What the right to poll is the right to.
+/// The state that the right to poll gives access to.
 struct Turn {
     selector: Selector,
     ring: ring::Turn,
 }
 
 impl Driver {
-    /// A driver whose polls report up to `events` events at a time; those that do not
-    /// wait up to `events_busy`, if that is given.
+    /// Creates a driver whose polls report up to `events` events at a time; polls that do
+    /// not wait report up to `events_busy`, if that is given.
     ///
     /// # Errors
     ///
-    /// The system's, for example when no more descriptors may be opened.
+    /// Returns the system's errors, for example when no more descriptors may be opened.
     pub fn new(events: usize, events_busy: Option<usize>) -> io::Result<Arc<Self>> {
         let (selector, registry) = Selector::new(events, events_busy)?;
         Ok(Arc::new(Self {
@@ -119,9 +122,9 @@ impl Driver {
         }))
     }
 
-    /// Waits until there is an event, or until it is unparked, or was since the last time,
-    /// or until `deadline`; or, rarely, until nothing at all. Returns whether it was
-    /// unparked. For the owner.
+    /// Waits until there is an event, until it is unparked (also since the last park), or
+    /// until `deadline`; rarely, it returns spuriously. Returns whether it was unparked.
+    /// Called by the owner.
     ///
     /// While something is registered, a deadline is kept to within a millisecond on systems
     /// other than Linux.
@@ -132,13 +135,14 @@ impl Driver {
         }
     }
 
-    /// The same, but waits in the system's poll even if nothing is registered. There a deadline
-    /// costs less, and one that [`unpark_by`](Self::unpark_by) sets wakes nobody before.
+    /// Works like [`park`](Self::park), but waits in the system's poll even if nothing is
+    /// registered. There a deadline costs less, and one that [`unpark_by`](Self::unpark_by)
+    /// sets does not wake the owner early.
     pub fn park_in_poll(&self, deadline: Option<Instant>, wakers: &mut Wakers) -> bool {
         self.poll(deadline, wakers)
     }
 
-    /// Sleeps on the word. `false` if something has been registered.
+    /// Sleeps on the word. Returns `false` if something has been registered.
     fn sleep(&self, deadline: Option<Instant>) -> bool {
         if let Some(_turn) = self.turn.try_lock() {
             self.entries.release();
@@ -179,15 +183,15 @@ impl Driver {
         unparked
     }
 
-    /// Whether something is registered or in the ring, so that events may happen.
+    /// Returns whether something is registered or in the ring, so that events may happen.
     #[inline]
     #[must_use]
     pub fn has_sources(&self) -> bool {
         !self.entries.is_empty() || !self.ring.is_idle()
     }
 
-    /// Looks at what has happened, without waiting, unless another thread polls. Returns
-    /// whether it has looked. For any thread.
+    /// Polls without waiting, unless another thread polls. Returns whether it has polled.
+    /// Any thread may call it.
     pub fn try_poll(&self, wakers: &mut Wakers) -> bool {
         if !self.has_sources() {
             return true;
@@ -206,15 +210,15 @@ impl Driver {
         true
     }
 
-    /// Delivers what the caller, which has the right to poll, has found.
+    /// Delivers the events that the caller, which has the right to poll, has found.
     fn deliver(&self, turn: &mut Turn, wakers: &mut Wakers) {
         let mut count = 0;
         self.entries.acquire();
         for report in turn.selector.reports() {
             if let Report::Source(token, bits) = report {
                 // SAFETY: the token is the address of an entry that was registered when the
-                // event was reported. We have the right to poll since before that, so it has
-                // not been released: see `entries.rs`.
+                // event was reported. This thread has had the right to poll since before
+                // that, so the entry has not been released: see `entries.rs`.
                 let entry = unsafe { &*std::ptr::with_exposed_provenance::<Entry>(token) };
                 entry.report(bits, wakers);
                 count += 1;
@@ -235,8 +239,8 @@ impl Driver {
         }
     }
 
-    /// Ends the park of the owner, or the next one if it is not parked, by `deadline`. Where
-    /// the driver has a timer for that, an owner that polls is not woken before.
+    /// Ends the park of the owner, or the next one if it is not parked, by `deadline`. If
+    /// the driver has a timer for that, an owner that polls is not woken earlier.
     pub fn unpark_by(&self, deadline: Instant) {
         // The owner's next change of the word sees what happened before this one.
         let polls = (self.state)
@@ -248,7 +252,7 @@ impl Driver {
         }
     }
 
-    /// An entry has been added.
+    /// Records that an entry has been added.
     pub(crate) fn registered(&self) {
         if active(Mutant::RegistersSilently) {
             return;
@@ -258,8 +262,8 @@ impl Driver {
         }
     }
 
-    /// Ends all that waits here, with an error, and lets nothing be registered any more.
-    /// Waits until the kernel has let go of the buffers of operations that are under way.
+    /// Ends all waits in this driver with an error, and prevents further registrations.
+    /// Waits until the kernel has released the buffers of operations that are under way.
     pub fn shut_down(&self, wakers: &mut Wakers) {
         self.entries.shut_down(wakers);
         self.end_ring(wakers);
@@ -273,13 +277,13 @@ impl Driver {
         }
     }
 
-    /// Sets whether there may be a ring of completions (io_uring). There may at first, where
-    /// there are rings. Without effect on one that has been set up.
+    /// Sets whether a ring of completions (io_uring) may be used. By default it may, where
+    /// there are rings. Has no effect on a ring that has already been set up.
     pub fn allow_ring(&self, is_allowed: bool) {
         self.ring.allow(is_allowed);
     }
 
-    /// What it has counted so far.
+    /// Returns the counters of this driver.
     #[must_use]
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
@@ -288,13 +292,13 @@ impl Driver {
 
 #[cfg(io_uring)]
 impl Driver {
-    /// Whether there is a ring of completions. The first call sets it up, if it is allowed
-    /// and the system lets us.
+    /// Returns whether there is a ring of completions. The first call sets it up, if it is
+    /// allowed and the system permits it.
     pub fn has_ring(&self) -> bool {
         self.ring.is_set_up(&self.registry)
     }
 
-    /// Something has been queued for the ring.
+    /// Records that something has been queued for the ring.
     pub(crate) fn queued(&self) {
         if matches!(self.state.load(Ordering::SeqCst), POLLING | ASLEEP) {
             self.unpark();
@@ -302,8 +306,8 @@ impl Driver {
     }
 }
 
-/// Those that hold a reference are gone, so nobody waits; but the kernel may still have
-/// buffers of operations that were dropped.
+/// All references are gone, so no thread waits; but the kernel may still have buffers of
+/// operations that were dropped.
 impl Drop for Driver {
     fn drop(&mut self) {
         self.end_ring(&mut Wakers::new());

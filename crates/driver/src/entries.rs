@@ -1,22 +1,22 @@
 //! All sources that are registered with one driver.
 //!
-//! The system knows an [`Entry`] by its address, so an entry must not go away while a
-//! thread that polls may come upon it. It lives in three steps:
+//! The system knows an [`Entry`] by its address, so an entry must not be freed while a
+//! thread that polls may find it in an event. An entry goes through three steps:
 //!
 //! 1. *Registered*: it is in the set, and the system reports events with its address.
-//! 2. *Deregistered*: the system has been told to report no more, and has agreed. But a
-//!    thread may be going through events that were reported before that. The entry waits
+//! 2. *Deregistered*: the system has been told to report no more events, and has agreed.
+//!    But a thread may be processing events that were reported before that. The entry waits
 //!    among the `leaving`.
 //! 3. *Released*: the next thread that has the right to poll (one at a time has, see
-//!    `driver.rs`) drops those that are leaving before it polls. It has no events yet,
-//!    nobody else has any, and new ones cannot name those entries.
+//!    `driver.rs`) drops the leaving entries before it polls. It has no events yet, no
+//!    other thread has any, and new ones cannot name those entries.
 //!
-//! If the system does not agree, as when somebody has closed the descriptor and the file
-//! lives on under another one, it may report events for ever. Then the entry stays in
+//! If the system does not agree, for example because the descriptor has been closed and the
+//! file lives on under another one, it may report events forever. Then the entry stays in
 //! the set until the driver is dropped.
 //!
-//! Many sources may leave while the owner sleeps. So [`remove`](Entries::remove) says when
-//! it is time for a turn, after [`MOST_LEAVING`] of them.
+//! Many sources may leave while the owner sleeps. So [`remove`](Entries::remove) reports
+//! when it is time for a poll, after [`MOST_LEAVING`] of them.
 
 use std::sync::Arc;
 
@@ -29,8 +29,8 @@ use crate::lock::Mutex;
 use crate::mutant::{Mutant, active};
 use crate::wakers::Wakers;
 
-/// How many sources may wait to be released: what a poll that is made for their sake
-/// costs is then little for each, and so is their memory.
+/// The number of sources that may wait to be released. It is large enough that a poll made
+/// for their sake costs little for each, and small enough that their memory is little.
 const MOST_LEAVING: usize = 32;
 
 struct Set {
@@ -42,9 +42,9 @@ struct Set {
 /// See the head of this file.
 pub struct Entries {
     set: Mutex<Set>,
-    /// How many are registered.
+    /// The number of registered entries.
     len: AtomicUsize,
-    /// How many are leaving, as a hint. Written under the lock.
+    /// The number of leaving entries, as a hint. Written under the lock.
     leaving: AtomicUsize,
 }
 
@@ -61,10 +61,10 @@ impl Entries {
         }
     }
 
-    /// Whether none is registered. Sequentially consistent, and so is the change by
-    /// [`add`](Self::add): of an owner that says that it sleeps and then asks this, and a
-    /// thread that adds an entry and then asks whether the owner sleeps, one sees the
-    /// other.
+    /// Returns whether no entry is registered. Sequentially consistent, and so is the
+    /// change by [`add`](Self::add): of an owner that announces that it sleeps and then
+    /// calls this, and a thread that adds an entry and then checks whether the owner
+    /// sleeps, one sees the other.
     pub fn is_empty(&self) -> bool {
         self.len.load(Ordering::SeqCst) == 0
     }
@@ -76,7 +76,7 @@ impl Entries {
         self.len.load(Ordering::Acquire);
     }
 
-    /// A new entry. `None` after the shutdown.
+    /// Adds a new entry. Returns `None` after the shutdown.
     pub fn add(&self) -> Option<Arc<Entry>> {
         let mut set = self.set.lock();
         if set.is_shut_down {
@@ -91,11 +91,12 @@ impl Entries {
         Some(entry)
     }
 
-    /// The system reports no more events for this entry. Whether it is time for a turn.
+    /// Removes an entry for which the system reports no more events. Returns whether it is
+    /// time for a poll.
     pub fn remove(&self, entry: &Entry) -> bool {
         let mut set = self.set.lock();
         let Some(entry) = set.registered.try_remove(entry.key) else {
-            // It has left before.
+            // It has already left.
             return false;
         };
         self.len.fetch_sub(1, Ordering::Relaxed);
@@ -109,7 +110,7 @@ impl Entries {
         set.leaving.len() % MOST_LEAVING == 0
     }
 
-    /// Drops what is leaving. The caller has the right to poll, and no events.
+    /// Drops the leaving entries. The caller has the right to poll, and no events.
     #[inline]
     pub fn release(&self) {
         if self.leaving.load(Ordering::Relaxed) != 0 {
@@ -127,8 +128,8 @@ impl Entries {
         leaving.into_iter().for_each(release);
     }
 
-    /// Ends all entries, and lets none come after them. They stay where they are: the
-    /// system may still report events for them.
+    /// Ends all entries, and prevents new ones. They remain in the set, because the system
+    /// may still report events for them.
     pub fn shut_down(&self, wakers: &mut Wakers) {
         let mut set = self.set.lock();
         set.is_shut_down = true;

@@ -1,31 +1,32 @@
-//! One source that is registered: its readiness and who waits for it.
+//! One registered source: its readiness and its waiters.
 //!
 //! There are two ways to wait. An operation that is polled (`poll_read`, `poll_write`)
-//! leaves its waker in one of two cells, one for each [`Direction`]; the last caller's
-//! counts. A future ([`Wait`]) has a node in the queue and says which bits it wants;
-//! any number of them may wait. Both are guarded by the queue's lock.
+//! stores its waker in one of two cells, one for each [`Direction`]; the last caller's
+//! waker is kept. A future ([`Wait`]) has a node in the queue that records which bits it
+//! wants; any number of futures may wait. Both are guarded by the queue's lock.
 //!
 //! # No event is missed
 //!
-//! An event changes the readiness word and then takes the lock, to take out the wakers
-//! and choose the nodes that it concerns. A waiter looks at the word; if it finds
-//! nothing, it takes the lock, leaves its waker or links its node, and looks at the word
-//! again before it lets go of the lock. Whichever of the two has the lock first: if the
-//! waiter, then the event finds the waker; if the event, then the waiter's second look
-//! sees the change, because that was made before the lock was taken.
+//! An event changes the readiness word, then takes the lock, takes out the wakers, and
+//! chooses the nodes that wait for its bits. A waiter checks the word; if it finds nothing,
+//! it takes the lock, stores its waker or links its node, and checks the word again before
+//! it releases the lock. If the waiter has the lock first, the event finds the waker; if
+//! the event has it first, the waiter's second check sees the change, because the change
+//! was made before the lock was taken.
 //!
-//! A clear (see `readiness.rs`) concerns nobody who waits: it takes away only what an
-//! operation has found to be gone, and only if no event came meanwhile.
+//! A clear (see `readiness.rs`) does not affect waiters: it only removes what an operation
+//! has found to be gone, and only if no event came meanwhile.
 //!
-//! An event wakes everybody whom it concerns, so a waiter that is dropped has nothing to
-//! pass on. One that is woken and finds the bits cleared by another waits again.
+//! An event wakes all waiters that wait for its bits, so a waiter that is dropped has
+//! nothing to pass on. A waiter that is woken and finds the bits cleared by another one
+//! waits again.
 //!
-//! A shutdown does the same as an event, with a bit that everybody waits for and that is
-//! never cleared. So whoever comes later does not begin to wait.
+//! A shutdown works like an event, with a bit that all waiters wait for and that is never
+//! cleared. So a later waiter does not begin to wait.
 //!
 //! # Lifetime
 //!
-//! The system knows an entry by its address. `entries.rs` says how long it lives.
+//! The system knows an entry by its address. `entries.rs` explains how long it lives.
 
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -44,18 +45,19 @@ use crate::wakers::Wakers;
 /// See the head of this file.
 pub struct Entry {
     readiness: Readiness,
-    /// Each node says which bits it wants.
+    /// Each node records which bits it wants.
     waiters: WaitQueue<Bits>,
-    /// Those who poll, by direction. Belong to the holder of the queue's lock.
+    /// The wakers of polled operations, by direction. They belong to the holder of the
+    /// queue's lock.
     polled: UnsafeCell<[Option<Waker>; 2]>,
-    /// Where it stands in the driver's set. Written once, before it is shared.
+    /// The entry's key in the driver's set. Written once, before the entry is shared.
     pub(crate) key: usize,
-    /// Whether a model has let go of it; there its memory stays.
+    /// Tells whether a model has released the entry; in a model its memory is kept.
     #[cfg(loom)]
     pub(crate) released: blitz_futex::atomic::AtomicBool,
 }
 
-// SAFETY: the wakers are touched only under the lock.
+// SAFETY: the wakers are accessed only under the lock.
 unsafe impl Send for Entry {}
 // SAFETY: as above.
 unsafe impl Sync for Entry {}
@@ -72,33 +74,35 @@ impl Entry {
         }
     }
 
-    /// Runs `with` on all who wait, under the lock. The rules of
-    /// [`WaitQueue::locked`] hold.
+    /// Runs `with` on all waiters, under the lock. The rules of [`WaitQueue::locked`] hold.
     fn locked<R>(&self, with: impl FnOnce(&mut List<Bits>, &mut [Option<Waker>; 2]) -> R) -> R {
         self.waiters.locked(|list| {
-            // SAFETY: we hold the lock, and the reference ends before it is let go.
+            // SAFETY: this thread holds the lock, and the reference ends before the lock is
+            // released.
             with(list, unsafe { &mut *self.polled.get() })
         })
     }
 
-    /// What it is ready for among `mask`.
+    /// Returns the readiness among `mask`.
     #[inline]
     pub fn ready(&self, mask: Bits) -> Event {
         self.readiness.get(mask)
     }
 
-    /// The event's bits are no longer so, unless there was another since.
+    /// Clears the event's bits, unless there was another event since.
     #[inline]
     pub fn clear(&self, event: Event) {
         self.readiness.clear(event);
     }
 
-    /// Supposes that it is ready, until an operation says otherwise. Nobody may wait yet.
+    /// Sets bits that are assumed to be ready, until an operation finds otherwise. There
+    /// must be no waiters yet.
     pub fn suppose(&self, bits: Bits) {
         self.readiness.suppose(bits);
     }
 
-    /// The system has reported these bits: whom that concerns goes to `wakers`.
+    /// Handles bits that the system has reported: the wakers of waiters for them go to
+    /// `wakers`.
     pub fn report(&self, bits: Bits, wakers: &mut Wakers) {
         #[cfg(loom)]
         assert!(
@@ -114,7 +118,7 @@ impl Entry {
         self.take_waiters(bits, wakers);
     }
 
-    /// There will be no events any more.
+    /// Ends the entry: there will be no more events.
     pub fn shut_down(&self, wakers: &mut Wakers) {
         self.readiness.shut_down();
         if !active(Mutant::ShutsDownSilently) {
@@ -132,7 +136,7 @@ impl Entry {
             let mut next: *const Node<Bits> = list.first().map_or(ptr::null(), |first| first);
             while !next.is_null() {
                 let node = next;
-                // SAFETY: it is linked, and we hold the lock.
+                // SAFETY: the node is linked, and this thread holds the lock.
                 let wanted = unsafe { (*node).request };
                 // SAFETY: as above.
                 next = unsafe { (*node).next() };
@@ -147,7 +151,7 @@ impl Entry {
         });
     }
 
-    /// Waits in one direction. The waker of the last call is the one that is woken.
+    /// Waits in one direction. Only the waker of the last call is woken.
     #[inline]
     pub fn poll_ready(&self, context: &mut Context<'_>, direction: Direction) -> Poll<Event> {
         let event = self.ready(direction.mask());
@@ -158,7 +162,7 @@ impl Entry {
     }
 
     fn poll_wait(&self, waker: &Waker, direction: Direction) -> Poll<Event> {
-        // A waker is cloned and dropped without the lock.
+        // Wakers are cloned and dropped without holding the lock.
         let same = self.locked(|_, polled| {
             let known = polled[direction as usize].as_ref();
             known.is_some_and(|known| known.will_wake(waker))
@@ -177,7 +181,7 @@ impl Entry {
         }
     }
 
-    /// The second look, under the lock.
+    /// Makes the second check, under the lock.
     fn ready_again(&self, mask: Bits) -> Event {
         match active(Mutant::JoinsBlindly) {
             true => self.ready(0),
@@ -185,7 +189,7 @@ impl Entry {
         }
     }
 
-    /// Waits for any of these bits.
+    /// Returns a future that waits for any of these bits.
     pub fn wait(&self, mask: Bits) -> Wait<'_> {
         Wait {
             entry: self,
@@ -194,7 +198,7 @@ impl Entry {
         }
     }
 
-    /// Forgets those who poll. The source is about to be dropped.
+    /// Drops the wakers of polled operations. The source is about to be dropped.
     pub fn forget_polled(&self) {
         let forgotten = self.locked(|_, polled| polled.each_mut().map(Option::take));
         drop(forgotten);
@@ -210,12 +214,12 @@ impl fmt::Debug for Entry {
     }
 }
 
-/// Waits until an [`Entry`] is ready. Nothing is lost when it is dropped.
+/// Waits until an [`Entry`] is ready. Dropping it loses nothing.
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct Wait<'a> {
     entry: &'a Entry,
     node: Node<Bits>,
-    /// The node has been put into the queue, and may have been chosen since.
+    /// Tells whether the node has been put into the queue; it may have been chosen since.
     is_linked: bool,
 }
 
@@ -234,7 +238,7 @@ impl Future for Wait<'_> {
         if event.is_ready() {
             return Poll::Ready(event);
         }
-        // SAFETY: the node is not linked: it never was, or has been chosen.
+        // SAFETY: the node is not linked: it never was, or it has been chosen.
         unsafe { this.node.arm(context.waker()) };
         let event = this.entry.locked(|list, _| {
             let event = this.entry.ready_again(this.node.request);
@@ -248,7 +252,7 @@ impl Future for Wait<'_> {
             this.is_linked = true;
             return Poll::Pending;
         }
-        // SAFETY: it was not linked after all.
+        // SAFETY: the node was not linked after all.
         unsafe { this.node.disarm() };
         Poll::Ready(event)
     }

@@ -1,15 +1,15 @@
-//! What a thread waits in for the operating system.
+//! The I/O driver, in which a thread waits for the operating system.
 //!
 //! A runtime gives each of its workers a [`Driver`]. The worker parks in it when it has
-//! nothing to do, and looks at it from time to time while it has. What the system then
-//! says is ready wakes the tasks that wait for it. A driver knows no tasks, only wakers.
+//! nothing to do, and polls it from time to time while it is busy. An event that the system
+//! reports wakes the tasks that wait for it. A driver knows only wakers, not tasks.
 //!
-//! A socket, a pipe or whatever else the system can poll is registered with one driver
-//! for as long as it lives: a [`Registration`]. Any thread may wait for it, and any
-//! thread may poll a driver whose worker is kept from doing so.
+//! A socket, a pipe or anything else that the system can poll is registered with one driver
+//! for as long as it lives: a [`Registration`]. Any thread may wait for it, and any thread
+//! may poll a driver whose worker is kept from doing so.
 //!
-//! On Linux a driver may have a ring of completions (io_uring) beside it, for operations that
-//! own their buffers: `Driver::start`. It is set up by the first of them.
+//! On Linux a driver may have a ring of completions (io_uring) as well, for operations that
+//! own their buffers: `Driver::start`. The first such operation sets it up.
 //!
 //! ```
 //! # #[cfg(unix)]
@@ -84,19 +84,19 @@ pub use readiness::Event;
 pub use registration::{Registration, is_shut_down_error, shut_down_error};
 pub use wakers::Wakers;
 
-/// The system's poll as the models see it.
+/// The system's poll, as the models see it.
 #[cfg(loom)]
 #[doc(hidden)]
 pub mod model {
     pub use crate::completion::{Finish, Shared, cancelled, complete};
     pub use crate::selector::Source;
 
-    /// An event happens at a source of this driver.
+    /// Makes an event happen at a source of this driver.
     pub fn happen(driver: &crate::Driver, source: &Source, bits: crate::bits::Bits) {
         driver.registry.happen(source, bits);
     }
 
-    /// The time has come for which the timer of this driver is set, if it is.
+    /// Makes the timer of this driver expire, if it is set.
     pub fn expire(driver: &crate::Driver) {
         driver.registry.expire();
     }

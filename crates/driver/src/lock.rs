@@ -1,5 +1,5 @@
-//! The locks of this crate: our own mutex, or loom's in a model, which takes one step
-//! where ours takes ten.
+//! The lock of this crate: `blitz-sync`'s mutex, or loom's in a model, where it takes one
+//! step instead of ten.
 
 #[cfg(not(loom))]
 pub use blitz_sync::thread::Mutex;

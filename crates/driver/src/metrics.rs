@@ -1,8 +1,8 @@
-//! What a driver counts.
+//! The counters of a driver.
 
 use blitz_futex::atomic::{AtomicUsize, Ordering};
 
-/// What a driver has counted since it was made. Every count wraps around.
+/// The counts of a driver since it was created. Every count wraps around.
 #[derive(Debug)]
 pub struct Metrics {
     registered: AtomicUsize,
@@ -22,19 +22,19 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// How many sources have been registered.
+    /// Returns how many sources have been registered.
     #[must_use]
     pub fn registered(&self) -> usize {
         self.registered.load(Ordering::Relaxed)
     }
 
-    /// How many sources have been deregistered.
+    /// Returns how many sources have been deregistered.
     #[must_use]
     pub fn deregistered(&self) -> usize {
         self.deregistered.load(Ordering::Relaxed)
     }
 
-    /// How many times the system has reported that a source is ready.
+    /// Returns how many times the system has reported that a source is ready.
     #[must_use]
     pub fn ready(&self) -> usize {
         self.ready.load(Ordering::Relaxed)

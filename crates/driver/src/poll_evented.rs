@@ -1,4 +1,4 @@
-//! A source of mio's together with its registration: what sockets and pipes are made of.
+//! A mio source together with its registration: the base of sockets and pipes.
 
 use std::fmt;
 use std::io::{self, IoSlice, Read, Write};
@@ -14,9 +14,9 @@ use crate::bits::{self, Direction};
 use crate::current;
 use crate::registration::Registration;
 
-/// Where an edge-triggered poll reports again what arrives after a read that got less
-/// than it asked for, such a read has drained the source, and need not be followed by
-/// another one that would block. The same goes for writes.
+/// Tells whether the edge-triggered poll reports data again that arrives after a read that
+/// got less than it asked for. If so, such a read has drained the source, and need not be
+/// followed by another one that would block. The same applies to writes.
 const EDGES: bool = cfg!(any(
     target_os = "android",
     target_os = "illumos",
@@ -32,7 +32,7 @@ const EDGES: bool = cfg!(any(
     target_os = "watchos",
 ));
 
-/// A source that is registered with the driver of the thread that made it, until it is
+/// A source that is registered with the driver of the thread that created it, until it is
 /// dropped.
 pub struct PollEvented<E: Source> {
     /// `None` only in `into_inner`.
@@ -40,7 +40,7 @@ pub struct PollEvented<E: Source> {
     registration: Registration,
 }
 
-// A source that was seen by a panic is no worse than one whose peer has failed.
+// A source in the middle of a panic is no worse than one whose peer has failed.
 impl<E: Source> UnwindSafe for PollEvented<E> {}
 impl<E: Source> RefUnwindSafe for PollEvented<E> {}
 
@@ -49,11 +49,11 @@ impl<E: Source> PollEvented<E> {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// # Panics
     ///
-    /// Where there is no driver.
+    /// Panics where there is no driver.
     #[track_caller]
     pub fn new(source: E) -> io::Result<Self> {
         Self::with_interest(source, Interest::READABLE | Interest::WRITABLE)
@@ -63,11 +63,11 @@ impl<E: Source> PollEvented<E> {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// # Panics
     ///
-    /// Where there is no driver.
+    /// Panics where there is no driver.
     #[track_caller]
     pub fn with_interest(mut source: E, interest: Interest) -> io::Result<Self> {
         let driver = current::driver();
@@ -78,7 +78,7 @@ impl<E: Source> PollEvented<E> {
         })
     }
 
-    /// Its registration, to wait with.
+    /// Returns its registration, to wait with.
     #[must_use]
     pub fn registration(&self) -> &Registration {
         &self.registration
@@ -88,19 +88,19 @@ impl<E: Source> PollEvented<E> {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn into_inner(mut self) -> io::Result<E> {
         let mut source = self.source.take().expect("it is taken once");
         self.registration.deregister(&mut source)?;
         Ok(source)
     }
 
-    /// Reads into what is not filled of `buf`.
+    /// Reads into the unfilled part of `buf`.
     ///
     /// # Safety
     ///
     /// The source's `read` does not read from its buffer, and has written as many bytes as
-    /// it says.
+    /// it returns.
     #[inline]
     pub unsafe fn poll_read<'a>(
         &'a self,
@@ -122,7 +122,7 @@ impl<E: Source> PollEvented<E> {
                     if EDGES && 0 < n && n < len {
                         self.registration.clear(event);
                     }
-                    // SAFETY: the source has written so many.
+                    // SAFETY: the source has written `n` bytes.
                     unsafe { buf.assume_init(n) };
                     buf.advance(n);
                     return Poll::Ready(Ok(()));
@@ -158,7 +158,8 @@ impl<E: Source> PollEvented<E> {
     where
         &'a E: Write,
     {
-        // How much a system takes at once has a limit for the number of buffers, too.
+        // The amount that a system accepts at once is also limited by the number of
+        // buffers.
         self.poll_write_len(context, 0, |mut source| source.write_vectored(bufs))
     }
 
@@ -199,7 +200,7 @@ impl<E: Source> Deref for PollEvented<E> {
 impl<E: Source> Drop for PollEvented<E> {
     fn drop(&mut self) {
         if let Some(mut source) = self.source.take() {
-            // Nobody could do anything about an error.
+            // An error here could not be handled.
             _ = self.registration.deregister(&mut source);
         }
     }

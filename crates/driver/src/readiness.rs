@@ -1,4 +1,4 @@
-//! The readiness word: what a source is ready for, and a tick.
+//! The readiness word: the readiness of a source, and a tick.
 //!
 //! ```text
 //!   tick                          | shut down | ready bits
@@ -7,18 +7,18 @@
 //!
 //! # Changes
 //!
-//! * *An event* sets its bits and counts the tick up, in one step.
-//! * *A clear* takes bits away after an operation that would have blocked. It names the
-//!   [`Event`] that made it try, and does nothing if there has been another since: the
-//!   operation may have been made before that, and what has arrived must not be
-//!   forgotten. The tick and the bits change in one step, so no event falls between
-//!   the comparison and the change.
-//! * *A shutdown* sets its bit. It stays.
+//! * *An event* sets its bits and increments the tick, in one step.
+//! * *A clear* removes bits after an operation that would have blocked. It names the
+//!   [`Event`] that made the operation try, and does nothing if there has been another
+//!   event since: the operation may have been made before that event, and what has arrived
+//!   must not be forgotten. The tick and the bits change in one step, so no event falls
+//!   between the comparison and the change.
+//! * *A shutdown* sets its bit, which is never cleared.
 //!
-//! What is closed stays closed: no clear takes those bits away.
+//! The closed bits are never removed by a clear.
 //!
-//! The tick comes round after 2^57 events, or 2^25 where a word has 32 bits. A clear is
-//! wrong only if exactly so many events arrive during one operation.
+//! The tick wraps around after 2^57 events, or 2^25 where a word has 32 bits. A clear is
+//! wrong only if exactly that many events arrive during one operation.
 
 use std::fmt;
 
@@ -30,18 +30,18 @@ use crate::mutant::{Mutant, active};
 const SHUT_DOWN: usize = 1 << bits::COUNT;
 const TICK: usize = SHUT_DOWN << 1;
 
-/// What a source was ready for at some moment.
+/// The readiness of a source at some moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
     tick: usize,
-    /// The bits that were asked for and set.
+    /// The bits that were asked for and are set.
     pub bits: Bits,
     /// The driver has ended: there will be no events any more.
     pub is_shut_down: bool,
 }
 
 impl Event {
-    /// The same event with only these of its bits.
+    /// Returns the same event with only these of its bits.
     #[must_use]
     pub fn only(mut self, bits: Bits) -> Self {
         self.bits &= bits;
@@ -56,7 +56,7 @@ impl Event {
         }
     }
 
-    /// Whether there is something to be done about it.
+    /// Returns whether there is anything to act on.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.bits != 0 || self.is_shut_down
@@ -71,23 +71,23 @@ impl Readiness {
         Self(AtomicUsize::new(0))
     }
 
-    /// What it is ready for among `mask`. Sees what was done before the event.
+    /// Returns the readiness among `mask`. Sees what was done before the event.
     #[inline]
     pub fn get(&self, mask: Bits) -> Event {
         Event::of(self.0.load(Ordering::Acquire), mask)
     }
 
-    /// An event has been reported.
+    /// Records an event that has been reported.
     pub fn set(&self, bits: Bits) {
         self.update(|word| Some((word | bits).wrapping_add(TICK)));
     }
 
-    /// Supposes that it is ready, until an operation says otherwise.
+    /// Sets bits that are assumed to be ready, until an operation finds otherwise.
     pub fn suppose(&self, bits: Bits) {
         self.0.fetch_or(bits, Ordering::Relaxed);
     }
 
-    /// The bits of the event are no longer so, unless there was a newer event.
+    /// Clears the bits of the event, unless there was a newer event.
     #[inline]
     pub fn clear(&self, event: Event) {
         let gone = event.bits & !bits::FINAL;
@@ -97,7 +97,7 @@ impl Readiness {
         });
     }
 
-    /// There will be no more events.
+    /// Records that there will be no more events.
     pub fn shut_down(&self) {
         self.0.fetch_or(SHUT_DOWN, Ordering::Release);
     }

@@ -1,4 +1,4 @@
-//! A source that is registered with a driver, and operations that wait for it.
+//! A source that is registered with a driver, and the operations that wait for it.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -18,24 +18,24 @@ type Interest = ();
 #[cfg(not(loom))]
 use mio::Interest;
 
-/// What operations on a source of a runtime that has ended return. Tokio's text, because
-/// people search for it.
+/// The error of operations on a source whose runtime has ended. The text is Tokio's,
+/// because people search for it.
 const SHUT_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown.";
 
-/// The error of operations whose driver has been shut down.
+/// Returns the error of operations whose driver has been shut down.
 #[must_use]
 pub fn shut_down_error() -> io::Error {
     io::Error::other(SHUT_DOWN)
 }
 
-/// Whether an error is [`shut_down_error`]'s.
+/// Returns whether an error is [`shut_down_error`]'s.
 #[must_use]
 pub fn is_shut_down_error(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Other
         && (error.get_ref()).is_some_and(|inner| inner.to_string() == SHUT_DOWN)
 }
 
-/// A source that is registered with a driver. To be ended with
+/// A source that is registered with a driver. It must be ended with
 /// [`deregister`](Self::deregister), which needs the source.
 pub struct Registration {
     driver: Arc<Driver>,
@@ -47,7 +47,8 @@ impl Registration {
     ///
     /// # Errors
     ///
-    /// The system's, and [`shut_down_error`].
+    /// Returns the system's errors, and [`shut_down_error`] if the driver has been shut
+    /// down.
     pub fn new(
         #[cfg(not(loom))] source: &mut (impl mio::event::Source + ?Sized),
         #[cfg(loom)] source: &mut crate::selector::Source,
@@ -70,7 +71,8 @@ impl Registration {
     ///
     /// # Errors
     ///
-    /// The system's, as when the descriptor has been closed behind our back.
+    /// Returns the system's errors, for example if the descriptor has been closed by other
+    /// code.
     pub fn deregister(
         &self,
         #[cfg(not(loom))] source: &mut (impl mio::event::Source + ?Sized),
@@ -84,37 +86,37 @@ impl Registration {
         Ok(())
     }
 
-    /// The driver with which the source is registered.
+    /// Returns the driver with which the source is registered.
     #[must_use]
     pub fn driver(&self) -> &Arc<Driver> {
         &self.driver
     }
 
-    /// What the source is ready for among these bits, without waiting.
+    /// Returns the readiness of the source among these bits, without waiting.
     #[inline]
     #[must_use]
     pub fn ready(&self, mask: Bits) -> Event {
         self.entry.ready(mask)
     }
 
-    /// The bits of the event are no longer so, unless there was another since.
+    /// Clears the bits of the event, unless there was another event since.
     #[inline]
     pub fn clear(&self, event: Event) {
         self.entry.clear(event);
     }
 
-    /// Supposes that the source is ready for these bits, until an operation says
-    /// otherwise. To be called before anybody waits.
+    /// Sets bits that are assumed to be ready, until an operation finds otherwise. Must be
+    /// called before there are waiters.
     pub fn suppose(&self, bits: Bits) {
         self.entry.suppose(bits);
     }
 
-    /// Waits until the source is ready in one direction. The waker of the last call is the
-    /// one that is woken.
+    /// Waits until the source is ready in one direction. Only the waker of the last call is
+    /// woken.
     ///
     /// # Errors
     ///
-    /// [`shut_down_error`].
+    /// Returns [`shut_down_error`] if the driver has been shut down.
     #[inline]
     pub fn poll_ready(
         &self,
@@ -131,7 +133,7 @@ impl Registration {
     ///
     /// # Errors
     ///
-    /// The operation's, and [`shut_down_error`].
+    /// Returns the operation's errors, and [`shut_down_error`].
     #[inline]
     pub fn poll_io<R>(
         &self,
@@ -152,7 +154,7 @@ impl Registration {
     ///
     /// # Errors
     ///
-    /// The operation's, and `WouldBlock` if the source is not ready.
+    /// Returns the operation's errors, and `WouldBlock` if the source is not ready.
     pub fn try_io<R>(
         &self,
         mask: Bits,
@@ -175,7 +177,7 @@ impl Registration {
     ///
     /// # Errors
     ///
-    /// [`shut_down_error`].
+    /// Returns [`shut_down_error`] if the driver has been shut down.
     pub async fn wait(&self, mask: Bits) -> io::Result<Event> {
         checked(self.entry.wait(mask).await)
     }
@@ -186,7 +188,7 @@ impl Registration {
     ///
     /// # Errors
     ///
-    /// The operation's, and [`shut_down_error`].
+    /// Returns the operation's errors, and [`shut_down_error`].
     pub async fn async_io<R>(
         &self,
         mask: Bits,

@@ -7,10 +7,11 @@ use blitz_sync::internals::{Panics, Wake};
 #[cfg(any(io_uring, loom))]
 use crate::completion::Retired;
 
-/// The wakers that a poll has gathered, so that a scheduler can queue all their tasks
-/// and then call other workers once. Keeps its memory from one poll to the next.
+/// The wakers that a poll has collected, so that a scheduler can queue all their tasks and
+/// then wake other workers once. Keeps its memory from one poll to the next.
 ///
-/// Dropping it wakes those that are left: whoever was taken out of a queue is woken.
+/// Dropping it wakes those that are left: every waiter that was taken out of a queue is
+/// woken.
 #[derive(Default, Debug)]
 pub struct Wakers {
     wakers: Vec<Waker>,
@@ -20,7 +21,7 @@ pub struct Wakers {
 }
 
 impl Wakers {
-    /// None.
+    /// Creates an empty collection.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -30,13 +31,13 @@ impl Wakers {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of wakers.
     #[must_use]
     pub fn len(&self) -> usize {
         self.wakers.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no wakers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.wakers.is_empty()
@@ -59,8 +60,8 @@ impl Wakers {
         }
     }
 
-    /// Wakes all, in the order of their events. No lock may be held. If a waker panics, the
-    /// others are woken all the same, and the first panic goes on.
+    /// Wakes all, in the order of their events. The caller must not hold a lock. If a waker
+    /// panics, the others are woken nevertheless, and the first panic is resumed.
     pub fn wake_all(&mut self) {
         let mut panics = Panics::new();
         for waker in self.wakers.drain(..) {

@@ -1,4 +1,4 @@
-//! What the system refuses, and what others do behind our back.
+//! What happens when the system refuses, or when other code interferes.
 
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd};
@@ -37,7 +37,7 @@ fn a_descriptor_that_is_registered_twice_is_an_error() {
     }
 }
 
-/// The file lives on under another descriptor, so the system goes on to report events.
+/// The file lives on under another descriptor, so the system continues to report events.
 #[test]
 fn a_descriptor_that_was_closed_behind_our_back_does_no_harm() {
     let driver = driver();
@@ -66,7 +66,8 @@ fn a_source_may_leave_after_its_driver_was_shut_down_and_let_go() {
     pair.registration.deregister(&mut pair.here).unwrap();
 }
 
-/// The owner sleeps; what others deregister meanwhile is let go all the same.
+/// The owner sleeps; sources that other threads deregister meanwhile are released
+/// nevertheless.
 #[test]
 fn many_that_leave_do_not_pile_up() {
     let driver = driver();
@@ -142,14 +143,14 @@ fn an_event_for_nobody_is_kept() {
 
 #[test]
 fn a_signal_does_not_end_the_program() {
-    // A poll that a signal interrupts returns early, and is made again.
+    // A poll that a signal interrupts returns early, and is repeated.
     extern "C" fn nothing(_: i32) {}
     // SAFETY: the handler does nothing.
     unsafe { libc::signal(libc::SIGURG, nothing as *const () as libc::sighandler_t) };
     let driver = driver();
     let mut pair = pair(&driver);
     look(&driver);
-    // SAFETY: it has no preconditions.
+    // SAFETY: the call has no preconditions.
     let thread = unsafe { libc::pthread_self() } as usize;
     let other = std::thread::spawn(move || {
         for _ in 0..20 {
@@ -166,14 +167,15 @@ fn a_signal_does_not_end_the_program() {
     drop(other.join().unwrap());
 }
 
-/// No descriptor is left: an error, and nothing is broken by it. In a process of its own.
+/// With no descriptors left, there is an error, and it breaks nothing. Runs in a process of
+/// its own.
 #[test]
 fn no_descriptors_are_an_error() {
     let limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
     };
-    // SAFETY: the child makes nothing but system calls before it ends.
+    // SAFETY: the child makes only system calls before it ends.
     let child = unsafe { libc::fork() };
     if child == 0 {
         // SAFETY: the struct is valid.

@@ -15,7 +15,7 @@ use loom::thread;
 
 use crate::model::{block_on, fails, model};
 
-/// An operation that comes to its result.
+/// An operation that returns its result.
 struct Number;
 
 impl Finish for Number {
@@ -26,7 +26,7 @@ impl Finish for Number {
     }
 }
 
-/// The kernel: it has a reference, and completes the operation.
+/// Acts as the kernel: it has a reference, and completes the operation.
 fn kernel<O: Finish, F: FnOnce() + 'static>(
     shared: &Arc<Shared<O>>,
     before: F,
@@ -75,7 +75,7 @@ fn a_completion_wakes_the_last_waker() {
     fails(|| mutant::with(Mutant::KeepsOldWaker, || a_completion_arrives(1)));
 }
 
-/// A buffer that the kernel writes to until it says otherwise.
+/// A buffer that the kernel writes to until it reports completion.
 struct Buffer(Arc<AtomicBool>);
 
 impl Finish for Buffer {
@@ -95,8 +95,8 @@ fn thread_panics() -> bool {
     std::thread::panicking()
 }
 
-/// A future that is dropped at any moment leaves its buffer to the kernel, and somebody frees
-/// it.
+/// A future that is dropped at any moment leaves its buffer to the kernel, and the buffer
+/// is freed.
 fn a_drop_keeps_the_buffer() {
     model(3, || {
         let is_free = Arc::new(AtomicBool::new(false));
@@ -109,7 +109,7 @@ fn a_drop_keeps_the_buffer() {
         shared.drop_early();
         drop(shared);
         kernel.join().unwrap();
-        // Ours and none else: the buffer's was dropped.
+        // Only this test's reference: the buffer's was dropped.
         assert_eq!(Arc::strong_count(&is_free), 1);
     });
 }
@@ -120,15 +120,15 @@ fn a_buffer_stays_until_the_kernel_lets_go() {
     fails(|| mutant::with(Mutant::FreesWithFuture, a_drop_keeps_the_buffer));
 }
 
-/// A request to cancel may reach the kernel when the operation has completed and its future is
-/// gone. Nothing else has the operation's address until then.
+/// A request to cancel may reach the kernel when the operation has completed and its future
+/// is gone. No other operation has its address until then.
 fn a_cancelled_operation_stays_while_it_is_named() {
     model(3, || {
         let is_gone = Arc::new(AtomicBool::new(false));
         let shared = Shared::new(Named(is_gone.clone()));
         let kernel = thread::spawn(kernel(&shared, || ()));
         if shared.poll(Waker::noop()).is_some() {
-            // What is done is not cancelled.
+            // A completed operation is not cancelled.
             kernel.join().unwrap();
             return;
         }
@@ -149,7 +149,7 @@ fn a_cancelled_operation_stays_while_it_is_named() {
     });
 }
 
-/// An operation that says when its memory may be another's.
+/// An operation that records when its memory may be reused.
 struct Named(Arc<AtomicBool>);
 
 impl Finish for Named {

@@ -1,5 +1,5 @@
-//! Models of the owner that parks, of others that unpark it, poll for it, register and
-//! deregister.
+//! Models of an owner that parks, and of other threads that unpark it, poll for it,
+//! register and deregister.
 #![cfg(loom)]
 
 use std::sync::Arc;
@@ -46,8 +46,8 @@ fn a_thief_does_not_take_a_wake_up_along() {
     fails(|| mutant::with(Mutant::ParksBeforeItPolls, unparked_beside_a_thief));
 }
 
-/// The owner is unparked by a deadline, which comes; and then by a later one, which comes too.
-/// A thief polls its driver meanwhile.
+/// The owner is unparked by a deadline, which passes; and then by a later one, which passes
+/// too. A thief polls its driver meanwhile.
 fn unparked_by_deadlines() {
     let first = Instant::now();
     model(2, move || {
@@ -80,7 +80,7 @@ fn an_unpark_by_a_deadline_ends_the_park() {
     fails(|| mutant::with(Mutant::StaysDue, unparked_by_deadlines));
 }
 
-/// The owner has a deadline of its own, and gets an earlier one.
+/// The owner has its own deadline, and gets an earlier one.
 fn unparked_before_the_deadline() {
     let early = Instant::now();
     model(3, move || {
@@ -105,7 +105,8 @@ fn an_earlier_deadline_ends_the_park() {
     unparked_before_the_deadline();
 }
 
-/// What happens before an unpark is seen after the park, on the word, too.
+/// What happens before an unpark is visible after the park, also when the owner sleeps on
+/// the word.
 #[test]
 fn an_unpark_ends_the_sleep_on_the_word() {
     model(3, || {
@@ -152,7 +153,7 @@ fn a_registration_makes_the_owner_poll() {
 fn deregistered_beside_a_thief() {
     model(3, || {
         let (driver, mut source, registration) = driver();
-        // The driver stays in need of polls.
+        // Keeps the driver in need of polls.
         let (_other, _others) = register(&driver);
         happen(&driver, &source, bits::READABLE);
         let thief = driver.clone();

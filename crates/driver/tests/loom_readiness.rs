@@ -16,7 +16,7 @@ use loom::thread;
 
 use crate::model::{block_on, driver, fails, model, poll};
 
-/// A source with a number of bytes in it, as the system would have it.
+/// A source with a number of bytes in it, as the system would hold it.
 struct Pipe {
     driver: Arc<Driver>,
     source: Source,
@@ -48,7 +48,7 @@ impl Pipe {
         wakers.wake_all();
     }
 
-    /// Reads all there is.
+    /// Reads all bytes.
     fn read(&self) -> io::Result<u32> {
         match self.bytes.swap(0, Ordering::AcqRel) {
             0 => Err(io::ErrorKind::WouldBlock.into()),
@@ -72,7 +72,8 @@ impl Pipe {
     }
 }
 
-/// Two bytes arrive, one after the other, and all are read, however they are awaited.
+/// Two bytes arrive, one after the other, and all are read, however the task waits for
+/// them.
 fn all_is_read(polled: bool) {
     model(3, move || {
         let pipe = Pipe::new();
@@ -133,7 +134,7 @@ fn an_event_is_not_lost_with_a_waiter_that_is_dropped() {
     fails(|| mutant::with(Mutant::WakesOne, a_drop_takes_nothing_along));
 }
 
-/// A shutdown ends who waits, in both ways, and who comes later.
+/// A shutdown ends the waits of both kinds, and later ones.
 fn a_shutdown_ends_all(polled: bool) {
     model(3, move || {
         let pipe = Pipe::new();

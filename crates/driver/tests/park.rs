@@ -56,7 +56,8 @@ fn a_deadline_ends_the_park_and_not_too_early() {
     }
 }
 
-/// The park ends, though it has no deadline or a late one: at once where there is no timer.
+/// The park ends, whether it has no deadline or a late one: at once where there is no
+/// timer.
 #[test]
 fn an_unpark_by_a_deadline_ends_the_park() {
     for late in [None, limit()] {
@@ -78,13 +79,13 @@ fn an_unpark_by_a_deadline_ends_the_park() {
     }
 }
 
-/// A deadline that is given up for a later one, or for none, ends one park early at most.
+/// A deadline that is replaced by a later one, or by none, ends at most one park early.
 #[test]
 fn a_timer_stays_set_for_one_park() {
     let driver = driver();
     let mut pair = pair(&driver);
     let mut wakers = Wakers::new();
-    // The sockets can be written to at first.
+    // At first, the sockets are writable.
     driver.park(limit(), &mut wakers);
     pair.there.write_all(b"x").unwrap();
     driver.park(Some(Instant::now() + Duration::from_millis(5)), &mut wakers);
@@ -99,7 +100,7 @@ fn a_timer_stays_set_for_one_park() {
     assert!(parks <= 2 || !cfg!(target_os = "linux"), "{parks} parks");
 }
 
-/// Parked in the poll while nothing is registered.
+/// The owner parks in the poll while nothing is registered.
 #[test]
 fn a_park_in_the_poll_needs_no_source() {
     let driver = driver();

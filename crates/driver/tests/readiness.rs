@@ -1,4 +1,4 @@
-//! Events, clears, and who is woken.
+//! Events, clears, and which waiters are woken.
 
 use std::future::Future;
 use std::io::{ErrorKind, Read, Write};
@@ -89,7 +89,7 @@ fn the_waker_of_the_last_poll_is_woken() {
     pair.there.write_all(b"x").unwrap();
     look(&driver);
     assert_eq!((first.get(), last.get()), (0, 1));
-    // It has been taken: one wake for one wait.
+    // The waker has been taken: one wake-up for one wait.
     pair.there.write_all(b"x").unwrap();
     look(&driver);
     assert_eq!(last.get(), 1);
@@ -126,7 +126,7 @@ fn all_who_want_an_event_are_woken_and_nobody_else() {
     pair.there.write_all(b"x").unwrap();
     look(&driver);
     assert_eq!((readers.get(), others.get()), (2, 0));
-    // The first one is ready; what it clears, the second one waits for again.
+    // The first waiter is ready; the second one waits again for what the first clears.
     let Poll::Ready(event) = first.as_mut().poll(&mut Context::from_waker(&reader)) else {
         panic!("it was woken");
     };
@@ -207,7 +207,7 @@ fn a_shutdown_is_an_error_for_all() {
     };
     assert!(is_shut_down_error(&error));
     assert!(!is_shut_down_error(&std::io::Error::other("another")));
-    // What needs no waiting goes on, and so does leaving.
+    // Operations that need no waiting still work, and so does deregistering.
     pair.there.write_all(b"x").unwrap();
     assert_eq!(pair.here.read(&mut [0; 8]).unwrap(), 1);
     pair.registration.deregister(&mut pair.here).unwrap();

@@ -1,5 +1,5 @@
 //! Operations in a ring, from the first to the end of the driver. Where the system has no
-//! io_uring, they are refused, and that is all there is to test.
+//! io_uring, they are refused, and only that is tested.
 
 use std::fs::File;
 use std::future::Future;
@@ -16,7 +16,7 @@ use blitz_driver::{Driver, Wakers};
 
 use crate::help::{Count, driver, look, park_until};
 
-/// Reads from a pipe. Counts how many of them have not been dropped.
+/// Reads from a pipe. Counts how many instances have not been dropped.
 struct Read {
     from: Arc<File>,
     buffer: Box<[u8; 64]>,
@@ -86,13 +86,13 @@ impl Test {
     }
 }
 
-/// A pipe whose ends block.
+/// Creates a pipe whose ends block.
 fn pipe() -> (File, File) {
     let mut ends = [0; 2];
     // SAFETY: there is room for two descriptors.
     let result = unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) };
     assert_eq!(result, 0);
-    // SAFETY: they have just been opened for us.
+    // SAFETY: they have just been opened by this function.
     let [from, to] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) }.into());
     (from, to)
 }
@@ -124,7 +124,7 @@ fn another_thread_queues_what_the_parked_owner_submits() {
     thread::scope(|scope| {
         let parked = scope.spawn(|| park_until(&test.driver, || count.get() == 1));
         let mut read = test.start();
-        // The pipe is empty until the waker is there.
+        // The pipe is empty until the waker is stored.
         assert!(poll(&mut read, &waker).is_pending());
         (&test.to).write_all(b"ping").unwrap();
         parked.join().unwrap();
@@ -139,7 +139,7 @@ fn another_thread_sees_a_stalled_owners_completions() {
     let (count, waker) = Count::new();
     let mut read = test.start();
     assert!(poll(&mut read, &waker).is_pending());
-    // Submitted here, and this thread does not look at the driver again.
+    // Submitted here; this thread does not poll the driver again.
     look(&test.driver);
     test.to.write_all(b"ping").unwrap();
     thread::scope(|scope| {
@@ -243,11 +243,12 @@ fn a_full_ring_refuses_and_completes_what_it_has() {
     }
     assert_eq!(reads.len(), test.alive());
     look(&test.driver);
-    // Dropped: as many requests to cancel as operations, more than the completions hold.
+    // Dropped: as many requests to cancel as operations, more than the completion queue
+    // holds.
     let kept = reads.split_off(reads.len() - 5);
     drop(reads);
     park_until(&test.driver, || test.alive() == 5);
-    // Each byte ends one of the others, and any.
+    // Each byte ends one of the others, in any order.
     let (count, waker) = Count::new();
     let mut kept = kept;
     let is_pending = |read: &mut InFlight<Read>| poll(read, &waker).is_pending();
@@ -271,7 +272,7 @@ impl Finish for Open {
 
     fn finish(self, result: i32) -> Self::Output {
         match result {
-            // SAFETY: the kernel has just opened it for us.
+            // SAFETY: the kernel has just opened it for this operation.
             0.. => Ok(unsafe { OwnedFd::from_raw_fd(result) }.into()),
             _ => Err(-result),
         }

@@ -1,5 +1,5 @@
-//! More threads than cores: writers, readers that move, a thief, and sources that come
-//! and go.
+//! More threads than cores: writers, readers that move, a thief, and sources that come and
+//! go.
 
 use std::future::poll_fn;
 use std::io::{Read, Write};
@@ -16,7 +16,8 @@ use crate::help::{limit, pair};
 const READERS: usize = 4;
 const BYTES: usize = 2_000;
 
-/// Waits for the future, at most so long: a lost event fails and does not hang.
+/// Reads everything that a writer sends, for a limited time, so that a lost event fails the
+/// test and does not hang it.
 fn read_all(driver: &Arc<Driver>, by_future: bool) -> usize {
     let mut sum = 0;
     let mut pair = pair(driver);
@@ -109,7 +110,7 @@ fn every_byte_arrives() {
     );
 }
 
-/// Others unpark again and again, while a thief polls: each unpark is seen.
+/// Other threads unpark again and again, while a thief polls: each unpark is seen.
 #[test]
 fn no_unpark_is_lost_beside_a_thief() {
     let driver = Driver::new(8, None).unwrap();

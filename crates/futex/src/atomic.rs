@@ -1,8 +1,8 @@
 //! The atomics to use with this crate.
 //!
-//! They are the standard library's, or loom's when the program is built with
-//! `--cfg loom`. Take them from here and a primitive compiles unchanged under
-//! the model checker.
+//! They are the standard library's atomics, or loom's when the program is built with
+//! `--cfg loom`. A primitive that takes them from here compiles unchanged under the model
+//! checker.
 
 #[cfg(not(loom))]
 use std::sync::atomic as source;

@@ -1,16 +1,15 @@
-//! Sleep on a 32-bit word until it changes, and wake the sleepers.
+//! Puts threads to sleep on a 32-bit word until it changes, and wakes them.
 //!
-//! A *futex* is a word of memory that threads can sleep on. A thread says "put
-//! me to sleep as long as this word holds 7"; the system compares the word and
-//! puts the thread to sleep in one step, so a change that is followed by a wake
-//! can not slip in between. Every lock, event or queue that blocks can be built
-//! on this: the fast path is a handful of atomic instructions, and the system
-//! is called only when a thread really has to sleep or to be woken.
+//! A *futex* is a word of memory that threads can sleep on. A thread says "put me to sleep
+//! as long as this word holds 7"; the system compares the word and puts the thread to sleep
+//! in one step, so a change that is followed by a wake cannot slip in between. Every
+//! blocking lock, event or queue can be built on this: the fast path is a handful of atomic
+//! instructions, and the system is called only when a thread really has to sleep or to be
+//! woken.
 //!
-//! This crate is that one operation on every system: one small file per
-//! operating system, one for systems that have nothing of the kind, and the
-//! same table on [loom]'s types, so that whatever is built on this crate can be
-//! model-checked unchanged.
+//! This crate provides that one operation on every system. It has one small file per
+//! operating system, a table of sleepers for systems without a futex, and the same table on
+//! [loom]'s types, so that code built on this crate can be model-checked unchanged.
 //!
 //! ```
 //! use blitz_io::futex::atomic::{AtomicU32, Ordering};
@@ -30,23 +29,23 @@
 //!
 //! # Rules
 //!
-//! * **A wait may end for no reason.** Check the condition again, in a loop.
+//! * **A wait may end spuriously.** Check the condition again, in a loop.
 //!   [`block_until_different`] does that for you.
 //! * **Change the word first, wake afterwards.** A wake that comes before the
 //!   change is lost.
-//! * **A wait orders no memory.** The comparison is a plain relaxed read. Load
-//!   the word with [`Acquire`](atomic::Ordering::Acquire) after the wait if you
-//!   depend on what was written before the change.
-//! * **A wake never reads its word.** It takes a raw address, and the word may
-//!   have been freed by then: the thread that saw the new value is allowed to
-//!   free the memory before the wake arrives.
-//! * **All waits and wakes on a word use the same [`Scope`].** The free
-//!   functions mean [`Scope::Private`]: the threads of this process.
+//! * **A wait orders no memory.** The comparison is a plain relaxed read. Load the word
+//!   with [`Acquire`](atomic::Ordering::Acquire) after the wait if you depend on what was
+//!   written before the change.
+//! * **A wake never reads its word.** It takes a raw address, and the word may have been
+//!   freed by then: a thread that saw the new value is allowed to free the memory before
+//!   the wake arrives.
+//! * **All waits and wakes on a word use the same [`Scope`].** The free functions use
+//!   [`Scope::Private`]: the threads of this process.
 //!
 //! # Systems
 //!
-//! See [`system`] for what the running system offers, and the crate's README
-//! for a table.
+//! See [`system`] for what the running system offers, and the crate's README for a table of
+//! all systems.
 //!
 //! [loom]: https://docs.rs/loom
 #![doc(html_root_url = "https://docs.rs/blitz-futex/0.1.0")]
@@ -69,7 +68,7 @@ pub use split_word::{Group, SplitWord};
 pub use wait::{block_until_different, wait, wait_until, wake_all, wake_n, wake_one};
 pub use wait_any::{WAIT_ANY_MAX, WaitAny, WaitAnyError, wait_any};
 
-/// The examples of the README run as tests.
+/// Runs the examples of the README as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,4 +1,4 @@
-/// How a wait ended.
+/// Describes how a wait ended.
 ///
 /// ```
 /// use blitz_io::futex::atomic::AtomicU32;
@@ -9,15 +9,14 @@
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum WaitResult {
-    /// The thread slept and was woken. Waits may end early, so this does not
-    /// promise that anybody called a wake function, nor that the word changed.
+    /// The thread slept and was woken. Waits may end spuriously, so this promises neither
+    /// that a wake function was called nor that the word changed.
     Woken,
-    /// The word did not hold the expected value, so the thread did not sleep
-    /// (or, after a signal, did not go on sleeping).
+    /// The word did not hold the expected value, so the thread did not sleep (or, after a
+    /// signal, did not go back to sleep).
     ///
-    /// Apple's systems and FreeBSD do not tell this apart when the word changes
-    /// in the last moment before the sleep; they report [`Woken`](Self::Woken)
-    /// then.
+    /// Apple's systems and FreeBSD do not report this when the word changes in the last
+    /// moment before the sleep; they report [`Woken`](Self::Woken) instead.
     ValueChanged,
     /// The deadline passed, and the word held the expected value when the
     /// thread fell asleep.

@@ -6,7 +6,7 @@ use crate::atomic::AtomicU32;
 use crate::wait_any::{self, WaitAny, WaitAnyError};
 use crate::{WaitResult, sys, wait};
 
-/// What shares the word: the threads of one process, or several processes.
+/// Tells what shares the word: the threads of one process, or several processes.
 ///
 /// Waits and wakes meet only when they name the same scope. The free functions
 /// of this crate are those of [`Scope::Private`].
@@ -23,17 +23,17 @@ use crate::{WaitResult, sys, wait};
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub enum Scope {
-    /// The word is used by the threads of this process only, through one
-    /// address. The faster of the two, and supported everywhere.
+    /// The word is used only by the threads of this process, through one address. This
+    /// scope is the faster one, and every system supports it.
     #[default]
     Private,
-    /// The word may lie in memory that several processes have mapped, each at
-    /// an address of its own. Not supported by every system: see
+    /// The word may lie in memory that several processes have mapped, each at its own
+    /// address. Not every system supports this scope: see
     /// [`system::supports_shared`](crate::system::supports_shared).
     Shared,
 }
 
-/// The system has no futex words that are shared between processes.
+/// The error for a system that has no futex words shared between processes.
 ///
 /// Only operations of [`Scope::Shared`] return it.
 ///
@@ -50,8 +50,8 @@ pub struct Unsupported {
 }
 
 impl Unsupported {
-    /// Returns the mechanism that lacks shared words, as
-    /// [`system::backend`](crate::system::backend) calls it.
+    /// Returns the name of the mechanism that lacks shared words, as
+    /// [`system::backend`](crate::system::backend) reports it.
     pub fn backend(&self) -> &'static str {
         self.backend
     }
@@ -74,7 +74,7 @@ impl Scope {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`] if the system lacks this scope.
+    /// Returns [`Unsupported`] if the system lacks this scope.
     pub fn wait(self, word: &AtomicU32, expected: u32) -> Result<(), Unsupported> {
         self.wait_until(word, expected, None).map(|_| ())
     }
@@ -84,7 +84,7 @@ impl Scope {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`] if the system lacks this scope.
+    /// Returns [`Unsupported`] if the system lacks this scope.
     pub fn wait_until(
         self,
         word: &AtomicU32,
@@ -99,7 +99,7 @@ impl Scope {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`] if the system lacks this scope.
+    /// Returns [`Unsupported`] if the system lacks this scope.
     pub fn wake_one(self, word: *const AtomicU32) -> Result<usize, Unsupported> {
         self.wake_n(word, 1)
     }
@@ -108,7 +108,7 @@ impl Scope {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`] if the system lacks this scope.
+    /// Returns [`Unsupported`] if the system lacks this scope.
     pub fn wake_n(self, word: *const AtomicU32, n: usize) -> Result<usize, Unsupported> {
         self.check()?;
         Ok(sys::wake(word.cast(), n, self))
@@ -118,7 +118,7 @@ impl Scope {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`] if the system lacks this scope.
+    /// Returns [`Unsupported`] if the system lacks this scope.
     pub fn wake_all(self, word: *const AtomicU32) -> Result<usize, Unsupported> {
         self.wake_n(word, usize::MAX)
     }
@@ -126,16 +126,15 @@ impl Scope {
     /// Sleeps until one of several words changes; see
     /// [`wait_any`](crate::wait_any()).
     ///
-    /// Where the system can not wait on many words by itself, this scope's
-    /// `wait_any` sleeps on the first word and looks at the others every few
-    /// milliseconds. A wake of one of the others that comes without a change of
-    /// the word is not noticed there.
+    /// Where the system cannot wait on many words by itself, this scope's `wait_any` sleeps
+    /// on the first word and compares the others every few milliseconds. There, a wake of
+    /// one of the others that comes without a change of the word is not noticed.
     ///
     /// # Errors
     ///
-    /// [`WaitAnyError::Unsupported`] if the system lacks this scope;
-    /// [`WaitAnyError::Empty`] and [`WaitAnyError::TooMany`] as for
-    /// [`wait_any`](crate::wait_any()).
+    /// Returns [`WaitAnyError::Unsupported`] if the system lacks this scope, and
+    /// [`WaitAnyError::Empty`] or [`WaitAnyError::TooMany`] as
+    /// [`wait_any`](crate::wait_any()) does.
     pub fn wait_any(
         self,
         words: &[(&AtomicU32, u32)],
@@ -151,7 +150,7 @@ impl Scope {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`] if the system lacks this scope.
+    /// Returns [`Unsupported`] if the system lacks this scope.
     pub fn block_until_different(
         self,
         previous: u32,

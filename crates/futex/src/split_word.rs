@@ -1,35 +1,33 @@
-//! A futex word whose four bytes are atomics of their own.
+//! A futex word whose four bytes are separate atomics.
 //!
-//! A lock may want to change one byte of its word with a plain exchange while
-//! other threads work on the byte beside it. Touching the same memory once as a
-//! byte and once as a 32-bit number is not covered by Rust's memory model when
-//! it happens at the same time. So this process only ever touches single bytes,
-//! and the 32-bit comparison is the system's, on its side of the call.
+//! A lock may want to change one byte of its word with a plain exchange while other threads
+//! work on the byte beside it. Rust's memory model does not cover accesses to the same
+//! memory that happen at the same time, one as a byte and the other as a 32-bit number. So
+//! this process only ever accesses single bytes, and the system makes the 32-bit
+//! comparison, on its side of the call.
 //!
-//! # Comparing bytes where there is no such system
+//! # Comparing bytes without the system's help
 //!
-//! The table of the portable back end and of the model checker compares in this
-//! process, and must do it byte by byte, under the lock of the table. A wake
-//! takes that lock too, so for a single byte nothing is different from a whole
-//! word: a change whose wake came before the comparison is seen by it, and a
-//! wake that comes later finds the sleeper in the table.
+//! The table of the portable back end and of the model checker compares in this process,
+//! and must do it byte by byte, under the lock of the table. A wake takes that lock too, so
+//! a single byte behaves like a whole word: a change whose wake came before the comparison
+//! is seen by the comparison, and a wake that comes later finds the sleeper in the table.
 //!
-//! The four reads are no snapshot, though. Think of two bytes, `locked` and
-//! `waiters`, and an owner that wakes only if it sees `waiters` set. A thread
-//! reads `locked` as set; the lock is released without a wake, as `waiters` is
-//! clear; somebody else sets `waiters`; our thread reads that as set, too, and
-//! sleeps on a state that never existed, perhaps for ever. Therefore all bytes
-//! are read *twice*, in the same order, by loads that can not be swapped
-//! (acquire), and protocols keep one rule: *at most one byte may leave its
-//! expected value and come back without a wake*. A lock whose `waiters` byte is
-//! cleared only by the thread that then wakes keeps it: `locked` is that byte.
+//! The four reads are no snapshot, though. Consider two bytes, `locked` and `waiters`, and
+//! an owner that wakes only if it sees `waiters` set. A thread reads `locked` as set; the
+//! lock is released without a wake, as `waiters` is clear; another thread sets `waiters`;
+//! the first thread reads that as set, too, and sleeps on a state that never existed,
+//! perhaps forever. Therefore all bytes are read *twice*, in the same order, by loads that
+//! cannot be reordered (acquire), and protocols keep one rule: *at most one byte may leave
+//! its expected value and come back without a wake*. A lock whose `waiters` byte is cleared
+//! only by a thread that then wakes keeps this rule: `locked` is that one byte.
 //!
-//! Why this is enough: take the moment of the second read of that byte. It has
-//! its expected value then. Each of the others was seen with its expected value
-//! before that moment, with the table locked. If they all still have it, the
-//! system, comparing at that moment, would have put us to sleep too. If one of
-//! them has left its value meanwhile, a wake follows, and it finds us, for it
-//! has to wait for the lock.
+//! Why this is enough: consider the moment of the second read of that byte. It has its
+//! expected value then. Each of the others was seen with its expected value before that
+//! moment, with the table locked. If they all still have it, the system, comparing at that
+//! moment, would have put the thread to sleep too. If one of them has left its value
+//! meanwhile, a wake follows, and it finds the sleeper, because the wake has to wait for
+//! the lock.
 
 use std::time::Instant;
 
@@ -37,34 +35,33 @@ use crate::atomic::{AtomicU8, Ordering};
 use crate::word::Word;
 use crate::{Scope, WaitResult, sys};
 
-/// Two groups of threads that sleep on one word for different reasons.
+/// Names one of two groups of threads that sleep on one word for different reasons.
 ///
 /// ```
 /// use blitz_io::futex::{Group, SplitWord};
 ///
 /// static WORD: SplitWord = SplitWord::new([1, 0, 0, 0]);
 ///
-/// // Nobody of the second group sleeps.
+/// // No thread of the second group sleeps.
 /// assert_eq!(SplitWord::wake_group(&WORD, Group::Second, 1), 0);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Group {
-    /// The one group.
+    /// The first group.
     First,
-    /// The other one.
+    /// The second group.
     Second,
 }
 
-/// A futex word seen as four bytes, each of them an atomic of its own.
+/// A futex word seen as four bytes, each of which is a separate atomic.
 ///
 /// A thread sleeps as long as all four bytes hold their expected values. All
 /// operations have [`Scope::Private`].
 ///
-/// Keep one rule, for back ends that can not compare the four bytes in one
-/// instant (the portable table, and loom): at most one of the bytes may leave
-/// its expected value and come back without a wake in between. The usual byte
-/// that says "somebody sleeps", cleared only by a thread that then wakes, leaves
-/// the other one free.
+/// Keep one rule, for back ends that cannot compare the four bytes in one instant (the
+/// portable table, and loom): at most one of the bytes may leave its expected value and
+/// come back without a wake in between. A usual byte that says "a thread sleeps", cleared
+/// only by a thread that then wakes, leaves that freedom to one other byte.
 ///
 /// ```
 /// use blitz_io::futex::SplitWord;
@@ -88,8 +85,7 @@ pub struct SplitWord {
 }
 
 impl SplitWord {
-    /// Creates a word of these four bytes, in the order in which they lie in
-    /// memory.
+    /// Creates a word of these four bytes, given in memory order.
     #[cfg(not(loom))]
     pub const fn new(bytes: [u8; 4]) -> Self {
         let [a, b, c, d] = bytes;
@@ -103,7 +99,7 @@ impl SplitWord {
         }
     }
 
-    /// Creates a word of these four bytes. (Not `const`: loom's atomics can not be.)
+    /// Creates a word of these four bytes. (Not `const`, because loom's atomics cannot be.)
     #[cfg(loom)]
     pub fn new(bytes: [u8; 4]) -> Self {
         Self {
@@ -115,7 +111,7 @@ impl SplitWord {
     ///
     /// # Panics
     ///
-    /// If `i` is not below 4.
+    /// Panics if `i` is not below 4.
     #[inline]
     pub fn byte(&self, i: usize) -> &AtomicU8 {
         &self.bytes[i]
@@ -133,8 +129,8 @@ impl SplitWord {
         sys::wait(self, expected, deadline.into(), Scope::Private)
     }
 
-    /// Waits as [`wait_until`](SplitWord::wait_until) does, as a member of
-    /// `group`, which [`wake_group`](SplitWord::wake_group) can wake alone.
+    /// Waits like [`wait_until`](SplitWord::wait_until), as a member of `group`, which
+    /// [`wake_group`](SplitWord::wake_group) can wake alone.
     #[inline]
     pub fn wait_in_group(
         &self,
@@ -146,9 +142,9 @@ impl SplitWord {
         sys::wait_in_group(self, expected, deadline.into(), group)
     }
 
-    /// Wakes up to `n` members of `group` that sleep on the word at `this`, which
-    /// may be gone. On systems that cannot tell groups apart (macOS, Windows, the BSDs) it
-    /// wakes everybody who sleeps there, if `n` is not 0.
+    /// Wakes up to `n` members of `group` that sleep on the word at `this`, which may be
+    /// gone. On systems that cannot tell groups apart (macOS, Windows, the BSDs) it wakes
+    /// all threads that sleep there, if `n` is not 0.
     #[inline]
     pub fn wake_group(this: *const Self, group: Group, n: usize) -> usize {
         sys::wake_group(this.cast(), n, group)

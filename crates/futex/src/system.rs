@@ -1,9 +1,8 @@
-//! What the running system offers.
+//! Tells what the running system offers.
 
 use crate::sys;
 
-/// Returns the name of the mechanism that puts threads to sleep, for people to
-/// read.
+/// Returns the name of the mechanism that puts threads to sleep, for display.
 ///
 /// ```
 /// println!("threads sleep with {}", blitz_io::futex::system::backend());
@@ -12,7 +11,7 @@ pub fn backend() -> &'static str {
     sys::name()
 }
 
-/// Returns whether [`Scope::Shared`](crate::Scope::Shared) works here.
+/// Returns whether [`Scope::Shared`](crate::Scope::Shared) works on this system.
 ///
 /// ```
 /// if cfg!(all(target_os = "linux", not(feature = "portable"))) {
@@ -23,8 +22,8 @@ pub fn supports_shared() -> bool {
     sys::supports_shared()
 }
 
-/// Returns whether the wake functions return exact counts. If not, their result
-/// is a lower bound.
+/// Returns whether the wake functions return exact counts. If not, their result is a lower
+/// bound.
 ///
 /// ```
 /// if cfg!(windows) && !cfg!(feature = "portable") {
@@ -35,9 +34,9 @@ pub fn counts_wakes() -> bool {
     sys::COUNTS_WAKES
 }
 
-/// Returns whether the system itself waits on many words at once:
-/// `futex_waitv`, in Linux since version 5.16, if no sandbox forbids it. If
-/// not, [`wait_any`](crate::wait_any()) uses its fallback.
+/// Returns whether the system itself can wait on many words at once: `futex_waitv`, in
+/// Linux since version 5.16, if no sandbox forbids it. If not,
+/// [`wait_any`](crate::wait_any()) uses its fallback.
 ///
 /// ```
 /// println!("futex_waitv works: {}", blitz_io::futex::system::has_wait_any());

@@ -5,10 +5,9 @@ use crate::{Scope, WaitResult, sys};
 
 /// Sleeps while `word` holds `expected`.
 ///
-/// The comparison and the falling asleep are one step: a wake that follows a
-/// change of the word is never lost. Returns at once if the word holds another
-/// value. May return although nothing happened. A signal handler that runs
-/// meanwhile does not end the wait.
+/// The comparison and falling asleep are one step: a wake that follows a change of the word
+/// is never lost. Returns at once if the word holds another value. May return spuriously. A
+/// signal handler that runs meanwhile does not end the wait.
 ///
 /// ```
 /// use blitz_io::futex::atomic::{AtomicU32, Ordering};
@@ -32,12 +31,11 @@ pub fn wait(word: &AtomicU32, expected: u32) {
 
 /// Sleeps while `word` holds `expected`, until `deadline`.
 ///
-/// `None` means for ever, and so does a deadline that the system's clock can
-/// not express. The word is compared before the clock is looked at: with a
-/// deadline in the past this returns [`ValueChanged`](WaitResult::ValueChanged)
-/// if the word holds another value, and [`TimedOut`](WaitResult::TimedOut)
-/// otherwise, at once. Never times out early. Signals neither end nor prolong
-/// the wait.
+/// `None` means forever, and so does a deadline that the system's clock cannot express. The
+/// word is compared before the clock is read: with a deadline in the past this returns
+/// [`ValueChanged`](WaitResult::ValueChanged) if the word holds another value, and
+/// [`TimedOut`](WaitResult::TimedOut) otherwise, at once. Never times out early. Signals
+/// neither end nor prolong the wait.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -58,15 +56,15 @@ pub fn wait_until(
     sys::wait(word, expected, deadline.into(), Scope::Private)
 }
 
-/// Wakes one thread that sleeps on `word`, and returns how many are known to
-/// have been woken.
+/// Wakes one thread that sleeps on `word`, and returns how many threads are known to have
+/// been woken.
 ///
-/// Only the address is used; the word is never read and may be gone. Waking a
-/// word that nobody sleeps on does nothing and is not remembered.
+/// Only the address is used; the word is never read and may be gone. Waking a word on which
+/// no thread sleeps does nothing and is not remembered.
 ///
-/// The returned count is exact on Linux, Android, OpenBSD and with the portable
-/// table. Windows, FreeBSD and Apple's systems do not tell: there the count is a
-/// lower bound and usually 0, however many threads were woken. See
+/// The returned count is exact on Linux, Android, OpenBSD and with the portable table.
+/// Windows, FreeBSD and Apple's systems do not report it: there the count is a lower bound
+/// and usually 0, however many threads were woken. See
 /// [`system::counts_wakes`](crate::system::counts_wakes).
 ///
 /// ```
@@ -80,8 +78,8 @@ pub fn wake_one(word: *const AtomicU32) -> usize {
     wake_n(word, 1)
 }
 
-/// Wakes up to `n` threads that sleep on `word`, and returns how many are known
-/// to have been woken (see [`wake_one`]).
+/// Wakes up to `n` threads that sleep on `word`, and returns how many are known to have
+/// been woken (see [`wake_one`]).
 ///
 /// `n` may be 0; then nothing happens.
 ///
@@ -112,10 +110,10 @@ pub fn wake_all(word: *const AtomicU32) -> usize {
 
 /// Sleeps until `word` no longer holds `previous`, and returns the new value.
 ///
-/// Unlike [`wait`] it never returns early. The new value is read with
-/// [`Acquire`](Ordering::Acquire). A word that changes and changes back may do
-/// so unseen: whoever publishes events through a word must give it a new value
-/// for each.
+/// Unlike [`wait`], it never returns early. The new value is read with
+/// [`Acquire`](Ordering::Acquire). A word that changes and changes back may do so
+/// unnoticed: code that publishes events through a word must give the word a new value for
+/// each event.
 ///
 /// ```
 /// use blitz_io::futex::atomic::{AtomicU32, Ordering};

@@ -5,15 +5,16 @@ use std::time::Instant;
 use crate::atomic::AtomicU32;
 use crate::{Scope, Unsupported};
 
-/// The most words one [`wait_any`] accepts, on every system. It is Linux' limit.
+/// The largest number of words that one [`wait_any`] accepts, on every system. It is
+/// Linux's limit.
 pub const WAIT_ANY_MAX: usize = 128;
 
-/// How a wait on several words ended. The numbers are positions in the list of
+/// Describes how a wait on several words ended. The numbers are positions in the list of
 /// words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum WaitAny {
     /// The thread slept and was woken through this word. As with
-    /// [`WaitResult::Woken`](crate::WaitResult::Woken) it may be for no reason.
+    /// [`WaitResult::Woken`](crate::WaitResult::Woken), the wake may be spurious.
     Woken(usize),
     /// This word did not hold the expected value, so the thread did not sleep.
     ValueChanged(usize),
@@ -22,8 +23,7 @@ pub enum WaitAny {
 }
 
 impl WaitAny {
-    /// Returns the position of the word that ended the wait; `None` after a
-    /// timeout.
+    /// Returns the position of the word that ended the wait, or `None` after a timeout.
     ///
     /// ```
     /// use blitz_io::futex::WaitAny;
@@ -39,13 +39,13 @@ impl WaitAny {
     }
 }
 
-/// Why [`wait_any`] could not start.
+/// The reason why [`wait_any`] could not start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[non_exhaustive]
 pub enum WaitAnyError {
     /// The list of words is empty, so nothing could ever end the wait.
     Empty,
-    /// The list has this many words, more than [`WAIT_ANY_MAX`].
+    /// The list has this many words, which is more than [`WAIT_ANY_MAX`].
     TooMany(usize),
     /// The system lacks words of [`Scope::Shared`].
     Unsupported(Unsupported),
@@ -68,19 +68,18 @@ impl Error for WaitAnyError {}
 
 /// Sleeps while each word holds the value beside it, until `deadline`.
 ///
-/// Returns which word ended the wait. If several words did, one of them is
-/// named. The same word may be listed more than once. As with
-/// [`wait_until`](crate::wait_until), the words are compared before the clock is
-/// looked at, `None` means for ever, and the wait may end for no reason.
+/// Returns which word ended the wait. If several words did, one of them is reported. The
+/// same word may be listed more than once. As with [`wait_until`](crate::wait_until), the
+/// words are compared before the clock is read, `None` means forever, and the wait may end
+/// spuriously.
 ///
-/// Linux does this itself since version 5.16 (`futex_waitv`). Elsewhere the
-/// thread sleeps in a table of this process, which every wake consults; no
-/// wake-up is lost there and nothing is polled. (For words shared between
-/// processes see [`Scope::wait_any`].)
+/// Linux does this itself since version 5.16 (`futex_waitv`). Elsewhere the thread sleeps
+/// in a table of this process, which every wake consults; no wake-up is lost there and
+/// nothing is polled. (For words shared between processes see [`Scope::wait_any`].)
 ///
 /// # Errors
 ///
-/// [`WaitAnyError::Empty`] for an empty list, [`WaitAnyError::TooMany`] for one
+/// Returns [`WaitAnyError::Empty`] for an empty list, and [`WaitAnyError::TooMany`] for one
 /// longer than [`WAIT_ANY_MAX`].
 ///
 /// ```

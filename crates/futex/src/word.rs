@@ -2,11 +2,11 @@ use crate::atomic::{AtomicU32, Ordering};
 
 /// Four aligned bytes that a thread can sleep on.
 pub(crate) trait Word {
-    /// Where the four bytes are.
+    /// Returns the address of the four bytes.
     fn address(&self) -> *const ();
 
-    /// Whether the bytes, read as one number, are `expected`. For back ends
-    /// that compare in this process, before the system does or instead of it.
+    /// Returns whether the bytes, read as one number, are `expected`. For back ends that
+    /// compare in this process, before the system does or instead of it.
     fn holds(&self, expected: u32) -> bool;
 }
 
@@ -18,7 +18,7 @@ impl Word for AtomicU32 {
 
     #[inline]
     fn holds(&self, expected: u32) -> bool {
-        // Relaxed: the caller's own accesses to the word bring the order it needs.
+        // Relaxed: the caller's own accesses to the word provide the ordering it needs.
         self.load(Ordering::Relaxed) == expected
     }
 }

@@ -2,8 +2,8 @@
 //! `RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 cargo test --release --test loom_futex`.
 #![cfg(loom)]
 
-// loom's `Arc` can not be dropped after a deadlock was found, and its counting
-// is not what these models are about.
+// loom's `Arc` cannot be dropped after a deadlock was found, and its counting is not what
+// these models are about.
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use blitz_futex::{
 use loom::cell::UnsafeCell;
 use loom::thread;
 
-/// Some deadline: its value means nothing in a model.
+/// Returns some deadline: its value means nothing in a model.
 fn deadline() -> Option<Instant> {
     Some(Instant::now() + Duration::from_secs(1))
 }
@@ -114,7 +114,7 @@ fn a_timed_wait_can_time_out() {
         let word = Arc::new(AtomicU32::new(0));
         let clock = thread::spawn(model::expire);
         assert_eq!(wait_until(&word, 0, deadline()), WaitResult::TimedOut);
-        // Arriving after the deadline:
+        // Waits that start after the deadline:
         assert_eq!(wait_until(&word, 0, deadline()), WaitResult::TimedOut);
         assert_eq!(wait_until(&word, 1, deadline()), WaitResult::ValueChanged);
         clock.join().unwrap();
@@ -251,7 +251,7 @@ fn block_until_different_ignores_wakes_without_a_change() {
     });
 }
 
-/// A lock on two bytes: 0 says locked, 1 says that somebody sleeps.
+/// A lock on two bytes: byte 0 says locked, byte 1 says that a thread sleeps.
 struct SplitLock(SplitWord);
 
 impl SplitLock {
@@ -267,8 +267,8 @@ impl SplitLock {
     }
 
     fn unlock(&self) {
-        // An exchange and no store: loom does not know that a store comes after
-        // an exchange of another thread that read the value before.
+        // An exchange and not a store: loom does not know that a store comes after an
+        // exchange of another thread that read the value before.
         self.0.byte(0).swap(0, Ordering::Release);
         blitz_futex::atomic::fence(Ordering::SeqCst);
         if self.0.byte(1).swap(0, Ordering::Relaxed) == 1 {

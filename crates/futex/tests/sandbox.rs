@@ -1,5 +1,5 @@
-//! A sandbox that forbids `futex_waitv` after its first use. What the library knows of the
-//! call holds for the whole process, so this is a program of its own.
+//! A sandbox that forbids `futex_waitv` after its first use. What the library learns about
+//! the call holds for the whole process, so this is a separate program.
 #![cfg(all(
     not(loom),
     not(feature = "portable"),
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{WaitAny, wait_any, wake_one};
 
-/// Forbids `futex_waitv` to this thread and to those that it starts from now on.
+/// Forbids `futex_waitv` to this thread and to the threads that it starts from now on.
 fn enter_sandbox() {
     let step = |code, jt, jf, k| libc::sock_filter {
         code: code as u16,
@@ -25,7 +25,7 @@ fn enter_sandbox() {
     let forbidden = libc::SYS_futex_waitv as u32;
     let refuse = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
     let mut program = [
-        // The number of the system call is the first thing the filter is given.
+        // The number of the system call is the first field that the filter is given.
         step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
         step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, forbidden),
         step(libc::BPF_RET | libc::BPF_K, 0, 0, refuse),

@@ -1,8 +1,8 @@
 //! Words in memory that is mapped more than once: by two processes, or twice by
 //! this one.
 //!
-//! The tests with two processes start their own program again, with the name of
-//! the test and the file to map, and so play both parts.
+//! The tests with two processes start their own program again, with the name of the test
+//! and the file to map, and so play both roles.
 #![cfg(all(unix, not(loom)))]
 
 mod common;
@@ -21,7 +21,7 @@ use common::{Sleepers, eventually, in_forever, sleeps, thread_id};
 const FILE_VARIABLE: &str = "BLITZ_FUTEX_TEST_FILE";
 const WORDS: usize = 8;
 
-/// A file that is removed at the end.
+/// A file that is removed when dropped.
 struct SharedFile(PathBuf);
 
 impl SharedFile {
@@ -82,7 +82,8 @@ impl Drop for Mapping {
     }
 }
 
-/// The mapping that the parent wants used, if this process is a child.
+/// Returns the mapping that the parent wants this process to use, if this process is a
+/// child.
 fn mapping_of_child() -> Option<Mapping> {
     let path = env::var_os(FILE_VARIABLE)?;
     Some(Mapping::new(Path::new(&path)))
@@ -112,7 +113,7 @@ fn wait_for_change(word: &AtomicU32, previous: u32) -> u32 {
 
 const ROUNDS: u32 = 2_000;
 
-/// One of two players: waits for each second number and makes it the next.
+/// Plays one of two players: waits for every second number and increments it.
 fn play(ball: &AtomicU32, first: u32) {
     let mut turn = first;
     while turn < 2 * ROUNDS {
@@ -149,7 +150,7 @@ fn a_process_waits_on_many_shared_words() {
     }
     const NAME: &str = "a_process_waits_on_many_shared_words";
     if let Some(mapping) = mapping_of_child() {
-        // Answers on word 0 with what changed of the others.
+        // Answers on word 0 with the index of each other word that changed.
         let [answer, questions @ ..] = mapping.words();
         for _ in questions {
             let list: Vec<_> = questions.iter().map(|word| (word, 0)).collect();
@@ -206,7 +207,7 @@ fn a_process_killed_in_its_sleep_harms_nobody() {
     child.kill().unwrap();
     child.wait().unwrap();
 
-    // The dead are not woken, and the living are.
+    // Dead processes are not woken, and living ones are.
     assert_eq!(Scope::Shared.wake_all(word), Ok(0));
     let bedroom = Sleepers::new(1);
     thread::scope(|s| {
@@ -245,7 +246,7 @@ fn only_shared_wakes_cross_mappings() {
                 assert_eq!(woken, usize::from(scope == Scope::Shared));
             }
             if scope == Scope::Private {
-                // The wrong address, then the right one.
+                // First the wrong address, then the right one.
                 assert!(!sleeper.is_finished());
                 eventually(|| {
                     scope.wake_all(here).unwrap();

@@ -20,10 +20,10 @@ extern "C" fn handler(_signal: libc::c_int) {
     HANDLED.fetch_add(1, Ordering::SeqCst);
 }
 
-/// `flags` says whether the system restarts calls by itself.
+/// Installs a handler. `flags` says whether the system restarts calls by itself.
 fn install_handler(signal: libc::c_int, flags: libc::c_int) {
-    // SAFETY: all zeros is a valid `sigaction`, and the handler does nothing
-    // that a handler must not do.
+    // SAFETY: all zeros is a valid `sigaction`, and the handler does nothing that is
+    // forbidden in a handler.
     unsafe {
         let mut action: libc::sigaction = mem::zeroed();
         action.sa_sigaction = handler as extern "C" fn(libc::c_int) as usize;
@@ -59,7 +59,7 @@ impl Sleeper {
     }
 }
 
-/// One test, for the counter and the handlers belong to the process.
+/// One test, because the counter and the handlers belong to the process.
 #[test]
 fn signals_neither_end_nor_prolong_a_wait() {
     for (signal, flags) in KINDS {
@@ -123,7 +123,7 @@ fn does_not_prolong_a_wait(signal: libc::c_int) {
             result
         }
     });
-    // A wait that begins again with each signal would never end.
+    // A wait that started over with each signal would never end.
     eventually(|| {
         interrupt(&sleeper, signal);
         sleeper.is_finished()

@@ -1,4 +1,4 @@
-//! Words whose bytes are atomics of their own.
+//! Words whose bytes are separate atomics.
 #![cfg(not(loom))]
 
 use crate::common;
@@ -83,7 +83,7 @@ fn a_change_of_any_byte_and_a_wake_end_the_sleep() {
     }
 }
 
-/// A lock on two bytes. Byte 0 says locked, byte 1 that somebody sleeps.
+/// A lock on two bytes: byte 0 says locked, byte 1 says that a thread sleeps.
 struct SplitLock(SplitWord);
 
 impl SplitLock {
@@ -117,7 +117,7 @@ fn a_lock_on_single_bytes_loses_no_wake_up() {
                     lock.lock();
                     assert_eq!(inside.fetch_add(1, Ordering::Relaxed), 0);
                     if round % 64 == 0 {
-                        thread::yield_now(); // so that others come and sleep
+                        thread::yield_now(); // so that other threads come and sleep
                     }
                     total.fetch_add(1, Ordering::Relaxed);
                     inside.fetch_sub(1, Ordering::Relaxed);
@@ -129,7 +129,7 @@ fn a_lock_on_single_bytes_loses_no_wake_up() {
     assert_eq!(total.into_inner(), 4 * ROUNDS);
 }
 
-/// Where the system cannot tell the groups apart, all are woken, and what that returns is
+/// Where the system cannot tell the groups apart, all are woken, and the returned count is
 /// not known.
 #[test]
 fn a_group_is_woken_alone() {

@@ -1,4 +1,4 @@
-//! Many threads that hand things over. A lost wake-up shows as a timeout.
+//! Many threads that hand over values. A lost wake-up shows as a timeout.
 #![cfg(not(loom))]
 
 use crate::common;
@@ -72,7 +72,7 @@ fn a_lock_counts_right() {
                     with_lock(&state, || {
                         let seen = count.load(Ordering::Relaxed);
                         if round % 128 == 0 {
-                            thread::yield_now(); // so that others come and sleep
+                            thread::yield_now(); // so that other threads come and sleep
                         }
                         count.store(seen + 1, Ordering::Relaxed);
                     });

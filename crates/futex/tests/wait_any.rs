@@ -60,7 +60,7 @@ fn it_times_out_and_not_early() {
         let result = wait_any(&all_at_zero(&words), deadline);
         assert_eq!(result, Ok(WaitAny::TimedOut));
         assert!(Instant::now() >= deadline);
-        // And once more with that deadline in the past.
+        // Once more with that deadline in the past.
         let result = wait_any(&all_at_zero(&words), deadline);
         assert_eq!(result, Ok(WaitAny::TimedOut));
     }
@@ -76,7 +76,7 @@ fn each_word_ends_the_sleep(scope: Scope, count: usize) {
                 scope.wait_any(&all_at_zero(&words), in_forever()).unwrap()
             });
             bedroom.wait_until_asleep();
-            // Woken without a change, so that nothing but the wake can tell.
+            // Woken without a change, so that only the wake can end the wait.
             let mut woken = 0;
             eventually(|| {
                 woken += scope.wake_one(&words[chosen]).unwrap();
@@ -91,8 +91,8 @@ fn each_word_ends_the_sleep(scope: Scope, count: usize) {
 #[test]
 fn each_word_ends_the_sleep_in_this_process() {
     let _alone = alone();
-    // Counts of these wakes are exact everywhere: either the system or our own
-    // table tells.
+    // Counts of these wakes are exact everywhere: either the system or the table of this
+    // process reports them.
     each_word_ends_the_sleep(Scope::Private, 5);
     each_word_ends_the_sleep(Scope::Private, 1);
 }
@@ -147,7 +147,7 @@ fn a_word_may_be_listed_twice() {
         let index = sleeper.join().unwrap().index();
         assert!(index == Some(1) || index == Some(2));
     });
-    // With two different expectations, one of them is always wrong.
+    // With two different expected values, one of them is always wrong.
     let result = wait_any(&[(&word, 1), (&word, 2)], None);
     assert_eq!(result, Ok(WaitAny::ValueChanged(1)));
 }

@@ -49,7 +49,7 @@ fn a_sleeper_is_woken() {
             wait_until(&word, 0, in_forever())
         });
         bedroom.wait_until_asleep();
-        // The value stays: this is not about what the sleeper sees.
+        // The value stays the same: this test is not about what the sleeper sees.
         let mut woken = 0;
         eventually(|| {
             woken += wake_one(&word);
@@ -91,7 +91,7 @@ fn a_deadline_in_the_past_returns_at_once() {
     }
 }
 
-/// Deadlines that no clock of the system reaches, up to the last that can be
+/// Returns deadlines that no clock of the system reaches, up to the last one that can be
 /// expressed.
 fn far_deadlines() -> Vec<Instant> {
     let now = Instant::now();
@@ -147,7 +147,7 @@ fn waking_nobody_wakes_nobody() {
     assert_eq!(wake_n(&word, 5), 0);
     assert_eq!(wake_n(&word, 0), 0);
     assert_eq!(wake_all(&word), 0);
-    // And is not remembered.
+    // The wake is not remembered.
     let soon = Instant::now() + Duration::from_millis(5);
     assert_eq!(wait_until(&word, 0, soon), WaitResult::TimedOut);
 }
@@ -172,7 +172,7 @@ fn a_wake_is_for_its_own_word() {
     });
 }
 
-/// Eight threads sleep once each; `check` wakes them.
+/// Starts eight threads that sleep once each; `check` wakes them.
 fn with_eight_sleepers(check: impl FnOnce(&AtomicU32, &AtomicUsize)) {
     let word = AtomicU32::new(0);
     let awake = AtomicUsize::new(0);
@@ -218,8 +218,8 @@ fn wake_n_wakes_no_more_than_n() {
         wake_n(word, 3);
         eventually(|| awake.load(Ordering::SeqCst) >= 3);
         thread::sleep(Duration::from_millis(20));
-        // Systems that wake for no reason may exceed this, the ones these tests
-        // run on do not.
+        // Systems with spurious wake-ups may exceed this; those that these tests run on do
+        // not.
         assert_eq!(awake.load(Ordering::SeqCst), 3);
     });
 }

@@ -9,10 +9,10 @@ use crate::segment::{Membership, Segment};
 use crate::sys::{self, SegmentFile, socket};
 use crate::{Receiver, Sender};
 
-/// A segment without a name: only those can join that were given its descriptor.
+/// A segment without a name: only processes that were given its descriptor can join.
 ///
-/// Its memory is free when the last process has closed it, however that ends, so there is
-/// nothing to remove. Nobody can change its size.
+/// Its memory is freed when the last process has closed it, or has ended in any way, so
+/// there is nothing to remove. Its size cannot be changed.
 ///
 /// ```
 /// use std::os::unix::net::UnixStream;
@@ -69,11 +69,12 @@ impl Anonymous {
             .map_err(|error| Error::from_io("send the descriptor", unnamed(), error))
     }
 
-    /// Receives what [`send_over`](Self::send_over) has sent.
+    /// Receives the segment that [`send_over`](Self::send_over) has sent.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`]. Whether it is a segment turns out when it is joined.
+    /// [`Error::Io`]. Whether the descriptor is that of a segment is checked when it is
+    /// joined.
     pub fn receive_from(socket: &UnixStream) -> Result<Self, Error> {
         let fd = socket::receive(socket.as_fd())
             .map_err(|error| Error::from_io("receive the descriptor", unnamed(), error))?;
@@ -113,7 +114,7 @@ impl Anonymous {
             SegmentFile::reopen(self.fd.as_fd())
                 .map_err(|error| Error::from_io("open once more", unnamed(), error))
         };
-        // Locks of its own: joining may wait for the membership lock.
+        // It needs locks of its own: joining may wait for the membership lock.
         let file = open()?;
         let _membership = Membership::wait(&file, crate::segment::JOIN_PATIENCE)?;
         if !file.is_sealed() {
@@ -138,7 +139,7 @@ fn unnamed() -> &'static Path {
 }
 
 impl From<OwnedFd> for Anonymous {
-    /// A descriptor that came another way.
+    /// Makes a segment of a descriptor that was received in another way.
     fn from(fd: OwnedFd) -> Self {
         Self { fd, history: false }
     }

@@ -1,5 +1,5 @@
-//! The forms of sending and receiving that are awaited: `…_when` in any runtime, and
-//! `…_async`, the same with our runtime's way to wait for a descriptor.
+//! The awaited forms of sending and receiving: `…_when` in any runtime, and `…_async`,
+//! which waits for the descriptor in the runtime of blitz-io.
 
 use std::io;
 
@@ -21,7 +21,8 @@ macro_rules! doorbell {
                 ///
                 /// # Errors
                 ///
-                /// The system's, for example when there are too many descriptors.
+                /// Returns the system's error, for example when there are too many
+                /// descriptors.
                 pub fn doorbell(&mut self) -> io::Result<Doorbell> {
                     self.endpoint.doorbell().cloned()
                 }
@@ -33,24 +34,24 @@ macro_rules! doorbell {
 doorbell!(Listener Semaphore Barrier);
 
 impl Receiver {
-    /// Returns the descriptor to wait on, between calls of
+    /// Returns the descriptor to wait on between calls of
     /// [`try_recv_or_arm`](Self::try_recv_or_arm).
     ///
     /// # Errors
     ///
-    /// The system's, for example when there are too many descriptors.
+    /// Returns the system's error, for example when there are too many descriptors.
     pub fn doorbell(&mut self) -> io::Result<Doorbell> {
         self.endpoint.doorbell().cloned()
     }
 
-    /// Receives the next message if there is one; otherwise sees to it that the
-    /// [`doorbell`](Self::doorbell) becomes readable when this should be called again.
+    /// Receives the next message if there is one. Otherwise makes the
+    /// [`doorbell`](Self::doorbell) become readable when this should be called again.
     ///
     /// # Errors
     ///
     /// [`RecvError::Empty`] if there is no message: wait for the doorbell. It may become
-    /// readable for no reason. Else as [`recv`](Self::recv), and [`RecvError::Io`] if there
-    /// can be no doorbell.
+    /// readable for no reason. Otherwise as [`recv`](Self::recv), and [`RecvError::Io`] if
+    /// there can be no doorbell.
     pub fn try_recv_or_arm(&mut self) -> Result<Message<'_>, RecvError> {
         self.find_or_arm()?;
         Ok(Message::new(self))
@@ -58,8 +59,8 @@ impl Receiver {
 
     /// Receives the next message; `readable` waits for the [`doorbell`](Self::doorbell).
     ///
-    /// This works in any runtime, as `readable` is its way to wait for a descriptor. When
-    /// that way is edge-triggered, `readable` also clears the readiness.
+    /// This works in any runtime, as `readable` is that runtime's way to wait for a
+    /// descriptor. If that way is edge-triggered, `readable` must also clear the readiness.
     ///
     /// ```
     /// use async_io::Async; // smol's; Tokio has `AsyncFd`
@@ -94,9 +95,9 @@ impl Receiver {
         Ok(Message::new(self))
     }
 
-    /// Receives the next message; waits in the runtime of blitz-io, without blocking it.
+    /// Receives the next message, waiting in the runtime of blitz-io without blocking it.
     ///
-    /// The runtime that awaits first is the one that wakes this receiver from then on.
+    /// The first runtime that awaits this receiver is the one that wakes it from then on.
     ///
     /// ```
     /// # #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -123,7 +124,7 @@ impl Receiver {
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O, if it has to wait.
+    /// Panics outside of a runtime, and in one without I/O, if it has to wait.
     ///
     /// # Cancel safety
     ///
@@ -134,7 +135,8 @@ impl Receiver {
         Ok(Message::new(self))
     }
 
-    /// Receives as [`recv_async`](Self::recv_async) does, into `buffer`; returns the length.
+    /// Receives into `buffer` as [`recv_async`](Self::recv_async) does, and returns the
+    /// length.
     ///
     /// # Errors
     ///
@@ -142,7 +144,7 @@ impl Receiver {
     ///
     /// # Panics
     ///
-    /// As [`recv_async`](Self::recv_async).
+    /// Panics as [`recv_async`](Self::recv_async) does.
     ///
     /// # Cancel safety
     ///
@@ -168,7 +170,7 @@ impl Receiver {
         found
     }
 
-    /// Holds the next message afterwards.
+    /// Waits until the receiver holds the next message.
     async fn find_when<F, R>(&mut self, readable: &mut F) -> Result<(), RecvError>
     where
         F: FnMut() -> R,
@@ -196,30 +198,30 @@ impl Receiver {
 }
 
 impl Sender {
-    /// Returns the descriptor to wait on, between calls of
+    /// Returns the descriptor to wait on between calls of
     /// [`try_send_or_arm`](Self::try_send_or_arm).
     ///
     /// # Errors
     ///
-    /// The system's, for example when there are too many descriptors.
+    /// Returns the system's error, for example when there are too many descriptors.
     pub fn doorbell(&mut self) -> io::Result<Doorbell> {
         self.endpoint.doorbell().cloned()
     }
 
-    /// Sends a copy of `message` if there is room; otherwise sees to it that the
-    /// [`doorbell`](Self::doorbell) becomes readable when this should be called again.
+    /// Sends a copy of `message` if there is room. Otherwise makes the
+    /// [`doorbell`](Self::doorbell) become readable when this should be called again.
     ///
     /// # Errors
     ///
     /// [`SendError::Full`] if there is no room: wait for the doorbell. It may become
-    /// readable for no reason. Else as [`send`](Self::send), and [`SendError::Io`] if there
-    /// can be no doorbell.
+    /// readable for no reason. Otherwise as [`send`](Self::send), and [`SendError::Io`] if
+    /// there can be no doorbell.
     pub fn try_send_or_arm(&mut self, message: &[u8]) -> Result<(), SendError> {
         let position = self.claim_or_arm(message.len())?;
         self.write_and_publish(position, message)
     }
 
-    /// Sends a copy of `message`, when there is room; `readable` waits for the
+    /// Sends a copy of `message` when there is room; `readable` waits for the
     /// [`doorbell`](Self::doorbell), as for [`Receiver::recv_when`].
     ///
     /// # Errors
@@ -242,7 +244,7 @@ impl Sender {
         self.write_and_publish(position, message)
     }
 
-    /// Takes the place of the next message, as [`loan`](Self::loan) does, when there is
+    /// Claims the place of the next message, as [`loan`](Self::loan) does, when there is
     /// room; `readable` waits for the [`doorbell`](Self::doorbell), as for
     /// [`Receiver::recv_when`].
     ///
@@ -252,7 +254,7 @@ impl Sender {
     ///
     /// # Cancel safety
     ///
-    /// A future that is dropped before it is ready has taken no place.
+    /// A future that is dropped before it is ready has claimed no place.
     pub async fn loan_when<F, R>(
         &mut self,
         len: usize,
@@ -266,7 +268,7 @@ impl Sender {
         Ok(self.lend(position, len))
     }
 
-    /// Sends a copy of `message`, when there is room; waits in the runtime of blitz-io,
+    /// Sends a copy of `message` when there is room, waiting in the runtime of blitz-io
     /// without blocking it. See [`Receiver::recv_async`].
     ///
     /// # Errors
@@ -276,7 +278,7 @@ impl Sender {
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O, if it has to wait.
+    /// Panics outside of a runtime, and in one without I/O, if it has to wait.
     ///
     /// # Cancel safety
     ///
@@ -287,8 +289,8 @@ impl Sender {
         self.write_and_publish(position, message)
     }
 
-    /// Takes the place of the next message, as [`loan`](Self::loan) does, when there is
-    /// room; waits as [`send_async`](Self::send_async) does.
+    /// Claims the place of the next message, as [`loan`](Self::loan) does, when there is
+    /// room. Waits as [`send_async`](Self::send_async) does.
     ///
     /// # Errors
     ///
@@ -296,11 +298,11 @@ impl Sender {
     ///
     /// # Panics
     ///
-    /// As [`send_async`](Self::send_async).
+    /// Panics as [`send_async`](Self::send_async) does.
     ///
     /// # Cancel safety
     ///
-    /// A future that is dropped before it is ready has taken no place.
+    /// A future that is dropped before it is ready has claimed no place.
     #[cfg(feature = "async")]
     pub async fn loan_async(&mut self, len: usize) -> Result<Loan<'_>, SendError> {
         let position = cooperative(self.claim_async(len)).await?;
@@ -322,7 +324,8 @@ impl Sender {
         claimed
     }
 
-    /// There is no await between the claim and its use: a future that is dropped has none.
+    /// There is no await between the claim and its use, so a future that is dropped has no
+    /// claim.
     async fn claim_when<F, R>(&mut self, len: usize, readable: &mut F) -> Result<u64, SendError>
     where
         F: FnMut() -> R,

@@ -14,8 +14,9 @@ use crate::waiting::Attempt;
 ///
 /// If a process that takes part is killed, the barrier is *broken*: all that wait, and all
 /// that come later, get [`WaitError::Broken`], the first ones within a twentieth of a
-/// second. It stays so until all have dropped it; who opens it then finds a new one. One
-/// that is dropped in the ordinary way breaks nothing.
+/// second. It stays broken until all participants have dropped it; the next one that opens
+/// it makes a new barrier. A participant that is dropped in the ordinary way does not break
+/// it.
 ///
 /// ```
 /// use blitz_io::ipc::Barrier;
@@ -41,8 +42,8 @@ use crate::waiting::Attempt;
 /// ```
 pub struct Barrier {
     pub(crate) endpoint: Endpoint,
-    /// The generation of an arrival that waits. After a future was forgotten it is still
-    /// here.
+    /// The generation of an arrival that waits. It is also here after a future was
+    /// forgotten.
     arrived: Option<u64>,
 }
 
@@ -52,12 +53,12 @@ impl Primitive for Barrier {
     const MAX: usize = MAX_PARTIES;
 }
 
-/// Whether the one who waited at a [`Barrier`] was the last to arrive.
+/// The result of a wait at a [`Barrier`]: whether this arrival was the last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
-    /// Returns `true` for exactly one of those that met.
+    /// Returns `true` for exactly one of the parties that met.
     #[must_use]
     pub fn is_leader(&self) -> bool {
         self.0
@@ -73,21 +74,21 @@ fn attempt(endpoint: &mut Endpoint, generation: u64) -> Attempt<BarrierWaitResul
 }
 
 impl Barrier {
-    /// Joins the barrier `name`; makes it, for so many parties, if there is none.
+    /// Joins the barrier `name`, and makes it for `parties` parties if there is none.
     ///
     /// # Errors
     ///
-    /// See [`Error`]; [`Error::Mismatch`] if it is for another number of parties.
+    /// See [`Error`]; [`Error::Mismatch`] if it is for a different number of parties.
     pub fn open(name: &str, parties: usize) -> Result<Self, Error> {
         Self::builder(parties).open(name)
     }
 
-    /// Creates a builder for a barrier at which so many meet.
+    /// Creates a builder for a barrier at which `parties` parties meet.
     pub fn builder(parties: usize) -> PrimitiveBuilder<Self> {
         PrimitiveBuilder::new(parties)
     }
 
-    /// Blocks until as many as the barrier is for have arrived.
+    /// Blocks until all parties have arrived.
     ///
     /// # Errors
     ///
@@ -97,8 +98,8 @@ impl Barrier {
         self.wait_deadline(None)
     }
 
-    /// Meets the others if all of them wait already. Otherwise it returns `None` at once, and
-    /// has not arrived.
+    /// Meets the other parties if all of them are waiting. Otherwise it returns `None` at
+    /// once, and has not arrived.
     ///
     /// # Errors
     ///
@@ -115,7 +116,7 @@ impl Barrier {
     ///
     /// # Errors
     ///
-    /// [`WaitError::TimedOut`]; else as [`wait`](Self::wait).
+    /// [`WaitError::TimedOut`]; otherwise as [`wait`](Self::wait).
     pub fn wait_timeout(&mut self, timeout: Duration) -> Result<BarrierWaitResult, WaitError> {
         self.wait_deadline(deadline::after(timeout))
     }
@@ -125,12 +126,12 @@ impl Barrier {
     ///
     /// # Errors
     ///
-    /// [`WaitError::TimedOut`]; else as [`wait`](Self::wait).
+    /// [`WaitError::TimedOut`]; otherwise as [`wait`](Self::wait).
     pub fn wait_until(&mut self, deadline: Instant) -> Result<BarrierWaitResult, WaitError> {
         self.wait_deadline(Some(deadline))
     }
 
-    /// Returns how many meet.
+    /// Returns how many parties meet.
     pub fn parties(&self) -> usize {
         self.endpoint.segment.settings.entries()
     }
@@ -172,8 +173,8 @@ impl Barrier {
         waiting.end(result)
     }
 
-    /// Waits until all have arrived, in the runtime of blitz-io and without blocking it. See
-    /// [`Receiver::recv_async`](crate::Receiver::recv_async).
+    /// Waits until all have arrived, in the runtime of blitz-io and without blocking it.
+    /// See [`Receiver::recv_async`](crate::Receiver::recv_async).
     ///
     /// # Errors
     ///
@@ -181,7 +182,7 @@ impl Barrier {
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O, if it has to wait.
+    /// Panics outside of a runtime, and in one without I/O, if it has to wait.
     ///
     /// # Cancel safety
     ///
@@ -200,7 +201,8 @@ impl Barrier {
         waiting.end(result)
     }
 
-    /// The generation to wait for the end of; `None` if this has ended it.
+    /// Arrives. Returns the generation whose end is to be awaited, or `None` if this has
+    /// ended it.
     fn arrive(&mut self) -> Result<Option<u64>, WaitError> {
         self.endpoint.check()?;
         self.withdraw();
@@ -218,7 +220,7 @@ impl Barrier {
         }
     }
 
-    /// Takes back an arrival that waits. Whether the barrier had opened before.
+    /// Takes back an arrival that waits. Returns whether the barrier had opened before.
     fn withdraw(&mut self) -> bool {
         match self.arrived.take() {
             Some(generation) if !self.endpoint.is_forked() => {
@@ -229,7 +231,7 @@ impl Barrier {
     }
 }
 
-/// An arrival that is taken back if the wait ends early, by a deadline or by a drop.
+/// An arrival that is taken back if a deadline or a drop ends the wait early.
 struct Waiting<'a>(&'a mut Barrier);
 
 impl Waiting<'_> {

@@ -6,11 +6,11 @@ use crate::segment::{Missing, Segment};
 use crate::settings::{Kind, Settings, WhenFull};
 use crate::{Receiver, Sender, sys};
 
-/// What a segment is made with, and which one is opened.
+/// Builds or opens a segment: its settings.
 ///
-/// Whoever comes first makes the segment; the others find it. A setting that was given must
-/// be the segment's; one that was left out is taken from the segment, or has its default if
-/// there is none yet.
+/// The first participant makes the segment; the others find it. A setting that was given
+/// must match that of the segment. A setting that was left out is taken from the segment,
+/// or has its default if there is no segment yet.
 ///
 /// ```
 /// use blitz_io::ipc::{Queue, WhenFull};
@@ -50,10 +50,10 @@ enum Capacity {
 }
 
 impl Capacity {
-    /// In messages of this length.
+    /// Returns the number of messages of this length.
     fn of(self, max_len: usize) -> usize {
         match self {
-            // What has no next power of two is refused when the segment is made.
+            // A number that has no next power of two is refused when the segment is made.
             Self::Messages(count) => count.checked_next_power_of_two().unwrap_or(count),
             Self::Bytes(bytes) => match bytes / max_len.max(1) {
                 0 => 1,
@@ -66,11 +66,11 @@ impl Capacity {
 const DEFAULT_CAPACITY: Capacity = Capacity::Messages(1024);
 const DEFAULT_MAX_LEN: usize = 1008;
 const DEFAULT_PARTICIPANTS: usize = 64;
-/// Of a semaphore or barrier, or listeners of an event.
+/// The participants of a semaphore or barrier, or the listeners of an event.
 const DEFAULT_MEMBERS: usize = 256;
-/// Only the user.
+/// Only the user has access.
 const DEFAULT_MODE: u32 = 0o600;
-/// A file name has 255 bytes, and the ending needs some.
+/// A file name can have 255 bytes, and the ending needs some of them.
 const MAX_NAME: usize = 200;
 pub(crate) const ENDING: &str = "ring";
 
@@ -90,16 +90,17 @@ impl Builder {
         }
     }
 
-    /// Sets how many messages the ring holds, rounded up to a power of two. 1024 by default.
+    /// Sets how many messages the ring holds, rounded up to a power of two. The default is
+    /// 1024.
     #[must_use]
     pub fn capacity(mut self, messages: usize) -> Self {
         self.capacity = Some(Capacity::Messages(messages));
         self
     }
 
-    /// How many bytes of the [longest messages](Self::max_len) the ring holds: the number of
-    /// messages is rounded down to a power of two, and is at least one. It replaces
-    /// [`capacity`](Self::capacity), and is replaced by it.
+    /// Sets the size of the ring in bytes of the [longest messages](Self::max_len): the
+    /// number of messages is rounded down to a power of two, and is at least one. Of this
+    /// and [`capacity`](Self::capacity), the last call counts.
     ///
     /// ```
     /// # #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -117,38 +118,39 @@ impl Builder {
         self
     }
 
-    /// Sets the length of the longest message, in bytes. 1008 by default. The segment has
-    /// this much memory for each message of its capacity.
+    /// Sets the length of the longest message, in bytes. The default is 1008. The segment
+    /// has this much memory for each message of its capacity.
     #[must_use]
     pub fn max_len(mut self, bytes: usize) -> Self {
         self.max_len = Some(bytes);
         self
     }
 
-    /// Sets what a sender does when the ring is full. [`WhenFull::Block`] by default.
+    /// Sets what a sender does when the ring is full. The default is [`WhenFull::Block`].
     #[must_use]
     pub fn when_full(mut self, policy: WhenFull) -> Self {
         self.when_full = Some(policy);
         self
     }
 
-    /// Sets how many senders there can be at a time. 1 in a route, 64 otherwise.
+    /// Sets how many senders there can be at a time. The default is 1 in a route, 64
+    /// otherwise.
     #[must_use]
     pub fn max_senders(mut self, senders: usize) -> Self {
         self.senders = Some(senders);
         self
     }
 
-    /// Sets how many receivers there can be at a time. 64 by default; senders and receivers
-    /// are at most 512 together.
+    /// Sets how many receivers there can be at a time. The default is 64. Senders and
+    /// receivers together are at most 512.
     #[must_use]
     pub fn max_receivers(mut self, receivers: usize) -> Self {
         self.receivers = Some(receivers);
         self
     }
 
-    /// Sets the permissions of the segment's file, if this builder makes it. `0o600` by
-    /// default: only the same user. Others also need access to the
+    /// Sets the permissions of the segment's file, if this builder makes it. The default is
+    /// `0o600`: only the same user. Other users also need access to the
     /// [directory](Self::directory).
     #[must_use]
     pub fn mode(mut self, mode: u32) -> Self {
@@ -156,9 +158,9 @@ impl Builder {
         self
     }
 
-    /// Sets where the segment's file is. By default the user's own directory on a file
-    /// system in memory: `$XDG_RUNTIME_DIR/blitz-io`, or `/dev/shm/blitz-io-UID`. On macOS
-    /// it is `blitz-io` in the user's own directory below `/var/folders`, on FreeBSD
+    /// Sets the directory of the segment's file. The default is the user's own directory on
+    /// a file system in memory: `$XDG_RUNTIME_DIR/blitz-io`, or `/dev/shm/blitz-io-UID`. On
+    /// macOS it is `blitz-io` in the user's own directory below `/var/folders`, on FreeBSD
     /// `/tmp/blitz-io-UID`.
     #[must_use]
     pub fn directory(mut self, path: impl Into<PathBuf>) -> Self {
@@ -167,14 +169,14 @@ impl Builder {
     }
 
     /// Sets whether a receiver of a route or channel begins with the messages that the ring
-    /// still holds, or with the next one, as it does by default.
+    /// still holds. By default it begins with the next message.
     #[must_use]
     pub fn with_history(mut self, history: bool) -> Self {
         self.history = history;
         self
     }
 
-    /// Sets whether it is an error if there is no segment of this name yet.
+    /// Sets whether it is an error if there is no segment with this name yet.
     #[must_use]
     pub fn must_exist(mut self, must_exist: bool) -> Self {
         self.must_exist = must_exist;
@@ -185,7 +187,7 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// See [`Error`]; [`Error::Occupied`] if there are as many senders as there can be.
+    /// See [`Error`]; [`Error::Occupied`] if the segment has its largest number of senders.
     pub fn sender(&self, name: &str) -> Result<Sender, Error> {
         self.join(name, Role::Sender).map(Sender::new)
     }
@@ -194,7 +196,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// See [`Error`]; [`Error::Occupied`] if there are as many receivers as there can be.
+    /// See [`Error`]; [`Error::Occupied`] if the segment has its largest number of
+    /// receivers.
     pub fn receiver(&self, name: &str) -> Result<Receiver, Error> {
         let endpoint = self.join(name, Role::Receiver)?;
         Ok(Receiver::new(endpoint, self.history))
@@ -214,7 +217,7 @@ impl Builder {
         })
     }
 
-    /// Where the segment `name` is. Makes the user's directory.
+    /// Returns where the segment `name` is. Makes the user's directory.
     pub(crate) fn path(&self, name: &str) -> Result<PathBuf, Error> {
         check_name(name)?;
         sys::supported()?;
@@ -228,7 +231,7 @@ impl Builder {
     pub(crate) fn settings(&self) -> Settings {
         let (senders, receivers) = match self.kind {
             Kind::Route => (1, DEFAULT_PARTICIPANTS),
-            // All take part in the same way, and are receivers to the segment.
+            // All participants are equal, and are receivers to the segment.
             Kind::Semaphore | Kind::Barrier => (1, DEFAULT_MEMBERS),
             Kind::Event => (DEFAULT_PARTICIPANTS, DEFAULT_MEMBERS),
             _ => (DEFAULT_PARTICIPANTS, DEFAULT_PARTICIPANTS),
@@ -244,7 +247,7 @@ impl Builder {
         }
     }
 
-    /// Whether what was asked for is what the segment has.
+    /// Checks that the segment has the settings that were asked for.
     pub(crate) fn check(&self, found: &Settings) -> Result<(), Error> {
         let when_full = self.when_full.map(|policy| policy as usize);
         let capacity = self.capacity.map(|capacity| capacity.of(found.max_len));

@@ -1,22 +1,24 @@
-//! Being woken through a descriptor, for tasks: they cannot sleep on a futex word.
+//! Waking through a descriptor, for tasks: they cannot sleep on a futex word.
 //!
-//! A doorbell has an end for wake-ups, and a timer, both in one descriptor, which is what a
-//! runtime registers. On Linux these are a datagram socket with an abstract address and an
-//! epoll set, elsewhere a named pipe beside the segment and a kqueue
+//! A doorbell has an end for wake-ups, and a timer, both in one descriptor, which a runtime
+//! registers. On Linux these are a datagram socket with an abstract address and an epoll
+//! set, on other systems a named pipe beside the segment and a kqueue
 //! (`sys/unix/wakeups_….rs`, `epoll.rs`, `kqueue.rs`).
 //!
 //! * A waiter *arms*: it empties the doorbell, writes to its record for which of the two
-//!   events it waits, starts the timer, sets `DOORBELL` in the event count, and looks again.
+//!   events it waits, starts the timer, sets `DOORBELL` in the event count, and looks
+//!   again.
 //! * A notifier that finds `DOORBELL` clears it, goes through the records, and sends a
-//!   wake-up to each that is armed for the event, which it disarms first.
+//!   wake-up to each participant that is armed for the event, after disarming it.
 //!
-//! **No wake-up is lost**, as in `event_count.rs`: the record is armed before the flag is set,
-//! and the flag before the second look. A notifier that misses the flag has made its change
-//! before that look. One that sees it finds the armed record. The doorbell is emptied before
-//! the record is armed, so the wake-up of a later change is never thrown away.
+//! **No wake-up is lost**, as in `event_count.rs`: the record is armed before the flag is
+//! set, and the flag is set before the second look. A notifier that misses the flag has
+//! made its change before that look. A notifier that sees the flag finds the armed record.
+//! The doorbell is emptied before the record is armed, so the wake-up of a later change is
+//! never thrown away.
 //!
-//! **The dead.** Nobody sends a wake-up for a sender that dies. So an armed waiter is woken
-//! by its timer, too, and then looks whether the others are alive, like a thread.
+//! **The dead.** A sender that dies sends no wake-up. So an armed waiter is also woken by
+//! its timer, and then looks whether the others are alive, like a thread.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
@@ -35,20 +37,21 @@ use crate::memory::record;
 use crate::segment::{FIRST_PARTICIPANT, Segment};
 use crate::sys::{self, PollSet, Wakeups};
 
-/// A descriptor that becomes readable when a receiver or sender should be tried again.
+/// A descriptor that becomes readable when an operation should be tried again.
 ///
-/// Register it with a runtime, for reading only, for example by Tokio's
-/// `AsyncFd::register_with_interest`: macOS and FreeBSD refuse to watch it for writing. It is
-/// readable some time after [`Receiver::try_recv_or_arm`](crate::Receiver::try_recv_or_arm) has returned
+/// Register it with a runtime, for reading only, for example with Tokio's
+/// `AsyncFd::register_with_interest`: macOS and FreeBSD refuse to watch it for writing. It
+/// becomes readable some time after
+/// [`Receiver::try_recv_or_arm`](crate::Receiver::try_recv_or_arm) has returned
 /// [`RecvError::Empty`](crate::RecvError::Empty), or
-/// [`Sender::try_send_or_arm`](crate::Sender::try_send_or_arm)
+/// [`Sender::try_send_or_arm`](crate::Sender::try_send_or_arm) has returned
 /// [`SendError::Full`](crate::SendError::Full).
 #[derive(Clone, Debug)]
 pub struct Doorbell(Arc<Parts>);
 
 #[derive(Debug)]
 struct Parts {
-    // First: it watches the other.
+    // First: the set watches the wake-ups.
     set: PollSet,
     wakeups: Wakeups,
 }
@@ -61,7 +64,7 @@ impl Doorbell {
         Ok(Self(Arc::new(Parts { set, wakeups })))
     }
 
-    /// Makes it unreadable, until the next wake-up.
+    /// Makes it unreadable until the next wake-up.
     fn empty(&self) {
         self.0.wakeups.empty();
         self.0.set.clear();
@@ -99,12 +102,12 @@ impl OwnDoorbell {
             .ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// The doorbell, registered with the runtime that awaits it first. After an error of
-    /// that runtime's driver, [`deregister`](Self::deregister).
+    /// Returns the doorbell, registered with the first runtime that awaits it. After an
+    /// error of that runtime's driver, call [`deregister`](Self::deregister).
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in one without I/O.
     #[cfg(feature = "async")]
     fn registered(&mut self, segment: &Segment, me: usize) -> io::Result<Arc<AsyncFd<Doorbell>>> {
         if let Some(registered) = &self.registered {
@@ -112,18 +115,18 @@ impl OwnDoorbell {
         }
         let doorbell = self.get(segment, me)?.clone();
         // SAFETY: a doorbell has the same open descriptor for as long as it lives, and the
-        // `AsyncFd` owns this one.
+        // `AsyncFd` owns this doorbell.
         let registered = unsafe { AsyncFd::register_with_interest(doorbell, Interest::READABLE)? };
         Ok(self.registered.insert(Arc::new(registered)).clone())
     }
 
-    /// Lets the next wait register anew.
+    /// Makes the next wait register again.
     #[cfg(feature = "async")]
     pub(crate) fn deregister(&mut self) {
         self.registered = None;
     }
 
-    /// All of arming but the second look.
+    /// Does everything for arming except the second look.
     fn arm(&mut self, segment: &Segment, me: usize, what: Awaited) -> io::Result<()> {
         let doorbell = self.get(segment, me)?;
         doorbell.empty();
@@ -132,7 +135,7 @@ impl OwnDoorbell {
         memory.record(me, record::DOORBELL).swap(number);
         memory.record(me, record::ARMED).swap(what as u64);
         let now = Instant::now();
-        // If the timer has fired, then it is that late.
+        // If the timer has fired, this time is over.
         if self.timer_until.is_none_or(|until| now >= until) {
             self.get(segment, me)?.0.set.start_timer(LOOK_EVERY)?;
             self.timer_until = Some(now + LOOK_EVERY);
@@ -147,10 +150,10 @@ impl OwnDoorbell {
 }
 
 impl Endpoint {
-    /// This participant's doorbell, made by the first call.
+    /// Returns this participant's doorbell, which the first call makes.
     pub(crate) fn doorbell(&mut self) -> io::Result<&Doorbell> {
         if self.is_forked() {
-            // It would take the place of the parent's.
+            // It would replace the parent's.
             return Err(io::Error::other(Error::Forked));
         }
         self.doorbell.get(&self.segment, self.me)
@@ -168,7 +171,7 @@ impl Endpoint {
     }
 }
 
-/// Waits until the doorbell is rung, in our runtime.
+/// Waits until the doorbell is rung, in the runtime of blitz-io.
 #[cfg(feature = "async")]
 pub(crate) async fn rung(doorbell: &AsyncFd<Doorbell>) -> io::Result<()> {
     doorbell.readable().await?.clear_ready();
@@ -190,7 +193,8 @@ pub(crate) fn ring(segment: &Segment, what: Awaited) {
     }
 }
 
-/// Removes what the doorbell of a participant has left. The caller has the participant's lock.
+/// Removes what the doorbell of a participant has left. The caller has the participant's
+/// lock.
 pub(crate) fn remove(segment: &Segment, participant: usize) {
     sys::remove_wakeups(segment.path.as_deref(), FIRST_PARTICIPANT + participant);
 }

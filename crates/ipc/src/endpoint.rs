@@ -1,20 +1,20 @@
 //! A participant: a segment, a record in it, and the lock on the record's byte.
 //!
-//! **Liveness.** A participant lives as long as the kernel keeps its lock. The lock's byte
-//! is `FIRST_PARTICIPANT` + the number of the record. Process number and start time stand in
-//! the record for people; nothing depends on them.
+//! **Liveness.** A participant is alive as long as the kernel keeps its lock. The lock's
+//! byte is `FIRST_PARTICIPANT` + the number of the record. Process number and start time
+//! are in the record for people to read; nothing depends on them.
 //!
-//! **A record's states.** *Empty* (role 0, cursor inactive), or *in use*. It is changed by
-//! the owner of its lock only:
+//! **A record's states.** *Empty* (role 0, cursor inactive), or *in use*. Only the owner of
+//! its lock changes it:
 //!
 //! * *Join* (under the membership lock): take the lock; if the record is in use, its owner
 //!   is dead: reap it. Then write the record, the role last.
 //! * *Leave:* reap oneself, then give the lock back.
-//! * *Look* (anyone, any time): for each record in use whose lock is free: take the lock,
-//!   look at the record again, reap, give the lock back.
+//! * *Look* (any participant, at any time): for each record in use whose lock is free: take
+//!   the lock, look at the record again, reap, give the lock back.
 //!
-//! Reaping makes the record empty at its very end, so whoever is killed while reaping leaves
-//! a record in use without a lock, which the next one reaps again.
+//! Reaping makes the record empty at its very end, so a participant that is killed while it
+//! reaps leaves a record in use without a lock, which the next one reaps again.
 
 use std::time::{Duration, Instant};
 
@@ -31,40 +31,41 @@ use crate::segment::{FIRST_PARTICIPANT, Segment};
 use crate::settings::Kind;
 use crate::sys;
 
-/// What a participant does.
+/// The role of a participant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
     Sender = 1,
     Receiver = 2,
 }
 
-/// How often a joiner tries again when the last free records are just being reaped, and how
-/// long it waits in between.
+/// How often a participant that joins tries again while the last free records are being
+/// reaped, and how long it waits in between.
 const JOIN_ATTEMPTS: usize = 20;
 const JOIN_PAUSE: Duration = Duration::from_millis(1);
 
-/// What a participant awaits.
+/// For which event a participant waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Awaited {
     Published = 1,
     Room = 2,
 }
 
-/// See the head of the file.
+/// A participant: see the head of the file.
 pub(crate) struct Endpoint {
     pub(crate) segment: Segment,
     pub(crate) me: usize,
     generation: u32,
-    /// Something that this library never writes was found.
+    /// A value was found that this library never writes.
     pub(crate) corrupt: bool,
-    /// Outlives a single wait: waits that are short must look, too.
+    /// Outlives a single wait: a participant whose waits are short must look, too.
     pub(crate) patience: Patience,
     #[cfg(unix)]
     pub(crate) doorbell: crate::doorbell::OwnDoorbell,
 }
 
 impl Endpoint {
-    /// Takes part in `segment`. The caller holds the membership lock, if there is a name.
+    /// Takes part in `segment`. The caller holds the membership lock if the segment has a
+    /// name.
     pub(crate) fn join(segment: Segment, role: Role) -> Result<Self, Error> {
         segment.populate();
         let settings = segment.settings;
@@ -101,13 +102,14 @@ impl Endpoint {
         Err(Error::Occupied { role: name, limit })
     }
 
-    /// Whether this process is not the one that joined, but was forked from it.
+    /// Whether this process is not the one that joined, but a fork of it.
     #[inline]
     pub(crate) fn is_forked(&self) -> bool {
         self.generation != sys::fork_generation()
     }
 
-    /// Looks for dead participants and reaps them, if it is time to. `true` if it did.
+    /// Looks for dead participants and reaps them, if it is time to. Returns `true` if it
+    /// did.
     #[cold]
     pub(crate) fn look_if_due(&mut self) -> bool {
         let due = self.patience.is_over();
@@ -165,7 +167,7 @@ impl Segment {
         memory.record(me, record::ROLE).swap(role as u64);
     }
 
-    /// Whether somebody has joined with this record and has not left, dead or alive.
+    /// Whether a participant, dead or alive, has joined with this record and has not left.
     pub(crate) fn is_in_use(&self, participant: usize) -> bool {
         let memory = &self.ring.memory;
         memory
@@ -175,8 +177,8 @@ impl Segment {
             || memory.cursor(participant).load(Ordering::Acquire) != INACTIVE
     }
 
-    /// Whether the kernel keeps a lock of this record for another participant. What cannot
-    /// be found out counts as alive.
+    /// Whether the kernel keeps a lock on this record for another participant. If that
+    /// cannot be found out, it counts as alive.
     pub(crate) fn is_alive(&self, participant: usize) -> bool {
         let byte = FIRST_PARTICIPANT + participant;
         self.file.is_locked(byte, 1).unwrap_or(true)
@@ -186,14 +188,14 @@ impl Segment {
         if self.is_alive(participant) || !matches!(self.try_lock_record(participant), Ok(true)) {
             return;
         }
-        // Somebody may have reaped it, joined with it and left, meanwhile.
+        // Meanwhile another participant may have reaped it, joined with it and left.
         if self.is_in_use(participant) {
             self.bury(participant);
         }
         self.unlock_record(participant);
     }
 
-    /// Reaps a participant that is dead. The caller has the lock of its record.
+    /// Reaps a participant that is dead. The caller has the lock on its record.
     fn bury(&self, dead: usize) {
         if self.settings.kind == Kind::Barrier {
             self.parties().break_up();
@@ -216,7 +218,8 @@ impl Segment {
         }
     }
 
-    /// Undoes all that a participant has left. The caller has the lock of its record.
+    /// Undoes everything that a participant has left. The caller has the lock on its
+    /// record.
     fn reap(&self, participant: usize) {
         let memory = &self.ring.memory;
         self.ring.reap(participant);
@@ -258,7 +261,7 @@ impl Segment {
         }
     }
 
-    /// Where there are no doorbells, nobody arms one.
+    /// On a system without doorbells, none is ever armed.
     #[cfg(not(unix))]
     fn ring_doorbells(&self, _: Awaited) {}
 
@@ -268,7 +271,7 @@ impl Segment {
         crate::doorbell::ring(self, what);
     }
 
-    /// Whether there is a sender, as far as is known without asking the kernel.
+    /// Whether there is a sender, as far as this is known without asking the kernel.
     pub(crate) fn has_senders(&self) -> bool {
         (0..self.settings.senders).any(|participant| {
             let role = self.ring.memory.record(participant, record::ROLE);
@@ -276,14 +279,14 @@ impl Segment {
         })
     }
 
-    /// How many senders there have been.
+    /// Returns how many senders there have been.
     pub(crate) fn senders_seen(&self) -> u64 {
         let seen = self.ring.memory.header(crate::memory::header::SENDERS_SEEN);
         seen.load(Ordering::Acquire)
     }
 }
 
-/// Whether there has been a sender, and there is none any more.
+/// Detects that there has been a sender and that none is left.
 pub(crate) struct Senders {
     had_one: bool,
     seen_at_join: u64,
@@ -305,14 +308,14 @@ impl Senders {
 }
 
 /// How long a participant that waits goes without a look at whether the others are alive.
-/// This bounds what the death of another one costs. Twenty looks a second are not
-/// noticed by a machine.
+/// This bounds what the death of another one costs. Twenty looks a second do not show on a
+/// machine.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// When to look at the others again, and whether to spin before a sleep.
 pub(crate) struct Patience {
     next_look: Instant,
-    /// Spinning would have saved the last sleep.
+    /// Whether spinning would have saved the last sleep.
     spins: bool,
 }
 
@@ -324,9 +327,9 @@ impl Patience {
         }
     }
 
-    /// Lets a moment pass before another attempt. `false` when it is time to sleep: at once
-    /// after a sleep that was longer than all attempts. Spinning would most likely fail again, and
-    /// the scheduler lets a thread that has spun wait when it is woken.
+    /// Lets a moment pass before another attempt. Returns `false` when it is time to sleep:
+    /// at once after a sleep that was longer than all attempts, because spinning would most
+    /// likely fail again, and the scheduler delays the wake-up of a thread that has spun.
     pub(crate) fn turn(&self, spin: &mut EventSpin) -> bool {
         self.spins && spin.turn()
     }
@@ -339,7 +342,7 @@ impl Patience {
         self.spins = began.elapsed() < EventSpin::YIELD_FOR;
     }
 
-    /// Whether it is time for a look, which the caller takes then.
+    /// Whether it is time for a look, which the caller then takes.
     fn is_over(&mut self) -> bool {
         let now = Instant::now();
         let over = now >= self.next_look;

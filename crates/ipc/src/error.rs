@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use crate::settings::{Kind, WhenFull};
 
-/// Why a segment could not be made, opened or joined.
+/// The error returned when a segment could not be made, opened or joined.
 ///
-/// The text says what is wrong and what can be done about it.
+/// Its text says what is wrong and what can be done about it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// This system has no memory shared between processes that this library supports.
+    /// This library does not support memory that is shared between processes on this
+    /// system.
     Unsupported,
     /// The name cannot be the name of a segment.
     Name {
@@ -30,7 +31,7 @@ pub enum Error {
     Directory {
         /// The directory.
         path: PathBuf,
-        /// Why not.
+        /// Why it cannot be trusted.
         reason: &'static str,
     },
     /// No permission for a file or directory.
@@ -40,23 +41,23 @@ pub enum Error {
     },
     /// There is not enough shared memory.
     NoSpace {
-        /// Bytes that the segment needs.
+        /// How many bytes the segment needs.
         needed: usize,
     },
-    /// The file is no segment, or not one of this version.
+    /// The file is not a segment, or not one of this version.
     Foreign {
         /// The file; empty if it has no name.
         path: PathBuf,
-        /// What gives it away.
+        /// How this was recognized.
         reason: String,
     },
     /// The segment exists with another setting.
     Mismatch {
         /// The setting.
         setting: &'static str,
-        /// What was asked for; of a [`Kind`] or a [`WhenFull`], its number.
+        /// The value that was asked for; of a [`Kind`] or a [`WhenFull`], its number.
         wanted: u64,
-        /// What the segment has.
+        /// The value that the segment has.
         found: u64,
     },
     /// No segment has this name.
@@ -64,16 +65,16 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// As many senders or receivers take part as the segment allows.
+    /// The segment has its largest number of senders or receivers.
     Occupied {
         /// `"sender"` or `"receiver"`.
         role: &'static str,
-        /// How many the segment allows.
+        /// The largest number.
         limit: usize,
     },
     /// Another process has been joining or leaving for a long time; it is probably stopped.
     Busy,
-    /// It was made before a fork and is used in the child.
+    /// The value was made before a fork and is used in the child.
     Forked,
     /// Another error of the system.
     Io {
@@ -81,7 +82,7 @@ pub enum Error {
         what: &'static str,
         /// The file or directory; empty if it has no name.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -161,7 +162,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// A setting's value, for people.
+/// A setting's value, as text for people.
 struct Value<'a>(&'a str, u64);
 
 impl fmt::Display for Value<'_> {
@@ -175,7 +176,7 @@ impl fmt::Display for Value<'_> {
     }
 }
 
-/// A path, which is empty for what has no name.
+/// A path, which is empty for a segment without a name.
 struct Place<'a>(&'a Path);
 
 impl fmt::Display for Place<'_> {
@@ -196,7 +197,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// Why a message was not sent.
+/// The error returned when a message was not sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SendError {
@@ -215,8 +216,8 @@ pub enum SendError {
     Io(io::ErrorKind),
     /// The sender was made before a fork and is used in the child.
     Forked,
-    /// The segment holds what this library never writes: a participant has overwritten it.
-    /// The sender can not be used any more.
+    /// The segment holds a value that this library never writes: a participant has
+    /// overwritten it. The sender cannot be used any more.
     Corrupt,
 }
 
@@ -237,18 +238,18 @@ impl fmt::Display for SendError {
 
 impl std::error::Error for SendError {}
 
-/// Why no message was received.
+/// The error returned when no message was received.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RecvError {
-    /// There is none at the moment.
+    /// There is no message at the moment.
     Empty,
-    /// None came until the deadline.
+    /// No message came until the deadline.
     TimedOut,
     /// All messages have been received and every sender has left or died. A later receive
-    /// finds what a new sender sends.
+    /// finds the messages of a new sender.
     Disconnected,
-    /// Messages that were dropped because the ring was full: so many.
+    /// This many messages were dropped because the ring was full.
     Lagged(u64),
     /// The buffer is too short for the message, which can be received again.
     TooShort {
@@ -259,15 +260,15 @@ pub enum RecvError {
     WrongLength {
         /// The message's length in bytes.
         len: usize,
-        /// The type's.
+        /// The length of the type.
         expected: usize,
     },
     /// The descriptor to wait on could not be made, or waiting for it failed.
     Io(io::ErrorKind),
     /// The receiver was made before a fork and is used in the child.
     Forked,
-    /// The segment holds what this library never writes: a participant has overwritten it.
-    /// The receiver can not be used any more.
+    /// The segment holds a value that this library never writes: a participant has
+    /// overwritten it. The receiver cannot be used any more.
     Corrupt,
 }
 
@@ -294,24 +295,24 @@ impl fmt::Display for RecvError {
 
 impl std::error::Error for RecvError {}
 
-/// Why a wait for an [`Event`](crate::Event), a [`Semaphore`](crate::Semaphore) or a
-/// [`Barrier`](crate::Barrier) has failed.
+/// The error returned when a wait for an [`Event`](crate::Event), a
+/// [`Semaphore`](crate::Semaphore) or a [`Barrier`](crate::Barrier) has failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum WaitError {
     /// The deadline passed.
     TimedOut,
-    /// Listeners: every notifier has left or died. A later wait finds what a new one
-    /// notifies.
+    /// Listeners: every notifier has left or died. A later wait finds the notifications of
+    /// a new one.
     Disconnected,
     /// Barriers: a participant has died.
     Broken,
     /// The descriptor to wait on could not be made, or waiting for it failed.
     Io(io::ErrorKind),
-    /// It was opened before a fork and is used in the child.
+    /// This end was opened before a fork and is used in the child.
     Forked,
-    /// The segment holds what this library never writes: a participant has overwritten it.
-    /// This end can not be used any more.
+    /// The segment holds a value that this library never writes: a participant has
+    /// overwritten it. This end cannot be used any more.
     Corrupt,
 }
 
@@ -333,7 +334,7 @@ impl fmt::Display for WaitError {
 
 impl std::error::Error for WaitError {}
 
-/// Why nobody was notified.
+/// The error returned when an event could not be notified.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum NotifyError {

@@ -10,11 +10,11 @@ use crate::protocol::event::{self, Seen};
 use crate::settings::Kind;
 use crate::waiting::Attempt;
 
-/// Notifications with ids, from any process to all that listen.
+/// Notifications with ids, from any process to all listeners.
 ///
-/// It carries no data: an id says what has happened, and notifications of the same id that
-/// a listener has not waited for yet are counted together. So a notifier never waits, and a
-/// slow listener holds nobody up.
+/// It carries no data: an id says what has happened, and notifications of the same id for
+/// which a listener has not waited yet are counted together. So a notifier never waits, and
+/// a slow listener delays no other participant.
 ///
 /// ```
 /// use blitz_io::ipc::Event;
@@ -47,13 +47,13 @@ impl Primitive for Event {
 }
 
 impl Event {
-    /// Creates a builder for an event with the ids from 0 to `ids` - 1. Without it there are 64.
-    /// A wait looks at each of them.
+    /// Creates a builder for an event with the ids from 0 to `ids` - 1. Without a builder,
+    /// there are 64 ids. A wait looks at each of them.
     pub fn builder(ids: usize) -> PrimitiveBuilder<Self> {
         PrimitiveBuilder::new(ids)
     }
 
-    /// Joins the event `name` as one that notifies; makes it if there is none.
+    /// Joins the event `name` as a notifier, and makes it if there is none.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl Event {
         Self::builder(DEFAULT_IDS).notifier(name)
     }
 
-    /// Joins the event `name` as one that waits; makes it if there is none.
+    /// Joins the event `name` as a listener, and makes it if there is none.
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ impl Event {
 }
 
 impl PrimitiveBuilder<Event> {
-    /// Joins the event `name` as one that notifies.
+    /// Joins the event `name` as a notifier.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl PrimitiveBuilder<Event> {
         Ok(Notifier { endpoint })
     }
 
-    /// Joins the event `name` as one that waits. What was notified before does not count.
+    /// Joins the event `name` as a listener. Earlier notifications do not count.
     ///
     /// # Errors
     ///
@@ -99,13 +99,13 @@ impl PrimitiveBuilder<Event> {
     }
 }
 
-/// The end of an [`Event`] that notifies.
+/// The notifying end of an [`Event`].
 pub struct Notifier {
     endpoint: Endpoint,
 }
 
 impl Notifier {
-    /// Notifies all listeners of `id`. Never blocks.
+    /// Notifies all listeners of `id`. It never blocks.
     ///
     /// # Errors
     ///
@@ -140,7 +140,7 @@ impl fmt::Debug for Notifier {
     }
 }
 
-/// What a [`Listener`] has waited for.
+/// What a [`Listener`] is woken for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[non_exhaustive]
 pub struct Notification {
@@ -150,7 +150,7 @@ pub struct Notification {
     pub count: u64,
 }
 
-/// The end of an [`Event`] that waits.
+/// The waiting end of an [`Event`].
 pub struct Listener {
     pub(crate) endpoint: Endpoint,
     seen: Seen,
@@ -158,13 +158,14 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Blocks until an id is notified, or returns at once if one was since it was last
-    /// returned. Ids take turns.
+    /// Blocks until an id is notified, or returns at once if one was notified since it was
+    /// last returned. Ids take turns.
     ///
     /// # Errors
     ///
-    /// [`WaitError::Disconnected`] when everything was waited for and every notifier that
-    /// there was has left or died; before the first it waits. [`WaitError::Forked`].
+    /// [`WaitError::Disconnected`] when all notifications have been returned and every
+    /// notifier that there was has left or died; before the first notifier has joined, it
+    /// waits. [`WaitError::Forked`].
     pub fn wait(&mut self) -> Result<Notification, WaitError> {
         self.wait_deadline(None)
     }
@@ -187,7 +188,7 @@ impl Listener {
     ///
     /// # Errors
     ///
-    /// [`WaitError::TimedOut`]; else as [`wait`](Self::wait).
+    /// [`WaitError::TimedOut`]; otherwise as [`wait`](Self::wait).
     pub fn wait_timeout(&mut self, timeout: Duration) -> Result<Notification, WaitError> {
         self.wait_deadline(deadline::after(timeout))
     }
@@ -196,7 +197,7 @@ impl Listener {
     ///
     /// # Errors
     ///
-    /// [`WaitError::TimedOut`]; else as [`wait`](Self::wait).
+    /// [`WaitError::TimedOut`]; otherwise as [`wait`](Self::wait).
     pub fn wait_until(&mut self, deadline: Instant) -> Result<Notification, WaitError> {
         self.wait_deadline(Some(deadline))
     }
@@ -216,7 +217,8 @@ impl Listener {
     }
 
     /// Waits until an id is notified; `readable` waits for the
-    /// [`doorbell`](Self::doorbell), as for [`Receiver::recv_when`](crate::Receiver::recv_when).
+    /// [`doorbell`](Self::doorbell), as for
+    /// [`Receiver::recv_when`](crate::Receiver::recv_when).
     ///
     /// # Errors
     ///
@@ -224,7 +226,7 @@ impl Listener {
     ///
     /// # Cancel safety
     ///
-    /// A future that is dropped has returned no id; the next wait does.
+    /// A future that is dropped has returned no id; the next wait returns it.
     #[cfg(unix)]
     pub async fn wait_when<F, R>(&mut self, mut readable: F) -> Result<Notification, WaitError>
     where
@@ -249,11 +251,11 @@ impl Listener {
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O, if it has to wait.
+    /// Panics outside of a runtime, and in one without I/O, if it has to wait.
     ///
     /// # Cancel safety
     ///
-    /// A future that is dropped has returned no id; the next wait does.
+    /// A future that is dropped has returned no id; the next wait returns it.
     #[cfg(all(feature = "async", unix))]
     pub async fn wait_async(&mut self) -> Result<Notification, WaitError> {
         let Self {
@@ -283,7 +285,7 @@ fn attempt(
     if !notifiers.are_gone(&endpoint.segment) {
         return Ok(None);
     }
-    // The last one may have notified before it left.
+    // The last notifier may have notified before it left.
     find(endpoint, seen).map_or(Err(WaitError::Disconnected), |found| Ok(Some(found)))
 }
 

@@ -1,7 +1,7 @@
 //! Sleeping until another participant has changed something, without a count of sleepers.
 //!
-//! A count would be wrong for ever once a counted sleeper is killed. So the word has flags
-//! that any number of sleepers set and that a notifier clears, and an epoch:
+//! A count would be wrong for ever once a counted sleeper is killed. So the word has flags,
+//! which any number of sleepers set and a notifier clears, and an epoch:
 //!
 //! ```text
 //! bits 31..2   epoch: goes up with each notification that found a flag
@@ -9,28 +9,29 @@
 //! bit 0        SLEEPER:  a thread sleeps on this word, or is about to
 //! ```
 //!
-//! * A waiter *prepares* (sets its flag and remembers the word as its key), *looks again* at
-//!   what it waits for, and sleeps while the word is its key.
-//! * A notifier makes its change, then looks at the word. Without flags it is done. Else it
-//!   adds one to the epoch, clears the flags, and wakes all sleepers if it has cleared
-//!   `SLEEPER`, in this order. So a system call is made only where a thread may sleep, and
-//!   not for tasks.
+//! * A waiter *prepares* (sets its flag and remembers the word as its key), *looks again*
+//!   at the condition for which it waits, and sleeps while the word equals its key.
+//! * A notifier makes its change, then looks at the word. Without flags it is done.
+//!   Otherwise it adds one to the epoch, clears the flags, and wakes all sleepers if it has
+//!   cleared `SLEEPER`, in this order. So it makes a system call only if a thread may
+//!   sleep, and none for tasks.
 //!
 //! **No wake-up is lost.** The flag is set before the second look, and the change is made
 //! before the look at the flag; all four are sequentially consistent, or have a fence
-//! between them. So either the waiter sees the change, or the notifier sees the flag. In the
-//! second case the notifier changes the epoch after the waiter took its key, so that the
+//! between them. So either the waiter sees the change, or the notifier sees the flag. In
+//! the second case the notifier changes the epoch after the waiter took its key, so the
 //! waiter does not fall asleep, or does so before the wake. A waiter that prepares between
-//! the notifier's two steps has the new epoch and its flag in the key; clearing the flag
-//! changes the word, and it does not fall asleep, or does so before the wake. A notifier that
-//! has cleared `DOORBELL` only need not wake: `SLEEPER` of each that sleeps by then was
-//! cleared by another notifier, which wakes it. What counts is the flags that were cleared,
-//! not those that were there at the first look.
+//! the notifier's two steps has the new epoch and its flag in the key. Clearing the flag
+//! changes the word, so this waiter does not fall asleep either, or does so before the
+//! wake. A notifier that has cleared only `DOORBELL` need not wake: the `SLEEPER` of each
+//! thread that sleeps by then was cleared by another notifier, which wakes it. The flags
+//! that were cleared are what counts, not those that were set at the first look.
 //!
 //! **A notifier that is killed** after its change, or between its steps, leaves sleepers
-//! that nobody wakes. That is a debt of the dead like others: no participant sleeps longer
-//! than a look (see `patience.rs`) without checking everything again. A sleeper that is
-//! killed leaves a flag behind, which costs one needless wake.
+//! that are not woken. They recover as from any other death: no participant sleeps longer
+//! than the interval between two looks (see `Patience` in `endpoint.rs`) without checking
+//! everything again. A sleeper that is killed leaves a flag behind, which costs one
+//! needless wake.
 
 use std::time::Instant;
 
@@ -54,12 +55,12 @@ const SCOPE: Scope = if cfg!(loom) {
     Scope::Shared
 };
 
-/// See the head of the file.
+/// The word that participants sleep on: see the head of the file.
 #[derive(Clone, Copy)]
 pub(crate) struct EventCount<'a>(pub(crate) SleepWord<'a>);
 
 impl EventCount<'_> {
-    /// Announces a waiter, which then looks again. The result is its key.
+    /// Announces a waiter, which looks again afterwards. Returns its key.
     pub(crate) fn prepare(self, flag: u32) -> u32 {
         let key = self.0.or(flag) | flag;
         if !mutant::active(Mutant::NoFenceAfterPrepare) {
@@ -77,7 +78,7 @@ impl EventCount<'_> {
     }
 
     /// Wakes the waiters after a change, which was a sequentially consistent
-    /// read-modify-write. `true` if doorbells are to be rung, too.
+    /// read-modify-write. Returns `true` if doorbells are to be rung, too.
     #[inline]
     pub(crate) fn notify(self) -> bool {
         self.has_waiters() && self.notify_waiters()
@@ -92,7 +93,7 @@ impl EventCount<'_> {
         self.0.load() & FLAGS != 0
     }
 
-    /// Wakes them.
+    /// Wakes the waiters.
     #[cold]
     pub(crate) fn notify_waiters(self) -> bool {
         if !mutant::active(Mutant::NotifyKeepsEpoch) {

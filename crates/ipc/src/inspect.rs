@@ -1,4 +1,4 @@
-//! Segments seen from outside: what there is, who takes part, what the dead have left.
+//! Segments seen from outside: which exist, who takes part, and what the dead have left.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -20,7 +20,7 @@ pub fn is_supported() -> bool {
     sys::supported().is_ok()
 }
 
-/// A segment, as [`list`] finds it.
+/// A segment that [`list`] has found.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SegmentInfo {
@@ -30,21 +30,21 @@ pub struct SegmentInfo {
     pub path: PathBuf,
     /// How messages find their receivers.
     pub kind: Kind,
-    /// How many messages the ring holds; how many ids, permits or parties there are where
-    /// there are no messages.
+    /// How many messages the ring holds, or, without messages, how many ids, permits or
+    /// parties there are.
     pub capacity: usize,
-    /// The longest message, in bytes; 0 where there are none.
+    /// The length of the longest message, in bytes; 0 if there are no messages.
     pub max_len: usize,
     /// What a sender does when the ring is full.
     pub when_full: WhenFull,
-    /// How many senders there can be.
+    /// How many senders it can have.
     pub max_senders: usize,
-    /// How many receivers there can be.
+    /// How many receivers it can have.
     pub max_receivers: usize,
     /// Bytes of shared memory.
     pub size: u64,
-    /// Positions handed out since the segment was made; the difference between two looks
-    /// gives the rate.
+    /// How many positions were claimed since the segment was made; the difference between
+    /// two calls gives the rate.
     pub messages: u64,
     /// The participants, including dead ones that have not been reaped yet.
     pub participants: Vec<Participant>,
@@ -56,11 +56,11 @@ pub struct SegmentInfo {
 pub struct Participant {
     /// Whether it sends or notifies; otherwise it receives, listens or takes part.
     pub sends: bool,
-    /// Its process, as it had written itself.
+    /// The number of its process, as the process has written it.
     pub pid: u32,
-    /// Whether the kernel says that it lives.
+    /// Whether it is alive, according to the kernel.
     pub alive: bool,
-    /// Receivers of routes and channels: how many messages it has not received yet.
+    /// How many messages it has not received yet, for receivers of routes and channels.
     pub depth: Option<u64>,
 }
 
@@ -77,14 +77,15 @@ pub struct Participant {
 ///
 /// # Errors
 ///
-/// [`Error`] if the directory cannot be read. Files that cannot be read or are no segments
+/// [`Error`] if the directory cannot be read. Files that cannot be read or are not segments
 /// are left out.
 pub fn list() -> Result<Vec<SegmentInfo>, Error> {
     sys::supported()?;
     list_in(&sys::user_directory()?)
 }
 
-/// Lists the segments in `directory`: see [`Builder::directory`](crate::Builder::directory).
+/// Lists the segments in `directory`: see
+/// [`Builder::directory`](crate::Builder::directory).
 ///
 /// # Errors
 ///
@@ -94,9 +95,9 @@ pub fn list_in(directory: &Path) -> Result<Vec<SegmentInfo>, Error> {
     Ok(files.iter().filter_map(|path| info(path).ok()).collect())
 }
 
-/// Removes the segments of this user in which nobody lives; returns their names.
+/// Removes this user's segments that have no living participant, and returns their names.
 ///
-/// There is no need to: opening a segment of the same name does the same.
+/// This is not necessary: opening a segment with the same name does the same.
 ///
 /// ```
 /// # if blitz_io::ipc::is_supported() {
@@ -109,13 +110,13 @@ pub fn list_in(directory: &Path) -> Result<Vec<SegmentInfo>, Error> {
 ///
 /// # Errors
 ///
-/// [`Error`] if the directory cannot be read, or a file in it not be removed.
+/// [`Error`] if the directory cannot be read, or a file in it cannot be removed.
 pub fn clean() -> Result<Vec<String>, Error> {
     sys::supported()?;
     clean_in(&sys::user_directory()?)
 }
 
-/// Does in `directory` what [`clean`] does.
+/// Does the same as [`clean`] in `directory`.
 ///
 /// # Errors
 ///

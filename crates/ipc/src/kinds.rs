@@ -10,12 +10,12 @@ macro_rules! kind {
         pub struct $name;
 
         impl $name {
-            /// Creates a builder, for other settings than the defaults.
+            /// Creates a builder, to change the default settings.
             pub fn builder() -> Builder {
                 Builder::new(Kind::$name)
             }
 
-            /// Joins the segment `name` as a sender; makes it if there is none.
+            /// Joins the segment `name` as a sender, and makes it if there is none.
             ///
             /// # Errors
             ///
@@ -24,7 +24,7 @@ macro_rules! kind {
                 Self::builder().sender(name)
             }
 
-            /// Joins the segment `name` as a receiver; makes it if there is none.
+            /// Joins the segment `name` as a receiver, and makes it if there is none.
             ///
             /// # Errors
             ///
@@ -83,7 +83,7 @@ kind! {
 kind! {
     /// Many senders; each message goes to one receiver.
     ///
-    /// A receiver that dies while it holds a message gives it back: another one gets it.
+    /// If a receiver dies while it holds a message, another receiver gets the message.
     ///
     /// ```
     /// use blitz_io::ipc::{Queue, RecvError};

@@ -4,7 +4,7 @@
 //! * [`Channel`]: many senders; every receiver gets every message, all in one order.
 //! * [`Queue`]: many senders; each message goes to one receiver.
 //!
-//! Beside them, without data: [`Event`], [`Semaphore`] and [`Barrier`].
+//! And, without data: [`Event`], [`Semaphore`] and [`Barrier`].
 //!
 //! ```
 //! use blitz_io::ipc::Route;
@@ -23,55 +23,56 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The participants share a ring of messages in memory. Whoever comes first makes it, the
-//! last one out removes it. To send or receive enters the kernel only to sleep, or to wake
-//! somebody who sleeps. Values of plain types can be sent as they are: `#[derive(PlainData)]`
-//! (feature `derive`, which `macros` of `blitz-io` switches on) or [`plain_data!`], and with
-//! the features `bytemuck` and `zerocopy` what these crates know to be plain. Large
-//! messages can be written and read in place: [`Sender::loan`],
-//! [`Message`].
+//! The participants share a ring of messages in memory. The first one makes it, and the
+//! last one to leave removes it. Sending and receiving enter the kernel only to sleep, or
+//! to wake a sleeper. Values of plain types can be sent as they are: types with
+//! `#[derive(PlainData)]` (feature `derive`, which `macros` of `blitz-io` switches on) or
+//! declared by [`plain_data!`], and with the features `bytemuck` and `zerocopy` the types
+//! that these crates consider plain. Large messages can be written and read in place:
+//! [`Sender::loan`], [`Message`].
 //!
 //! # Waiting
 //!
-//! Every end can be tried (`try_…`), block the thread, with or without a deadline, and be
-//! awaited without a helper thread: in the runtime of blitz-io (`…_async`, with the feature
-//! `async`, which `net` of `blitz-io` switches on), or in any other (`…_when`, see
+//! Every operation can be tried (`try_…`), block the thread, with or without a deadline, or
+//! be awaited without a helper thread: in the runtime of blitz-io (`…_async`, with the
+//! feature `async`, which `net` of `blitz-io` switches on), or in any other (`…_when`, see
 //! [`Receiver::recv_when`]).
 //!
 //! # When a process dies
 //!
-//! There is no lock in the shared memory, and the kernel says who is alive. So a process can
-//! be killed at any instruction, and
+//! There is no lock in the shared memory, and the kernel decides which processes are alive.
+//! So a process can be killed at any instruction, and
 //!
-//! * a message that it was sending is whole or absent; one that was reported as sent arrives;
-//! * senders stop waiting for a killed receiver, and receivers for a killed sender, at the
-//!   latest after a twentieth of a second;
+//! * a message that it was sending is whole or absent, and a message that was reported as
+//!   sent arrives;
+//! * senders stop waiting for a killed receiver, and receivers for a killed sender, after a
+//!   twentieth of a second at the latest;
 //! * a message that it had taken from a queue goes to another receiver;
-//! * its permits come back, and a barrier that it takes part in is reported as broken;
-//! * its place among the participants can be used again, and what the last ones have left
-//!   behind is removed by the next that opens the segment, or by [`clean`].
+//! * its permits come back, and a barrier in which it takes part is reported as broken;
+//! * its place among the participants can be used again, and what a killed group has left
+//!   behind is removed by the next participant that opens the segment, or by [`clean`].
 //!
-//! A *stopped* process (`SIGSTOP`) is alive: if it is stopped while it sends, receivers wait
-//! for it, and senders wait for a stopped receiver when the ring is full.
+//! A *stopped* process (`SIGSTOP`) is alive: if it is stopped while it sends, receivers
+//! wait for it, and senders wait for a stopped receiver when the ring is full.
 //!
 //! # Permissions and trust
 //!
-//! By default only processes of the same user: see [`Builder::mode`]. A participant can write
-//! anything to the segment. The others check what they read: they report
-//! [`Corrupt`](RecvError::Corrupt), and never read outside of the segment. They cannot check
-//! whether the bytes of a message are those that a sender meant.
+//! By default only processes of the same user can take part: see [`Builder::mode`]. A
+//! participant can write anything to the segment. The others check what they read: they
+//! report [`Corrupt`](RecvError::Corrupt), and never read outside of the segment. They
+//! cannot check whether the bytes of a message are those that a sender meant.
 //!
-//! After a `fork` the child cannot use what its parent had opened, and is told so.
+//! After a `fork`, the child cannot use what its parent has opened, and gets an error.
 //!
 //! # Systems
 //!
-//! | | segments with a name | without ([`Anonymous`]) | awaited |
+//! | | with a name | without a name ([`Anonymous`]) | awaited |
 //! |---|---|---|---|
 //! | Linux, Android | yes | yes | yes |
 //! | macOS, FreeBSD | yes | no | yes |
 //!
-//! Elsewhere every attempt returns [`Error::Unsupported`]; see [`is_supported`]. The code for
-//! macOS and FreeBSD is compiled against their libraries, but has not run there.
+//! On other systems every attempt returns [`Error::Unsupported`]; see [`is_supported`]. The
+//! code for macOS and FreeBSD is compiled against their libraries, but has not run there.
 #![doc(html_root_url = "https://docs.rs/blitz-ipc/0.1.0")]
 
 #[cfg(all(not(loom), any(target_os = "linux", target_os = "android")))]
@@ -168,7 +169,7 @@ pub use sender::Sender;
 #[cfg(not(loom))]
 pub use settings::{Kind, WhenFull};
 
-/// The examples of the README run as tests.
+/// Runs the examples of the README as tests.
 #[cfg(all(doctest, not(loom)))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -6,8 +6,8 @@ use crate::error::SendError;
 
 /// The place of a message that is being written, from [`Sender::loan`].
 ///
-/// At first it holds what an older message has left there. [`send`](Self::send) makes it
-/// visible; dropping it leaves no message.
+/// At first it holds the bytes of an older message. [`send`](Self::send) makes it visible;
+/// if it is dropped, no message is sent.
 pub struct Loan<'a> {
     sender: &'a mut Sender,
     position: u64,
@@ -38,7 +38,7 @@ impl<'a> Loan<'a> {
         }
     }
 
-    /// Makes the message shorter: it will be its first `len` bytes.
+    /// Shortens the message to its first `len` bytes.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
@@ -50,7 +50,7 @@ impl Deref for Loan<'_> {
     fn deref(&self) -> &[u8] {
         let bytes = self.sender.bytes(self.position);
         // SAFETY: the place has `max_len` bytes, `len` is not more, and the claim keeps
-        // every participant away that keeps the protocol.
+        // away every participant that keeps the protocol.
         unsafe { std::slice::from_raw_parts(bytes.as_ptr(), self.len) }
     }
 }

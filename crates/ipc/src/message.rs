@@ -3,22 +3,22 @@ use std::ops::Deref;
 
 use crate::Receiver;
 
-/// A received message, which is a `[u8]`.
+/// A received message, which dereferences to `[u8]`.
 ///
-/// It is read where its sender has put it, in the segment, unless the segment drops the
-/// oldest message when it is full: then it is a copy. Its place is free again when this is
-/// dropped, so senders wait for a receiver that keeps it. A receiver of a queue that dies
-/// with it gives it to another one.
+/// It is read in the segment, where its sender has put it. If the segment drops the oldest
+/// message when it is full, it is a copy instead. Its place becomes free again when this is
+/// dropped, so senders wait for a receiver that keeps it. If a receiver of a queue dies
+/// with it, another receiver gets it.
 ///
 /// A participant that does not keep the rules may change the bytes while they are read. If
-/// you do not trust all participants, take a copy with
-/// [`recv_into`](Receiver::recv_into) before you look at the bytes twice.
+/// you do not trust all participants, make a copy with [`recv_into`](Receiver::recv_into)
+/// before you look at the bytes twice.
 pub struct Message<'a> {
     receiver: &'a mut Receiver,
 }
 
 impl<'a> Message<'a> {
-    /// The receiver holds the message.
+    /// The receiver must hold the message.
     pub(crate) fn new(receiver: &'a mut Receiver) -> Self {
         Self { receiver }
     }

@@ -14,9 +14,9 @@ pub struct Listen(Seen);
 /// How a meeting at a barrier has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Met {
-    /// The last one to arrive.
+    /// This was the last one to arrive.
     Leader,
-    /// Another one.
+    /// Another one was the last to arrive.
     Follower,
     /// A participant has died.
     Broken,
@@ -94,12 +94,12 @@ impl Model {
         }
     }
 
-    /// Becomes a receiver of a route or channel; the position it begins at.
+    /// Becomes a receiver of a route or channel. Returns the position at which it begins.
     pub fn join(&self, me: usize) -> u64 {
         self.ring.join(me, false).first
     }
 
-    /// Receives at `cursor` if there is a message; moves the cursor.
+    /// Receives at `cursor` if there is a message, and advances the cursor.
     pub fn try_recv(&self, me: usize, cursor: &mut u64) -> Option<[u64; 2]> {
         let message = match self.ring.look(*cursor) {
             Look::Ready => Some(self.ring.memory.read(self.ring.index(*cursor))),
@@ -128,8 +128,8 @@ impl Model {
         }
     }
 
-    /// Copies the message at `cursor` out of a ring that drops the oldest: `None` if it is
-    /// not there, or was overwritten meanwhile.
+    /// Copies the message at `cursor` out of a ring that drops the oldest. Returns `None`
+    /// if it is not there, or was overwritten meanwhile.
     pub fn copy(&self, cursor: u64) -> Option<[u64; 2]> {
         match self.ring.look(cursor) {
             Look::Ready => {
@@ -194,18 +194,18 @@ impl Model {
         self.ring.published().notify();
     }
 
-    /// A task arms its doorbell.
+    /// Arms the doorbell of a task.
     pub fn arm(&self) {
         let published = self.ring.published();
         published.prepare(crate::event_count::DOORBELL);
     }
 
-    /// Begins to listen.
+    /// Starts to listen.
     pub fn listen(&self) -> Listen {
         Listen(Seen::new(&self.ring.memory, 2))
     }
 
-    /// The next notification.
+    /// Waits for the next notification.
     pub fn listened(&self, listen: &mut Listen) -> (usize, u64) {
         self.wait(|| listen.0.find(&self.ring.memory))
     }
@@ -223,13 +223,13 @@ impl Model {
         self.wait(|| self.permits().try_acquire(me, 0).expect("not corrupt"));
     }
 
-    /// Releases it.
+    /// Releases the permit.
     pub fn release(&self, me: usize) {
         self.permits().release(me, 0).expect("it is ours");
         self.ring.published().notify();
     }
 
-    /// What a look does about a dead participant of a semaphore.
+    /// Does what a look does about a dead participant of a semaphore.
     pub fn reap_permits(&self, dead: usize) {
         self.permits().reap(dead);
         self.ring.published().notify_waiters();
@@ -242,7 +242,8 @@ impl Model {
         }
     }
 
-    /// Arrives at a barrier for `count`; `Err(generation)` if others are waited for.
+    /// Arrives at a barrier for `count`. Returns `Err(generation)` if it has to wait for
+    /// others.
     pub fn arrive(&self, count: usize) -> Result<Met, u64> {
         match self.parties(count).arrive().expect("not corrupt") {
             Arrival::Last => {
@@ -267,18 +268,18 @@ impl Model {
         })
     }
 
-    /// Takes an arrival back; `true` if the barrier had opened with it.
+    /// Takes an arrival back. Returns `true` if the barrier had opened with it.
     pub fn withdraw(&self, count: usize, generation: u64) -> bool {
         self.parties(count).withdraw(generation) == Standing::Open
     }
 
-    /// What a look does about a dead participant of a barrier.
+    /// Does what a look does about a dead participant of a barrier.
     pub fn break_up(&self, count: usize) {
         self.parties(count).break_up();
         self.ring.published().notify_waiters();
     }
 
-    /// What a look does about a dead participant.
+    /// Does what a look does about a dead participant.
     pub fn reap(&self, dead: usize) {
         self.ring.reap(dead);
         self.ring.published().notify_waiters();

@@ -5,11 +5,11 @@ blitz_sync::mutants! {
     NoFenceAfterPrepare,
     /// A notifier looks for waiters without a fence after its change.
     NoFenceBeforeNotify,
-    /// A notification clears the flags and leaves the epoch as it was.
+    /// A notification clears the flags and does not advance the epoch.
     NotifyKeepsEpoch,
-    /// A notifier wakes threads by the flags before it clears them.
+    /// A notifier decides by the flags of its first look whether to wake threads.
     WakesByFirstLook,
-    /// A sender does not help to advance the tail past the claim of another.
+    /// A sender does not help to advance the tail past another sender's claim.
     NobodyHelps,
     /// A sender publishes by a relaxed store.
     RelaxedPublish,
@@ -19,15 +19,16 @@ blitz_sync::mutants! {
     JoinsWithOldTail,
     /// The bytes of a dead sender's claim are published.
     DeadClaimPublished,
-    /// What a dead receiver had taken counts as consumed.
+    /// A message that a dead receiver had taken counts as consumed.
     DeadTakeConsumed,
-    /// What a dead receiver had taken is put back, and nobody is told.
+    /// A message that a dead receiver had taken is put back without notifying other
+    /// receivers.
     RestoredSilently,
     /// A receiver that copies does not look at the stamp again.
     NoSecondLook,
     /// A receiver takes a message of a queue without a compare-and-swap.
     TakesByStore,
-    /// A publisher looks for cursors that are one further.
+    /// A publisher looks for receivers whose cursors are one further.
     WakesOneTooEarly,
     /// A receiver wakes senders only if they wait for the next place.
     WakesOneTooLate,
@@ -35,7 +36,7 @@ blitz_sync::mutants! {
     CountsByStore,
     /// A permit is acquired without a compare-and-swap.
     AcquiresByStore,
-    /// The permits of a dead participant stay with it.
+    /// The permits of a dead participant are not freed.
     DeadPermitKept,
     /// An arrival at a barrier that timed out stays counted.
     TimesOutArrived,

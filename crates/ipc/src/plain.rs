@@ -6,9 +6,10 @@ use crate::{Message, Receiver, Sender};
 
 /// A type whose values are plain bytes, and whose every pattern of bytes is a value.
 ///
-/// Integers, floats and arrays of them are. For structs it is derived (with the feature
-/// `derive`, which `macros` of `blitz-io` switches on), or implemented by
-/// [`plain_data!`](crate::plain_data), which needs no procedural macro. Both check the struct.
+/// Integers, floats and arrays of them are plain data. For structs, derive it (with the
+/// feature `derive`, which `macros` of `blitz-io` switches on), or implement it by
+/// [`plain_data!`](crate::plain_data), which needs no procedural macro. Both check the
+/// struct.
 ///
 /// # Safety
 ///
@@ -27,15 +28,15 @@ macro_rules! plain {
 
 plain!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64);
 
-// SAFETY: elements stand one after the other, without padding.
+// SAFETY: the elements follow one another without padding.
 unsafe impl<T: PlainData, const N: usize> PlainData for [T; N] {}
 
-/// Declares structures that are [`PlainData`], as its derive macro does, without a procedural
-/// macro.
+/// Declares structures that are [`PlainData`], as its derive macro does, without a
+/// procedural macro.
 ///
 /// They get `#[repr(C)]`, `Clone` and `Copy`. It does not compile if a field is not
-/// [`PlainData`], or if there is padding between the fields or after them; put the larger
-/// fields first, and fill what remains with a field of bytes.
+/// [`PlainData`], or if there is padding between the fields or after them. To avoid
+/// padding, put the larger fields first, and fill the rest with a field of bytes.
 ///
 /// ```
 /// use blitz_io::ipc::{Route, plain_data};
@@ -165,7 +166,7 @@ impl Sender {
     ///
     /// # Panics
     ///
-    /// As `send_async`.
+    /// Panics as `send_async` does.
     ///
     /// # Cancel safety
     ///
@@ -177,12 +178,12 @@ impl Sender {
 }
 
 impl Receiver {
-    /// Receives the next message as a value; blocks until there is one.
+    /// Receives the next message as a value, blocking until there is one.
     ///
     /// # Errors
     ///
-    /// [`RecvError::WrongLength`] if the message is longer or shorter than a `T`; it is
-    /// gone then. Else as [`recv`](Self::recv).
+    /// [`RecvError::WrongLength`] if the message is longer or shorter than a `T`; the
+    /// message is gone then. Otherwise as [`recv`](Self::recv).
     #[inline]
     pub fn recv_value<T: PlainData>(&mut self) -> Result<T, RecvError> {
         self.recv()?.value()
@@ -198,7 +199,8 @@ impl Receiver {
         self.try_recv()?.value()
     }
 
-    /// Receives as [`recv_value`](Self::recv_value) does, but waits no longer than `timeout`.
+    /// Receives as [`recv_value`](Self::recv_value) does, but waits no longer than
+    /// `timeout`.
     ///
     /// # Errors
     ///
@@ -226,7 +228,7 @@ impl Receiver {
     ///
     /// # Panics
     ///
-    /// As `recv_async`.
+    /// Panics as `recv_async` does.
     ///
     /// # Cancel safety
     ///
@@ -275,7 +277,7 @@ fn value_of<T: PlainData>(message: &[u8]) -> Result<T, RecvError> {
             expected: mem::size_of::<T>(),
         });
     }
-    // SAFETY: as many bytes as it takes, each pattern of which is a value; alignment is of
-    // no account for an unaligned read.
+    // SAFETY: as many bytes as a `T` has, each pattern of which is a value; an unaligned
+    // read needs no alignment.
     Ok(unsafe { message.as_ptr().cast::<T>().read_unaligned() })
 }

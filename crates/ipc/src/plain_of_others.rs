@@ -1,10 +1,11 @@
-//! Plain data by the word of other crates.
+//! Plain data according to other crates.
 //!
-//! They are wrapped, because a trait cannot be implemented for all types of two others.
+//! The values are wrapped, because a trait cannot be implemented for all types of two
+//! foreign traits.
 
 use crate::plain::PlainData;
 
-/// A value that [`bytemuck::Pod`] says to be plain data.
+/// A value that is plain data according to [`bytemuck::Pod`].
 ///
 /// ```
 /// use std::num::Wrapping;
@@ -23,12 +24,12 @@ use crate::plain::PlainData;
 #[repr(transparent)]
 pub struct Pod<T>(pub T);
 
-// SAFETY: `Pod` promises the same as `PlainData`: no padding, no pointers, and every pattern
-// of bytes is a value. The wrapper is transparent.
+// SAFETY: `Pod` promises the same as `PlainData`: no padding, no pointers, and every
+// pattern of bytes is a value. The wrapper is transparent.
 #[cfg(feature = "bytemuck")]
 unsafe impl<T: bytemuck::Pod + Send> PlainData for Pod<T> {}
 
-/// A value that zerocopy's traits say to be plain data.
+/// A value that is plain data according to zerocopy's traits.
 ///
 /// ```
 /// use blitz_io::ipc::{Route, Zerocopy};
@@ -47,9 +48,9 @@ unsafe impl<T: bytemuck::Pod + Send> PlainData for Pod<T> {}
 #[repr(transparent)]
 pub struct Zerocopy<T>(pub T);
 
-// SAFETY: `IntoBytes` promises that there is no padding, and `FromBytes` that every pattern of
-// bytes is a value, which rules out references. `Immutable` rules out cells. The wrapper is
-// transparent.
+// SAFETY: `IntoBytes` promises that there is no padding, and `FromBytes` that every pattern
+// of bytes is a value, which rules out references. `Immutable` rules out cells. The wrapper
+// is transparent.
 #[cfg(feature = "zerocopy")]
 unsafe impl<T> PlainData for Zerocopy<T> where
     T: zerocopy::FromBytes + zerocopy::IntoBytes + zerocopy::Immutable + Copy + Send + 'static

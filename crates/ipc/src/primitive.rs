@@ -7,10 +7,10 @@ use crate::error::Error;
 use crate::memory::ENTRY_LEN;
 use crate::settings::Kind;
 
-/// What an [`Event`](crate::Event), [`Semaphore`](crate::Semaphore) or
-/// [`Barrier`](crate::Barrier) is made with.
+/// Builds or opens an [`Event`](crate::Event), [`Semaphore`](crate::Semaphore) or
+/// [`Barrier`](crate::Barrier).
 ///
-/// Whoever comes first makes it; the others find it, and must ask for the same number of
+/// The first participant makes it; the others find it, and must ask for the same number of
 /// ids, permits or parties.
 #[derive(Clone, Debug)]
 pub struct PrimitiveBuilder<T> {
@@ -19,9 +19,9 @@ pub struct PrimitiveBuilder<T> {
     primitive: PhantomData<fn() -> T>,
 }
 
-/// What distinguishes the primitives for their builder. Not to be named from outside.
+/// What distinguishes the primitives for their builder. It cannot be named from outside.
 pub trait Primitive {
-    /// The kind of their segments.
+    /// The kind of its segments.
     const KIND: Kind;
     /// What is counted.
     const SETTING: &'static str;
@@ -31,7 +31,7 @@ pub trait Primitive {
 
 impl<T: Primitive> PrimitiveBuilder<T> {
     pub(crate) fn new(count: usize) -> Self {
-        // An absurd number is refused when the segment is made.
+        // A number that is too large is refused when the segment is made.
         let len = count.saturating_mul(ENTRY_LEN);
         Self {
             builder: Builder::new(T::KIND).capacity(1).max_len(len),
@@ -40,29 +40,30 @@ impl<T: Primitive> PrimitiveBuilder<T> {
         }
     }
 
-    /// Sets what [`Builder::mode`](crate::Builder::mode) does.
+    /// Sets the permissions of its file: see [`Builder::mode`](crate::Builder::mode).
     #[must_use]
     pub fn mode(mut self, mode: u32) -> Self {
         self.builder = self.builder.mode(mode);
         self
     }
 
-    /// Sets what [`Builder::directory`](crate::Builder::directory) does.
+    /// Sets the directory of its file: see
+    /// [`Builder::directory`](crate::Builder::directory).
     #[must_use]
     pub fn directory(mut self, path: impl Into<PathBuf>) -> Self {
         self.builder = self.builder.directory(path);
         self
     }
 
-    /// Sets what [`Builder::must_exist`](crate::Builder::must_exist) does.
+    /// Sets whether it must exist: see [`Builder::must_exist`](crate::Builder::must_exist).
     #[must_use]
     pub fn must_exist(mut self, must_exist: bool) -> Self {
         self.builder = self.builder.must_exist(must_exist);
         self
     }
 
-    /// Sets how many can take part in a semaphore or barrier, or listen to an event, at a
-    /// time: 256 by default, and at most 448.
+    /// Sets how many participants a semaphore or barrier, or how many listeners an event,
+    /// can have at a time. The default is 256; at most 448.
     #[must_use]
     pub fn max_participants(mut self, participants: usize) -> Self {
         self.builder = self.builder.max_receivers(participants);

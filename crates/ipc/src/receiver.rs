@@ -15,22 +15,22 @@ use crate::settings::{Kind, WhenFull};
 /// [`Queue`](crate::Queue).
 ///
 /// It can be moved to another thread; several threads use several receivers. Dropping it
-/// leaves the segment. If the process is killed instead, the others notice within a
+/// leaves the segment. If the process is killed, the other participants notice within a
 /// twentieth of a second: senders no longer wait for it, and a message that it had taken
 /// from a queue goes to another receiver.
 pub struct Receiver {
     pub(crate) endpoint: Endpoint,
-    /// Route and channel: what is read next.
+    /// Route and channel: the position that is read next.
     cursor: u64,
-    /// Route and channel: from here on senders wait for this receiver.
+    /// Route and channel: senders wait for this receiver from this position on.
     safe: u64,
     /// Queue: see `ring::take`.
     searched: u64,
-    /// Received and not released.
+    /// The message that was received and not released.
     held: Option<Held>,
     /// The copy of a message that may be overwritten.
     buffer: Vec<u8>,
-    /// How often in a row there was nothing.
+    /// How often in a row there was no message.
     empties: u32,
     senders: Senders,
 }
@@ -40,12 +40,12 @@ pub struct Receiver {
 struct Held {
     position: u64,
     len: usize,
-    /// It is in the receiver's buffer.
+    /// Whether it is in the receiver's buffer.
     copied: bool,
 }
 
 /// How often `try_recv` finds nothing before it asks again whether there is a sender, so
-/// that asking is the smaller part of its cost. The first time it asks, too.
+/// that asking is the smaller part of its cost. It also asks the first time.
 const ASK_EVERY: u32 = 32;
 
 impl Receiver {
@@ -55,7 +55,7 @@ impl Receiver {
         let Cursor { first, safe } = match segment.settings.kind.delivery() {
             Delivery::Every => {
                 let cursor = segment.ring.join(endpoint.me, history);
-                // Its first cursor may have held senders up.
+                // Its first cursor may have made senders wait.
                 segment.notify_room(0);
                 cursor
             }
@@ -73,12 +73,12 @@ impl Receiver {
         }
     }
 
-    /// Receives the next message; blocks until there is one.
+    /// Receives the next message, blocking until there is one.
     ///
     /// # Errors
     ///
-    /// [`RecvError::Disconnected`] when every message was received and every sender that
-    /// there was has left or died; before the first sender it waits.
+    /// [`RecvError::Disconnected`] when every message has been received and every sender
+    /// that there was has left or died; before the first sender has joined, it waits.
     /// [`RecvError::Lagged`] with [`WhenFull::DropOldest`]. [`RecvError::Forked`],
     /// [`RecvError::Corrupt`].
     #[inline]
@@ -91,7 +91,7 @@ impl Receiver {
     ///
     /// # Errors
     ///
-    /// [`RecvError::Empty`] if there is none; else as [`recv`](Self::recv).
+    /// [`RecvError::Empty`] if there is none; otherwise as [`recv`](Self::recv).
     #[inline]
     pub fn try_recv(&mut self) -> Result<Message<'_>, RecvError> {
         self.try_find_or_disconnected()?;
@@ -102,7 +102,8 @@ impl Receiver {
     ///
     /// # Errors
     ///
-    /// [`RecvError::TimedOut`] if there was none until then; else as [`recv`](Self::recv).
+    /// [`RecvError::TimedOut`] if there was none until then; otherwise as
+    /// [`recv`](Self::recv).
     pub fn recv_timeout(&mut self, timeout: Duration) -> Result<Message<'_>, RecvError> {
         self.find(deadline::after(timeout))?;
         Ok(Message::new(self))
@@ -112,19 +113,20 @@ impl Receiver {
     ///
     /// # Errors
     ///
-    /// [`RecvError::TimedOut`] if there was none until then; else as [`recv`](Self::recv).
+    /// [`RecvError::TimedOut`] if there was none until then; otherwise as
+    /// [`recv`](Self::recv).
     pub fn recv_until(&mut self, deadline: Instant) -> Result<Message<'_>, RecvError> {
         self.find(Some(deadline))?;
         Ok(Message::new(self))
     }
 
-    /// Receives the next message into `buffer` and returns its length; blocks until there
+    /// Receives the next message into `buffer` and returns its length, blocking until there
     /// is one.
     ///
     /// # Errors
     ///
-    /// [`RecvError::TooShort`] if it does not fit: the next call receives it again. Else as
-    /// [`recv`](Self::recv).
+    /// [`RecvError::TooShort`] if it does not fit: the next call receives it again.
+    /// Otherwise as [`recv`](Self::recv).
     #[inline]
     pub fn recv_into(&mut self, buffer: &mut [u8]) -> Result<usize, RecvError> {
         self.find(None)?;
@@ -213,7 +215,7 @@ impl Receiver {
         }
     }
 
-    /// Holds the next message afterwards, or says why not.
+    /// Makes the receiver hold the next message, or returns why it cannot.
     #[inline]
     fn try_find(&mut self) -> Result<(), RecvError> {
         if self.endpoint.is_forked() {
@@ -222,7 +224,7 @@ impl Receiver {
         if self.endpoint.corrupt {
             return Err(RecvError::Corrupt);
         }
-        // A guard was forgotten, or a buffer was too short: the same message again.
+        // A guard was forgotten, or a buffer was too short: the same message is held again.
         if self.held.is_some() {
             return Ok(());
         }
@@ -263,7 +265,8 @@ impl Receiver {
         self.endpoint.segment.settings.when_full == WhenFull::DropOldest
     }
 
-    /// The messages at the cursor are gone. Messages of a history are not missed.
+    /// Skips to the messages that still exist: those at the cursor are gone. Messages of a
+    /// history do not count as missed.
     #[cold]
     fn skip_overwritten(&mut self) -> Result<(), RecvError> {
         let ring = &self.endpoint.segment.ring;
@@ -296,7 +299,8 @@ impl Receiver {
         let length = ring.memory.length(ring.index(position));
         let len = length.load(Ordering::Relaxed);
         if len > self.max_len() as u64 {
-            // Read from a place that is overwritten right now, or by somebody hostile.
+            // It was read from a place that is being overwritten right now, or a hostile
+            // participant wrote it.
             if self.may_be_overwritten() && !ring.is_still_ready(position) {
                 return self.hold_nothing(position);
             }
@@ -311,7 +315,7 @@ impl Receiver {
         Ok(())
     }
 
-    /// Stands for a message that will be found overwritten when it is copied.
+    /// Holds a message that will be found overwritten when it is copied.
     #[cold]
     fn hold_nothing(&mut self, position: u64) -> Result<(), RecvError> {
         self.held = Some(Held {
@@ -322,7 +326,7 @@ impl Receiver {
         Ok(())
     }
 
-    /// Copies the held message; `false` if it was overwritten meanwhile.
+    /// Copies the held message. Returns `false` if it was overwritten meanwhile.
     fn copy_held(&mut self) -> bool {
         let Some(held) = &mut self.held else {
             return false;
@@ -346,8 +350,8 @@ impl Receiver {
         let ring = &self.endpoint.segment.ring;
         let bytes = ring.memory.bytes(ring.index(held.position));
         // SAFETY: the place has `max_len` bytes, and `hold` checked that `len` is not more.
-        // The cursor or the stamp keeps every sender away that keeps the protocol; about
-        // others the documentation of `Message` warns.
+        // The cursor or the stamp keeps away every sender that keeps the protocol; the
+        // documentation of `Message` warns about others.
         unsafe { std::slice::from_raw_parts(bytes.as_ptr(), held.len) }
     }
 
@@ -381,7 +385,7 @@ impl Receiver {
         self.endpoint.segment.notify_room(left);
     }
 
-    /// `try_recv` found nothing: is there a sender?
+    /// Decides what `try_recv` returns when it found nothing: whether there is a sender.
     #[cold]
     fn nothing(&mut self) -> Result<(), RecvError> {
         self.empties = self.empties.wrapping_add(1);
@@ -395,7 +399,8 @@ impl Receiver {
         }
     }
 
-    /// As `try_find`, for a task that is about to wait: it looks at the others, too.
+    /// As `try_find`, for a task that is about to wait: also looks at the other
+    /// participants.
     #[cfg(unix)]
     pub(crate) fn find_or_look(&mut self) -> Result<(), RecvError> {
         match self.try_find() {
@@ -407,7 +412,7 @@ impl Receiver {
         }
         match self.is_disconnected() {
             true => self.last_look(),
-            // The look may have brought a message back.
+            // The look may have put a message back.
             false => self.try_find(),
         }
     }
@@ -416,7 +421,7 @@ impl Receiver {
         self.senders.are_gone(&self.endpoint.segment)
     }
 
-    /// There is no sender, but the last one may have sent before it left.
+    /// Searches again: there is no sender, but the last one may have sent before it left.
     fn last_look(&mut self) -> Result<(), RecvError> {
         match self.try_find() {
             Err(RecvError::Empty) => Err(RecvError::Disconnected),
@@ -457,7 +462,8 @@ impl Receiver {
         }
     }
 
-    /// Somebody may have overwritten this receiver's cursor, and made senders wait.
+    /// Restores this receiver's cursor, in case another participant has overwritten it and
+    /// made senders wait.
     fn repair(&self) {
         if self.kind().delivery() == Delivery::Every {
             let ring = &self.endpoint.segment.ring;

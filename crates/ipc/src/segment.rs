@@ -1,19 +1,21 @@
-//! A segment's life: made by its first participant, removed by its last.
+//! A segment's life: its first participant makes it, its last one removes it.
 //!
-//! **Membership lock.** Whoever joins, leaves for good or removes holds the kernel's lock on
-//! byte 0 of the file. It dies with its owner. Everything below happens under it, so that a
-//! segment is seen complete or not at all:
+//! **Membership lock.** A participant that joins, leaves for good or removes the segment
+//! holds the kernel's lock on byte 0 of the file. The lock dies with its owner. Everything
+//! below happens under it, so that a segment is seen complete or not at all:
 //!
-//! * *Open.* After the lock is taken the name must still lead to this file; if not, somebody
-//!   has removed it meanwhile, and the opener starts again.
-//! * *Nobody else alive* (no lock on any participant's byte): what the file holds was left by
-//!   the dead, or by a maker that was killed. It is removed and made anew, unless it is no
-//!   segment at all. So a group that was killed leaves nothing behind that stops the next.
-//! * *Leave.* A participant gives its own byte back, and then, if nobody else is alive,
-//!   removes the name. A process that is killed does not; the next to open does, or
-//!   [`clean`](crate::clean).
+//! * *Open.* After the lock is taken, the name must still lead to this file. If it does
+//!   not, another participant has removed the file meanwhile, and the opener starts again.
+//! * *No other participant alive* (no lock on any participant's byte): what the file holds
+//!   was left by the dead, or by a maker that was killed. The file is removed and made
+//!   anew, unless it is not a segment at all. So a group that was killed leaves nothing
+//!   behind that stops the next.
+//! * *Leave.* A participant gives its own byte back, and then, if no other is alive,
+//!   removes the name. A process that is killed does not; the next one that opens the
+//!   segment does, or [`clean`](crate::clean).
 //!
-//! A file's memory is reserved when it is made, so no later access can fail for want of it.
+//! The memory of a file is reserved when it is made, so no later access can fail for want
+//! of it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,32 +34,33 @@ pub(crate) const MEMBERSHIP: usize = 0;
 /// The lock of the first participant.
 pub(crate) const FIRST_PARTICIPANT: usize = 1;
 
-/// How long an opener waits for others who join or leave, which takes them microseconds,
-/// before it tells its user that one of them must be stopped.
+/// How long an opener waits for others that join or leave. They need microseconds; after
+/// this time, the opener reports that one of them must be stopped.
 pub(crate) const JOIN_PATIENCE: Duration = Duration::from_secs(10);
-/// The same for somebody who leaves, and could leave the removal to the next.
+/// How long a participant that leaves waits for the lock. It could leave the removal to the
+/// next.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(1);
-/// Between two tries to get the membership lock.
+/// The pause between two attempts to get the membership lock.
 const MEMBERSHIP_PAUSE: Duration = Duration::from_micros(200);
 /// How often the file may vanish between opening and locking it.
 const OPEN_ATTEMPTS: usize = 1000;
 
-/// A segment that this process has mapped. Taking part in it is `Endpoint`'s business.
+/// A segment that this process has mapped. Taking part in it is up to `Endpoint`.
 pub(crate) struct Segment {
     pub(crate) ring: Ring,
     pub(crate) settings: Settings,
     pub(crate) file: SegmentFile,
     pub(crate) path: Option<PathBuf>,
-    // Last: all above may look into it.
+    // Last: everything above may point into it.
     mapping: Mapping,
 }
 
-/// What to do about a segment that does not exist.
+/// What to do if the segment does not exist.
 #[derive(Clone, Copy)]
 pub(crate) enum Missing<'a> {
-    /// Make it so, with this mode.
+    /// Make it, with this mode.
     Make(&'a Settings, u32),
-    /// Report it.
+    /// Report an error.
     Report,
 }
 
@@ -182,16 +185,16 @@ impl Segment {
         })
     }
 
-    /// Maps all pages, for a participant. Only if their memory is there: somebody else's file
-    /// with holes would make this process pay for it.
+    /// Maps all pages, for a participant, but only if they have memory: with a file of
+    /// another user that has holes, this process would pay for it.
     pub(crate) fn populate(&self) {
         if self.file.is_allocated().unwrap_or(false) {
             self.mapping.populate();
         }
     }
 
-    /// Removes the name if nobody takes part any more. Without the membership lock, which a
-    /// stopped process may have, this is left to the next.
+    /// Removes the name if no participant is left. If the membership lock is not available,
+    /// which a stopped process may hold, this is left to the next participant.
     pub(crate) fn remove_if_abandoned(&self) {
         let Some(path) = &self.path else {
             return;
@@ -204,7 +207,7 @@ impl Segment {
     }
 }
 
-/// Removes the segment at `path` if nobody takes part in it. `true` if it did.
+/// Removes the segment at `path` if no participant is alive. Returns `true` if it did.
 pub(crate) fn remove_dead(path: &Path) -> Result<bool, Error> {
     let file = match SegmentFile::open(path, None) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -219,8 +222,9 @@ pub(crate) fn remove_dead(path: &Path) -> Result<bool, Error> {
     remove(path).map(|()| true)
 }
 
-/// A participant's own description, apart from the one that holds the membership lock. It
-/// is the same file: the lock keeps others from replacing it.
+/// Opens the file again, to get a description of the participant's own, apart from the one
+/// that holds the membership lock. It is the same file: the lock keeps others from
+/// replacing it.
 fn reopen_for(file: &SegmentFile, path: &Path) -> Result<SegmentFile, Error> {
     let again = SegmentFile::open(path, None).map_err(|e| Error::from_io("open", path, e))?;
     match file.is_at(path) {
@@ -229,7 +233,8 @@ fn reopen_for(file: &SegmentFile, path: &Path) -> Result<SegmentFile, Error> {
     }
 }
 
-/// What is no segment must not be removed. A maker that was killed leaves zeros.
+/// Refuses a file that is not a segment, which must not be removed. A maker that was killed
+/// leaves zeros.
 fn refuse_foreign(file: &SegmentFile, size: u64, path: &Path) -> Result<(), Error> {
     let foreign = |reason: &str| {
         Err(Error::Foreign {
@@ -273,7 +278,7 @@ impl HeaderWords {
 
     fn load(&self, offset: usize) -> u64 {
         assert!(offset < header::LEN && offset % 8 == 0);
-        // SAFETY: an aligned word within the mapping, which is only accessed atomically.
+        // SAFETY: an aligned word within the mapping, which is accessed only atomically.
         let word = unsafe { self.0.base().add(offset).cast::<AtomicU64>().as_ref() };
         word.load(Ordering::Acquire)
     }
@@ -297,7 +302,7 @@ fn not_found(path: &Path) -> Error {
     Error::NotFound { name: name.into() }
 }
 
-/// The membership lock, held.
+/// The membership lock, while it is held.
 pub(crate) struct Membership<'a>(&'a SegmentFile);
 
 impl<'a> Membership<'a> {

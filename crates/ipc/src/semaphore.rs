@@ -11,11 +11,11 @@ use crate::waiting::Attempt;
 
 /// A number of permits that processes share.
 ///
-/// The permits of a process that is killed come back: whoever waits finds it dead at the
-/// latest after a twentieth of a second. With one permit it is a lock that survives its
+/// The permits of a process that is killed come back: a waiter finds it dead after a
+/// twentieth of a second at the latest. With one permit, it is a lock that survives its
 /// owner.
 ///
-/// Waiters are not served in any order.
+/// Waiters are not served in any particular order.
 ///
 /// ```
 /// use blitz_io::ipc::Semaphore;
@@ -33,8 +33,8 @@ use crate::waiting::Attempt;
 /// ```
 pub struct Semaphore {
     pub(crate) endpoint: Endpoint,
-    /// Where the next search begins: the permit that it had last, which nobody else is
-    /// likely to have touched.
+    /// Where the next search begins: at the permit that it had last, which another
+    /// participant is unlikely to have touched.
     first: usize,
 }
 
@@ -50,21 +50,21 @@ fn attempt(endpoint: &mut Endpoint, first: usize) -> Attempt<usize> {
 }
 
 impl Semaphore {
-    /// Joins the semaphore `name`; makes it, with so many permits, if there is none.
+    /// Joins the semaphore `name`, and makes it with `permits` permits if there is none.
     ///
     /// # Errors
     ///
-    /// See [`Error`]; [`Error::Mismatch`] if it has another number of permits.
+    /// See [`Error`]; [`Error::Mismatch`] if it has a different number of permits.
     pub fn open(name: &str, permits: usize) -> Result<Self, Error> {
         Self::builder(permits).open(name)
     }
 
-    /// Creates a builder for a semaphore with so many permits.
+    /// Creates a builder for a semaphore with `permits` permits.
     pub fn builder(permits: usize) -> PrimitiveBuilder<Self> {
         PrimitiveBuilder::new(permits)
     }
 
-    /// Acquires a permit; blocks until one is free.
+    /// Acquires a permit, blocking until one is free.
     ///
     /// # Errors
     ///
@@ -73,8 +73,8 @@ impl Semaphore {
         self.acquire_deadline(None)
     }
 
-    /// Acquires a permit if one is free. Under contention it may miss one that becomes free
-    /// meanwhile.
+    /// Acquires a permit if one is free. Under contention it may miss a permit that becomes
+    /// free meanwhile.
     ///
     /// # Errors
     ///
@@ -92,22 +92,23 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// [`WaitError::TimedOut`]; else as [`acquire`](Self::acquire).
+    /// [`WaitError::TimedOut`]; otherwise as [`acquire`](Self::acquire).
     pub fn acquire_timeout(&mut self, timeout: Duration) -> Result<Permit<'_>, WaitError> {
         self.acquire_deadline(deadline::after(timeout))
     }
 
-    /// Acquires as [`acquire`](Self::acquire) does, but waits no longer than until `deadline`.
+    /// Acquires as [`acquire`](Self::acquire) does, but waits no longer than until
+    /// `deadline`.
     ///
     /// # Errors
     ///
-    /// [`WaitError::TimedOut`]; else as [`acquire`](Self::acquire).
+    /// [`WaitError::TimedOut`]; otherwise as [`acquire`](Self::acquire).
     pub fn acquire_until(&mut self, deadline: Instant) -> Result<Permit<'_>, WaitError> {
         self.acquire_deadline(Some(deadline))
     }
 
-    /// Returns how many permits are free at the moment. Those of the dead count as taken until
-    /// somebody looks.
+    /// Returns how many permits are free at the moment. The permits of a dead participant
+    /// count as taken until another participant looks.
     pub fn available_permits(&self) -> usize {
         self.endpoint.segment.permits().free()
     }
@@ -126,7 +127,8 @@ impl Semaphore {
     }
 
     /// Acquires a permit when one is free; `readable` waits for the
-    /// [`doorbell`](Self::doorbell), as for [`Receiver::recv_when`](crate::Receiver::recv_when).
+    /// [`doorbell`](Self::doorbell), as for
+    /// [`Receiver::recv_when`](crate::Receiver::recv_when).
     ///
     /// # Errors
     ///
@@ -148,7 +150,7 @@ impl Semaphore {
         Ok(Permit::new(self, acquired))
     }
 
-    /// Acquires a permit when one is free; waits in the runtime of blitz-io and without
+    /// Acquires a permit when one is free, waiting in the runtime of blitz-io without
     /// blocking it. See [`Receiver::recv_async`](crate::Receiver::recv_async).
     ///
     /// # Errors
@@ -157,7 +159,7 @@ impl Semaphore {
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O, if it has to wait.
+    /// Panics outside of a runtime, and in one without I/O, if it has to wait.
     ///
     /// # Cancel safety
     ///
@@ -211,7 +213,7 @@ impl fmt::Debug for Semaphore {
 
 /// A permit of a [`Semaphore`], which is released when this is dropped.
 ///
-/// One that is forgotten is released when its `Semaphore` is dropped.
+/// A permit that is forgotten is released when its `Semaphore` is dropped.
 #[must_use = "the permit is released when this is dropped"]
 pub struct Permit<'a> {
     semaphore: &'a mut Semaphore,

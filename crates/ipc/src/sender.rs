@@ -15,11 +15,12 @@ use crate::settings::{Kind, WhenFull};
 /// [`Queue`](crate::Queue).
 ///
 /// It can be moved to another thread; several threads use several senders. Dropping it
-/// leaves the segment. If the process is killed instead, a message that was being sent is
-/// absent, and the others notice within a twentieth of a second.
+/// leaves the segment. If the process is killed, a message that was being sent is absent,
+/// and the other participants notice within a twentieth of a second.
 pub struct Sender {
     pub(crate) endpoint: Endpoint,
-    /// See `ring`: no claim at or above this without a look at the cursors.
+    /// See `ring`: the first position that must not be claimed without a look at the
+    /// cursors.
     limit: u64,
     /// A claim whose loan was forgotten.
     claimed: Option<u64>,
@@ -41,12 +42,12 @@ impl Sender {
         }
     }
 
-    /// Sends a copy of `message`. When the ring is full it does what the segment's
+    /// Sends a copy of `message`. When the ring is full, does what the segment's
     /// [`WhenFull`] says; by default it blocks until there is room.
     ///
-    /// With [`WhenFull::DropOldest`] it still waits while another participant is in the
-    /// middle of the oldest message: a sender that writes it, or a receiver of a queue that
-    /// has taken it.
+    /// With [`WhenFull::DropOldest`] it still waits while another participant is using the
+    /// oldest message: a sender that is writing it, or a receiver of a queue that has taken
+    /// it.
     ///
     /// # Errors
     ///
@@ -61,7 +62,7 @@ impl Sender {
     ///
     /// # Errors
     ///
-    /// [`SendError::Full`] if there is none; else as [`send`](Self::send).
+    /// [`SendError::Full`] if there is none; otherwise as [`send`](Self::send).
     #[inline]
     pub fn try_send(&mut self, message: &[u8]) -> Result<(), SendError> {
         self.send_waiting(message, Wait::Not)
@@ -71,7 +72,7 @@ impl Sender {
     ///
     /// # Errors
     ///
-    /// [`SendError::TimedOut`] if there was no room until then; else as
+    /// [`SendError::TimedOut`] if there was no room until then; otherwise as
     /// [`send`](Self::send).
     pub fn send_timeout(&mut self, message: &[u8], timeout: Duration) -> Result<(), SendError> {
         self.send_waiting(message, self.usual_wait(deadline::after(timeout)))
@@ -81,17 +82,17 @@ impl Sender {
     ///
     /// # Errors
     ///
-    /// [`SendError::TimedOut`] if there was no room until then; else as
+    /// [`SendError::TimedOut`] if there was no room until then; otherwise as
     /// [`send`](Self::send).
     pub fn send_until(&mut self, message: &[u8], deadline: Instant) -> Result<(), SendError> {
         self.send_waiting(message, self.usual_wait(Some(deadline)))
     }
 
-    /// Takes the place of the next message, to write `len` bytes right into it. Blocks like
-    /// [`send`](Self::send) when the ring is full.
+    /// Claims the place of the next message, to write `len` bytes directly into it. Blocks
+    /// like [`send`](Self::send) when the ring is full.
     ///
-    /// Messages that are sent after this wait behind it until the loan is sent or dropped,
-    /// those of other senders too; so fill it soon.
+    /// Messages that are sent after this, also by other senders, wait behind it until the
+    /// loan is sent or dropped; so fill it soon.
     ///
     /// ```
     /// # if blitz_io::ipc::is_supported() {
@@ -122,7 +123,7 @@ impl Sender {
     ///
     /// # Errors
     ///
-    /// [`SendError::Full`] if there is none; else as [`send`](Self::send).
+    /// [`SendError::Full`] if there is none; otherwise as [`send`](Self::send).
     pub fn try_loan(&mut self, len: usize) -> Result<Loan<'_>, SendError> {
         self.loan_waiting(len, Wait::Not)
     }
@@ -131,7 +132,7 @@ impl Sender {
     ///
     /// # Errors
     ///
-    /// [`SendError::TimedOut`] if there was no room until then; else as
+    /// [`SendError::TimedOut`] if there was no room until then; otherwise as
     /// [`send`](Self::send).
     pub fn loan_timeout(&mut self, len: usize, timeout: Duration) -> Result<Loan<'_>, SendError> {
         let wait = self.usual_wait(deadline::after(timeout));
@@ -142,7 +143,7 @@ impl Sender {
     ///
     /// # Errors
     ///
-    /// [`SendError::TimedOut`] if there was no room until then; else as
+    /// [`SendError::TimedOut`] if there was no room until then; otherwise as
     /// [`send`](Self::send).
     pub fn loan_until(&mut self, len: usize, deadline: Instant) -> Result<Loan<'_>, SendError> {
         let wait = self.usual_wait(Some(deadline));
@@ -232,7 +233,7 @@ impl Sender {
         }
     }
 
-    /// `None` if the ring is full.
+    /// Claims the next position. Returns `None` if the ring is full.
     #[inline]
     fn try_claim(&mut self) -> Result<Option<u64>, SendError> {
         let ring = &self.endpoint.segment.ring;
@@ -303,7 +304,7 @@ impl Sender {
         }
     }
 
-    /// Where the bytes of the claimed message are.
+    /// Returns where the bytes of the claimed message are.
     pub(crate) fn bytes(&self, position: u64) -> std::ptr::NonNull<u8> {
         let ring = &self.endpoint.segment.ring;
         ring.memory.bytes(ring.index(position))

@@ -1,4 +1,4 @@
-//! What is fixed when a segment is made, and how it stands in the header.
+//! The settings that are fixed when a segment is made, and their form in the header.
 
 use crate::error::Error;
 use crate::memory::{ENTRY_LEN, Layout, Memory, header};
@@ -26,12 +26,12 @@ pub enum Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 #[non_exhaustive]
 pub enum WhenFull {
-    /// It waits for the slowest receiver that lives.
+    /// It waits for the slowest receiver that is alive.
     #[default]
     Block,
-    /// It overwrites the oldest message. Receivers of routes and channels copy messages
-    /// then, and learn how many they have missed from
-    /// [`RecvError::Lagged`](crate::RecvError::Lagged).
+    /// It overwrites the oldest message. Receivers of routes and channels then copy
+    /// messages, and [`RecvError::Lagged`](crate::RecvError::Lagged) tells them how many
+    /// they have missed.
     DropOldest,
     /// It returns [`SendError::Full`](crate::SendError::Full).
     Fail,
@@ -46,7 +46,7 @@ impl Kind {
             .find(|&kind| kind as u64 == word)
     }
 
-    /// Whether there is a ring of messages.
+    /// Whether the segment has a ring of messages.
     pub(crate) fn has_messages(self) -> bool {
         matches!(self, Self::Route | Self::Channel | Self::Queue)
     }
@@ -54,7 +54,7 @@ impl Kind {
     pub(crate) fn delivery(self) -> Delivery {
         match self {
             Self::Queue => Delivery::One,
-            // What has no messages does not care.
+            // Without messages it makes no difference.
             _ => Delivery::Every,
         }
     }
@@ -81,7 +81,7 @@ pub(crate) struct Settings {
 
 /// "blitzipc", as a word.
 const MAGIC: u64 = u64::from_le_bytes(*b"blitzipc");
-/// Of the layout and of the protocol.
+/// The version of the layout and of the protocol.
 const VERSION: u64 = 1;
 
 impl Settings {
@@ -89,13 +89,13 @@ impl Settings {
         self.senders + self.receivers
     }
 
-    /// How many entries a segment without messages has.
+    /// Returns how many entries a segment without messages has.
     #[inline]
     pub(crate) fn entries(&self) -> usize {
         self.max_len / ENTRY_LEN
     }
 
-    /// Checks every setting, so that offsets can be computed without a further look.
+    /// Checks every setting, so that offsets can be computed without further checks.
     pub(crate) fn layout(&self) -> Result<Layout, Error> {
         let fault = |setting, reason: &str| {
             Err(Error::Setting {
@@ -136,7 +136,7 @@ impl Settings {
         }
     }
 
-    /// Writes the header of a new segment. Nobody uses it before `READY` is set.
+    /// Writes the header of a new segment. No participant uses it before `READY` is set.
     pub(crate) fn write(&self, memory: &Memory, size: usize) {
         use blitz_futex::atomic::Ordering::{Relaxed, Release};
         for (offset, value) in self.words() {
@@ -149,7 +149,7 @@ impl Settings {
         memory.header(header::READY).store(1, Release);
     }
 
-    /// Reads the header. `load` gives a word of it. The error says what is wrong.
+    /// Reads the header. `load` returns a word of it. The error says what is wrong.
     pub(crate) fn read(load: impl Fn(usize) -> u64, size: u64) -> Result<Self, String> {
         if load(header::MAGIC) != MAGIC {
             return Err("it does not begin with the magic number".into());
@@ -200,7 +200,7 @@ impl Settings {
         ]
     }
 
-    /// FNV-1a over the settings and the words' size and order.
+    /// Computes FNV-1a over the settings and the words' size and byte order.
     fn hash(&self) -> u64 {
         let tag = if cfg!(target_endian = "little") { 1 } else { 2 };
         let words = self.words().into_iter().map(|(_, value)| value);

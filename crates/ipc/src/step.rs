@@ -1,7 +1,7 @@
 //! A point before each store to shared memory at which a test can kill the process.
 //!
-//! Without the feature `stepping`, `point` is nothing. With it, the process kills itself,
-//! as `kill -9` would, at the point whose number `BLITZ_IPC_STEP` names. Counting begins at
+//! Without the feature `stepping`, `point` does nothing. With it, the process kills itself,
+//! as `kill -9` would, at the point whose number is in `BLITZ_IPC_STEP`. Counting begins at
 //! the first point after `arm`.
 
 #[cfg(not(feature = "stepping"))]
@@ -17,17 +17,17 @@ pub use stepping::{arm, passed};
 mod stepping {
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    /// Points still to pass; 0: not armed.
+    /// How many points are left to pass; 0 if not armed.
     static LEFT: AtomicU64 = AtomicU64::new(0);
     static PASSED: AtomicU64 = AtomicU64::new(0);
 
-    /// From here on points count; the process dies at number `at`, counted from 1.
+    /// Starts to count points. The process dies at number `at`, counted from 1.
     pub fn arm(at: u64) {
         PASSED.store(0, Ordering::Relaxed);
         LEFT.store(at, Ordering::Relaxed);
     }
 
-    /// How many points this process has passed since `arm`.
+    /// Returns how many points this process has passed since `arm`.
     pub fn passed() -> u64 {
         PASSED.load(Ordering::Relaxed)
     }

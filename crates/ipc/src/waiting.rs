@@ -1,8 +1,8 @@
-//! Waiting for something else than a message: the loop of listeners, semaphores and
+//! Waiting for something other than a message: the loop of listeners, semaphores and
 //! barriers, for threads and for tasks.
 //!
-//! `attempt` says what there is. It is called again after the announcement, and after each
-//! look at the dead, whose end may be what was waited for.
+//! `attempt` checks the awaited condition. It is called again after the announcement, and
+//! after each look for dead participants, since their end may be what was awaited.
 
 #[cfg(unix)]
 use std::io;
@@ -19,11 +19,11 @@ use crate::error::WaitError;
 use crate::event_count::SLEEPER;
 use crate::ring::Corrupt;
 
-/// `None`: nothing yet.
+/// The result of an attempt; `None` means not yet.
 pub(crate) type Attempt<R> = Result<Option<R>, WaitError>;
 
 impl Endpoint {
-    /// Whether this end can be used at all.
+    /// Returns an error if this end cannot be used at all.
     #[inline]
     pub(crate) fn check(&self) -> Result<(), WaitError> {
         if self.is_forked() {
@@ -126,7 +126,7 @@ impl Endpoint {
         }
     }
 
-    /// The same in our runtime.
+    /// Waits until `attempt` has a result, in the runtime of blitz-io.
     #[cfg(all(feature = "async", unix))]
     pub(crate) async fn wait_async<T>(
         &mut self,

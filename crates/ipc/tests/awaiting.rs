@@ -1,4 +1,4 @@
-//! Senders and receivers that are awaited, in our runtime and in two others.
+//! Senders and receivers that are awaited, in the runtime of blitz-io and in two others.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -179,7 +179,7 @@ fn tasks_of_ours_send_and_receive() {
     assert_eq!(place.segments(), 0);
 }
 
-/// Receives and sends are dropped at every stage, again and again, and nothing is lost,
+/// Receives and sends are dropped at every stage, many times, and no message is lost,
 /// doubled or torn.
 #[test]
 fn futures_of_ours_are_dropped() {
@@ -218,7 +218,8 @@ fn futures_of_ours_are_dropped() {
     });
 }
 
-/// A receiver that always finds a message does not keep its thread from other tasks.
+/// A receiver that always finds a message does not keep other tasks from running on its
+/// thread.
 #[test]
 fn a_busy_receiver_lets_other_tasks_run() {
     let place = Place::new();
@@ -242,7 +243,8 @@ fn a_busy_receiver_lets_other_tasks_run() {
     });
 }
 
-/// Tokio knows nothing of our budget: what is always ready yields all the same.
+/// Tokio does not know this crate's budget: an operation that is always ready yields all
+/// the same.
 #[test]
 fn a_busy_receiver_and_a_busy_sender_let_other_tasks_of_tokio_run() {
     const COUNT: usize = 1024;
@@ -277,8 +279,8 @@ fn a_busy_receiver_and_a_busy_sender_let_other_tasks_of_tokio_run() {
     });
 }
 
-/// The runtime that awaited first has ended; the next wait says so, and the one after it
-/// belongs to the new runtime.
+/// The first runtime that awaited has ended. The next wait returns an error, and the one
+/// after it belongs to the new runtime.
 #[test]
 fn a_receiver_moves_to_another_runtime() {
     let place = Place::new();
@@ -326,7 +328,7 @@ fn values_are_awaited_as_well() {
     });
 }
 
-/// How many files there are of doorbells, in the segment `name`.
+/// Counts the files of doorbells of the segment `name`.
 fn files_of_doorbells(place: &Place, name: &str) -> usize {
     let folder = place.path().join(format!("{name}.participants"));
     let entries = std::fs::read_dir(folder).into_iter().flatten();
@@ -336,7 +338,7 @@ fn files_of_doorbells(place: &Place, name: &str) -> usize {
         .count()
 }
 
-/// Whether a doorbell is a file here.
+/// How many files a doorbell has on this system.
 const FILES: usize = cfg!(feature = "fifo-doorbells") as usize;
 
 #[test]
@@ -350,15 +352,15 @@ fn a_doorbell_leaves_no_file() {
     assert_eq!(files_of_doorbells(&place, "f"), 2 * FILES);
     drop(first);
     assert_eq!(files_of_doorbells(&place, "f"), FILES);
-    // Outlives its receiver, and is of no use any more.
+    // It outlives its receiver, and is of no use any more.
     let doorbell = second.doorbell().unwrap();
     drop(second);
     assert_eq!(files_of_doorbells(&place, "f"), 0);
     drop(doorbell);
 }
 
-/// A receiver is killed while it waits: whoever clears up after it removes its file, and one
-/// that joins in its place has another.
+/// A receiver is killed while it waits: the participant that reaps it removes its file, and
+/// a receiver that joins in its place has another.
 #[test]
 fn a_dead_receiver_leaves_no_doorbell() {
     let place = Place::new();
@@ -374,7 +376,7 @@ fn a_dead_receiver_leaves_no_doorbell() {
     }
     assert_eq!(files_of_doorbells(&place, "k"), FILES);
     child.kill();
-    // It is alone that holds the sender up.
+    // Only this receiver makes the sender wait.
     for number in 0..8 {
         sender.send_timeout(&[number], LONG).unwrap();
         assert_eq!(*receiver.recv_timeout(LONG).unwrap(), [number]);
@@ -387,8 +389,8 @@ fn a_dead_receiver_leaves_no_doorbell() {
     assert_eq!(place.segments(), 0);
 }
 
-/// A child that sends one message, or arms its doorbell, and waits to be killed; in the
-/// parent, nothing.
+/// In a child: sends one message, or arms its doorbell, and waits to be killed. In the
+/// parent: does nothing.
 #[test]
 fn child() {
     let Some(arguments) = role() else { return };

@@ -215,7 +215,8 @@ fn a_late_receiver_begins_now_or_with_history() {
     );
 }
 
-/// Only what the ring holds is history; a queue has none to give twice.
+/// Only what the ring holds is history; a queue has no history, as it gives no message
+/// twice.
 #[test]
 fn history_is_for_every_late_receiver_of_a_channel() {
     let place = Place::new();
@@ -308,7 +309,7 @@ fn a_receiver_waits_for_the_first_sender_and_sees_the_last_one_go() {
     assert_eq!(*receiver.recv().unwrap(), [2]);
     assert_eq!(receiver.recv().unwrap_err(), RecvError::Disconnected);
     assert_eq!(receiver.try_recv().unwrap_err(), RecvError::Disconnected);
-    // A new sender, and all is well.
+    // With a new sender, everything works again.
     let mut sender = route.sender("w").unwrap();
     sender.send(&[3]).unwrap();
     assert_eq!(*receiver.recv().unwrap(), [3]);

@@ -9,7 +9,7 @@ use crate::common::{LONG, Log, Place, Process, Random, check, directory_of, mess
 
 const MAX: usize = 200;
 
-/// How often somebody is killed: more with `BLITZ_IPC_KILLS=1000`.
+/// How many participants are killed; `BLITZ_IPC_KILLS=1000` makes it more.
 fn kills() -> usize {
     let set = std::env::var("BLITZ_IPC_KILLS").ok();
     set.map_or(40, |kills| {
@@ -26,7 +26,7 @@ fn builder(kind: &str) -> Builder {
     builder.capacity(16).max_len(MAX)
 }
 
-/// What a child process does; in the parent, nothing.
+/// In a child: plays its role. In the parent: does nothing.
 #[test]
 fn child() {
     let Some(arguments) = role() else { return };
@@ -71,13 +71,13 @@ fn start(place: &Place, task: &str, kind: &str, id: u64) -> Process {
     Process::start("crash::child", &arguments)
 }
 
-/// How many messages a sender was told that it has sent.
+/// Returns how many messages were reported as sent to a sender.
 fn reported(place: &Place, id: u64) -> u64 {
     let log = Log::read(&place.path().join(format!("send-{id}.log")));
     log.first().copied().unwrap_or(0)
 }
 
-/// A receiver that was there all the time: it must see every message, in order, once.
+/// A receiver that is there all the time: it must see every message, in order, once.
 struct Witness {
     receiver: Receiver,
     next: HashMap<u64, u64>,
@@ -91,7 +91,7 @@ impl Witness {
         }
     }
 
-    /// `false` if there is nothing and nobody who sends.
+    /// Returns `false` if there is no message and no sender.
     fn receive(&mut self, timeout: Duration) -> bool {
         match self.receiver.recv_timeout(timeout) {
             Ok(message) => {
@@ -175,8 +175,8 @@ fn a_channel_survives_kills() {
     broadcast("channel", 3);
 }
 
-/// Every message that was reported as sent is worked on; twice only if its worker was killed
-/// before it was done.
+/// Every message that was reported as sent is worked on; twice only if its worker was
+/// killed before it was done.
 #[test]
 fn a_queue_survives_kills() {
     let place = Place::new();
@@ -207,7 +207,7 @@ fn a_queue_survives_kills() {
     for (_, child) in children {
         child.kill();
     }
-    // The rest, and what the last workers were working on.
+    // The rest, and the messages on which the last workers were working.
     let mut logs: Vec<Vec<(u64, u64)>> = vec![Vec::new()];
     loop {
         match last.recv_timeout(LONG) {
@@ -250,7 +250,7 @@ fn a_queue_survives_kills() {
     assert_eq!(place.segments(), 0);
 }
 
-/// All are killed at once, again and again; each group begins as if it were the first.
+/// All are killed at once, many times; each group begins as if it were the first.
 #[test]
 fn a_killed_group_leaves_nothing_in_the_way() {
     let place = Place::new();

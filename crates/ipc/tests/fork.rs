@@ -12,7 +12,7 @@ fn in_child(child: impl FnOnce() -> bool) -> i32 {
     let pid = unsafe { libc::fork() };
     assert!(pid >= 0);
     if pid == 0 {
-        // SAFETY: ends the child, should it hang.
+        // SAFETY: ends the child if it hangs.
         unsafe { libc::alarm(60) };
         let passed = child();
         // SAFETY: ends the child.
@@ -23,7 +23,7 @@ fn in_child(child: impl FnOnce() -> bool) -> i32 {
 
 fn exit_code(pid: i32) -> i32 {
     let mut status = 0;
-    // SAFETY: our child.
+    // SAFETY: it is a child of this process.
     assert_eq!(unsafe { libc::waitpid(pid, &mut status, 0) }, pid);
     assert!(libc::WIFEXITED(status));
     libc::WEXITSTATUS(status)
@@ -39,7 +39,7 @@ fn a_forked_child_is_refused_and_does_not_keep_its_parent_alive() {
         let sent = sender.send(b"child");
         let received = receiver.try_recv().map(drop);
         let refused = sent == Err(SendError::Forked) && received == Err(RecvError::Forked);
-        // Stays for a while, with what it has inherited.
+        // It stays for a while, with what it has inherited.
         std::thread::sleep(Duration::from_millis(300));
         refused
     });

@@ -1,4 +1,4 @@
-//! A participant that writes anything anywhere, while others work.
+//! A participant that writes any value anywhere, while others work.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
@@ -15,12 +15,13 @@ use crate::common::{Place, Random};
 
 const ROUNDS: usize = 12;
 const ROUND: Duration = Duration::from_millis(60);
-/// Each call has this deadline, and must keep it, give or take a loaded machine.
+/// Each call has this deadline, and must keep it, apart from the delays of a loaded
+/// machine.
 const DEADLINE: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Sends and receives until `stop`, opening again whatever was found corrupt. Results are
-/// of no interest, only that each call comes back.
+/// Sends and receives until `stop`, and opens again what was found corrupt. Results do not
+/// matter, only that each call returns.
 fn work(builder: &Builder, sends: bool, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         if sends {
@@ -34,7 +35,7 @@ fn work(builder: &Builder, sends: bool, stop: &AtomicBool) {
                     Err(SendError::TooLong { .. } | SendError::Forked) => unreachable!(),
                     _ => {}
                 }
-                // As a task, which rings the others' doorbells.
+                // Sends as a task, which rings the others' doorbells.
                 if let Err(SendError::Corrupt) = sender.try_send_or_arm(&[7; 32]) {
                     break;
                 }
@@ -61,7 +62,7 @@ fn work(builder: &Builder, sends: bool, stop: &AtomicBool) {
     }
 }
 
-/// Values that are near to those of the protocol.
+/// Returns a value that is near to those of the protocol.
 fn nasty(random: &mut Random) -> u64 {
     match random.below(6) {
         0 => 0,
@@ -106,14 +107,15 @@ fn scribble(builder: Builder, first: u64, step: u64) {
             stop.store(true, Ordering::Relaxed);
         });
         drop(keeper);
-        // What is left may be damaged beyond use; it must not keep the next from starting.
+        // What is left may be damaged beyond use; it must not keep the next group from
+        // starting.
         if path.exists() {
             std::fs::remove_file(path).unwrap();
         }
     }
 }
 
-/// Waits for an event, a semaphore or a barrier until `stop`, opening it again and again.
+/// Waits for an event, a semaphore or a barrier until `stop`, opening it many times.
 fn wait_for(directory: &Path, which: usize, worker: usize, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         let began = Instant::now();
@@ -148,7 +150,7 @@ fn wait_for(directory: &Path, which: usize, worker: usize, stop: &AtomicBool) {
     }
 }
 
-/// The words of events, semaphores and barriers, and of who takes part in them.
+/// The words of events, semaphores and barriers, and of their participants.
 #[test]
 fn words_of_primitives_may_hold_anything() {
     for which in 0..3 {
@@ -185,7 +187,7 @@ fn words_of_primitives_may_hold_anything() {
     }
 }
 
-/// Ring and records: what the participants act upon.
+/// Ring and records: the words that participants act on.
 #[test]
 fn words_of_the_ring_may_hold_anything() {
     for builder in [Route::builder(), Channel::builder(), Queue::builder()] {

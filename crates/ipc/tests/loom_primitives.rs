@@ -8,7 +8,8 @@ use loom::sync::atomic::{AtomicBool, Ordering};
 
 use crate::loom_ring::{fails, spawn};
 
-/// Two notifiers of the same id, and one of them of another; the listener sleeps.
+/// Two notifiers of the same id, of which one also notifies another id; the listener
+/// sleeps.
 fn event() {
     loom::model(|| {
         let model = Arc::new(Model::broadcast(1, 3));
@@ -147,7 +148,7 @@ fn a_dead_party_breaks_the_barrier() {
     fails(Mutant::DeadPartyIgnored, dead_party);
 }
 
-/// Both parties give up at once: both have met, or neither has.
+/// Both parties give up at once: either both have met, or neither has.
 fn both_give_up() {
     fn try_to_meet(model: &Model) -> bool {
         match model.arrive(2) {
@@ -169,7 +170,7 @@ fn an_arrival_that_is_taken_back_does_not_count() {
     fails(Mutant::TimesOutArrived, both_give_up);
 }
 
-/// One that was slow to give up: the others are one generation further.
+/// A party was slow to give up: the others are already in the next generation.
 fn late_withdrawal() {
     loom::model(|| {
         let model = Model::broadcast(1, 2);

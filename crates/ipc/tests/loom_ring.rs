@@ -3,7 +3,7 @@
 
 use blitz_ipc::model::{Model, Mutant, with};
 use loom::thread::{self, JoinHandle};
-// loom's `Arc` can not be dropped after a deadlock was found.
+// loom's `Arc` cannot be dropped after a deadlock was found.
 use std::sync::Arc;
 
 pub fn spawn<R: 'static>(
@@ -14,13 +14,13 @@ pub fn spawn<R: 'static>(
     thread::spawn(move || f(&model))
 }
 
-/// A message is both its words.
+/// Returns the message, both of whose words must be equal.
 fn whole([first, second]: [u64; 2]) -> u64 {
     assert_eq!(first, second, "a torn message");
     first
 }
 
-/// The model that a mutant is to fail.
+/// Checks that the mutant makes the model fail.
 pub fn fails(mutant: Mutant, model: fn()) {
     let result = std::panic::catch_unwind(|| with(mutant, model));
     assert!(result.is_err(), "{mutant:?} was not found");
@@ -121,7 +121,8 @@ fn a_dead_receiver_holds_nobody_up() {
     });
 }
 
-/// A receiver joins while a sender fills the ring: what it has begun with is not taken away.
+/// A receiver joins while a sender fills the ring: the message at which it begins is not
+/// overwritten.
 fn late_joiner() {
     loom::model(|| {
         let model = Arc::new(Model::broadcast(1, 2));

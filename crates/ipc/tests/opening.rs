@@ -142,7 +142,8 @@ fn files_that_are_no_segments_are_refused_and_kept() {
     assert!(place.in_it(Route::builder()).sender("f").is_err());
 }
 
-/// Damages a segment in use; the next one to open it must be told, and the first not harmed.
+/// Damages a segment in use: the next participant that opens it must get an error, and the
+/// first must not be harmed.
 #[test]
 fn a_damaged_header_is_reported() {
     // Magic, version, layout, size, ready, kind, capacity, length, policy, participants.
@@ -177,7 +178,7 @@ fn a_truncated_segment_is_reported() {
         let error = route.receiver("t").unwrap_err();
         assert!(matches!(error, Error::Foreign { .. }), "{error}");
     }
-    // The sender would touch memory that is gone.
+    // Dropping the sender would access memory that is gone.
     KEPT.lock().unwrap().push(sender);
 }
 
@@ -218,7 +219,8 @@ fn only_the_user_may_join_unless_said_otherwise() {
 fn what_the_dead_left_is_made_anew() {
     let place = Place::new();
     let route = place.in_it(Route::builder().capacity(4).max_len(16));
-    // A maker that was killed: nothing yet, zeros, and a whole segment without participants.
+    // A maker that was killed leaves nothing yet, zeros, or a whole segment without
+    // participants.
     let file = place.path().join("l.ring");
     fs::write(&file, []).unwrap();
     drop(route.sender("l").unwrap());
@@ -231,7 +233,8 @@ fn what_the_dead_left_is_made_anew() {
     assert_eq!(listed.len(), 2);
     assert!(!listed[0].participants[0].alive && listed[1].participants[0].alive);
     assert_eq!(listed[1].participants[0].pid, std::process::id());
-    // The next start takes it over, with other settings too; cleaning keeps what is in use.
+    // The next start takes it over, even with other settings; cleaning keeps what is in
+    // use.
     let other = place.in_it(Queue::builder()).receiver("copy").unwrap();
     drop(other);
     fs::copy(&file, place.path().join("copy.ring")).unwrap();
@@ -294,8 +297,9 @@ fn an_anonymous_segment_goes_over_a_socket() {
     assert!(matches!(foreign.sender(), Err(Error::Foreign { .. })));
 }
 
-/// Makes this thread, and no other, a user without rights: files are then another user's. A
-/// test that is started by such a user has only its own files, and takes its rights away.
+/// Makes this thread, and no other, a user without rights, so that files belong to another
+/// user. If such a user starts the test, it has only its own files, and takes its rights
+/// away.
 fn give_up_rights() -> bool {
     const NOBODY: libc::uid_t = 65534;
     const SAME: libc::uid_t = libc::uid_t::MAX;
@@ -318,7 +322,7 @@ fn without_permission_it_says_for_what() {
     }
     let errors = thread::scope(|scope| {
         let other = scope.spawn(|| {
-            // A container may not let its root become anybody else.
+            // A container may not let its root become another user.
             let is_other = give_up_rights() || !is_root;
             is_other.then(|| [route.receiver("p"), route.receiver("new")].map(Result::unwrap_err))
         });
@@ -355,7 +359,7 @@ fn an_opener_does_not_wait_for_ever() {
     let error = route.receiver("b").unwrap_err();
     assert!(matches!(error, Error::Busy), "{error}");
     assert!(error.to_string().contains("continue or kill"), "{error}");
-    // Those that have joined go on.
+    // Participants that have joined go on.
     sender.send(b"on").unwrap();
     assert_eq!(*receiver.recv().unwrap(), *b"on");
     drop(file);

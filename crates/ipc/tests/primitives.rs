@@ -23,7 +23,7 @@ fn barrier(place: &Place, parties: usize) -> PrimitiveBuilder<Barrier> {
     Barrier::builder(parties).directory(place.path())
 }
 
-/// What a child does until it is killed; in the parent, nothing.
+/// In a child: plays its role until it is killed. In the parent: does nothing.
 #[test]
 fn child() {
     let Some(arguments) = role() else { return };
@@ -45,7 +45,7 @@ fn child() {
         "meet" => {
             let mut barrier = Barrier::builder(2).directory(&directory).open("b").unwrap();
             barrier.wait_timeout(LONG).unwrap();
-            // Nobody comes to the second meeting.
+            // No other party comes to the second meeting.
             _ = barrier.wait();
         }
         _ => unreachable!(),
@@ -193,7 +193,7 @@ fn permits_run_out_and_come_back() {
 fn the_permit_of_a_killed_process_comes_back() {
     let place = Place::new();
     let mut listener = event(&place).listener("e").unwrap();
-    // The listener is not to find that the only notifier was killed.
+    // The listener must not find that the only notifier was killed.
     let _notifier = event(&place).notifier("e").unwrap();
     let mut semaphore = semaphore(&place, 1).open("s").unwrap();
     for _ in 0..2 {
@@ -215,7 +215,7 @@ fn a_listener_notices_that_the_notifier_was_killed() {
     assert_eq!(listener.wait_timeout(LONG), Err(WaitError::Disconnected));
 }
 
-/// Five threads use a barrier for three, in turns.
+/// Five threads take turns at a barrier for three.
 #[test]
 fn each_meeting_has_one_leader() {
     const MEETINGS: usize = 400;

@@ -1,6 +1,6 @@
-//! A process is killed before *each* store to shared memory that its role makes, one run
-//! after the other, and the survivors are checked: nobody hangs, no message is torn, doubled
-//! or lost that was reported as sent, and no segment stays behind.
+//! A process is killed before *each* store to shared memory that its role makes, in one run
+//! after the other, and the survivors are checked: none hangs, no message that was reported
+//! as sent is torn, doubled or lost, and no segment stays behind.
 //!
 //! Needs the feature `stepping`.
 
@@ -41,7 +41,7 @@ fn builder(kind: &str) -> Builder {
     builder.capacity(2).max_len(MAX).max_receivers(4)
 }
 
-/// What a child process does; in the parent, nothing.
+/// In a child: plays its role. In the parent: does nothing.
 #[test]
 fn child() {
     let Some(arguments) = role() else { return };
@@ -160,7 +160,7 @@ fn child() {
                 log.set(number + 1);
             }
         }
-        // Dies with both ends open, and leaves a dead one to be reaped by the next.
+        // It dies with both ends open, and leaves a dead participant for the next to reap.
         "leave behind" => {
             let mut sender = builder.sender("k").unwrap();
             let mut receiver = builder.receiver("k").unwrap();
@@ -185,7 +185,7 @@ fn start(place: &Place, task: &str, kind: &str, step: u64) -> Process {
     Process::start("child", &arguments)
 }
 
-/// The survivors.
+/// The ends that are not killed.
 struct Survivors {
     sender: Option<Sender>,
     receiver: Receiver,
@@ -229,7 +229,7 @@ impl Survivors {
         true
     }
 
-    /// Works with the child until it has ended; whether it was killed.
+    /// Works with the child until it has ended. Returns whether it was killed.
     fn work_with(&mut self, mut child: Process) -> bool {
         let deadline = Instant::now() + LONG;
         loop {
@@ -244,7 +244,7 @@ impl Survivors {
         }
     }
 
-    /// Goes on without the child: all must work, soon.
+    /// Goes on without the child: everything must work soon.
     fn go_on(&mut self, place: &Place) {
         let builder = place.in_it(builder(&self.kind));
         if self.sender.is_none() {
@@ -268,7 +268,8 @@ impl Survivors {
         }
     }
 
-    /// Each message once, in order, and none missing that was reported.
+    /// Checks that each message is there once, in order, and that none is missing that was
+    /// reported.
     fn check(&self, child: &[u64], child_sent: bool) {
         let reported = match child_sent {
             true => child.first().copied().unwrap_or(0),
@@ -295,7 +296,7 @@ impl Survivors {
                 let here = times.contains_key(&message);
                 let there = self.kind == "queue" && received.contains(&message);
                 assert!(here || there, "lost: {message:?}");
-                // A worker that is killed may have done its last job.
+                // A worker that is killed may have finished its last job.
                 assert!(
                     !(here && there) || received.last() == Some(&message),
                     "twice"
@@ -396,7 +397,7 @@ fn a_task_that_sends() {
     every_step("await send", "queue", true, false);
 }
 
-/// The child that is killed is itself clearing away another dead participant.
+/// The child that is killed is itself reaping another dead participant.
 #[test]
 fn a_reaper_of_a_channel() {
     every_step("send", "channel", false, true);
@@ -407,7 +408,7 @@ fn a_reaper_of_a_queue() {
     every_step("receive", "queue", true, true);
 }
 
-/// The maker of a segment is killed at each step; the next one begins anew.
+/// The maker of a segment is killed at each step; the next one makes it again.
 #[test]
 fn a_maker() {
     for step in 1.. {
@@ -420,7 +421,8 @@ fn a_maker() {
         assert_eq!(*receiver.recv_timeout(LONG).unwrap(), [1]);
         drop((sender, receiver));
         assert_eq!(place.segments(), 0);
-        // Without a receiver the child waits for room for ever; all before is covered.
+        // Without a receiver, the child waits for room for ever; everything before that is
+        // covered.
         if !killed || step > 60 {
             return;
         }
@@ -507,7 +509,7 @@ fn acquire(task: &str) {
         let mut semaphore = semaphore.open("k").unwrap();
         while child.0.try_wait().unwrap().is_none() {
             let permit = semaphore.acquire_timeout(LONG).unwrap();
-            // The child has to wait, and gets it then.
+            // The child has to wait, and then gets it.
             std::thread::sleep(Duration::from_millis(1));
             drop(permit);
             std::thread::sleep(Duration::from_micros(200));

@@ -1,4 +1,4 @@
-//! Systems without shared segments: every attempt says so, and nothing else happens.
+//! Systems without shared segments: every attempt returns an error and has no other effect.
 #![cfg(not(unix))]
 
 use blitz_ipc::{Barrier, Channel, Error, Event, Queue, Route, Semaphore};

@@ -1,7 +1,7 @@
 //! The arguments of the attributes: `flavor = "…", worker_threads = 4, …`.
 //!
-//! Each may be given once. Combinations are checked after all have been read, so their
-//! order does not matter.
+//! Each may be given once. Combinations are checked after all of them have been read, so
+//! their order does not matter.
 
 use proc_macro2::{Span, TokenStream};
 use syn::parse::Parser;
@@ -17,7 +17,7 @@ pub(crate) enum UnhandledPanic {
     ShutdownRuntime,
 }
 
-/// A value and its place in the source.
+/// A value and its position in the source.
 struct Given<T> {
     value: T,
     span: Span,
@@ -45,8 +45,8 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// For a function whose real arguments are wrong. It is expanded anyway, so that editors
-    /// can analyse its body.
+    /// Returns the arguments for a function whose real ones are wrong. It is expanded
+    /// anyway, so that editors can analyse its body.
     pub(crate) fn after_an_error() -> Self {
         Self {
             flavor: Flavor::CurrentThread,
@@ -123,14 +123,14 @@ fn span_of<T>(given: &Option<Given<T>>) -> Option<Span> {
     given.as_ref().map(|given| given.span)
 }
 
-/// Case does not matter, as with Tokio.
+/// Returns the name of an argument. Case does not matter, as with Tokio.
 fn argument_name(path: &Path, whole: &Meta) -> Result<String> {
     path.get_ident()
         .map(|ident| ident.to_string().to_lowercase())
         .ok_or_else(|| Error::new_spanned(whole, text::NOT_AN_IDENT))
 }
 
-/// The error for anything but `argument = value`.
+/// Returns the error for anything but `argument = value`.
 fn without_value(purpose: Purpose, meta: &Meta) -> Error {
     let Meta::Path(path) = meta else {
         return Error::new_spanned(meta, text::NOT_AN_ARGUMENT);

@@ -1,4 +1,5 @@
-//! The path under which the user's package knows `blitz-io`, or what stands in for Tokio.
+//! The path under which the user's package knows `blitz-io`, or the package that stands in
+//! for Tokio.
 
 use proc_macro_crate::{FoundCrate, crate_name};
 use proc_macro2::{Ident, Span, TokenStream};
@@ -7,9 +8,9 @@ use quote::quote_spanned;
 /// Looks the dependency up in the `Cargo.toml` of the package that is being compiled.
 ///
 /// A package that depends on neither `blitz-io` nor a package named `tokio` has the
-/// attribute from somebody's re-export; for it the path is `blitz_io` as it is in scope.
-/// A package with `tokio` alone uses these attributes only if its `tokio` is a drop-in that
-/// re-exports `blitz-io`, and then `tokio::runtime` is what the attribute needs.
+/// attribute from a re-export; for it the path is `blitz_io` as it is in scope. A package
+/// with only `tokio` uses these attributes only if its `tokio` is a drop-in package that
+/// re-exports `blitz-io`, and then `tokio::runtime` is the path that the attribute needs.
 pub(crate) fn found(span: Span) -> TokenStream {
     for package in ["blitz-io", "tokio"] {
         match crate_name(package) {
@@ -28,7 +29,8 @@ pub(crate) fn found(span: Span) -> TokenStream {
     quote_spanned!(span=> #name)
 }
 
-/// The path of the module that has `PlainData`: `blitz-ipc` itself, or `ipc` of `blitz-io`.
+/// Returns the path of the module that has `PlainData`: `blitz-ipc` itself, or `ipc` of
+/// `blitz-io`.
 pub(crate) fn ipc(span: Span) -> TokenStream {
     match crate_name("blitz-ipc") {
         Ok(FoundCrate::Name(name)) => {
@@ -43,8 +45,9 @@ pub(crate) fn ipc(span: Span) -> TokenStream {
     }
 }
 
-/// The path of a package that stands in for Tokio: `tokio`, as it is in scope, which is what
-/// Tokio's attributes use. So they work where `tokio` is a module's import.
+/// Returns the path of a package that stands in for Tokio: `tokio`, as it is in scope,
+/// which is what Tokio's attributes use. So the attributes also work where `tokio` is a
+/// module's import.
 pub(crate) fn tokio(span: Span) -> TokenStream {
     let name = Ident::new("tokio", span);
     quote_spanned!(span=> #name)

@@ -22,7 +22,8 @@ use crate::function::Function;
 use crate::purpose::{Flavor, Purpose};
 use crate::text;
 
-/// `default_path` finds the crate where the arguments do not name one.
+/// Expands an attribute. `default_path` finds the crate where the arguments do not name
+/// one.
 pub(crate) fn attribute(
     purpose: Purpose,
     default_path: fn(Span) -> TokenStream,
@@ -42,7 +43,7 @@ pub(crate) fn attribute(
     }
 }
 
-/// For a program that has the feature `macros` without `rt`.
+/// Expands an attribute in a program that has the feature `macros` without `rt`.
 pub(crate) fn no_runtime(purpose: Purpose, item: TokenStream) -> TokenStream {
     beside(
         item,
@@ -90,7 +91,8 @@ fn expand(
     let run = run(&body, default_path, arguments, &function);
     let test = match purpose {
         Purpose::Main => None,
-        // Last, so that the other attributes see only what the user wrote.
+        // This attribute comes last, so that the other attributes see only what the user
+        // wrote.
         Purpose::Test => Some(quote!(#[::core::prelude::v1::test])),
     };
     let Function {
@@ -109,7 +111,7 @@ fn expand(
 fn bind_main(body: &Ident, function: &Function) -> TokenStream {
     let code = &function.body;
     let check = match &function.signature.output {
-        // The type cannot be named, or need not be.
+        // The type cannot be named, or does not need to be.
         ReturnType::Type(_, output)
             if matches!(**output, Type::Never(_)) || has_impl_trait(output) =>
         {
@@ -130,8 +132,8 @@ fn bind_main(body: &Ident, function: &Function) -> TokenStream {
     }
 }
 
-/// Binds the body behind a pointer: a crate with a thousand tests then has one `block_on` for
-/// each type of result instead of one for each test.
+/// Binds the body behind a pointer: a crate with a thousand tests then has one `block_on`
+/// for each result type instead of one for each test.
 fn bind_test(body: &Ident, function: &Function) -> TokenStream {
     let code = &function.body;
     let output = output_type(&function.signature.output);
@@ -149,7 +151,8 @@ fn output_type(output: &ReturnType) -> TokenStream {
     }
 }
 
-/// Builds the runtime and runs the body, with the spans of the last statement.
+/// Generates the code that builds the runtime and runs the body, with the spans of the last
+/// statement.
 fn run(
     body: &Ident,
     default_path: fn(Span) -> TokenStream,
@@ -181,7 +184,8 @@ fn run(
         };
         quote!(.unhandled_panic(#krate::runtime::UnhandledPanic::#policy))
     });
-    // The first token needs a span of the user's code, or messages point to the attribute.
+    // The first token needs a span of the user's code; otherwise messages point to the
+    // attribute.
     let runtime = quote_spanned! {first=>
         <#krate::runtime::Builder>::#new
             #worker_threads #start_paused #unhandled_panic #name
@@ -189,7 +193,8 @@ fn run(
             .#build
             .expect("Failed building the Runtime")
     };
-    // A `return`, so that the compiler does not suggest to add a semicolon to generated code.
+    // A `return`, so that the compiler does not suggest adding a semicolon to generated
+    // code.
     quote_spanned! {last=>
         #[allow(
             clippy::diverging_sub_expression,

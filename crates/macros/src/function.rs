@@ -72,7 +72,8 @@ impl Function {
     }
 }
 
-/// Whether the path is `test`, or one of its full names in the standard library's preludes.
+/// Returns whether the path is `test`, or one of its full names in the standard library's
+/// preludes.
 fn is_test(path: &Path) -> bool {
     if path
         .segments

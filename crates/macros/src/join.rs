@@ -4,17 +4,17 @@
 //! (krate) (rotating | in_order) (future 0) (future 1) …
 //! ```
 //!
-//! becomes a tuple of `MaybeDone` on the caller's stack and one future that polls those
-//! which are not done. It borrows the tuple: a closure that owned it could be moved. Without
-//! `biased`, each poll begins one branch later than the one before, so that a branch that
-//! spends the task's whole budget does not starve the others.
+//! becomes a tuple of `MaybeDone` on the caller's stack and one future that polls the
+//! branches that are not done. The future borrows the tuple, because a closure that owned
+//! it could be moved. Without `biased`, each poll begins one branch later than the one
+//! before, so that a branch that spends the task's whole budget does not starve the others.
 
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::quote_spanned;
 
 use crate::select::{arguments, groups};
 
-/// When the future is ready.
+/// Tells when the future is ready.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Until {
     AllDone,
@@ -80,7 +80,7 @@ pub(crate) fn generate(input: TokenStream, until: Until) -> TokenStream {
             if pending {
                 return #support::Poll::Pending;
             }
-            // For a branch whose output has no value.
+            // For a branch whose output type is uninhabited.
             #[allow(unreachable_code)]
             #support::Poll::Ready(#output)
         })

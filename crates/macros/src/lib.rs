@@ -1,11 +1,11 @@
 //! The procedural macros of `blitz-io`.
 //!
 //! The attributes `#[blitz_io::main]` and `#[blitz_io::test]` turn an `async fn` into an
-//! ordinary function that starts a runtime and runs the body on it. The functions that
-//! are hidden here generate the code of `blitz_io::select!`, `join!` and `try_join!`.
+//! ordinary function that starts a runtime and runs the body on it. The hidden functions
+//! here generate the code of `blitz_io::select!`, `join!` and `try_join!`.
 //! `#[derive(PlainData)]` checks that values of a struct can be sent to other processes.
 //!
-//! Use them through `blitz-io` (feature `macros`), not from here.
+//! Use them through `blitz-io` (feature `macros`), not from this crate.
 
 mod arguments;
 mod crate_path;
@@ -77,7 +77,7 @@ use purpose::Purpose;
 /// }
 /// ```
 ///
-/// On any function, here with the crate under another name:
+/// On any function, here with the crate under a different name:
 ///
 /// ```
 /// mod project {
@@ -121,12 +121,12 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # Arguments
 ///
-/// Those of [`main`](macro@main), except that the default flavor is `current_thread`.
-/// `start_paused = true` makes a test of timeouts and intervals take no time: when no task
-/// is ready, the clock advances to the next timer.
+/// The arguments are those of [`main`](macro@main), except that the default flavor is
+/// `current_thread`. With `start_paused = true`, a test of timeouts and intervals takes no
+/// time: when no task is ready, the clock advances to the next timer.
 ///
-/// Other attributes stay as they are (`#[should_panic]`, `#[ignore]`, `#[cfg(…)]`), but a
-/// second `#[test]` is refused: the test would run twice.
+/// Other attributes are kept (`#[should_panic]`, `#[ignore]`, `#[cfg(…)]`), but a second
+/// `#[test]` is rejected: the test would run twice.
 ///
 /// # Examples
 ///
@@ -168,15 +168,16 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// Implements `PlainData` for a struct, so that its values can be messages between processes.
 ///
 /// The struct needs `#[repr(C)]` or `#[repr(transparent)]`, and must be `Copy`. It does not
-/// compile if
+/// compile if:
 ///
 /// * a field is not plain data itself (a reference, a `bool`, an enum);
-/// * there is padding between the fields or after them: put the larger fields first, and fill
-///   what remains with a field of bytes;
+/// * there is padding between the fields or after them: put the larger fields first, and
+///   fill the rest with a field of bytes;
 /// * the type has parameters, or is an enum or a union.
 ///
-/// The path of the trait is found in the package's `Cargo.toml`, as [`main`](macro@main) finds
-/// its own; where it is elsewhere, `#[plain_data(crate = "other::ipc")]` names its module.
+/// The path of the trait is found in the package's `Cargo.toml`, like the path of
+/// [`main`](macro@main); where it is elsewhere, `#[plain_data(crate = "other::ipc")]` names
+/// its module.
 ///
 /// # Examples
 ///
@@ -217,7 +218,8 @@ pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// # fn main() {}
 /// ```
 ///
-/// A field that means something in one process only, and one that is not every byte:
+/// A field that is meaningful in only one process, and one that does not allow every byte
+/// value:
 ///
 /// ```compile_fail,E0277
 /// # use blitz_io::ipc::PlainData;
@@ -251,7 +253,7 @@ pub fn plain_data(item: TokenStream) -> TokenStream {
     plain_data::derive(item.into()).into()
 }
 
-/// [`main`](macro@main), for the package that stands in for Tokio.
+/// Works like [`main`](macro@main), for the package that stands in for Tokio.
 #[doc(hidden)]
 #[proc_macro_attribute]
 pub fn tokio_main(arguments: TokenStream, item: TokenStream) -> TokenStream {
@@ -259,7 +261,7 @@ pub fn tokio_main(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expand::attribute(Purpose::Main, crate_path::tokio, arguments, item).into()
 }
 
-/// [`test`](macro@test), for the package that stands in for Tokio.
+/// Works like [`test`](macro@test), for the package that stands in for Tokio.
 #[doc(hidden)]
 #[proc_macro_attribute]
 pub fn tokio_test(arguments: TokenStream, item: TokenStream) -> TokenStream {

@@ -8,8 +8,8 @@ use syn::parse::Parser;
 /// Turns a pattern for a value into one for a reference to it: the bindings lose `ref` and
 /// `mut`, and references are matched by default binding modes.
 ///
-/// What does not parse as a pattern is returned as it is: the compiler then reports it where
-/// the pattern stands.
+/// Tokens that do not parse as a pattern are returned unchanged: the compiler then reports
+/// the error at their position.
 pub(crate) fn by_reference(pattern: TokenStream) -> TokenStream {
     match Pat::parse_multi_with_leading_vert.parse2(pattern.clone()) {
         Ok(mut parsed) => {
@@ -25,7 +25,7 @@ fn relax(pattern: &mut Pat) {
         // The compiler does not look through references for a constant.
         Pat::Reference(reference) if may_be_constant(&reference.pat) => {}
         Pat::Reference(reference) => {
-            // In edition 2024 `&` is refused below a pattern that looks through a reference.
+            // Edition 2024 rejects `&` below a pattern that looks through a reference.
             let inner = std::mem::replace(&mut *reference.pat, Pat::Verbatim(TokenStream::new()));
             *pattern = inner;
             relax(pattern);
@@ -56,7 +56,7 @@ fn may_be_constant(pattern: &Pat) -> bool {
     match pattern {
         Pat::Path(_) | Pat::Const(_) => true,
         Pat::Paren(paren) => may_be_constant(&paren.pat),
-        // By its name, as by the compiler's lints.
+        // Recognised by its name, as in the compiler's lints.
         Pat::Ident(binding) => {
             let name = binding.ident.to_string();
             name.starts_with(char::is_uppercase) && binding.subpat.is_none()

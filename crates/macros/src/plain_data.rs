@@ -1,7 +1,7 @@
 //! The derive macro of `PlainData`.
 //!
-//! The trait is unsafe to implement; what it asks for is checked here, and by a constant that
-//! stands beside the implementation:
+//! The trait is unsafe to implement; its requirements are checked here, and by a constant
+//! beside the implementation:
 //!
 //! ```text
 //! #[derive(Clone, Copy, PlainData)]        const _: () = {
@@ -13,7 +13,7 @@
 //!                                          unsafe impl blitz_io::ipc::PlainData for Trade {}
 //! ```
 //!
-//! A type with parameters has no such constant, so it is refused.
+//! A type with parameters cannot have such a constant, so it is rejected.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
@@ -40,7 +40,7 @@ fn implement(input: &DeriveInput) -> Result<TokenStream> {
     let root = root.unwrap_or_else(|| crate_path::ipc(input.ident.span()));
     let name = &input.ident;
     let types: Vec<_> = fields.iter().map(|field| &field.ty).collect();
-    // At the field's place, so that the compiler's error names the field.
+    // With the field's span, so that the compiler's error names the field.
     let plain = types
         .iter()
         .map(|field| quote_spanned!(field.span()=> is_plain::<#field>();));
@@ -61,7 +61,7 @@ fn implement(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// The fields, if the type is one that can be plain data.
+/// Returns the fields if the type can be plain data.
 fn checked(input: &DeriveInput) -> Result<&Fields> {
     let Data::Struct(structure) = &input.data else {
         return Err(Error::new_spanned(&input.ident, NOT_A_STRUCT));
@@ -75,13 +75,13 @@ fn checked(input: &DeriveInput) -> Result<&Fields> {
     Ok(&structure.fields)
 }
 
-/// Whether the language says where the fields stand.
+/// Returns whether the language defines the positions of the fields.
 fn has_layout(attributes: &[Attribute]) -> Result<bool> {
     let mut found = false;
     for attribute in attributes.iter().filter(|one| one.path().is_ident("repr")) {
         attribute.parse_nested_meta(|meta| {
             found |= meta.path.is_ident("C") || meta.path.is_ident("transparent");
-            // The number of `align` and `packed`.
+            // The number in `align` or `packed`.
             if meta.input.peek(syn::token::Paren) {
                 let number;
                 syn::parenthesized!(number in meta.input);
@@ -93,7 +93,7 @@ fn has_layout(attributes: &[Attribute]) -> Result<bool> {
     Ok(found)
 }
 
-/// The path in `#[plain_data(crate = "…")]`.
+/// Returns the path in `#[plain_data(crate = "…")]`.
 fn crate_named(attributes: &[Attribute]) -> Result<Option<TokenStream>> {
     let mut found = None;
     let own = |one: &&Attribute| one.path().is_ident("plain_data");

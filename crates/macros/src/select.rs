@@ -4,11 +4,11 @@
 //! (krate) (random | in_order) (fallback) {(pattern) (future) (precondition?) (handler)} …
 //! ```
 //!
-//! The declarative macro has parsed the branches with the compiler's own parser. They become:
-//! a bit set of the branches that are disabled, a tuple of the futures on the caller's stack,
-//! one future that polls the enabled ones until one's output matches its pattern, and a
-//! `match` that runs the handler after the futures are dropped. The handlers stand outside of
-//! the polling, so they may use `.await`, `?`, `break` and `return`.
+//! The declarative macro has parsed the branches with the compiler's own parser. They
+//! become: a bit set of the disabled branches, a tuple of the futures on the caller's
+//! stack, one future that polls the enabled ones until the output of one matches its
+//! pattern, and a `match` that runs the handler after the futures are dropped. The handlers
+//! are outside of the polling, so they may use `.await`, `?`, `break` and `return`.
 
 use proc_macro2::{Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote_spanned};
@@ -82,13 +82,14 @@ pub(crate) fn generate(input: TokenStream) -> TokenStream {
         #(#preconditions)*
         #[allow(unused_mut)]
         let mut output = {
-            // The expressions first and alone, so that their temporaries live as long.
+            // The expressions are evaluated first and alone, so that their temporaries live
+            // long enough.
             let futures = (#(#future,)*);
             let mut futures = (#(#support::IntoFuture::into_future(futures.#index),)*);
             let futures = &mut futures;
             let output = #support::poll_fn(move |context| {
-                // With the budget spent every branch of ours would say "pending", and one
-                // that knows no budget would win each time.
+                // With the budget spent, every branch of this crate would be pending, and a
+                // branch that does not use the budget would win each time.
                 if #support::poll_budget_available(context).is_pending() {
                     return #support::Poll::Pending;
                 }
@@ -139,7 +140,8 @@ pub(crate) fn generate(input: TokenStream) -> TokenStream {
     }}
 }
 
-/// The smallest type that has a bit for each branch: it is part of the caller's future.
+/// Returns the smallest type that has a bit for each branch: it is part of the caller's
+/// future.
 fn mask(branches: usize) -> Ident {
     let bits = branches.next_power_of_two().max(8);
     format_ident!("u{bits}")
@@ -156,7 +158,7 @@ fn branch(tokens: TokenStream) -> Branch {
     }
 }
 
-/// The content of each group in `tokens`.
+/// Returns the content of each group in `tokens`.
 pub(crate) fn groups(tokens: TokenStream) -> impl Iterator<Item = TokenStream> {
     tokens.into_iter().filter_map(|token| match token {
         TokenTree::Group(group) => Some(Group::stream(&group)),
@@ -164,7 +166,8 @@ pub(crate) fn groups(tokens: TokenStream) -> impl Iterator<Item = TokenStream> {
     })
 }
 
-/// The path of the support module, and whether branches are polled in the order written.
+/// Returns the path of the support module, and whether branches are polled in the order
+/// written.
 pub(crate) fn arguments(groups: &mut impl Iterator<Item = TokenStream>) -> (TokenStream, bool) {
     let krate = groups.next().unwrap_or_default();
     let order = groups.next().unwrap_or_default().to_string();

@@ -1,5 +1,5 @@
-//! Misuse is reported with Tokio's messages. (Examples in the documentation show that it does
-//! not compile; the tests of `blitz-io` test correct use.)
+//! Misuse is reported with Tokio's messages. (Examples in the documentation show that it
+//! does not compile; the tests of `blitz-io` test correct use.)
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -9,7 +9,7 @@ use crate::crate_path;
 use crate::expand::{attribute, no_runtime};
 use crate::purpose::Purpose;
 
-/// Expands the attribute: the function, and the errors next to it.
+/// Expands the attribute, and returns the function and the errors next to it.
 fn expanded(purpose: Purpose, arguments: &str, function: &str) -> (ItemFn, Vec<String>) {
     let parse = |source: &str| -> TokenStream { source.parse().unwrap() };
     split(attribute(
@@ -239,7 +239,7 @@ fn attributes_that_only_look_like_a_second_test_are_kept() {
         let function = format!("{attribute} async fn a_test() {{}}");
         let text = text_of(Purpose::Test, "", &function);
         assert!(text.starts_with(attribute), "{text}");
-        // Ours comes last.
+        // The generated attribute comes last.
         assert!(
             text.contains("#[::core::prelude::v1::test]fna_test()"),
             "{text}"

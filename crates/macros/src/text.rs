@@ -1,5 +1,5 @@
-//! Error messages for wrong arguments. They are Tokio's, because people search for them, with
-//! our name in place of Tokio's.
+//! Error messages for wrong arguments. They are Tokio's, because people search for them,
+//! with this crate's name in place of Tokio's.
 
 use crate::purpose::{Flavor, Purpose};
 
@@ -38,7 +38,7 @@ pub(crate) fn not_a_path(argument: &str, value: &str) -> String {
     format!("Failed to parse value of `{argument}` as path: \"{value}\"")
 }
 
-/// For a flavor that is written without `flavor =`.
+/// Returns the message for a flavor that is written without `flavor =`.
 pub(crate) fn bare_flavor(purpose: Purpose, flavor: &str) -> String {
     format!(
         "Set the runtime flavor with #[{}(flavor = \"{flavor}\")].",
@@ -67,7 +67,7 @@ pub(crate) fn unknown_panic_policy(policy: &str) -> String {
     )
 }
 
-/// For an argument that only another flavor has.
+/// Returns the message for an argument that only another flavor has.
 pub(crate) fn other_flavor(argument: &str, flavor: Flavor, purpose: Purpose) -> String {
     let (flavor, attribute) = (flavor.name(), purpose.attribute());
     format!(

@@ -1,4 +1,4 @@
-//! What can be turned into the addresses of sockets.
+//! Types that can be resolved to socket addresses.
 
 use std::future::{Future, Ready, ready};
 use std::io;
@@ -9,15 +9,15 @@ use std::vec;
 
 use blitz_runtime::task::{JoinHandle, spawn_blocking};
 
-/// Turns into one or more addresses without blocking the thread: the counterpart of
+/// Resolves to one or more addresses without blocking the thread: the counterpart of
 /// [`std::net::ToSocketAddrs`] for tasks.
 ///
-/// A name that is no address is looked up by the system, on a thread of the blocking pool.
-/// Implemented for the same types as the standard library's; there are no methods to
+/// The system looks up a name that is not an address, on a thread of the blocking pool.
+/// Implemented for the same types as the standard library's trait; there are no methods to
 /// call.
 pub trait ToSocketAddrs: sealed::Resolve {}
 
-/// What turns into addresses is for this crate alone to know.
+/// Private, so that other crates can neither call nor implement it.
 pub(crate) mod sealed {
     use super::{Future, SocketAddr, io};
 
@@ -81,7 +81,7 @@ impl Resolve for &[SocketAddr] {
     }
 }
 
-/// A name that is known, or is being looked up.
+/// A name that is resolved, or is being looked up.
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum Lookup {
@@ -137,7 +137,7 @@ looked_up!(
     (String, u16), |s| s.0.parse::<IpAddr>().map(|ip| (ip, s.1)), (s.0.clone(), s.1);
 );
 
-/// Tries the addresses in their order; the last error counts.
+/// Tries the addresses in order, and returns the last error if all fail.
 pub(crate) async fn first<A: ToSocketAddrs, R>(
     addr: A,
     mut attempt: impl AsyncFnMut(SocketAddr) -> io::Result<R>,

@@ -1,7 +1,7 @@
-//! TCP, UDP and Unix sockets, pipes of Unix and named pipes of Windows for tasks, under
-//! Tokio's names and with its semantics.
+//! TCP, UDP and Unix sockets, Unix pipes and Windows named pipes for tasks, with Tokio's
+//! names and semantics.
 //!
-//! A socket is registered with the driver of the worker that makes it. It may be used
+//! A socket is registered with the driver of the worker that creates it. It may be used
 //! from any thread, and its task may move between workers.
 //!
 //! ```

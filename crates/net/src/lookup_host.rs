@@ -1,4 +1,4 @@
-//! The addresses of a name.
+//! Looking up the addresses of a name.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use crate::addr::{self, ToSocketAddrs};
 ///
 /// # Errors
 ///
-/// If the name cannot be resolved.
+/// Returns an error if the name cannot be resolved.
 ///
 /// # Examples
 ///

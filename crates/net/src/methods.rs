@@ -1,66 +1,66 @@
-//! What sockets of several kinds have in common. Each has its source of mio's, with its
+//! The methods that sockets of several kinds share. Each has its mio source, with its
 //! registration, in the field `io`.
 
-/// `ready`, `readable`, `writable`, `try_io`, `async_io`, and a pair of polls.
+/// Defines `ready`, `readable`, `writable`, `try_io`, `async_io`, and a pair of polls.
 macro_rules! readiness {
     ($poll_read:ident, $poll_write:ident) => {
         /// Waits until the socket is ready for any of `interest`.
         ///
-        /// It may be ready and an operation would block all the same: always try it with
-        /// one of the `try_` methods, which note that it would have blocked.
+        /// An operation may block even if the socket is reported ready: always use one of
+        /// the `try_` methods, which record that it would have blocked.
         ///
         /// Cancel safe.
         ///
         /// # Errors
         ///
-        /// If the runtime has ended.
+        /// Returns an error if the runtime has ended.
         pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
             let mask = bits::of_interest(interest);
             let event = self.io.registration().wait(mask).await?;
             Ok(bits::to_ready(event.bits))
         }
 
-        /// Waits until the socket can be read.
+        /// Waits until the socket is readable.
         ///
         /// Cancel safe.
         ///
         /// # Errors
         ///
-        /// If the runtime has ended.
+        /// Returns an error if the runtime has ended.
         pub async fn readable(&self) -> io::Result<()> {
             self.ready(Interest::READABLE).await?;
             Ok(())
         }
 
-        /// Waits until the socket can be written.
+        /// Waits until the socket is writable.
         ///
         /// Cancel safe.
         ///
         /// # Errors
         ///
-        /// If the runtime has ended.
+        /// Returns an error if the runtime has ended.
         pub async fn writable(&self) -> io::Result<()> {
             self.ready(Interest::WRITABLE).await?;
             Ok(())
         }
 
-        /// Waits until the socket can be read. The waker of the last call is the one that
-        /// is woken; any number of tasks may wait with [`readable`](Self::readable).
+        /// Waits until the socket is readable. Only the waker of the last call is woken;
+        /// any number of tasks may wait with [`readable`](Self::readable).
         ///
         /// # Errors
         ///
-        /// If the runtime has ended.
+        /// Returns an error if the runtime has ended.
         pub fn $poll_read(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
             let registration = self.io.registration();
             registration.poll_ready(cx, Direction::Read).map_ok(|_| ())
         }
 
-        /// Waits until the socket can be written. The waker of the last call is the one
-        /// that is woken; any number of tasks may wait with [`writable`](Self::writable).
+        /// Waits until the socket is writable. Only the waker of the last call is woken;
+        /// any number of tasks may wait with [`writable`](Self::writable).
         ///
         /// # Errors
         ///
-        /// If the runtime has ended.
+        /// Returns an error if the runtime has ended.
         pub fn $poll_write(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
             let registration = self.io.registration();
             registration.poll_ready(cx, Direction::Write).map_ok(|_| ())
@@ -69,11 +69,11 @@ macro_rules! readiness {
         /// Tries an operation on the socket once, if it is ready for `interest`.
         ///
         /// `f` must be an operation on this socket that returns `WouldBlock` if it would
-        /// block. It is then not called again before the next event.
+        /// block. Then it is not called again before the next event.
         ///
         /// # Errors
         ///
-        /// Those of `f`, and `WouldBlock` if the socket is not ready.
+        /// Returns the errors of `f`, and `WouldBlock` if the socket is not ready.
         pub fn try_io<R>(
             &self,
             interest: Interest,
@@ -84,12 +84,13 @@ macro_rules! readiness {
             registration.try_io(mask, || self.io.try_io(f))
         }
 
-        /// Tries an operation on the socket each time that it is ready for `interest`,
-        /// until the operation does not block.
+        /// Tries an operation on the socket each time it is ready for `interest`, until the
+        /// operation does not block.
         ///
         /// # Errors
         ///
-        /// Those of `f` other than `WouldBlock`, and one if the runtime has ended.
+        /// Returns the errors of `f` other than `WouldBlock`, and an error if the runtime
+        /// has ended.
         pub async fn async_io<R>(
             &self,
             interest: Interest,
@@ -102,42 +103,42 @@ macro_rules! readiness {
     };
 }
 
-/// `try_read`, `try_write` and their kin, of streams and pipes.
+/// Defines `try_read` and its variants for streams and pipes.
 macro_rules! try_read {
     () => {
-        /// Reads what is there, without waiting. Returns the number of bytes: 0 at the
-        /// end of the stream, or if the buffer is empty.
+        /// Reads the available bytes, without waiting. Returns the number of bytes: 0 at
+        /// the end of the stream, or if the buffer is empty.
         ///
         /// # Errors
         ///
-        /// The system's, and `WouldBlock` if there is nothing to be read.
+        /// Returns the system's errors, and `WouldBlock` if there is nothing to read.
         pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
             let registration = self.io.registration();
             registration.try_io(Direction::Read.mask(), || (&*self.io).read(buf))
         }
 
-        /// Reads into several buffers, in order, as [`try_read`](Self::try_read) does
-        /// into one.
+        /// Reads into several buffers, in order, like [`try_read`](Self::try_read).
         ///
         /// # Errors
         ///
-        /// As [`try_read`](Self::try_read).
+        /// Same as for [`try_read`](Self::try_read).
         pub fn try_read_vectored(&self, bufs: &mut [io::IoSliceMut<'_>]) -> io::Result<usize> {
             let registration = self.io.registration();
             registration.try_io(Direction::Read.mask(), || (&*self.io).read_vectored(bufs))
         }
 
-        /// Reads into a buffer that grows or keeps count, as [`try_read`](Self::try_read)
-        /// does.
+        /// Reads into a buffer that grows or tracks how far it is filled, like
+        /// [`try_read`](Self::try_read).
         ///
         /// # Errors
         ///
-        /// As [`try_read`](Self::try_read).
+        /// Same as for [`try_read`](Self::try_read).
         pub fn try_read_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
             let read = |bytes: &mut [u8]| Ok(((&*self.io).read(bytes)?, ()));
             let registration = self.io.registration();
             registration.try_io(Direction::Read.mask(), || {
-                // SAFETY: a read of the system only writes to its buffer, and says how much.
+                // SAFETY: a read of the system only writes to its buffer, and returns how
+                // much.
                 let (n, ()) = unsafe { receive_buf(buf, read) }?;
                 Ok(n)
             })
@@ -145,7 +146,7 @@ macro_rules! try_read {
     };
 }
 
-/// See `try_read`.
+/// Defines `try_write` and its variants for streams and pipes.
 macro_rules! try_write {
     () => {
         /// Writes as much as there is room for, without waiting. Returns the number of
@@ -153,17 +154,17 @@ macro_rules! try_write {
         ///
         /// # Errors
         ///
-        /// The system's, and `WouldBlock` if there is no room.
+        /// Returns the system's errors, and `WouldBlock` if there is no room.
         pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
             let registration = self.io.registration();
             registration.try_io(Direction::Write.mask(), || (&*self.io).write(buf))
         }
 
-        /// Writes several buffers, in order, as [`try_write`](Self::try_write) does one.
+        /// Writes several buffers, in order, like [`try_write`](Self::try_write).
         ///
         /// # Errors
         ///
-        /// As [`try_write`](Self::try_write).
+        /// Same as for [`try_write`](Self::try_write).
         pub fn try_write_vectored(&self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
             let registration = self.io.registration();
             registration.try_io(Direction::Write.mask(), || (&*self.io).write_vectored(bufs))
@@ -171,7 +172,7 @@ macro_rules! try_write {
     };
 }
 
-/// `AsyncRead` of a stream.
+/// Implements `AsyncRead` for a stream.
 macro_rules! async_read {
     ($type:ty) => {
         impl AsyncRead for $type {
@@ -189,7 +190,7 @@ macro_rules! async_read {
     };
 }
 
-/// `AsyncWrite` of a stream.
+/// Implements `AsyncWrite` for a stream.
 macro_rules! async_write {
     ($type:ty) => {
         impl AsyncWrite for $type {
@@ -215,13 +216,13 @@ macro_rules! async_write {
                 true
             }
 
-            /// Does nothing: nothing is held back.
+            /// Does nothing, because nothing is buffered.
             #[inline]
             fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
                 Poll::Ready(Ok(()))
             }
 
-            /// Says to the peer that nothing more will be written.
+            /// Tells the peer that nothing more will be written.
             fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
                 Poll::Ready(self.shutdown_write())
             }
@@ -231,7 +232,8 @@ macro_rules! async_write {
     };
 }
 
-/// The descriptor of a socket, on systems that have descriptors, or handles of sockets.
+/// Implements the traits for a socket's descriptor, on systems that have descriptors, or
+/// for its handle.
 macro_rules! descriptors {
     ($type:ty) => {
         #[cfg(unix)]
@@ -245,7 +247,7 @@ macro_rules! descriptors {
         impl std::os::fd::AsFd for $type {
             fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
                 use std::os::fd::AsRawFd;
-                // SAFETY: the socket owns its descriptor and is borrowed as long.
+                // SAFETY: the socket owns its descriptor and is borrowed for as long.
                 unsafe { std::os::fd::BorrowedFd::borrow_raw(self.as_raw_fd()) }
             }
         }
@@ -261,21 +263,21 @@ macro_rules! descriptors {
         impl std::os::windows::io::AsSocket for $type {
             fn as_socket(&self) -> std::os::windows::io::BorrowedSocket<'_> {
                 use std::os::windows::io::AsRawSocket;
-                // SAFETY: the socket owns its handle and is borrowed as long.
+                // SAFETY: the socket owns its handle and is borrowed for as long.
                 unsafe { std::os::windows::io::BorrowedSocket::borrow_raw(self.as_raw_socket()) }
             }
         }
     };
 }
 
-/// The two halves of a stream that is borrowed, and those that own it together.
+/// Defines the two halves of a borrowed stream, and those that share its ownership.
 macro_rules! halves {
     ($stream:ident, $addr:ty, { $($peek:item)* }) => {
-        /// The half of a borrowed stream that reads. Made by its `split`.
+        /// The read half of a borrowed stream. Created by its `split`.
         #[derive(Debug)]
         pub struct ReadHalf<'a>(&'a $stream);
 
-        /// The half of a borrowed stream that writes. Made by its `split`.
+        /// The write half of a borrowed stream. Created by its `split`.
         #[derive(Debug)]
         pub struct WriteHalf<'a>(&'a $stream);
 
@@ -297,7 +299,7 @@ macro_rules! halves {
         impl AsyncWrite for WriteHalf<'_> {
             $crate::methods::half_async_write!();
 
-            /// Says to the peer that nothing more will be written.
+            /// Tells the peer that nothing more will be written.
             fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
                 Poll::Ready(self.0.shutdown_write())
             }
@@ -305,26 +307,26 @@ macro_rules! halves {
     };
 }
 
-/// See `halves`.
+/// Defines the halves that share ownership of a stream.
 macro_rules! owned_halves {
     ($stream:ident, $addr:ty, { $($peek:item)* }) => {
-        /// The half of a stream that reads. Made by its `into_split`.
+        /// The read half of a stream. Created by its `into_split`.
         #[derive(Debug)]
         pub struct OwnedReadHalf(Arc<$stream>);
 
-        /// The half of a stream that writes. Made by its `into_split`.
+        /// The write half of a stream. Created by its `into_split`.
         ///
-        /// Dropping it says to the peer that nothing more will be written; to leave that
-        /// out, [`forget`](Self::forget) it.
+        /// Dropping it tells the peer that nothing more will be written; to avoid that,
+        /// [`forget`](Self::forget) it.
         #[derive(Debug)]
         pub struct OwnedWriteHalf(ManuallyDrop<Arc<$stream>>);
 
-        /// The two halves are not those of one stream. Has both.
+        /// The error of two halves that do not belong to the same stream. Contains both.
         #[derive(Debug)]
         pub struct ReuniteError(
-            /// The half that reads.
+            /// The read half.
             pub OwnedReadHalf,
-            /// The half that writes.
+            /// The write half.
             pub OwnedWriteHalf,
         );
 
@@ -354,11 +356,11 @@ macro_rules! owned_halves {
         impl Error for ReuniteError {}
 
         impl OwnedReadHalf {
-            /// Puts the stream together again.
+            /// Reunites the two halves into the stream.
             ///
             /// # Errors
             ///
-            /// Gives both back if they are halves of different streams.
+            /// Returns both halves if they are halves of different streams.
             pub fn reunite(self, other: OwnedWriteHalf) -> Result<$stream, ReuniteError> {
                 reunite(self, other)
             }
@@ -368,11 +370,11 @@ macro_rules! owned_halves {
         }
 
         impl OwnedWriteHalf {
-            /// Puts the stream together again.
+            /// Reunites the two halves into the stream.
             ///
             /// # Errors
             ///
-            /// Gives both back if they are halves of different streams.
+            /// Returns both halves if they are halves of different streams.
             pub fn reunite(self, other: OwnedReadHalf) -> Result<$stream, ReuniteError> {
                 reunite(other, self)
             }
@@ -389,7 +391,7 @@ macro_rules! owned_halves {
 
         impl Drop for OwnedWriteHalf {
             fn drop(&mut self) {
-                // Nobody could do anything about an error.
+                // An error here could not be handled.
                 _ = self.0.shutdown_write();
                 // SAFETY: it is dropped once, here.
                 unsafe { ManuallyDrop::drop(&mut self.0) };
@@ -401,7 +403,7 @@ macro_rules! owned_halves {
         impl AsyncWrite for OwnedWriteHalf {
             $crate::methods::half_async_write!();
 
-            /// Says to the peer that nothing more will be written.
+            /// Tells the peer that nothing more will be written.
             fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
                 Poll::Ready(self.0.shutdown_write())
             }
@@ -417,27 +419,27 @@ macro_rules! half_read {
         ///
         /// # Errors
         ///
-        /// If the runtime has ended.
+        /// Returns an error if the runtime has ended.
         pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
             self.0.ready(interest).await
         }
 
-        /// Waits until the stream can be read.
+        /// Waits until the stream is readable.
         ///
         /// Cancel safe.
         ///
         /// # Errors
         ///
-        /// If the runtime has ended.
+        /// Returns an error if the runtime has ended.
         pub async fn readable(&self) -> io::Result<()> {
             self.0.readable().await
         }
 
-        /// Reads what is there, without waiting.
+        /// Reads the available bytes, without waiting.
         ///
         /// # Errors
         ///
-        /// The system's, and `WouldBlock` if there is nothing to be read.
+        /// Returns the system's errors, and `WouldBlock` if there is nothing to read.
         pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
             self.0.try_read(buf)
         }
@@ -446,16 +448,16 @@ macro_rules! half_read {
         ///
         /// # Errors
         ///
-        /// As [`try_read`](Self::try_read).
+        /// Same as for [`try_read`](Self::try_read).
         pub fn try_read_vectored(&self, bufs: &mut [io::IoSliceMut<'_>]) -> io::Result<usize> {
             self.0.try_read_vectored(bufs)
         }
 
-        /// Reads into a buffer that grows or keeps count, without waiting.
+        /// Reads into a buffer that grows or tracks how far it is filled, without waiting.
         ///
         /// # Errors
         ///
-        /// As [`try_read`](Self::try_read).
+        /// Same as for [`try_read`](Self::try_read).
         pub fn try_read_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
             self.0.try_read_buf(buf)
         }
@@ -464,7 +466,7 @@ macro_rules! half_read {
         ///
         /// # Errors
         ///
-        /// The system's.
+        /// Returns the system's errors.
         pub fn peer_addr(&self) -> io::Result<$addr> {
             self.0.peer_addr()
         }
@@ -473,7 +475,7 @@ macro_rules! half_read {
         ///
         /// # Errors
         ///
-        /// The system's.
+        /// Returns the system's errors.
         pub fn local_addr(&self) -> io::Result<$addr> {
             self.0.local_addr()
         }
@@ -488,18 +490,18 @@ macro_rules! half_write {
         ///
         /// # Errors
         ///
-        /// If the runtime has ended.
+        /// Returns an error if the runtime has ended.
         pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
             self.0.ready(interest).await
         }
 
-        /// Waits until the stream can be written.
+        /// Waits until the stream is writable.
         ///
         /// Cancel safe.
         ///
         /// # Errors
         ///
-        /// If the runtime has ended.
+        /// Returns an error if the runtime has ended.
         pub async fn writable(&self) -> io::Result<()> {
             self.0.writable().await
         }
@@ -508,7 +510,7 @@ macro_rules! half_write {
         ///
         /// # Errors
         ///
-        /// The system's, and `WouldBlock` if there is no room.
+        /// Returns the system's errors, and `WouldBlock` if there is no room.
         pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
             self.0.try_write(buf)
         }
@@ -517,7 +519,7 @@ macro_rules! half_write {
         ///
         /// # Errors
         ///
-        /// As [`try_write`](Self::try_write).
+        /// Same as for [`try_write`](Self::try_write).
         pub fn try_write_vectored(&self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
             self.0.try_write_vectored(bufs)
         }
@@ -526,7 +528,7 @@ macro_rules! half_write {
         ///
         /// # Errors
         ///
-        /// The system's.
+        /// Returns the system's errors.
         pub fn peer_addr(&self) -> io::Result<$addr> {
             self.0.peer_addr()
         }
@@ -535,7 +537,7 @@ macro_rules! half_write {
         ///
         /// # Errors
         ///
-        /// The system's.
+        /// Returns the system's errors.
         pub fn local_addr(&self) -> io::Result<$addr> {
             self.0.local_addr()
         }
@@ -566,7 +568,7 @@ macro_rules! half_async_write {
             true
         }
 
-        /// Does nothing: nothing is held back.
+        /// Does nothing, because nothing is buffered.
         #[inline]
         fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
             Poll::Ready(Ok(()))

@@ -1,28 +1,28 @@
-//! What sockets for datagrams have in common. Each has its source of mio's, with its
-//! registration, in the field `io`.
+//! The methods that datagram sockets share. Each has its mio source, with its registration,
+//! in the field `io`.
 
-/// Sending to, and receiving from, the address to which the socket is connected.
+/// Defines sending to and receiving from the address to which the socket is connected.
 macro_rules! datagrams {
     () => {
-        /// Sends a datagram to the address to which the socket is connected. Returns the
-        /// number of bytes.
+        /// Sends a datagram to the address to which the socket is connected, and returns
+        /// the number of bytes.
         ///
         /// Cancel safe: when the future is dropped, nothing has been sent.
         ///
         /// # Errors
         ///
-        /// The system's.
+        /// Returns the system's errors.
         pub async fn send(&self, buf: &[u8]) -> io::Result<usize> {
             let registration = self.io.registration();
             (registration.async_io(Direction::Write.mask(), || self.io.send(buf))).await
         }
 
-        /// Sends a datagram to the address to which the socket is connected. The waker of
-        /// the last call is the one that is woken.
+        /// Sends a datagram to the address to which the socket is connected. Only the waker
+        /// of the last call is woken.
         ///
         /// # Errors
         ///
-        /// The system's.
+        /// Returns the system's errors.
         pub fn poll_send(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
             let registration = self.io.registration();
             registration.poll_io(cx, Direction::Write, || self.io.send(buf))
@@ -33,31 +33,31 @@ macro_rules! datagrams {
         ///
         /// # Errors
         ///
-        /// The system's, and `WouldBlock` if there is no room.
+        /// Returns the system's errors, and `WouldBlock` if there is no room.
         pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
             let registration = self.io.registration();
             registration.try_io(Direction::Write.mask(), || self.io.send(buf))
         }
 
-        /// Receives a datagram from the address to which the socket is connected. Returns
-        /// the number of bytes; what does not fit into the buffer is lost.
+        /// Receives a datagram from the address to which the socket is connected, and
+        /// returns the number of bytes; bytes that do not fit into the buffer are lost.
         ///
         /// Cancel safe: when the future is dropped, nothing has been received.
         ///
         /// # Errors
         ///
-        /// The system's.
+        /// Returns the system's errors.
         pub async fn recv(&self, buf: &mut [u8]) -> io::Result<usize> {
             let registration = self.io.registration();
             (registration.async_io(Direction::Read.mask(), || self.io.recv(buf))).await
         }
 
-        /// Receives a datagram from the address to which the socket is connected. The
-        /// waker of the last call is the one that is woken.
+        /// Receives a datagram from the address to which the socket is connected. Only the
+        /// waker of the last call is woken.
         ///
         /// # Errors
         ///
-        /// The system's.
+        /// Returns the system's errors.
         pub fn poll_recv(
             &self,
             cx: &mut Context<'_>,
@@ -66,7 +66,7 @@ macro_rules! datagrams {
             let receive = |bytes: &mut [u8]| Ok((self.io.recv(bytes)?, ()));
             let registration = self.io.registration();
             registration.poll_io(cx, Direction::Read, || {
-                // SAFETY: the system only writes to the buffer, and says how much.
+                // SAFETY: the system only writes to the buffer, and returns how much.
                 unsafe { receive_read_buf(buf, receive) }?;
                 Ok(())
             })
@@ -77,52 +77,54 @@ macro_rules! datagrams {
         ///
         /// # Errors
         ///
-        /// The system's, and `WouldBlock` if none is there.
+        /// Returns the system's errors, and `WouldBlock` if there is no datagram.
         pub fn try_recv(&self, buf: &mut [u8]) -> io::Result<usize> {
             let registration = self.io.registration();
             registration.try_io(Direction::Read.mask(), || self.io.recv(buf))
         }
 
-        /// Receives a datagram into a buffer that grows or keeps count, as
-        /// [`recv`](Self::recv) does.
+        /// Receives a datagram into a buffer that grows or tracks how far it is filled,
+        /// like [`recv`](Self::recv).
         ///
         /// Cancel safe.
         ///
         /// # Errors
         ///
-        /// The system's.
+        /// Returns the system's errors.
         pub async fn recv_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
             let receive = |bytes: &mut [u8]| Ok((self.io.recv(bytes)?, ()));
             let registration = self.io.registration();
             let mask = Direction::Read.mask();
-            // SAFETY: the system only writes to the buffer, and says how much.
+            // SAFETY: the system only writes to the buffer, and returns how much.
             let received = registration.async_io(mask, || unsafe { receive_buf(buf, receive) });
             Ok(received.await?.0)
         }
 
-        /// Receives a datagram into a buffer that grows or keeps count, without waiting.
+        /// Receives a datagram into a buffer that grows or tracks how far it is filled,
+        /// without waiting.
         ///
         /// # Errors
         ///
-        /// The system's, and `WouldBlock` if none is there.
+        /// Returns the system's errors, and `WouldBlock` if there is no datagram.
         pub fn try_recv_buf<B: BufMut>(&self, buf: &mut B) -> io::Result<usize> {
             let receive = |bytes: &mut [u8]| Ok((self.io.recv(bytes)?, ()));
             let registration = self.io.registration();
             let mask = Direction::Read.mask();
-            // SAFETY: the system only writes to the buffer, and says how much.
+            // SAFETY: the system only writes to the buffer, and returns how much.
             let received = registration.try_io(mask, || unsafe { receive_buf(buf, receive) });
             Ok(received?.0)
         }
 
-        /// Sends what a buffer holds, as one datagram, to the address to which the socket is
-        /// connected. The buffer is given away, and comes back with the number of bytes.
+        /// Sends the contents of a buffer, as one datagram, to the address to which the
+        /// socket is connected. The operation owns the buffer while it runs, and returns it
+        /// with the number of bytes.
         ///
         /// Cancel safe: when the future is dropped, nothing has been sent. Its buffer is
         /// dropped with it.
         ///
         /// # Errors
         ///
-        /// The system's.
+        /// Returns the system's errors.
         pub async fn send_owned<B: blitz_aio::IoBuf>(
             &self,
             buf: B,
@@ -131,22 +133,22 @@ macro_rules! datagrams {
             (result, buf)
         }
 
-        /// Receives a datagram from the address to which the socket is connected. The buffer
-        /// is given away, and comes back with the number of bytes; what does not fit into
-        /// [it](blitz_aio::IoBuf::bytes_total) is lost.
+        /// Receives a datagram from the address to which the socket is connected. The
+        /// operation owns the buffer while it runs, and returns it with the number of
+        /// bytes; bytes that do not fit into [it](blitz_aio::IoBuf::bytes_total) are lost.
         ///
         /// Cancel safe: when the future is dropped, nothing has been received. Its buffer is
         /// dropped with it.
         ///
         /// # Errors
         ///
-        /// The system's.
+        /// Returns the system's errors.
         pub async fn recv_owned<B: blitz_aio::IoBufMut>(
             &self,
             mut buf: B,
         ) -> blitz_aio::BufResult<usize, B> {
             let receive = |bytes: &mut [u8]| Ok((self.io.recv(bytes)?, ()));
-            // SAFETY: the system only writes to the buffer, and says how much.
+            // SAFETY: the system only writes to the buffer, and returns how much.
             let receive = || unsafe { crate::buf::receive_owned(&mut buf, receive) };
             let registration = self.io.registration();
             let result = registration.async_io(Direction::Read.mask(), receive).await;
@@ -155,28 +157,28 @@ macro_rules! datagrams {
     };
 }
 
-/// Receiving from anybody. `self.receive_from(bytes)` receives and says from whom.
+/// Defines receiving from any sender. `self.receive_from(bytes)` receives a datagram and
+/// returns its sender.
 macro_rules! datagrams_from {
     ($addr:ty) => {
-        /// Receives a datagram from anybody. Returns the number of bytes and the address of
-        /// the sender; what does not fit into the buffer is lost.
+        /// Receives a datagram from any sender. Returns the number of bytes and the address
+        /// of the sender; bytes that do not fit into the buffer are lost.
         ///
         /// Cancel safe: when the future is dropped, nothing has been received.
         ///
         /// # Errors
         ///
-        /// The system's.
+        /// Returns the system's errors.
         pub async fn recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, $addr)> {
             let registration = self.io.registration();
             (registration.async_io(Direction::Read.mask(), || self.receive_from(buf))).await
         }
 
-        /// Receives a datagram from anybody. The waker of the last call is the one that is
-        /// woken.
+        /// Receives a datagram from any sender. Only the waker of the last call is woken.
         ///
         /// # Errors
         ///
-        /// The system's.
+        /// Returns the system's errors.
         pub fn poll_recv_from(
             &self,
             cx: &mut Context<'_>,
@@ -185,69 +187,69 @@ macro_rules! datagrams_from {
             let registration = self.io.registration();
             registration.poll_io(cx, Direction::Read, || {
                 let receive = |bytes: &mut [u8]| self.receive_from(bytes);
-                // SAFETY: the system only writes to the buffer, and says how much.
+                // SAFETY: the system only writes to the buffer, and returns how much.
                 let (_, addr) = unsafe { receive_read_buf(buf, receive) }?;
                 Ok(addr)
             })
         }
 
-        /// Receives a datagram from anybody, without waiting.
+        /// Receives a datagram from any sender, without waiting.
         ///
         /// # Errors
         ///
-        /// The system's, and `WouldBlock` if none is there.
+        /// Returns the system's errors, and `WouldBlock` if there is no datagram.
         pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, $addr)> {
             let registration = self.io.registration();
             registration.try_io(Direction::Read.mask(), || self.receive_from(buf))
         }
 
-        /// Receives a datagram from anybody into a buffer that grows or keeps count, as
-        /// [`recv_from`](Self::recv_from) does.
+        /// Receives a datagram from any sender into a buffer that grows or tracks how far
+        /// it is filled, like [`recv_from`](Self::recv_from).
         ///
         /// Cancel safe.
         ///
         /// # Errors
         ///
-        /// The system's.
+        /// Returns the system's errors.
         pub async fn recv_buf_from<B: BufMut>(&self, buf: &mut B) -> io::Result<(usize, $addr)> {
             let registration = self.io.registration();
             let receive = || {
-                // SAFETY: the system only writes to the buffer, and says how much.
+                // SAFETY: the system only writes to the buffer, and returns how much.
                 unsafe { receive_buf(buf, |bytes| self.receive_from(bytes)) }
             };
             registration.async_io(Direction::Read.mask(), receive).await
         }
 
-        /// Receives a datagram from anybody into a buffer that grows or keeps count,
-        /// without waiting.
+        /// Receives a datagram from any sender into a buffer that grows or tracks how far
+        /// it is filled, without waiting.
         ///
         /// # Errors
         ///
-        /// The system's, and `WouldBlock` if none is there.
+        /// Returns the system's errors, and `WouldBlock` if there is no datagram.
         pub fn try_recv_buf_from<B: BufMut>(&self, buf: &mut B) -> io::Result<(usize, $addr)> {
             let registration = self.io.registration();
             registration.try_io(Direction::Read.mask(), || {
-                // SAFETY: the system only writes to the buffer, and says how much.
+                // SAFETY: the system only writes to the buffer, and returns how much.
                 unsafe { receive_buf(buf, |bytes| self.receive_from(bytes)) }
             })
         }
 
-        /// Receives a datagram from anybody. The buffer is given away, and comes back with the
-        /// number of bytes and the address of the sender; what does not fit into
-        /// [it](blitz_aio::IoBuf::bytes_total) is lost.
+        /// Receives a datagram from any sender. The operation owns the buffer while it
+        /// runs, and returns it with the number of bytes and the address of the sender;
+        /// bytes that do not fit into [it](blitz_aio::IoBuf::bytes_total) are lost.
         ///
         /// Cancel safe: when the future is dropped, nothing has been received. Its buffer is
         /// dropped with it.
         ///
         /// # Errors
         ///
-        /// The system's.
+        /// Returns the system's errors.
         pub async fn recv_from_owned<B: blitz_aio::IoBufMut>(
             &self,
             mut buf: B,
         ) -> blitz_aio::BufResult<(usize, $addr), B> {
             let receive = || {
-                // SAFETY: the system only writes to the buffer, and says how much.
+                // SAFETY: the system only writes to the buffer, and returns how much.
                 unsafe { crate::buf::receive_owned(&mut buf, |bytes| self.receive_from(bytes)) }
             };
             let registration = self.io.registration();

@@ -1,22 +1,22 @@
-//! Reads and writes of streams whose buffer is given away and comes back. Those of datagrams
-//! are in `methods_datagram.rs`.
+//! Reads and writes of streams that own their buffer while they run. Those of datagrams are
+//! in `methods_datagram.rs`.
 //!
-//! They wait for readiness and then call the system, as everything else on a socket does. In a
-//! ring they would cost as much, and a read that is cancelled there may take bytes along.
+//! They wait for readiness and then call the system, like all other operations on a socket.
+//! In a ring they would cost as much, and a read that is cancelled there may consume bytes.
 
-/// `read_owned`, `write_owned` and `write_all_owned`.
+/// Defines `read_owned`, `write_owned` and `write_all_owned`.
 macro_rules! owned_buf {
     () => {
-        /// Reads into a buffer, which is given away and comes back with the number of bytes: 0
-        /// at the end of the stream, or if the buffer has no room.
+        /// Reads into a buffer, which the operation owns while it runs and returns with the
+        /// number of bytes: 0 at the end of the stream, or if the buffer has no room.
         ///
-        /// The bytes are read to the beginning of the buffer, as many as there is
-        /// [room](blitz_aio::IoBuf::bytes_total) for at most. A buffer that was longer before
-        /// stays as long.
+        /// The bytes are read to the beginning of the buffer, at most as many as it has
+        /// [room](blitz_aio::IoBuf::bytes_total) for. A buffer that was longer before keeps
+        /// its length.
         ///
         /// # Errors
         ///
-        /// The system's, and one if the runtime has ended.
+        /// Returns the system's errors, and an error if the runtime has ended.
         ///
         /// # Cancel safety
         ///
@@ -48,18 +48,18 @@ macro_rules! owned_buf {
             }
             let registration = self.io.registration();
             let read = |bytes: &mut [u8]| Ok(((&*self.io).read(bytes)?, ()));
-            // SAFETY: a read of the system only writes to its buffer, and says how much.
+            // SAFETY: a read of the system only writes to its buffer, and returns how much.
             let read = || unsafe { crate::buf::receive_owned(&mut buf, read) };
             let result = registration.async_io(Direction::Read.mask(), read).await;
             (result.map(|(count, ())| count), buf)
         }
 
-        /// Writes what a buffer holds, or the first part of it. The buffer is given away, and
-        /// comes back with the number of bytes.
+        /// Writes the contents of a buffer, or the first part of them. The operation owns
+        /// the buffer while it runs, and returns it with the number of bytes.
         ///
         /// # Errors
         ///
-        /// The system's, and one if the runtime has ended.
+        /// Returns the system's errors, and an error if the runtime has ended.
         ///
         /// # Cancel safety
         ///
@@ -72,12 +72,14 @@ macro_rules! owned_buf {
             (result, buf)
         }
 
-        /// Writes all that a buffer holds. The buffer is given away, and comes back.
+        /// Writes all contents of a buffer. The operation owns the buffer while it runs,
+        /// and returns it.
         ///
         /// # Errors
         ///
-        /// Those of [`write_owned`](Self::write_owned), and
-        /// [`WriteZero`](std::io::ErrorKind::WriteZero) if the stream takes nothing any more.
+        /// Returns the errors of [`write_owned`](Self::write_owned), and
+        /// [`WriteZero`](std::io::ErrorKind::WriteZero) if the stream accepts no more
+        /// bytes.
         ///
         /// # Cancel safety
         ///

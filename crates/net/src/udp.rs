@@ -17,7 +17,7 @@ use crate::methods_datagram::{datagrams, datagrams_from};
 
 /// A UDP socket.
 ///
-/// It sends to and receives from anybody, or, once it is connected, one address. All
+/// It sends to and receives from any address, or, once it is connected, only one. All
 /// methods take `&self`: share it between tasks with an `Arc`.
 ///
 /// # Examples
@@ -42,7 +42,7 @@ pub struct UdpSocket {
     io: PollEvented<mio::net::UdpSocket>,
 }
 
-/// Options that are a pair of methods.
+/// Defines options that are a pair of methods.
 macro_rules! options {
     ($(
         $(#[$attribute:meta])*
@@ -53,7 +53,7 @@ macro_rules! options {
         ///
         /// # Errors
         ///
-        /// The system's.
+        /// Returns the system's errors.
         $(#[$attribute])*
         pub fn $get(&self) -> io::Result<$type> {
             let get = $inner_get;
@@ -64,7 +64,7 @@ macro_rules! options {
         ///
         /// # Errors
         ///
-        /// The system's.
+        /// Returns the system's errors.
         $(#[$attribute])*
         pub fn $set(&self, $argument: $type) -> io::Result<()> {
             let set = $inner_set;
@@ -74,16 +74,16 @@ macro_rules! options {
 }
 
 impl UdpSocket {
-    /// Makes a socket that is bound to an address. Of several addresses the first one
-    /// counts that can be had. Port 0 lets the system choose one.
+    /// Creates a socket that is bound to an address. Of several addresses, the first one is
+    /// used that can be bound. Port 0 lets the system choose one.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     pub async fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<Self> {
         addr::first(addr, async |addr| {
             Self::new(mio::net::UdpSocket::bind(addr)?)
@@ -97,25 +97,25 @@ impl UdpSocket {
         Ok(Self { io })
     }
 
-    /// Registers a socket of the standard library's, which must be in non-blocking mode.
+    /// Registers a standard library socket, which must be in non-blocking mode.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn from_std(socket: net::UdpSocket) -> io::Result<Self> {
         Self::new(mio::net::UdpSocket::from_std(socket))
     }
 
-    /// Turns it into a socket of the standard library's, in non-blocking mode.
+    /// Converts it into a standard library socket, in non-blocking mode.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn into_std(self) -> io::Result<net::UdpSocket> {
         Ok(self.io.into_inner()?.into())
     }
@@ -128,30 +128,30 @@ impl UdpSocket {
         self.io.recv_from(buf)
     }
 
-    /// Returns the address to which it is bound.
+    /// Returns the address to which the socket is bound.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.local_addr()
     }
 
-    /// Returns the address to which it is connected.
+    /// Returns the address to which the socket is connected.
     ///
     /// # Errors
     ///
-    /// The system's, for example if it is not connected.
+    /// Returns the system's errors, for example if it is not connected.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.io.peer_addr()
     }
 
-    /// Connects it to an address: it sends only there, and receives only from there. Of
-    /// several addresses the first one counts that the system takes.
+    /// Connects the socket to an address: it sends only there, and receives only from
+    /// there. Of several addresses, the first one is used that the system accepts.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub async fn connect<A: ToSocketAddrs>(&self, addr: A) -> io::Result<()> {
         addr::first(addr, async |addr| self.io.connect(addr)).await
     }
@@ -160,14 +160,14 @@ impl UdpSocket {
     datagrams!();
     datagrams_from!(SocketAddr);
 
-    /// Sends a datagram to an address, of several to the first. Returns the number of
+    /// Sends a datagram to an address, or to the first of several. Returns the number of
     /// bytes.
     ///
     /// Cancel safe: when the future is dropped, nothing has been sent.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub async fn send_to<A: ToSocketAddrs>(&self, buf: &[u8], addr: A) -> io::Result<usize> {
         let target = resolve(addr).await?.next().ok_or_else(no_address)?;
         let send = || self.io.send_to(buf, target);
@@ -175,15 +175,16 @@ impl UdpSocket {
         registration.async_io(Direction::Write.mask(), send).await
     }
 
-    /// Sends what a buffer holds, as one datagram, to an address, of several to the first.
-    /// The buffer is given away, and comes back with the number of bytes.
+    /// Sends the contents of a buffer, as one datagram, to an address, or to the first of
+    /// several. The operation owns the buffer while it runs, and returns it with the number
+    /// of bytes.
     ///
     /// Cancel safe: when the future is dropped, nothing has been sent. Its buffer is dropped
     /// with it.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// ```
     /// use blitz_io::net::UdpSocket;
@@ -210,12 +211,11 @@ impl UdpSocket {
         (result, buf)
     }
 
-    /// Sends a datagram to an address. The waker of the last call is the one that is
-    /// woken.
+    /// Sends a datagram to an address. Only the waker of the last call is woken.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn poll_send_to(
         &self,
         cx: &mut Context<'_>,
@@ -230,70 +230,70 @@ impl UdpSocket {
     ///
     /// # Errors
     ///
-    /// The system's, and `WouldBlock` if there is no room.
+    /// Returns the system's errors, and `WouldBlock` if there is no room.
     pub fn try_send_to(&self, buf: &[u8], target: SocketAddr) -> io::Result<usize> {
         let registration = self.io.registration();
         registration.try_io(Direction::Write.mask(), || self.io.send_to(buf, target))
     }
 
-    /// Receives a datagram from the address to which the socket is connected, and leaves
-    /// it there: the next call receives it again.
+    /// Receives a datagram from the address to which the socket is connected, and leaves it
+    /// in the queue: the next call receives it again.
     ///
     /// Cancel safe.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub async fn peek(&self, buf: &mut [u8]) -> io::Result<usize> {
         let registration = self.io.registration();
         (registration.async_io(Direction::Read.mask(), || self.io.peek(buf))).await
     }
 
-    /// Does what [`peek`](Self::peek) does, as a poll. The waker of the last call is the
-    /// one that is woken.
+    /// Works like [`peek`](Self::peek), as a poll. Only the waker of the last call is
+    /// woken.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn poll_peek(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let peek = |bytes: &mut [u8]| Ok((self.io.peek(bytes)?, ()));
         let registration = self.io.registration();
         registration.poll_io(cx, Direction::Read, || {
-            // SAFETY: the system only writes to the buffer, and says how much.
+            // SAFETY: the system only writes to the buffer, and returns how much.
             unsafe { receive_read_buf(buf, peek) }?;
             Ok(())
         })
     }
 
-    /// Does what [`peek`](Self::peek) does, without waiting.
+    /// Works like [`peek`](Self::peek), without waiting.
     ///
     /// # Errors
     ///
-    /// The system's, and `WouldBlock` if no datagram is there.
+    /// Returns the system's errors, and `WouldBlock` if there is no datagram.
     pub fn try_peek(&self, buf: &mut [u8]) -> io::Result<usize> {
         let registration = self.io.registration();
         registration.try_io(Direction::Read.mask(), || self.io.peek(buf))
     }
 
-    /// Receives a datagram from anybody, and leaves it there: the next call receives it
-    /// again.
+    /// Receives a datagram from any sender, and leaves it in the queue: the next call
+    /// receives it again.
     ///
     /// Cancel safe.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub async fn peek_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         let registration = self.io.registration();
         (registration.async_io(Direction::Read.mask(), || self.io.peek_from(buf))).await
     }
 
-    /// Does what [`peek_from`](Self::peek_from) does, as a poll. The waker of the last
-    /// call is the one that is woken.
+    /// Works like [`peek_from`](Self::peek_from), as a poll. Only the waker of the last
+    /// call is woken.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn poll_peek_from(
         &self,
         cx: &mut Context<'_>,
@@ -301,17 +301,17 @@ impl UdpSocket {
     ) -> Poll<io::Result<SocketAddr>> {
         let registration = self.io.registration();
         registration.poll_io(cx, Direction::Read, || {
-            // SAFETY: the system only writes to the buffer, and says how much.
+            // SAFETY: the system only writes to the buffer, and returns how much.
             let (_, addr) = unsafe { receive_read_buf(buf, |bytes| self.io.peek_from(bytes)) }?;
             Ok(addr)
         })
     }
 
-    /// Does what [`peek_from`](Self::peek_from) does, without waiting.
+    /// Works like [`peek_from`](Self::peek_from), without waiting.
     ///
     /// # Errors
     ///
-    /// The system's, and `WouldBlock` if no datagram is there.
+    /// Returns the system's errors, and `WouldBlock` if there is no datagram.
     pub fn try_peek_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         let registration = self.io.registration();
         registration.try_io(Direction::Read.mask(), || self.io.peek_from(buf))
@@ -323,28 +323,28 @@ impl UdpSocket {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub async fn peek_sender(&self) -> io::Result<SocketAddr> {
         let registration = self.io.registration();
         (registration.async_io(Direction::Read.mask(), || self.sender())).await
     }
 
-    /// Does what [`peek_sender`](Self::peek_sender) does, as a poll. The waker of the
-    /// last call is the one that is woken.
+    /// Works like [`peek_sender`](Self::peek_sender), as a poll. Only the waker of the last
+    /// call is woken.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn poll_peek_sender(&self, cx: &mut Context<'_>) -> Poll<io::Result<SocketAddr>> {
         let registration = self.io.registration();
         registration.poll_io(cx, Direction::Read, || self.sender())
     }
 
-    /// Does what [`peek_sender`](Self::peek_sender) does, without waiting.
+    /// Works like [`peek_sender`](Self::peek_sender), without waiting.
     ///
     /// # Errors
     ///
-    /// The system's, and `WouldBlock` if no datagram is there.
+    /// Returns the system's errors, and `WouldBlock` if there is no datagram.
     pub fn try_peek_sender(&self) -> io::Result<SocketAddr> {
         let registration = self.io.registration();
         registration.try_io(Direction::Read.mask(), || self.sender())
@@ -382,11 +382,11 @@ impl UdpSocket {
             "the type of service of packets of IPv4, `IP_TOS`";
     }
 
-    /// Returns the type of service of packets of IPv4.
+    /// Returns the type of service of IPv4 packets.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     #[deprecated(note = "the option is that of IPv4 only; use `tos_v4`")]
     #[cfg(not(any(
         target_os = "fuchsia",
@@ -400,11 +400,11 @@ impl UdpSocket {
         self.tos_v4()
     }
 
-    /// Sets the type of service of packets of IPv4.
+    /// Sets the type of service of IPv4 packets.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     #[deprecated(note = "the option is that of IPv4 only; use `set_tos_v4`")]
     #[cfg(not(any(
         target_os = "fuchsia",
@@ -423,7 +423,7 @@ impl UdpSocket {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
     pub fn device(&self) -> io::Result<Option<Vec<u8>>> {
         self.socket().device()
@@ -433,53 +433,53 @@ impl UdpSocket {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
     pub fn bind_device(&self, interface: Option<&[u8]>) -> io::Result<()> {
         self.socket().bind_device(interface)
     }
 
-    /// Joins a multicast group of IPv4, at the interface with this address.
+    /// Joins an IPv4 multicast group, at the interface with this address.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn join_multicast_v4(&self, multiaddr: Ipv4Addr, interface: Ipv4Addr) -> io::Result<()> {
         self.io.join_multicast_v4(&multiaddr, &interface)
     }
 
-    /// Joins a multicast group of IPv6, at the interface with this index.
+    /// Joins an IPv6 multicast group, at the interface with this index.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn join_multicast_v6(&self, multiaddr: &Ipv6Addr, interface: u32) -> io::Result<()> {
         self.io.join_multicast_v6(multiaddr, interface)
     }
 
-    /// Leaves a multicast group of IPv4.
+    /// Leaves an IPv4 multicast group.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn leave_multicast_v4(&self, multiaddr: Ipv4Addr, interface: Ipv4Addr) -> io::Result<()> {
         self.io.leave_multicast_v4(&multiaddr, &interface)
     }
 
-    /// Leaves a multicast group of IPv6.
+    /// Leaves an IPv6 multicast group.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn leave_multicast_v6(&self, multiaddr: &Ipv6Addr, interface: u32) -> io::Result<()> {
         self.io.leave_multicast_v6(multiaddr, interface)
     }
 
-    /// Takes the error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
+    /// Returns the pending error of the socket, `SO_ERROR`, and clears it.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.io.take_error()
     }

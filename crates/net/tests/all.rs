@@ -1,4 +1,4 @@
-//! The tests of this crate, in one program. Tokio's own run in `.ci/dropin`.
+//! The tests of this crate, in one program. Tokio's own tests run in `.ci/dropin`.
 
 #![cfg(not(loom))]
 

@@ -1,8 +1,8 @@
-//! An echo over a socket that is there allocates nothing. In a program of its own: others'
-//! allocations would be counted, too.
+//! An echo over an existing socket allocates nothing. In a separate program, because
+//! allocations of other tests would be counted, too.
 #![cfg(not(loom))]
 
-#[expect(dead_code)] // What the other program uses.
+#[expect(dead_code)] // used by the other program
 mod help;
 
 use blitz_io::io::{AsyncReadExt, AsyncWriteExt};

@@ -1,5 +1,4 @@
-//! Peers that reset, ends that are closed, buffers that are empty, futures that are
-//! dropped, runtimes that end.
+//! Peers that reset, closed ends, empty buffers, dropped futures, and runtimes that end.
 
 use std::io::ErrorKind;
 use std::pin::pin;
@@ -21,7 +20,7 @@ fn a_peer_that_resets_is_an_error() {
         drop(client);
         let error = server.read(&mut [0; 8]).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionReset);
-        // After the error it is the end, and a write fails at once.
+        // After the error comes the end, and a write fails at once.
         assert_eq!(server.read(&mut [0; 8]).await.unwrap(), 0);
         let error = server.write_all(b"x").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BrokenPipe);
@@ -95,7 +94,7 @@ fn empty_buffers_move_nothing() {
     });
 }
 
-/// What was not taken by a future that is dropped is there for the next one.
+/// Anything that a dropped future has not taken is there for the next one.
 #[test]
 fn futures_that_are_dropped_lose_nothing() {
     on_both(|| async {
@@ -169,14 +168,14 @@ fn a_runtime_that_ends_ends_what_waits() {
         });
         let other = build();
         let waits = std::thread::spawn(move || {
-            // A waker of another runtime, which goes on.
+            // A waker of another runtime, which continues to run.
             other.block_on(async move {
                 let result = timeout(LIMIT, server.read(&mut [0; 8])).await.unwrap();
-                // The task that was cancelled has closed its end, or our driver has gone.
+                // The cancelled task has closed its end, or this socket's driver is gone.
                 if let Err(error) = &result {
                     assert!(is_rt_shutdown_err(error));
                 }
-                // The driver may go between the two.
+                // The driver may go away between the two.
                 match timeout(LIMIT, server.ready(Interest::PRIORITY))
                     .await
                     .unwrap()
@@ -190,7 +189,7 @@ fn a_runtime_that_ends_ends_what_waits() {
         std::thread::sleep(Duration::from_millis(20));
         drop(runtime);
         let server = waits.join().unwrap();
-        // Without waiting, it works until it is dropped.
+        // Operations that do not wait work until it is dropped.
         assert!(server.peer_addr().is_ok() || server.take_error().is_ok());
         build().block_on(async { assert!(reader.await.unwrap_err().is_cancelled()) });
     }
@@ -204,7 +203,7 @@ fn sources_of_a_runtime_that_has_ended_are_an_error() {
     let runtime = multi(1);
     let error = runtime.block_on(udp.recv(&mut [0; 8])).unwrap_err();
     assert!(is_rt_shutdown_err(&error));
-    // It is another runtime's once it has been registered there.
+    // It belongs to another runtime once it has been registered there.
     let udp = runtime
         .block_on(async { UdpSocket::from_std(udp.into_std().unwrap()) })
         .unwrap();
@@ -231,7 +230,7 @@ fn what_is_registered_is_counted() {
         let (mut client, mut server) = pair().await;
         client.write_all(b"x").await.unwrap();
         server.read_exact(&mut [0]).await.unwrap();
-        // The listener has gone already.
+        // The listener is already gone.
         assert_eq!(metrics.io_driver_fd_registered_count(), 3);
         assert_eq!(metrics.io_driver_fd_deregistered_count(), 1);
         assert!(metrics.io_driver_ready_count() >= 1);

@@ -1,5 +1,5 @@
-//! A socket that always has something to read takes from its task's budget, so that others get
-//! their turn.
+//! A socket that always has something to read uses up its task's budget, so that other
+//! tasks get their turn.
 
 use std::net::UdpSocket as StdUdpSocket;
 
@@ -13,8 +13,8 @@ use crate::help::pair;
 const UNITS: usize = 128;
 const MANY: usize = 3 * UNITS;
 
-/// How many operations, which are always ready, a task gets through before another task of
-/// its thread runs.
+/// Returns how many operations, which are always ready, a task completes before another
+/// task of its thread runs.
 async fn done_in_a_turn(mut operation: impl AsyncFnMut()) -> usize {
     let turns = std::rc::Rc::new(std::cell::Cell::new(0));
     let counted = turns.clone();
@@ -26,7 +26,7 @@ async fn done_in_a_turn(mut operation: impl AsyncFnMut()) -> usize {
         }
     });
     let work = async {
-        // From here on, with a whole budget.
+        // From here on, the task has a whole budget.
         yield_now().await;
         let (begin, mut longest, mut since) = (turns.get(), 0, 0);
         let mut turn = begin;

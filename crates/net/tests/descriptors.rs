@@ -1,6 +1,6 @@
-//! No descriptor is left, descriptors that a forked process has as well, that were closed behind
-//! our back, and that dropped futures had. In a process of its own: the limit, the fork and the
-//! descriptors are of all of it.
+//! Running out of descriptors; descriptors that a forked process has as well, that other
+//! code has closed, and that dropped futures had. In a separate process, because the limit,
+//! the fork and the descriptors apply to all of it.
 
 #![cfg(all(unix, not(loom)))]
 
@@ -17,7 +17,7 @@ use blitz_io::net::{TcpListener, TcpStream, UdpSocket, UnixStream};
 use blitz_io::runtime::Builder;
 use blitz_io::time::{sleep, timeout};
 
-/// One test at a time.
+/// Lets only one test run at a time.
 fn alone() -> impl Drop {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -54,8 +54,8 @@ async fn exchange(near: &mut TcpStream, far: &mut TcpStream) {
     }
 }
 
-/// An error, and not a busy loop; when there are descriptors again, the connection that
-/// waits is accepted.
+/// The result is an error, and not a busy loop; when there are descriptors again, the
+/// waiting connection is accepted.
 #[test]
 fn an_accept_without_descriptors_is_an_error() {
     let _alone = alone();
@@ -71,7 +71,8 @@ fn an_accept_without_descriptors_is_an_error() {
             let error = listener.accept().await.unwrap_err();
             assert_eq!(error.raw_os_error(), Some(libc::EMFILE));
         }
-        // Others go on meanwhile, and the connection that waits does not keep the driver busy.
+        // Other tasks continue meanwhile, and the waiting connection does not keep the
+        // driver busy.
         let metrics = blitz_io::runtime::Handle::current().metrics();
         let events = metrics.io_driver_ready_count();
         let begin = Instant::now();
@@ -103,7 +104,7 @@ impl Fork {
         // SAFETY: the child only makes calls that a signal handler may make.
         let child = unsafe { libc::fork() };
         if child == 0 {
-            // SAFETY: see above. It ends by itself if nobody is there to kill it.
+            // SAFETY: see above. The child ends by itself if it is not killed.
             unsafe {
                 libc::alarm(120);
                 loop {
@@ -118,7 +119,7 @@ impl Fork {
 
 impl Drop for Fork {
     fn drop(&mut self) {
-        // SAFETY: the child has not been waited for, and the status is not asked for.
+        // SAFETY: the child has not been waited for, and the status is not requested.
         unsafe {
             libc::kill(self.0, libc::SIGKILL);
             libc::waitpid(self.0, std::ptr::null_mut(), 0);
@@ -127,7 +128,7 @@ impl Drop for Fork {
 }
 
 /// A forked process has every socket as well, so none of them is closed when it is dropped
-/// here. What the system then still reports of it reaches nobody.
+/// here. What the system then still reports about it reaches no task.
 #[test]
 fn a_forked_process_keeps_sockets_open_and_disturbs_nobody() {
     let _alone = alone();
@@ -146,7 +147,7 @@ fn a_forked_process_keeps_sockets_open_and_disturbs_nobody() {
             client.write_all(b"to nobody").unwrap();
             exchange(&mut near, &mut far).await;
         }
-        // Only now it is the last of its kind that goes.
+        // Only now is the last descriptor of the socket closed.
         drop(fork);
         client
             .set_read_timeout(Some(Duration::from_secs(60)))
@@ -166,7 +167,8 @@ fn a_descriptor_that_was_closed_behind_our_back_is_an_error_and_others_go_on() {
         let (mut near, mut far) = pair().await;
         let stand_in = File::open("/dev/null").unwrap();
         let closed = client.as_raw_fd();
-        // SAFETY: the number is nobody's until `stand_in` gets it, which is what is tested.
+        // SAFETY: the number has no owner until `stand_in` gets it, which is what is
+        // tested.
         assert_eq!(unsafe { libc::close(closed) }, 0);
         for _ in 0..3 {
             let error = client.write_all(b"x").await.unwrap_err();
@@ -174,8 +176,9 @@ fn a_descriptor_that_was_closed_behind_our_back_is_an_error_and_others_go_on() {
         }
         assert_eq!(server.read(&mut [0]).await.unwrap(), 0);
         exchange(&mut near, &mut far).await;
-        // The number is of another file now, which the socket closes.
-        // SAFETY: both numbers are open or nobody's, and the socket takes the new one along.
+        // The number now belongs to another file, which the socket closes.
+        // SAFETY: both numbers are open or have no owner, and the socket closes the new one
+        // when it is dropped.
         assert_eq!(unsafe { libc::dup2(stand_in.as_raw_fd(), closed) }, closed);
         let error = client.write_all(b"x").await.unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::ENOTSOCK));
@@ -185,8 +188,8 @@ fn a_descriptor_that_was_closed_behind_our_back_is_an_error_and_others_go_on() {
     runtime.block_on(async { timeout(Duration::from_secs(60), test).await.unwrap() });
 }
 
-/// What a program does with sockets, dropped after each number of polls: nothing stays open, and
-/// in the end it runs through.
+/// Typical operations on sockets, dropped after each number of polls: nothing stays open,
+/// and in the end the future completes.
 #[test]
 fn futures_that_are_dropped_at_every_await_leave_nothing_open() {
     async fn work() {
@@ -256,7 +259,7 @@ fn futures_that_are_dropped_at_every_await_leave_nothing_open() {
     several.worker_threads(2);
     for mut builder in [Builder::new_current_thread(), several] {
         let runtime = builder.enable_all().build().unwrap();
-        // If there are workers, theirs are the drivers.
+        // If there are workers, the drivers are theirs.
         let test = dropped_at_every_await();
         runtime.block_on(async { timeout(Duration::from_secs(60), test).await.unwrap() });
     }

@@ -6,7 +6,7 @@ use blitz_io::io::AsyncReadExt;
 
 use crate::help::{multi, pair};
 
-/// How often the threads of this name have gone to sleep so far.
+/// Returns how often the threads with this name have gone to sleep so far.
 fn sleeps(name: &str) -> u64 {
     let mut all = 0;
     for task in std::fs::read_dir("/proc/self/task").unwrap() {
@@ -41,8 +41,8 @@ fn an_idle_runtime_sleeps() {
         }
         ends
     });
-    // Until it is quiet: other tests may keep this one's threads from running. Longer than
-    // any interval at which a runtime may look after something.
+    // Wait until it is quiet: other tests may keep this one's threads from running. This is
+    // longer than any interval at which a runtime does maintenance.
     for _ in 0..10 {
         let before = sleeps("idle-io-test");
         assert!(before > 0);
@@ -81,6 +81,7 @@ fn a_worker_waits_once_for_each_event() {
     let before = runtime.metrics().worker_park_count(0);
     (0..ROUNDS).for_each(|_| echo());
     let waits = runtime.metrics().worker_park_count(0) - before;
-    // It calls itself when it wakes the task; that must not cost a wait that ends at once.
+    // The worker unparks itself when it wakes the task; that must not cause an extra wait
+    // that ends at once.
     assert!(waits <= ROUNDS * 5 / 4, "{waits} waits for {ROUNDS} events");
 }

@@ -1,4 +1,4 @@
-//! Buffers that are given away to a socket.
+//! Buffers that an operation of a socket owns.
 
 use std::future::Future;
 use std::io::ErrorKind;
@@ -24,11 +24,11 @@ fn a_buffer_comes_back_with_what_was_read() {
         assert_eq!((result.unwrap(), &*read), (2, &b"he"[..]));
         let (result, read) = server.read_owned(vec![b'.'; 5]).await;
         assert_eq!((result.unwrap(), read.as_slice()), (3, &b"llo.."[..]));
-        // No room, and nothing to be written.
+        // No room, and nothing to write.
         assert_eq!(server.read_owned(Vec::new()).await.0.unwrap(), 0);
         assert_eq!(client.write_owned(Vec::new()).await.0.unwrap(), 0);
         client.write_all_owned(Vec::new()).await.0.unwrap();
-        // The end.
+        // The end of the stream.
         drop(client);
         assert_eq!(server.read_owned(vec![0; 5]).await.0.unwrap(), 0);
     });
@@ -120,7 +120,7 @@ fn a_datagram_comes_with_its_buffer_and_its_sender() {
         let (to, from) = (server.local_addr().unwrap(), client.local_addr().unwrap());
         let (sent, text) = client.send_to_owned(String::from("hello"), to).await;
         assert_eq!((sent.unwrap(), text.as_str()), (5, "hello"));
-        // What does not fit is lost.
+        // Bytes that do not fit are lost.
         let buf = vec![0; 2].into_boxed_slice();
         let (received, bytes) = server.recv_from_owned(buf).await;
         if cfg!(not(windows)) {
@@ -128,7 +128,7 @@ fn a_datagram_comes_with_its_buffer_and_its_sender() {
         }
         client.connect(to).await.unwrap();
         server.connect(from).await.unwrap();
-        // An empty one is one, too.
+        // An empty datagram is a datagram, too.
         assert_eq!(client.send_owned(Vec::new()).await.0.unwrap(), 0);
         assert_eq!(client.send_owned("again").await.0.unwrap(), 5);
         let (received, bytes) = server.recv_owned(Vec::with_capacity(8)).await;
@@ -182,7 +182,7 @@ fn datagrams_between_paths_come_with_their_buffers() {
         let (count, from) = received.unwrap();
         assert_eq!((count, &bytes[..]), (5, &b"hello"[..]));
         assert!(from.is_unnamed());
-        // Nobody is there: the buffer comes back.
+        // No receiver is there: the buffer is returned.
         std::fs::remove_file(&path).unwrap();
         let (sent, text) = client.send_to_owned("hello", &path).await;
         assert_eq!(sent.unwrap_err().kind(), ErrorKind::NotFound);

@@ -1,4 +1,4 @@
-//! A worker whose thread is blocked keeps nobody's events from being seen.
+//! A worker whose thread is blocked does not delay the events of other tasks.
 
 use std::io::Write;
 use std::sync::mpsc::channel;
@@ -8,8 +8,8 @@ use blitz_io::net::TcpListener;
 
 use crate::help::{LIMIT, multi, pair};
 
-/// The sockets are registered with the driver of a worker which then blocks until one of
-/// them has been read by another task.
+/// The sockets are registered with the driver of a worker that then blocks until another
+/// task has read from one of them.
 #[test]
 fn the_driver_of_a_blocked_worker_is_polled_by_others() {
     for in_place in [false, true] {
@@ -46,7 +46,7 @@ fn the_driver_of_a_blocked_worker_is_polled_by_others() {
     }
 }
 
-/// The worker has been asleep in its driver, and blocks as soon as an event has woken it.
+/// The worker has slept in its driver, and blocks as soon as an event has woken it.
 #[test]
 fn a_worker_that_blocks_after_an_event_is_relieved() {
     let runtime = multi(2);

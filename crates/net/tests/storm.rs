@@ -36,7 +36,7 @@ fn ten_thousand_connections_come_and_go() {
                 blitz_io::spawn(async move {
                     for round in 0..CONNECTIONS / CLIENTS {
                         let mut stream = TcpStream::connect(address).await.unwrap();
-                        // No port stays in use for minutes.
+                        // So that no port stays in use for minutes.
                         stream.set_zero_linger().unwrap();
                         let byte = (client + round) as u8;
                         stream.write_u8(byte).await.unwrap();

@@ -17,7 +17,7 @@ use blitz_io::time::{sleep, timeout};
 const ERROR_PIPE_BUSY: i32 = 231;
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// On both kinds of runtime.
+/// Runs the test on both kinds of runtime.
 fn run<F: Future<Output = ()>>(test: impl Fn(&'static str) -> F) {
     let one = Builder::new_current_thread().enable_all().build().unwrap();
     let two = Builder::new_multi_thread()
@@ -32,7 +32,7 @@ fn run<F: Future<Output = ()>>(test: impl Fn(&'static str) -> F) {
     }
 }
 
-/// A name that no other test has: tests of one process, and of several.
+/// Returns a name that no other test uses, neither in this process nor in another.
 fn name(test: &str, runtime: &str) -> String {
     format!(r"\\.\pipe\blitz-{}-{test}-{runtime}", std::process::id())
 }
@@ -63,7 +63,7 @@ fn many_clients_one_after_another_and_at_once() {
                     let mut line = String::new();
                     connected.read_line(&mut line).await.unwrap();
                     connected.write_all(line.as_bytes()).await.unwrap();
-                    // A pipe that is closed takes along what its client has not read.
+                    // Closing a pipe discards what its client has not read.
                     assert_eq!(connected.read(&mut [0]).await.unwrap(), 0);
                 });
             }
@@ -182,15 +182,15 @@ fn a_client_that_has_gone() {
     run(|runtime| async move {
         let (mut server, client) = pair(&name("gone", runtime)).await;
         drop(client);
-        // Under Wine the system takes the first write, whose end is an error, and so on Windows
-        // if the client goes meanwhile.
+        // Under Wine the system accepts the first write, which completes with an error; so
+        // does Windows if the client goes away meanwhile.
         let error = loop {
             if let Err(error) = server.write_all(b"ping").await {
                 break error;
             }
         };
         assert_eq!(error.kind(), ErrorKind::BrokenPipe);
-        // The instance serves the next one.
+        // The instance serves the next client.
         server.disconnect().unwrap();
         let mut cx = Context::from_waker(Waker::noop());
         assert!(pin!(server.connect()).poll(&mut cx).is_pending());
@@ -237,7 +237,7 @@ fn bad_names_and_second_first_instances_are_errors() {
             .unwrap_err();
         let _first = ServerOptions::new().create(&name).unwrap();
         let mut first = ServerOptions::new();
-        // Wine 8 knows the flag and does not look at it.
+        // Wine 8 knows the flag and ignores it.
         if let Err(error) = first.first_pipe_instance(true).create(&name) {
             assert_eq!(error.kind(), ErrorKind::PermissionDenied);
         }

@@ -1,10 +1,10 @@
-//! Operations that block, on threads of the runtime's pool.
+//! Blocking operations, on threads of the runtime's pool.
 
 use std::io;
 
 use blitz_runtime::task::spawn_blocking;
 
-/// Runs one operation that blocks.
+/// Runs one blocking operation.
 pub(crate) async fn run<T: Send + 'static>(
     operation: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
@@ -14,7 +14,7 @@ pub(crate) async fn run<T: Send + 'static>(
     }
 }
 
-/// What an operation ends with that the pool did not run, or that panicked.
+/// Returns the error of an operation that the pool did not run, or that panicked.
 pub(crate) fn lost() -> io::Error {
     io::Error::other("background task failed")
 }

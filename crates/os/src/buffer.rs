@@ -1,15 +1,17 @@
-//! The bytes that go to a thread of the pool and come back: what a task reads or writes is
-//! copied through them, as its own memory may be gone before the thread is done.
+//! The buffer that moves to a thread of the pool and back. The bytes that a task reads or
+//! writes are copied through it, because the task's own memory may be gone before the
+//! thread is done.
 
 use std::io::{self, IoSlice, Read, Write};
 
 use blitz_aio::ReadBuf;
 
-/// How much one operation moves at most, unless a file says otherwise: 2 MiB.
+/// The largest number of bytes that one operation moves, unless a file sets another limit:
+/// 2 MiB.
 pub(crate) const MAX_BUF_SIZE: usize = 2 * 1024 * 1024;
 
-/// Memory, with the bytes in it that have not been used. All of it is initialised, and it
-/// never gets smaller.
+/// A buffer, and the bytes in it that have not been used. All of its memory is initialised,
+/// and it never shrinks.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     memory: Vec<u8>,
@@ -26,7 +28,7 @@ impl Buffer {
         self.start == self.end
     }
 
-    /// Drops what it holds, and returns how many bytes that were.
+    /// Discards the contents, and returns their length in bytes.
     pub(crate) fn discard(&mut self) -> usize {
         let count = self.len();
         self.start = 0;
@@ -34,13 +36,13 @@ impl Buffer {
         count
     }
 
-    /// What it holds.
+    /// Returns the contents.
     #[cfg(io_uring)]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.memory[self.start..self.end]
     }
 
-    /// Drops the first bytes of what it holds.
+    /// Removes the first bytes of the contents.
     #[cfg(io_uring)]
     pub(crate) fn advance(&mut self, count: usize) {
         self.start += count.min(self.len());
@@ -53,8 +55,8 @@ impl Buffer {
         self.start += count;
     }
 
-    /// Takes at most `limit` bytes of the slices, in place of what it holds, and returns how
-    /// many it took.
+    /// Replaces the contents with at most `limit` bytes of the slices, and returns how many
+    /// it took.
     pub(crate) fn copy_from(&mut self, bufs: &[IoSlice<'_>], limit: usize) -> usize {
         self.discard();
         for buf in bufs {
@@ -71,7 +73,7 @@ impl Buffer {
         self.end
     }
 
-    /// Reads once, at most `limit` bytes, in place of what it holds. It blocks.
+    /// Reads once, at most `limit` bytes, replacing the contents. It blocks.
     pub(crate) fn read_from(&mut self, source: &mut impl Read, limit: usize) -> io::Result<()> {
         self.discard();
         if self.memory.len() < limit {
@@ -86,7 +88,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// Writes all that it holds, and drops it. It blocks.
+    /// Writes all contents, and removes them. It blocks.
     pub(crate) fn write_to(&mut self, target: &mut impl Write) -> io::Result<()> {
         let result = target.write_all(&self.memory[self.start..self.end]);
         self.discard();

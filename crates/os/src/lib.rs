@@ -1,11 +1,10 @@
-//! What an operating system has besides sockets: [files](fs) and the [standard streams](io),
-//! and with the features `process` and `signal` child processes and signals. Names,
-//! errors, panics and cancel safety are Tokio's.
+//! The facilities of an operating system besides sockets: [files](fs) and the [standard
+//! streams](io), and with the features `process` and `signal` child processes and signals.
+//! Names, errors, panics and cancel safety are Tokio's.
 //!
-//! What is done with files and standard streams runs on threads of the runtime's pool for
-//! blocking work or, on Linux, in an io_uring of the worker, so it panics where there is no
-//! runtime. Processes and signals need a runtime with I/O, except on
-//! Windows.
+//! Operations on files and standard streams run on threads of the runtime's pool for
+//! blocking work or, on Linux, in an io_uring of the worker, so they panic where there is
+//! no runtime. Processes and signals need a runtime with I/O, except on Windows.
 //!
 //! ```
 //! use blitz_io::fs;
@@ -20,7 +19,7 @@
 //! # }
 //! ```
 
-// The model checker sees nothing of this.
+// Nothing here is model-checked.
 #![cfg(not(loom))]
 
 mod blocking;
@@ -34,7 +33,7 @@ pub mod process;
 #[cfg(all(any(unix, windows), feature = "signal"))]
 pub mod signal;
 
-/// The examples of the README run as tests.
+/// Runs the examples of the README as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

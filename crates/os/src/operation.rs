@@ -1,8 +1,9 @@
 //! Operations of the kernel: in the ring of the worker's driver, or on a thread of the pool.
 //!
-//! On Linux a runtime with I/O has a ring of completions for each worker, if the system lets
-//! it. Where there is none, where it is full, or where the thread that submitted the operation
-//! has ended, the pool does the same: the operation goes from one to the other whole.
+//! On Linux a runtime with I/O has a ring of completions for each worker, if the system
+//! permits it. Where there is no ring, where it is full, or where the thread that submitted
+//! the operation has ended, the pool carries the operation out: it moves from one to the
+//! other as a whole.
 
 use std::io;
 use std::panic::resume_unwind;
@@ -14,31 +15,31 @@ use blitz_runtime::task::spawn_blocking;
 
 use crate::blocking::lost;
 
-/// Something that the kernel does, with all that it needs for it.
+/// An operation that the kernel carries out, with everything that it needs.
 ///
 /// # Safety
 ///
-/// What the entry points to must stay valid, and must not be used, while the operation is
-/// neither moved nor dropped.
+/// Everything that the entry points to must stay valid, and must not be used, while the
+/// operation is neither moved nor dropped.
 pub(crate) unsafe trait Operation: Sized + Send + 'static {
     type Output: Send + 'static;
 
-    /// Does it. It blocks.
+    /// Carries out the operation. It blocks.
     fn block(self) -> Self::Output;
 
-    /// It has not been done, and will not be.
+    /// Returns the output of an operation that has not been carried out, and will not be.
     fn fail(self, error: io::Error) -> Self::Output;
 
-    /// What the kernel is told.
+    /// Returns the entry for the kernel.
     #[cfg(io_uring)]
     fn entry(&mut self) -> io_uring::Entry;
 
-    /// What comes of the kernel's result.
+    /// Converts the kernel's result into the output.
     #[cfg(io_uring)]
     fn finish(self, result: io::Result<usize>) -> Self::Output;
 }
 
-/// Does it, without blocking the thread.
+/// Carries out the operation without blocking the thread.
 pub(crate) async fn run<O: Operation>(operation: O) -> O::Output {
     #[cfg(io_uring)]
     let operation = match in_ring(operation).await {
@@ -49,7 +50,7 @@ pub(crate) async fn run<O: Operation>(operation: O) -> O::Output {
 }
 
 async fn on_pool<O: Operation>(operation: O) -> O::Output {
-    // What a runtime that ends does not run any more is not lost.
+    // The operation is not lost if a runtime that ends no longer runs the job.
     let cell = Arc::new(Mutex::new(Some(operation)));
     let take = |cell: &Mutex<Option<O>>| {
         let mut cell = cell.lock().unwrap_or_else(PoisonError::into_inner);
@@ -90,7 +91,7 @@ impl<O: Operation> io_uring::Finish for InRing<O> {
 }
 
 #[cfg(io_uring)]
-// SAFETY: by the contract of our own trait.
+// SAFETY: the contract of this crate's `Operation` demands the same.
 unsafe impl<O: Operation> io_uring::Operation for InRing<O> {
     fn entry(&mut self) -> io_uring::Entry {
         self.0.entry()

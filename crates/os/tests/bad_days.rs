@@ -1,4 +1,4 @@
-//! Files that change under a reader, disks that are full, runtimes that end.
+//! Files that change under a reader, full disks, and runtimes that end.
 
 use std::io::{ErrorKind, SeekFrom};
 
@@ -24,12 +24,12 @@ fn a_file_that_shrinks_while_it_is_read_ends_where_it_ends() {
         other.set_len(2500).unwrap();
         let mut rest = Vec::new();
         assert_eq!(file.read_to_end(&mut rest).await.unwrap(), 1500);
-        // Shorter than where the reader stands.
+        // Shorter than the position of the reader.
         other.set_len(10).unwrap();
         assert_eq!(file.read(&mut bytes).await.unwrap(), 0);
         let error = file.read_exact(&mut bytes).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
-        // And it grows again.
+        // Then it grows again.
         other.set_len(2600).unwrap();
         assert_eq!(file.read_to_end(&mut rest).await.unwrap(), 100);
     });
@@ -41,20 +41,20 @@ fn a_full_disk_is_told_of_once_and_by_the_flush() {
     runtime().block_on(async {
         let mut options = fs::OpenOptions::new();
         let mut full = options.write(true).open("/dev/full").await.unwrap();
-        // It is accepted, and then fails.
+        // The write is accepted, and then fails.
         assert_eq!(full.write(b"bytes").await.unwrap(), 5);
         assert_eq!(
             full.flush().await.unwrap_err().kind(),
             ErrorKind::StorageFull
         );
         full.flush().await.unwrap();
-        // Without a flush the next write tells.
+        // Without a flush, the next write reports it.
         assert_eq!(full.write(b"bytes").await.unwrap(), 5);
         assert_eq!(
             full.write(b"bytes").await.unwrap_err().kind(),
             ErrorKind::StorageFull
         );
-        // What looks at the file only keeps it for the write.
+        // An operation that only inspects the file keeps the error for the write.
         assert_eq!(full.write(b"bytes").await.unwrap(), 5);
         drop(full.sync_all().await);
         assert_eq!(
@@ -85,7 +85,8 @@ fn nothing_is_read_and_written_at_once() {
     });
 }
 
-/// A file that only goes one way says so, and stays usable for the other.
+/// A file that is open for one direction only reports it, and stays usable for that
+/// direction.
 #[test]
 fn the_wrong_direction_is_an_error() {
     runtime().block_on(async {
@@ -105,7 +106,7 @@ fn the_wrong_direction_is_an_error() {
     });
 }
 
-/// A file goes from a runtime that has ended to another one.
+/// A file moves from a runtime that has ended to another one.
 #[test]
 fn a_file_outlives_its_runtime() {
     let folder = tempfile::tempdir().unwrap();
@@ -119,7 +120,8 @@ fn a_file_outlives_its_runtime() {
     let handle = first.handle().clone();
     drop(first);
     {
-        // The pool is closed: an error, and no panic. What was accepted is written all the same.
+        // The pool is closed: an error, and no panic. What was accepted is written
+        // nevertheless.
         let _entered = handle.enter();
         let error = pollster(file.seek(SeekFrom::End(0))).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Other);
@@ -145,7 +147,8 @@ fn pollster<F: Future>(future: F) -> F::Output {
     panic!("it is pending")
 }
 
-/// Futures are dropped at every poll; what they started comes to an end, and nothing is lost.
+/// Futures are dropped at every poll; the operations that they started complete, and
+/// nothing is lost.
 #[test]
 fn futures_dropped_at_every_await() {
     runtime().block_on(async {
@@ -178,7 +181,7 @@ fn futures_dropped_at_every_await() {
             .await;
             drop(work);
         }
-        // The pool is whole.
+        // The pool is intact.
         fs::write(&path, "whole").await.unwrap();
         assert_eq!(fs::read_to_string(&path).await.unwrap(), "whole");
     });

@@ -1,4 +1,4 @@
-//! Files against a model: what they hold, and where the caller stands.
+//! Files against a model: their contents, and the position of the caller.
 
 use std::io::SeekFrom;
 use std::pin::pin;
@@ -13,7 +13,7 @@ fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// What a file should be.
+/// The expected state of a file.
 #[derive(Default)]
 struct Model {
     bytes: Vec<u8>,
@@ -36,8 +36,9 @@ impl Model {
     }
 }
 
-/// Any operations in any order. Reads, flushes and `sync_all` are dropped in the middle now
-/// and then: the caller still stands where the last one left it, and no byte is lost.
+/// Runs any operations in any order. Reads, flushes and `sync_all` are sometimes dropped in
+/// the middle: the caller's position is still where the last operation left it, and no byte
+/// is lost.
 #[test]
 fn any_order_of_operations() {
     runtime().block_on(async {
@@ -73,7 +74,7 @@ async fn operate(file: &mut File, model: &mut Model, dice: &mut Dice, step: u8) 
             assert!(count > 0 || buf.is_empty() || at_end);
         }
         3 => {
-            // Nobody waits for it, and its bytes are for the next one.
+            // If it is not ready, its bytes are for the next read.
             if let std::task::Poll::Ready(count) =
                 poll_once(pin!(file.read(&mut buf)), Waker::noop())
             {
@@ -100,7 +101,7 @@ async fn operate(file: &mut File, model: &mut Model, dice: &mut Dice, step: u8) 
             }
         }
         6 => {
-            // Too far back: the caller stays where it is.
+            // Too far back: the position of the caller stays the same.
             let before = -(model.place as i64) - 1;
             assert!(file.seek(SeekFrom::Current(before)).await.is_err());
         }
@@ -157,7 +158,7 @@ fn into_the_standard_library_and_back() {
         let then = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
         file.set_modified(then).await.unwrap();
         assert_eq!(file.metadata().await.unwrap().modified().unwrap(), then);
-        // An operation that nobody waits for uses the file still.
+        // An operation whose future is gone still uses the file.
         drop(poll_once(pin!(file.metadata()), Waker::noop()));
         let std = file.into_std().await;
         assert_eq!(std.metadata().unwrap().len(), 3);
@@ -253,7 +254,7 @@ fn without_a_runtime_it_panics_as_tokio_says() {
 }
 
 /// Reads of what the system has in memory and reads by the pool, of all sizes, see the same
-/// bytes, and the place is where the last one ended.
+/// bytes, and the position is where the last one ended.
 #[test]
 fn small_and_large_reads_take_turns() {
     let runtime = Runtime::new().unwrap();
@@ -287,7 +288,7 @@ fn small_and_large_reads_take_turns() {
         let mut two = [0; 2];
         file.read_exact(&mut two).await.unwrap();
         file.write_all(b"xyz").await.unwrap();
-        // The read waits for the write, and goes on behind it.
+        // The read waits for the write, and continues behind it.
         file.read_exact(&mut two).await.unwrap();
         assert_eq!(two, [5, 6]);
         assert_eq!(std::fs::read(&path).unwrap()[..6], *b"\x00\x01xyz\x05");
@@ -295,7 +296,7 @@ fn small_and_large_reads_take_turns() {
     });
 }
 
-/// Reads that never wait let other tasks run all the same.
+/// Reads that never wait still let other tasks run.
 #[test]
 fn reads_that_do_not_wait_yield() {
     use std::sync::Arc;

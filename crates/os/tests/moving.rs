@@ -11,7 +11,7 @@ use blitz_testing::{MovingTask, move_at_every_await};
 const BLOCK: usize = 512;
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Through the buffer of the file, and past it.
+/// Reads and writes through the buffer of the file, and past it.
 async fn file(path: std::path::PathBuf) {
     let mut file = File::options()
         .read(true)
@@ -82,7 +82,7 @@ fn children() {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let handle = runtime.handle().clone();
     let (stop, stopped) = blitz_io::sync::oneshot::channel();
-    // Its driver is polled by this thread only.
+    // Only this thread polls its driver.
     let driver = std::thread::spawn(move || runtime.block_on(stopped));
     let tasks: Vec<MovingTask> = vec![Box::pin(child()), Box::pin(child())];
     move_at_every_await(tasks, LIMIT, move |run| {

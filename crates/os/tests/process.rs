@@ -1,4 +1,4 @@
-//! Child processes. A process of its own: its zombies are counted.
+//! Child processes. In a separate process, because its zombies are counted.
 
 #![cfg(all(target_os = "linux", not(loom)))]
 
@@ -14,7 +14,7 @@ use blitz_io::runtime::{Builder, Runtime};
 use blitz_io::time::{sleep, timeout};
 use blitz_testing::{panic_of, poll_once};
 
-/// The tests count the children of the process.
+/// The tests count the children of the process, so only one runs at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn alone() -> impl Drop {
@@ -31,14 +31,15 @@ fn runtime() -> Runtime {
         .unwrap()
 }
 
-/// What it starts outlives it if it is killed, unless the script says `exec`.
+/// Creates a command for a script. If the shell is killed, the processes that it has
+/// started outlive it, unless the script says `exec`.
 fn shell(script: &str) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", script]);
     command
 }
 
-/// What the system says of a process: `Z` is a zombie, `None` means that it is gone.
+/// Returns the system's state of a process: `Z` is a zombie, `None` means that it is gone.
 fn state_of(pid: u32) -> Option<char> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit(')').next()?.trim().chars().next()
@@ -66,7 +67,7 @@ fn a_dropped_child_goes_on_and_leaves_no_zombie() {
         assert_ne!(state_of(pid), Some('Z'));
         drop(input);
         until_gone(pid).await;
-        // And one that has exited before.
+        // A child that has exited before.
         let mut child = shell("exit 0").stdout(Stdio::piped()).spawn().unwrap();
         let pid = child.id().unwrap();
         let mut text = String::new();
@@ -140,7 +141,7 @@ fn a_status_is_kept() {
             .spawn()
             .unwrap();
         assert_eq!(child.try_wait().unwrap(), None);
-        // It closes standard input.
+        // The wait closes standard input.
         assert_eq!(child.wait().await.unwrap().code(), Some(3));
         let mut child = shell("exec sleep 1000").spawn().unwrap();
         child.kill().await.unwrap();

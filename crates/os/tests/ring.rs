@@ -1,5 +1,5 @@
-//! Files at a place, and opening: the same with a ring, without one, and in a sandbox that
-//! forbids it.
+//! Reads and writes at a position of a file, and opening: the same with a ring, without
+//! one, and in a sandbox that forbids it.
 
 use std::future::{Future, poll_fn};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -14,7 +14,7 @@ use blitz_io::fs::{self, File};
 use blitz_io::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt, IoBuf, IoBufMut};
 use blitz_io::runtime::{Builder, Runtime};
 
-/// How much each task writes at once.
+/// The number of bytes that each task writes at once.
 const BLOCK: usize = 4096;
 
 fn runtime(workers: usize, ring: bool) -> Runtime {
@@ -26,7 +26,7 @@ fn runtime(workers: usize, ring: bool) -> Runtime {
     builder.enable_io_uring(ring).build().unwrap()
 }
 
-/// What a block holds.
+/// Returns the contents of a block.
 fn block(index: usize) -> Vec<u8> {
     (0..BLOCK).map(|at| (at * 7 + index) as u8).collect()
 }
@@ -73,7 +73,7 @@ async fn blocks() {
     }
 }
 
-/// What cannot be done says so, and gives the buffer back.
+/// Operations that cannot be carried out return an error and the buffer.
 async fn errors() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
@@ -100,13 +100,13 @@ async fn errors() {
     assert_eq!(error.kind(), ErrorKind::StorageFull);
     let folder = File::open(folder.path()).await.unwrap();
     assert!(folder.read_at(vec![0; 9], 0).await.0.is_err());
-    // A file that shrinks ends where it ends.
+    // Reads of a file that shrinks stop at its end.
     let other = std::fs::File::options().write(true).open(&path).unwrap();
     other.set_len(2).unwrap();
     assert_eq!(file.read_at(vec![0; 9], 0).await.0.unwrap(), 2);
 }
 
-/// A file keeps its own place.
+/// A file keeps its own position.
 async fn places() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
@@ -150,7 +150,7 @@ fn files_without_a_ring() {
     all(false);
 }
 
-/// The filter of system calls holds for one thread and those that it starts.
+/// The filter of system calls applies to one thread and those that it starts.
 #[test]
 fn files_in_a_sandbox_that_forbids_the_ring() {
     std::thread::spawn(|| {
@@ -165,8 +165,8 @@ fn files_in_a_sandbox_that_forbids_the_ring() {
     .unwrap();
 }
 
-/// The variable of the environment decides, whatever the builder says. Each case is a process
-/// of its own.
+/// The environment variable decides, whatever the builder says. Each case is a separate
+/// process.
 #[test]
 fn the_environment_forbids_the_ring() {
     if let Some(value) = std::env::var_os("BLITZ_IO_URING") {
@@ -185,7 +185,7 @@ fn the_environment_forbids_the_ring() {
     }
 }
 
-/// Whether a runtime whose builder allows it has a ring once it has written.
+/// Returns whether a runtime whose builder allows a ring has one once it has written.
 fn has_ring() -> bool {
     let runtime = runtime(1, true);
     runtime.block_on(async { blitz_io::spawn(blocks()).await.unwrap() });
@@ -196,7 +196,7 @@ fn has_ring() -> bool {
     files.any(|file| file.is_ok_and(|file| file.to_string_lossy().contains("io_uring")))
 }
 
-/// Whether that worked: a sandbox around us may not let us make one.
+/// Returns whether that worked: an outer sandbox may not permit another one.
 fn forbid_io_uring() -> bool {
     let instruction = |code: u32, jt, jf, k| libc::sock_filter {
         code: code as u16,
@@ -206,7 +206,7 @@ fn forbid_io_uring() -> bool {
     };
     let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
     let mut filter = [
-        // The system call's number stands first.
+        // The system call's number comes first.
         instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
         instruction(equal, 0, 1, libc::SYS_io_uring_setup as u32),
         instruction(
@@ -232,13 +232,13 @@ fn forbid_io_uring() -> bool {
     }
 }
 
-/// Bytes that say when they are dropped, and are no longer what they were afterwards.
+/// Bytes that record when they are dropped, and are overwritten then.
 struct Watched {
     bytes: Vec<u8>,
     dropped: Arc<AtomicUsize>,
 }
 
-// SAFETY: those of a `Vec`.
+// SAFETY: the bytes are those of a `Vec`.
 unsafe impl IoBuf for Watched {
     fn stable_ptr(&self) -> *const u8 {
         self.bytes.stable_ptr()
@@ -260,7 +260,7 @@ unsafe impl IoBufMut for Watched {
     }
 
     unsafe fn set_init(&mut self, count: usize) {
-        // SAFETY: by the contract.
+        // SAFETY: the caller guarantees it.
         unsafe { self.bytes.set_init(count) };
     }
 }
@@ -272,7 +272,7 @@ impl Drop for Watched {
     }
 }
 
-/// Drops futures after none, one or two polls, and the runtime with some of them in flight:
+/// Drops futures after zero, one or two polls, and the runtime with some of them in flight:
 /// every buffer is dropped once, and none while the kernel has it.
 #[test]
 fn futures_that_are_dropped_leave_their_buffers_to_the_kernel() {
@@ -313,7 +313,7 @@ fn futures_that_are_dropped_leave_their_buffers_to_the_kernel() {
                         blitz_io::spawn(write);
                     }
                 }
-                // Nobody saw anything but what was written.
+                // Only the bytes that were written have been seen.
                 assert_eq!(fs::read(&path).await.unwrap(), vec![1; 64 * BLOCK]);
                 started
             })
@@ -325,8 +325,8 @@ fn futures_that_are_dropped_leave_their_buffers_to_the_kernel() {
     }
 }
 
-/// What a file's own operations do, and what they tell, with the file of the standard library
-/// beside it: in the same order, with the same numbers.
+/// A file's own operations and their results, beside those of a standard library file: in
+/// the same order, with the same numbers.
 async fn like_std(workers: usize) {
     let folder = tempfile::tempdir().unwrap();
     let (ours, theirs) = (folder.path().join("ours"), folder.path().join("theirs"));
@@ -370,7 +370,7 @@ async fn like_std(workers: usize) {
             }
         }
         if step == 400 {
-            // From now on the place is that of two.
+            // From now on two files share the position.
             let mut other = file.try_clone().await.unwrap();
             let place = other.seek(SeekFrom::Current(0)).await.unwrap();
             assert_eq!(place, std.stream_position().unwrap());
@@ -398,7 +398,8 @@ fn a_file_does_what_that_of_std_does() {
     }
 }
 
-/// The error of a write is told to the next operation, once, and the file goes on.
+/// The error of a write is reported to the next operation, once, and the file continues to
+/// work.
 #[test]
 fn the_error_of_a_write_is_told_to_the_next_operation() {
     let Some(fixed) = file_of_fixed_length(BLOCK) else {
@@ -418,7 +419,7 @@ fn the_error_of_a_write_is_told_to_the_next_operation() {
             file.write_all(b"too long").await.unwrap();
             let error = file.write_all(b"too long").await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{ring}");
-            // The file's place has not moved.
+            // The file's position has not moved.
             assert_eq!(file.seek(SeekFrom::Current(-8)).await.unwrap(), 4088);
             file.write_all(b"it fits.").await.unwrap();
             file.shutdown().await.unwrap();
@@ -432,14 +433,14 @@ fn the_error_of_a_write_is_told_to_the_next_operation() {
     assert_eq!(&last, b"it fits.");
 }
 
-/// A file that refuses to grow. `None` if the system has none.
+/// Returns a file that refuses to grow, or `None` if the system has none.
 fn file_of_fixed_length(len: usize) -> Option<std::fs::File> {
-    // SAFETY: the name is a string of C.
+    // SAFETY: the name is a C string.
     let fd = unsafe { libc::memfd_create(c"fixed".as_ptr(), libc::MFD_ALLOW_SEALING) };
     if fd == -1 {
         return None;
     }
-    // SAFETY: it is open, and nobody else has it.
+    // SAFETY: the descriptor is open, and has no other owner.
     let file = unsafe { std::fs::File::from_raw_fd(fd) };
     file.set_len(len as u64).unwrap();
     // SAFETY: the descriptor is open.
@@ -448,8 +449,8 @@ fn file_of_fixed_length(len: usize) -> Option<std::fs::File> {
     (sealed == 0 && has_path).then_some(file)
 }
 
-/// What was accepted is written: with the file dropped at once, with the runtime dropped, and
-/// from a file that outlives its runtime.
+/// What was accepted is written: when the file is dropped at once, when the runtime is
+/// dropped, and for a file that outlives its runtime.
 #[test]
 fn accepted_writes_are_written_whatever_is_dropped() {
     for (workers, ring) in [(0, true), (1, true), (2, true), (2, false)] {

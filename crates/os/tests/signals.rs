@@ -1,4 +1,4 @@
-//! Signals. A process of its own, as the signals go to all of it.
+//! Signals. In a separate process, as signals go to all of it.
 
 #![cfg(all(unix, not(loom)))]
 
@@ -10,7 +10,7 @@ use blitz_io::runtime::{Builder, Runtime};
 use blitz_io::signal::unix::{SignalKind, signal};
 use blitz_testing::{Wakings, poll_once};
 
-/// A signal reaches the listeners of all tests.
+/// A signal reaches the listeners of all tests, so only one runs at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn alone() -> impl Drop {
@@ -24,7 +24,7 @@ fn runtime() -> Runtime {
 }
 
 fn send(kind: SignalKind) {
-    // SAFETY: a listener is there, so the signal does not end the process.
+    // SAFETY: there is a listener, so the signal does not end the process.
     unsafe { libc::kill(libc::getpid(), kind.as_raw_value()) };
     // It is delivered to some thread before the call returns, or soon after.
 }
@@ -37,7 +37,7 @@ fn signals_that_come_together_are_one() {
         let mut listener = signal(kind).unwrap();
         for _ in 0..200 {
             // This thread raises it, so the handler has run when the call returns.
-            // SAFETY: a listener is there.
+            // SAFETY: there is a listener.
             unsafe { libc::raise(kind.as_raw_value()) };
         }
         assert_eq!(listener.recv().await, Some(()));
@@ -85,12 +85,12 @@ fn with_the_runtime_the_listening_ends() {
     runtime().block_on(async {
         assert_eq!(listener.recv().await, None);
     });
-    // The handler stays: nothing ends the process.
+    // The handler remains: nothing ends the process.
     drop(listener);
     send(kind);
 }
 
-/// A signal to a forked process is none of its parent's.
+/// A signal to a forked process does not reach its parent.
 #[test]
 fn a_forked_process_has_signals_of_its_own() {
     let _alone = alone();

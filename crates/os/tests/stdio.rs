@@ -1,5 +1,5 @@
-//! The standard streams. The program starts itself, with pipes for streams: what the child
-//! reads and writes is checked.
+//! The standard streams. The program starts itself, with pipes for streams, and checks what
+//! the child reads and writes.
 
 fn main() {
     #[cfg(not(loom))]
@@ -28,7 +28,7 @@ mod streams {
     }
 
     pub fn parent() {
-        // Lines come back in upper case.
+        // Lines are returned in upper case.
         let mut child = start("echo");
         let mut input = child.stdin.take().unwrap();
         input.write_all("first\nsécond\nno end".as_bytes()).unwrap();
@@ -58,7 +58,7 @@ mod streams {
                 .all(|(n, byte)| *byte == (n % 251) as u8)
         );
 
-        // A read that nobody waits for any more leaves its bytes for the next one.
+        // A read whose future is gone leaves its bytes for the next one.
         let mut child = start("dropped");
         let mut input = child.stdin.take().unwrap();
         let mut ready = [0];
@@ -78,7 +78,7 @@ mod streams {
         );
         assert_eq!(output.stdout, b"kept");
 
-        // Nobody reads.
+        // The pipe has no reader.
         let mut child = start("broken");
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
@@ -115,7 +115,7 @@ mod streams {
     async fn flood() -> io::Result<()> {
         let bytes: Vec<u8> = (0..3_000_000).map(|n| (n % 251) as u8).collect();
         let mut out = io::stdout();
-        // One write takes 2 MiB at most.
+        // One write accepts at most 2 MiB.
         let count = out.write(&bytes).await?;
         assert_eq!(count, 2 * 1024 * 1024);
         out.write_all(&bytes[count..]).await

@@ -1,4 +1,4 @@
-//! Child processes on Windows. The console's events have their tests beside the handler.
+//! Child processes on Windows. The tests of console events are beside the handler.
 
 #![cfg(all(windows, not(loom)))]
 
@@ -18,7 +18,8 @@ use blitz_io::time::timeout;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What the child of a test does, in this same program: see `child`.
+/// The environment variable that tells this same program what to do as the child of a test:
+/// see `child`.
 const ROLE: &str = "BLITZ_TEST_CHILD";
 
 fn runtime() -> Runtime {
@@ -29,7 +30,7 @@ fn runtime() -> Runtime {
         .unwrap()
 }
 
-/// This program as a child.
+/// Returns a command that runs this program as a child.
 fn as_child(role: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "child", "--nocapture", "--quiet"]);
@@ -38,7 +39,7 @@ fn as_child(role: &str) -> Command {
     command
 }
 
-/// Not a test: what children run.
+/// Not a test: this is what children run.
 #[test]
 fn child() {
     match std::env::var(ROLE).as_deref() {
@@ -76,7 +77,7 @@ fn a_child_reads_writes_and_exits() {
         let (output, ()) = blitz_io::join!(read, write);
         let output = output.unwrap();
         assert_eq!(output.status.code(), Some(3));
-        // The test program writes a line of its own first.
+        // The test program first writes a line of its own.
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.ends_with(&sent), "{} bytes came back", text.len());
     });
@@ -118,7 +119,7 @@ fn many_children_at_once_are_each_waited_for() {
 #[test]
 fn kill_on_drop_kills_and_a_drop_alone_does_not() {
     runtime().block_on(async {
-        // Its end is seen at its pipe.
+        // The pipe shows the end of the child.
         let mut child = as_child("wait").kill_on_drop(true).spawn().unwrap();
         let (_input, mut output) = (child.stdin.take(), child.stdout.take().unwrap());
         drop(child);
@@ -155,7 +156,7 @@ fn the_output_of_one_is_the_input_of_another() {
 #[test]
 fn a_dropped_child_drops_its_waker_before_its_handle() {
     struct OnDrop(RawHandle, Arc<AtomicU32>);
-    // SAFETY: the handle is only asked for the number of its process.
+    // SAFETY: the handle is only used to ask for the number of its process.
     unsafe impl Send for OnDrop {}
     // SAFETY: as above.
     unsafe impl Sync for OnDrop {}
@@ -168,7 +169,7 @@ fn a_dropped_child_drops_its_waker_before_its_handle() {
             unsafe extern "system" {
                 fn GetProcessId(process: RawHandle) -> u32;
             }
-            // SAFETY: it takes a number that need not be a handle.
+            // SAFETY: the call takes a number that need not be a handle.
             self.1
                 .store(unsafe { GetProcessId(self.0) }, Ordering::Relaxed);
         }

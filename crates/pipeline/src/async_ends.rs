@@ -16,11 +16,11 @@ trait Next<P, E>: Send {
 }
 
 trait Write<T, E>: Send {
-    /// Begins to write a value. The one before is written.
+    /// Starts to write a value. The previous one has been written.
     fn write(&mut self, value: T);
-    /// Whether the last value is written.
+    /// Completes when the last value has been written.
     fn poll_written(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), E>>;
-    /// Everything is written: ends.
+    /// Ends the sink after everything has been written.
     fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), E>>;
 }
 
@@ -29,9 +29,9 @@ where
     P: Send + 'a,
     E: Send + 'a,
 {
-    /// Creates a source from a state and a closure that returns a future: of the next item
-    /// and the state after it, or of `None` at the end. As `try_unfold` of the package
-    /// `futures`.
+    /// Creates a source from a state and a closure that returns a future of the next item
+    /// and the state after it, or of `None` at the end. It works like `try_unfold` of the
+    /// crate `futures`.
     ///
     /// ```
     /// use std::io;
@@ -63,9 +63,9 @@ where
         }))
     }
 
-    /// Creates a source from a closure like those of Tokio's `poll_` functions, or of a
-    /// `Stream`: when it returns `Pending`, it has seen to a wake-up. It is not called after
-    /// `None` or an error.
+    /// Creates a source from a closure that polls, like Tokio's `poll_` functions or a
+    /// `Stream`: when it returns `Pending`, it has arranged a wake-up. It is not called
+    /// again after `None` or an error.
     pub fn poll_fn(
         next: impl FnMut(&mut Context<'_>) -> Poll<Result<Option<P>, E>> + Send + 'a,
     ) -> Self {
@@ -94,7 +94,7 @@ where
 }
 
 struct Unfold<S, N, F> {
-    /// The state between two items; `None` at the end.
+    /// The state between two items, or `None` at the end.
     state: Option<S>,
     next: N,
     future: Pin<Box<Option<F>>>,
@@ -130,10 +130,10 @@ where
 {
     /// Creates a sink from a state and a closure that writes an item and returns the state.
     ///
-    /// After an error the closure is not called again, also not for earlier items if the
+    /// After an error the closure is not called again, not even for earlier items if the
     /// pipeline is [`unordered`](crate::Pipeline::unordered).
     ///
-    /// The state is dropped when the run has ended. What is to be flushed needs
+    /// The state is dropped when the run has ended. If something must be flushed, use
     /// [`fold_with_end`](Self::fold_with_end).
     pub fn fold<S, F>(state: S, write: impl FnMut(S, T) -> F + Send + 'a) -> Self
     where
@@ -143,9 +143,9 @@ where
         Self::fold_with_end(state, write, |_| std::future::ready(Ok(())))
     }
 
-    /// Creates a sink from a state, a closure that writes an item and returns the state, and
-    /// one that takes the state when everything is written: to flush it, or to hand it on.
-    /// The latter is not called if the run fails or is cancelled.
+    /// Creates a sink from a state, a closure that writes an item and returns the state,
+    /// and a closure that takes the state after everything has been written, to flush it or
+    /// to pass it on. The latter is not called if the run fails or is cancelled.
     ///
     /// ```
     /// use std::io;
@@ -245,7 +245,7 @@ where
     G: Future<Output = Result<(), E>> + Send,
 {
     fn write(&mut self, value: T) {
-        // It has failed if there is none: the run only ends what it has begun.
+        // Without a state it has failed: then the run only ends what has begun.
         if let Some(state) = self.state.take() {
             self.future.set(Some((self.write)(state, value)));
         }

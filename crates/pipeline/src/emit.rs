@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-/// Takes what a stage makes of an item.
+/// Takes the values that a stage makes of an item.
 pub struct Emit<'a, T> {
     to: &'a mut dyn FnMut(usize, T),
 }
@@ -23,7 +23,7 @@ impl<'a, T> Emit<'a, T> {
     ///
     /// # Panics
     ///
-    /// If there are not so many.
+    /// Panics if the pipeline has no such sink.
     #[inline]
     pub fn push_to(&mut self, sink: usize, value: T) {
         (self.to)(sink, value);
@@ -36,7 +36,7 @@ impl<T> fmt::Debug for Emit<'_, T> {
     }
 }
 
-/// The results of one item, for one sink: mostly one.
+/// The results of one item for one sink, usually one.
 pub struct Results<T> {
     first: Option<T>,
     rest: VecDeque<T>,
@@ -63,7 +63,7 @@ impl<T> Results<T> {
         self.first.take().into_iter().chain(self.rest.drain(..))
     }
 
-    /// Takes the next one.
+    /// Takes the next result.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         self.first.take().or_else(|| self.rest.pop_front())

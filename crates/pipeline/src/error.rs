@@ -1,4 +1,4 @@
-//! `Error`: why a pipeline did not come to its end.
+//! `Error`: why a pipeline did not run to its end.
 
 use std::fmt;
 
@@ -13,10 +13,10 @@ pub enum Place {
     Sink(usize),
 }
 
-/// Why a pipeline did not come to its end.
+/// The error returned when a pipeline did not run to its end.
 ///
-/// Items are numbered from 0, in the order in which they were read. All items before the one
-/// that is named here were written, if items are written in order.
+/// Items are numbered from 0, in the order in which they were read. If items are written in
+/// order, all items before the one that is named here were written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Error<E> {
@@ -26,10 +26,10 @@ pub enum Error<E> {
         item: u64,
         /// Where it failed.
         place: Place,
-        /// What the closure returned.
+        /// The error that the closure returned.
         error: E,
     },
-    /// Of several sources, one had no more items while another had.
+    /// One of several sources had no more items while another had.
     Uneven {
         /// The first item that is not complete.
         item: u64,
@@ -38,7 +38,7 @@ pub enum Error<E> {
     },
     /// [`Control::cancel`](crate::Control::cancel) was called.
     Cancelled {
-        /// How many items were written before that, without a gap.
+        /// How many items had been written before that, without a gap.
         written: u64,
     },
 }

@@ -1,10 +1,11 @@
 //! Gzip in pipelines: blocks are compressed and decompressed by the workers.
 //!
-//! A gzip file is a sequence of members, each compressed alone. [`Stages::gzip_blocks`] makes a
-//! member of every block; every gzip reads the result. BGZF is a convention for small members
-//! that say how long they are, so that a reader can hand them to workers unread:
-//! [`Stages::bgzf`] writes it, [`bgzf_blocks`] and [`Stages::bgzf_inflate`] read it. A file
-//! whose members do not say that is inflated by one worker at a time, ahead of the others:
+//! A gzip file is a sequence of members, each compressed independently.
+//! [`Stages::gzip_blocks`] makes a member of every block; every gzip program can read the
+//! result. BGZF is a convention for small members that contain their own length, so that a
+//! reader can pass them to workers without decompressing them: [`Stages::bgzf`] writes it,
+//! [`bgzf_blocks`] and [`Stages::bgzf_inflate`] read it. A file whose members do not
+//! contain their length is inflated by one worker at a time, ahead of the others:
 //! [`inflate`].
 //!
 //! ```
@@ -42,26 +43,27 @@ pub const BGZF_END: [u8; 28] = [
     0, 0,
 ];
 
-/// The bytes before the extra field of a member's header.
+/// The number of bytes before the extra field of a member's header.
 const HEADER: usize = 12;
-/// The bytes of the header of a BGZF block, as they are written.
+/// The number of bytes of a BGZF block's header, as this module writes it.
 const BGZF_HEADER: usize = 18;
-/// Checksum and length behind a member.
+/// The number of bytes of checksum and length after a member.
 const TRAILER: usize = 8;
-/// What a BGZF block holds at most: stored uncompressed it fits 64 KiB.
+/// The most content that this module writes into a BGZF block: even uncompressed it fits
+/// into 64 KiB.
 const BGZF_CONTENT: usize = 0xff00;
-/// What a BGZF block may hold.
+/// The most content that a BGZF block may hold.
 const BGZF_MAX: usize = 1 << 16;
 
 /// Compresses blocks into gzip members.
 pub struct Compressor(libdeflater::Compressor);
 
 impl Compressor {
-    /// Creates a compressor of this level: 0 stores, 1 is fast, 12 is small.
+    /// Creates a compressor with this level: 0 stores, 1 is fast, 12 compresses most.
     ///
     /// # Panics
     ///
-    /// If the level is greater than 12.
+    /// Panics if the level is greater than 12.
     #[must_use]
     pub fn new(level: u32) -> Self {
         let level = CompressionLvl::new(level.min(99) as i32).ok();
@@ -80,7 +82,7 @@ impl Compressor {
         Ok(member)
     }
 
-    /// Returns BGZF blocks with this content; none if there is none.
+    /// Returns BGZF blocks with this content, or no block if there is no content.
     pub fn bgzf(&mut self, content: &[u8]) -> io::Result<Vec<u8>> {
         let mut blocks = Vec::with_capacity(content.len() / 3 + BGZF_END.len());
         for content in content.chunks(BGZF_CONTENT) {
@@ -114,10 +116,10 @@ impl fmt::Debug for Compressor {
     }
 }
 
-/// Returns how long the content of these BGZF blocks is, of which there must be whole ones.
+/// Returns how long the content of these BGZF blocks is, which must be whole blocks.
 ///
-/// The blocks themselves say so. With it, a source can tell where in a file the content
-/// belongs before anybody has decompressed it, and the workers can write there without waiting
+/// The blocks contain their lengths. So a source can tell where in a file the content
+/// belongs before it has been decompressed, and the workers can write there without waiting
 /// for each other:
 ///
 /// ```
@@ -164,7 +166,7 @@ pub fn content_len(mut blocks: &[u8]) -> io::Result<u64> {
     Ok(len)
 }
 
-/// The first of these blocks, and the others.
+/// Returns the first of these blocks, and the others.
 fn split_block(blocks: &[u8]) -> io::Result<(&[u8], &[u8])> {
     match block_length(blocks)? {
         Some(length) => blocks.split_at_checked(length).ok_or_else(cut_off),
@@ -172,7 +174,7 @@ fn split_block(blocks: &[u8]) -> io::Result<(&[u8], &[u8])> {
     }
 }
 
-/// The length of a block's content, as its trailer has it.
+/// Returns the length of a block's content, according to its trailer.
 fn stated_len(block: &[u8]) -> io::Result<usize> {
     let length = number(block, block.len() - 4) as usize;
     if length > BGZF_MAX {
@@ -181,7 +183,7 @@ fn stated_len(block: &[u8]) -> io::Result<usize> {
     Ok(length)
 }
 
-/// The number of four bytes at this place.
+/// Returns the number in the four bytes at this place.
 fn number(block: &[u8], at: usize) -> u32 {
     let bytes = block[at..at + 4].try_into();
     u32::from_le_bytes(bytes.expect("these are four bytes"))
@@ -209,11 +211,11 @@ impl Decompressor {
         Self(libdeflater::Decompressor::new())
     }
 
-    /// Returns the content of these BGZF blocks, of which there must be whole ones.
+    /// Returns the content of these BGZF blocks, which must be whole blocks.
     ///
     /// # Errors
     ///
-    /// `UnexpectedEof` if a block is cut off, `InvalidData` if something else is wrong.
+    /// `UnexpectedEof` if a block is cut off, `InvalidData` if anything else is wrong.
     pub fn bgzf(&mut self, mut blocks: &[u8]) -> io::Result<Vec<u8>> {
         let mut content = Vec::with_capacity(blocks.len() * 4);
         while !blocks.is_empty() {
@@ -257,7 +259,8 @@ fn cut_off() -> Error {
     Error::new(ErrorKind::UnexpectedEof, "the compressed data is cut off")
 }
 
-/// The length of the BGZF block that begins here; `None` if its header is not complete.
+/// Returns the length of the BGZF block that begins here, or `None` if its header is
+/// incomplete.
 fn block_length(data: &[u8]) -> io::Result<Option<usize>> {
     let magic = &BGZF_END[..4];
     let begun = data.len().min(magic.len());
@@ -287,8 +290,8 @@ fn block_length(data: &[u8]) -> io::Result<Option<usize>> {
     Err(invalid("this is no BGZF block"))
 }
 
-/// Returns whether a file that begins so is in BGZF. 18 bytes are enough for those that are
-/// usual.
+/// Returns whether a file that begins like this is in BGZF. 18 bytes are enough for the
+/// usual headers.
 ///
 /// ```
 /// use blitz_io::pipeline::gzip;
@@ -309,7 +312,7 @@ pub fn blocks<R: Read>(mut input: R, size: usize) -> impl FnMut() -> io::Result<
     }
 }
 
-/// Returns a source that inflates ordinary gzip, of one member or many, into blocks of
+/// Returns a source that inflates ordinary gzip, with one member or many, into blocks of
 /// `size` bytes.
 ///
 /// It fails with `UnexpectedEof` if the input is cut off.
@@ -347,7 +350,7 @@ pub fn bgzf_blocks<R: Read>(input: R, size: usize) -> impl FnMut() -> io::Result
     }
 }
 
-/// Appends a block. `false` if the input is at its end.
+/// Appends a block. Returns `false` at the end of the input.
 fn read_block(input: &mut impl Read, blocks: &mut Vec<u8>) -> io::Result<bool> {
     let start = blocks.len();
     let mut wanted = HEADER;
@@ -358,7 +361,7 @@ fn read_block(input: &mut impl Read, blocks: &mut Vec<u8>) -> io::Result<bool> {
             return Ok(false);
         }
         if read < missing {
-            // Something else than gzip is that, and not cut off.
+            // Data that is not gzip gets that error, and does not count as cut off.
             block_length(&blocks[start..])?;
             return Err(cut_off());
         }
@@ -376,7 +379,7 @@ impl<'a, P: Send + 'a, S> Stages<'a, P, Vec<u8>, Error, S> {
     ///
     /// # Panics
     ///
-    /// When the run begins, if the level is greater than 12.
+    /// Panics when the run begins, if the level is greater than 12.
     pub fn gzip_blocks(self, level: u32) -> Self {
         self.map_with(
             move || Compressor::new(level),
@@ -384,12 +387,12 @@ impl<'a, P: Send + 'a, S> Stages<'a, P, Vec<u8>, Error, S> {
         )
     }
 
-    /// Adds a stage that makes BGZF blocks of each block, with a level from 0 to 12. The file
-    /// is complete with [`BGZF_END`] behind them.
+    /// Adds a stage that makes BGZF blocks of each block, with a level from 0 to 12. The
+    /// file is complete when [`BGZF_END`] follows them.
     ///
     /// # Panics
     ///
-    /// When the run begins, if the level is greater than 12.
+    /// Panics when the run begins, if the level is greater than 12.
     pub fn bgzf(self, level: u32) -> Self {
         self.map_with(
             move || Compressor::new(level),
@@ -397,7 +400,7 @@ impl<'a, P: Send + 'a, S> Stages<'a, P, Vec<u8>, Error, S> {
         )
     }
 
-    /// Adds a stage that decompresses what [`bgzf_blocks`] has read.
+    /// Adds a stage that decompresses the blocks that [`bgzf_blocks`] has read.
     pub fn bgzf_inflate(self) -> Self {
         self.map_with(Decompressor::new, |decompressor, blocks| {
             decompressor.bgzf(&blocks)

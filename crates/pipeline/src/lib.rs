@@ -15,27 +15,29 @@
 //! # Ok::<_, pipeline::Error<io::Error>>(())
 //! ```
 //!
-//! # What holds for every pipeline
+//! # Guarantees of every pipeline
 //!
-//! * **It cannot hang.** No closure of a pipeline waits for another; a worker waits only if
-//!   there is nothing to do but what others are doing. Any number of workers and any
-//!   capacity will do, one included.
-//! * **Memory is bounded at one place.** At most [`capacity`](Pipeline::capacity) items
-//!   are between the source and the end of the sink, and nothing else is ever waited for.
-//! * **`workers(n)` means `n` threads in all**, those that read and write included. Nobody
-//!   is a reader or a writer: whichever worker is free does what is most urgent.
+//! * **It cannot hang.** No closure of a pipeline waits for another. A worker waits only if
+//!   the others are already doing everything that there is to do. Any number of workers and
+//!   any capacity is enough, even one.
+//! * **Memory is bounded at one place.** At most [`capacity`](Pipeline::capacity) items are
+//!   between the source and the end of the sink, and no worker ever waits for any other
+//!   room.
+//! * **`workers(n)` means `n` threads in all**, those that read and write included. No
+//!   worker is a reader or a writer: any free worker does what is most urgent.
 //! * **A failure stops it in order.** Everything before the first item that failed is
-//!   written, nothing after it is (if items are written in order), and the error names it.
-//! * **A panic** in a closure stops it, and goes on in the thread that called `run`.
+//!   written, nothing after it is (if items are written in order), and the error names that
+//!   item.
+//! * **A panic** in a closure stops it, and is resumed in the thread that called `run`.
 //!
-//! An item should be worth some microseconds of work: lines, records and pixels belong in
-//! [`batches`], bytes in blocks.
+//! An item should be worth some microseconds of work: put lines, records and pixels into
+//! [`batches`], bytes into blocks.
 //!
 //! # Threads, or tasks
 //!
 //! Sources and sinks that wait for sockets, channels or files as tasks do are made with
-//! [`AsyncSource`] and [`AsyncSink`]. Stages are the same, and so is everything above; the
-//! pipeline runs on the tasks of any executor, with
+//! [`AsyncSource`] and [`AsyncSink`]. The stages are the same, and so is everything above.
+//! The pipeline then runs on the tasks of any executor, with
 //! [`run_tasks`](Pipeline::run_tasks).
 
 #![cfg_attr(
@@ -76,7 +78,7 @@ pub use progress::{Control, Progress, Waits};
 pub use stages::{Sink, Source, Stages, async_joined, async_source, batches, iter, joined, source};
 pub use tasks::{Task, TaskPipeline};
 
-/// For the model checker.
+/// What the models in `tests/` use.
 #[cfg(loom)]
 pub mod model {
     pub use crate::scheduler::Scheduler;
@@ -85,7 +87,7 @@ pub mod model {
     pub use crate::worker::{Read, Steps, work};
 }
 
-/// The examples of the README run as tests.
+/// Runs the examples of the README as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

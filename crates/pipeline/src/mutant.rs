@@ -1,18 +1,18 @@
-//! Deliberate mistakes, for the model checker. `docs/pipelines.md` tells their stories.
+//! Deliberate mistakes, for the model checker. `docs/pipelines.md` describes them.
 
 blitz_sync::mutants! {
     /// A waker changes the sleeper's word only if it sees the sleeper asleep.
     WakesOnlyTheSleeping,
-    /// The end of the run is no event: it wakes nobody.
+    /// The end of the run is not an event: it wakes no worker.
     EndIsNoEvent,
-    /// A worker looks for a step, and lists itself as a sleeper after that, without
-    /// a second look.
+    /// A worker looks for a step, and lists itself as a sleeper after that, without a
+    /// second look.
     LooksBeforeItIsListed,
-    /// Memory is bounded at a second place: a result, too, waits for room.
+    /// Memory is bounded at a second place: a result also waits for room.
     ResultsWaitForRoom,
-    /// A worker that publishes more than it can do wakes nobody.
+    /// A worker that publishes more work than it can do itself wakes no other.
     KeepsWorkToItself,
-    /// A task that is polled again leaves the waker of the poll before in the list.
+    /// A task that is polled again leaves the waker of its previous poll in the list.
     KeepsTheOldWaker,
     /// The end of the run does not wake tasks that wait for I/O.
     EndForgetsPending,

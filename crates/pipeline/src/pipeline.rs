@@ -13,13 +13,14 @@ use crate::stages::{MakeWork, Sink, Source, Work};
 use crate::state::Size;
 use crate::worker::{Read, Steps, work};
 
-/// Tokens for each worker, if [`Pipeline::capacity`] does not say: one in work, one that
-/// waits for it, and two between here and an older item that takes long.
+/// Tokens for each worker, unless [`Pipeline::capacity`] is set: one for the item in work,
+/// one for the item that waits for the worker, and two for items that have to wait for an
+/// older item that takes long.
 const TOKENS_PER_WORKER: usize = 4;
 
 /// A complete pipeline: sources of `P`, stages, and sinks of `T`.
 ///
-/// Made by [`Stages::sink`](crate::Stages::sink) and its kin. Nothing happens until
+/// Made by [`Stages::sink`](crate::Stages::sink) and related methods. Nothing happens until
 /// [`run`](Self::run).
 #[must_use = "a pipeline does nothing until it runs"]
 pub struct Pipeline<'a, P, T, E, S = Source<'a, P, E>, K = Sink<'a, T, E>> {
@@ -45,13 +46,13 @@ impl<'a, P, T, E, S, K> Pipeline<'a, P, T, E, S, K> {
         }
     }
 
-    /// Sets how many threads work, in all: the calling one, and others that are started for
-    /// the run. One is enough. The default is one for each processor. (A run on tasks has so
-    /// many, and one for each source and sink.)
+    /// Sets how many threads work in all: the calling one, and others that are started for
+    /// the run. One is enough. The default is one for each processor. (A run on tasks has
+    /// this many tasks, and one more for each source and sink.)
     ///
     /// # Panics
     ///
-    /// If it is 0.
+    /// Panics if `workers` is 0.
     pub fn workers(mut self, workers: usize) -> Self {
         assert!(workers > 0, "a pipeline has at least one worker");
         self.workers = workers;
@@ -63,21 +64,21 @@ impl<'a, P, T, E, S, K> Pipeline<'a, P, T, E, S, K> {
     ///
     /// # Panics
     ///
-    /// If it is 0.
+    /// Panics if `items` is 0.
     pub fn capacity(mut self, items: usize) -> Self {
         assert!(items > 0, "a pipeline has room for at least one item");
         self.capacity = Some(items);
         self
     }
 
-    /// Lets the sinks take results as soon as they are there. (One slow item still keeps
+    /// Lets the sinks take results as soon as they are ready. (One slow item still keeps
     /// the source from reading more than `capacity` items beyond it.)
     pub fn unordered(mut self) -> Self {
         self.ordered = false;
         self
     }
 
-    /// Lets `control` look at this run, and cancel it.
+    /// Sets the control that observes this run, and can cancel it.
     pub fn control(mut self, control: &Control) -> Self {
         self.control = control.clone();
         self
@@ -106,14 +107,14 @@ where
     ///
     /// # Errors
     ///
-    /// If a closure fails, sources are uneven, or the run was cancelled: see [`Error`]. A
-    /// failure stops the pipeline in order: everything before the first item that failed is
-    /// still read, processed and written.
+    /// Returns an error if a closure fails, sources are uneven, or the run was cancelled:
+    /// see [`Error`]. A failure stops the pipeline in order: everything before the first
+    /// item that failed is still read, processed and written.
     ///
     /// # Panics
     ///
-    /// If a closure panics, with the same panic, after all threads have ended. What is in
-    /// progress then goes on to its end; nothing else is begun.
+    /// Panics if a closure panics, with the same panic, after all threads have ended. Steps
+    /// in progress run to their end then; no other step begins.
     pub fn run(self) -> Result<Progress, Error<E>> {
         let size = self.size();
         let scheduler = Arc::new(Scheduler::new(size, self.control.flag()));

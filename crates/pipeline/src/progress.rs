@@ -1,4 +1,4 @@
-//! `Progress` and `Control`: looking at a run, and ending it, from outside.
+//! `Progress` and `Control`: observing a run, and ending it, from outside.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,13 +13,13 @@ use crate::scheduler::Scheduler;
 pub enum Waits {
     /// It works.
     Working,
-    /// The source waits until the sink is through with an older item.
+    /// The source waits until the sink has finished an older item.
     ForRoom,
     /// There is nothing to do until the source has read more.
     ForInput,
-    /// The sink waits until the stages are through with this item.
+    /// The sink waits until the stages have finished this item.
     ForItem(u64),
-    /// There is something to do, and no worker is free.
+    /// There is something to do, but no worker is free.
     ForWorker,
     /// It has nothing more to do.
     Ended,
@@ -29,25 +29,25 @@ pub enum Waits {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Items that were read, by every source.
+    /// Items that were read from every source.
     pub read: u64,
-    /// Items that the stages are through with.
+    /// Items that the stages have finished.
     pub processed: u64,
     /// Items that every sink has written, without a gap.
     pub written: u64,
-    /// What closures have counted with [`Control::add_bytes`].
+    /// The bytes that closures have counted with [`Control::add_bytes`].
     pub bytes: u64,
-    /// What the sources do or wait for.
+    /// What the sources do, or what they wait for.
     pub source: Waits,
-    /// What the stages do or wait for.
+    /// What the stages do, or what they wait for.
     pub stages: Waits,
-    /// What the sinks do or wait for.
+    /// What the sinks do, or what they wait for.
     pub sink: Waits,
 }
 
-/// Looks at a pipeline while it runs, and cancels it.
+/// Observes a pipeline while it runs, and can cancel it.
 ///
-/// Clones belong to the same run. A `Control` is for one run.
+/// Clones belong to the same run. A `Control` can be used for one run.
 ///
 /// ```
 /// use std::convert::Infallible;
@@ -82,11 +82,12 @@ impl Control {
         Self::default()
     }
 
-    /// Cancels the run: no closure is called any more. What has been called goes on to its
-    /// end, so `run` returns when the calls that are in progress do. (A run on tasks drops
-    /// futures of sources and sinks that are not ready.)
+    /// Cancels the run: no further closure is called. Calls in progress run to their end,
+    /// so `run` returns after they have. (A run on tasks drops futures of sources and sinks
+    /// that are not ready.)
     ///
-    /// May be called at any time, also before the run and from the pipeline's closures.
+    /// This can be called at any time, also before the run and from the pipeline's
+    /// closures.
     pub fn cancel(&self) {
         self.inner.cancelled.store(true, Ordering::Relaxed);
         // A run that begins later sees the flag; one that has begun may wait for I/O.
@@ -101,14 +102,14 @@ impl Control {
         self.inner.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Counts bytes (or whatever the closures of the pipeline want to count), for
+    /// Counts bytes (or anything else that the closures of the pipeline count), for
     /// [`Progress::bytes`].
     #[inline]
     pub fn add_bytes(&self, bytes: u64) {
         self.inner.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Returns how far the run has come; `None` before it has begun.
+    /// Returns how far the run has come, or `None` before it has begun.
     #[must_use]
     pub fn progress(&self) -> Option<Progress> {
         let scheduler = self.scheduler()?;

@@ -1,4 +1,4 @@
-//! `Run`: what the workers of a run share, threads or tasks.
+//! `Run`: what the workers of a run share, whether they are threads or tasks.
 
 use std::any::Any;
 use std::panic::resume_unwind;
@@ -18,13 +18,13 @@ struct Failure<E> {
     error: E,
 }
 
-/// What the workers of a run share: sources of type `S` and sinks of type `K` among it.
+/// What the workers of a run share, including sources of type `S` and sinks of type `K`.
 pub struct Run<P, T, E, S, K> {
     pub sources: Cells<S>,
     pub sinks: Cells<K>,
-    /// For each source, its part of each slot.
+    /// The parts of each source, one for each slot.
     pub parts: Vec<Cells<Option<P>>>,
-    /// For each sink, its results of each slot.
+    /// The results for each sink, one for each slot.
     pub results: Vec<Cells<Results<T>>>,
     failure: Mutex<Option<Failure<E>>>,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
@@ -44,7 +44,7 @@ impl<P, T, E, S, K> Run<P, T, E, S, K> {
         }
     }
 
-    /// Processes an item. Whether that went well.
+    /// Processes an item. Returns whether that succeeded.
     ///
     /// # Safety
     ///
@@ -78,13 +78,13 @@ impl<P, T, E, S, K> Run<P, T, E, S, K> {
         }
     }
 
-    /// A closure has panicked.
+    /// Keeps the panic of a closure.
     #[cold]
     pub fn panicked(&self, payload: Box<dyn Any + Send>) {
         lock(&self.panic).get_or_insert(payload);
     }
 
-    /// All workers have left: says why.
+    /// Returns how the run ended, after all workers have left.
     pub fn end(&self, scheduler: &Scheduler) -> Result<(), Error<E>> {
         if let Some(payload) = lock(&self.panic).take() {
             resume_unwind(payload);

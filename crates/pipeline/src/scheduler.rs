@@ -2,9 +2,9 @@
 //!
 //! # Workers
 //!
-//! All workers of a pipeline are the same. Nobody *is* the reader or the writer: whichever
-//! worker is free reads the next item, processes one, or writes the next result. So one
-//! worker is enough to run any pipeline, and each further one only makes it faster.
+//! All workers of a pipeline are equal. No worker *is* the reader or the writer: any free
+//! worker reads the next item, processes one, or writes the next result. So one worker is
+//! enough to run any pipeline, and each further one only makes it faster.
 //!
 //! # Items and tokens
 //!
@@ -15,64 +15,71 @@
 //! ```
 //!
 //! An item holds one of `capacity` tokens from the moment at which the first source reads
-//! its part until the last sink is through with it. Tokens are given out in input order, and
-//! they come back in input order (`base` moves on only over items that every sink has
-//! written). The token of item `n` has a slot, `n % capacity`, in which its parts and its
-//! results lie. This is the only bound: whatever a worker has finished, there is room for.
+//! its part until the last sink has written it. Tokens are given out in input order, and
+//! they come back in input order (`base` advances only over items that every sink has
+//! written). The token of item `n` has a slot, `n % capacity`, which holds its parts and
+//! its results. This is the only bound: there is always room for what a worker has
+//! finished.
 //!
 //! # Steps
 //!
-//! Under one lock, a worker *publishes* the outcome of its last step and *chooses* the next:
+//! Under one lock, a worker *publishes* the outcome of its last step and *chooses* the
+//! next:
 //!
 //! | step | possible if |
 //! |---|---|
-//! | write `n` with sink `k` | nobody uses sink `k`, and `n` is done and the next for it |
-//! | read part `s` of item `n` | nobody uses source `s`, and `n < base + capacity` |
-//! | process `n` | all its parts were read, and nobody has claimed it |
+//! | write `n` with sink `k` | no worker uses sink `k`, and its next item, `n`, is done |
+//! | read part `s` of item `n` | no worker uses source `s`, and `n < base + capacity` |
+//! | process `n` | all its parts were read, and no worker has claimed it |
 //! | leave | everything below `limit` was written, or the run was stopped |
 //!
 //! Only items below `limit` are touched. The end of the input and the first failure (in
-//! input order) lower `limit` to the item at which they happened; so what came before is
-//! still written, in order. A panic and a cancellation stop the run: nothing more is chosen.
+//! input order) lower `limit` to the item at which they happened; so everything before it
+//! is still written, in order. A panic or a cancellation stops the run: no further step is
+//! chosen.
 //!
 //! # No cycle of waits
 //!
-//! Say nobody is in a step, and the run is not over. Then `base < limit`. Item `base` has its
-//! token by definition, so if a part of it was not read, reading it is possible. If all were
-//! read and it is not claimed, processing it is possible. If it was claimed, it is done, as
-//! nobody is in a step; each sink that has not written it is free and has written all before
-//! it, so writing it is possible. In each case some step is possible, whatever the
-//! capacity and the number of workers. A step waits for nothing that belongs to the
-//! pipeline: it runs a closure of the user, and after that it publishes.
+//! Suppose that no worker is in a step, and the run is not over. Then `base < limit`. Item
+//! `base` has its token by definition, so if a part of it was not read, reading that part
+//! is possible. If all parts were read and the item is not claimed, processing it is
+//! possible. If it was claimed, it is done, as no worker is in a step; each sink that has
+//! not written it is free and has written all items before it, so writing it is possible.
+//! In each case some step is possible, whatever the capacity and the number of workers. A
+//! step waits for nothing that belongs to the pipeline: it runs a closure of the user, and
+//! then it publishes.
 //!
 //! # No wake-up is lost
 //!
-//! A worker that can choose nothing lists itself in `sleepers` under the same lock under
-//! which it looked. All that makes a step possible, or ends the run, is published under that
-//! lock: before the look, then the look finds it; or after the listing, then the publishing
-//! worker finds the sleeper. It takes one from the list and changes that worker's own
-//! word, whether it sleeps already or not; if it is not asleep yet, it will not fall asleep.
+//! A worker that can choose no step lists itself in `sleepers` under the same lock under
+//! which it looked. Every event that makes a step possible, or ends the run, is published
+//! under that lock. If it is published before the look, the look finds it; if after the
+//! listing, the publishing worker finds the sleeper. The publishing worker takes one
+//! sleeper from the list and changes that worker's own word, whether it sleeps already or
+//! not; if it is not asleep yet, it will not fall asleep.
 //!
 //! A worker that publishes wakes at most one other, if there is more to do than it takes
-//! itself, and none while a woken one is still `on_its_way`: that one looks at everything,
-//! and wakes the next in turn. So, whenever the lock is free: nothing is possible, or nobody
-//! sleeps, or somebody is on its way. The last worker that is awake never sleeps (see above:
-//! nobody is in a step, so something is possible), and a worker that leaves wakes everybody.
-//! Cancelling, too, is published under the lock, and wakes everybody.
+//! itself, and none while a woken worker is still `on_its_way`: that one looks at
+//! everything, and wakes the next in turn. So, whenever the lock is free: no step is
+//! possible, or no worker sleeps, or a woken worker is on its way. The last worker that is
+//! awake never sleeps (see above: no worker is in a step, so a step is possible), and a
+//! worker that leaves wakes all others. A cancellation, too, is published under the lock,
+//! and wakes all workers.
 //!
 //! # Workers that are tasks
 //!
-//! A worker may be a task. It does the same steps, and where a thread sleeps on its word, its
-//! waker is in the list: it is put there under the lock, so whoever takes the entry off the
-//! list wakes the task with the waker of its last poll. A poll that nobody has asked for
-//! finds its entry still there, and takes it off as if it had not slept.
+//! A worker may be a task. It does the same steps, but where a thread sleeps on its word, a
+//! task leaves its waker in the list. It does so under the lock, so a worker that takes the
+//! entry off the list wakes the task with the waker of its last poll. A spurious poll finds
+//! the task's entry still there, and takes it off as if the task had not slept.
 //!
-//! A step of a task may wait for I/O for as long as the other end likes. There are more tasks
-//! than sources and sinks together, so those never use up all; the argument above holds
-//! for the rest. A task that waits in a step leaves its waker in `pending`, under the lock, after
-//! a look whether the run is over. Whoever ends the run takes these wakers as well: before
-//! the look, then the task sees the end; or after it, then it is woken. It gives its step up
-//! then. A task that its executor drops stops the run, so nobody waits for its step.
+//! A step of a task may wait for I/O for as long as the other end likes. There are more
+//! tasks than sources and sinks together, so such steps never use up all tasks; the
+//! argument above holds for the rest. A task that waits in a step leaves its waker in
+//! `pending`, under the lock, after it has checked whether the run is over. The worker that
+//! ends the run takes these wakers as well: if that happens before the check, the task sees
+//! the end; if after it, the task is woken. It then gives its step up. A task that its
+//! executor drops stops the run, so no other waits for its step.
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
@@ -86,7 +93,7 @@ use crate::progress::Progress;
 use crate::sleeper::Sleeper;
 use crate::state::{Listed, Outcome, Size, State, Step};
 
-/// See the head of this file.
+/// Decides which worker does what next: see the head of this file.
 #[derive(Debug)]
 pub struct Scheduler {
     state: Lock<State>,
@@ -118,7 +125,8 @@ impl Scheduler {
         }
     }
 
-    /// The same for a worker that is a task. After `Pending`, it will be woken.
+    /// Does the same as `next` for a worker that is a task. After `Pending`, the task will
+    /// be woken.
     pub fn poll_next(&self, me: usize, outcome: &mut Outcome, cx: &Context<'_>) -> Poll<Step> {
         let waker = cx.waker().clone();
         let outcome = std::mem::replace(outcome, Outcome::Woken);
@@ -144,8 +152,8 @@ impl Scheduler {
         chosen
     }
 
-    /// A step of worker `me`, a task, waits for I/O. `Ready` if the run is over, so that the
-    /// step is to be given up.
+    /// A step of worker `me`, a task, waits for I/O. Returns `Ready` if the run is over, so
+    /// that the step is to be given up.
     pub fn poll_given_up(&self, me: usize, cx: &Context<'_>) -> Poll<()> {
         let waker = cx.waker().clone();
         let mut state = self.state.lock();
@@ -158,7 +166,7 @@ impl Scheduler {
         Poll::Pending
     }
 
-    /// A worker that is a task has left.
+    /// Counts a worker that is a task and has left.
     pub fn left(&self) {
         let mut state = self.state.lock();
         state.remaining -= 1;
@@ -183,7 +191,7 @@ impl Scheduler {
         Poll::Pending
     }
 
-    /// Nobody waits any more for the workers to leave.
+    /// Drops the waker of the task that waited for the workers to leave.
     pub fn forget_runner(&self) {
         let runner = self.state.lock().runner.take();
         drop(runner);
@@ -196,18 +204,19 @@ impl Scheduler {
         self.release(state);
     }
 
-    /// The item that every sink will write next.
+    /// Returns the item that every sink will write next.
     pub fn written(&self) -> u64 {
         self.state.lock().base
     }
 
-    /// Whether the run ended before its time.
+    /// Whether the run was stopped before its end.
     pub fn was_stopped(&self) -> bool {
         let state = self.state.lock();
         state.stopped && !state.is_over()
     }
 
-    /// The item at which a source ended before another, and which one it was.
+    /// Returns the item at which a source ended before another, and the number of that
+    /// source.
     pub fn uneven(&self) -> Option<(u64, usize)> {
         self.state.lock().uneven
     }
@@ -216,7 +225,7 @@ impl Scheduler {
         self.state.lock().progress()
     }
 
-    /// Chooses a step, if one is possible; else the state is still locked.
+    /// Chooses a step, if one is possible; otherwise returns the guard of the locked state.
     #[inline(always)]
     fn choose<'a>(&'a self, mut state: LockGuard<'a, State>) -> Result<Step, LockGuard<'a, State>> {
         if self.cancelled.load(Relaxed) {
@@ -257,7 +266,7 @@ impl Scheduler {
         }
     }
 
-    /// The run is over: wakes everybody.
+    /// Ends the run: wakes all workers.
     #[cold]
     fn release(&self, mut state: LockGuard<'_, State>) {
         if active(Mutant::EndIsNoEvent) {

@@ -1,15 +1,15 @@
 //! `Sleeper`: the word on which one worker sleeps.
 //!
 //! A worker that is listed as a sleeper is woken exactly once, since the waker takes it off
-//! the list. The wake changes the word whether the worker sleeps or not:
+//! the list. The wake-up changes the word whether the worker sleeps or not:
 //!
 //! ```text
 //! AWAKE ──sleep──▶ ASLEEP ──wake──▶ WOKEN ──the worker goes on──▶ AWAKE
 //!   └──────────────wake─────────────▶┘
 //! ```
 //!
-//! The step from `AWAKE` to `ASLEEP` is a compare-and-swap, which fails if the wake was
-//! first. Only a waker that finds `ASLEEP` calls the system.
+//! The step from `AWAKE` to `ASLEEP` is a compare-and-swap, which fails if the wake-up came
+//! first. Only a waker that finds `ASLEEP` makes a system call.
 
 use std::time::{Duration, Instant};
 
@@ -22,8 +22,8 @@ const AWAKE: u32 = 0;
 const ASLEEP: u32 = 1;
 const WOKEN: u32 = 2;
 
-/// About what a sleep and a wake-up cost: waiting so long before a sleep costs at most
-/// twice what the better choice would have.
+/// About the cost of a sleep and a wake-up: spinning for this long before a sleep costs at
+/// most twice as much as the better choice would have.
 const SPIN_FOR: Duration = Duration::from_micros(8);
 /// Pauses between two looks at the clock.
 const PAUSES: u32 = 16;
@@ -38,18 +38,18 @@ impl Default for Sleeper {
 }
 
 impl Sleeper {
-    /// Waits for the wake. `spin`: there is a processor for each worker.
+    /// Waits for the wake-up. `spin` means that there is a processor for each worker.
     pub fn sleep(&self, spin: bool) {
         if !(spin && self.spin()) && self.falls_asleep() {
             while self.0.load(Acquire) == ASLEEP {
                 blitz_futex::wait(&self.0, ASLEEP);
             }
         }
-        // Nobody wakes a worker that is not listed.
+        // A worker that is not listed is not woken.
         self.0.store(AWAKE, Relaxed);
     }
 
-    /// Wakes the worker, which is listed no more.
+    /// Wakes the worker, which is no longer listed.
     pub fn wake(&self) {
         if active(Mutant::WakesOnlyTheSleeping) && self.0.load(Acquire) != ASLEEP {
             return;
@@ -64,7 +64,7 @@ impl Sleeper {
         step.is_ok()
     }
 
-    /// Whether the wake came within the time of a sleep.
+    /// Whether the wake-up came within the time of a sleep.
     fn spin(&self) -> bool {
         if cfg!(loom) || blitz_sync::internals::processors() == 1 {
             return false;

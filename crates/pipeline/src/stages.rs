@@ -1,7 +1,7 @@
 //! How a pipeline is put together: sources, and stages one after the other.
 //!
-//! Stages have no order among themselves that would need a wait, so a worker runs all stages
-//! of an item in one go: each passes what it makes straight to the next.
+//! No stage of an item has to wait for another worker, so one worker runs all stages of an
+//! item in one go: each passes its results directly to the next.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::pipeline::Pipeline;
 pub type Source<'a, P, E> = Box<dyn FnMut() -> Result<Option<P>, E> + Send + 'a>;
 /// A sink that blocks its thread until an item is written.
 pub type Sink<'a, T, E> = Box<dyn FnMut(T) -> Result<(), E> + Send + 'a>;
-/// Takes the part of this source.
+/// Takes the part of the source with this number.
 pub(crate) type Take<'t, P> = &'t mut dyn FnMut(usize) -> P;
 /// All stages, with the state of one worker.
 pub(crate) type Work<'a, P, T, E> =
@@ -23,16 +23,16 @@ pub(crate) type MakeWork<'a, P, T, E> = Box<dyn Fn() -> Work<'a, P, T, E> + Send
 
 /// A pipeline without its sink: sources of `P`, and stages that make `T` of them.
 ///
-/// Made by [`source`], [`iter`], [`batches`] and [`joined`]; for tasks by [`async_source`],
-/// [`async_joined`] and [`on_tasks`](Stages::on_tasks).
+/// Made by [`source`], [`iter`], [`batches`] and [`joined`]; for tasks, by
+/// [`async_source`], [`async_joined`] and [`on_tasks`](Stages::on_tasks).
 pub struct Stages<'a, P, T, E, S = Source<'a, P, E>> {
     sources: Vec<S>,
     work: MakeWork<'a, P, T, E>,
 }
 
-/// Begins a pipeline with a closure that returns the next item, `None` at the end.
+/// Begins a pipeline with a closure that returns the next item, or `None` at the end.
 ///
-/// It is called by one thread at a time, though not always by the same.
+/// It is called by one thread at a time, but not always by the same one.
 ///
 /// ```
 /// use std::io::{self, Read};
@@ -108,7 +108,7 @@ fn one<'a, T, E, S>(source: S) -> Stages<'a, T, T, E, S> {
 
 /// Begins a pipeline with the items of an iterator.
 ///
-/// Each item costs about what a lock costs; see [`batches`] for small items.
+/// Each item costs about as much as a lock; see [`batches`] for small items.
 ///
 /// ```
 /// use blitz_io::pipeline;
@@ -132,12 +132,12 @@ where
     source(move || Ok(items.next()))
 }
 
-/// Begins a pipeline with the items of an iterator, in vectors of `size` (the last one may
-/// have fewer).
+/// Begins a pipeline with the items of an iterator, in vectors of `size` items (the last
+/// one may have fewer).
 ///
 /// # Panics
 ///
-/// If `size` is 0.
+/// Panics if `size` is 0.
 ///
 /// ```
 /// use std::convert::Infallible;
@@ -169,7 +169,8 @@ where
 /// Begins a pipeline with several sources that are read in step: item `n` has the `n`th
 /// part of each. Different workers may read them at the same time.
 ///
-/// The run fails with [`Error::Uneven`](crate::Error::Uneven) if one ends before another.
+/// The run fails with [`Error::Uneven`](crate::Error::Uneven) if one source ends before
+/// another.
 ///
 /// ```
 /// use std::convert::Infallible;
@@ -192,7 +193,7 @@ where
 ///
 /// # Panics
 ///
-/// If there are none.
+/// Panics if there are no sources.
 pub fn joined<'a, P, E, F, const N: usize>(sources: [F; N]) -> Stages<'a, P, [P; N], E>
 where
     F: FnMut() -> Result<Option<P>, E> + Send + 'a,
@@ -210,7 +211,7 @@ where
 ///
 /// # Panics
 ///
-/// If there are none.
+/// Panics if there are no sources.
 pub fn async_joined<'a, P, E, const N: usize>(
     sources: [AsyncSource<'a, P, E>; N],
 ) -> Stages<'a, P, [P; N], E, AsyncSource<'a, P, E>>
@@ -297,7 +298,7 @@ where
         })
     }
 
-    /// Adds a stage that makes of each value none, one or many, or fails.
+    /// Adds a stage that makes no value, one or many of each, or fails.
     ///
     /// ```
     /// use std::convert::Infallible;
@@ -321,7 +322,7 @@ where
         self.flat_map_with(|| (), move |(), value, emit| stage(value, emit))
     }
 
-    /// Adds a stage that makes of each value none, one or many, or fails, with a state for
+    /// Adds a stage that makes no value, one or many of each, or fails, with a state for
     /// each worker.
     pub fn flat_map_with<S: Send + 'a, U: 'a>(
         self,
@@ -357,8 +358,8 @@ where
     T: 'a,
     E: Send + 'a,
 {
-    /// Lets the pipeline run on tasks, although its sources block. That is for those that
-    /// never do so for long: an iterator, a buffer in memory.
+    /// Lets the pipeline run on tasks, although its sources block. This is for sources that
+    /// never block for long: an iterator, a buffer in memory.
     pub fn on_tasks(self) -> Stages<'a, P, T, E, AsyncSource<'a, P, E>> {
         Stages {
             sources: self.sources.into_iter().map(AsyncSource::ready).collect(),
@@ -366,10 +367,10 @@ where
         }
     }
 
-    /// Ends the pipeline with a closure that takes all that the stages make, in order.
+    /// Ends the pipeline with a closure that takes all results of the stages, in order.
     ///
-    /// It is called by one thread at a time, though not always by the same. What it wrote is
-    /// not flushed: do that when the run has ended.
+    /// It is called by one thread at a time, but not always by the same one. Its output is
+    /// not flushed: do that after the run has ended.
     pub fn sink(self, sink: impl FnMut(T) -> Result<(), E> + Send + 'a) -> Pipeline<'a, P, T, E>
     where
         T: Send,
@@ -388,11 +389,11 @@ where
         })
     }
 
-    /// Ends the pipeline with several sinks, and a last stage that says what goes to which:
-    /// see [`Emit::push_to`].
+    /// Ends the pipeline with several sinks, and a last stage that chooses the sink for
+    /// each value: see [`Emit::push_to`].
     ///
-    /// Different workers may use them at the same time. An item leaves memory when all
-    /// sinks are through with it.
+    /// Different workers may use the sinks at the same time. An item leaves memory when all
+    /// sinks have finished it.
     ///
     /// ```
     /// use std::convert::Infallible;
@@ -415,7 +416,7 @@ where
     ///
     /// # Panics
     ///
-    /// If there are no sinks.
+    /// Panics if there are no sinks.
     pub fn sinks<U, F>(
         self,
         split: impl Fn(T, &mut Emit<'_, U>) -> Result<(), E> + Send + Sync + 'a,
@@ -453,7 +454,7 @@ where
     ///
     /// # Panics
     ///
-    /// If there are no sinks.
+    /// Panics if there are no sinks.
     pub fn async_sinks<U: Send + 'a>(
         self,
         split: impl Fn(T, &mut Emit<'_, U>) -> Result<(), E> + Send + Sync + 'a,

@@ -1,5 +1,5 @@
-//! What a run's workers know of each other, and which step is possible: the scheduler's tables,
-//! without its lock. `scheduler.rs` has the argument.
+//! What the workers of a run know about each other, and which step is possible: the
+//! scheduler's tables, without its lock. `scheduler.rs` has the proof.
 
 use std::collections::VecDeque;
 use std::task::Waker;
@@ -22,16 +22,16 @@ pub enum Step {
     Leave,
 }
 
-/// What came of a worker's last step.
+/// The outcome of a worker's last step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// There was none.
+    /// There was no step.
     Nothing,
     /// The worker was woken, or polled.
     Woken,
     /// A part of an item was read.
     Read { source: usize },
-    /// The source has no more.
+    /// The source has no more items.
     End { source: usize },
     /// The source failed.
     ReadFailed { source: usize },
@@ -39,7 +39,7 @@ pub enum Outcome {
     Processed { item: u64 },
     /// This item failed.
     ProcessFailed { item: u64 },
-    /// All up to `to` were written, of those from `from`; if it `failed`, it did at `to`.
+    /// Items from `from` up to `to` were written; if it `failed`, it failed at `to`.
     Wrote {
         sink: usize,
         from: u64,
@@ -69,7 +69,7 @@ impl Size {
 
 #[derive(Debug)]
 pub struct Source {
-    /// The item of which it reads its part next.
+    /// The item whose part it reads next.
     next: u64,
     busy: bool,
     ended: bool,
@@ -79,7 +79,7 @@ pub struct Source {
 pub struct Sink {
     /// The item that it writes next, if items are written in order.
     next: u64,
-    /// What it can write, if they are not.
+    /// The items that it can write, if they are not written in order.
     ready: VecDeque<u64>,
     busy: bool,
 }
@@ -101,18 +101,18 @@ pub struct State {
     claimed: u64,
     processed: u64,
     limit: u64,
-    /// The limit is a failure's, not the end of the input.
+    /// Whether the limit is that of a failure, and not the end of the input.
     failed: bool,
     /// Item and source, if a source ended before another.
     pub uneven: Option<(u64, usize)>,
     pub stopped: bool,
     pub sleepers: Vec<Listed>,
     pub on_its_way: bool,
-    /// For each worker that is a task, what wakes it from a step that waits for I/O.
+    /// For each worker that is a task, the waker of a step that waits for I/O.
     pub pending: Box<[Option<Waker>]>,
     /// How many workers that are tasks have not left.
     pub remaining: usize,
-    /// Wakes the task that waits for that.
+    /// Wakes the task that waits until no worker remains.
     pub runner: Option<Waker>,
 }
 
@@ -120,7 +120,7 @@ pub struct State {
 #[derive(Debug)]
 pub struct Listed {
     pub worker: usize,
-    /// What wakes it, if it is a task.
+    /// Its waker, if it is a task.
     pub waker: Option<Waker>,
 }
 
@@ -171,7 +171,7 @@ impl State {
         &mut self.slots[slot]
     }
 
-    /// How many items were read by every source.
+    /// Returns how many items were read from every source.
     #[inline]
     fn assembled(&self) -> u64 {
         self.sources
@@ -283,7 +283,7 @@ impl State {
         }
     }
 
-    /// Something failed at this item: what comes before is still written.
+    /// Records a failure at this item: everything before it is still written.
     #[cold]
     fn fail(&mut self, item: u64) {
         if item <= self.limit {
@@ -296,7 +296,7 @@ impl State {
         }
     }
 
-    /// Chooses a step and claims what it needs; `None` if none is possible.
+    /// Chooses a step and claims what it needs. Returns `None` if no step is possible.
     #[inline(always)]
     pub fn choose(&mut self) -> Option<Step> {
         let step = self.possible()?;
@@ -312,13 +312,13 @@ impl State {
         Some(step)
     }
 
-    /// The most urgent step that is possible: what is done goes out first, and the workers
-    /// shall always find something to process.
+    /// Returns the most urgent step that is possible: results go out first, and there
+    /// should always be an item to process.
     ///
-    /// But a step is a round of the lock, and one that writes many items costs no more than
-    /// one that writes a single one. So what is done waits, until there are two results for
-    /// each worker, as long as there is something to process and another worker is at it,
-    /// which looks again when it is through.
+    /// But a step costs one use of the lock, and a step that writes many items costs no
+    /// more than one that writes a single item. So results wait, until there are two for
+    /// each worker, as long as there is an item to process and another worker is processing
+    /// one, which looks again when it has finished.
     // Inlined, so that a step goes through registers.
     #[inline(always)]
     fn possible(&self) -> Option<Step> {
@@ -383,7 +383,8 @@ impl State {
     fn can_read(&self, index: usize) -> Option<Step> {
         let source = &self.sources[index];
         let item = source.next;
-        // A source that has more than another must be asked once beyond that one's end.
+        // A source that has more items than another must be asked once beyond the other's
+        // end.
         let limited = item > self.limit || (item == self.limit && self.failed);
         let has_token = item < self.base + self.size.capacity as u64;
         (has_token && !source.busy && !source.ended && !limited).then_some(Step::Read {

@@ -9,20 +9,21 @@ use crate::scheduler::Scheduler;
 use crate::state::{Outcome, Step};
 use crate::worker::Read;
 
-/// What the steps of a pipeline do if reading and writing may have to wait.
+/// The steps of a pipeline whose reading and writing may have to wait.
 pub trait PollSteps {
     /// Reads the part of `source` of this item into its slot.
     fn poll_read(&mut self, source: usize, item: u64, cx: &mut Context<'_>) -> Poll<Read>;
-    /// Processes the item in its slot. Whether that went well.
+    /// Processes the item in its slot. Returns whether that succeeded.
     fn process(&mut self, item: u64) -> bool;
-    /// Writes items in order, from `at`, which moves on; says before which one it stopped.
+    /// Writes items in order, from `at`, which advances. Returns the item before which it
+    /// stopped.
     fn poll_write(&mut self, sink: usize, at: &mut u64, to: u64, cx: &mut Context<'_>)
     -> Poll<u64>;
 }
 
 #[derive(Debug)]
 enum Doing {
-    /// It asks the scheduler, and says what came of the last step.
+    /// It asks the scheduler, and reports the outcome of the last step.
     Choosing(Outcome),
     Reading {
         source: usize,
@@ -39,13 +40,13 @@ enum Doing {
     },
 }
 
-/// Does steps until the run is over. Dropped before that, it stops the run.
+/// Does steps until the run is over. If it is dropped before that, it stops the run.
 #[derive(Debug)]
 pub struct TaskWorker<S> {
     scheduler: Arc<Scheduler>,
     me: usize,
     doing: Doing,
-    /// `None` when it has left.
+    /// `None` after the worker has left.
     steps: Option<S>,
 }
 
@@ -68,7 +69,7 @@ impl<S> TaskWorker<S> {
     }
 
     fn leave(&mut self) {
-        // The steps share the run, which belongs to its future once all workers have left.
+        // The steps share the run, which belongs to its future after all workers have left.
         if self.steps.take().is_some() {
             self.scheduler.left();
         }
@@ -89,12 +90,13 @@ impl<S: PollSteps> Future for TaskWorker<S> {
 }
 
 impl<S: PollSteps> TaskWorker<S> {
-    /// `Ready` if the run is over.
+    /// Returns `Ready` if the run is over.
     fn poll_steps(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(steps) = &mut self.steps else {
             return Poll::Ready(());
         };
-        // A stage may take long: other tasks of the executor come between two.
+        // A stage may take long, so other tasks of the executor get a turn between two
+        // items.
         let mut processed = false;
         loop {
             let outcome = match &mut self.doing {

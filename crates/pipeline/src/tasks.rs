@@ -31,29 +31,30 @@ where
     T: Send + 'static,
     E: Send + 'static,
 {
-    /// Runs the pipeline on tasks, which `spawn` hands to an executor, any one; and returns
-    /// how far it came.
+    /// Runs the pipeline on tasks, which `spawn` passes to any executor, and returns how
+    /// far it came.
     ///
     /// There is one task for each of [`workers`](Self::workers) and one for each source and
-    /// sink; all of them do all kinds of steps. Stages run on the executor's threads, and let
-    /// other tasks run after each item; how many run at the same time is the
-    /// executor's choice.
+    /// sink; all of them do all kinds of steps. Stages run on the executor's threads, and
+    /// let other tasks run after each item. The executor decides how many run at the same
+    /// time.
     ///
     /// # Errors
     ///
-    /// Those of [`run`](Pipeline::run). A source or a sink that is not ready when all before
-    /// the first item that failed is written is dropped as it is. `Cancelled`, too, if the
-    /// executor drops one of the tasks.
+    /// Those of [`run`](Pipeline::run). Also `Cancelled` if the executor drops one of the
+    /// tasks. If a source or a sink is not ready when everything before the first item that
+    /// failed has been written, it is dropped as it is.
     ///
     /// # Panics
     ///
-    /// If a closure or a future panics, with the same panic, after all tasks have ended.
+    /// Panics if a closure or a future panics, with the same panic, after all tasks have
+    /// ended.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future cancels the run: each task ends as soon as its executor polls it,
-    /// and the last one drops sources and sinks. Up to
-    /// [`capacity`](Self::capacity) items that were read are lost then.
+    /// Dropping the future cancels the run: each task ends as soon as its executor polls
+    /// it, and the last one drops sources and sinks. Up to [`capacity`](Self::capacity)
+    /// items that were read are then lost.
     ///
     /// ```
     /// use std::convert::Infallible;
@@ -120,7 +121,7 @@ where
     }
 }
 
-/// Cancels the run, if the future that waits for it is dropped.
+/// Cancels the run if the future that waits for it is dropped.
 struct StopOnDrop<'a>(&'a Scheduler);
 
 impl Drop for StopOnDrop<'_> {
@@ -130,7 +131,7 @@ impl Drop for StopOnDrop<'_> {
     }
 }
 
-/// A worker whose panic stops the run, and goes on in the future that waits for it.
+/// A worker whose panic stops the run, and is resumed in the future that waits for it.
 struct Guarded<P, T, E> {
     worker: Option<TaskWorker<Steps<P, T, E>>>,
 }

@@ -3,24 +3,25 @@
 use crate::scheduler::Scheduler;
 use crate::state::{Outcome, Step};
 
-/// What came of reading.
+/// The outcome of reading.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Read {
     /// A part is in its slot.
     Part,
-    /// There is no more.
+    /// There are no more items.
     End,
     /// It failed.
     Failed,
 }
 
-/// What the steps of a pipeline do.
+/// The steps of a pipeline.
 pub trait Steps {
     /// Reads the part of `source` of this item into its slot.
     fn read(&mut self, source: usize, item: u64) -> Read;
-    /// Processes the item in its slot. Whether that went well.
+    /// Processes the item in its slot. Returns whether that succeeded.
     fn process(&mut self, item: u64) -> bool;
-    /// Writes items in order, and says before which one it stopped; `to` if all went well.
+    /// Writes items in order. Returns the item before which it stopped, or `to` if all were
+    /// written.
     fn write(&mut self, sink: usize, from: u64, to: u64) -> u64;
 }
 

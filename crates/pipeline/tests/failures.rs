@@ -1,4 +1,4 @@
-//! Errors, panics and cancellation: a pipeline stops in order and says why.
+//! Errors, panics and cancellation: a pipeline stops in order and reports why.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ fn the_first_failure_in_input_order_is_reported() {
         let error = iter(0..1000_u64)
             .try_map(|n| {
                 if n == 137 {
-                    // The others fail first in time.
+                    // Later items fail first in time.
                     std::thread::sleep(std::time::Duration::from_millis(2));
                 }
                 if n >= 137 { Err(n) } else { Ok(n) }

@@ -1,4 +1,4 @@
-//! Compressed data: what is written can be read, and what is broken is refused.
+//! Compressed data: output of this crate can be read, and broken data is refused.
 #![cfg(feature = "gzip")]
 
 use std::io::{self, ErrorKind};
@@ -96,7 +96,7 @@ fn a_file_that_is_cut_off_is_an_error_wherever_it_is() {
     let members: Vec<usize> = (1..one.len())
         .filter(|&cut| gunzip(&one[..cut]).is_ok())
         .collect();
-    // Cut between two members, it is a whole file.
+    // Cut between two members, it is a complete file.
     assert_eq!(members.len(), 2);
     for cut in (1..one.len()).filter(|cut| !members.contains(cut)) {
         assert_eq!(gunzip(&one[..cut]), Err(ErrorKind::UnexpectedEof), "{cut}");
@@ -114,7 +114,7 @@ fn a_changed_byte_never_panics() {
         for change in [1, 0x80, 0xff] {
             let mut broken = file.clone();
             broken[at] ^= change;
-            // In the header of a member there are bytes that say nothing of the content.
+            // The header of a member has bytes that do not affect the content.
             if let Ok(back) = bgunzip(&broken) {
                 assert_eq!(back, text, "{at}");
             }

@@ -6,7 +6,7 @@ mod loom_scheduler;
 #[path = "loom_tasks.rs"]
 mod loom_tasks;
 
-/// Explores with up to two preemptions, or fewer if the environment says.
+/// Explores with up to two preemptions, or fewer if the environment says so.
 fn model(test: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(builder.preemption_bound.unwrap_or(2).min(2));

@@ -1,5 +1,5 @@
-//! Models of a source, two workers and a sink: every run ends, in order, and no worker sleeps
-//! beside something to do.
+//! Models of a source, two workers and a sink: every run ends, in order, and no worker
+//! sleeps while there is something to do.
 #![cfg(loom)]
 
 use std::sync::Arc;
@@ -28,14 +28,14 @@ struct Shared {
     cancelled: Arc<AtomicBool>,
     items: u64,
     trouble: Trouble,
-    /// Loom sees it if two workers use one of these at a time, or do not see each other's
-    /// stores.
+    /// Loom notices if two workers use one of these at the same time, or do not see each
+    /// other's stores.
     slots: Vec<UnsafeCell<u64>>,
     source: UnsafeCell<u64>,
     sink: UnsafeCell<u64>,
 }
 
-// SAFETY: loom fails the model if two threads use a cell at a time.
+// SAFETY: loom fails the model if two threads use a cell at the same time.
 unsafe impl Sync for Shared {}
 
 struct Worker<'a>(&'a Shared);
@@ -51,7 +51,8 @@ impl Steps for Worker<'_> {
         if self.0.trouble == Trouble::Source(item) {
             return Read::Failed;
         }
-        // SAFETY: the scheduler has given the source and the slot to this worker; loom checks it.
+        // SAFETY: the scheduler has given the source and the slot to this worker; loom
+        // checks it.
         self.0.source.with_mut(|next| unsafe {
             assert_eq!(*next, item);
             *next += 1;

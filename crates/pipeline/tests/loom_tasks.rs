@@ -1,5 +1,5 @@
-//! Models of a pipeline whose workers are tasks: every run ends, whatever waits for I/O when
-//! it ends, fails, or is dropped.
+//! Models of a pipeline whose workers are tasks: every run ends, whatever waits for I/O
+//! when it ends, fails, or is dropped.
 #![cfg(loom)]
 
 use std::future::{Future, poll_fn};
@@ -16,7 +16,7 @@ use loom::thread;
 
 use crate::model;
 
-/// What is in the way of the end of the input.
+/// What keeps the input from reaching its end.
 #[derive(Clone, Copy, PartialEq)]
 enum Ends {
     /// Nothing.
@@ -39,7 +39,7 @@ struct Shared {
     slots: Vec<UnsafeCell<u64>>,
 }
 
-// SAFETY: loom fails the model if two threads use a cell at a time.
+// SAFETY: loom fails the model if two threads use a cell at the same time.
 unsafe impl Sync for Shared {}
 
 struct Steps(Arc<Shared>);
@@ -64,7 +64,8 @@ impl PollSteps for Steps {
         if self.0.never_comes(item) {
             return Poll::Pending;
         }
-        // SAFETY: the scheduler has given the source and the slot to this worker; loom checks it.
+        // SAFETY: the scheduler has given the source and the slot to this worker; loom
+        // checks it.
         self.0.source.with_mut(|next| unsafe {
             assert_eq!(*next, item);
             *next += 1;
@@ -103,8 +104,8 @@ impl PollSteps for Steps {
     }
 }
 
-/// A run with two tasks, each on a thread of its own. `twice`: each is polled once with
-/// another waker before.
+/// A run with two tasks, each on a thread of its own. With `twice`, each is first polled
+/// once with another waker.
 fn run(items: u64, ends: Ends, twice: bool) -> impl Fn() + Send + Sync + 'static {
     move || {
         let size = Size {

@@ -13,7 +13,7 @@ fn numbers<'a>(n: u64) -> Part<'a> {
     Box::new(move || Ok(numbers.next()))
 }
 
-/// Takes longer for some than for others.
+/// Takes longer for some items than for others.
 fn uneven_work(n: u64) -> u64 {
     (0..n * 7919 % 500).fold(n, |sum, n| std::hint::black_box(sum ^ n));
     n
@@ -122,7 +122,7 @@ fn each_sink_gets_its_own_in_order() {
         .sinks(
             |n, emit| {
                 emit.push_to((n % 3) as usize, n);
-                emit.push(n); // The first gets everything.
+                emit.push(n); // The first sink gets everything.
                 Ok(())
             },
             sinks,
@@ -176,8 +176,8 @@ fn each_worker_makes_its_state_once() {
 
 #[test]
 fn a_slow_item_does_not_keep_others_from_their_results() {
-    // Workers take what is next: while one is busy with item 0, the others do all that
-    // the tokens allow.
+    // Workers take the next item: while one is busy with item 0, the others do everything
+    // that the tokens allow.
     let others = AtomicUsize::new(0);
     iter::<_, Infallible>(0..16_usize)
         .map(|n| {

@@ -1,13 +1,13 @@
-//! Pipelines of every shape, with stages that take as long as they like: none hangs.
+//! Pipelines of every shape, with stages that take any time: none hangs.
 //!
-//! `BLITZ_PIPELINE_RUNS` says how many; a few hundred if it does not.
+//! `BLITZ_PIPELINE_RUNS` sets the number of runs; without it there are a few hundred.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use blitz_pipeline::{Control, Error, joined};
 
-/// No run takes a hundredth of this, on any machine: it is a hang.
+/// No run takes a hundredth of this on any machine: longer is a hang.
 const HANG: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug)]

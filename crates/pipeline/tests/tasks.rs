@@ -17,7 +17,7 @@ use blitz_io::pipeline::{
 };
 use blitz_io::runtime::{Builder, Runtime};
 
-/// No test takes a hundredth of this, on any machine: it is a hang.
+/// No test takes a hundredth of this on any machine: longer is a hang.
 const HANG: Duration = Duration::from_secs(60);
 
 fn runtime(threads: usize) -> Runtime {
@@ -284,7 +284,7 @@ fn no_more_items_are_in_memory_than_tokens() {
     .unwrap();
 }
 
-/// Counts those that live.
+/// Counts the values that are alive.
 struct Alive(Arc<AtomicUsize>);
 
 impl Alive {
@@ -452,7 +452,7 @@ fn no_shape_hangs_on_tasks() {
         let ended = runtime
             .block_on(run)
             .unwrap_or_else(|_| panic!("run {seed} hangs"));
-        // A source fails behind its last item, too; the others have none there.
+        // A source can fail after its last item, too; the others have no item there.
         let fails = (trouble == 0 && at <= items) || (trouble <= 2 && at < items);
         match ended {
             Ok(progress) => assert!(!fails && progress.written == items, "run {seed}"),

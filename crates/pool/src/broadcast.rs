@@ -1,4 +1,4 @@
-//! One closure, once in every worker.
+//! A closure that runs once in every worker.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,12 +11,12 @@ use crate::scope::{Scope, in_place, run_scope};
 use crate::slots::Slots;
 use crate::worker::Worker;
 
-/// Runs `op` in every worker of the current pool, or the global one, and returns the results
-/// in the order of the workers' indices.
+/// Runs `op` in every worker of the current pool, or the global one, and returns the
+/// results in the order of the workers' indices.
 ///
 /// # Panics
 ///
-/// If `op` panics anywhere, when all have ended.
+/// Panics if `op` panics in any worker, after all have ended.
 ///
 /// # Examples
 ///
@@ -33,7 +33,7 @@ where
     broadcast_in(&current(), op)
 }
 
-/// Spawns a job that nobody waits for and that every worker of the pool runs once.
+/// Spawns a job that no thread waits for and that every worker of the pool runs once.
 ///
 /// # Examples
 ///
@@ -116,7 +116,7 @@ where
     });
     registry.inject_each((0..registry.num_threads()).map(|_| {
         registry.retain();
-        // SAFETY: it borrows nothing, and the pool runs what it has before it ends.
+        // SAFETY: it borrows nothing, and the pool runs all its jobs before it ends.
         unsafe { ArcJob::as_ref(&job) }
     }));
 }

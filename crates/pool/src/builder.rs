@@ -1,4 +1,4 @@
-//! How a pool is made: `ThreadPoolBuilder`, and what starts its threads.
+//! How a pool is made: `ThreadPoolBuilder`, and the types that start its threads.
 
 use std::any::Any;
 use std::env;
@@ -18,7 +18,7 @@ use crate::worker::Worker;
 
 type ThreadName = dyn FnMut(usize) -> String;
 
-/// Makes a pool: how many threads, their names and stacks, and who is told of what.
+/// Builds a pool: its number of threads, their names and stacks, and its handlers.
 ///
 /// # Examples
 ///
@@ -67,8 +67,8 @@ impl Default for ThreadPoolBuilder {
 }
 
 impl ThreadPoolBuilder {
-    /// Creates a builder with the defaults: a thread for each processor that this process may
-    /// use.
+    /// Creates a builder with the default settings: one thread for each processor that this
+    /// process may use.
     pub fn new() -> Self {
         Self::default()
     }
@@ -83,8 +83,9 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             return Err(ThreadPoolBuildError::current_thread_already_in_pool());
         }
         self.cores = self.pin.cores().map_err(ThreadPoolBuildError::io)?;
-        // What the system is asked once is asked before there are threads: they may be bound
-        // to a processor each, and fences take it milliseconds if there are many.
+        // Asks the system now for what is asked only once: later, the threads may be bound
+        // to a processor each, and preparing the fences takes the system milliseconds if
+        // there are many threads.
         let _ = processors();
         fences::light();
         let registry = Arc::new(Registry::new(threads, self.take_handlers()));
@@ -105,7 +106,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     }
 }
 
-/// Ends what a pool has begun if not all of its threads could be started.
+/// Ends the threads that were started if not all of a pool's threads could be.
 struct EndOnFailure<'a>(Option<&'a Registry>);
 
 impl Drop for EndOnFailure<'_> {
@@ -117,7 +118,7 @@ impl Drop for EndOnFailure<'_> {
 }
 
 impl<S> ThreadPoolBuilder<S> {
-    /// Calls `spawn` for each thread instead of starting it; `spawn` is to call
+    /// Calls `spawn` for each thread instead of starting it. `spawn` must call
     /// [`ThreadBuilder::run`] in a new thread.
     pub fn spawn_handler<F>(self, spawn: F) -> ThreadPoolBuilder<CustomSpawn<F>>
     where
@@ -139,7 +140,7 @@ impl<S> ThreadPoolBuilder<S> {
         }
     }
 
-    /// Names the threads, by their index.
+    /// Sets the names of the threads, by their index.
     pub fn thread_name<F>(mut self, closure: F) -> Self
     where
         F: FnMut(usize) -> String + 'static,
@@ -148,8 +149,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets how many threads the pool has. With 0, the default, it is the number in the
-    /// environment variable `RAYON_NUM_THREADS`, or else that of the processors.
+    /// Sets how many threads the pool has. 0, the default, means the number in the
+    /// environment variable `RAYON_NUM_THREADS`, or else the number of processors.
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = num_threads;
         self
@@ -162,8 +163,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Gets the panics of detached jobs. Without a handler, such a panic aborts the process,
-    /// and so does a panic in the handler.
+    /// Sets the handler that gets the panics of detached jobs. Without a handler, such a
+    /// panic aborts the process, and so does a panic in the handler.
     pub fn panic_handler<H>(mut self, panic_handler: H) -> Self
     where
         H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
@@ -185,7 +186,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets what is called in each thread, with its index, before it runs anything.
+    /// Sets what each thread calls, with its index, before it runs anything.
     pub fn start_handler<H>(mut self, start_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -194,7 +195,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets what is called in each thread, with its index, when it ends.
+    /// Sets what each thread calls, with its index, when it ends.
     pub fn exit_handler<H>(mut self, exit_handler: H) -> Self
     where
         H: Fn(usize) + Send + Sync + 'static,
@@ -217,8 +218,9 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Binds each thread that the pool starts to a core. A current thread that
-    /// [is used](Self::use_current_thread) stays where it is, with what it starts later.
+    /// Binds each thread that the pool starts to a core. If the current thread
+    /// [is used](Self::use_current_thread), it is not bound, and neither are threads that
+    /// it starts later.
     ///
     /// # Examples
     ///
@@ -263,7 +265,7 @@ impl<S> ThreadPoolBuilder<S> {
     }
 }
 
-/// A number from the environment. What is no number counts as not set.
+/// A number from the environment. A value that is not a number counts as not set.
 fn from_environment(variable: &str) -> Option<usize> {
     env::var(variable).ok()?.parse().ok()
 }
@@ -300,7 +302,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     }
 }
 
-/// A thread of a pool that has not begun yet.
+/// A thread of a pool that has not started yet.
 pub struct ThreadBuilder {
     name: Option<String>,
     stack_size: Option<usize>,
@@ -315,17 +317,17 @@ impl ThreadBuilder {
         self.index
     }
 
-    /// Returns the name that it should have.
+    /// Returns the name that the thread should have.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// Returns the size that its stack should have, in bytes.
+    /// Returns the size that the thread's stack should have, in bytes.
     pub fn stack_size(&self) -> Option<usize> {
         self.stack_size
     }
 
-    /// Runs as the thread: returns when the pool has ended.
+    /// Runs the thread's work in the calling thread, and returns when the pool has ended.
     pub fn run(self) {
         if let Some(core) = self.core {
             pin::pin_current_thread(core);
@@ -345,7 +347,7 @@ impl ThreadBuilder {
     }
 }
 
-/// The life of one of a pool's threads.
+/// Runs one of a pool's threads from its start to its end.
 fn main_loop(thread: ThreadBuilder) {
     let index = thread.index;
     let registry = thread.registry;
@@ -378,7 +380,7 @@ pub(crate) trait ThreadSpawn {
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
 }
 
-/// Starts threads as the standard library does.
+/// Starts threads with the standard library.
 #[derive(Debug, Default)]
 pub struct DefaultSpawn;
 
@@ -389,7 +391,7 @@ impl ThreadSpawn for DefaultSpawn {
     }
 }
 
-/// Leaves it to a closure to start threads.
+/// Starts threads with a closure.
 #[derive(Debug)]
 pub struct CustomSpawn<F>(F);
 

@@ -1,4 +1,4 @@
-//! The builder's old name, deprecated long ago.
+//! The deprecated old name of the builder.
 #![allow(deprecated)]
 
 use std::any::Any;
@@ -24,7 +24,7 @@ impl Configuration {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`ThreadPoolBuilder::build`].
     pub fn build(self) -> Result<ThreadPool, Box<dyn Error + 'static>> {
         self.builder.build().map_err(Box::from)
     }
@@ -75,7 +75,7 @@ impl Configuration {
 }
 
 impl ThreadPool {
-    /// Makes a pool in the old way.
+    /// Makes a pool.
     ///
     /// # Errors
     ///

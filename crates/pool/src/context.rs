@@ -1,4 +1,4 @@
-//! What a closure is told of where it runs.
+//! What a closure is told about where it runs.
 
 use std::marker::PhantomData;
 
@@ -19,14 +19,14 @@ impl FnContext {
         }
     }
 
-    /// Returns whether the closure runs in another thread than the one that called.
+    /// Returns whether the closure runs in a different thread than the one that called.
     #[inline]
     pub fn migrated(&self) -> bool {
         self.migrated
     }
 }
 
-/// Returns how many threads a pool can have at the most.
+/// Returns the largest number of threads that a pool can have.
 pub fn max_num_threads() -> usize {
     u16::MAX as usize
 }

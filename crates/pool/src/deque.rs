@@ -2,26 +2,27 @@
 //!
 //! # The protocol
 //!
-//! A ring of pointers between two positions that only the biased lock's holder compares:
-//! the owner takes back what it has forked inside [`BiasedLock::lock`], which costs two plain
-//! stores and no read-modify-write; a thief enters from outside, which makes the system run
-//! a fence, and gives up when the owner is inside.
+//! A ring of pointers between two positions that only the holder of the biased lock
+//! compares. The owner takes back what it has forked inside [`BiasedLock::lock`], which
+//! costs two plain stores and no read-modify-write. A thief enters from outside, which
+//! makes the system run a fence, and gives up if the owner is inside.
 //!
-//! To *fork* needs no lock: the owner writes the pointer behind the bottom, then moves the
-//! bottom on (release). A thief that reads the bottom sees the pointer, and reads no pointer
-//! behind it. The ring never overwrites a pointer that a thief may take, since a fork into a
-//! full ring is refused; the top, which thieves move, only makes room.
+//! *Forking* needs no lock: the owner writes the pointer at the bottom, then advances the
+//! bottom (release). A thief that reads the bottom sees the pointers before it, and reads
+//! none beyond it. The ring never overwrites a pointer that a thief may take, since a fork
+//! into a full ring is refused; the top, which thieves move, only makes room.
 //!
-//! What else is behind the lock is the *job in progress*: which foreign job the owner runs
-//! (its tag), and how many of its own forks are older than that (its base). A thread that
-//! waits for that job may take forks above the base, and none below: those are descendants
-//! of the job, so a thread that holds a lock across `join` never runs a stranger's work.
+//! The lock also guards the *job in progress*: which foreign job the owner runs (its tag),
+//! and how many of its own forks are older than that (its base). A thread that waits for
+//! that job may take forks above the base, and none below. Those above are descendants of
+//! the job, so a thread that holds a lock across `join` never runs unrelated work.
 //!
-//! `emptied` counts how often the owner took the last fork back. As long as neither that nor
-//! the top changes, the oldest fork is the same one: that is how a thief knows a fork's age.
+//! `emptied` counts how often the owner took the last fork back. As long as neither it nor
+//! the top changes, the oldest fork is the same one. That is how a thief knows a fork's
+//! age.
 //!
-//! The order of the ends is that of the work-first scheduler of Cilk (Frigo, Leiserson and
-//! Randall, "The Implementation of the Cilk-5 Multithreaded Language", 1998).
+//! Owner and thieves use the ends as in the work-first scheduler of Cilk (Frigo, Leiserson
+//! and Randall, "The Implementation of the Cilk-5 Multithreaded Language", 1998).
 
 use std::ptr;
 
@@ -33,7 +34,7 @@ use crate::job_ref::{Header, JobRef};
 use crate::mutant::{Mutant, active};
 
 /// How many forks can be outstanding in one thread. A `join` beyond that runs both closures
-/// in turn; a tree of recursion is this deep only where it is a list.
+/// in turn; a tree of recursion gets this deep only if it degenerates to a list.
 #[cfg(not(loom))]
 const CAPACITY: usize = 4096;
 #[cfg(loom)]
@@ -94,7 +95,7 @@ impl Deque {
     #[inline(always)]
     pub unsafe fn push(&self, job: JobRef) -> Option<usize> {
         let bottom = self.bottom.load(Relaxed);
-        // Acquire: a thief has read the pointer that is overwritten now.
+        // Acquire: a thief has finished reading the pointer that is overwritten now.
         if bottom.wrapping_sub(self.top.load(Acquire)) >= CAPACITY {
             return None;
         }
@@ -103,7 +104,7 @@ impl Deque {
         Some(bottom)
     }
 
-    /// Takes the job at `position` back if it is the last one there.
+    /// Takes back the job at `position` if it is the last one.
     ///
     /// # Safety
     ///
@@ -126,7 +127,7 @@ impl Deque {
         }
     }
 
-    /// Takes the last job away, which is at `last`; the lock is held.
+    /// Removes the last job, which is at `last`. The lock is held.
     #[inline(always)]
     fn shrink(&self, top: usize, last: usize) {
         self.bottom.store(last, Relaxed);
@@ -168,7 +169,7 @@ impl Deque {
         unsafe { self.lock.lock(|| self.take_top()) }
     }
 
-    /// How many jobs there are above `position`.
+    /// The position at which the next job will be added.
     ///
     /// # Safety
     ///
@@ -197,7 +198,7 @@ impl Deque {
             >= n
     }
 
-    /// Whether there seems to be a job, for any thread.
+    /// Whether there seems to be no job, as any thread sees it.
     pub fn looks_empty(&self) -> bool {
         self.top.load(Relaxed) == self.bottom.load(Relaxed)
     }
@@ -211,8 +212,8 @@ impl Deque {
         })
     }
 
-    /// Takes the oldest job, from another thread, if the owner is not inside. With a `tag`,
-    /// only a job that descends from the foreign job of that tag.
+    /// Takes the oldest job, from another thread, unless the owner is inside the lock. With
+    /// a `tag`, takes only a job that descends from the foreign job of that tag.
     pub fn steal(&self, tag: Option<usize>) -> Option<JobRef> {
         self.lock
             .try_lock_remote(|| {
@@ -228,7 +229,7 @@ impl Deque {
             .flatten()
     }
 
-    /// The foreign job that the owner runs, as other threads see it.
+    /// The tag of the foreign job that the owner runs, as other threads see it.
     pub fn tag(&self) -> usize {
         self.tag.load(Relaxed)
     }
@@ -245,7 +246,7 @@ impl Deque {
     ///
     /// # Safety
     ///
-    /// The caller is the owner, and hands the result to [`end`](Self::end).
+    /// The caller is the owner, and passes the result to [`end`](Self::end).
     pub unsafe fn begin(&self, tag: usize) -> InProgress {
         // SAFETY: as the caller promises; nothing inside calls back.
         unsafe {

@@ -1,4 +1,4 @@
-//! The pool that all use who are in no other.
+//! The pool of all threads that are in no other.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,7 +9,7 @@ use crate::worker::Worker;
 
 static GLOBAL: OnceLock<Arc<Registry>> = OnceLock::new();
 
-/// The global pool, which the first use starts.
+/// Returns the global pool, which the first use starts.
 pub(crate) fn global() -> &'static Arc<Registry> {
     GLOBAL.get_or_init(|| match default_global() {
         Ok(registry) => registry,
@@ -17,7 +17,8 @@ pub(crate) fn global() -> &'static Arc<Registry> {
     })
 }
 
-/// Where no thread can be started at all, the current thread is the pool.
+/// Starts the global pool. If no thread can be started at all, the current thread is the
+/// pool.
 fn default_global() -> Result<Arc<Registry>, ThreadPoolBuildError> {
     let result = ThreadPoolBuilder::new().start();
     match &result {

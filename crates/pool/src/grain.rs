@@ -1,22 +1,22 @@
 //! How fine the recursion is that a worker runs, and when it need not fork.
 //!
-//! A fork costs a few nanoseconds even if nobody steals it, about as much as a small call. A
-//! recursion whose calls are that small has no use for most of its forks: only the oldest ones
-//! are large enough to be stolen. So a worker that has [`ENOUGH_FORKS`] calls both closures
-//! in turn, if it knows that this `join` is fine. As soon as one of its forks is stolen, the
-//! next `join` forks again.
+//! A fork costs a few nanoseconds even if it is not stolen, about as much as a small call.
+//! A recursion whose calls are that small does not need most of its forks: only the oldest
+//! ones are large enough to be stolen. So a worker that has [`ENOUGH_FORKS`] calls both
+//! closures in turn, if it knows that this `join` is fine. As soon as one of its forks is
+//! stolen, the next `join` forks again.
 //!
-//! What is not forked cannot be stolen later, so this must not be said of a `join` that is
-//! coarse. Hence:
+//! A closure that is not forked cannot be stolen later, so a coarse `join` must never count
+//! as fine. Hence:
 //!
-//! * The evidence is time. A worker measures how long [`WINDOW`] joins take, and counts those
-//!   only whose first closure has ended. A descent, however fast, is no evidence.
-//! * It holds for one place in the program, told by the closure's type: that one recursion is
-//!   fine says nothing of another.
+//! * The evidence is time. A worker measures how long [`WINDOW`] joins take, and counts
+//!   only those whose first closure has ended. A descent, however fast, is no evidence.
+//! * It holds for one place in the program, identified by the closure's type: that one
+//!   recursion is fine says nothing about another.
 //! * It holds until a window takes longer.
 //!
-//! A thief ends it, too. It cannot take a fork before the victim comes by at its deque, or is
-//! interrupted; and a worker that calls both closures in turn does not come by.
+//! A theft ends it, too. A thief cannot take a fork before the victim next uses its deque,
+//! or is interrupted; and a worker that calls both closures in turn does not use its deque.
 //!
 //! Correctness does not depend on any of this: a `join` may fork or not.
 
@@ -26,16 +26,18 @@ use std::time::{Duration, Instant};
 use blitz_futex::atomic::AtomicUsize;
 use blitz_futex::atomic::Ordering::Relaxed;
 
-/// Of a balanced recursion, the oldest two forks are three quarters of the work, and each
-/// thief has two forks of its own soon. With one more, a tree of depth nine makes 129 forks
+/// In a balanced recursion, the oldest two forks are three quarters of the work, and each
+/// thief soon has two forks of its own. With one more, a tree of depth nine makes 129 forks
 /// instead of 45, with two more 255.
 pub(crate) const ENOUGH_FORKS: usize = 2;
-/// How many joins are measured at once, so that the clock costs next to nothing.
+/// How many joins are measured together, so that reading the clock costs next to nothing.
 const WINDOW: u32 = 256;
-/// A theft costs about five microseconds. Sixteen fine joins together are not worth one.
+/// A theft costs about five microseconds. Sixteen fine joins together are not worth
+/// stealing.
 const FINE: Duration = Duration::from_nanos(5_000 / 16 * WINDOW as u64);
 
-/// The place in the program whose joins are fine, or 0: a worker's, which thieves clear.
+/// The place in the program whose joins are fine, or 0. It belongs to a worker; thieves
+/// clear it.
 #[derive(Debug)]
 pub(crate) struct FineSite(AtomicUsize);
 
@@ -49,7 +51,7 @@ impl FineSite {
         self.0.load(Relaxed) == site
     }
 
-    /// The worker's next `join` is to fork.
+    /// Makes the worker's next `join` fork.
     pub(crate) fn clear(&self) {
         self.0.store(0, Relaxed);
     }
@@ -59,10 +61,10 @@ impl FineSite {
     }
 }
 
-/// What a worker has measured of its joins.
+/// What a worker has measured about its joins.
 #[derive(Debug)]
 pub(crate) struct Grain {
-    /// Joins until the window's end.
+    /// Joins until the end of the window.
     left: Cell<u32>,
     began: Cell<Option<Instant>>,
 }
@@ -75,7 +77,7 @@ impl Grain {
         }
     }
 
-    /// The first closure of a `join` has ended, and nobody has stolen the second one.
+    /// Counts a `join` whose first closure has ended while the second one was not stolen.
     #[inline(always)]
     pub(crate) fn joined(&self, site: usize, fine: &FineSite) {
         let left = self.left.get() - 1;
@@ -100,7 +102,7 @@ impl Grain {
 mod tests {
     use super::*;
 
-    /// Joins until `site` is known to be fine; a busy machine may need several windows.
+    /// Joins until `site` is known to be fine. A busy machine may need several windows.
     fn until_fine(grain: &Grain, site: usize, fine: &FineSite) {
         let end = Instant::now() + Duration::from_secs(20);
         while !fine.is(site) {

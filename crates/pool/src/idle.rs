@@ -1,4 +1,4 @@
-//! How long a worker looks for work before it sleeps, and which forks it finds worth a theft.
+//! How long a worker looks for work before it sleeps, and which forks are worth stealing.
 
 use std::hint;
 use std::thread;
@@ -10,8 +10,8 @@ use blitz_sync::internals::processors;
 use crate::deque::Sight;
 
 /// A theft costs thief and victim about this much together: the fence on the victim's
-/// processor, the job's memory, and the hand-over of its result. Work that is done sooner is
-/// not worth it, and forks of a fine recursion mostly are.
+/// processor, the job's memory, and the hand-over of its result. A job that takes less time
+/// is not worth stealing; most forks of a fine recursion take less.
 const WORTH_STEALING: Duration = Duration::from_micros(5);
 
 /// How long each victim's oldest fork has been the same one.
@@ -20,7 +20,7 @@ pub(crate) struct Ages {
     seen: Box<[Option<(Sight, Instant)>]>,
     now: Instant,
     next: Instant,
-    /// Somebody has forked since the last look.
+    /// Whether any worker has forked since the last look.
     active: bool,
 }
 
@@ -35,14 +35,14 @@ impl Ages {
         }
     }
 
-    /// Whether there were new forks, if none that was worth a theft, since this was asked. To
-    /// sleep then would cost their owners a wake-up soon.
+    /// Returns whether there were new forks since the last call, even if none was worth
+    /// stealing. If a worker slept then, their owners would soon have to wake it.
     pub(crate) fn were_new(&mut self) -> bool {
         std::mem::take(&mut self.active)
     }
 
-    /// Whether to look at the victims now. Looking more often would take the lines that they
-    /// write with every fork away from them.
+    /// Returns whether to look at the victims now. Looking more often would take from them
+    /// the cache lines that they write with every fork.
     pub(crate) fn is_time(&mut self) -> bool {
         self.now = Instant::now();
         if self.now < self.next {
@@ -52,7 +52,7 @@ impl Ages {
         true
     }
 
-    /// Whether the oldest fork of `victim` is old enough.
+    /// Whether the oldest fork of `victim` is old enough to be stolen.
     pub(crate) fn is_old(&mut self, victim: usize, sight: Option<Sight>) -> bool {
         let Some(sight) = sight else {
             self.seen[victim] = None;
@@ -73,33 +73,33 @@ impl Ages {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Spin {
     /// A worker looks for work for about as long as its last wait took, if that was short,
-    /// and half a millisecond at most. Then it sleeps.
+    /// and for at most half a millisecond. Then it sleeps.
     #[default]
     Adaptive,
     /// A worker without work sleeps at once.
     Never,
 }
 
-/// A sleep and its wake-up cost about this much, so no shorter wait is worth a sleep.
+/// A sleep and its wake-up cost about this much, so a shorter wait is not worth a sleep.
 const SHORTEST: Duration = Duration::from_micros(10);
-/// Longer waits are slept through.
+/// A worker sleeps through waits that are longer than this.
 const LONGEST: Duration = Duration::from_micros(500);
-/// A yield that took this long went to somebody else's work.
+/// A yield that took this long gave the processor to other work.
 const LONG_YIELD: Duration = Duration::from_micros(30);
-/// How often it looks before it yields.
+/// How many looks come between two yields.
 const LOOKS_A_YIELD: u32 = 32;
 
-/// A loop that takes longer than this gets more workers than there are free processors: it
-/// is much longer than most loops, and less than a time slice of most systems.
+/// A loop that takes longer than this gets more workers than there are free processors. It
+/// is much longer than most loops take, and less than a time slice of most systems.
 pub(crate) const LATE: Duration = Duration::from_millis(1);
 
-/// How many processors no awake worker of a runtime uses.
+/// How many processors are not in use by an awake worker of a runtime.
 pub(crate) fn free_processors() -> usize {
     processors().saturating_sub(awake())
 }
 
-/// How many workers a loop has use for at first, beside its caller. The caller is one of the
-/// awake workers if there are any, or takes a processor of its own.
+/// How many workers a loop can use at first, in addition to its caller. The caller is one
+/// of the awake workers if there are any; otherwise it takes a processor of its own.
 pub(crate) fn helpers() -> usize {
     processors().saturating_sub(awake().max(1))
 }
@@ -123,18 +123,18 @@ impl Patience {
         }
     }
 
-    /// A wait begins.
+    /// Starts a wait.
     pub(crate) fn begin(&mut self) {
         self.began = None;
         self.looks = 0;
     }
 
-    /// There are signs that the wait will soon be over. It counts from now.
+    /// Restarts the clock: there are signs that the wait will soon be over.
     pub(crate) fn extend(&mut self) {
         self.began = None;
     }
 
-    /// The wait is over: the next one is expected to be as long.
+    /// Ends the wait. The next one is expected to take as long.
     pub(crate) fn found(&mut self) {
         let waited = self.began.map_or(Duration::ZERO, |began| began.elapsed());
         self.limit = match waited {
@@ -143,7 +143,7 @@ impl Patience {
         };
     }
 
-    /// Pauses for a moment. Returns whether to look again; if not, the worker is to sleep.
+    /// Pauses for a moment. Returns whether to look again; if not, the worker should sleep.
     pub(crate) fn spin(&mut self) -> bool {
         if self.policy == Spin::Never {
             self.began.get_or_insert_with(Instant::now);

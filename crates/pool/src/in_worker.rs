@@ -1,4 +1,4 @@
-//! How any thread gets work done in a pool, and which pool that is.
+//! How any thread gets work done in a pool, and in which pool.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::latch::{CrossLatch, ThreadLatch};
 use crate::registry::Registry;
 use crate::worker::Worker;
 
-/// The pool of this thread, or the global one.
+/// Returns the pool of this thread, or the global one.
 pub(crate) fn current() -> Arc<Registry> {
     match Worker::current() {
         Some(worker) => worker.registry().clone(),
@@ -17,7 +17,7 @@ pub(crate) fn current() -> Arc<Registry> {
     }
 }
 
-/// Runs `op` on the current worker, or on one of the global pool.
+/// Runs `op` on the current worker, or on a worker of the global pool.
 #[inline(always)]
 pub(crate) fn in_worker<R: Send>(op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
     match Worker::current() {
@@ -61,7 +61,8 @@ impl Registry {
         job.into_result()
     }
 
-    /// Hands a job to the worker of this thread if it is one of this pool, else to any.
+    /// Hands a job to the worker of this thread if it belongs to this pool, or else to any
+    /// worker.
     pub(crate) fn inject_or_push(&self, tag: usize, job: JobRef) {
         match Worker::current_in(self) {
             Some(worker) => worker.push_or_inject(tag, job),

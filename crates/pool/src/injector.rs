@@ -1,7 +1,8 @@
-//! Jobs from outside: a queue under a lock, with a length that can be read without it.
+//! Jobs from outside: a queue under a lock, with a length that can be read without the
+//! lock.
 //!
-//! A job of a scope carries the scope's tag, so that the worker that waits for the scope can
-//! take it, and nothing else.
+//! A job of a scope carries the scope's tag, so that the worker that waits for the scope
+//! can take that job and no other.
 
 use std::collections::VecDeque;
 
@@ -24,7 +25,7 @@ impl Injector {
         }
     }
 
-    /// Adds a job that belongs to the scope `tag`, or to nobody (0).
+    /// Adds a job that belongs to the scope `tag`, or to no scope (0).
     pub(crate) fn push(&self, tag: usize, job: JobRef) {
         let mut jobs = self.jobs.lock();
         jobs.push_back((tag, job));

@@ -1,7 +1,7 @@
-//! What a worker can run: a header with a function, in front of a closure.
+//! What a worker can run: a header that holds a function, followed by a closure.
 //!
-//! The header is all that queues know of a job. A [`StackJob`] lives in the frame that
-//! waits for it; a [`HeapJob`] frees itself.
+//! A queue knows only the header of a job. A [`StackJob`] lives in the frame that waits for
+//! it; a [`HeapJob`] frees itself.
 
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -14,7 +14,7 @@ use crate::job_ref::{Header, JobRef};
 use crate::latch::Latch;
 use crate::worker::Worker;
 
-/// What came out of a job.
+/// The outcome of a job.
 enum JobResult<R> {
     None,
     Ok(R),
@@ -26,7 +26,7 @@ enum JobResult<R> {
 pub(crate) struct StackJob<L, F, R> {
     header: Header,
     pub(crate) latch: L,
-    /// Taken by whoever runs the job.
+    /// Taken by the thread that runs the job.
     func: ManuallyDrop<F>,
     result: UnsafeCell<JobResult<R>>,
 }
@@ -47,7 +47,7 @@ where
         }
     }
 
-    /// Tells the closure's type, and so the place in the program, from others.
+    /// Identifies the closure's type, and so the place in the program.
     #[inline(always)]
     pub(crate) fn site() -> usize {
         Self::execute as unsafe fn(*const Header) as usize
@@ -55,7 +55,7 @@ where
 
     #[inline(always)]
     pub(crate) fn as_ref(&self) -> JobRef {
-        // SAFETY: the header of a job.
+        // SAFETY: the pointer is that of a job's header.
         unsafe { JobRef::from_ptr(&raw const self.header) }
     }
 
@@ -63,7 +63,7 @@ where
     ///
     /// # Safety
     ///
-    /// It has not run, and nobody else can get it any more.
+    /// It has not run, and no other thread can get it any more.
     #[inline(always)]
     pub(crate) unsafe fn run_inline(&self, worker: &Worker, injected: bool) -> R {
         // SAFETY: the closure is taken once, as the caller promises.
@@ -71,7 +71,7 @@ where
         func(worker, injected)
     }
 
-    /// The result of a job whose latch is set. Continues the job's panic.
+    /// Returns the result of a job whose latch is set. Resumes the job's panic.
     pub(crate) fn into_result(self) -> R {
         match self.result.into_inner() {
             JobResult::Ok(result) => result,
@@ -80,9 +80,9 @@ where
         }
     }
 
-    /// Drops what a job left that has run.
+    /// Drops the result of a job that has run.
     pub(crate) fn discard_result(&self) {
-        // SAFETY: nobody else touches the result after the latch is set.
+        // SAFETY: no other thread touches the result after the latch is set.
         drop(unsafe { std::mem::replace(&mut *self.result.get(), JobResult::None) });
     }
 
@@ -90,8 +90,9 @@ where
         let worker = Worker::running();
         let this = header.cast::<Self>();
         worker.run_stolen(header as usize, || {
-            // SAFETY: whoever has the job's `JobRef` is the only one to touch these fields
-            // until the latch is set, and the frame lives until then. A job runs once.
+            // SAFETY: the thread that has the job's `JobRef` is the only one to touch these
+            // fields until the latch is set, and the frame lives until then. A job runs
+            // once.
             unsafe {
                 let func = ptr::read((&raw const (*this).func).cast::<F>());
                 let result = match panic::catch_unwind(AssertUnwindSafe(|| func(worker, true))) {
@@ -106,11 +107,11 @@ where
     }
 }
 
-/// A job on the heap that nobody waits for by name.
+/// A job on the heap that no thread waits for individually.
 #[repr(C)]
 pub(crate) struct HeapJob<F> {
     header: Header,
-    /// Whom the job belongs to: a scope's address, or 0.
+    /// What the job belongs to: a scope's address, or 0.
     tag: usize,
     func: F,
 }
@@ -131,7 +132,7 @@ impl<F: FnOnce(&Worker) + Send> HeapJob<F> {
 
     unsafe fn execute(header: *const Header) {
         let worker = Worker::running();
-        // SAFETY: it came from `into_ref`, and a job runs once.
+        // SAFETY: the pointer came from `into_ref`, and a job runs once.
         let job = unsafe { Box::from_raw(header.cast_mut().cast::<Self>()) };
         let Self { tag, func, .. } = *job;
         worker.run_stolen(tag, || func(worker));
@@ -163,7 +164,7 @@ impl<F: Fn(&Worker) + Send + Sync> ArcJob<F> {
 
     unsafe fn execute(header: *const Header) {
         let worker = Worker::running();
-        // SAFETY: it came from `as_ref`, which gave one count away with it.
+        // SAFETY: the pointer came from `as_ref`, which gave one count away with it.
         let this = unsafe { Arc::from_raw(header.cast::<Self>()) };
         (this.func)(worker);
     }

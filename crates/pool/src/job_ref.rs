@@ -1,4 +1,4 @@
-//! The right to run a job: all that queues know of one.
+//! The right to run a job, which is all that queues know about it.
 
 /// The first field of every job.
 #[repr(C)]
@@ -8,7 +8,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// `execute` takes the address of this header, once, in a thread of the pool.
+    /// `execute` is called with the address of this header, once, in a thread of the pool.
     #[inline(always)]
     pub(crate) fn new(execute: unsafe fn(*const Header)) -> Self {
         Self { execute }
@@ -19,7 +19,7 @@ impl Header {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobRef(*const Header);
 
-// SAFETY: the closures behind it are `Send`: every constructor asks for that.
+// SAFETY: the closures behind it are `Send`: every constructor requires that.
 unsafe impl Send for JobRef {}
 
 impl JobRef {
@@ -31,7 +31,7 @@ impl JobRef {
         unsafe { ((*self.0).execute)(self.0) }
     }
 
-    /// A job that is never run, for models.
+    /// Makes a job that is never run, for models.
     #[cfg(loom)]
     pub fn numbered(number: usize) -> Self {
         Self(std::ptr::without_provenance(number * align_of::<Header>()))

@@ -1,12 +1,12 @@
-//! Two closures, potentially in parallel.
+//! Two closures that run potentially in parallel.
 //!
 //! The second closure is *forked*: a pointer to it is put into the worker's deque, with two
-//! plain stores, and the first one runs. If nobody has stolen the fork by then, the worker
-//! takes it back, again without a read-modify-write, and runs it as an ordinary call. Only a
-//! fork that is old enough to be worth a theft is stolen at all.
+//! plain stores, and then the first one runs. If no thread has stolen the fork by then, the
+//! worker takes it back, again without a read-modify-write, and runs it as an ordinary
+//! call. Only a fork that is old enough to be worth stealing is stolen at all.
 //!
-//! A recursion that is known to be [fine](crate::grain), and has forks for others already,
-//! does not fork: it costs what the calls cost.
+//! A recursion that is known to be [fine](crate::grain), and that already has forks for
+//! other workers to steal, does not fork: it costs only what the calls cost.
 
 use std::mem::ManuallyDrop;
 use std::panic::{self, AssertUnwindSafe};
@@ -20,17 +20,18 @@ use crate::worker::Worker;
 
 /// Runs both closures, potentially in parallel, and returns both results.
 ///
-/// `oper_b` may be stolen by another worker while this one runs `oper_a`; if it was not, it
-/// runs here afterwards. While a worker waits for a stolen closure, it runs only what
-/// descends from it: a lock that is held across `join` can be taken by none of that unless
-/// it could be without a pool.
+/// Another worker may steal `oper_b` while this one runs `oper_a`; otherwise it runs here
+/// afterwards. A worker that waits for a stolen closure runs only descendants of that
+/// closure: if a lock is held across `join`, none of those can take it unless they could do
+/// so without a pool.
 ///
-/// Called in a thread of no pool, it runs in the global pool, and blocks this thread.
+/// In a thread that belongs to no pool, both closures run in the global pool, and this
+/// thread blocks.
 ///
 /// # Panics
 ///
-/// If one of the closures panics, after both have ended. If both panic, the first one's
-/// panic goes on.
+/// Panics if one of the closures panics, after both have ended. If both panic, the first
+/// one's panic is resumed.
 ///
 /// # Examples
 ///
@@ -58,12 +59,12 @@ where
     join_here(|_, _| oper_a(), |_, _| oper_b())
 }
 
-/// Does the same as [`join`], with a context that tells each closure whether it runs in
-/// another thread than the one that called.
+/// Does the same as [`join`], with a context that tells each closure whether it runs in a
+/// different thread than the one that called.
 ///
 /// # Panics
 ///
-/// As [`join`].
+/// Panics as [`join`] does.
 ///
 /// # Examples
 ///
@@ -94,8 +95,9 @@ where
     RA: Send,
     RB: Send,
 {
-    // In memory once, and passed on by reference: a copy of a closure's captures, from the
-    // registers' width to a vector's, would cost more than all the rest.
+    // Each closure is in memory once, and passed on by reference. A copy of its captures,
+    // written at the width of registers and read at that of a vector, would cost more than
+    // all the rest.
     let (a, b) = (ManuallyDrop::new(a), ManuallyDrop::new(b));
     // SAFETY: each is taken by exactly one of the two.
     unsafe {
@@ -108,7 +110,7 @@ where
 
 /// # Safety
 ///
-/// Takes both closures.
+/// Takes both closures: the caller does not use them afterwards.
 #[cold]
 #[inline(never)]
 unsafe fn join_from_outside<A, B, RA, RB>(a: &ManuallyDrop<A>, b: &ManuallyDrop<B>) -> (RA, RB)
@@ -125,14 +127,14 @@ where
 
 /// # Safety
 ///
-/// Once for each closure.
+/// Called once for each closure.
 #[inline(always)]
 unsafe fn take<F>(from: &ManuallyDrop<F>) -> F {
     // SAFETY: as the caller promises.
     unsafe { ptr::read(&**from) }
 }
 
-/// `injected` is what the first closure is told.
+/// `injected` is passed to the first closure.
 #[inline(always)]
 pub(crate) fn join_on<A, B, RA, RB>(worker: &Worker, injected: bool, a: A, b: B) -> (RA, RB)
 where
@@ -142,13 +144,13 @@ where
     RB: Send,
 {
     let (a, b) = (ManuallyDrop::new(a), ManuallyDrop::new(b));
-    // SAFETY: it takes them once.
+    // SAFETY: `join_taking` takes each of them once.
     unsafe { join_taking(worker, injected, &a, &b) }
 }
 
 /// # Safety
 ///
-/// Takes both closures.
+/// Takes both closures: the caller does not use them afterwards.
 #[inline(always)]
 unsafe fn join_taking<A, B, RA, RB>(
     worker: &Worker,
@@ -163,7 +165,7 @@ where
     RB: Send,
 {
     let site = StackJob::<JoinLatch, B, RB>::site();
-    // SAFETY: each way takes them once.
+    // SAFETY: each branch takes them once.
     unsafe {
         if !worker.runs_in_turn(site) {
             return fork_taking(worker, injected, a, b);
@@ -178,7 +180,8 @@ where
 ///
 /// # Safety
 ///
-/// Takes the first closure, and the second one if it panics.
+/// Takes the first closure, and the second one if it panics: the caller does not use them
+/// afterwards.
 #[inline(always)]
 unsafe fn run_first<A, B, RA, RB>(
     worker: &Worker,
@@ -197,12 +200,12 @@ where
     result
 }
 
-/// Forks the second closure and runs the first one. Not inline, so that the frames of a fine
-/// recursion, which seldom comes here, stay small.
+/// Forks the second closure and runs the first one. It is not inlined, so that the frames
+/// of a fine recursion, which seldom gets here, stay small.
 ///
 /// # Safety
 ///
-/// Takes both closures.
+/// Takes both closures: the caller does not use them afterwards.
 #[inline(never)]
 unsafe fn fork_taking<A, B, RA, RB>(
     worker: &Worker,
@@ -216,12 +219,12 @@ where
     RA: Send,
     RB: Send,
 {
-    // A fork that comes back, as nearly all do, leaves nothing to be dropped.
-    // SAFETY: as the caller promises; the job has it now.
+    // Nearly all forks come back, and a fork that comes back leaves nothing to be dropped.
+    // SAFETY: as the caller promises; from now on the job owns it.
     let job = unsafe { StackJob::new(take(b), JoinLatch::new(worker.sleeper())) };
     let job = ManuallyDrop::new(job);
     let Some(position) = worker.fork(job.as_ref()) else {
-        // A recursion as deep as this is not short of parallel work.
+        // A recursion as deep as this already has enough parallel work.
         let b = ManuallyDrop::new(|worker: &Worker, injected| {
             // SAFETY: it was not forked.
             unsafe { job.run_inline(worker, injected) }
@@ -244,14 +247,14 @@ where
     std::mem::forget(unwinding);
     if worker.take_back(position) || get_back(worker, &job, position) {
         worker.joined(StackJob::<JoinLatch, B, RB>::site());
-        // SAFETY: taken back, so nobody else has it.
+        // SAFETY: it was taken back, so no other thread has it.
         (result_a, unsafe { job.run_inline(worker, injected) })
     } else {
         (result_a, ManuallyDrop::into_inner(job).into_result())
     }
 }
 
-/// If the first closure panics, the second one, which was not forked, runs all the same.
+/// Runs the second closure, which was not forked, if the first one panics.
 struct RunOnUnwind<'a, B, R>
 where
     B: FnOnce(&Worker, bool) -> R,
@@ -264,27 +267,28 @@ impl<B, R> Drop for RunOnUnwind<'_, B, R>
 where
     B: FnOnce(&Worker, bool) -> R,
 {
-    // Inline, so that the guard's fields need not be in memory.
+    // Inlined, so that the guard's fields need not be in memory.
     #[inline(always)]
     fn drop(&mut self) {
         run_quietly(self.worker, self.b);
     }
 }
 
-/// The first closure's panic goes on, not this one's.
+/// Runs the second closure and drops its panic: the first closure's panic is the one that
+/// goes on.
 #[cold]
 #[inline(never)]
 fn run_quietly<B, R>(worker: &Worker, b: &ManuallyDrop<B>)
 where
     B: FnOnce(&Worker, bool) -> R,
 {
-    // SAFETY: only the guard calls this, once, which `run_first` has made for that.
+    // SAFETY: only the guard that `run_first` has made for this calls it, and only once.
     let b = unsafe { take(b) };
     drop(panic::catch_unwind(AssertUnwindSafe(|| b(worker, false))));
 }
 
-/// Takes the fork back when more was forked since, or waits until its thief has run it.
-/// Returns whether it came back.
+/// Takes the fork back if newer forks are above it, or else waits until its thief has run
+/// it. Returns whether it came back.
 #[cold]
 #[inline(never)]
 fn get_back<F, R>(worker: &Worker, job: &StackJob<JoinLatch, F, R>, position: usize) -> bool
@@ -296,7 +300,7 @@ where
         if local == job.as_ref() {
             return true;
         }
-        // SAFETY: taken from the deque, so nobody else has it.
+        // SAFETY: it was taken from the deque, so no other thread has it.
         unsafe { local.execute() };
         if job.latch.is_set() {
             return false;
@@ -306,7 +310,8 @@ where
     false
 }
 
-/// If the first closure panics, the second one runs all the same, and not beyond its frame.
+/// Makes sure that the second closure has run before its frame ends if the first one
+/// panics.
 struct WaitOnUnwind<'a, F, R>
 where
     F: FnOnce(&Worker, bool) -> R + Send,
@@ -322,7 +327,7 @@ where
     F: FnOnce(&Worker, bool) -> R + Send,
     R: Send,
 {
-    // Inline, so that the guard's fields need not be in memory.
+    // Inlined, so that the guard's fields need not be in memory.
     #[inline(always)]
     fn drop(&mut self) {
         finish(self.worker, self.job, self.position);
@@ -337,7 +342,8 @@ where
     R: Send,
 {
     if worker.take_back(position) || get_back(worker, job, position) {
-        // SAFETY: taken back, so nobody else has it; its panic is kept in the job.
+        // SAFETY: it was taken back, so no other thread has it; its panic is kept in the
+        // job.
         unsafe { job.as_ref().execute() };
     }
     job.discard_result();

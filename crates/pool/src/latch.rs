@@ -9,16 +9,18 @@
 //! A latch may be freed as soon as it is set: what the setter needs after that, it reads
 //! before. A wake-up takes an address and reads nothing.
 //!
-//! A worker that waits sleeps on its own word ([`Sleepers`](crate::sleep)), because it may
-//! also be woken to help; it announces that in the latch (`SLEEPING`), and the setter's swap
-//! returns the announcement or comes before it, in which case the worker does not sleep.
+//! A worker that waits sleeps on its own word ([`Sleeper`](crate::sleep)), because it may
+//! also be woken to help. It announces the sleep in the latch (`SLEEPING`). Either the
+//! setter's swap returns the announcement, or the swap comes before it, and then the worker
+//! does not sleep.
 //!
-//! A scope's worker must also see a job that only it may run. It announces itself and looks at
-//! the injector, with a fence between; the thread that spawns writes the job and looks at the
-//! announcement, with a fence between. So at least one of them sees the other.
+//! A scope's worker must also see a job that only it may run. It announces itself and then
+//! looks at the injector, with a fence between; the thread that spawns writes the job and
+//! then looks at the announcement, with a fence between. So at least one of them sees the
+//! other.
 //!
-//! What a job has written is visible to the waiter: the swap releases it, and for a count every
-//! end releases what came before, and the last one acquires it.
+//! What a job has written is visible to the waiter: the swap releases it. For a count,
+//! every end releases what came before it, and the last one acquires that.
 
 use std::sync::Arc;
 
@@ -36,21 +38,21 @@ const SET: u32 = 2;
 pub trait Latch {
     /// # Safety
     ///
-    /// `this` is alive until it is set, and set once.
+    /// `this` is alive until it is set, and it is set once.
     unsafe fn set(this: *const Self);
 }
 
 /// What a worker can wait for.
 pub trait Probe {
-    /// Whether it is set. What the setter did before is visible then.
+    /// Returns whether it is set. What the setter did before is visible then.
     fn is_set(&self) -> bool;
-    /// Announces that the worker is about to sleep. Returns whether it may.
+    /// Announces that the worker is about to sleep. Returns whether it may sleep.
     fn announce(&self) -> bool;
     /// Takes the announcement back.
     fn retract(&self);
 }
 
-/// One word with the three states.
+/// One word with three states.
 #[derive(Debug)]
 struct State(AtomicU32);
 
@@ -78,7 +80,7 @@ impl State {
 
     /// # Safety
     ///
-    /// `this` is alive until it is set. Returns whether somebody sleeps.
+    /// `this` is alive until it is set. Returns whether the waiter sleeps.
     unsafe fn set(this: *const Self) -> bool {
         // SAFETY: as the caller promises.
         unsafe { (*this).0.swap(SET, AcqRel) == SLEEPING && !active(Mutant::SetsSilently) }
@@ -89,7 +91,8 @@ impl State {
 #[derive(Debug)]
 pub struct JoinLatch {
     state: State,
-    /// The waiting worker's, in its pool, which outlives the thread that sets the latch.
+    /// The sleeper of the waiting worker, in its pool, which outlives the thread that sets
+    /// the latch.
     sleeper: *const Sleeper,
 }
 
@@ -108,7 +111,7 @@ impl JoinLatch {
 
 impl Latch for JoinLatch {
     unsafe fn set(this: *const Self) {
-        // SAFETY: alive until the line that sets it.
+        // SAFETY: `this` is alive until the line that sets it.
         unsafe {
             let sleeper = (*this).sleeper;
             if State::set(&raw const (*this).state) {
@@ -130,8 +133,9 @@ impl Probe for JoinLatch {
     }
 }
 
-/// For a worker that waits for a job in another pool: it serves its own pool meanwhile, and
-/// sleeps as an idle worker does. (In a [`CountLatch`], it waits like a join.)
+/// For a worker that waits for a job in another pool: it runs jobs of its own pool
+/// meanwhile, and sleeps as an idle worker does. (In a [`CountLatch`], it waits like a
+/// join.)
 pub struct CrossLatch {
     state: State,
     owner: usize,
@@ -150,7 +154,7 @@ impl CrossLatch {
 
 impl Latch for CrossLatch {
     unsafe fn set(this: *const Self) {
-        // SAFETY: alive until the line that sets it.
+        // SAFETY: `this` is alive until the line that sets it.
         unsafe {
             let sleep = (*this).sleep.clone();
             if State::set(&raw const (*this).state) {
@@ -193,7 +197,7 @@ impl ThreadLatch {
     ///
     /// As for [`Latch::set`].
     pub(crate) unsafe fn set_from_anywhere(this: *const Self) {
-        // SAFETY: alive until the line that sets it; the wake-up reads nothing.
+        // SAFETY: `this` is alive until the line that sets it; the wake-up reads nothing.
         unsafe {
             let word = &raw const (*this).0.0;
             if State::set(&raw const (*this).0) {
@@ -216,14 +220,14 @@ enum Waiter {
     Thread(ThreadLatch),
 }
 
-/// Set when as many jobs have ended as were begun.
+/// A latch that is set when as many jobs have ended as were begun.
 pub struct CountLatch {
     count: AtomicUsize,
     waiter: Waiter,
 }
 
 impl CountLatch {
-    /// With one job begun, which is the body of the scope.
+    /// Creates a latch with one job begun, which is the body of the scope.
     pub fn new(owner: Option<(usize, &Arc<Sleep>)>) -> Self {
         Self {
             count: AtomicUsize::new(1),
@@ -242,7 +246,8 @@ impl CountLatch {
         self.count.load(Relaxed)
     }
 
-    /// A job was added that the waiting worker may be the only one to run.
+    /// Wakes the waiting worker for a job that was added and that only this worker may be
+    /// able to run.
     pub fn wake_for_job(&self) {
         if let Waiter::Worker(latch) = &self.waiter {
             fence(SeqCst);
@@ -256,8 +261,8 @@ impl CountLatch {
     ///
     /// Called once for each job that was begun. `this` is alive until the last of them.
     pub unsafe fn end(this: *const Self) {
-        // SAFETY: alive until the count is zero and, for the one that made it so, until it
-        // has set the waiter's latch.
+        // SAFETY: `this` is alive until the count is zero and, for the thread that makes it
+        // so, until that thread has set the waiter's latch.
         unsafe {
             let order = match active(Mutant::EndsRelaxed) {
                 true => Relaxed,
@@ -287,7 +292,8 @@ impl CountLatch {
     }
 }
 
-/// Set once, for many threads that may wait: a thread has begun, or ended.
+/// A flag that is set once, for any number of waiting threads: a thread has started, or
+/// ended.
 #[derive(Debug)]
 pub(crate) struct OnceFlag(AtomicU32);
 

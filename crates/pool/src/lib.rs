@@ -1,8 +1,8 @@
 //! A fork-join pool with rayon-core's names and semantics.
 //!
-//! [`join()`] runs two closures, [`scope()`] any number of them, [`for_each()`] and its kin loops
-//! over numbers and slices; [`run()`] gives a future of parallel work to a task of any
-//! runtime.
+//! [`join()`] runs two closures, [`scope()`] any number of them, and [`for_each()`] and its
+//! relatives loop over numbers and slices. [`run()`] returns a future of parallel work that
+//! a task of any runtime can await.
 //!
 //! ```
 //! use blitz_io::pool;
@@ -16,9 +16,10 @@
 //! assert_eq!(fib(20), 6765);
 //! ```
 //!
-//! What differs from rayon: a worker that waits in [`join()`] or [`scope()`] runs only what
-//! descends from what it waits for, so a lock that is held meanwhile cannot deadlock; a loop
-//! runs in the calling thread too, even if that is in no pool.
+//! Two things differ from rayon. A worker that waits in [`join()`] or [`scope()`] runs only
+//! descendants of what it waits for, so a lock that is held across the wait cannot deadlock
+//! on an unrelated job. A loop also runs in the calling thread, even if that thread is in
+//! no pool.
 
 #![cfg_attr(
     loom,
@@ -82,7 +83,7 @@ pub use thread_pool::{
 };
 pub use worker::Yield;
 
-/// For the model checker.
+/// What the models in `tests/` use.
 #[cfg(loom)]
 pub mod model {
     pub use crate::deque::Deque;
@@ -92,7 +93,7 @@ pub mod model {
     pub use crate::sleep::Sleep;
 }
 
-/// The examples of the README run as tests.
+/// Runs the examples of the README as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -2,22 +2,26 @@
 //!
 //! # The protocol
 //!
-//! `state` holds a generation, whether the loop is closed, and how many workers have entered
-//! it. The *caller* is whoever wants the loop to run; it need not be a worker.
+//! `state` holds a generation, whether the loop is closed, and how many workers have
+//! entered it. The *caller* is the thread that requests the loop; it need not be a worker.
 //!
-//! 1. The caller takes the slot (`busy`); if another loop is in it, the caller forks instead.
-//! 2. It writes `work`, opens the next generation with nobody inside, and wakes idle workers.
+//! 1. The caller takes the slot (`busy`); if another loop is in it, the caller forks
+//!    instead.
+//! 2. It writes `work`, opens the next generation, with no worker inside, and wakes idle
+//!    workers.
 //! 3. It takes part itself until nothing is left to take.
-//! 4. It closes the loop, which tells how many have entered, and waits for as many `left`.
+//! 4. It closes the loop, which tells how many have entered, and waits until `left` is as
+//!    large.
 //! 5. It clears `left` and gives the slot back.
 //!
-//! A worker enters by adding one to a state that is open and of a generation that it has not
-//! taken part in. So a worker that wakes late finds the loop closed and delays nobody: the
-//! caller waits only for workers that are in the middle of a piece.
+//! A worker enters by adding one to a state that is open and of a generation in which it
+//! has not taken part. So a worker that wakes late finds the loop closed and delays no
+//! other thread: the caller waits only for workers that are in the middle of a piece.
 //!
-//! **`work` is alive while a worker uses it.** It entered before the loop was closed, so the
-//! caller counts it, and does not return before it has left. It reads `work` after it has
-//! entered (acquire), so it reads what belongs to the generation.
+//! **`work` is alive while a worker uses it.** The worker entered before the loop was
+//! closed, so the caller counts it, and does not return before it has left. The worker
+//! reads `work` after it has entered (acquire), so it reads the one that belongs to the
+//! generation.
 //!
 //! **The caller's wake-up is not lost.** It sets `SLEEPS` in `left` with a compare-exchange
 //! and sleeps while `left` holds what it wrote. A worker leaves by adding one: either its
@@ -42,13 +46,13 @@ const ENTERED: u64 = CLOSED - 1;
 const GENERATION: u64 = 1 << 32;
 
 const SLEEPS: u32 = 1 << 31;
-/// No processor has this number.
+/// Not a processor's number.
 const ANYWHERE: u32 = u32::MAX;
-/// How often the caller looks for those who are about to leave before it sleeps: about as
-/// long as a sleep would take.
+/// How often the caller checks for workers that are about to leave before it sleeps. That
+/// takes about as long as a sleep would.
 const LOOKS: u32 = if cfg!(loom) { 1 } else { 200 };
 
-/// What participants run; the number is the participant's.
+/// What participants run; the argument is the participant's number.
 pub type Work<'a> = dyn Fn(usize) + Sync + 'a;
 
 pub struct LoopSlot {
@@ -59,7 +63,7 @@ pub struct LoopSlot {
     caller: AtomicU32,
     /// Points to the caller's `&Work`.
     work: AtomicPtr<&'static Work<'static>>,
-    /// For whoever has the slot: how much of each share is taken.
+    /// How much of each share is taken. Only for the thread that has the slot.
     cursors: Box<[CachePadded<AtomicUsize>]>,
 }
 
@@ -86,15 +90,15 @@ impl LoopSlot {
         (!taken).then(|| Reserved(self))
     }
 
-    /// Whether there is a loop that a worker whose last one was `last` can enter.
+    /// Whether a loop is open that a worker whose last one was `last` can enter.
     pub fn is_open_for(&self, last: &Cell<u64>) -> bool {
         let state = self.state.load(SeqCst);
         state & CLOSED == 0 && state / GENERATION != last.get()
     }
 
-    /// Whether there is such a loop, and one more worker on this processor would take time
-    /// from those who are at it: `most` workers or more have entered, or the caller runs here
-    /// and has just been interrupted.
+    /// Whether such a loop is open, and one more worker on this processor would take time
+    /// from its participants: `most` workers or more have entered, or the caller runs on
+    /// this processor and has just been interrupted.
     pub fn is_full_for(&self, last: &Cell<u64>, most: usize, here: Option<u32>) -> bool {
         let state = self.state.load(Acquire);
         let open = state & CLOSED == 0 && state / GENERATION != last.get();
@@ -107,7 +111,7 @@ impl LoopSlot {
         self.state.load(Relaxed) / GENERATION
     }
 
-    /// Takes part in the loop, if there is one that this worker was not in yet.
+    /// Takes part in the loop, if there is one in which this worker has not taken part yet.
     #[inline]
     pub fn take_part(&self, last: &Cell<u64>) -> bool {
         self.is_open_for(last) && self.enter(last)
@@ -134,7 +138,7 @@ impl LoopSlot {
         if cfg!(loom) {
             assert!(!work.is_null(), "there is no loop");
         }
-        // SAFETY: see the head of this file: the caller waits until we have left.
+        // SAFETY: see the head of this file: the caller waits until this worker has left.
         let work = unsafe { *work };
         work(participant);
         let before = self.left.fetch_add(1, AcqRel);
@@ -151,14 +155,15 @@ impl Reserved<'_> {
         &self.0.cursors
     }
 
-    /// Runs `work` in this thread, as participant 0, and in every worker that comes in time.
-    /// `publish` wakes them. `work` does not panic.
+    /// Runs `work` in this thread, as participant 0, and in every worker that arrives in
+    /// time. `publish` wakes them. `work` does not panic.
     pub fn run(self, work: &Work<'_>, publish: impl FnOnce()) {
         let slot = self.0;
         for cursor in &slot.cursors {
             cursor.store(0, Relaxed);
         }
-        // A model of a mistake must find work that asserts, not freed memory.
+        // In a model of a mistake, late workers must find work that asserts, not freed
+        // memory.
         let pointer: *const &Work<'_> = match cfg!(loom) {
             true => Box::leak(Box::new(work)),
             false => &raw const work,

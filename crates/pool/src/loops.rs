@@ -2,12 +2,12 @@
 //!
 //! A loop is cut into pieces of `grain` items. Each participant has a share of the pieces
 //! and a counter of how many of them are taken. It takes the pieces of its own share, then
-//! what is left of the others': so nobody waits for a worker that comes late, and items
-//! that take longer than others do no harm. The first participant is the thread that wants
-//! the loop, whether it is a worker or not.
+//! what is left of the others'. So no thread waits for a worker that comes late, and items
+//! that take longer than others do no harm. The first participant is the thread that
+//! requests the loop, whether it is a worker or not.
 //!
-//! If a loop is in progress in the pool already, because two threads want one or because
-//! loops are nested, the second one is cut in halves by [`join`](crate::join()) instead.
+//! If a loop is already in progress in the pool, because two threads request one or because
+//! loops are nested, the second one is cut in halves with [`join`](crate::join()) instead.
 
 use std::any::Any;
 use std::ops::{ControlFlow, Range};
@@ -32,7 +32,7 @@ trait Body: Sync {
     fn begin(&self) -> Self::State;
     /// Runs piece `piece`, which has the items `items`.
     fn run(&self, state: &mut Self::State, piece: usize, items: Range<usize>) -> ControlFlow<()>;
-    /// What is to be done with the state in the end.
+    /// Consumes the state at the end.
     fn end(&self, state: Self::State);
 }
 
@@ -45,14 +45,14 @@ struct Pieces {
 }
 
 impl Pieces {
-    /// `grain` 0: pieces so small that each thread gets eight of them.
+    /// A `grain` of 0 means pieces so small that each thread gets eight of them.
     fn new(range: Range<usize>, grain: usize, threads: usize) -> Self {
         let len = range.end.saturating_sub(range.start);
         let grain = match grain {
             0 => len / threads.saturating_mul(8).max(1),
             grain => grain,
         };
-        // So that the counters, which may run past the end, cannot overflow.
+        // The counters may run past the end, and must not overflow.
         let grain = grain.max(len / (isize::MAX as usize / 2)).max(1);
         Self {
             count: len.div_ceil(grain),
@@ -76,7 +76,8 @@ struct Run<'a, B> {
 }
 
 impl<B: Body> Run<'_, B> {
-    /// Runs what `pieces` gives, until there is no more or somebody has stopped the loop.
+    /// Runs the pieces that `pieces` yields, until there are no more or a participant has
+    /// stopped the loop.
     fn participate(&self, pieces: impl Iterator<Item = usize>) {
         let ran = panic::catch_unwind(AssertUnwindSafe(|| {
             let mut state = None;
@@ -129,7 +130,7 @@ fn run_loop<B: Body>(registry: &Registry, pieces: Pieces, body: &B) -> ControlFl
     run.finish()
 }
 
-/// Every participant takes from its own share, then from the others'.
+/// Runs a loop in which every participant takes from its own share, then from the others'.
 fn share_out<B: Body>(registry: &Registry, reserved: Reserved<'_>, run: &Run<'_, B>) {
     let cursors: *const [_] = reserved.cursors();
     // SAFETY: they belong to the slot, which outlives `reserved`.
@@ -201,7 +202,7 @@ impl<T: Send, F: Fn(usize, &mut [T]) + Sync> Body for Chunks<'_, T, F> {
     type State = ();
     fn begin(&self) {}
     fn run(&self, (): &mut (), piece: usize, items: Range<usize>) -> ControlFlow<()> {
-        // SAFETY: the items lie within the slice, and are nobody else's.
+        // SAFETY: the items lie within the slice, and belong to this piece only.
         let chunk =
             unsafe { std::slice::from_raw_parts_mut(self.start.add(items.start), items.len()) };
         (self.f)(piece, chunk);
@@ -347,13 +348,14 @@ impl Registry {
 /// Calls `f` with every number of `range`, in the current pool: on its workers and in the
 /// calling thread.
 ///
-/// The range is cut into pieces of `grain` numbers, which run in any order; with a `grain`
-/// of 0 each thread gets about eight pieces. Nothing is allocated. A thread that is in no
+/// The range is cut into pieces of `grain` numbers, which run in any order. With a `grain`
+/// of 0, each thread gets about eight pieces. Nothing is allocated. A thread that is in no
 /// pool uses the global one.
 ///
 /// # Panics
 ///
-/// If `f` panics: no further piece is begun, and the first panic goes on in the caller.
+/// Panics if `f` panics: no further piece begins, and the first panic is resumed in the
+/// caller.
 ///
 /// # Examples
 ///
@@ -371,14 +373,14 @@ pub fn for_each(range: Range<usize>, grain: usize, f: impl Fn(usize) + Sync) {
     current(|registry| registry.for_each(range, grain, f));
 }
 
-/// Calls `f` with every number of `range` until one call returns
-/// [`ControlFlow::Break`]; pieces that have not begun by then are left out.
+/// Calls `f` with every number of `range` until one call returns [`ControlFlow::Break`];
+/// pieces that have not begun by then are skipped.
 ///
 /// See [`for_each`] for `grain`.
 ///
 /// # Panics
 ///
-/// If `f` panics.
+/// Panics if `f` panics.
 ///
 /// # Examples
 ///
@@ -401,14 +403,14 @@ pub fn try_for_each(
 }
 
 /// Calls `f` with every number of `range` and with a state that each participating thread
-/// makes once, by `init`.
+/// makes once, with `init`.
 ///
 /// See [`for_each`] for `grain`. A loop that is nested in another one may make a state for
 /// each piece.
 ///
 /// # Panics
 ///
-/// If `init` or `f` panics.
+/// Panics if `init` or `f` panics.
 ///
 /// # Examples
 ///
@@ -433,7 +435,7 @@ pub fn for_each_init<S>(
 ///
 /// # Panics
 ///
-/// If `len` is 0, or if `f` panics.
+/// Panics if `len` is 0, or if `f` panics.
 ///
 /// # Examples
 ///
@@ -451,15 +453,15 @@ pub fn for_each_chunk<T: Send>(slice: &mut [T], len: usize, f: impl Fn(usize, &m
     current(|registry| registry.for_each_chunk(slice, len, f));
 }
 
-/// Applies `map` to every number of `range` and combines the results by `reduce`, in any
-/// order; `None` if the range is empty.
+/// Applies `map` to every number of `range` and combines the results with `reduce`, in any
+/// order. Returns `None` if the range is empty.
 ///
 /// See [`for_each`] for `grain`, and [`map_reduce_ordered`] for a result that is the same
 /// every time where `reduce` is not associative, as with floats.
 ///
 /// # Panics
 ///
-/// If `map` or `reduce` panics.
+/// Panics if `map` or `reduce` panics.
 ///
 /// # Examples
 ///
@@ -476,15 +478,16 @@ pub fn map_reduce<R: Send>(
     current(|registry| registry.map_reduce(range, grain, map, reduce))
 }
 
-/// Does the same as [`map_reduce`], but combines the results in the order of the range: first
-/// within pieces of `grain` numbers, then the pieces. So the result depends on `grain` alone,
-/// not on the number of threads nor on who was first. A `grain` of 0 means 1024.
+/// Does the same as [`map_reduce`], but combines the results in the order of the range:
+/// first within pieces of `grain` numbers, then the pieces. So the result depends on
+/// `grain` alone, and not on the number of threads or on their speed. A `grain` of 0 means
+/// 1024.
 ///
-/// Allocates room for one result a piece.
+/// Allocates room for one result per piece.
 ///
 /// # Panics
 ///
-/// If `map` or `reduce` panics.
+/// Panics if `map` or `reduce` panics.
 ///
 /// # Examples
 ///

@@ -3,32 +3,32 @@
 blitz_sync::mutants! {
     /// An idle worker sleeps without counting itself.
     IdleIsNotCounted,
-    /// An idle worker rests without counting itself.
+    /// A resting worker does not count itself.
     RestsUncounted,
     /// An idle worker does not look for work before it sleeps.
     NoLastLook,
-    /// A worker that was woken for several forks takes one and wakes nobody.
+    /// A worker that was woken for several forks takes one and wakes no other worker.
     FindsSilently,
-    /// A waker does not move the epoch on.
+    /// A waker does not advance the epoch.
     EpochStays,
-    /// A worker says that it runs a job, and passes no fence.
+    /// A worker announces that it runs a job, but passes no fence.
     BeginsWithoutFence,
     /// A waiting worker asks to be told of forks after its last look.
     AsksTooLate,
     /// A worker helps with forks that are older than what it waits for.
     HelpsWithAnything,
-    /// A waiter sleeps without saying so in the latch.
+    /// A waiter sleeps without announcing it in the latch.
     SleepsUnannounced,
-    /// A latch is set without a look whether somebody sleeps.
+    /// Setting a latch does not check whether a waiter sleeps.
     SetsSilently,
-    /// A job is added without a look whether the scope's worker sleeps.
+    /// Adding a job does not check whether the scope's worker sleeps.
     AddsSilently,
     /// A job of a scope ends without releasing what it wrote.
     EndsRelaxed,
     /// A participant enters a loop that is closed.
     EntersClosedLoop,
-    /// The caller of a loop does not wait for those who entered.
+    /// The caller of a loop does not wait for the workers that have entered.
     DoesNotWaitForOthers,
-    /// A participant that leaves does not look whether the caller sleeps.
+    /// A participant that leaves does not check whether the caller sleeps.
     LeavesSilently,
 }

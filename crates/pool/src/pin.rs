@@ -1,4 +1,4 @@
-//! Which core each thread of a pool is bound to.
+//! To which core each thread of a pool is bound.
 
 use std::io;
 
@@ -8,19 +8,19 @@ pub(crate) type Core = core_affinity::CoreId;
 /// Whether and how a pool's threads are bound to cores.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Pin {
-    /// The system decides, and moves threads as it likes.
+    /// The system decides, and may move threads.
     #[default]
     None,
-    /// Thread `n` to the `n`-th core that this process may use. Of the cores that are
+    /// Binds thread `n` to the `n`-th core that this process may use. Of the cores that are
     /// hyper-threads of one another, all but the first come last.
     Cores,
-    /// Thread `n` to the `n`-th core of this list, from the beginning again at its end. The
+    /// Binds thread `n` to the `n`-th core of this list, which starts again at its end. The
     /// system counts cores from 0.
     List(Vec<usize>),
 }
 
 impl Pin {
-    /// The cores, in the order of the threads.
+    /// Returns the cores, in the order of the threads.
     pub(crate) fn cores(&self) -> io::Result<Vec<Core>> {
         let wanted = match self {
             Self::None => return Ok(Vec::new()),
@@ -64,8 +64,8 @@ fn hyper_threads_last(mut cores: Vec<Core>) -> Vec<Core> {
     cores
 }
 
-/// Whether the core is a hyper-thread beside one with a smaller number, as Linux tells it.
-/// Elsewhere every core counts as one of its own.
+/// Whether a hyper-thread of the same core has a smaller number, according to Linux. On
+/// other systems every core counts as separate.
 fn is_second_thread(core: usize) -> bool {
     let path = format!("/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list");
     let first = std::fs::read_to_string(path).ok().and_then(|siblings| {
@@ -75,8 +75,8 @@ fn is_second_thread(core: usize) -> bool {
     first.is_some_and(|first| first < core)
 }
 
-/// Binds this thread. That a core has been taken away since the pool was made is no reason
-/// not to run: the thread stays unbound then.
+/// Binds this thread to `core`. If the core has been taken away since the pool was made,
+/// the thread runs unbound.
 pub(crate) fn pin_current_thread(core: Core) {
     core_affinity::set_for_current(core);
 }

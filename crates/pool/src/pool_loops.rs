@@ -1,4 +1,4 @@
-//! The loops as methods of a pool: from a thread outside, that thread takes part.
+//! The loops as methods of a pool. The calling thread takes part even if it is outside.
 
 use std::ops::{ControlFlow, Range};
 
@@ -10,7 +10,7 @@ impl ThreadPool {
     ///
     /// # Panics
     ///
-    /// If `f` panics.
+    /// Panics if `f` panics.
     ///
     /// # Examples
     ///
@@ -35,7 +35,7 @@ impl ThreadPool {
     ///
     /// # Panics
     ///
-    /// If `f` panics.
+    /// Panics if `f` panics.
     pub fn try_for_each(
         &self,
         range: Range<usize>,
@@ -51,7 +51,7 @@ impl ThreadPool {
     ///
     /// # Panics
     ///
-    /// If `init` or `f` panics.
+    /// Panics if `init` or `f` panics.
     pub fn for_each_init<S>(
         &self,
         range: Range<usize>,
@@ -67,7 +67,7 @@ impl ThreadPool {
     ///
     /// # Panics
     ///
-    /// If `len` is 0, or if `f` panics.
+    /// Panics if `len` is 0, or if `f` panics.
     pub fn for_each_chunk<T: Send>(
         &self,
         slice: &mut [T],
@@ -77,13 +77,13 @@ impl ThreadPool {
         self.registry.for_each_chunk(slice, len, f);
     }
 
-    /// Applies `map` to every number of `range` and combines the results by `reduce`, on
+    /// Applies `map` to every number of `range` and combines the results with `reduce`, on
     /// this pool's workers and in the calling thread; see
     /// [`map_reduce`](crate::map_reduce()).
     ///
     /// # Panics
     ///
-    /// If `map` or `reduce` panics.
+    /// Panics if `map` or `reduce` panics.
     ///
     /// # Examples
     ///
@@ -102,12 +102,12 @@ impl ThreadPool {
         self.registry.map_reduce(range, grain, map, reduce)
     }
 
-    /// Does the same as [`map_reduce`](Self::map_reduce) with the same result every time;
+    /// Does the same as [`map_reduce`](Self::map_reduce), with the same result every time;
     /// see [`map_reduce_ordered`](crate::map_reduce_ordered()).
     ///
     /// # Panics
     ///
-    /// If `map` or `reduce` panics.
+    /// Panics if `map` or `reduce` panics.
     pub fn map_reduce_ordered<R: Send>(
         &self,
         range: Range<usize>,

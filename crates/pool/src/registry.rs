@@ -1,5 +1,5 @@
-//! A pool as its threads share it: the workers' deques, the jobs from outside, who sleeps,
-//! the loop in progress, and how long the pool lives.
+//! What the threads of a pool share: the workers' deques, the jobs from outside, which
+//! workers sleep, the loop in progress, and how long the pool lives.
 
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
@@ -22,7 +22,7 @@ use crate::sleep::Sleep;
 pub(crate) type PanicHandler = dyn Fn(Box<dyn Any + Send>) + Send + Sync;
 pub(crate) type ThreadHandler = dyn Fn(usize) + Send + Sync;
 
-/// What a pool keeps of its builder.
+/// The builder's settings that a pool keeps.
 pub(crate) struct Handlers {
     pub(crate) panic: Option<Box<PanicHandler>>,
     pub(crate) start: Option<Box<ThreadHandler>>,
@@ -31,11 +31,11 @@ pub(crate) struct Handlers {
     pub(crate) spin: Spin,
 }
 
-/// What other threads see of one worker.
+/// The part of a worker that other threads see.
 pub(crate) struct Shared {
     pub(crate) deque: Deque,
     pub(crate) fine: FineSite,
-    /// Jobs that this worker, and no other, is to run.
+    /// Jobs that only this worker may run.
     pub(crate) own_jobs: Injector,
     /// Jobs in the order in which the worker spawned them.
     pub(crate) fifo: Injector,
@@ -62,7 +62,7 @@ pub(crate) struct Registry {
     pub(crate) injector: Injector,
     pub(crate) loop_slot: LoopSlot,
     pub(crate) handlers: Handlers,
-    /// How many keep the pool alive: its handle, and each detached job.
+    /// How many users keep the pool alive: its handle, and each detached job.
     users: AtomicUsize,
 }
 
@@ -94,14 +94,15 @@ impl Registry {
         }
     }
 
-    /// Runs what must not unwind into the pool: the panic goes to the handler.
+    /// Runs `f`, which must not unwind into the pool: a panic goes to the handler.
     pub(crate) fn catch_unwind(&self, f: impl FnOnce()) {
         if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(f)) {
             self.handle_panic(payload);
         }
     }
 
-    /// A panic that nobody waits for. Without a handler, the process is aborted.
+    /// Handles a panic of a job that no thread waits for. Without a handler, aborts the
+    /// process.
     #[cold]
     fn handle_panic(&self, payload: Box<dyn Any + Send>) {
         struct Abort;
@@ -120,7 +121,7 @@ impl Registry {
         }
     }
 
-    /// Hands a job of the scope `tag`, or of nobody (0), to any worker.
+    /// Hands a job of the scope `tag`, or of no scope (0), to any worker.
     pub(crate) fn inject(&self, tag: usize, job: JobRef) {
         self.injector.push(tag, job);
         self.sleep.injected_one();
@@ -142,7 +143,7 @@ impl Registry {
         );
     }
 
-    /// Ends the pool when nobody uses it any more.
+    /// Ends the pool when it has no user left.
     pub(crate) fn release(&self) {
         if self.users.fetch_sub(1, AcqRel) == 1 {
             self.sleep.wake_everybody();

@@ -1,4 +1,5 @@
-//! Parallel work that a task awaits, in any runtime: no worker of the runtime is blocked.
+//! Parallel work that a task of any runtime awaits, without blocking a worker of the
+//! runtime.
 
 use std::future::Future;
 use std::panic::{self, AssertUnwindSafe};
@@ -18,9 +19,10 @@ use crate::thread_pool::ThreadPool;
 ///
 /// # Cancel safety
 ///
-/// Dropped before the closure has begun, it is never run. Dropped later, the closure runs to
-/// its end, and the result is dropped there. A closure borrows nothing, so nobody has to
-/// wait for it. The pool runs what it was given even if it is dropped.
+/// If the future is dropped before the closure has begun, the closure never runs. If it is
+/// dropped later, the closure runs to its end, and the result is dropped in the pool. A
+/// closure borrows nothing, so no thread has to wait for it. The pool runs its closures
+/// even if the pool is dropped.
 #[must_use = "a future does nothing unless it is awaited, and its closure may not run"]
 #[derive(Debug)]
 pub struct Run<R> {
@@ -67,8 +69,8 @@ pub fn run<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> Run<R> 
 /// Runs `f` with a [`Scope`] in the pool of this thread, or the global one, and returns a
 /// future that is ready when all jobs of the scope have ended.
 ///
-/// The scope's jobs may borrow from `f`'s own variables as far as they outlive the scope, not
-/// from the task: the task may be cancelled while they run.
+/// The scope's jobs may borrow those of `f`'s own variables that outlive the scope. They
+/// may not borrow from the task, which may be cancelled while they run.
 ///
 /// # Panics
 ///
@@ -111,8 +113,8 @@ fn run_in<R: Send + 'static>(
         if sender.is_closed() {
             return;
         }
-        // Not delivered: the task is gone, and the result is dropped here. If that panics,
-        // the pool's handler gets it.
+        // If the task is gone, the result is not delivered, and is dropped here. If that
+        // panics, the pool's handler gets the panic.
         let _ = sender.send(panic::catch_unwind(AssertUnwindSafe(f)));
     });
     Run { result }

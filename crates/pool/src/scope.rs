@@ -28,7 +28,7 @@ pub struct Scope<'scope> {
     marker: Invariant<'scope>,
 }
 
-/// A fork-join scope whose jobs are begun, in each thread, in the order in which that thread
+/// A fork-join scope whose jobs begin, in each thread, in the order in which that thread
 /// spawned them. See [`scope_fifo`].
 pub struct ScopeFifo<'scope> {
     base: Base,
@@ -37,7 +37,7 @@ pub struct ScopeFifo<'scope> {
     marker: Invariant<'scope>,
 }
 
-/// What both kinds have.
+/// What both kinds of scope have in common.
 struct Base {
     registry: Arc<Registry>,
     latch: CountLatch,
@@ -55,7 +55,7 @@ unsafe impl<T: Sync> Sync for Pointer<T> {}
 impl<T> Pointer<T> {
     /// # Safety
     ///
-    /// The job that calls this is one that its scope counts.
+    /// The job that calls this is counted by its scope.
     unsafe fn get<'a>(&self) -> &'a T {
         // SAFETY: as the caller promises, the scope waits for it.
         unsafe { &*self.0 }
@@ -90,11 +90,11 @@ impl Base {
         result.expect("a body without a result has panicked")
     }
 
-    /// Runs one job, keeps its panic, and says that it has ended.
+    /// Runs one job, keeps its panic, and counts its end.
     ///
     /// # Safety
     ///
-    /// The job is one that `this` counts.
+    /// The job is counted by `this`.
     unsafe fn run<R>(this: *const Self, job: impl FnOnce() -> R) -> Option<R> {
         let result = panic::catch_unwind(AssertUnwindSafe(job));
         // SAFETY: the scope waits until the last job has ended, which is the last line.
@@ -149,10 +149,11 @@ impl Base {
 }
 
 impl<'scope> Scope<'scope> {
-    /// Spawns a job into the scope. It may begin at once in another thread, and has ended
-    /// when the scope ends. It gets the scope, to spawn more.
+    /// Spawns a job into the scope. It may begin at once in another thread, and it has
+    /// ended when the scope ends. It gets the scope, to spawn more jobs.
     ///
-    /// A panic in it goes on in the thread that made the scope, when all jobs have ended.
+    /// If it panics, the panic is resumed in the thread that made the scope, after all jobs
+    /// have ended.
     ///
     /// # Examples
     ///
@@ -209,8 +210,8 @@ impl<'scope> Scope<'scope> {
 }
 
 impl<'scope> ScopeFifo<'scope> {
-    /// Spawns a job into the scope; see [`Scope::spawn`]. Jobs that one thread has spawned
-    /// are begun in that order.
+    /// Spawns a job into the scope; see [`Scope::spawn`]. The jobs that one thread has
+    /// spawned begin in that order.
     ///
     /// # Examples
     ///
@@ -273,14 +274,13 @@ impl fmt::Debug for ScopeFifo<'_> {
     }
 }
 
-/// Runs `op` with a scope, in the pool, and returns when all jobs of the scope have ended.
+/// Runs `op` with a scope, in the pool, and returns after all jobs of the scope have ended.
 ///
-/// Jobs may borrow what outlives the call. Jobs that nobody has stolen run last in, first
-/// out.
+/// Jobs may borrow what outlives the call. Jobs that are not stolen run last in, first out.
 ///
 /// # Panics
 ///
-/// If `op` or one of the jobs panics, when all have ended.
+/// Panics if `op` or one of the jobs panics, after all have ended.
 ///
 /// # Examples
 ///
@@ -301,11 +301,11 @@ where
     in_worker(|worker, _| run_scope(Some(worker), worker.registry(), op))
 }
 
-/// Does the same as [`scope`], with jobs that are begun first in, first out.
+/// Does the same as [`scope`], with jobs that begin first in, first out.
 ///
 /// # Panics
 ///
-/// As [`scope`].
+/// Panics as [`scope`] does.
 ///
 /// # Examples
 ///
@@ -321,12 +321,12 @@ where
     in_worker(|worker, _| run_scope_fifo(Some(worker), worker.registry(), op))
 }
 
-/// Does the same as [`scope`], but `op` runs in the calling thread, whether that is a worker or
-/// not. Only the jobs run in the pool.
+/// Does the same as [`scope`], but `op` runs in the calling thread, whether that is a
+/// worker or not. Only the jobs run in the pool.
 ///
 /// # Panics
 ///
-/// As [`scope`].
+/// Panics as [`scope`] does.
 ///
 /// # Examples
 ///
@@ -342,11 +342,11 @@ where
     in_place(None, run_scope, op)
 }
 
-/// Does the same as [`in_place_scope`], with jobs that are begun first in, first out.
+/// Does the same as [`in_place_scope`], with jobs that begin first in, first out.
 ///
 /// # Panics
 ///
-/// As [`scope`].
+/// Panics as [`scope`] does.
 ///
 /// # Examples
 ///
@@ -389,7 +389,7 @@ pub(crate) fn run_scope_fifo<'scope, R>(
 }
 
 /// Runs a scope in this thread, with its jobs in `registry`, or else in the pool of this
-/// thread, or else in the global one.
+/// thread, or else in the global pool.
 pub(crate) fn in_place<OP, R>(
     registry: Option<&Arc<Registry>>,
     run: impl FnOnce(Option<&Worker>, &Arc<Registry>, OP) -> R,

@@ -1,47 +1,51 @@
-//! Which workers sleep, and who wakes them.
+//! Which workers sleep, and which threads wake them.
 //!
 //! # Idle workers
 //!
 //! A worker that has nothing to run sleeps on `epoch`, which all idle workers share. It
 //!
 //! 1. reads the epoch and counts itself in `idle` (sequentially consistent),
-//! 2. asks every worker to say when it forks (`asked`),
+//! 2. asks every worker to announce its next fork (`asked`),
 //! 3. makes every thread pass a fence, if another worker runs a job,
 //! 4. looks for work everywhere once more, and
-//! 5. sleeps while the epoch is what it was.
+//! 5. sleeps while the epoch has the value that it read.
 //!
 //! A thread that has *injected* work (a job, a loop, a broadcast, the end of the pool)
-//! passes a fence and reads `idle` and `resting`. If one is not zero, it moves the epoch on and
-//! wakes one, or all. Either the look of step 4 finds the work, or the injecting thread reads
-//! the count of step 1 and moves an epoch that was read before: then the sleep ends or does not
-//! begin. So injected work never lies while every worker sleeps.
+//! passes a fence and reads `idle` and `resting`. If either is not zero, it advances the
+//! epoch and wakes one worker, or all. Either the look in step 4 finds the work, or the
+//! injecting thread reads the count of step 1 and advances an epoch that the worker has
+//! read before: then the sleep ends or does not begin. So injected work is never left
+//! waiting while every worker sleeps.
 //!
-//! A worker that has *forked* passes only the light fence and reads its own `asked`. If it is
-//! set, it clears it and wakes one idle worker, unless one is already on its way (`waking`):
-//! what was forked while that one wakes, it will see, and when it has found a job and there
-//! are more forks, it [wakes another](Sleep::pass_on). A fork is never lost, since its owner
-//! takes back what nobody stole; so all that is at stake here is that the others do not
-//! sleep beside long forks, and that is what the same two fences give.
+//! A worker that has *forked* passes only the light fence and reads its own `asked`. If
+//! that is set, it clears it and wakes one idle worker, unless one is already waking up
+//! (`waking`). A worker that is waking up sees what was forked meanwhile, and when it has
+//! found a job and there are more forks, it [wakes another](Sleep::pass_on). A fork is
+//! never lost, since its owner takes back what was not stolen. So all that is at stake here
+//! is that the other workers do not sleep while there are long forks to run, and the same
+//! two fences ensure that.
 //!
 //! A worker that *rests* while others have forks does the same without steps 2 and 3: it is
-//! woken for what is injected, and looks for forks again after a while. So it counts itself in
-//! `resting` and not in `idle`. If it is woken in place of one that asked for forks, it
-//! searches in place of that one.
+//! woken for injected work, and looks for forks again after a while. So it counts itself in
+//! `resting` and not in `idle`. If it is woken in place of a worker that asked for forks,
+//! it searches in place of that worker.
 //!
-//! A worker [says](Sleeper::begins) that it runs a job, and passes a full fence, before it can
-//! fork. One that is not seen to run a job in step 3 has yet to do so, and then sees what it
-//! was asked in step 2. So idle workers do not interrupt each other.
+//! A worker [announces](Sleeper::begins) that it runs a job, and passes a full fence,
+//! before it can fork. A worker that is not seen to run a job in step 3 has not made the
+//! announcement yet, so it sees the request of step 2 when it forks. Therefore idle workers
+//! do not interrupt each other.
 //!
-//! `waking` is cleared by every worker that leaves its sleep, before it searches, and by
-//! every worker that is about to sleep, before its last look. So it cannot stay set while
-//! somebody sleeps who was not woken.
+//! `waking` is cleared by every worker that ends its sleep, before it searches, and by
+//! every worker that is about to sleep, before its last look. So it cannot stay set while a
+//! worker sleeps that was not woken.
 //!
 //! # Workers that wait for a job
 //!
-//! Such a worker sleeps on a word of its own (`own`), with the number of the worker that it
-//! may help in it. It is woken by the job's end ([`latch`](crate::latch)), or by a fork of
-//! that worker. (A worker that lets a loop's participants have the processors sleeps on it
-//! too, for a moment.) The order is the same as above: the word, `asked`, the fence, the last look.
+//! Such a worker sleeps on a word of its own (`own`), which holds the number of the worker
+//! that it may help. It is woken by the end of the job ([`latch`](crate::latch)), or by a
+//! fork of that worker. (A worker that leaves the processors to a loop's participants also
+//! sleeps on this word, for a moment.) The order is the same as above: the word, `asked`,
+//! the fence, the last look.
 
 use std::time::{Duration, Instant};
 
@@ -57,30 +61,30 @@ use crate::mutant::{Mutant, active};
 const AWAKE: u32 = 0;
 /// It was woken.
 const WOKEN: u32 = 1;
-/// It sleeps and can help nobody.
+/// It sleeps and can help no other worker.
 const WAITS: u32 = 2;
 /// It sleeps and can help worker `n`: `HELPS + n`.
 const HELPS: u32 = 3;
 
-/// What concerns one worker.
+/// The state of one worker.
 #[derive(Debug)]
 pub struct Sleeper {
     own: AtomicU32,
-    /// Somebody who sleeps wants to know of this worker's forks.
+    /// A sleeping worker wants to know of this worker's forks.
     asked: AtomicBool,
-    /// It runs a job, or is about to, and may fork.
+    /// This worker runs a job, or is about to, and may fork.
     runs: AtomicBool,
 }
 
 impl Sleeper {
-    /// Whether the worker, which has just forked, is to say so.
+    /// Whether the worker, which has just forked, was asked to announce that.
     #[inline(always)]
     pub fn is_asked(&self) -> bool {
         fences::light();
         self.asked.load(Relaxed)
     }
 
-    /// The worker is about to run a job.
+    /// Announces that the worker is about to run a job.
     pub fn begins(&self) {
         self.runs.store(true, Relaxed);
         if !active(Mutant::BeginsWithoutFence) {
@@ -88,7 +92,7 @@ impl Sleeper {
         }
     }
 
-    /// The worker is idle: it runs no job, and none waits for it to go on.
+    /// Marks the worker as idle: it runs no job, and no suspended job will go on in it.
     pub fn ends(&self) {
         self.runs.store(false, Release);
     }
@@ -124,7 +128,8 @@ impl Sleep {
         }
     }
 
-    /// Worker `me`, which is idle, sleeps, unless `has_work` says otherwise at the last moment.
+    /// Worker `me`, which is idle, sleeps unless `has_work` returns true at the last
+    /// moment.
     #[cold]
     pub fn sleep_idle(&self, me: usize, has_work: impl FnOnce() -> bool) {
         let counted = !active(Mutant::IdleIsNotCounted);
@@ -138,15 +143,15 @@ impl Sleep {
     }
 
     /// An idle worker sleeps for `time`, or until something is injected, unless `has_work`
-    /// says otherwise at the last moment. It does not want to know of forks.
+    /// returns true at the last moment. It does not ask for forks.
     #[cold]
     pub fn rest(&self, time: Duration, has_work: impl FnOnce() -> bool) {
         let counted = !active(Mutant::RestsUncounted);
         self.sleep_on_epoch(&self.resting, counted, Some(time), has_work);
     }
 
-    /// A worker that counts itself in `count` sleeps until the epoch moves on, and no longer
-    /// than `time`, unless it `must_stay` at the last moment.
+    /// A worker that counts itself in `count` sleeps until the epoch advances, and no
+    /// longer than `time`, unless it `must_stay` at the last moment.
     fn sleep_on_epoch(
         &self,
         count: &AtomicU32,
@@ -167,7 +172,8 @@ impl Sleep {
         fence(SeqCst);
     }
 
-    /// Whether another worker runs a job, so that it may have forked without having seen this.
+    /// Asks all workers for forks. Returns whether another worker runs a job, so that it
+    /// may have forked without having seen the request.
     pub fn ask_for_forks(&self, me: usize) -> bool {
         for worker in &self.workers {
             worker.asked.store(true, SeqCst);
@@ -177,7 +183,7 @@ impl Sleep {
         others.any(|(_, worker)| worker.runs.load(Acquire))
     }
 
-    /// Something was injected that one worker can do.
+    /// Wakes a worker: something was injected that one worker can do.
     #[inline]
     pub fn injected_one(&self) {
         if self.has_idle() {
@@ -185,7 +191,7 @@ impl Sleep {
         }
     }
 
-    /// Something was injected that all workers can do.
+    /// Wakes all workers: something was injected that all can do.
     #[inline]
     pub fn injected_for_all(&self) {
         if self.has_idle() {
@@ -206,7 +212,8 @@ impl Sleep {
         blitz_futex::wake_n(&*self.epoch, n);
     }
 
-    /// A worker that was woken has found a job, and there seem to be more forks.
+    /// Wakes another worker: one that was woken has found a job, and there seem to be more
+    /// forks.
     pub fn pass_on(&self) {
         fence(SeqCst);
         let others = self.idle.load(SeqCst) != 0 && !active(Mutant::FindsSilently);
@@ -215,12 +222,13 @@ impl Sleep {
         }
     }
 
-    /// The part of one worker.
+    /// Returns the state of one worker.
     pub fn worker(&self, index: usize) -> &Sleeper {
         &self.workers[index]
     }
 
-    /// Worker `me` has forked, and [was asked](Sleeper::is_asked) to say so.
+    /// Worker `me`, which has forked and [was asked](Sleeper::is_asked) to announce it,
+    /// wakes a sleeper.
     pub fn answer(&self, me: usize) {
         // A worker that asked has cleared `waking` before.
         fence(SeqCst);
@@ -228,7 +236,8 @@ impl Sleep {
             return;
         }
         self.workers[me].asked.swap(false, SeqCst);
-        // One that asks from now on is not forgotten, and one that asked before is counted.
+        // A request made from now on is not cleared, and a worker that made one before is
+        // counted.
         fence(SeqCst);
         for worker in &self.workers {
             if worker.own.load(SeqCst) == HELPS + me as u32 {
@@ -244,8 +253,8 @@ impl Sleep {
         }
     }
 
-    /// Worker `me` sleeps until it is woken, unless `must_stay` says otherwise at the last
-    /// moment. It wants to know of the forks of `target`.
+    /// Worker `me` sleeps until it is woken, unless `must_stay` returns true at the last
+    /// moment. It asks for the forks of `target`.
     #[cold]
     pub fn sleep_waiting(
         &self,
@@ -268,8 +277,8 @@ impl Sleep {
         own.swap(AWAKE, SeqCst);
     }
 
-    /// Worker `me` sleeps for `time`, or until everybody is woken, unless `must_stay` says
-    /// otherwise at the last moment.
+    /// Worker `me` sleeps for `time`, or until all workers are woken, unless `must_stay`
+    /// returns true at the last moment.
     #[cold]
     pub fn sleep_briefly(&self, me: usize, time: Duration, must_stay: impl FnOnce() -> bool) {
         let own = &self.workers[me].own;
@@ -281,14 +290,14 @@ impl Sleep {
         own.swap(AWAKE, SeqCst);
     }
 
-    /// Whether so many workers are awake that there is one for each of these processors
-    /// without the caller, which is a worker that is awake.
+    /// Whether enough workers are awake for each of these processors without the caller,
+    /// which is an awake worker itself.
     pub fn is_one_too_many(&self, processors: usize) -> bool {
         let asleep = self.idle.load(Relaxed) + self.resting.load(Relaxed);
         self.workers.len() > processors + asleep as usize
     }
 
-    /// Wakes everybody: the pool ends.
+    /// Wakes all workers: the pool ends.
     pub fn wake_everybody(&self) {
         fence(SeqCst);
         self.wake_idle(usize::MAX);

@@ -1,10 +1,10 @@
-//! Results of many pieces of work, each written by whoever did the piece.
+//! Results of many pieces of work, each written by the thread that did the piece.
 
 use std::cell::UnsafeCell;
 
 pub(crate) struct Slots<R>(Box<[UnsafeCell<Option<R>>]>);
 
-// SAFETY: each slot is written by one thread, and read when all have ended.
+// SAFETY: each slot is written by one thread, and read after all of them have ended.
 unsafe impl<R: Send> Sync for Slots<R> {}
 
 impl<R> Slots<R> {
@@ -14,13 +14,13 @@ impl<R> Slots<R> {
 
     /// # Safety
     ///
-    /// Nobody else touches slot `index` meanwhile.
+    /// No other thread touches slot `index` meanwhile.
     pub(crate) unsafe fn set(&self, index: usize, value: R) {
         // SAFETY: as the caller promises.
         unsafe { *self.0[index].get() = Some(value) }
     }
 
-    /// The results that there are, in order.
+    /// Returns the results that were set, in order.
     pub(crate) fn into_iter(self) -> impl Iterator<Item = R> {
         self.0
             .into_vec()

@@ -9,9 +9,9 @@ use crate::job_ref::JobRef;
 use crate::registry::Registry;
 use crate::worker::Worker;
 
-/// Spawns a job that nobody waits for, in the pool of this thread, or the global one.
+/// Spawns a job that no thread waits for, in the pool of this thread, or the global one.
 ///
-/// Jobs that one worker has spawned and nobody has stolen run last in, first out.
+/// The jobs that one worker has spawned run last in, first out, unless they are stolen.
 ///
 /// # Panics
 ///
@@ -29,8 +29,8 @@ pub fn spawn<F: FnOnce() + Send + 'static>(func: F) {
     spawn_in(&current(), func);
 }
 
-/// Does the same as [`spawn`], but jobs that one worker has spawned begin first in, first
-/// out.
+/// Does the same as [`spawn`], but the jobs that one worker has spawned begin first in,
+/// first out.
 ///
 /// # Examples
 ///
@@ -61,7 +61,7 @@ pub(crate) fn spawn_fifo_in(registry: &Arc<Registry>, func: impl FnOnce() + Send
 fn detached(registry: &Arc<Registry>, func: impl FnOnce() + Send + 'static) -> JobRef {
     registry.retain();
     let registry = registry.clone();
-    // SAFETY: it borrows nothing, and the pool runs what it has before it ends.
+    // SAFETY: it borrows nothing, and the pool runs all its jobs before it ends.
     unsafe {
         HeapJob::into_ref(0, move |_: &Worker| {
             registry.catch_unwind(func);
@@ -70,8 +70,8 @@ fn detached(registry: &Arc<Registry>, func: impl FnOnce() + Send + 'static) -> J
     }
 }
 
-/// Adds a job to this worker's queue `fifo`, and forks the right to run whatever is first in
-/// that queue by then.
+/// Adds a job to this worker's queue `fifo`, and forks the right to run the job that is
+/// first in that queue by then.
 pub(crate) fn push_fifo(worker: &Worker, fifo: &Injector, tag: usize, job: JobRef) {
     fifo.push(tag, job);
     let fifo = Queue(fifo);

@@ -1,4 +1,4 @@
-//! A pool of one's own, beside the global one.
+//! Pools beside the global one.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::scope::{Scope, ScopeFifo, in_place, run_scope, run_scope_fifo, scope,
 use crate::spawn::{spawn_fifo_in, spawn_in};
 use crate::worker::{Worker, Yield};
 
-/// A fork-join pool of its own.
+/// A fork-join pool, separate from the global one.
 ///
-/// [`ThreadPoolBuilder::build`] makes one. Dropping it ends its threads as soon as they have
-/// nothing to do any more; it does not wait for them, so a pool can be dropped in one of its
-/// own workers.
+/// [`ThreadPoolBuilder::build`] makes one. Dropping it ends its threads as soon as they
+/// have nothing left to do. The drop does not wait for them, so a pool can be dropped in
+/// one of its own workers.
 ///
 /// # Examples
 ///
@@ -36,13 +36,13 @@ pub struct ThreadPool {
 }
 
 impl ThreadPool {
-    /// Runs `op` in a worker of this pool and returns its result. What it forks runs in this
-    /// pool. The calling thread is blocked until then; if it is a worker of another pool, it
-    /// runs jobs of that pool meanwhile.
+    /// Runs `op` in a worker of this pool and returns its result. What `op` forks runs in
+    /// this pool. The calling thread blocks until then; if it is a worker of another pool,
+    /// it runs jobs of that pool meanwhile.
     ///
     /// # Panics
     ///
-    /// If `op` panics.
+    /// Panics if `op` panics.
     pub fn install<OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce() -> R + Send,
@@ -55,7 +55,7 @@ impl ThreadPool {
     ///
     /// # Panics
     ///
-    /// If `op` panics anywhere, when all have ended.
+    /// Panics if `op` panics in any worker, after all have ended.
     pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
     where
         OP: Fn(BroadcastContext<'_>) -> R + Sync,
@@ -70,13 +70,14 @@ impl ThreadPool {
         self.registry.num_threads()
     }
 
-    /// Returns the index of this thread in this pool, if it is one of its workers.
+    /// Returns the index of this thread in this pool, or `None` if it is not one of its
+    /// workers.
     #[inline]
     pub fn current_thread_index(&self) -> Option<usize> {
         self.current().map(Worker::index)
     }
 
-    /// Returns whether this worker has forked what nobody has begun yet; `None` in other
+    /// Returns whether this worker has forks that have not begun yet, or `None` in other
     /// threads.
     #[inline]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
@@ -91,7 +92,7 @@ impl ThreadPool {
     ///
     /// # Panics
     ///
-    /// If one of them panics, when both have ended.
+    /// Panics if one of them panics, after both have ended.
     pub fn join<A, B, RA, RB>(&self, oper_a: A, oper_b: B) -> (RA, RB)
     where
         A: FnOnce() -> RA + Send,
@@ -102,11 +103,11 @@ impl ThreadPool {
         self.install(|| join(oper_a, oper_b))
     }
 
-    /// Makes a scope in this pool; see [`scope`](crate::scope()).
+    /// Runs `op` with a scope in this pool; see [`scope`](crate::scope()).
     ///
     /// # Panics
     ///
-    /// If `op` or a job panics, when all have ended.
+    /// Panics if `op` or a job panics, after all have ended.
     pub fn scope<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&Scope<'scope>) -> R + Send,
@@ -115,11 +116,11 @@ impl ThreadPool {
         self.install(|| scope(op))
     }
 
-    /// Makes a scope in this pool; see [`scope_fifo`](crate::scope_fifo()).
+    /// Runs `op` with a scope in this pool; see [`scope_fifo`](crate::scope_fifo()).
     ///
     /// # Panics
     ///
-    /// If `op` or a job panics, when all have ended.
+    /// Panics if `op` or a job panics, after all have ended.
     pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
@@ -128,12 +129,12 @@ impl ThreadPool {
         self.install(|| scope_fifo(op))
     }
 
-    /// Makes a scope whose jobs run in this pool and whose body runs in this thread; see
+    /// Runs `op` in this thread with a scope whose jobs run in this pool; see
     /// [`in_place_scope`](crate::in_place_scope()).
     ///
     /// # Panics
     ///
-    /// If `op` or a job panics, when all have ended.
+    /// Panics if `op` or a job panics, after all have ended.
     pub fn in_place_scope<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&Scope<'scope>) -> R,
@@ -141,12 +142,12 @@ impl ThreadPool {
         in_place(Some(&self.registry), run_scope, op)
     }
 
-    /// Makes a scope whose jobs run in this pool and whose body runs in this thread; see
+    /// Runs `op` in this thread with a scope whose jobs run in this pool; see
     /// [`in_place_scope_fifo`](crate::in_place_scope_fifo()).
     ///
     /// # Panics
     ///
-    /// If `op` or a job panics, when all have ended.
+    /// Panics if `op` or a job panics, after all have ended.
     pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R,
@@ -173,13 +174,13 @@ impl ThreadPool {
         spawn_broadcast_in(&self.registry, op);
     }
 
-    /// Runs one job of the pool in this worker; `None` in other threads. See
+    /// Runs one job of the pool in this worker, or returns `None` in other threads. See
     /// [`yield_now`](crate::yield_now()).
     pub fn yield_now(&self) -> Option<Yield> {
         self.current().map(Worker::yield_now)
     }
 
-    /// Runs one of this worker's own jobs; `None` in other threads. See
+    /// Runs one of this worker's own jobs, or returns `None` in other threads. See
     /// [`yield_local`](crate::yield_local()).
     pub fn yield_local(&self) -> Option<Yield> {
         self.current().map(Worker::yield_local)
@@ -202,10 +203,10 @@ impl fmt::Debug for ThreadPool {
 }
 
 impl ThreadPoolBuilder {
-    /// Makes a pool whose threads `wrapper` runs, for as long as `with_pool` runs; the
-    /// threads may borrow, and have ended when this returns.
+    /// Makes a pool for as long as `with_pool` runs, and runs its threads with `wrapper`.
+    /// The threads may borrow, and have ended when this returns.
     ///
-    /// `wrapper` is to call [`ThreadBuilder::run`].
+    /// `wrapper` must call [`ThreadBuilder::run`].
     ///
     /// # Errors
     ///
@@ -236,40 +237,40 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     ///
     /// # Errors
     ///
-    /// If a thread cannot be started, those that were end again; if the current thread is to
-    /// be used and is a worker already; if [`pin`](Self::pin) names a core that this process
-    /// may not use.
+    /// Returns an error if a thread cannot be started (those that were started end again),
+    /// if the current thread is to be used and is a worker already, or if
+    /// [`pin`](Self::pin) names a core that this process may not use.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
         self.start().map(|registry| ThreadPool { registry })
     }
 
-    /// Makes the global pool, which all use who are in no other. Returns when its threads
-    /// run.
+    /// Makes the global pool, which is used by all threads that are in no other pool.
+    /// Returns when its threads run.
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build), and if there is a global pool already: the first use of
-    /// one makes it.
+    /// As [`build`](Self::build). Also returns an error if there is a global pool already:
+    /// the first use of one makes it.
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
         init_global(self)?.wait_until_started();
         Ok(())
     }
 }
 
-/// Returns the index of this thread in its pool, if it is a worker.
+/// Returns the index of this thread in its pool, or `None` if it is not a worker.
 #[inline]
 pub fn current_thread_index() -> Option<usize> {
     Worker::current().map(Worker::index)
 }
 
-/// Returns whether this worker has forked what nobody has begun yet; `None` in threads of no
-/// pool.
+/// Returns whether this worker has forks that have not begun yet, or `None` in a thread of
+/// no pool.
 #[inline]
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
     Worker::current().map(Worker::has_local_jobs)
 }
 
-/// Returns how many workers the current pool has, or the global one.
+/// Returns how many workers the current pool, or else the global one, has.
 pub fn current_num_threads() -> usize {
     match Worker::current() {
         Some(worker) => worker.registry().num_threads(),
@@ -277,8 +278,8 @@ pub fn current_num_threads() -> usize {
     }
 }
 
-/// Runs one job of this worker's pool, of any kind; `None` in threads of no pool. For a
-/// worker that polls something in a loop.
+/// Runs one job of any kind of this worker's pool, or returns `None` in a thread of no
+/// pool. It is meant for a worker that polls something in a loop.
 ///
 /// # Examples
 ///
@@ -290,7 +291,8 @@ pub fn yield_now() -> Option<Yield> {
     Worker::current().map(Worker::yield_now)
 }
 
-/// Runs one job that this worker has forked itself; `None` in threads of no pool.
+/// Runs one job that this worker has forked itself, or returns `None` in a thread of no
+/// pool.
 ///
 /// # Examples
 ///

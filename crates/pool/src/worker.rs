@@ -1,14 +1,15 @@
 //! A worker as its own thread sees it: what it runs next, and what it does while it waits.
 //!
-//! Three kinds of waiting, from the most willing to the least:
+//! There are three kinds of waiting, ordered by how much a worker runs meanwhile:
 //!
-//! * idle, at the bottom of the thread's stack: runs anything ([`Worker::run_until_end`]);
-//! * for a job in another pool: runs anything of its own pool, since that job may need it
-//!   ([`Worker::serve_until`]);
-//! * for a fork that was stolen, or a scope: runs only what descends from it
-//!   ([`Worker::wait_for`]): its own later forks, and those that the thief has made since it
-//!   began. (Wagner and Calder call that leapfrogging: "Leapfrogging: A Portable Technique
-//!   for Implementing Efficient Futures", 1993.)
+//! * idle, at the bottom of the thread's stack: it runs anything
+//!   ([`Worker::run_until_end`]);
+//! * for a job in another pool: it runs anything of its own pool, since that job may need
+//!   it ([`Worker::serve_until`]);
+//! * for a fork that was stolen, or a scope: it runs only descendants of that
+//!   ([`Worker::wait_for`]): its own later forks, and those that the thief has made since
+//!   it began. (Wagner and Calder call that leapfrogging: "Leapfrogging: A Portable
+//!   Technique for Implementing Efficient Futures", 1993.)
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::ptr;
@@ -26,14 +27,14 @@ use crate::sleep::Sleeper;
 
 std::thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
-    /// The worker of a thread that the pool has not started itself.
+    /// The worker of a thread that was not started by the pool.
     static ADOPTED: Cell<Option<Box<Worker>>> = const { Cell::new(None) };
 }
 
 /// What a yield did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Yield {
-    /// It ran a job.
+    /// A job was run.
     Executed,
     /// There was nothing to run.
     Idle,
@@ -42,14 +43,14 @@ pub enum Yield {
 pub(crate) struct Worker {
     registry: Arc<Registry>,
     index: usize,
-    /// This worker's own parts of the registry, which lives as long.
+    /// This worker's own part of the registry, which lives as long.
     shared: *const Shared,
     sleeper: *const Sleeper,
     breadth_first: bool,
     grain: Grain,
     ages: RefCell<Ages>,
     patience: RefCell<Patience>,
-    /// The generation of the loop that this worker has last taken part in.
+    /// The generation of the last loop in which this worker took part.
     last_loop: Cell<u64>,
 }
 
@@ -82,20 +83,20 @@ impl Worker {
         !CURRENT.get().is_null()
     }
 
-    /// The worker that this thread is.
+    /// Returns the worker that this thread is.
     #[inline(always)]
     pub(crate) fn current<'a>() -> Option<&'a Self> {
-        // SAFETY: set to a worker that is taken away before it is freed, by this very thread.
-        // The lifetime is that of a use within one call from the thread.
+        // SAFETY: set to a worker that this very thread takes away before it is freed. The
+        // lifetime is that of a use within one call from the thread.
         unsafe { CURRENT.get().as_ref() }
     }
 
-    /// The worker that runs a job, which this is called in.
+    /// Returns the worker that runs the job from which this is called.
     pub(crate) fn running<'a>() -> &'a Self {
         Self::current().expect("jobs run in workers")
     }
 
-    /// The worker that this thread is, if it is one of `registry`.
+    /// Returns the worker that this thread is, if it belongs to `registry`.
     pub(crate) fn current_in<'a>(registry: &Registry) -> Option<&'a Self> {
         Self::current().filter(|worker| ptr::eq(&*worker.registry, registry))
     }
@@ -112,13 +113,13 @@ impl Worker {
 
     #[inline(always)]
     fn deque(&self) -> &Deque {
-        // SAFETY: in the registry.
+        // SAFETY: it is in the registry, which this worker keeps alive.
         unsafe { &(*self.shared).deque }
     }
 
     #[inline(always)]
     pub(crate) fn sleeper(&self) -> &Sleeper {
-        // SAFETY: in the registry.
+        // SAFETY: it is in the registry, which this worker keeps alive.
         unsafe { &*self.sleeper }
     }
 
@@ -126,7 +127,7 @@ impl Worker {
         !self.deque().looks_empty()
     }
 
-    /// Forks a job. `None`: there is no room, and the caller runs it itself.
+    /// Forks a job. Returns `None` if there is no room: then the caller runs it itself.
     #[inline(always)]
     pub(crate) fn fork(&self, job: JobRef) -> Option<usize> {
         // SAFETY: a `Worker` is used by its own thread only.
@@ -149,13 +150,14 @@ impl Worker {
         }
     }
 
-    /// Whether a `join` of `site` is too fine to fork: others have older forks to steal.
+    /// Whether a `join` of `site` is too fine to fork: there are older forks to steal.
     #[inline(always)]
     pub(crate) fn runs_in_turn(&self, site: usize) -> bool {
         self.fine().is(site) && self.deque().has(ENOUGH_FORKS)
     }
 
-    /// The first closure of a `join` of `site` has ended here, with the second one not stolen.
+    /// Counts a `join` of `site` whose first closure has ended here while the second one
+    /// was not stolen.
     #[inline(always)]
     pub(crate) fn joined(&self, site: usize) {
         self.grain.joined(site, self.fine());
@@ -163,7 +165,7 @@ impl Worker {
 
     #[inline(always)]
     fn fine(&self) -> &FineSite {
-        // SAFETY: in the registry.
+        // SAFETY: it is in the registry, which this worker keeps alive.
         unsafe { &(*self.shared).fine }
     }
 
@@ -174,13 +176,13 @@ impl Worker {
         !self.breadth_first && unsafe { self.deque().take_back(position) }
     }
 
-    /// How many forks there are below a wait that begins now.
+    /// Returns how many forks lie below a wait that begins now.
     pub(crate) fn base(&self) -> usize {
         // SAFETY: as above.
         unsafe { self.deque().bottom() }
     }
 
-    /// Takes one of this worker's own forks, none of those below `base`.
+    /// Takes one of this worker's own forks, but none below `base`.
     pub(crate) fn take_local(&self, base: usize) -> Option<JobRef> {
         // SAFETY: as above.
         unsafe {
@@ -194,7 +196,7 @@ impl Worker {
         }
     }
 
-    /// Runs a foreign job: who waits for `tag` may help with what it forks.
+    /// Runs a foreign job. A thread that waits for `tag` may help with what the job forks.
     #[inline]
     pub(crate) fn run_stolen<R>(&self, tag: usize, job: impl FnOnce() -> R) -> R {
         // SAFETY: as above. `job` catches its panics; if it did not, the pool would abort.
@@ -208,7 +210,7 @@ impl Worker {
 
     #[inline]
     fn execute(&self, job: JobRef) {
-        // SAFETY: whoever took the job from a queue is the only one to have it.
+        // SAFETY: the thread that took the job from a queue is the only one to have it.
         unsafe { job.execute() }
     }
 
@@ -230,9 +232,9 @@ impl Worker {
     }
 
     /// The loop has a worker for each free processor, or this worker has interrupted the
-    /// caller. It would only take time slices from others, and make the caller wait for a
-    /// piece that nobody runs. But the items may block, or wait for each other, so it takes
-    /// part if the loop takes long.
+    /// caller. Taking part now would only take time slices from the others, and could make
+    /// the caller wait for a piece whose thread is not running. But the items may block, or
+    /// wait for each other, so this worker takes part if the loop takes long.
     #[cold]
     fn take_part_later(&self) -> bool {
         let registry = &self.registry;
@@ -247,7 +249,7 @@ impl Worker {
         true
     }
 
-    /// Anything that this worker may run at all.
+    /// Returns anything that this worker may run.
     fn find_work(&self) -> Option<JobRef> {
         self.take_local_any()
             .or_else(|| self.registry.workers[self.index].own_jobs.pop())
@@ -269,7 +271,7 @@ impl Worker {
         }
     }
 
-    /// Steals a fork that is worth it, of those that descend from `tag` if there is one.
+    /// Steals a fork that is worth it; with a `tag`, one that descends from that job.
     fn steal(&self, tag: Option<usize>) -> Option<JobRef> {
         if self.registry.num_threads() == 1 {
             return None;
@@ -295,7 +297,7 @@ impl Worker {
         None
     }
 
-    /// Whether there is anything at all that an idle worker could do.
+    /// Whether there is anything that an idle worker could do.
     fn has_work(&self) -> bool {
         self.has_other_work_than_forks() || self.has_forks()
     }
@@ -313,14 +315,14 @@ impl Worker {
             || registry.loop_slot.is_open_for(&self.last_loop)
     }
 
-    /// The life of a worker thread.
+    /// Runs a worker thread from its start to the end of the pool.
     pub(crate) fn run_until_end(&self) {
         while let Some(job) = self.wait_for_work(|| self.registry.has_ended()) {
             self.execute(job);
         }
     }
 
-    /// Pauses for a moment. Returns whether to look again; if not, the worker is to sleep.
+    /// Pauses for a moment. Returns whether to look again; if not, the worker should sleep.
     fn spin(&self) -> bool {
         if self.ages.borrow_mut().were_new() {
             self.patience().extend();
@@ -332,7 +334,8 @@ impl Worker {
         self.patience.borrow_mut()
     }
 
-    /// The next job of an idle worker, or `None` when `end` says so and there is none.
+    /// Returns the next job of an idle worker, or `None` when `end` returns true and there
+    /// is none.
     fn wait_for_work(&self, end: impl Fn() -> bool) -> Option<JobRef> {
         self.patience().begin();
         self.sleeper().ends();
@@ -368,9 +371,9 @@ impl Worker {
         }
     }
 
-    /// If there are only forks to take, and a worker is awake for each processor without this
-    /// one, it would only take time slices from them. So it waits for a moment before it looks
-    /// again: they may also be blocked. Returns whether it did.
+    /// If there are only forks to take, and enough workers are awake for each processor
+    /// without this one, it would only take time slices from them. So it waits for a moment
+    /// before it looks again, as the others may also be blocked. Returns whether it did.
     fn rest(&self) -> bool {
         let sleep = &self.registry.sleep;
         let rests = sleep.is_one_too_many(processors()) && self.has_forks();
@@ -380,7 +383,8 @@ impl Worker {
         rests
     }
 
-    /// This worker was woken and has found a job. The wake-up may have been for several.
+    /// This worker was woken and has found a job. The wake-up may have been meant for
+    /// several.
     fn pass_on(&self) {
         if self.has_forks() {
             self.registry.sleep.pass_on();
@@ -399,21 +403,22 @@ impl Worker {
                 self.execute(job);
             } else if !self.spin() {
                 slept = true;
-                // The latch's setter, which sees the announcement, wakes idle workers.
+                // The thread that sets the latch sees the announcement and wakes idle
+                // workers.
                 self.registry
                     .sleep
                     .sleep_idle(self.index, || !latch.announce() || self.has_work());
                 latch.retract();
             }
         }
-        // One that was woken for a fork and leaves wakes another in its place.
+        // A worker that was woken for a fork and leaves wakes another in its place.
         if slept {
             self.pass_on();
         }
         self.patience().found();
     }
 
-    /// Waits until `latch` is set, running only what descends from the job `tag`, and this
+    /// Waits until `latch` is set, running only descendants of the job `tag`, and this
     /// worker's own forks above `base`.
     #[cold]
     #[inline(never)]
@@ -424,8 +429,8 @@ impl Worker {
                 self.execute(job);
                 continue;
             }
-            // Jobs that every worker has to run cannot wait for this one to be idle: who
-            // broadcasts may hold up the very job that is waited for.
+            // Jobs that every worker has to run cannot wait until this one is idle: the
+            // thread that broadcasts may hold up the very job that this worker waits for.
             let own_jobs = &self.registry.workers[self.index].own_jobs;
             if let Some(job) = own_jobs
                 .pop()

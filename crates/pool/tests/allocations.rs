@@ -1,5 +1,5 @@
 //! A steady loop allocates nothing, and a pool without work takes no processor time. In a
-//! program of its own: others' allocations and threads would be counted, too.
+//! program of its own, as the allocations and threads of other tests would be counted, too.
 #![cfg(not(loom))]
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +26,7 @@ fn loops(seen: &AtomicU64, numbers: &mut [u64]) {
 #[cfg(target_os = "linux")]
 fn processor_time() -> u64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-    // The name of the program, in brackets, may have spaces.
+    // The name of the program, in brackets, may contain spaces.
     let fields: Vec<&str> = stat
         .rsplit(')')
         .next()
@@ -49,7 +49,7 @@ fn a_steady_loop_allocates_nothing_and_an_idle_pool_takes_no_time() {
         let before = processor_time();
         std::thread::sleep(std::time::Duration::from_secs(1));
         let ticks = processor_time() - before;
-        // A thread that spins takes about 100 in a second that is its own.
+        // A thread that spins takes about 100 in a second with a processor of its own.
         assert!(ticks <= 3, "{ticks} hundredths of a second");
     }
 }

@@ -10,7 +10,7 @@ use blitz_pool::ThreadPool;
 
 use crate::join::pool;
 
-/// Runs a loop of two items that needs two threads. Returns how long it was with one.
+/// Runs a loop of two items that needs two threads. Returns how long it had only one.
 fn alone(pool: &ThreadPool) -> Duration {
     let begin = Instant::now();
     let both = AtomicBool::new(false);
@@ -42,7 +42,8 @@ fn a_loop_beside_a_busy_runtime_gets_more_threads_only_if_it_takes_long() {
         ends.push(end);
         drop(runtime.spawn(async move {
             busy.wait();
-            // It keeps its worker, but no processor: pool workers could come at once.
+            // It occupies its worker, but no processor, so pool workers could start at
+            // once.
             _ = ended.recv();
         }));
     }
@@ -54,7 +55,8 @@ fn a_loop_beside_a_busy_runtime_gets_more_threads_only_if_it_takes_long() {
     );
     drop(ends);
     drop(runtime);
-    // And at once when the processors are free, if this process has one of them in that time.
+    // They start at once when the processors are free, if this process gets one in that
+    // time.
     let end = Instant::now() + Duration::from_secs(60);
     while processors > 1 && alone(&pool) >= Duration::from_millis(1) {
         assert!(Instant::now() < end, "nobody helps, though all are free");

@@ -39,7 +39,7 @@ fn both_closures_run_at_the_same_time_if_two_workers_are_free() {
     }
 }
 
-/// More workers than processors, each of which blocks until all have a closure.
+/// More workers than processors, each of which blocks until each has a closure.
 #[test]
 fn closures_that_wait_for_each_other_get_all_workers() {
     const THREADS: usize = 8;
@@ -94,7 +94,8 @@ fn a_deeper_recursion_than_there_is_room_for_runs_in_turn() {
         .build()
         .unwrap();
     // More than a deque holds. The thread sanitizer has room for 65,536 calls in a thread,
-    // writes past its end without a check, and a level has at least four of them.
+    // writes past the end of that without a check, and each level makes at least four
+    // calls.
     assert_eq!(pool.install(|| list(6_000)), 6_000);
 }
 
@@ -171,8 +172,8 @@ fn a_panic_waits_for_the_other_closure() {
     assert!(ended.load(Ordering::SeqCst));
 }
 
-/// Others deadlock here: a worker that waits for its stolen closure begins an unrelated job,
-/// which wants the lock that the worker holds.
+/// Other pools deadlock here: a worker that waits for its stolen closure begins an
+/// unrelated job, which takes the lock that the worker holds.
 #[test]
 fn a_lock_that_is_held_across_join_does_not_deadlock() {
     let lock = Mutex::new(0_u32);
@@ -195,8 +196,8 @@ fn a_lock_that_is_held_across_join_does_not_deadlock() {
 
 #[test]
 fn a_waiting_worker_helps_its_thief() {
-    // The worker's second closure is stolen and forks on and on: with two workers, both of
-    // them have run some of that.
+    // The worker's second closure is stolen and keeps forking. With two workers, each of
+    // them has run some of that.
     let two = pool(2);
     let mine = AtomicUsize::new(0);
     two.install(|| {

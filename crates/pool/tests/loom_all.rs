@@ -10,7 +10,7 @@ mod loom_loop;
 #[path = "loom_sleep.rs"]
 mod loom_sleep;
 
-/// Explores with up to two preemptions, or fewer if the environment says.
+/// Explores with up to two preemptions, or fewer if the environment says so.
 fn model(test: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(builder.preemption_bound.unwrap_or(2).min(2));

@@ -10,7 +10,7 @@ use loom::thread;
 
 use crate::model;
 
-/// Jobs that are never run: only who has them counts.
+/// Jobs that are never run: only which thread has them counts.
 fn job(number: usize) -> JobRef {
     JobRef::numbered(number)
 }

@@ -1,4 +1,5 @@
-//! Models of latches: who waits for a job is woken by its end, and sees what it wrote.
+//! Models of latches: a thread that waits for a job is woken by its end, and sees what it
+//! wrote.
 #![cfg(loom)]
 
 use std::sync::Arc;
@@ -28,7 +29,7 @@ impl<L: Latch + Send + Sync + 'static> Job<L> {
         let job = self.clone();
         let runs = thread::spawn(move || {
             job.result.store(1, Relaxed);
-            // SAFETY: set once, and alive.
+            // SAFETY: it is set once, and alive.
             unsafe { L::set(&job.latch) };
         });
         wait(&self.latch);
@@ -44,7 +45,8 @@ fn a_thread_waits() {
 /// A join: the worker sleeps on its own word.
 fn a_worker_waits() {
     struct Waits(JoinLatch, Arc<Sleep>);
-    // SAFETY: the pointer to the sleeper is good as long as the pool's `Sleep`, which is here.
+    // SAFETY: the pointer to the sleeper is valid as long as the pool's `Sleep`, which is
+    // here.
     unsafe impl Send for Waits {}
     impl Latch for Waits {
         unsafe fn set(this: *const Self) {
@@ -142,7 +144,7 @@ fn a_worker_waits_for_two_jobs() {
     job.join().unwrap();
 }
 
-/// Another thread adds the job that the waiting worker, and nobody else, is to run.
+/// Another thread adds the job, which only the waiting worker may run.
 fn a_worker_is_given_a_job_while_it_waits() {
     let sleep = Arc::new(Sleep::new(1));
     let scope = Scope::new(Some(&sleep));

@@ -1,4 +1,5 @@
-//! Models of the loop in progress: who enters, who leaves, and what the caller waits for.
+//! Models of the loop in progress: which workers enter and leave, and what the caller waits
+//! for.
 #![cfg(loom)]
 
 use std::cell::Cell;
@@ -11,12 +12,13 @@ use loom::thread;
 
 use crate::model;
 
-/// Work that is only alive while the loop runs: `alive` is cleared when the caller returns.
+/// Work that is alive only while the loop runs: `alive` is cleared when the caller returns.
 fn one_loop(slot: &LoopSlot) {
     let (alive, ran) = (Arc::new(AtomicUsize::new(1)), Arc::new(AtomicUsize::new(0)));
     let reserved = slot.reserve().expect("nobody else has a loop");
     let (seen, runs) = (alive.clone(), ran.clone());
-    // With a mistake, a worker would run this after it is gone: so it never is, and asserts.
+    // With a mistake, a worker would run this after it is freed. So it is leaked, and
+    // asserts.
     let work = Box::leak(Box::new(move |_| {
         assert_eq!(seen.load(Ordering::Relaxed), 1, "the loop is over");
         runs.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Models of idle workers: what is injected never lies while all of them sleep.
+//! Models of idle workers: injected work is never left waiting while all of them sleep.
 #![cfg(loom)]
 
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl Pool {
         }
     }
 
-    /// The same, by a worker that rests first.
+    /// Does the same, in a worker that rests first.
     fn rest_and_work(&self, me: usize) {
         if !self.take() {
             self.sleep.rest(Duration::from_secs(1), || self.has_work());
@@ -59,7 +59,7 @@ fn workers(count: usize) -> impl Fn() + Send + Sync + 'static {
     workers_that(count, |number, pool| pool.work(number))
 }
 
-/// Of which the first rests before it sleeps.
+/// Workers of which the first rests before it sleeps.
 fn resting(count: usize) -> impl Fn() + Send + Sync + 'static {
     workers_that(count, |number, pool| match number {
         0 => pool.rest_and_work(number),
@@ -122,9 +122,9 @@ fn mutant_finds_silently() {
     mutant::with(Mutant::FindsSilently, || model(two_forks));
 }
 
-/// A worker that was idle begins a job and forks, without a fence of its own between the fork
-/// and the look whether it was asked. One that asks it at the same time sees that it runs, or
-/// sees the fork, or is seen.
+/// A worker that was idle begins a job and forks, without a fence of its own between the
+/// fork and the check whether it was asked. A worker that asks it at the same time either
+/// sees that it runs, or sees the fork, or its request is seen.
 fn a_fork_of_one_that_was_idle() {
     let pool = Arc::new((Sleep::new(2), AtomicUsize::new(0)));
     pool.0.worker(0).ends();
@@ -161,7 +161,7 @@ fn mutant_begins_without_fence() {
     });
 }
 
-/// A worker that waits for a job, which another one ends or forks for.
+/// A worker waits for a job, which another one ends or forks for.
 fn a_waiting_worker_is_woken() {
     let pool = Arc::new((Sleep::new(2), AtomicUsize::new(0)));
     let waiting = {

@@ -1,4 +1,4 @@
-//! Loops: every item once, reductions, early ends, panics, loops in loops.
+//! Loops: every item once, reductions, early ends, panics, nested loops.
 
 use std::ops::ControlFlow;
 use std::panic::{self, AssertUnwindSafe};
@@ -45,7 +45,7 @@ fn a_range_that_is_empty_or_ends_at_the_last_number() {
     for_each(7..5, 0, |_| panic!("there is nothing"));
     let last = map_reduce(usize::MAX - 10..usize::MAX, 3, |n| n, usize::max);
     assert_eq!(last, Some(usize::MAX - 1));
-    // Nobody lives to see the end of this one; it must not overflow on the way.
+    // This one would take forever; it must not overflow on the way.
     let broken = try_for_each(0..usize::MAX, 1, |_| ControlFlow::Break(()));
     assert!(broken.is_break());
 }
@@ -126,7 +126,7 @@ fn an_ordered_sum_of_floats_has_the_same_bits_with_any_number_of_threads() {
     for threads in [2, 3, 4] {
         assert_eq!(pool(threads).install(sum), expected);
     }
-    // Not commutative either: the order of the range.
+    // It is not commutative either: the result is in the order of the range.
     let text = map_reduce_ordered(0..30, 4, |n| n.to_string(), |a, b| a + &b).unwrap();
     assert_eq!(text, (0..30).map(|n| n.to_string()).collect::<String>());
 }

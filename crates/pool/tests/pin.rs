@@ -23,8 +23,8 @@ fn pools_of_each_kind_work() {
     }
 }
 
-/// Linux keeps a set of cores for each thread, which a new thread inherits: what `taskset`
-/// and a control group set for a process is read there.
+/// Linux keeps a set of cores for each thread, which a new thread inherits. The sets that
+/// `taskset` and a control group set for a process are read there.
 #[cfg(target_os = "linux")]
 mod allowed {
     use std::{iter, thread};
@@ -60,7 +60,7 @@ mod allowed {
         let expected: Vec<_> = all.iter().chain(iter::once(&all[0])).copied().collect();
         let listed = build(Pin::List(all)).broadcast(|_| cores());
         assert_eq!(listed.concat(), expected);
-        // Hyper-threads come last, so the order may be another one.
+        // Hyper-threads come last, so the order may differ.
         let mut chosen = build(Pin::Cores).broadcast(|_| cores()).concat();
         assert_eq!(chosen.first(), chosen.last());
         chosen.sort_unstable();
@@ -80,7 +80,7 @@ mod allowed {
             let (error, text) = (error.to_string(), format!("core {other} is not among"));
             assert!(error.contains(&text), "{error}");
             assert!(error.contains(&format!("([{mine}])")), "{error}");
-            // Nor does the pool take cores by itself that it may not use.
+            // Nor does the pool choose cores that it may not use.
             let pool = ThreadPoolBuilder::new().num_threads(2).pin(Pin::Cores);
             let used = pool.build().unwrap().broadcast(|_| cores());
             assert_eq!(used, [[mine], [mine]]);

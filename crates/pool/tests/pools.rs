@@ -10,7 +10,7 @@ use blitz_pool::{Spin, ThreadPoolBuilder, Yield, join};
 
 use crate::join::pool;
 
-/// `BLITZ_POOLS` makes it more than are made each time.
+/// The variable `BLITZ_POOLS` raises the number of pools.
 #[test]
 fn many_pools_are_made_and_dropped() {
     let pools = std::env::var("BLITZ_POOLS").map_or(300, |pools| pools.parse().unwrap());
@@ -55,7 +55,7 @@ fn a_pool_can_be_dropped_inside_itself() {
 #[test]
 fn pools_install_into_each_other() {
     let (a, b) = (pool(1), pool(1));
-    // The only worker of each waits for the other, in turn.
+    // The only worker of each pool waits for the other, in turn.
     let deep = a.install(|| b.install(|| a.install(|| b.install(|| 7))));
     assert_eq!(deep, 7);
     let indices = a.install(|| (a.current_thread_index(), b.current_thread_index()));

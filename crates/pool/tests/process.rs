@@ -1,4 +1,4 @@
-//! What concerns a whole process: the environment, the global pool, and how it is aborted.
+//! Tests of the whole process: its environment, the global pool, and aborts.
 
 use std::env;
 use std::process::{Command, Output};
@@ -9,7 +9,7 @@ use blitz_pool::{ThreadPoolBuilder, current_num_threads, max_num_threads};
 
 const CHILD: &str = "BLITZ_POOL_TEST";
 
-/// Runs this very test in a process of its own. `None`: this is that process.
+/// Runs this very test in a process of its own. Returns `None` in that process.
 fn in_own_process(name: &str, variables: &[(&str, &str)]) -> Option<Output> {
     if env::var_os(CHILD).is_some() {
         return None;
@@ -24,7 +24,7 @@ fn in_own_process(name: &str, variables: &[(&str, &str)]) -> Option<Output> {
     Some(output.unwrap())
 }
 
-/// How many threads the global pool has, with such an environment.
+/// Returns how many threads the global pool has in such an environment.
 fn threads_with(name: &str, variables: &[(&str, &str)]) -> Option<usize> {
     let output = in_own_process(name, variables)?;
     let said = String::from_utf8_lossy(&output.stdout);
@@ -67,7 +67,7 @@ fn a_detached_job_that_panics_without_a_handler_aborts_the_process() {
     let name = "process::a_detached_job_that_panics_without_a_handler_aborts_the_process";
     let Some(output) = in_own_process(name, &[]) else {
         blitz_pool::spawn(|| panic!("nobody waits for me"));
-        // It is a success if that ends, and so a failure of the test.
+        // Ending normally would be a success of this process, and so a failure of the test.
         return thread::sleep(Duration::from_secs(60));
     };
     assert!(!output.status.success());

@@ -11,7 +11,7 @@ use blitz_pool::{Run, ThreadPool, ThreadPoolBuilder};
 
 use crate::join::pool;
 
-/// A result that tells where it is dropped.
+/// A result that reports in which thread it is dropped.
 struct Dropped(mpsc::Sender<ThreadId>);
 
 impl Drop for Dropped {
@@ -20,7 +20,8 @@ impl Drop for Dropped {
     }
 }
 
-/// Begins a closure in `pool` that ends when `end` is reached a second time, and its future.
+/// Starts a closure in `pool` that ends when `end` is reached a second time. Returns its
+/// future.
 fn begun<R: Send + 'static>(
     pool: &ThreadPool,
     end: &Arc<Barrier>,
@@ -120,7 +121,7 @@ fn a_scope_whose_task_is_gone_waits_for_the_jobs_that_borrow_from_it() {
     let (sender, dropped) = mpsc::channel();
     let (begins, ends, count) = (began.clone(), end.clone(), ended.clone());
     let future = two.scope_async(move |_| {
-        // Dropped when the inner scope has ended, which borrows it.
+        // Dropped when the inner scope, which borrows it, has ended.
         let (borrowed, gates) = (Dropped(sender), (begins, ends));
         blitz_pool::scope(|scope| {
             scope.spawn(|_| {

@@ -1,4 +1,4 @@
-//! More threads than processors, everything at once, and the sums are right.
+//! More threads than processors do everything at once, and the sums are right.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

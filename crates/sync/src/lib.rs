@@ -27,6 +27,7 @@
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(loom)))]
 mod affinity;
+mod attempts;
 mod awake;
 mod backoff;
 mod biased_lock;
@@ -75,6 +76,7 @@ pub mod internals {
     pub mod fences {
         pub use crate::fences::{after_rmw, heavy, light, publish};
     }
+    pub use crate::attempts::Attempts;
     pub use crate::backoff::Backoff;
     pub use crate::biased_lock::BiasedLock;
     pub use crate::lock::{ListLock, Lock, LockGuard};

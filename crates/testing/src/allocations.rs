@@ -1,4 +1,4 @@
-//! An allocator that counts.
+//! An allocator that counts allocations.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -25,12 +25,12 @@ thread_local! {
     static OF_THIS_THREAD: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: everything is handed on to the system's allocator.
+// SAFETY: everything is passed on to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         OF_ALL.fetch_add(1, Ordering::SeqCst);
         OF_THIS_THREAD.set(OF_THIS_THREAD.get() + 1);
-        // SAFETY: the caller promises what the system's allocator asks for.
+        // SAFETY: the caller guarantees what the system's allocator requires.
         unsafe { System.alloc(layout) }
     }
 
@@ -41,24 +41,24 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 impl Counting {
-    /// How often this thread allocates while `action` runs. Other threads do no
-    /// harm.
+    /// Returns how often this thread allocates while `action` runs. Other threads do not
+    /// disturb the count.
     pub fn in_this_thread(&self, action: impl FnOnce()) -> usize {
         let before = OF_THIS_THREAD.get();
         action();
         OF_THIS_THREAD.get() - before
     }
 
-    /// How often the whole process has allocated. A test that asks is alone in its
-    /// file of tests: the others' allocations would be counted, too.
+    /// Returns how often the whole process has allocated. A test that calls it must be
+    /// alone in its test program: other tests' allocations would be counted, too.
     #[must_use]
     pub fn so_far(&self) -> usize {
         OF_ALL.load(Ordering::SeqCst)
     }
 
-    /// The fewest allocations of the whole process in one of these runs, since the
-    /// test harness may make one of its own meanwhile. A first run is not counted:
-    /// it may have things to find out.
+    /// Returns the fewest allocations of the whole process in one of these runs, because
+    /// the test harness may allocate meanwhile. A first run is not counted: it may have to
+    /// initialise things.
     pub fn fewest(&self, runs: usize, mut run: impl FnMut()) -> usize {
         run();
         let mut count = || {

@@ -3,26 +3,26 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Counts the drops of the values it makes.
+/// Counts the drops of the values it creates.
 #[derive(Clone, Default, Debug)]
 pub struct Drops(Arc<AtomicUsize>);
 
 /// A value whose drop is counted.
 #[derive(Debug)]
 pub struct Counted<T = ()> {
-    /// What it is.
+    /// The value itself.
     pub value: T,
     drops: Drops,
 }
 
 impl Drops {
-    /// Nothing has been dropped yet.
+    /// Creates a counter at zero.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A value whose drop will be counted here.
+    /// Creates a value whose drop is counted here.
     pub fn counted<T>(&self, value: T) -> Counted<T> {
         Counted {
             value,
@@ -30,7 +30,7 @@ impl Drops {
         }
     }
 
-    /// How many have been dropped.
+    /// Returns how many values have been dropped.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.load(Ordering::SeqCst)

@@ -1,4 +1,4 @@
-//! What the tests of this workspace share. Not published.
+//! Helpers that the tests of this workspace share. Not published.
 
 mod allocations;
 mod drops;

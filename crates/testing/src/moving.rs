@@ -11,7 +11,7 @@ use std::time::Duration;
 /// A task for [`move_at_every_await`].
 pub type MovingTask = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A task between two polls; a wake sends it to the next thread.
+/// A task between two polls; a wake-up sends it to the next thread.
 struct Moving {
     task: Mutex<State>,
     threads: Vec<SyncSender<Arc<Moving>>>,
@@ -19,7 +19,7 @@ struct Moving {
 
 struct State {
     task: Option<MovingTask>,
-    /// It was woken while it was polled.
+    /// Tells whether it was woken while it was polled.
     woken: bool,
     next: usize,
 }
@@ -34,7 +34,7 @@ impl Wake for Moving {
         state.next += 1;
         let next = state.next % self.threads.len();
         drop(state);
-        // A thread that is gone had no more to do.
+        // A thread that is gone had no more work.
         _ = self.threads[next].send(self.clone());
     }
 }
@@ -58,13 +58,14 @@ fn run(tasks: &Receiver<Arc<Moving>>) {
     }
 }
 
-/// Runs tasks to their end on three threads. After each await a task is polled by another one.
-/// `enter` does for a thread what its tasks need, such as to enter a runtime, and calls what it
-/// is given.
+/// Runs tasks to their end on three threads. After each await a task is polled by another
+/// thread. `enter` sets up what the tasks need on a thread, such as entering a runtime, and
+/// calls the function that it is given.
 ///
 /// # Panics
 ///
-/// If a task takes longer than `limit`: a wake-up was lost, or the task has panicked.
+/// Panics if a task takes longer than `limit`: a wake-up was lost, or the task has
+/// panicked.
 pub fn move_at_every_await(
     tasks: Vec<MovingTask>,
     limit: Duration,

@@ -1,8 +1,9 @@
-//! For scenarios that are compiled twice, with what others have made and with ours.
+//! Helpers for scenarios that are compiled twice, with other libraries and with this
+//! workspace's crates.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Whether a type has a trait.
+/// Tells whether a type has a trait.
 ///
 /// ```
 /// assert!(blitz_testing::implements!(u32: Send));
@@ -26,7 +27,7 @@ macro_rules! implements {
     }};
 }
 
-/// Which of the automatic traits a type has: `Send`, `Sync`, `Unpin`, `UnwindSafe`
+/// Lists which of the automatic traits a type has: `Send`, `Sync`, `Unpin`, `UnwindSafe`
 /// and `RefUnwindSafe`.
 #[macro_export]
 macro_rules! traits_of {
@@ -41,7 +42,7 @@ macro_rules! traits_of {
     };
 }
 
-/// Tests which compare what each scenario saw in the modules `of_tokio` and `ours`.
+/// Defines tests that compare what each scenario saw in the modules `of_tokio` and `ours`.
 #[macro_export]
 macro_rules! the_same {
     ($($scenario:ident)*) => { $(
@@ -52,7 +53,7 @@ macro_rules! the_same {
     )* };
 }
 
-/// The same for scenarios that throw dice, several times each.
+/// Defines the same for scenarios that use random numbers, several times each.
 #[macro_export]
 macro_rules! the_same_whatever_happens {
     ($($scenario:ident)*) => { $(
@@ -65,7 +66,7 @@ macro_rules! the_same_whatever_happens {
     )* };
 }
 
-/// Writes down in a list of texts what values look like.
+/// Appends the `Debug` output of values to a list of texts.
 ///
 /// ```
 /// let mut seen = Vec::new();
@@ -77,7 +78,7 @@ macro_rules! log {
     ($log:expr, $($what:expr),+ $(,)?) => { $log.push(format!("{:?}", ($($what,)+))) };
 }
 
-/// What `run` panicked with, and whether that was a text that was put together.
+/// Returns the panic message of `run`, and whether it was a formatted text.
 pub fn panic_of<R>(run: impl FnOnce() -> R) -> String {
     let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(run()))) else {
         return "no panic".into();
@@ -91,8 +92,8 @@ pub fn panic_of<R>(run: impl FnOnce() -> R) -> String {
     }
 }
 
-/// A text of ours without what it says beyond Tokio's, which is in parentheses that begin with
-/// the name.
+/// Removes from a message of this workspace the text that goes beyond Tokio's, which is in
+/// parentheses that begin with the name.
 fn without_help(text: &str) -> String {
     match text.split_once(" (blitz-io: ") {
         Some((before, help)) => {
@@ -103,11 +104,12 @@ fn without_help(text: &str) -> String {
     }
 }
 
-/// Both saw the same, but for what our texts say beyond Tokio's, and something.
+/// Asserts that both saw the same, apart from the text that this workspace's messages add
+/// to Tokio's, and that they saw something.
 ///
 /// # Panics
 ///
-/// Otherwise.
+/// Panics otherwise.
 #[track_caller]
 pub fn assert_same(theirs: &[String], ours: &[String]) {
     assert!(!theirs.is_empty());
@@ -117,14 +119,14 @@ pub fn assert_same(theirs: &[String], ours: &[String]) {
     assert_eq!(theirs.len(), ours.len());
 }
 
-/// Numbers that are the same each time.
+/// Pseudorandom numbers that are the same each time.
 pub struct Dice(
     /// The seed.
     pub u64,
 );
 
 impl Dice {
-    /// The next number.
+    /// Returns the next number, which is below `limit`.
     pub fn below(&mut self, limit: usize) -> usize {
         self.0 = self
             .0

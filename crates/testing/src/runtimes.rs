@@ -1,4 +1,4 @@
-//! The same scenario under Tokio, smol, and nothing but a `block_on`.
+//! The same scenario under Tokio, smol, and a plain `block_on`.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -7,24 +7,24 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-/// So many milliseconds.
+/// Returns a duration in milliseconds.
 #[must_use]
 pub const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-/// Something that runs futures.
+/// A runtime for futures.
 pub trait Runtime: Copy + Send + Sync + 'static {
     /// Runs a future to its end, on this thread.
     fn block_on<F: Future>(self, future: F) -> F::Output;
 
-    /// Runs a future beside the others.
+    /// Runs a future concurrently with the others.
     fn start(self, future: impl Future<Output = ()> + Send + 'static);
 
-    /// Lets time pass.
+    /// Waits for some time.
     fn sleep(self, duration: Duration) -> impl Future<Output = ()> + Send;
 
-    /// Runs a future beside the others, also when the result is not awaited.
+    /// Runs a future concurrently with the others, even if the result is not awaited.
     fn spawn<F>(self, future: F) -> Task<F::Output>
     where
         F: Future<Output: Send + 'static> + Send + 'static,
@@ -39,7 +39,7 @@ pub trait Runtime: Copy + Send + Sync + 'static {
         task
     }
 
-    /// `None` if the future takes longer than this. It is dropped then.
+    /// Returns `None` if the future takes longer than this. Then it is dropped.
     fn timeout<F: Future + Send>(
         self,
         duration: Duration,
@@ -73,7 +73,7 @@ impl<T> Default for Progress<T> {
     }
 }
 
-/// The result of a spawned future, when it has one. Panics if the future did.
+/// The future result of a spawned future. Panics if the spawned future did.
 pub struct Task<T>(Arc<Mutex<Progress<T>>>);
 
 struct Unfinished<T>(Arc<Mutex<Progress<T>>>);

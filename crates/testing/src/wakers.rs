@@ -1,4 +1,4 @@
-//! Wakers that count, that panic, and that do something of their own.
+//! Wakers that count, that panic, and that run a function.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,14 +11,14 @@ use std::task::{Context, Poll, Wake, Waker};
 pub struct Wakings(AtomicUsize);
 
 impl Wakings {
-    /// A counter, and a waker that counts there.
+    /// Creates a counter, and a waker that counts there.
     #[must_use]
     pub fn new() -> (Arc<Self>, Waker) {
         let wakings = Arc::new(Self::default());
         (wakings.clone(), wakings.into())
     }
 
-    /// How often the waker has been woken.
+    /// Returns how often the waker has been woken.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.load(Ordering::SeqCst)
@@ -43,12 +43,12 @@ impl<F: Fn() + Send + Sync + 'static> Wake for Action<F> {
     }
 }
 
-/// A waker that does this when it is woken.
+/// Creates a waker that calls `action` when it is woken.
 pub fn reentrant_waker(action: impl Fn() + Send + Sync + 'static) -> Waker {
     Arc::new(Action(action)).into()
 }
 
-/// A waker that panics when it is woken.
+/// Creates a waker that panics when it is woken.
 #[must_use]
 pub fn shouting_waker() -> Waker {
     reentrant_waker(|| panic!("woken"))

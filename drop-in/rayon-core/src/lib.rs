@@ -1,4 +1,5 @@
-//! `blitz-pool` under the name of rayon-core: what rayon needs, and what its users name.
+//! `blitz-pool` under the name of rayon-core: the items that rayon needs and that its users
+//! name.
 
 pub use blitz_pool::{
     BroadcastContext, FnContext, Scope, ScopeFifo, ThreadBuilder, ThreadPool, ThreadPoolBuildError,

@@ -1,7 +1,8 @@
 //! `blitz-io` under the name and the paths of Tokio 1.54.
 //!
-//! What Tokio has and `blitz-io` lacks is missing here as well, so a program that needs it does
-//! not compile. What `blitz-io` has beside it can be reached, and ties a program to this package.
+//! Items of Tokio that `blitz-io` lacks are missing here as well, so a program that needs
+//! them does not compile. Items that `blitz-io` has beyond Tokio's are available, and tie a
+//! program to this package.
 
 #[cfg(all(tokio_unstable, feature = "taskdump"))]
 compile_error!("blitz-io has no task dumps: switch off the feature `taskdump` of `tokio`");

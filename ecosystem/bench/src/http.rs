@@ -19,7 +19,7 @@ struct Order {
 }
 
 pub async fn serve(listener: TcpListener) -> io::Result<()> {
-    // The one who reads can compute it.
+    // A reader can compute the bytes.
     let large: Bytes = (0..64 * 1024_u32).map(|i| (i % 251) as u8).collect();
     let order = || async {
         Json(Order {
@@ -34,7 +34,7 @@ pub async fn serve(listener: TcpListener) -> io::Result<()> {
         .route("/large", get(move || std::future::ready(large.clone())))
         .route("/sleep", get(sleep));
     let listener = listener.tap_io(|stream| {
-        // It concerns the latency only.
+        // This affects only the latency.
         let _ = stream.set_nodelay(true);
     });
     axum::serve(listener, routes).await

@@ -1,4 +1,4 @@
-//! Keys and values in memory, and as much of Redis' protocol as `redis-benchmark` speaks.
+//! Keys and values in memory, and as much of the Redis protocol as `redis-benchmark` uses.
 
 use std::collections::HashMap;
 use std::io;
@@ -8,7 +8,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Longer commands are refused.
+/// Longer commands are rejected.
 const LONGEST: usize = 1 << 20;
 
 type Store = Mutex<HashMap<Bytes, Bytes>>;
@@ -18,13 +18,13 @@ pub async fn serve(listener: TcpListener) -> io::Result<()> {
     loop {
         let (stream, _) = listener.accept().await?;
         let store = store.clone();
-        // A client that is gone cannot be told of an error.
+        // A client that is gone cannot be told about an error.
         tokio::spawn(async move { converse(stream, &store).await });
     }
 }
 
-/// One client, until it leaves or breaks the protocol. Replies leave when no further command
-/// is there.
+/// Serves one client, until it leaves or breaks the protocol. Replies are sent when no
+/// further command is there.
 async fn converse(mut stream: TcpStream, store: &Store) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let (mut input, mut output) = (BytesMut::new(), BytesMut::new());
@@ -43,7 +43,7 @@ async fn converse(mut stream: TcpStream, store: &Store) -> io::Result<()> {
     }
 }
 
-/// The next command, if it has come as a whole.
+/// Returns the next command, if it has arrived completely.
 fn command(input: &mut BytesMut) -> io::Result<Option<Vec<Bytes>>> {
     let mut rest = &input[..];
     let Some(count) = header(&mut rest, b'*')? else {
@@ -66,7 +66,7 @@ fn command(input: &mut BytesMut) -> io::Result<Option<Vec<Bytes>>> {
     Ok(Some(places.into_iter().map(|p| whole.slice(p)).collect()))
 }
 
-/// A line of a mark and a number.
+/// Reads a line that consists of a mark and a number.
 fn header(rest: &mut &[u8], mark: u8) -> io::Result<Option<usize>> {
     let invalid = || io::Error::new(io::ErrorKind::InvalidData, "not a command");
     let Some(end) = rest.iter().take(16).position(|byte| *byte == b'\n') else {
@@ -100,7 +100,7 @@ fn run(command: &[Bytes], store: &Store, output: &mut BytesMut) {
             }
         }
         (b"SET", [key, value]) => {
-            // Not a part of what was read: that would keep all of it.
+            // Copies, because slices of the input would keep all of it alive.
             let (key, value) = (Bytes::copy_from_slice(key), Bytes::copy_from_slice(value));
             store.lock().unwrap().insert(key, value);
             output.extend_from_slice(b"+OK\r\n");

@@ -1,5 +1,6 @@
-//! The client of the gRPC server: on each connection one call after the other, or one message
-//! after the other in a stream. It checks every answer, and prints what it has measured.
+//! The client of the gRPC server: on each connection it makes one call after the other, or
+//! sends one message after the other in a stream. It checks every answer, and prints its
+//! measurements.
 
 use std::io;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Three servers, each as a program of its kind is written for Tokio, and a client for one of
-//! them. `../run` builds this file twice, measures and compares.
+//! Three servers, each written as usual for a Tokio program of its kind, and a client for
+//! one of them. `../run` builds this file twice, measures and compares.
 //!
 //! ```text
 //! servers http | keys | rpc           listens on a port that it prints; ends with its input
@@ -44,8 +44,8 @@ async fn run(arguments: &[&str]) -> io::Result<()> {
     }
 }
 
-/// A listener on a free port, which is printed. When the input ends, the program ends: no
-/// server is left behind, however the one that has started it ended.
+/// Returns a listener on a free port, which is printed. When the standard input ends, the
+/// program ends: no server is left behind, however the program that has started it ended.
 async fn listen() -> io::Result<TcpListener> {
     std::thread::spawn(|| {
         let _ = io::stdin().read_to_end(&mut Vec::new());

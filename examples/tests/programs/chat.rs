@@ -26,7 +26,7 @@ fn lines_that_cannot_be_followed() {
     assert!(ran.out.contains("* here: ann\n"), "{}", ran.out);
 }
 
-/// The table at the end: what each member has received and missed.
+/// Returns the table at the end: how many events each member has received and missed.
 fn table(out: &str) -> Vec<(u64, u64)> {
     let rows = out
         .lines()
@@ -77,7 +77,7 @@ fn nothing_is_lost_without_being_counted() {
     let rows = table(&ran.out);
     assert_eq!(rows.len(), 50);
     for (heard, missed) in rows {
-        // Some of the up to 50 events that were missed may be that others have joined.
+        // Some of the up to 50 missed events may be arrivals of other members.
         assert!(
             (2000..=2050).contains(&(heard + missed)),
             "{heard} + {missed}"

@@ -1,4 +1,4 @@
-//! The chat over real sockets.
+//! The chat server, with real sockets.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -62,7 +62,7 @@ fn members_talk_over_sockets() {
     let mut bob = Client::join(&server, "bob");
     bob.hears("* bob has joined");
     ann.hears("* bob has joined");
-    // A line without end is not kept for ever.
+    // A line without an end is not kept for ever.
     bob.write.write_all(&[b'x'; 5000]).unwrap();
     ann.hears("* bob has left");
     Client::join(&server, "").hears("* a name is needed");

@@ -1,4 +1,5 @@
-//! Files over HTTP/1.1, by hand, and over HTTP/2, with hyper's client on our runtime.
+//! Files over HTTP/1.1, by hand, and over HTTP/2, with hyper's client on blitz-io's
+//! runtime.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -15,7 +16,7 @@ use hyper::{Method, Request, Response, StatusCode, body::Incoming};
 use crate::PATIENCE;
 use crate::server::Server;
 
-/// A folder with a page and with a file of many pieces.
+/// Creates a folder with a page and with a file of many pieces.
 fn folder() -> (tempfile::TempDir, Vec<u8>) {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, content: &[u8]| {
@@ -39,7 +40,7 @@ fn server(folder: &Path, more: &[&str]) -> Server {
     Server::start("http_server", &arguments)
 }
 
-/// Sends a request and reads its answer: the header and the body.
+/// Sends a request and reads its answer. Returns header and body.
 fn ask(stream: &mut TcpStream, request: &str) -> (String, Vec<u8>) {
     write!(stream, "{request}\r\nHost: localhost\r\n\r\n").unwrap();
     let (mut header, mut byte) = (Vec::new(), [0]);
@@ -98,10 +99,10 @@ fn what_is_no_http_is_refused() {
     let mut stream = server.connect();
     stream.write_all(b"\x16\x03\x01\x00\xff\r\n\r\n").unwrap();
     let mut answer = Vec::new();
-    // A reset is an answer as well.
+    // A reset is also an answer.
     _ = stream.read_to_end(&mut answer);
     assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 400"));
-    // Others are served.
+    // Other clients are served.
     let (header, _) = ask(&mut server.connect(), "GET / HTTP/1.1");
     assert!(header.starts_with("http/1.1 200"), "{header}");
 }

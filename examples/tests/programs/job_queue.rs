@@ -40,7 +40,7 @@ fn no_more_than_so_many_a_second() {
     command.args(["--rate", "20", "--", "true"]);
     let start = Instant::now();
     let ran = run(command, &"x\n".repeat(9));
-    // The first starts at once, the others 50 ms apart.
+    // The first job starts at once, the others 50 ms apart.
     assert!(start.elapsed() >= Duration::from_millis(400));
     assert_eq!(ran.code, 0, "{}", ran.err);
 }
@@ -134,7 +134,7 @@ fn an_interrupt_ends_it() {
     let mut child = piped.stderr(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     writeln!(input, "first").unwrap();
-    // Once a job has printed something, the program handles signals.
+    // When a job has printed something, the program handles signals.
     let mut out = child.stdout.take().unwrap();
     let mut said = [0; 6];
     std::io::Read::read_exact(&mut out, &mut said).unwrap();

@@ -1,4 +1,4 @@
-//! The key-value server, with a client of the test's own and with `redis-benchmark`.
+//! The key-value server, with a simple client of this test and with `redis-benchmark`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -23,7 +23,7 @@ impl Client {
         Self { write, read }
     }
 
-    /// The next reply, as text: bulk strings in quotes, arrays in brackets.
+    /// Returns the next reply as text: bulk strings in quotes, arrays in brackets.
     fn reply(&mut self) -> String {
         let mut line = String::new();
         self.read.read_line(&mut line).unwrap();
@@ -146,12 +146,12 @@ fn what_the_commands_answer() {
 fn commands_in_pieces_in_one_piece_and_typed() {
     let server = server();
     let mut client = Client::new(&server);
-    // Byte by byte.
+    // One command, byte by byte.
     for byte in b"*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$5\r\na\r\nb\0\r\n" {
         client.write.write_all(&[*byte]).unwrap();
     }
     assert_eq!(client.reply(), "+OK");
-    // Many at once.
+    // Many commands at once.
     let gets = "GET key\r\n\r\n  get\tkey \n*0\r\n*-1\r\n".repeat(1000);
     client.write.write_all(gets.as_bytes()).unwrap();
     for _ in 0..2000 {
@@ -180,10 +180,11 @@ fn what_breaks_the_protocol_ends_the_connection_alone() {
     ] {
         let mut client = Client::new(&server);
         client.write.write_all(b"PING\r\n").unwrap();
-        // The server may close before all of it is sent.
+        // The server may close the connection before all of it is sent.
         _ = client.write.write_all(sent.as_bytes());
         assert_eq!(client.reply(), "+PONG");
-        // What was not read yet resets the connection, and the reply may be lost with it.
+        // Bytes that the server did not read reset the connection, which may lose the
+        // reply.
         let mut reply = String::new();
         if client.read.read_line(&mut reply).is_ok() && sent.len() < 100 {
             assert_eq!(reply, format!("-ERR Protocol error: {error}\r\n"));

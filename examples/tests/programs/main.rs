@@ -23,7 +23,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-/// The program's path: examples are built in the folder beside that of the tests.
+/// Returns the command of a program: examples are built in the folder beside that of the
+/// tests.
 fn program(name: &str) -> Command {
     let mut path = std::env::current_exe().unwrap();
     assert!(path.pop() && path.pop());
@@ -40,7 +41,7 @@ struct Ran {
     err: String,
 }
 
-/// Runs it to its end with this input.
+/// Runs a program to its end with this input.
 fn run(mut command: Command, input: &str) -> Ran {
     let mut child = command
         .stdin(Stdio::piped())
@@ -53,7 +54,7 @@ fn run(mut command: Command, input: &str) -> Ran {
     ran(child.wait_with_output().unwrap())
 }
 
-/// Waits until this holds, and fails if it never does.
+/// Waits until `holds` returns true, and fails if it never does.
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let start = std::time::Instant::now();
     while !holds() {
@@ -62,7 +63,7 @@ fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// How long a test waits for what must happen.
+/// How long a test waits for an event that must happen.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
 
 fn ran(output: Output) -> Ran {
@@ -73,7 +74,7 @@ fn ran(output: Output) -> Ran {
     }
 }
 
-/// The folder of the repository.
+/// Returns the folder of the repository.
 fn repository() -> PathBuf {
     let mut path = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     path.pop();

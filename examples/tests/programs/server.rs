@@ -1,4 +1,4 @@
-//! A program that listens.
+//! A program that is a server.
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpStream};
@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 
 use crate::{PATIENCE, program};
 
-/// Ends with the test.
+/// A server that ends with the test.
 pub struct Server {
     pub child: Child,
     pub address: SocketAddr,
@@ -37,7 +37,7 @@ impl Server {
         server
     }
 
-    /// A connection that waits for an answer, but not for ever.
+    /// Connects. Reading from the connection waits for an answer, but not for ever.
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -45,7 +45,7 @@ impl Server {
         stream
     }
 
-    /// Ends it as Ctrl-C does, and returns its exit code.
+    /// Ends it as Ctrl-C does. Returns its exit code.
     #[cfg(unix)]
     pub fn interrupt(mut self) -> Option<i32> {
         let id = i32::try_from(self.child.id()).unwrap();

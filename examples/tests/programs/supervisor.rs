@@ -14,7 +14,7 @@ struct Supervisor {
 
 impl Drop for Supervisor {
     fn drop(&mut self) {
-        // Kindly, as otherwise its services would stay.
+        // SIGTERM, because otherwise its services would stay.
         if matches!(self.child.try_wait(), Ok(None)) {
             self.signal(libc::SIGTERM);
         }
@@ -60,7 +60,7 @@ impl Supervisor {
     }
 }
 
-/// Whether there is no process of this number, not even a zombie.
+/// Whether there is no process with this number, not even a zombie.
 fn is_gone(id: &str) -> bool {
     // SAFETY: `kill` has no preconditions.
     unsafe { libc::kill(id.parse().unwrap(), 0) == -1 }
@@ -119,7 +119,7 @@ fn the_pause_has_a_limit_and_a_signal_is_said() {
 #[test]
 fn sigterm_ends_the_whole_group_of_each() {
     let mut supervisor = Supervisor::start(&["a=sleep 1000 & echo $!; wait", "b=echo $$; cat"]);
-    // `b` reads from nothing and ends again and again; `a` has a child of its own.
+    // `b` reads the end of its input and ends repeatedly; `a` has a child of its own.
     let child = loop {
         let line = supervisor.line();
         if let Some(id) = line.strip_prefix("a | ") {
@@ -135,7 +135,7 @@ fn sigterm_ends_the_whole_group_of_each() {
     });
 }
 
-/// What the system says that the process does, where it says so.
+/// Returns the state of the process according to the system, if the system tells it.
 fn state(id: &str) -> Option<char> {
     let text = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     text[text.rfind(')')? + 2..].chars().next()

@@ -1,4 +1,4 @@
-//! Files that grow, shrink, go and come.
+//! Files that grow, shrink, disappear and come back.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -22,7 +22,7 @@ impl Drop for Tail {
     }
 }
 
-/// The lines of a pipe, read by a thread of their own.
+/// Returns the lines of a pipe, which a separate thread reads.
 fn lines(pipe: impl std::io::Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
@@ -67,7 +67,7 @@ fn append(path: &Path, text: &str) {
 fn it_prints_the_last_lines_and_those_that_follow() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
-    // More than it reads at once on its way back.
+    // More than it reads at once on its way back from the end.
     let mut text: String = (0..5_000).map(|n| format!("line {n}\n")).collect();
     text += "unfinished";
     append(&path, &text);
@@ -78,7 +78,7 @@ fn it_prints_the_last_lines_and_those_that_follow() {
     append(&path, " at first\nnext\n");
     tail.prints("unfinished at first");
     tail.prints("next");
-    // A burst of more than a buffer.
+    // A burst that is larger than a buffer.
     append(&path, &"y\n".repeat(200_000));
     for _ in 0..200_000 {
         tail.prints("y");

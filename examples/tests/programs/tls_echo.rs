@@ -11,7 +11,7 @@ use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, Stream
 use crate::server::Server;
 use crate::{program, run};
 
-/// A client that trusts this certificate.
+/// Connects as a client that trusts this certificate.
 fn connect(server: &Server, certificate: &Path) -> StreamOwned<ClientConnection, TcpStream> {
     let mut roots = RootCertStore::empty();
     let certificate = CertificateDer::from_pem_file(certificate).unwrap();
@@ -24,7 +24,7 @@ fn connect(server: &Server, certificate: &Path) -> StreamOwned<ClientConnection,
     StreamOwned::new(connection, server.connect())
 }
 
-/// A server with a certificate of its own.
+/// Starts a server with a certificate of its own.
 fn start() -> (Server, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("certificate.pem");
@@ -49,7 +49,7 @@ fn everything_comes_back_and_the_end_is_an_end() {
                 }
                 stream.conn.send_close_notify();
                 stream.flush().unwrap();
-                // An error would mean that the server did not say that this was all.
+                // An error would mean that the server did not announce the end of its data.
                 assert_eq!(stream.read(&mut echo).unwrap(), 0);
             })
         })
@@ -65,7 +65,7 @@ fn plain_text_is_refused_and_others_are_served() {
     let mut plain = server.connect();
     plain.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     let mut answer = Vec::new();
-    // An alert, a reset, or the end: but an end.
+    // An alert, a reset, or the end, but no hang.
     _ = plain.read_to_end(&mut answer);
     assert!(!answer.starts_with(b"GET"));
     let mut stream = connect(&server, &folder.path().join("certificate.pem"));

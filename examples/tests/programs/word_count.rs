@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{program, repository, run};
 
-/// Three files in two folders, and one that is not text.
+/// Creates three text files in two folders, and a file that is not text.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let path = |name| folder.path().join(name);
@@ -32,7 +32,7 @@ fn counts_and_shows_a_table() {
     assert_eq!(lines.len(), 4);
 }
 
-/// The same count, by the shortest way, over the real texts of this repository.
+/// The same count, done in the simplest way, over the real texts of this repository.
 #[test]
 fn a_parallel_count_is_right() {
     let docs = repository().join("docs");

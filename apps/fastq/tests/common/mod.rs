@@ -1,4 +1,4 @@
-//! What the tests share: reads to try, and runs of a program in a folder of its own.
+//! What the tests share: reads as input, and runs of a program in separate folders.
 #![allow(dead_code, reason = "each test program uses a part")]
 
 use std::collections::BTreeMap;
@@ -43,8 +43,9 @@ fn reverse_complement(seq: &[u8]) -> Vec<u8> {
     seq.iter().rev().map(complement).collect()
 }
 
-/// `pairs` pairs of reads of all kinds: short inserts with adapters, overlaps of every length,
-/// N, low quality, tails of G, lower case, and (if `odd`) empty and very short reads.
+/// Makes `pairs` pairs of reads of all kinds: short inserts with adapters, overlaps of
+/// every length, N, low quality, tails of G, lower case, and (if `odd`) empty and very
+/// short reads.
 pub fn pairs(seed: u64, pairs: usize, odd: bool) -> [String; 2] {
     let mut random = Random(seed);
     let genome: Vec<u8> = (0..4000).map(|_| random.of(b"ACGT")).collect();
@@ -107,8 +108,8 @@ pub fn pairs(seed: u64, pairs: usize, odd: bool) -> [String; 2] {
     out
 }
 
-/// What a run left: exit code, standard output, files without the reports, the JSON report
-/// without its last line (which has the name of the program).
+/// The results of a run: exit code, standard output, files without the reports, and the
+/// JSON report without its last line (which has the name of the program).
 pub struct Ran {
     pub code: Option<i32>,
     pub stderr: String,
@@ -124,7 +125,7 @@ fn inflate(bytes: Vec<u8>) -> Vec<u8> {
     out
 }
 
-/// `text` as blocked gzip, the form that `bgzip` writes.
+/// Compresses `text` to blocked gzip, the form that `bgzip` writes.
 pub fn bgzf(text: &[u8]) -> Vec<u8> {
     let mut out = vec![];
     for part in text.chunks(65_280).chain([&b""[..]]) {
@@ -158,10 +159,10 @@ pub fn run(program: &str, folder: &Path, arguments: &str) -> Ran {
     ran(output, &here)
 }
 
-/// Longer than any run takes on a loaded machine.
+/// Longer than any run takes, even on a loaded machine.
 const LONGEST: Duration = Duration::from_secs(120);
 
-/// Runs to the end; panics if it does not come in time.
+/// Runs to the end. Panics if it takes too long.
 pub fn output_in_time(mut command: Command, what: &str) -> Output {
     let mut written = [tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap()];
     let [stdout, stderr] = [0, 1].map(|which| written[which].try_clone().unwrap());
@@ -190,7 +191,7 @@ pub fn output_in_time(mut command: Command, what: &str) -> Output {
     }
 }
 
-/// What a run in `here` left.
+/// Returns the results of a run in `here`.
 pub fn ran(output: Output, here: &Path) -> Ran {
     let mut files = BTreeMap::new();
     let mut json = String::new();

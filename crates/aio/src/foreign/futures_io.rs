@@ -1,4 +1,4 @@
-//! `futures-io`, and so `futures::io`.
+//! The traits of `futures-io`, and so of `futures::io`.
 
 use std::io::{self, IoSlice, SeekFrom};
 use std::pin::Pin;
@@ -83,7 +83,7 @@ impl<T: AsyncSeek> futures_io::AsyncSeek for Compat<T> {
     ) -> Poll<io::Result<u64>> {
         let mut this = self.project();
         if *this.seeking != Some(position) {
-            // A move that was given up may still be under way.
+            // A cancelled seek may still be under way.
             ready!(this.inner.as_mut().poll_complete(cx))?;
             this.inner.as_mut().start_seek(position)?;
             *this.seeking = Some(position);
@@ -95,7 +95,7 @@ impl<T: AsyncSeek> futures_io::AsyncSeek for Compat<T> {
 }
 
 pin_project! {
-    /// Has our traits for whatever type has those of `futures-io`.
+    /// Implements this crate's traits for any type that has those of `futures-io`.
     ///
     /// ```
     /// use blitz_io::io::{AsyncReadExt, FromFutures};
@@ -185,7 +185,7 @@ impl<T: futures_io::AsyncSeek> AsyncSeek for FromFutures<T> {
 
     fn poll_complete(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
         let this = self.project();
-        // To ask for the place is a move as well.
+        // Asking for the position is a seek as well.
         let position = this.seeking.unwrap_or(SeekFrom::Current(0));
         let place = ready!(this.inner.poll_seek(cx, position));
         *this.seeking = None;

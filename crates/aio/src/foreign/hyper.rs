@@ -1,4 +1,4 @@
-//! `hyper::rt::{Read, Write}`.
+//! The traits `hyper::rt::{Read, Write}`.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -63,7 +63,7 @@ macro_rules! __hyper_trait {
     ($($any:tt)*) => {};
 }
 
-/// Reads into the buffer type of hyper.
+/// Reads into hyper's buffer type.
 #[doc(hidden)]
 pub fn read_into_hyper<R: AsyncRead + ?Sized>(
     reader: Pin<&mut R>,
@@ -74,7 +74,7 @@ pub fn read_into_hyper<R: AsyncRead + ?Sized>(
     let mut part = ReadBuf::uninit(unsafe { buf.as_mut() });
     let start = part.filled().as_ptr();
     ready!(reader.poll_read(cx, &mut part))?;
-    // A reader can put another `ReadBuf` in the place of this one.
+    // A reader can put another `ReadBuf` in place of this one.
     assert_eq!(part.filled().as_ptr(), start);
     let count = part.filled().len();
     // SAFETY: the reader has filled the first `count` unfilled bytes.
@@ -83,8 +83,8 @@ pub fn read_into_hyper<R: AsyncRead + ?Sized>(
 }
 
 pin_project! {
-    /// Has our traits for whatever type has hyper's `Read` and `Write`, such as a connection
-    /// that hyper has upgraded.
+    /// Implements this crate's traits for any type that has hyper's `Read` and `Write`,
+    /// such as a connection that hyper has upgraded.
     #[derive(Debug)]
     pub struct FromHyper<T> {
         #[pin]
@@ -111,8 +111,8 @@ impl<T: hyper::rt::Read> AsyncRead for FromHyper<T> {
         let mut part = hyper::rt::ReadBuf::uninit(unsafe { buf.unfilled_mut() });
         ready!(self.project().inner.poll_read(cx, part.unfilled()))?;
         let count = part.filled().len();
-        // SAFETY: the reader has filled the first `count` unfilled bytes: a cursor cannot be
-        // exchanged for another one.
+        // SAFETY: the reader has filled the first `count` unfilled bytes: a cursor cannot
+        // be exchanged for another one.
         unsafe { buf.assume_init(count) };
         buf.advance(count);
         Poll::Ready(Ok(()))

@@ -1,8 +1,8 @@
-//! The traits of other packages on our types, and ours on theirs.
+//! The traits of other packages on this crate's types, and this crate's traits on theirs.
 //!
-//! `also_read!` and its kin give a concrete type the traits of every package whose feature
-//! is on. They are used by the crates above this one as well, so what they name is reached
-//! through this crate.
+//! `also_read!` and similar macros give a concrete type the traits of every package whose
+//! feature is on. Crates above this one use them as well, so the packages they name are
+//! reached through this crate.
 
 use std::io::SeekFrom;
 use std::pin::Pin;
@@ -28,7 +28,7 @@ pub use hyper::FromHyper;
 #[cfg(feature = "tokio")]
 pub use tokio::FromTokio;
 
-/// What the macros name.
+/// The packages that the macros name.
 #[doc(hidden)]
 pub mod packages {
     #[cfg(feature = "hyper")]
@@ -44,13 +44,14 @@ pub mod packages {
 }
 
 pin_project! {
-    /// Has the traits of other packages for whatever type has ours.
+    /// Implements the traits of other packages for any type that has this crate's.
     ///
-    /// With the feature `tokio` these are `tokio::io::{AsyncRead, AsyncWrite, AsyncBufRead,
-    /// AsyncSeek}`, with `futures-io` the traits of the package of that name (and so of
-    /// `futures`), with `hyper` `hyper::rt::{Read, Write}`.
+    /// With the feature `tokio` these are
+    /// `tokio::io::{AsyncRead, AsyncWrite, AsyncBufRead, AsyncSeek}`, with `futures-io` the
+    /// traits of the package of that name (and so of `futures`), and with `hyper`
+    /// `hyper::rt::{Read, Write}`.
     ///
-    /// The types of this crate have them without it.
+    /// The types of this crate have these traits without the wrapper.
     ///
     /// ```
     /// use blitz_io::io::Compat;
@@ -64,7 +65,7 @@ pin_project! {
     pub struct Compat<T> {
         #[pin]
         inner: T,
-        // With `futures-io`, the place that a move under way goes to.
+        // With `futures-io`, the target of the seek under way.
         seeking: Option<SeekFrom>,
     }
 }
@@ -79,21 +80,21 @@ impl<T> Compat<T> {
     }
 }
 
-/// The methods that all wrappers have.
+/// Defines the methods that all wrappers have.
 macro_rules! wrapper {
     ($type:ident) => {
         impl<T> $type<T> {
-            /// Returns the stream.
+            /// Returns a reference to the stream.
             pub fn get_ref(&self) -> &T {
                 &self.inner
             }
 
-            /// Returns the stream, to change it.
+            /// Returns a mutable reference to the stream.
             pub fn get_mut(&mut self) -> &mut T {
                 &mut self.inner
             }
 
-            /// Returns the stream, pinned.
+            /// Returns a pinned reference to the stream.
             pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut T> {
                 self.project().inner
             }
@@ -115,10 +116,11 @@ forward_buf_read!([T: AsyncBufRead] Compat<T>, inner);
 forward_write!([T: AsyncWrite] Compat<T>, inner);
 forward_seek!([T: AsyncSeek] Compat<T>, inner);
 
-/// Gives a type that has some of our traits (`read`, `buf_read`, `write`, `seek`) those of
-/// other packages that say the same: `foreign_traits!([T: AsyncRead] Wrapper<T>: read)`.
+/// Gives a type that has some of this crate's traits (`read`, `buf_read`, `write`, `seek`)
+/// the equivalent traits of other packages:
+/// `foreign_traits!([T: AsyncRead] Wrapper<T>: read)`.
 ///
-/// (`AsyncSeek` of `futures-io` needs memory, so only `Compat` has it.)
+/// (`AsyncSeek` of `futures-io` needs state, so only `Compat` has it.)
 #[doc(hidden)]
 #[macro_export]
 macro_rules! foreign_traits {

@@ -1,4 +1,4 @@
-//! `tokio::io`.
+//! The traits of `tokio::io`.
 
 use std::io::{self, IoSlice, SeekFrom};
 use std::pin::Pin;
@@ -93,7 +93,7 @@ macro_rules! __tokio_trait {
     };
 }
 
-/// Reads into the buffer type of Tokio.
+/// Reads into Tokio's buffer type.
 #[doc(hidden)]
 pub fn read_into_tokio<R: AsyncRead + ?Sized>(
     reader: Pin<&mut R>,
@@ -104,7 +104,7 @@ pub fn read_into_tokio<R: AsyncRead + ?Sized>(
     let mut part = ReadBuf::uninit(unsafe { buf.unfilled_mut() });
     let start = part.filled().as_ptr();
     ready!(reader.poll_read(cx, &mut part))?;
-    // A reader can put another `ReadBuf` in the place of this one.
+    // A reader can put another `ReadBuf` in place of this one.
     assert_eq!(part.filled().as_ptr(), start);
     let count = part.filled().len();
     // SAFETY: the reader has filled the first `count` unfilled bytes.
@@ -114,7 +114,7 @@ pub fn read_into_tokio<R: AsyncRead + ?Sized>(
 }
 
 pin_project! {
-    /// Has our traits for whatever type has those of `tokio::io`.
+    /// Implements this crate's traits for any type that has those of `tokio::io`.
     ///
     /// ```
     /// use blitz_io::io::{AsyncReadExt, FromTokio};
@@ -153,7 +153,7 @@ impl<T: tokio::io::AsyncRead> AsyncRead for FromTokio<T> {
         let mut part = tokio::io::ReadBuf::uninit(unsafe { buf.unfilled_mut() });
         let start = part.filled().as_ptr();
         ready!(self.project().inner.poll_read(cx, &mut part))?;
-        // A reader can put another `ReadBuf` in the place of this one.
+        // A reader can put another `ReadBuf` in place of this one.
         assert_eq!(part.filled().as_ptr(), start);
         let count = part.filled().len();
         // SAFETY: the reader has filled the first `count` unfilled bytes.

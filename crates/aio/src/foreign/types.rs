@@ -1,6 +1,6 @@
-//! The types of this crate that have the traits of other packages.
+//! Gives the types of this crate the traits of other packages.
 
-// hyper has neither, and what seeks is never one of futures'.
+// hyper has neither trait, and no type here gets `AsyncSeek` of `futures-io`.
 #[cfg(any(feature = "futures-io", feature = "tokio"))]
 use crate::AsyncBufRead;
 #[cfg(feature = "tokio")]

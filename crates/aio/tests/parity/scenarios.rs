@@ -1,4 +1,5 @@
-// Included twice, with `io` for Tokio's and for ours: what happens must be the same.
+// Included twice, with `io` for Tokio's and for this crate's: what happens must be the
+// same.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -15,15 +16,15 @@ use io::{
 
 type Log = Vec<String>;
 
-/// A stream whose every step is chosen by dice: it gives and takes pieces of any size, makes
-/// the caller wait, is interrupted, fails.
+/// A stream whose every step is random: it provides and accepts pieces of any size, is not
+/// ready, is interrupted, or fails.
 struct Choppy {
     dice: Dice,
     input: VecDeque<u8>,
     output: Arc<Mutex<Vec<u8>>>,
     vectored: bool,
     seeking: bool,
-    /// One step in so many fails.
+    /// One step in this many fails.
     failures: usize,
 }
 
@@ -135,7 +136,7 @@ fn text(dice: &mut Dice, length: usize) -> Vec<u8> {
     let pieces: [&[u8]; 8] = [b"a", b"bc", b"\n", b"\r\n", "é".as_bytes(), b"\xff", b"word ", b"x"];
     let mut text = Vec::new();
     while text.len() < length {
-        // Seldom what is no text.
+        // Rarely bytes that are not text.
         let piece = dice.below(pieces.len());
         if piece != 5 || dice.below(8) == 0 {
             text.extend(pieces[piece]);
@@ -360,7 +361,7 @@ pub fn both_directions_buffered(seed: u64) -> Log {
     let mut bytes = Vec::new();
     log!(seen, kind(whole(stream.read_until(b'\n', &mut bytes))), &bytes);
     log!(seen, kind(whole(stream.write_u32_le(7))));
-    // The two kinds of nesting are one.
+    // Both ways of nesting are the same.
     let mut other = BufWriter::with_capacity(8, BufReader::with_capacity(8, stream.into_inner()));
     log!(seen, kind(whole(other.write(b"abc"))));
     let mut stream = BufStream::from(other);

@@ -23,7 +23,7 @@ use clap::{Parser, Subcommand};
 struct Arguments {
     #[command(subcommand)]
     command: Command,
-    /// A few seconds, for a sign of life instead of figures.
+    /// Take only a few seconds: the figures then only show that everything works.
     #[arg(long, global = true)]
     quick: bool,
 }
@@ -84,7 +84,7 @@ fn run(arguments: &Arguments) -> Result<String, Failure> {
     opinion::answer(question, arguments.quick)
 }
 
-/// A reader that closed the pipe early has seen enough.
+/// Prints text. It is not an error if the reader has closed the pipe early.
 fn print(text: &str) -> ExitCode {
     match io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

@@ -22,7 +22,7 @@ const LATE: u32 = 100;
 /// A barrier for threads.
 trait Rounds: Sync {
     fn new(threads: usize) -> Self;
-    /// Whether the caller leads the round.
+    /// Waits for the round. Returns whether the caller leads it.
     fn wait(&self) -> bool;
 }
 
@@ -62,7 +62,7 @@ impl Rounds for std::sync::Barrier {
     }
 }
 
-/// One that never lets go of its processor.
+/// A barrier whose threads never give up their processor.
 struct PureSpin {
     threads: u64,
     arrived: AtomicU64,
@@ -109,11 +109,11 @@ impl TaskRounds for blitz_sync::task::Barrier {
     }
 }
 
-/// How many have arrived, ever.
+/// How many have arrived since the beginning.
 #[derive(Default)]
 struct Arrivals(AtomicU64);
 
-/// What one member saw.
+/// What one member observed.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     good_rounds: u64,
@@ -137,7 +137,7 @@ impl Scene {
         arrivals.0.fetch_add(1, Relaxed);
     }
 
-    /// Behind the barrier all have arrived, and nobody is a round ahead.
+    /// Checks that all have arrived after the barrier, and that no member is a round ahead.
     fn after(self, arrivals: &Arrivals, round: u64, leads: bool, seen: &mut Seen) {
         let everybody = self.members as u64;
         let all_here = (round + 1) * everybody;
@@ -211,7 +211,7 @@ impl Scene {
             self.of_threads::<std::sync::Barrier>("std"),
             self.of_threads::<blitz_sync::thread::Barrier>("blitz-io Barrier"),
             self.of_threads::<blitz_sync::thread::SpinBarrier>("blitz-io SpinBarrier"),
-            // With more threads than processors a round of it takes milliseconds.
+            // With more threads than processors, one of its rounds takes milliseconds.
             Contender::new("spinning without a yield", move |rounds| {
                 self.by_threads::<PureSpin>(rounds.min(self.most_of_pure_spin()))
             }),
@@ -269,7 +269,7 @@ fn measure(effort: Effort, members: usize, one_is_late: bool) -> Result<Vec<Figu
     run(effort, &scene.contenders())
 }
 
-/// A busy process beside this one, which answers to the command `busy`.
+/// Starts a busy process beside this one, through the command `busy`.
 fn start_busy_program() -> Result<Hogs, Failure> {
     let failed = |error| Failure(format!("a busy program: {error}"));
     let program = std::env::current_exe().map_err(failed)?;
@@ -285,7 +285,7 @@ fn start_busy_program() -> Result<Hogs, Failure> {
 mod tests {
     use super::*;
 
-    /// One that lets everybody pass.
+    /// A barrier that lets every member pass.
     struct Open;
 
     impl Rounds for Open {

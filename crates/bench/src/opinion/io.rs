@@ -7,11 +7,11 @@ use crate::opinion::counts::calls_of_others;
 use crate::opinion::measure::{Effort, place};
 use crate::opinion::show::table;
 
-/// Those whose runtime is there before an iteration begins.
+/// The contenders whose runtime exists before an iteration begins.
 const COLUMNS: [&str; 3] = [OURS, "tokio", "smol"];
 
-/// Operations of a full run and of a quick one: enough that what a runtime does now and then
-/// is small beside them.
+/// Operations of a full run and of a quick one: enough that occasional work of a runtime
+/// is small in comparison.
 const OPERATIONS: [u64; 2] = [20_000, 400];
 
 pub fn answer(effort: Effort, quick: bool) -> Result<String, Failure> {
@@ -40,13 +40,13 @@ pub fn answer(effort: Effort, quick: bool) -> Result<String, Failure> {
     Ok(place("System calls of the server for each operation") + how + &table(&columns, rows))
 }
 
-/// Their server's threads, or processes, are new in each iteration, or a client is no thread
-/// of its own.
+/// Returns whether a row cannot be counted: its server's threads or processes are new in
+/// each iteration, or a client is not a thread of its own.
 fn is_uncountable(id: &str) -> bool {
     id.starts_with("process_") || id.starts_with("idle_")
 }
 
-/// The clients' threads are started by this one, so they are not counted.
+/// Counts the calls. This thread starts the clients' threads, so they are not counted.
 fn calls(contender: &Contender, context: &Context) -> Result<String, Failure> {
     // The runtime starts its threads in the first iteration.
     (contender.body)(context)?;

@@ -1,4 +1,4 @@
-//! Contenders that take turns, and what is made of their iterations.
+//! Contenders that run in turns, and the figures of their iterations.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::opinion::counts::{Counter, Counts};
 #[derive(Clone, Copy)]
 pub struct Effort {
     pub iterations: usize,
-    /// How long an iteration is meant to take.
+    /// The intended length of an iteration.
     pub length: Duration,
     /// Work that takes a microsecond.
     pub microsecond: Work,
@@ -33,18 +33,18 @@ impl Effort {
 pub struct Done {
     pub elapsed: Duration,
     pub operations: u64,
-    /// How many operations had to wait, where that can be seen.
+    /// How many operations had to wait, if that can be observed.
     pub waited: Option<u64>,
 }
 
-/// Runs about as many operations as it is told, and says how many.
+/// Runs about as many operations as requested, and returns how many.
 pub type Body = Box<dyn Fn(u64) -> Result<Done, Failure>>;
 
-/// One who takes part.
+/// A contender.
 pub struct Contender {
     pub name: String,
     pub body: Body,
-    /// Each iteration begins with new threads, which does not count.
+    /// Each iteration begins with new threads, whose start does not count.
     starts_threads: bool,
 }
 
@@ -60,7 +60,7 @@ impl Contender {
         }
     }
 
-    /// One whose threads are there already.
+    /// Creates a contender whose threads already exist.
     pub fn of_tasks(
         name: impl Into<String>,
         body: impl Fn(u64) -> Result<Done, Failure> + 'static,
@@ -79,13 +79,13 @@ pub struct Figures {
     pub interval: Interval,
     /// Times a thread fell asleep.
     pub sleeps: Option<f64>,
-    /// Times a thread that could run lost its processor: to another, or because
+    /// Times a thread that could run lost its processor: to another thread, or because
     /// it yielded.
     pub preemptions: Option<f64>,
     pub system_calls: Option<f64>,
     /// Nanoseconds of processor time, of all threads.
     pub processor: Option<f64>,
-    /// The part of the operations that had to wait.
+    /// The share of the operations that had to wait.
     pub waited: Option<f64>,
 }
 
@@ -94,7 +94,7 @@ struct Iteration {
     counts: Counts,
 }
 
-/// Runs everybody, by turns, and each time another one first.
+/// Runs all contenders in turns, each time with another one first.
 pub fn run(effort: Effort, contenders: &[Contender]) -> Result<Vec<Figures>, Failure> {
     let counter = Counter::new();
     let plans = contenders
@@ -120,11 +120,11 @@ pub fn run(effort: Effort, contenders: &[Contender]) -> Result<Vec<Figures>, Fai
         .collect())
 }
 
-/// What is found out before anything counts.
+/// What is determined before the measurement.
 struct Plan {
     /// How many operations fill an iteration.
     operations: u64,
-    /// What an iteration without any operation costs: its threads come and go.
+    /// The cost of an iteration without any operation: starting and ending its threads.
     idle: Counts,
 }
 
@@ -133,14 +133,14 @@ impl Plan {
     const MOST: u64 = 400_000;
 
     fn new(effort: Effort, counter: &Counter, contender: &Contender) -> Result<Self, Failure> {
-        // The first one warms up.
+        // The first run is the warm-up.
         once(counter, contender, Self::FEW)?;
         let mut operations = Self::FEW;
         loop {
             let done = once(counter, contender, operations)?.done;
             let wanted = effort.length.as_secs_f64() / done.elapsed.as_secs_f64().max(1e-6);
             let next = (done.operations as f64 * wanted) as u64;
-            // A few operations may take much longer each than many.
+            // A few operations may take much longer each than many do.
             if next <= 4 * operations || next >= Self::MOST {
                 operations = next.clamp(16, Self::MOST);
                 break;
@@ -189,12 +189,12 @@ fn figures(name: &str, iterations: &[Iteration]) -> Figures {
     }
 }
 
-/// The 95 % interval of a median: that of its ratio to one.
+/// Returns the 95 % interval of a median: that of its ratio to one.
 pub fn interval_of_median(samples: &[f64]) -> Interval {
     paired_ratio(samples, &vec![1.0; samples.len()])
 }
 
-/// Where this was measured, and how.
+/// Describes where this was measured, and how.
 pub fn head(title: &str, effort: Effort) -> String {
     format!(
         "{}Medians of {} iterations with their 95 % intervals; the contenders take turns; the \
@@ -204,7 +204,7 @@ pub fn head(title: &str, effort: Effort) -> String {
     )
 }
 
-/// Where this was measured.
+/// Describes where this was measured.
 pub fn place(title: &str) -> String {
     let machine = Machine::describe();
     format!(

@@ -1,7 +1,7 @@
 //! The measurements behind `docs/second-opinion.md`, one function for each question.
 //!
-//! The contenders of each take turns in one process, the work of every iteration is
-//! verified, and medians stand beside their 95 % intervals.
+//! The contenders of each question run in turns in one process, the work of every
+//! iteration is verified, and medians are shown with their 95 % intervals.
 
 mod barriers;
 pub(crate) mod counts;
@@ -22,7 +22,7 @@ use measure::Effort;
 
 pub use peers::step::run as step;
 
-/// What is asked.
+/// A question to answer by measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question<'a> {
     /// Question 2: what a contended semaphore costs, and why.
@@ -41,11 +41,11 @@ pub enum Question<'a> {
 }
 
 /// Measures, and returns the answer as text. With `quick` it takes a few seconds, and
-/// its figures are no more than a sign of life.
+/// its figures only show that everything works.
 ///
 /// # Errors
 ///
-/// When a contender lost work, or a file cannot be written.
+/// Fails if a contender lost work, or a file cannot be written.
 pub fn answer(question: Question<'_>, quick: bool) -> Result<String, Failure> {
     let effort = Effort::new(quick);
     match question {

@@ -82,7 +82,7 @@ impl Lock for std::sync::RwLock<()> {
     }
 }
 
-/// Tokio's, waited for by threads.
+/// Tokio's lock, with threads that wait for it.
 impl Lock for tokio::sync::RwLock<()> {
     fn new() -> Self {
         Self::new(())
@@ -128,8 +128,8 @@ impl TaskLock for blitz_sync::task::RwLock<()> {
     }
 }
 
-/// Two numbers that are equal whenever nobody writes. Written without atomic
-/// read-modify-writes: two writers at a time would lose a step.
+/// Two numbers that are equal whenever no writer is inside. They are written without
+/// atomic read-modify-writes: two writers at a time would lose a step.
 #[derive(Default)]
 struct Twins {
     first: AtomicU64,
@@ -143,7 +143,7 @@ impl Twins {
         self.second.store(self.second.load(Relaxed) + 1, Relaxed);
     }
 
-    /// Whether they were equal all the time.
+    /// Returns whether the two were equal all the time.
     fn read(&self, work: impl FnOnce()) -> bool {
         let first = self.first.load(Relaxed);
         work();

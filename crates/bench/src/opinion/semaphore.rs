@@ -18,7 +18,7 @@ const MEMBERS: usize = 8;
 
 /// A semaphore for threads.
 trait Permits: Sync {
-    /// `mixed` says that members want different amounts.
+    /// `mixed` means that members want different amounts.
     fn new(permits: u32, mixed: bool) -> Self;
     fn with(&self, n: u32, section: impl FnOnce());
 }
@@ -59,7 +59,7 @@ impl Permits for blitz_sync::thread::Semaphore {
     }
 }
 
-/// Tokio's, waited for by threads.
+/// Tokio's semaphore, with threads that wait for it.
 impl Permits for tokio::sync::Semaphore {
     fn new(permits: u32, _: bool) -> Self {
         Self::new(permits as usize)
@@ -70,7 +70,7 @@ impl Permits for tokio::sync::Semaphore {
     }
 }
 
-/// A mutex, a count and a condition variable. It wakes one, or everybody if the
+/// A mutex, a count and a condition variable. A release wakes one waiter, or all if the
 /// members want different amounts.
 struct OfStd {
     wakes_all: bool,
@@ -123,14 +123,14 @@ impl TaskPermits for blitz_sync::task::Semaphore {
     }
 }
 
-/// How many permits are in use, and how many sections ever ran, in one word.
+/// How many permits are in use, and how many sections have run, in one word.
 #[derive(Default)]
 struct Inside(AtomicU64);
 
 impl Inside {
     const EVER: u64 = 1 << 16;
 
-    /// Whether there was room.
+    /// Enters with `n` permits. Returns whether there was room.
     fn enter(&self, n: u32, permits: u32) -> bool {
         let before = self.0.fetch_add(u64::from(n) + Self::EVER, Relaxed);
         before % Self::EVER + u64::from(n) <= u64::from(permits)
@@ -305,7 +305,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::AtomicBool;
 
-    /// One that forgets a section.
+    /// A semaphore that forgets a section.
     struct Forgets(AtomicBool);
 
     impl Permits for Forgets {

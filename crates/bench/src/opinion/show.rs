@@ -20,7 +20,7 @@ pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
     format!("{table}\n")
 }
 
-/// What everybody's contended operations cost.
+/// Tabulates the cost of all contenders' contended operations.
 pub fn costs(figures: &[Figures]) -> String {
     let rows = figures.iter().map(|f| {
         vec![
@@ -61,7 +61,7 @@ fn per_thousand(count: Option<f64>) -> String {
     })
 }
 
-/// A time with three digits or so.
+/// Formats a time with about three digits.
 pub fn time(nanos: f64) -> String {
     match nanos {
         n if n < 100.0 => format!("{n:.1} ns"),
@@ -72,7 +72,7 @@ pub fn time(nanos: f64) -> String {
     }
 }
 
-/// A round number of nanoseconds.
+/// Formats a round number of nanoseconds.
 pub fn round(nanos: u64) -> String {
     match nanos {
         0..1_000 => format!("{nanos} ns"),

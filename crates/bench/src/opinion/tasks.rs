@@ -1,8 +1,8 @@
-//! Tasks that start together on a runtime, and what can be seen of their waits.
+//! Tasks that start together on a runtime, and what can be observed of their waits.
 //!
-//! The runtime is Tokio's for all contenders: only the primitives differ. The gate
-//! yields as a task and not as a thread, unlike that of [`crate::tasks`]: the system
-//! calls and the switches of an iteration are counted here.
+//! The runtime is Tokio's for all contenders, so that only the primitives differ. The
+//! gate yields as a task and not as a thread, unlike that of [`crate::tasks`], because the
+//! system calls and the switches of an iteration are counted here.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -18,7 +18,7 @@ use crate::threads::{Mark, together};
 ///
 /// # Panics
 ///
-/// When a task does.
+/// Panics if a task does.
 pub fn start_all<T, B>(
     workers: usize,
     tasks: usize,
@@ -49,7 +49,7 @@ where
     (span.elapsed, values)
 }
 
-/// Runs `future` to its end. If it had to wait, adds one to `waited`.
+/// Runs `future` to its end. Adds one to `waited` if it had to wait.
 pub async fn watch<F: Future>(future: F, waited: &mut u64) -> F::Output {
     let mut future = pin!(future);
     let mut polls = 0_u64;

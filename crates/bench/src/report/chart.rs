@@ -27,10 +27,10 @@ struct Colours {
 }
 
 impl Theme {
-    /// Both.
+    /// Both themes.
     pub const ALL: [Theme; 2] = [Theme::Light, Theme::Dark];
 
-    /// The file in which the documents look for it.
+    /// Returns the name of the file in which the documents look for the chart.
     pub fn file(self) -> &'static str {
         match self {
             Theme::Light => "benchmark-light.svg",
@@ -61,7 +61,7 @@ impl Theme {
 }
 
 const WIDTH: f64 = 760.0;
-/// Where the names end and the scale begins.
+/// The position where the names end and the scale begins.
 const LEFT: f64 = 280.0;
 /// Room for the text behind the longest bar.
 const RIGHT: f64 = 130.0;
@@ -91,7 +91,7 @@ impl Scale {
         LEFT + (log - self.low) / (self.high - self.low) * (WIDTH - RIGHT - LEFT)
     }
 
-    /// The powers of two, so few that their labels do not touch.
+    /// Returns powers of two, few enough that their labels do not touch.
     fn ticks(&self) -> impl Iterator<Item = f64> {
         let (low, high) = (self.low as i32, self.high as i32);
         let step = ((high - low) / 8).max(1);
@@ -100,8 +100,8 @@ impl Scale {
     }
 }
 
-/// The chart as an SVG document: of the README's rows or, where none of those was measured, of
-/// all. `None` where no row has a peer.
+/// Returns the chart as an SVG document: of the README's rows or, if none of those was
+/// measured, of all rows. Returns `None` if no row has a peer.
 pub fn svg(runs: &Runs, theme: Theme) -> Option<String> {
     let rows = charted(runs);
     if rows.is_empty() {
@@ -195,7 +195,7 @@ mod tests {
         let mut runs = Runs::by_load(&[document]).unwrap().remove(0);
         let light = svg(&runs, Theme::Light).unwrap();
         let dark = svg(&runs, Theme::Dark).unwrap();
-        // The scale goes from 1/2 to 4: one lies a third of the way, four at the end.
+        // The scale goes from 1/2 to 4: 1 is a third of the way, 4 at the end.
         let third = (WIDTH - RIGHT - LEFT) / 3.0;
         let bar = format!(
             "<rect x=\"{:.1}\" y=\"47\" width=\"{:.1}\"",
@@ -208,7 +208,7 @@ mod tests {
         for page in [light, dark] {
             assert!(page.starts_with("<svg ") && page.ends_with("</svg>\n"));
         }
-        // Without a row of the README's all are shown.
+        // Without any row of the README, all rows are shown.
         runs.rows.shift_remove("mutex_uncontended");
         assert!(svg(&runs, Theme::Light).unwrap().contains("4.00 × one"));
         runs.rows.clear();

@@ -1,9 +1,9 @@
-//! This run against an older one.
+//! Compares this run with an older one.
 //!
 //! The two were not measured together, so their samples are drawn separately,
-//! and the machine may have been in another mood. The peers tell: their code
-//! did not change between the runs, so a row where they moved as we did says
-//! more about the machine than about us.
+//! and the machine may have been in another state. The peers show this: their code
+//! did not change between the runs, so a row in which they moved as much as blitz-io
+//! says more about the machine than about blitz-io.
 
 use comfy_table::Cell;
 
@@ -20,30 +20,30 @@ use crate::stats::{Verdict, unpaired_ratio};
 pub struct Change {
     /// The scenario.
     pub id: String,
-    /// What the figures are.
+    /// What the figures mean.
     pub compares: Compares,
     /// Our figure in the older run.
     pub then: f64,
     /// Our figure in this run.
     pub now: f64,
-    /// `now / then`: below 1, we got faster.
+    /// `now / then`: below 1, blitz-io became faster.
     pub change: f64,
     /// The 95 % interval of `change`, where the older run kept its samples.
     pub interval: Option<[f64; 2]>,
-    /// The same ratio for the peers in both runs, as a geometric mean.
+    /// The same ratio for the peers that are in both runs, as a geometric mean.
     pub peers: Option<f64>,
 }
 
-/// What became of a row.
+/// How a row changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// The interval lies below 1.
+    /// The interval is below 1.
     Faster,
-    /// The interval lies above 1.
+    /// The interval is above 1.
     Slower,
-    /// The interval holds 1.
+    /// The interval contains 1.
     Same,
-    /// There is no interval to judge by.
+    /// There is no interval.
     Unknown,
 }
 
@@ -79,7 +79,7 @@ impl Change {
         }
     }
 
-    /// What the interval says.
+    /// Judges the change by its interval.
     pub fn judgement(&self) -> Judgement {
         let Some([low, high]) = self.interval else {
             return Judgement::Unknown;
@@ -104,13 +104,13 @@ fn interval(then: &Row, now: &Row) -> Option<[f64; 2]> {
 /// Two runs, row by row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// Rows in both.
+    /// Rows in both runs.
     pub changes: Vec<Change>,
     /// Rows only in this run.
     pub only_now: Vec<String>,
     /// Rows only in the older run.
     pub only_then: Vec<String>,
-    /// Why the two can hardly be compared, if there is a reason.
+    /// Reasons why the two can hardly be compared.
     pub warnings: Vec<String>,
 }
 
@@ -134,7 +134,7 @@ impl Comparison {
         }
     }
 
-    /// The comparison as a table with notes below.
+    /// Renders the comparison as a table with notes below it.
     pub fn render(&self, style: Style) -> String {
         type Of = Column<Change>;
         let columns = vec![

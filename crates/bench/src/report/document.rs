@@ -1,4 +1,4 @@
-//! The JSON document: what a run leaves behind, and what other reports read.
+//! The JSON document: what a run writes, and what other reports read.
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -16,20 +16,20 @@ use crate::stats::{Verdict, median, min, paired_ratio};
 pub struct Document {
     /// Counts and machine.
     pub metadata: Metadata,
-    /// The run was stopped before its end; what is here was measured fully.
+    /// The run was stopped before its end; the figures present were measured completely.
     #[serde(default)]
     pub interrupted: bool,
     /// The verification that ended the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failed>,
-    /// Ours against Tokio's memory, where rows of both were run.
+    /// Our memory against Tokio's, if rows with both were run.
     #[serde(default)]
     pub heap_bytes_per_op: Option<HeapBytes>,
-    /// One row for each scenario, by its id, in the order they ran.
+    /// One row for each scenario, by its id, in the order in which they ran.
     pub benchmarks: IndexMap<String, Row>,
 }
 
-/// What was run, and on what.
+/// What was run, and on which machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metadata {
     /// Always `blitz-io`.
@@ -51,7 +51,7 @@ pub struct Metadata {
     /// The machine.
     #[serde(flatten)]
     pub machine: Machine,
-    /// What the run shared it with.
+    /// The load under which the run took place.
     #[serde(flatten)]
     pub load: Load,
     /// When the run ended, in UTC.
@@ -64,7 +64,7 @@ pub struct Metadata {
 pub struct Row {
     /// The scenario's tier.
     pub tier: u8,
-    /// What a reader sees.
+    /// The title that a reader sees.
     pub title: String,
     /// How many threads worked at the same time.
     #[serde(default = "one")]
@@ -77,26 +77,26 @@ pub struct Row {
     pub ours: Figures,
     /// The peers' figures, by name.
     pub peers: IndexMap<String, Figures>,
-    /// The peer we are compared with.
+    /// The peer that blitz-io is compared with.
     pub best_peer: Option<String>,
-    /// That peer's figure by ours: above 1, we win.
+    /// That peer's figure divided by ours: above 1, blitz-io wins.
     pub ratio: Option<f64>,
     /// The 95 % interval of `ratio`.
     pub ratio_ci95: Option<[f64; 2]>,
-    /// `blitz-io`, the best peer, or `tie` when the interval holds 1.
+    /// `blitz-io`, the best peer, or `tie` if the interval contains 1.
     pub winner: Option<String>,
 }
 
 /// One contender's figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// The median iteration, per operation.
+    /// The time of the median iteration, per operation.
     pub ns_per_op: f64,
-    /// The same, the other way round.
+    /// The operations per second of the median iteration.
     pub ops_per_sec: f64,
-    /// The median iteration.
+    /// The time of the median iteration.
     pub median_ns: u64,
-    /// The fastest iteration.
+    /// The time of the fastest iteration.
     pub min_ns: u64,
     /// Operations of one iteration.
     pub ops_per_iter: u64,
@@ -106,16 +106,16 @@ pub struct Figures {
     pub allocs_per_op: f64,
     /// Every iteration's work was checked and complete.
     pub verified: bool,
-    /// Bytes that stay taken per operation: the median over the iterations,
-    /// where that is what the scenario is about.
+    /// Bytes that stay allocated per operation: the median over the iterations,
+    /// if the scenario measures that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_bytes_per_op: Option<f64>,
-    /// The processors' time per operation: the median over the iterations, where the
-    /// scenario takes it. Of the server alone, if there is one.
+    /// The processor time per operation: the median over the iterations, if the
+    /// scenario measures it. Of the server alone, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns_per_op: Option<f64>,
     /// Waits of single operations: medians over the iterations, and the
-    /// longest of all.
+    /// longest wait of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
     /// The compared figure of each iteration, in order.
@@ -123,7 +123,7 @@ pub struct Figures {
     pub samples: Vec<f64>,
 }
 
-/// The word in `winner` when nobody won.
+/// The value of `winner` for a tie.
 pub const TIE: &str = "tie";
 
 fn one() -> usize {
@@ -131,7 +131,7 @@ fn one() -> usize {
 }
 
 impl Document {
-    /// The document of a run that ended with `outcome`.
+    /// Creates the document of a run that ended with `outcome`.
     pub fn new(outcome: &Outcome<'_>, settings: &Settings) -> Document {
         let benchmarks: IndexMap<String, Row> = outcome
             .measurements
@@ -147,23 +147,23 @@ impl Document {
         }
     }
 
-    /// Reads a document.
+    /// Parses a document.
     ///
     /// # Errors
     ///
-    /// When `text` is not JSON, or not JSON of this shape.
+    /// Fails if `text` is not JSON, or not JSON of this shape.
     pub fn parse(text: &str) -> Result<Document, serde_json::Error> {
         serde_json::from_str(text)
     }
 
-    /// The document as JSON, over several lines.
+    /// Returns the document as JSON, over several lines.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("every key is a string")
     }
 }
 
 impl Metadata {
-    /// Whether as much was measured as in a run without `--quick`.
+    /// Returns whether as much was measured as in a run without `--quick`.
     pub fn is_full(&self) -> bool {
         self.sync_ops == SYNC_OPS && self.iterations >= Settings::FULL.iterations
     }
@@ -189,7 +189,7 @@ impl Metadata {
 impl Row {
     /// # Panics
     ///
-    /// When our own contender is missing: a registry without us is a mistake.
+    /// Panics if our own contender is missing: a registry without it is a mistake.
     fn new(measurement: &Measurement<'_>, settings: &Settings) -> Row {
         let scenario = measurement.scenario;
         let compares = scenario.compares;
@@ -217,11 +217,11 @@ impl Row {
         row
     }
 
-    /// Finds the best peer and compares it with us.
+    /// Finds the best peer and compares it with blitz-io.
     ///
-    /// The best peer is the one with the best throughput, also where the
-    /// comparison itself is about the wait. Where it is about memory, it is the
-    /// one that takes least.
+    /// The best peer is the one with the best throughput, even if the comparison
+    /// itself is about the wait. If it is about memory, it is the peer that takes
+    /// least.
     fn judge(&mut self) {
         let measure = |figures: &Figures| match figures.kept_bytes_per_op {
             Some(bytes) => bytes,
@@ -245,13 +245,13 @@ impl Row {
         self.best_peer = Some(name.clone());
     }
 
-    /// The best peer's figures.
+    /// Returns the best peer's name and figures.
     pub fn best(&self) -> Option<(&str, &Figures)> {
         let name = self.best_peer.as_deref()?;
         Some((name, self.peers.get(name)?))
     }
 
-    /// Everybody's figures, ours first.
+    /// Returns all contenders' figures, ours first.
     pub fn everybody(&self) -> impl Iterator<Item = (&str, &Figures)> {
         let peers = self.peers.iter().map(|(name, f)| (name.as_str(), f));
         std::iter::once((OURS, &self.ours)).chain(peers)
@@ -288,7 +288,7 @@ impl Figures {
         }
     }
 
-    /// The figure that decides a row of this kind, in nanoseconds or bytes.
+    /// Returns the figure that decides a row of this kind, in nanoseconds or bytes.
     pub fn compared(&self, compares: Compares) -> f64 {
         let figure = match compares {
             Compares::NsPerOp => None,
@@ -300,7 +300,7 @@ impl Figures {
     }
 }
 
-/// One percentile of each iteration.
+/// Returns one percentile of each iteration.
 fn waits(samples: &Samples, percentile: fn(&Latency) -> f64) -> Vec<f64> {
     let of = |sample: &Sample| {
         let waits = sample.waits.as_ref();
@@ -310,13 +310,13 @@ fn waits(samples: &Samples, percentile: fn(&Latency) -> f64) -> Vec<f64> {
     samples.samples.iter().map(of).collect()
 }
 
-/// The bytes that stayed taken in each iteration.
+/// Returns the bytes that stayed allocated in each iteration.
 fn kept_bytes(samples: &Samples) -> Vec<f64> {
     let samples = samples.samples.iter();
     samples.map(Sample::kept_bytes_per_op).collect()
 }
 
-/// The processors' time per operation in the median iteration.
+/// Returns the processor time per operation in the median iteration.
 fn cpu(samples: &[Sample]) -> Option<f64> {
     let of = |sample: &Sample| Some(sample.cpu?.as_nanos() as f64 / sample.ops as f64);
     let times: Option<Vec<f64>> = samples.iter().map(of).collect();
@@ -351,8 +351,8 @@ pub(crate) mod tests {
     use crate::scenario::Scenario;
     use crate::threads::Span;
 
-    /// One contender's samples: so many nanoseconds for each of 1000
-    /// operations, and that every operation waited `wait` nanoseconds.
+    /// Creates one contender's samples: each takes the given nanoseconds for each of 1000
+    /// operations, and every operation waited `wait` nanoseconds.
     pub(crate) fn samples(name: &'static str, ns: &[u64], wait: Option<u64>) -> Samples {
         let sample = |ns: &u64| {
             let elapsed = Duration::from_nanos(ns * 1000);
@@ -384,7 +384,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// A run of one scenario with these samples.
+    /// Creates a run of one scenario with these samples.
     pub(crate) fn run(scenario: &Scenario, contenders: Vec<Samples>) -> Document {
         let outcome = Outcome {
             measurements: vec![Measurement {
@@ -537,7 +537,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_document_of_the_bare_schema_is_read() {
-        // Without any key that came after the schema.
+        // Without any key that was added after the first schema.
         let bare = r#"{"metadata": {"runtime": "blitz-io", "version": "0", "sync_ops": 1,
             "channel_ops": 1, "async_ops": 1, "iterations": 1, "warmup": 1, "workers": 1,
             "cpu": "c", "cores": 1, "os": "o", "kernel": "k"},

@@ -1,7 +1,7 @@
 //! Tables that fit their terminal.
 //!
 //! A table that is too wide loses columns, the most expendable first. Only when all
-//! that may go are gone do cells break.
+//! columns that may be left out are gone do cells break.
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, TableComponent};
@@ -11,15 +11,15 @@ use super::table::Style;
 /// One column of a table over rows of type `R`.
 pub(super) struct Column<R> {
     pub(super) name: &'static str,
-    /// Its cells stand to the right, as numbers do.
+    /// Its cells are aligned to the right, as numbers are.
     pub(super) number: bool,
-    /// Columns with a higher number go first; those with 0 stay.
+    /// Columns with a higher number are left out first; those with 0 stay.
     pub(super) expendable: u8,
     pub(super) cell: fn(&R, Style) -> Cell,
 }
 
 impl<R> Column<R> {
-    /// A column of text that always stays.
+    /// Creates a column of text that always stays.
     pub(super) fn text(name: &'static str, cell: fn(&R, Style) -> Cell) -> Column<R> {
         Column {
             name,
@@ -29,7 +29,7 @@ impl<R> Column<R> {
         }
     }
 
-    /// A column of numbers that always stays.
+    /// Creates a column of numbers that always stays.
     pub(super) fn number(name: &'static str, cell: fn(&R, Style) -> Cell) -> Column<R> {
         Column {
             number: true,
@@ -37,13 +37,13 @@ impl<R> Column<R> {
         }
     }
 
-    /// The same column, which may be left out.
+    /// Returns the same column, which may be left out.
     pub(super) fn expendable(self, expendable: u8) -> Column<R> {
         Column { expendable, ..self }
     }
 }
 
-/// The table of `rows` in this style.
+/// Lays out `rows` as a table in this style.
 pub(super) fn table<R>(rows: &[R], mut columns: Vec<Column<R>>, style: Style) -> Table {
     let Some(width) = style.width else {
         return build(rows, &columns, style);

@@ -1,4 +1,4 @@
-//! How much heap the fast paths take: ours against Tokio's.
+//! How much heap the fast paths take: blitz-io against Tokio.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,30 +6,30 @@ use super::document::Row;
 use super::figure;
 use crate::scenario::OURS;
 
-/// The peer whose memory ours is compared with: the one that has every row of
-/// the tiers in question.
+/// The peer whose memory is compared with ours: it has every row of the tiers in
+/// question.
 const PEER: &str = "tokio";
-/// The tiers of single operations; behind them come threads and whole programs.
+/// The tiers of single operations; the tiers above have threads and whole programs.
 const TIERS: std::ops::RangeInclusive<u8> = 1..=3;
 
-/// Bytes taken from the heap per operation, as the mean of the rows of tiers 1
-/// to 3 in which both sides take part.
+/// Bytes allocated per operation, as the mean of the rows of tiers 1 to 3 in which
+/// both take part.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeapBytes {
-    /// How many rows.
+    /// The number of rows.
     pub rows: usize,
     /// Our mean.
     #[serde(rename = "blitz-io")]
     pub ours: f64,
     /// Tokio's mean.
     pub tokio: f64,
-    /// Tokio's mean by ours: above 1, we take less. `null` where ours is 0,
-    /// because then there is no such number, whatever Tokio's is.
+    /// Tokio's mean divided by ours: above 1, blitz-io takes less. `null` if ours is 0,
+    /// because the ratio is then undefined, whatever Tokio's is.
     pub ratio: Option<f64>,
 }
 
 impl HeapBytes {
-    /// The means over `rows`; `None` when no row of these tiers has both.
+    /// Returns the means over `rows`, or `None` if no row of these tiers has both.
     pub fn of<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<HeapBytes> {
         let pairs: Vec<(f64, f64)> = rows
             .filter(|row| TIERS.contains(&row.tier))
@@ -49,7 +49,7 @@ impl HeapBytes {
         })
     }
 
-    /// Both means and their ratio, in words.
+    /// Describes both means and their ratio in words.
     pub fn sentence(&self) -> String {
         let less = match self.ratio {
             Some(ratio) => format!("tokio takes {}× as much", figure(ratio)),
@@ -73,7 +73,7 @@ mod tests {
     use crate::report::document::tests::{run, samples};
     use crate::scenario::Scenario;
 
-    /// A run of one row of this tier, in which both sides took so many bytes
+    /// Creates a run of one row of this tier, in which each side took the given bytes
     /// for each of 1000 operations.
     fn document(tier: u8, ours: u64, theirs: u64) -> Document {
         let scenario = Scenario::new(tier, "row", "Row", 1000);

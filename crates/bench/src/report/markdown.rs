@@ -1,4 +1,4 @@
-//! `docs/benchmarks.md`, and the figures of the README.
+//! Writes `docs/benchmarks.md` and the figures of the README.
 
 use std::fmt::{self, Write};
 
@@ -8,10 +8,10 @@ use crate::scenario::{Compares, OURS};
 use crate::stats::Verdict;
 use crate::tier::numbered;
 
-/// What the figures mean and where they end; written by hand.
+/// What the figures mean and what their limits are; written by hand.
 const NOTES: &str = include_str!("notes.txt");
 
-/// The rows of the README and what it calls them: what most programs do with each part,
+/// The rows of the README and their titles there: what most programs do with each part,
 /// not what looks best.
 pub const CHOSEN: [(&str, &str); 12] = [
     ("mutex_uncontended", "Mutex, lock and unlock"),
@@ -34,22 +34,22 @@ pub const CHOSEN: [(&str, &str); 12] = [
     ("idle_task_bytes", "Memory of an idle task"),
 ];
 
-/// The lines between which the README's figures stand.
+/// The lines around the README's figures.
 pub const MARKERS: [&str; 2] = ["<!-- figures:begin -->", "<!-- figures:end -->"];
 
-/// The lines between which stands what `ecosystem/bench/run` writes into the page.
+/// The lines around the section that `ecosystem/bench/run` writes into the page.
 const SERVERS: [&str; 2] = ["<!-- servers:begin -->", "<!-- servers:end -->"];
 
-/// From which tier on the rows under load are shown: the tiers below have one thread,
-/// or a runtime that nothing competes with.
+/// The first tier whose rows under load are shown: the tiers below have one thread, or a
+/// runtime without competition.
 const LOADED_FROM: u8 = 3;
 
-/// How long a line of text is.
+/// The length of a line of text.
 const LINE: Option<usize> = Some(88);
 
-/// The page of several runs, those without load first, as [`Runs::by_load`] returns
-/// them. The section about servers, which other measurements fill, is kept from `old`, the
-/// page as it was.
+/// Returns the page of several runs, those without load first, as [`Runs::by_load`]
+/// returns them. The section about servers, which other measurements fill, is kept from
+/// `old`, the previous page.
 pub fn page(groups: &[Runs], old: &str) -> String {
     let mut page = String::new();
     write_page(&mut page, groups, old).expect("a string takes everything");
@@ -103,7 +103,7 @@ fn write_page(page: &mut String, groups: &[Runs], old: &str) -> fmt::Result {
     Ok(())
 }
 
-/// The picture, a small table, and where they come from: what stands between the
+/// Returns the picture, a small table, and their provenance: the text between the
 /// README's markers.
 pub fn figures(quiet: &Runs) -> String {
     let mut text = String::new();
@@ -124,14 +124,14 @@ fn write_figures(text: &mut String, quiet: &Runs) -> fmt::Result {
     Ok(())
 }
 
-/// The chosen rows, as far as they were measured.
+/// Returns the chosen rows that were measured.
 fn chosen(runs: &Runs) -> impl Iterator<Item = Titled<'_>> {
     let row = |(id, title): &(&str, &'static str)| Some((*title, runs.rows.get(*id)?));
     CHOSEN.iter().filter_map(row)
 }
 
-/// The rows of the chart and their best peers: the chosen ones or, where none of them was
-/// measured, all.
+/// Returns the rows of the chart and their best peers: the chosen rows or, if none of
+/// them was measured, all rows.
 pub(super) fn charted(runs: &Runs) -> Vec<(&str, &Against)> {
     let some: Vec<_> = chosen(runs).filter_map(with_peer).collect();
     match some.is_empty() {
@@ -149,14 +149,14 @@ fn with_peer<'a>((title, row): Titled<'a>) -> Option<(&'a str, &'a Against)> {
     Some((title, row.best.as_ref()?))
 }
 
-/// A row under its title, or under one that suits the place.
+/// A row under its title, or under one that suits the context.
 pub(super) type Titled<'a> = (&'a str, &'a Joined);
 
 fn titled(row: &Joined) -> Titled<'_> {
     (&row.title, row)
 }
 
-/// `readme` with `figures` between its markers; `None` if it has no markers.
+/// Returns `readme` with `figures` between its markers, or `None` if it has no markers.
 ///
 /// ```
 /// use blitz_bench::report::markdown::replace;
@@ -171,14 +171,14 @@ pub fn replace(readme: &str, figures: &str) -> Option<String> {
     Some(format!("{before}{begin}\n{figures}{end}{after}"))
 }
 
-/// What is before, between and after two markers.
+/// Returns the text before, between and after two markers.
 fn between<'a>(text: &'a str, [begin, end]: [&str; 2]) -> Option<(&'a str, &'a str, &'a str)> {
     let (before, rest) = text.split_once(begin)?;
     let (inner, after) = rest.split_once(end)?;
     Some((before, inner, after))
 }
 
-/// How many runs, of what, when and on which machine.
+/// Describes how many runs were made, of what, when and on which machine.
 fn provenance(runs: &Runs) -> String {
     let meta = &runs.metadata;
     let machine = &meta.machine;
@@ -205,7 +205,7 @@ fn provenance(runs: &Runs) -> String {
     )
 }
 
-/// The chart in the reader's colours. The table below it has the same figures.
+/// Writes the chart in the reader's colours. The table below it has the same figures.
 fn write_picture(text: &mut String, runs: &Runs, folder: &str) -> fmt::Result {
     if charted(runs).is_empty() {
         return Ok(());
@@ -255,7 +255,7 @@ fn judged(best: &Against) -> String {
     }
 }
 
-/// A figure with a unit that fits it.
+/// Formats a figure with a suitable unit.
 fn shown(value: f64, compares: Compares) -> String {
     match compares {
         Compares::NsPerOp => duration(value),
@@ -386,7 +386,7 @@ mod tests {
         ] {
             assert!(page.contains(part), "{part} is missing in\n{page}");
         }
-        // Tables need the same number of columns in each line.
+        // Each line of a table needs the same number of columns.
         for table in page.split("\n\n").filter(|part| part.starts_with("| ")) {
             let columns = |line: &str| line.matches('|').count();
             let first = columns(table.lines().next().unwrap());

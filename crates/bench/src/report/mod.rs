@@ -1,4 +1,4 @@
-//! What is made of runs: a JSON document, tables, pages, a comparison, a chart.
+//! The output of runs: a JSON document, tables, pages, a comparison, a chart.
 
 pub mod chart;
 pub mod compare;
@@ -10,7 +10,7 @@ pub mod markdown;
 pub mod runs;
 pub mod table;
 
-/// A figure with about three significant digits and thousands separators.
+/// Formats a figure with about three significant digits and thousands separators.
 ///
 /// ```
 /// use blitz_bench::report::figure;
@@ -38,7 +38,7 @@ fn separated(value: u64) -> String {
     text
 }
 
-/// A time with a unit that fits it.
+/// Formats a time with a suitable unit.
 pub(crate) fn duration(ns: f64) -> String {
     let (value, unit) = match ns {
         ns if ns < 1e3 => (ns, "ns"),
@@ -49,18 +49,18 @@ pub(crate) fn duration(ns: f64) -> String {
     format!("{} {unit}", figure(value))
 }
 
-/// A ratio, such as `1.87×`.
+/// Formats a ratio, such as `1.87×`.
 pub(crate) fn times(ratio: f64) -> String {
     format!("{}×", ratio_figure(ratio))
 }
 
-/// An interval, such as `1.71 – 2.02`.
+/// Formats an interval, such as `1.71 – 2.02`.
 pub(crate) fn range([low, high]: [f64; 2]) -> String {
     format!("{} – {}", ratio_figure(low), ratio_figure(high))
 }
 
-/// Two digits behind the point, and more where two would hide what matters:
-/// on which side of 1 a ratio lies, or how far below 0.1.
+/// Formats a ratio with two decimal places, and more where two would hide what matters:
+/// on which side of 1 the ratio lies, or how far below 0.1.
 fn ratio_figure(ratio: f64) -> String {
     match ratio {
         r if r >= 99.95 => separated(r.round() as u64),
@@ -72,8 +72,8 @@ fn ratio_figure(ratio: f64) -> String {
     }
 }
 
-/// `text` with its lines broken so that none is longer than `width`, where there is
-/// one, unless a single word is. What follows an indented line is indented further.
+/// Breaks the lines of `text` so that none is longer than `width`, if there is one,
+/// unless a single word is. The continuation of an indented line is indented further.
 ///
 /// ```
 /// use blitz_bench::report::wrapped;

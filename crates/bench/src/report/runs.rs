@@ -1,4 +1,4 @@
-//! Several runs made into one: the median of each figure.
+//! Joins several runs into one: the median of each figure.
 
 use indexmap::IndexMap;
 
@@ -14,13 +14,13 @@ use crate::tier::tier;
 /// Runs of the same scenarios under the same load.
 #[derive(Clone, Debug)]
 pub struct Runs {
-    /// How many there are.
+    /// The number of runs.
     pub count: usize,
-    /// What the last of them says of itself and of the machine.
+    /// The metadata of the last run.
     pub metadata: Metadata,
     /// Our heap bytes against Tokio's, which do not differ from run to run.
     pub heap: Option<HeapBytes>,
-    /// The rows that all of them have, by id.
+    /// The rows that all runs have, by id.
     pub rows: IndexMap<String, Joined>,
 }
 
@@ -31,54 +31,54 @@ pub struct Joined {
     pub tier: u8,
     /// The title, with the number of threads.
     pub title: String,
-    /// What the figures are.
+    /// What the figures mean.
     pub compares: Compares,
     /// Our figure.
     pub ours: f64,
-    /// The best peer, where there is one.
+    /// The best peer, if there is one.
     pub best: Option<Against>,
-    /// Tokio, where it takes part.
+    /// Tokio, if it takes part.
     pub tokio: Option<Against>,
-    /// The waits of all contenders, where they were recorded.
+    /// The waits of all contenders, if they were recorded.
     pub waits: Vec<(String, Latency)>,
 }
 
-/// What one peer did in several runs.
+/// The results of one peer in several runs.
 #[derive(Clone, Debug)]
 pub struct Against {
     /// The peer.
     pub name: String,
     /// The median of its figures.
     pub figure: f64,
-    /// The median of the runs' ratios, its figure by ours: above 1, we win.
+    /// The median of the runs' ratios, its figure divided by ours: above 1, blitz-io wins.
     pub ratio: f64,
     /// The lowest and the highest of these ratios.
     pub range: Interval,
 }
 
-/// Why documents cannot be made into one report.
+/// Why documents cannot be joined into one report.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// There is none.
+    /// There is no run.
     #[error("there is no run")]
     None,
     /// A run ended early.
     #[error("the run of {0} was interrupted or failed")]
     Incomplete(String),
-    /// Two runs are not of the same machine.
+    /// Two runs are from different machines.
     #[error("the runs are of two machines, {0} and {1}")]
     Machines(String, String),
-    /// Two runs under the same load are not of the same length.
+    /// Two runs under the same load differ in length.
     #[error("some runs measured {0} iterations of other sizes than others, which measured {1}")]
     Lengths(usize, usize),
 }
 
 impl Runs {
-    /// One entry for each load, the runs without load first.
+    /// Returns one entry for each load, the runs without load first.
     ///
     /// # Errors
     ///
-    /// When a run is incomplete, or two cannot be compared.
+    /// Fails if a run is incomplete, or two cannot be compared.
     pub fn by_load(documents: &[Document]) -> Result<Vec<Runs>, Unfit> {
         let first = documents.first().ok_or(Unfit::None)?;
         let none = Load::NONE;
@@ -118,7 +118,7 @@ impl Runs {
         })
     }
 
-    /// How many rows were won, tied and lost in all runs.
+    /// Counts the rows that were won, tied and lost in all runs.
     pub fn score(&self) -> Score {
         let mut score = Score::default();
         for row in self.rows.values() {
@@ -149,7 +149,7 @@ fn comparable(first: &Document, document: &Document) -> Result<(), Unfit> {
 }
 
 impl Joined {
-    /// `rows` are the same row of each run, at least one.
+    /// Joins `rows`, the same row of each run, at least one.
     fn of(rows: &[&Row]) -> Joined {
         let row = rows[rows.len() - 1];
         let compares = row.compares;
@@ -170,8 +170,8 @@ impl Joined {
     }
 }
 
-/// The peer with the best figures of the runs. As within one run, throughput decides
-/// also where the waits are compared.
+/// Returns the peer with the best figures of the runs. As within one run, throughput
+/// decides even if the waits are compared.
 fn best<'a>(rows: &[&Row], peers: &'a [Against]) -> Option<&'a Against> {
     let measure = |peer: &Against| {
         let figure = |figures: &Figures| figures.kept_bytes_per_op.unwrap_or(figures.ns_per_op);
@@ -182,7 +182,7 @@ fn best<'a>(rows: &[&Row], peers: &'a [Against]) -> Option<&'a Against> {
         .min_by(|a, b| measure(a).total_cmp(&measure(b)))
 }
 
-/// The median over the runs, if all of them have the figure.
+/// Returns the median over the runs, if all of them have the figure.
 fn of_runs(rows: &[&Row], figure: impl Fn(&Row) -> Option<f64>) -> Option<f64> {
     let figures: Option<Vec<f64>> = rows.iter().map(|row| figure(row)).collect();
     figures.map(|figures| median(&figures))
@@ -209,7 +209,7 @@ impl Against {
     }
 }
 
-/// The medians of the percentiles, and the median of the longest waits.
+/// Returns the medians of the percentiles, and the median of the longest waits.
 fn waits(rows: &[&Row]) -> Vec<(String, Latency)> {
     let names = rows[rows.len() - 1].everybody().map(|(name, _)| name);
     let of = |name: &str| {
@@ -238,7 +238,7 @@ pub(super) mod tests {
     use crate::report::document::tests::{run, samples};
     use crate::scenario::{OURS, Scenario};
 
-    /// A run of one row, in which we took `ours` nanoseconds and two peers theirs.
+    /// Creates a run of one row, in which we took `ours` nanoseconds and two peers theirs.
     pub(in crate::report) fn document(ours: u64, one: u64, other: u64) -> Document {
         let scenario = Scenario::new(4, "lock", "Lock", 1000).threads(8);
         run(

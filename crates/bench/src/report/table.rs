@@ -12,18 +12,18 @@ use crate::tier::{Tier, numbered};
 /// How a table is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// Colour the winners.
+    /// Whether to colour the winners.
     pub colour: bool,
-    /// No line longer than this, where it can be helped.
+    /// The longest line, where that is possible.
     pub width: Option<usize>,
 }
 
-/// How many rows were won, tied and lost, and how many had nobody to meet.
+/// How many rows were won, tied and lost, and how many have no peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Score {
     /// Rows we won.
     pub won: usize,
-    /// Rows nobody won.
+    /// Tied rows.
     pub tied: usize,
     /// Rows a peer won.
     pub lost: usize,
@@ -46,7 +46,7 @@ impl Score {
         score
     }
 
-    /// Such as `12 won, 3 tied, 1 lost`.
+    /// Returns the score as text, such as `12 won, 3 tied, 1 lost`.
     pub fn sentence(&self) -> String {
         let mut text = format!("{} won, {} tied, {} lost", self.won, self.tied, self.lost);
         if self.alone > 0 {
@@ -56,7 +56,7 @@ impl Score {
     }
 }
 
-/// The whole report: a table for each tier, the waits, and the score.
+/// Renders the whole report: a table for each tier, the waits, and the score.
 pub fn render(document: &Document, style: Style) -> String {
     let mut text = String::new();
     for (tier, Tier { title, .. }) in numbered() {
@@ -79,7 +79,7 @@ fn rows_of(document: &Document, tier: u8) -> impl Iterator<Item = (&str, &Row)> 
         .filter(move |(_, row)| row.tier == tier)
 }
 
-/// A scenario's id, and its row.
+/// A scenario's id and its row.
 type Entry<'a> = (&'a str, &'a Row);
 
 fn tier_table(rows: &[Entry<'_>], style: Style) -> Table {
@@ -126,7 +126,7 @@ fn winner(row: &Row, style: Style) -> Cell {
     }
 }
 
-/// The waits of one contender: the scenario, where it is its first, and the name.
+/// The waits of one contender: the scenario, if it is its first row, and the name.
 struct Waits<'a> {
     scenario: &'a str,
     name: &'a str,

@@ -9,19 +9,19 @@ pub struct Cache<R>(Mutex<Vec<Entry<R>>>);
 #[derive(Debug)]
 struct Entry<R> {
     workers: usize,
-    /// Tells apart those with as many workers.
+    /// Distinguishes runtimes with the same number of workers.
     which: usize,
     runtime: R,
 }
 
 impl<R: Copy> Cache<R> {
-    /// An empty cache.
+    /// Creates an empty cache.
     pub const fn new() -> Cache<R> {
         Cache(Mutex::new(Vec::new()))
     }
 
-    /// The `which`th runtime with so many workers, made by `start` if it is
-    /// not there yet.
+    /// Returns the `which`th runtime with `workers` workers, made by `start` if it does not
+    /// exist yet.
     pub(crate) fn get(&self, workers: usize, which: usize, start: fn(usize) -> R) -> R {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = kept

@@ -1,4 +1,4 @@
-//! A runtime that does half the work, to see that it is caught.
+//! A runtime that does half the work, to check that verification detects it.
 
 use std::future::{Ready, ready};
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::tokio_names::TokioTask;
 use super::{Cache, Channels, Joins, Oneshots, Runtime, Tokio};
 
-/// Tokio, except that its sleeps are over at once, its sets forget every
-/// hundredth task, and a message counts less than it did.
+/// Tokio, except that its sleeps end at once, its sets forget every hundredth task,
+/// and a message arrives with a smaller number than was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Liar(Tokio);
 
@@ -91,7 +91,7 @@ impl Oneshots for Liar {
     fn oneshot<T: Send + 'static>() -> (Self::Sender<T>, Self::Receiver<T>) {
         Tokio::oneshot()
     }
-    /// The message gets lost.
+    /// Loses the message.
     fn send_once<T: Send + 'static>(_sender: Self::Sender<T>, _message: T) -> bool {
         true
     }

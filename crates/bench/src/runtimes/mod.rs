@@ -1,8 +1,8 @@
 //! The runtimes that are measured, behind one trait.
 //!
 //! Each is started once for each number of workers and kept, see [`Cache`].
-//! Between two samples nothing is left to do on any of them, so their threads
-//! sleep, and only the threads of the one that is being measured are awake.
+//! Between two samples no runtime has work left, so their threads sleep, and only the
+//! threads of the runtime under measurement are awake.
 
 mod cache;
 #[cfg(test)]
@@ -20,22 +20,22 @@ pub use self::tokio_names::{Blitz, Tokio};
 
 /// A multi-thread runtime in its best documented configuration.
 ///
-/// A value of it is a handle: cheap to copy, and good for ever.
+/// A value is a handle: cheap to copy, and valid for ever.
 pub trait Runtime: Copy + Send + Sync + 'static {
-    /// A spawned task; the value with which it ends. A panic of the task goes
-    /// on in whoever awaits it. Dropping it may or may not end the task.
+    /// A spawned task; its output is the value with which the task ends. A panic of the
+    /// task continues in the task that awaits it. Dropping it may or may not end the task.
     type Task<T: Send + 'static>: Future<Output = T> + Send + Unpin + 'static;
     /// A timer that starts when it is polled for the first time.
     type Sleep: Future<Output = ()> + Send + 'static;
 
-    /// Starts a runtime with so many workers. It is never stopped.
+    /// Starts a runtime with `workers` workers. It is never stopped.
     fn start(workers: usize) -> Self;
-    /// The runtimes of this kind that were started.
+    /// Returns the runtimes of this kind that were started.
     fn cache() -> &'static Cache<Self>;
 
-    /// Runs a future on this thread, which is none of the runtime's.
+    /// Runs a future on this thread, which does not belong to the runtime.
     fn block_on<F: Future>(self, future: F) -> F::Output;
-    /// Spawns from a thread that is none of the runtime's.
+    /// Spawns from a thread that does not belong to the runtime.
     fn spawn_from_outside<F>(self, future: F) -> Self::Task<F::Output>
     where
         F: Future<Output: Send> + Send + 'static;
@@ -43,46 +43,46 @@ pub trait Runtime: Copy + Send + Sync + 'static {
     fn spawn<F>(self, future: F) -> Self::Task<F::Output>
     where
         F: Future<Output: Send> + Send + 'static;
-    /// Spawns from a task of this runtime, for nobody to await.
+    /// Spawns from a task of this runtime a task that is never awaited.
     fn spawn_detached<F>(self, future: F)
     where
         F: Future<Output: Send> + Send + 'static;
-    /// Cancels a task and waits until it is gone. `true` if it had not ended
-    /// by itself before.
+    /// Cancels a task and waits until it is gone. Returns `true` if it had not ended by
+    /// itself before.
     fn cancel<T: Send + 'static>(task: Self::Task<T>) -> impl Future<Output = bool> + Send;
     /// Lets the other tasks run.
     fn yield_now() -> impl Future<Output = ()> + Send;
-    /// A timer that will go off after `duration`.
+    /// Creates a timer that fires after `duration`.
     fn sleep(duration: Duration) -> Self::Sleep;
-    /// The same future without the limit of how much a task may do at a time.
+    /// Removes the limit on how much a task may do at a time from the future.
     fn unconstrained<F: Future + Send>(future: F) -> impl Future<Output = F::Output> + Send;
     /// Runs `job` on a thread that may block.
     fn spawn_blocking<T: Send + 'static>(
         job: impl FnOnce() -> T + Send + 'static,
     ) -> impl Future<Output = T> + Send;
 
-    /// The runtime with so many workers, started when it is asked for first.
+    /// Returns the runtime with `workers` workers, started on first use.
     fn with_workers(workers: usize) -> Self {
         Self::cache().get(workers, 0, Self::start)
     }
 
-    /// Two runtimes with so many workers each.
+    /// Returns two runtimes with `workers` workers each.
     fn pair(workers: usize) -> [Self; 2] {
         [0, 1].map(|which| Self::cache().get(workers, which, Self::start))
     }
 }
 
-/// A runtime with a set of tasks that are awaited in the order they end.
+/// A runtime with a set of tasks that are awaited in the order in which they end.
 pub trait Joins: Runtime {
     /// The set.
     type Set<T: Send + 'static>: Send + 'static;
-    /// An empty set.
+    /// Creates an empty set.
     fn new_set<T: Send + 'static>() -> Self::Set<T>;
     /// Spawns a task into the set, from a task of the runtime.
     fn spawn_on<F>(set: &mut Self::Set<F::Output>, future: F)
     where
         F: Future<Output: Send> + Send + 'static;
-    /// The value of a task that has ended; `None` when none is left.
+    /// Returns the value of a task that has ended, or `None` if none is left.
     fn join_next<T: Send + 'static>(
         set: &mut Self::Set<T>,
     ) -> impl Future<Output = Option<T>> + Send;
@@ -90,26 +90,26 @@ pub trait Joins: Runtime {
 
 /// A runtime that comes with a channel for one message.
 pub trait Oneshots: Runtime {
-    /// The end that sends.
+    /// The sending end.
     type Sender<T: Send + 'static>: Send + 'static;
-    /// The end that receives. `None` when the sender is gone.
+    /// The receiving end. Resolves to `None` if the sender is gone.
     type Receiver<T: Send + 'static>: Future<Output = Option<T>> + Send + Unpin + 'static;
-    /// A new channel.
+    /// Creates a channel.
     fn oneshot<T: Send + 'static>() -> (Self::Sender<T>, Self::Receiver<T>);
-    /// Sends the message. `false` when nobody is there to receive it.
+    /// Sends the message. Returns `false` if the receiver is gone.
     fn send_once<T: Send + 'static>(sender: Self::Sender<T>, message: T) -> bool;
 }
 
 /// A runtime that comes with a bounded channel.
 pub trait Channels: Runtime {
-    /// The end that sends.
+    /// The sending end.
     type Tx: Send + 'static;
-    /// The end that receives.
+    /// The receiving end.
     type Rx: Send + 'static;
-    /// A channel with room for `capacity` messages.
+    /// Creates a channel with room for `capacity` messages.
     fn channel(capacity: usize) -> (Self::Tx, Self::Rx);
-    /// Waits for room. `false` when nobody is there to receive.
+    /// Waits for room. Returns `false` if the receiver is gone.
     fn send(tx: &Self::Tx, message: u64) -> impl Future<Output = bool> + Send;
-    /// The next message; `None` when the sender is gone.
+    /// Returns the next message, or `None` if the sender is gone.
     fn recv(rx: &mut Self::Rx) -> impl Future<Output = Option<u64>> + Send;
 }

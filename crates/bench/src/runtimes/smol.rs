@@ -1,7 +1,7 @@
 //! smol: its executor on threads of its own, as the executor's documentation
 //! shows it, and its timers, blocking threads and channel.
 //!
-//! The executor is the leaked one, which its documentation calls faster.
+//! The executor is leaked, which its documentation calls faster.
 
 use std::future::pending;
 use std::pin::Pin;
@@ -19,7 +19,7 @@ use super::{Cache, Channels, Runtime};
 #[derive(Clone, Copy, Debug)]
 pub struct Smol(&'static StaticExecutor);
 
-/// A timer of smol's, without the time it says.
+/// A smol timer, without the time that it returns.
 #[derive(Debug)]
 pub struct SmolSleep(Timer);
 

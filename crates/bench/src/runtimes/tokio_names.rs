@@ -8,16 +8,15 @@ use std::time::Duration;
 
 use super::{Cache, Channels, Joins, Oneshots, Runtime};
 
-/// The traits, with what the modules `runtime`, `task`, `time`, `mpsc` and
-/// `oneshot` of the place of use hold. The runtime is built as `#[main]` builds
-/// it.
+/// Implements the traits, with the contents of the modules `runtime`, `task`, `time`,
+/// `mpsc` and `oneshot` at the place of use. The runtime is built as `#[main]` builds it.
 macro_rules! under_tokios_names {
     ($doc:literal, $runtime:ident, $task:ident, $receiver:ident) => {
         #[doc = $doc]
         #[derive(Clone, Copy, Debug)]
         pub struct $runtime(&'static runtime::Runtime);
 
-        /// A task whose panic goes on in whoever awaits it.
+        /// A task whose panic continues in the task that awaits it.
         #[derive(Debug)]
         pub struct $task<T>(task::JoinHandle<T>);
 
@@ -108,7 +107,7 @@ macro_rules! under_tokios_names {
             }
         }
 
-        /// The end of a oneshot channel that receives.
+        /// The receiving end of a oneshot channel.
         #[derive(Debug)]
         pub struct $receiver<T>(oneshot::Receiver<T>);
 
@@ -158,7 +157,7 @@ macro_rules! under_tokios_names {
     };
 }
 
-/// The set of tasks.
+/// Implements the set of tasks.
 macro_rules! join_set_under_tokios_name {
     ($runtime:ident) => {
         impl Joins for $runtime {

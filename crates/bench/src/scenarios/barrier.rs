@@ -1,9 +1,9 @@
 //! Barriers: the time of a round.
 //!
-//! Every thread counts itself in before it waits. Behind the barrier of round
-//! `r` all `n` arrivals of that round must be visible, and at most `n - 1`
-//! threads, all but the one that looks, can be on their way into the next:
-//! more means that somebody lapped.
+//! Every thread counts itself in before it waits. After the barrier of round `r` all
+//! `n` arrivals of that round must be visible, and at most `n - 1` threads, all but the
+//! one that checks, can be on their way into the next round: more means that a thread
+//! is a round ahead.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -16,7 +16,7 @@ use crate::threads::start_all;
 /// A barrier for a fixed number of threads.
 trait Rounds: Sync {
     fn new(threads: usize) -> Self;
-    /// Waits for all; returns whether this thread leads the round.
+    /// Waits for all threads; returns whether this thread leads the round.
     fn wait(&self) -> bool;
 }
 
@@ -56,7 +56,7 @@ impl Rounds for async_lock::Barrier {
     }
 }
 
-/// One contender's body, for so many threads.
+/// One contender's body, for a given number of threads.
 type Body = fn(&Context, usize) -> Measured;
 
 const PEERS: [(&str, Body); 4] = [
@@ -67,7 +67,7 @@ const PEERS: [(&str, Body); 4] = [
 ];
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    // The more threads, the longer a round.
+    // A round takes longer with more threads.
     let sizes = [(2, 10_000), (4, 4_000), (8, 2_000)];
     let scenario = |(threads, ops)| {
         let id = format!("barrier_{threads}");

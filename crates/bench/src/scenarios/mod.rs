@@ -1,10 +1,9 @@
-//! What is measured.
+//! The scenarios.
 //!
-//! One file for each family. It holds a small trait that says what the family
-//! does, one `impl` for each contender, a table of the contenders, and the
-//! bodies. A new peer is one `impl` and one line of the table. A new family is
-//! one file and one line of `FAMILIES`; that is also how a tier gets its first
-//! scenario.
+//! There is one file for each family. It has a small trait that says what the family
+//! does, one `impl` for each contender, a table of the contenders, and the bodies. A new
+//! peer is one `impl` and one line of the table. A new family is one file and one line
+//! of `FAMILIES`; this is also how a tier gets its first scenario.
 
 mod barrier;
 mod channel;
@@ -39,7 +38,7 @@ const FAMILIES: &[fn() -> Vec<Scenario>] = &[
     pipeline::scenarios,
 ];
 
-/// Every scenario, in the order they run: tier by tier.
+/// Returns every scenario, in the order in which they run: tier by tier.
 ///
 /// ```
 /// let scenarios = blitz_bench::scenarios::registry();
@@ -72,7 +71,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Enough for a body to show what it does.
+    /// Creates a context with enough operations for a body to show what it does.
     pub(crate) fn context() -> Context {
         Context {
             ops: 2_000,
@@ -83,14 +82,14 @@ pub(crate) mod tests {
 
     #[test]
     fn every_contender_does_its_work() {
-        // Few, for there are hundreds of contenders, most of them not optimised here.
+        // Few operations: hundreds of contenders run, most of them not optimised here.
         let context = Context {
             ops: 400,
             ..context()
         };
         let scenarios = registry();
         let next = AtomicUsize::new(0);
-        // Many of them sleep most of the time, so several run at once.
+        // Many contenders sleep most of the time, so several run at once.
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {

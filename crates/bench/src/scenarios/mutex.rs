@@ -1,9 +1,9 @@
-//! Mutexes: alone, contended, and the wait of every single `lock`.
+//! Mutexes: uncontended, contended, and the wait of every single `lock`.
 //!
-//! A recorded wait includes one reading of the clock (some 20 ns), the same for
-//! everybody. Percentiles count operations, not threads: a lock that lets one
-//! thread go on and on looks good in all of them, and only the longest wait
-//! tells of the others.
+//! A recorded wait includes one reading of the clock (some 20 ns), the same for every
+//! contender. Percentiles count operations, not threads: a lock that lets one thread
+//! lock repeatedly looks good in all of them, and only the longest wait shows how long
+//! the other threads waited.
 
 use std::time::Instant;
 
@@ -131,7 +131,7 @@ fn latency_scenario(contention: Contention) -> Scenario {
     })
 }
 
-/// Both sections run for about a tenth of a second. Less would let each thread
+/// Both sections run for about a tenth of a second. In less time each thread would
 /// finish within its first time slice, one after the other.
 fn ops(section: Section) -> u64 {
     match section {

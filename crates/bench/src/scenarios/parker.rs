@@ -1,5 +1,4 @@
-//! Parkers: with the token already there, and back and forth between two
-//! threads.
+//! Parkers: with the token already present, and back and forth between two threads.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -11,9 +10,9 @@ use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::settings::SYNC_OPS;
 use crate::threads::{solo, start_all};
 
-/// What a thread parks on. Made by the thread itself.
+/// What a thread parks on. The thread creates it itself.
 trait Park {
-    /// What others wake it with.
+    /// What other threads wake it with.
     type Handle: Send + Sync;
     fn new() -> Self;
     fn handle(&self) -> Self::Handle;
@@ -120,8 +119,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     ]
 }
 
-/// A lost token would hang here, which is as loud as a verification gets; the
-/// count shows that the loop was run.
+/// Takes tokens that are already present. A lost token hangs here, which verifies that
+/// none is lost; the count shows that the loop was run.
 fn token<P: Park>(cx: &Context) -> Measured {
     let (span, parked) = solo(|| {
         let parker = CachePadded::new(P::new());
@@ -138,8 +137,8 @@ fn token<P: Park>(cx: &Context) -> Measured {
     Ok(Sample::new(span, cx.ops))
 }
 
-/// Two threads hand a token back and forth. The token counts its hand-overs: it is
-/// thread 0's at even counts and thread 1's at odd ones. Parking may return early, so
+/// Two threads hand a token back and forth. The token counts its hand-overs: it belongs
+/// to thread 0 at even counts and to thread 1 at odd counts. Parking may return early, so
 /// each thread checks the token after it was woken.
 fn ping_pong<P: Park>(cx: &Context) -> Measured {
     let handles: [OnceLock<P::Handle>; 2] = [OnceLock::new(), OnceLock::new()];

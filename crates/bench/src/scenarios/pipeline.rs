@@ -1,9 +1,9 @@
-//! Pipelines: the time of a batch that is read in order, worked on in parallel, and
+//! Pipelines: the time of a batch that is read in order, processed in parallel, and
 //! written in order.
 //!
-//! Reading a batch is counting, and writing it is checking its place and adding to a sum,
-//! so what is left is the work of the stage and what the pipeline adds. `paraseq` is no peer:
-//! its batches are records of FASTA and FASTQ files.
+//! Reading a batch is counting, and writing it is checking its position and adding to a
+//! sum, so what remains is the work of the stage and the cost of the pipeline. `paraseq` is
+//! no peer: its batches are records of FASTA and FASTQ files.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -17,9 +17,9 @@ use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::threads::solo;
 use crate::work::Work;
 
-/// Threads that work on batches.
+/// Threads that process batches.
 const WORKERS: usize = 2;
-/// Batches in flight, for those that can be told.
+/// Batches in flight, for contenders that have this setting.
 const CAPACITY: usize = 4 * WORKERS;
 
 /// What the sink has seen.
@@ -54,7 +54,7 @@ impl Stage {
     }
 }
 
-/// Brings batches from anywhere into order.
+/// Puts batches that arrive in any order into order.
 #[derive(Default)]
 struct Reorder {
     sink: Sink,
@@ -70,7 +70,7 @@ impl Reorder {
     }
 }
 
-/// Runs a pipeline of so many batches.
+/// Runs a pipeline with the given number of batches.
 type Run = fn(u64, Stage) -> Sink;
 
 const PEERS: [(&str, Run); 4] = [

@@ -1,8 +1,7 @@
-//! Reader-writer locks: alone, and contended with two mixes of reads and
-//! writes.
+//! Reader-writer locks: uncontended, and contended with two mixes of reads and writes.
 //!
-//! A writer moves two fields one after the other; a reader that sees them
-//! differ was let in beside a writer.
+//! A writer changes two fields one after the other. A reader that sees them differ was
+//! admitted beside a writer.
 
 use std::hint::black_box;
 
@@ -13,7 +12,7 @@ use crate::settings::SYNC_OPS;
 use crate::threads::{solo, start_all};
 use crate::work::Section;
 
-/// Two counters that are equal whenever nobody writes.
+/// Two counters that are equal whenever no writer is inside.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Twins {
     first: u64,
@@ -24,13 +23,13 @@ impl Twins {
     #[inline]
     pub(super) fn write(&mut self, between: impl FnOnce()) {
         self.first += 1;
-        // Keeps the two stores apart, so that a reader let in by mistake can see it.
+        // Keeps the two stores apart, so that a reader admitted by mistake can see it.
         let twins = black_box(self);
         between();
         twins.second += 1;
     }
 
-    /// Whether the two were equal all the time.
+    /// Returns whether the two were equal all the time.
     #[inline]
     pub(super) fn read(&self, between: impl FnOnce()) -> bool {
         let first = self.first;
@@ -38,7 +37,7 @@ impl Twins {
         black_box(self).second == first
     }
 
-    /// Whether exactly so many writes were made.
+    /// Checks that exactly `writes` writes were made.
     pub(super) fn verify(self, writes: u64) -> Result<(), Failure> {
         verify("the first twin", writes, self.first)?;
         verify("the second twin", writes, self.second)
@@ -99,7 +98,7 @@ impl Lock for parking_lot::RwLock<Twins> {
 enum Mix {
     /// Four reads to one write.
     MostlyReads,
-    /// Reads and writes by turns.
+    /// Reads and writes in turn.
     HalfWrites,
 }
 
@@ -120,7 +119,7 @@ impl Mix {
         }
     }
 
-    /// Every `period`-th operation of a thread is a write.
+    /// Returns the period: every `period`-th operation of a thread is a write.
     fn period(self) -> u64 {
         match self {
             Mix::MostlyReads => 5,
@@ -252,14 +251,14 @@ fn contended<L: Lock>(cx: &Context, contention: Contention) -> Measured {
         section,
     } = contention;
     let lock = CachePadded::new(L::new());
-    // Whole periods only, so that the number of writes is known beforehand.
+    // Whole periods only, so that the number of writes is known in advance.
     let share = (cx.share(threads) / mix.period()).max(1) * mix.period();
     let (span, done) = start_all(threads, |member| {
         let lock = &lock;
         move || {
             let mut done = Done::default();
             for turn in 0..share {
-                // Threads start at different places of the period.
+                // Threads start at different positions of the period.
                 if (turn + member as u64).is_multiple_of(mix.period()) {
                     lock.write(|twins| twins.write(|| section.run(cx.microsecond)));
                     done.writes += 1;

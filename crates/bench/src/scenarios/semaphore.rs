@@ -1,11 +1,10 @@
 //! Semaphores: the `try` form, the blocking form, and eight threads that share
 //! two permits.
 //!
-//! Neither `std` nor `parking_lot` has a semaphore. Under their names runs
-//! what their users write: a mutex, a count and a condition variable. Tokio's
-//! has no blocking form; a thread drives it with `block_on`, here with that of
-//! futures-executor, which was the fastest of those we tried (futures-lite,
-//! pollster, Tokio's own).
+//! Neither `std` nor `parking_lot` has a semaphore. The rows under their names run what
+//! their users write: a mutex, a count and a condition variable. Tokio's has no blocking
+//! form; a thread drives it with `block_on`, here with that of futures-executor, which was
+//! the fastest of those that were tried (futures-lite, pollster, Tokio's own).
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -19,7 +18,7 @@ use crate::threads::{solo, start_all};
 /// A semaphore whose permits are held for the length of a section.
 trait Permits: Sync {
     fn new(permits: usize) -> Self;
-    /// Runs `section` with a permit if there is one right now.
+    /// Runs `section` with a permit if one is available now.
     fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R>;
     /// Waits for a permit and runs `section` with it.
     fn with<R>(&self, section: impl FnOnce() -> R) -> R;
@@ -73,7 +72,7 @@ impl Permits for tokio::sync::Semaphore {
     }
 }
 
-/// A semaphore of a mutex and a condition variable.
+/// A semaphore made of a mutex and a condition variable.
 struct Hand<Mutex, Condvar> {
     free: Mutex,
     returned: Condvar,
@@ -149,7 +148,7 @@ impl OfParkingLot {
     }
 }
 
-/// How many hold a permit, and how many ever did, in one word.
+/// How many threads hold a permit, and how many ever did, in one word.
 #[derive(Default)]
 pub(super) struct Inside(AtomicU64);
 
@@ -157,7 +156,7 @@ impl Inside {
     const ONE: u64 = 1;
     const EVER: u64 = 1 << 16;
 
-    /// Goes in and out. Returns whether there was room.
+    /// Enters and leaves. Returns whether there was room.
     #[inline]
     pub(super) fn visit(&self, permits: u64) -> bool {
         let before = self.0.fetch_add(Self::ONE + Self::EVER, Relaxed);

@@ -1,22 +1,23 @@
 //! `join!`.
 
-/// Waits for all of several futures, in one task, and returns their outputs as a tuple.
+/// Waits for several futures, in one task, until all of them are done, and returns their
+/// outputs as a tuple.
 ///
 /// The futures run concurrently but not in parallel: one that blocks the thread blocks the
 /// others. For parallel work, [spawn](crate::spawn) tasks and join their handles. Futures
 /// that return a `Result` are all awaited even if one fails; [`try_join!`](crate::try_join)
 /// stops at the first error.
 ///
-/// Each time the task is polled, another future is polled first, in turn. With `biased;` in
-/// front, they are polled in the order written; whether none of them starves is then the
-/// caller's business.
+/// Each time the task is polled, a different future is polled first, in turn. With
+/// `biased;` in front, they are polled in the order written; then the caller must make sure
+/// that none of them starves.
 ///
 /// The futures are stored in the caller's future. Nothing is allocated.
 ///
 /// # Cancel safety
 ///
-/// Dropping the future that contains `join!` drops all branches, also the outputs of those
-/// that are done.
+/// Dropping the future that contains `join!` drops all branches, including the outputs of
+/// those that are done.
 ///
 /// # Examples
 ///

@@ -1,7 +1,7 @@
 //! The attributes, and the macros that wait for several futures in one task.
 //!
-//! The macros parse with `macro_rules!`, that is with the compiler's own parser, and leave
-//! the generating of code to `blitz-macros`.
+//! The macros parse with `macro_rules!`, that is with the compiler's own parser, and
+//! `blitz-macros` generates the code.
 
 #[cfg(feature = "macros")]
 mod join;

@@ -29,9 +29,10 @@
 #[macro_export]
 macro_rules! pin {
     ($($name:ident),* $(,)?) => { $(
-        // The value is owned by the frame: whoever wrote it cannot reach it under its name.
+        // The frame owns the value, and the code that wrote it cannot reach it under its
+        // name.
         let mut $name = $name;
-        // SAFETY: the only name that the value had is shadowed here, so nothing moves it.
+        // SAFETY: the value's only name is shadowed here, so nothing moves it.
         #[allow(unused_mut)]
         let mut $name = unsafe { ::core::pin::Pin::new_unchecked(&mut $name) };
     )* };

@@ -2,28 +2,28 @@
 
 /// Waits for the first of several futures to complete, and drops the others.
 ///
-/// Each branch is
+/// Each branch has the form
 ///
 /// ```text
 /// <pattern> = <future> (, if <precondition>)? => <handler>,
 /// ```
 ///
-/// and `else => <expression>` may follow them. The comma after a handler in braces may be
-/// left out. There may be 64 branches.
+/// and `else => <expression>` may follow the branches. The comma after a handler in braces
+/// may be omitted. At most 64 branches are allowed.
 ///
 /// 1. The preconditions are evaluated; a branch whose precondition is false is disabled.
-/// 2. The expressions for the futures are evaluated, also those of disabled branches.
+/// 2. The expressions for the futures are evaluated, including those of disabled branches.
 /// 3. The futures of the enabled branches are polled until one is ready. If its output does
-///    not match its pattern, the branch is disabled, and the waiting goes on.
-/// 4. All futures are dropped, and the handler of the branch that is ready runs. Its value is
-///    the value of `select!`.
+///    not match its pattern, the branch is disabled, and the wait continues.
+/// 4. All futures are dropped, and the handler of the ready branch runs. Its value is the
+///    value of `select!`.
 /// 5. If all branches are disabled, `else` is evaluated.
 ///
-/// Each poll begins with a branch picked at random, so that a branch that is always ready
-/// does not starve the others; the random numbers are the runtime's, and follow from its
-/// `rng_seed`. With `biased;` in front, branches are polled in the order written: this is
-/// cheaper and lets one have priority, and whether none of them starves is then the caller's
-/// business.
+/// Each poll begins with a random branch, so that a branch that is always ready does not
+/// starve the others; the random numbers are the runtime's, and are determined by its
+/// `rng_seed`. With `biased;` in front, branches are polled in the order written: this
+/// costs less and gives some branches priority, but then the caller must make sure that
+/// none of them starves.
 ///
 /// A task that has spent its cooperative budget yields before any branch is polled.
 ///
@@ -34,8 +34,8 @@
 /// # Cancel safety
 ///
 /// The futures of the branches that are not taken are dropped. In a loop, use futures that
-/// lose nothing when dropped (each function here says under "Cancel safety" whether its
-/// future is one), or borrow a future that outlives the loop: `&mut future`, after
+/// lose nothing when they are dropped (the documentation of each function says so under
+/// "Cancel safety"), or borrow a future that outlives the loop: `&mut future`, after
 /// [`pin!`](crate::pin).
 ///
 /// # Examples
@@ -63,7 +63,7 @@
 /// # });
 /// ```
 ///
-/// A future that goes on from one `select!` to the next, and a precondition:
+/// A future that continues from one `select!` to the next, and a precondition:
 ///
 /// ```
 /// use blitz_io::{pin, select};
@@ -103,9 +103,9 @@ macro_rules! select {
     };
 }
 
-// The rules with `@` take one branch after the other off the input, in a form that says where
-// each part ends. A rule for a handler in braces stands before that for an expression, as the
-// braces end the branch.
+// The rules with `@` take one branch after the other off the input, into a form that marks
+// where each part ends. The rule for a handler in braces comes before the one for an
+// expression, because the braces end the branch.
 #[cfg(not(doc))]
 #[macro_export]
 #[doc(hidden)]

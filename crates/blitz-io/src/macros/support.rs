@@ -1,4 +1,5 @@
-//! What the code that the macros generate calls. Not part of the public interface.
+//! The functions and types that the generated code of the macros uses. Not part of the
+//! public interface.
 
 use std::task::Context;
 
@@ -18,7 +19,8 @@ pub use maybe_done::MaybeDone;
 #[cfg(not(feature = "rt"))]
 pub use random::thread_rng_n;
 
-/// Whether the task may go on; if not, it is woken, to be polled again behind the others.
+/// Returns ready if the task may continue; otherwise the task is woken, to be polled again
+/// after the others.
 #[inline]
 pub fn poll_budget_available(context: &mut Context<'_>) -> Poll<()> {
     if coop::has_budget_remaining() {
@@ -28,20 +30,20 @@ pub fn poll_budget_available(context: &mut Context<'_>) -> Poll<()> {
     }
 }
 
-/// Which of `COUNT` branches is polled first: each time the next one.
+/// Chooses which of `COUNT` branches is polled first: each time the next one.
 #[derive(Debug, Default)]
 pub struct Rotation<const COUNT: u32> {
     next: u32,
 }
 
 impl<const COUNT: u32> Rotation<COUNT> {
-    /// Starts with the first branch.
+    /// Creates a rotation that starts with the first branch.
     #[inline]
     pub fn new() -> Self {
         Self { next: 0 }
     }
 
-    /// The branch to begin with now.
+    /// Returns the branch to begin with now.
     // Not an iterator: it never ends.
     #[allow(clippy::should_implement_trait)]
     #[inline]
@@ -58,7 +60,7 @@ mod maybe_done {
     use std::task::{Context, Poll};
 
     /// A branch of `join!`: a future, or its output.
-    // With a layout that has no niche in the future: one that refers to itself must not be
+    // The layout has no niche in the future: a future that refers to itself must not be
     // read to find out which variant this is.
     #[repr(C)]
     #[derive(Debug)]
@@ -72,7 +74,7 @@ mod maybe_done {
     }
 
     impl<F: Future> MaybeDone<F> {
-        /// A branch that is still to be polled.
+        /// Creates a branch that is still to be polled.
         #[inline]
         pub fn new<I: IntoFuture<IntoFuture = F>>(future: I) -> Self {
             Self::Pending(future.into_future())
@@ -82,12 +84,12 @@ mod maybe_done {
         ///
         /// # Safety
         ///
-        /// From the first call on `self` is never moved.
+        /// `self` is never moved from the first call on.
         #[inline]
         pub unsafe fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
             if let Self::Pending(future) = self {
-                // SAFETY: the caller moves `self` no more, and the future leaves its place
-                // only by being dropped there, in the assignment below.
+                // SAFETY: the caller does not move `self` any more, and the future leaves
+                // its place only by being dropped there, in the assignment below.
                 let future = unsafe { Pin::new_unchecked(future) };
                 match future.poll(context) {
                     Poll::Ready(output) => *self = Self::Done(output),
@@ -101,7 +103,7 @@ mod maybe_done {
         ///
         /// # Panics
         ///
-        /// If the branch is not done, or its output was taken.
+        /// Panics if the branch is not done, or its output was taken.
         #[inline]
         pub fn take(&mut self) -> F::Output {
             if let Self::Pending(_) = self {
@@ -115,8 +117,9 @@ mod maybe_done {
     }
 
     impl<T, E, F: Future<Output = Result<T, E>>> MaybeDone<F> {
-        /// The error of a branch that has failed. A result of whatever type, because an
-        /// error whose type has no value would make the code behind it unreachable.
+        /// Returns the error of a branch that has failed. The result may have any value
+        /// type, because an error whose value type is uninhabited would make the code
+        /// behind it unreachable.
         #[inline]
         pub fn take_error<U>(&mut self) -> Option<Result<U, E>> {
             match self {
@@ -129,7 +132,7 @@ mod maybe_done {
         ///
         /// # Panics
         ///
-        /// As [`take`](Self::take), or if the branch has failed.
+        /// Same as for [`take`](Self::take); also panics if the branch has failed.
         #[inline]
         pub fn take_ok(&mut self) -> T {
             match self.take() {
@@ -140,7 +143,8 @@ mod maybe_done {
     }
 }
 
-/// Without the runtime, whose threads have a sequence each (which the user may seed).
+/// The random numbers without the runtime, whose threads each have a sequence (which the
+/// user may seed).
 #[cfg(not(feature = "rt"))]
 mod random {
     use std::cell::Cell;
@@ -151,7 +155,7 @@ mod random {
         static STATE: Cell<u64> = const { Cell::new(0) };
     }
 
-    /// A number below `n`, from a xorshift sequence of this thread.
+    /// Returns a number below `n`, from a xorshift sequence of this thread.
     #[inline]
     pub fn thread_rng_n(n: u32) -> u32 {
         let mut state = STATE.get();

@@ -5,14 +5,14 @@
 /// The futures return a [`Result`], all with the same type of error. The macro returns `Ok`
 /// with a tuple of the values, or the first error; the other futures are then dropped.
 ///
-/// The futures run concurrently but not in parallel, as those of [`join!`](crate::join) do,
-/// and are polled in the same order: each time another one first, or with `biased;` in the
-/// order written.
+/// The futures run concurrently but not in parallel, like those of [`join!`](crate::join),
+/// and are polled in the same order: each time a different one first, or with `biased;` in
+/// the order written.
 ///
 /// # Cancel safety
 ///
 /// Dropping the future that contains `try_join!`, or an error in one branch, drops all
-/// branches, also the values of those that are done.
+/// branches, including the values of those that are done.
 ///
 /// # Examples
 ///

@@ -16,10 +16,10 @@ use crate::sync::broadcast::{
 
 /// A stream of the values of a [`broadcast`](crate::sync::broadcast) channel.
 ///
-/// The stream ends when the channel is closed. Where values were missed there is one error, and
-/// the stream continues with the oldest value that is left.
+/// The stream ends when the channel is closed. Where values were missed there is one error,
+/// and the stream continues with the oldest value that is left.
 ///
-/// Waiting for a value allocates; a value that has already been sent is taken without.
+/// Waiting for a value allocates; taking a value that has already been sent does not.
 ///
 /// # Examples
 ///
@@ -45,7 +45,7 @@ pub struct BroadcastStream<T> {
 }
 
 impl<T: 'static + Clone + Send> BroadcastStream<T> {
-    /// Makes a stream of the receiver.
+    /// Creates a stream from the receiver.
     #[must_use]
     pub fn new(rx: Receiver<T>) -> Self {
         let inner = Reusable::new(rx, |mut receiver| {

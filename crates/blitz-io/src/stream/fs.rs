@@ -1,4 +1,4 @@
-//! What is in a folder as a stream.
+//! The entries of a directory as a stream.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use super::wrapper::wrapper;
 use crate::fs::{DirEntry, ReadDir};
 
 wrapper! {
-    /// A stream of what is in a folder, from [`fs::read_dir`](crate::fs::read_dir).
+    /// A stream of the entries of a directory, from [`fs::read_dir`](crate::fs::read_dir).
     ///
     /// # Examples
     ///

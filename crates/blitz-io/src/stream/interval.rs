@@ -30,7 +30,7 @@ pub struct IntervalStream {
 }
 
 impl IntervalStream {
-    /// Makes a stream of an interval.
+    /// Creates a stream from an interval.
     #[must_use]
     pub fn new(interval: Interval) -> Self {
         Self { inner: interval }

@@ -33,7 +33,7 @@ pub struct JoinSetStream<T> {
 }
 
 impl<T> JoinSetStream<T> {
-    /// Makes a stream of a set.
+    /// Creates a stream from a set.
     #[must_use]
     pub fn new(join_set: JoinSet<T>) -> Self {
         Self { inner: join_set }

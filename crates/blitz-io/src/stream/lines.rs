@@ -21,17 +21,17 @@ macro_rules! pinned_wrapper {
         }
 
         impl<R> $name<R> {
-            /// Makes a stream of it.
+            /// Creates a stream from it.
             pub fn new($argument: $inner<R>) -> Self {
                 Self { inner: $argument }
             }
 
-            /// Returns what the stream was made of.
+            /// Returns the value that the stream was created from.
             pub fn into_inner(self) -> $inner<R> {
                 self.inner
             }
 
-            /// Returns a pinned reference to what the stream was made of.
+            /// Returns a pinned reference to the value that the stream was created from.
             pub fn as_pin_mut(self: Pin<&mut Self>) -> Pin<&mut $inner<R>> {
                 self.project().inner
             }
@@ -85,7 +85,7 @@ pinned_wrapper! {
 }
 
 pinned_wrapper! {
-    /// A stream of the pieces of a reader, which a byte separates.
+    /// A stream of the pieces of a reader between the occurrences of a byte.
     ///
     /// # Examples
     ///

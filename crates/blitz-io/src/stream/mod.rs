@@ -1,7 +1,7 @@
 //! Streams (feature `stream`), with the names of `tokio_stream`.
 //!
 //! The receivers of [`mpsc`](crate::sync::mpsc) and [`mpmc`](crate::sync::mpmc) are streams
-//! themselves. [`wrappers`] makes streams of the others, and has `tokio_stream`'s names.
+//! themselves. [`wrappers`] turns the others into streams, and has `tokio_stream`'s names.
 
 mod broadcast;
 #[cfg(feature = "fs")]
@@ -24,7 +24,7 @@ mod wrapper;
 
 pub use futures_core::Stream;
 
-/// Types that make a stream of something else.
+/// Types that turn another type into a stream.
 pub mod wrappers {
     pub use super::broadcast::BroadcastStream;
     #[cfg(feature = "fs")]

@@ -1,4 +1,4 @@
-//! The receivers of `mpsc` under the names of `tokio_stream`.
+//! The receivers of `mpsc` with the names of `tokio_stream`.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -16,7 +16,7 @@ macro_rules! wrapper {
         }
 
         impl<T> $name<T> {
-            /// Makes a stream of the receiver.
+            /// Creates a stream from the receiver.
             #[must_use]
             pub fn new(recv: $receiver<T>) -> Self {
                 Self { inner: recv }
@@ -28,7 +28,7 @@ macro_rules! wrapper {
                 self.inner
             }
 
-            /// Closes the channel, as the receiver's `close` does. The stream ends after the
+            /// Closes the channel, like the receiver's `close`. The stream ends after the
             /// values that were sent.
             pub fn close(&mut self) {
                 self.inner.close();
@@ -45,11 +45,11 @@ macro_rules! wrapper {
                 self.inner.poll_recv(context)
             }
 
-            /// The values in the channel; when it is closed, also how many more may come from
-            /// permits.
+            /// Returns the number of values in the channel; once it is closed, the upper
+            /// bound includes the values that may still come from permits.
             fn size_hint(&self) -> (usize, Option<usize>) {
                 if self.inner.is_closed() {
-                    // In this order: a permit that is used meanwhile is counted once.
+                    // In this order, a permit that is used meanwhile is counted once.
                     let most = $most(&self.inner);
                     let least = self.inner.len();
                     (least, Some(most.max(least)))
@@ -80,7 +80,7 @@ macro_rules! wrapper {
 }
 
 wrapper! {
-    /// A stream of the values of a bounded channel. (The [`Receiver`] is one, too.)
+    /// A stream of the values of a bounded channel. (The [`Receiver`] itself is one, too.)
     ///
     /// # Examples
     ///
@@ -105,7 +105,8 @@ wrapper! {
 }
 
 wrapper! {
-    /// A stream of the values of an unbounded channel. (The [`UnboundedReceiver`] is one, too.)
+    /// A stream of the values of an unbounded channel. (The [`UnboundedReceiver`] itself is
+    /// one, too.)
     ///
     /// # Examples
     ///

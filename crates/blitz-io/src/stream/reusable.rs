@@ -1,8 +1,8 @@
-//! A receiver that is lent to the future of one wait, and comes back with its result.
+//! A receiver that is moved into the future of one wait, and comes back with its result.
 //!
-//! A wait borrows its receiver, so a stream cannot hold both side by side. While nothing has
-//! arrived, the stream holds one boxed future that owns the receiver; a value that is already
-//! there is taken without a future.
+//! A wait borrows its receiver, so a stream cannot hold both of them. While nothing has
+//! arrived, the stream holds one boxed future that owns the receiver; a value that is
+//! already there is taken without a future.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 
 type Waiting<T, R> = Pin<Box<dyn Future<Output = (R, T)> + Send>>;
 
-/// A receiver of type `T`, and how it waits for an `R`.
+/// A receiver of type `T`, and the way it waits for an `R`.
 pub(super) struct Reusable<T, R> {
     state: State<T, R>,
     wait: fn(T) -> Waiting<T, R>,
@@ -37,7 +37,7 @@ impl<T, R> Reusable<T, R> {
         }
     }
 
-    /// Asks `attempt` first, and waits if it has no answer.
+    /// Calls `attempt` first, and waits if it returns nothing.
     pub(super) fn poll(
         &mut self,
         context: &mut Context<'_>,

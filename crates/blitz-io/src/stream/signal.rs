@@ -8,7 +8,7 @@ use crate::signal::windows::{CtrlBreak, CtrlC};
 
 #[cfg(unix)]
 wrapper! {
-    /// A stream with an item each time a signal has come.
+    /// A stream with an item for each arrival of a signal.
     ///
     /// # Examples
     ///
@@ -33,14 +33,14 @@ wrapper! {
 
 #[cfg(windows)]
 wrapper! {
-    /// A stream with an item each time Ctrl-C has come.
+    /// A stream with an item for each Ctrl-C.
     CtrlCStream, CtrlC, interval,
     fn(signal, context) -> () { signal.poll_recv(context) }
 }
 
 #[cfg(windows)]
 wrapper! {
-    /// A stream with an item each time Ctrl-Break has come.
+    /// A stream with an item for each Ctrl-Break.
     CtrlBreakStream, CtrlBreak, interval,
     fn(signal, context) -> () { signal.poll_recv(context) }
 }

@@ -12,9 +12,10 @@ use crate::sync::watch::{Receiver, error::RecvError};
 
 /// A stream of the values of a [`watch`](crate::sync::watch) channel.
 ///
-/// It yields clones of the latest value: after [`new`](WatchStream::new) first the current one,
-/// after [`from_changes`](WatchStream::from_changes) only later ones. Values that are replaced
-/// before the stream is polled are skipped. It ends when the sender has been dropped.
+/// It yields clones of the latest value: after [`new`](WatchStream::new) first the current
+/// one, after [`from_changes`](WatchStream::from_changes) only later ones. Values that are
+/// replaced before the stream is polled are skipped. It ends when the sender has been
+/// dropped.
 ///
 /// Waiting for a change allocates.
 ///
@@ -42,14 +43,14 @@ pub struct WatchStream<T> {
 }
 
 impl<T: 'static + Clone + Send + Sync> WatchStream<T> {
-    /// Makes a stream that begins with the current value.
+    /// Creates a stream that begins with the current value.
     #[must_use]
     pub fn new(mut rx: Receiver<T>) -> Self {
         rx.mark_changed();
         Self::from_changes(rx)
     }
 
-    /// Makes a stream that begins with the next change.
+    /// Creates a stream that begins with the next change.
     #[must_use]
     pub fn from_changes(rx: Receiver<T>) -> Self {
         let inner = Reusable::new(rx, |mut receiver| {
@@ -68,7 +69,7 @@ impl<T: 'static + Clone + Send + Sync> Stream for WatchStream<T> {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
         let received = self.inner.poll(context, |receiver| {
-            // A closed channel may still have a change: `changed` tells.
+            // A closed channel may still have a change: `changed` reports it.
             let changed = matches!(receiver.has_changed(), Ok(true));
             coop::attempt(|| changed.then(|| Ok(receiver.borrow_and_update().clone())))
         });

@@ -1,6 +1,6 @@
-//! A type with a `poll_…` method as a stream.
+//! Defines a stream from a type with a `poll_…` method.
 
-/// Makes the stream `$name` of an `$inner`; `$poll` is its `poll_next`.
+/// Defines the stream `$name` for an `$inner`; `$poll` is its `poll_next`.
 macro_rules! wrapper {
     (
         $(#[$doc:meta])*
@@ -14,13 +14,13 @@ macro_rules! wrapper {
         }
 
         impl $name {
-            /// Makes a stream of it.
+            /// Creates a stream from it.
             #[must_use]
             pub fn new($argument: $inner) -> Self {
                 Self { inner: $argument }
             }
 
-            /// Returns what the stream was made of.
+            /// Returns the value that the stream was created from.
             #[must_use = "the stream is gone, and this is what it was made of"]
             pub fn into_inner(self) -> $inner {
                 self.inner

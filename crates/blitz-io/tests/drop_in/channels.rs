@@ -1,4 +1,4 @@
-// Included twice, with `mpmc` being async-channel or ours.
+// Included twice, with `mpmc` being async-channel or this crate's.
 
 use std::thread;
 

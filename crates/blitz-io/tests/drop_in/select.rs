@@ -1,5 +1,5 @@
-// Included twice, with `mpmc` being crossbeam-channel or ours: what has the same name
-// in both. (Not `send` and `recv`: ours are for tasks.)
+// Included twice, with `mpmc` being crossbeam-channel or this crate's: the names that are
+// the same in both. (Not `send` and `recv`: this crate's are for tasks.)
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-// Included twice, with `sync` being Tokio's or ours.
+// Included twice, with `sync` being Tokio's or this crate's.
 
 use std::collections::HashMap;
 use std::collections::VecDeque;

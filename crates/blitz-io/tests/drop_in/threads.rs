@@ -1,4 +1,4 @@
-// Included twice, with `thread` being parking_lot or ours.
+// Included twice, with `thread` being parking_lot or this crate's.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -113,7 +113,7 @@ fn a_reader_writer_lock() {
 
 #[test]
 fn guards_that_keep_their_lock() {
-    // Their types have the lock as a parameter in parking_lot, and have none in ours.
+    // Their types have the lock as a parameter in parking_lot, and do not in this crate.
     let mutex = Arc::new(Mutex::new(1));
     let guard = mutex.lock_arc();
     assert!(mutex.try_lock().is_none());

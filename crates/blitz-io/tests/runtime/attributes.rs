@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 struct Wrapped<T>(T);
 
 impl<T: Copy + 'static> Wrapped<T> {
-    /// A method with a lifetime and a parameter that has the name of our own variable.
+    /// A method with a lifetime and a parameter that has the name of the attribute's own
+    /// variable.
     #[blitz_io::main(flavor = "current_thread")]
     async fn either<'a>(&'a self, body: &'a T, this: bool) -> &'a T {
         blitz_io::task::yield_now().await;
@@ -50,7 +51,7 @@ async unsafe fn unsound<const N: usize>(_: PhantomData<[(); N]>) -> usize {
 
 #[test]
 fn qualifiers_and_attributes_stay() {
-    // SAFETY: it asks for nothing.
+    // SAFETY: the function has no requirements.
     assert_eq!(unsafe { unsound(PhantomData::<[(); 4]>) }, 4);
 }
 
@@ -95,8 +96,8 @@ async fn a_panic_in_a_task_ends_the_runtime() {
     std::future::pending::<()>().await;
 }
 
-/// How often the body below has run: the attribute generates code around it, and it must run
-/// once.
+/// Counts how often the body below has run: the attribute generates code around it, and it
+/// must run once.
 static ENTERED: AtomicUsize = AtomicUsize::new(0);
 
 #[blitz_io::test]

@@ -1,4 +1,4 @@
-//! What a thread of Tokio's runtime is told that takes it for ours.
+//! The error message for a thread of Tokio's runtime that calls functions of this one.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

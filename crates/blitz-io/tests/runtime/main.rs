@@ -1,5 +1,5 @@
 //! The rows of the crate's table that need the runtime: the same sources with Tokio and
-//! tokio-util, and with ours.
+//! tokio-util, and with this crate.
 
 mod with_tokio {
     use tokio as lib;

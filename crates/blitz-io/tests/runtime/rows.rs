@@ -291,8 +291,7 @@ async fn several_futures_in_one_task() {
     assert!(both.unwrap_err().is_panic());
 }
 
-/// The macros take part in the budget: a task whose branches are always ready yields all the
-/// same.
+/// The macros use the budget: a task whose branches are always ready yields nevertheless.
 #[lib::test]
 async fn select_lets_others_have_their_turn() {
     let (send, mut receive) = mpsc::unbounded_channel();
@@ -310,8 +309,8 @@ async fn select_lets_others_have_their_turn() {
     assert!(before < 1_000, "{before}");
 }
 
-/// With the budget spent, every primitive is pending. `select!` must not take another branch
-/// then: it yields before it polls any.
+/// When the budget is spent, every primitive is pending. `select!` must not take another
+/// branch then: it yields before it polls any.
 #[lib::test]
 async fn select_takes_no_branch_for_lack_of_budget() {
     let (send, mut receive) = mpsc::unbounded_channel();
@@ -397,7 +396,7 @@ async fn ending_well() {
     assert!(never.await.is_none());
 }
 
-// rayon-less.
+// Without rayon.
 
 #[lib::test]
 async fn a_few_big_pieces() {

@@ -4,8 +4,8 @@ use std::sync::mpsc;
 
 use blitz_io::runtime::{Builder, RngSeed};
 
-/// Which branches of a hundred selections were taken, in a runtime with this seed, after its
-/// own threads have entered it.
+/// Returns which branches of a hundred selections were taken, in a runtime with this seed,
+/// after its own threads have entered it.
 fn drawn((mut builder, entered): (Builder, impl FnOnce()), seed: &[u8]) -> Vec<u32> {
     let runtime = builder.rng_seed(RngSeed::from_bytes(seed)).build().unwrap();
     entered();

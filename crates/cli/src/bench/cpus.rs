@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::exit::Exit;
 
-/// The highest number that a set of the system's holds.
+/// The highest number that one of the system's sets can hold.
 const LAST: usize = 1023;
 
 /// A list such as `0` or `0,2-3`, in order and without repetitions.
@@ -40,7 +40,7 @@ fn number(text: &str) -> Result<usize, String> {
 }
 
 impl Cpus {
-    /// Pins this thread, and with it all threads and processes that it will start.
+    /// Pins this thread, and with it all threads and processes that it starts later.
     #[cfg(target_os = "linux")]
     pub fn pin(&self) -> Result<(), Exit> {
         let allowed = allowed();
@@ -66,7 +66,7 @@ impl Cpus {
         Ok(())
     }
 
-    /// There is no call that would do it for all threads to come.
+    /// Fails: this system has no call that pins all threads that start later.
     #[cfg(not(target_os = "linux"))]
     pub fn pin(&self) -> Result<(), Exit> {
         Err(Exit::usage(
@@ -76,7 +76,7 @@ impl Cpus {
     }
 }
 
-/// The processors that this process may run on.
+/// Returns the processors that this process may run on.
 #[cfg(target_os = "linux")]
 fn allowed() -> Vec<usize> {
     // SAFETY: a `cpu_set_t` is an array of bits; all zeroes is the empty set.

@@ -1,4 +1,4 @@
-//! Where a page goes.
+//! The destination of a page.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, Write};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::exit::Exit;
 use crate::output;
 
-/// Where a page goes to: open, but not yet written.
+/// The destination of a page: open, but not yet written.
 pub enum Page {
     /// A file.
     File(File, PathBuf),
@@ -15,8 +15,8 @@ pub enum Page {
     Printed,
 }
 
-/// Opens the page's file, so that a bad path is known before the run. What the
-/// file holds stays until the new page is there. `-` is standard output.
+/// Opens the page's file, so that a bad path is reported before the run. The file keeps its
+/// content until the new page is written. `-` is standard output.
 pub fn open(path: &Path) -> Result<Page, Exit> {
     if path.as_os_str() == "-" {
         return Ok(Page::Printed);
@@ -36,12 +36,12 @@ pub fn open(path: &Path) -> Result<Page, Exit> {
 }
 
 impl Page {
-    /// Whether it goes to standard output.
+    /// Returns whether the page goes to standard output.
     pub fn is_printed(&self) -> bool {
         matches!(self, Page::Printed)
     }
 
-    /// Replaces the file's content and says where it is.
+    /// Replaces the file's content and prints where it is.
     pub fn write(self, html: &str) -> Result<(), Exit> {
         match self {
             Page::Printed => output::print(html),

@@ -10,8 +10,8 @@ use crate::output;
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Starts to listen and returns the flag that the first Ctrl-C sets. It also clears the
-/// bar, which is not drawn again.
+/// Starts to listen and returns the flag that the first Ctrl-C sets. The first Ctrl-C also
+/// clears the bar, which is not drawn again.
 pub fn watch(bar: ProgressBar) -> &'static AtomicBool {
     let listening = ctrlc::set_handler(move || {
         if STOP.swap(true, Ordering::Relaxed) {
@@ -24,7 +24,7 @@ pub fn watch(bar: ProgressBar) -> &'static AtomicBool {
         }
     });
     if let Err(error) = listening {
-        // The run is as good without; Ctrl-C then just ends it.
+        // The run works without a handler; Ctrl-C then just ends it.
         Exit::Failed(format!("Ctrl-C will lose the results: {error}")).report();
     }
     &STOP

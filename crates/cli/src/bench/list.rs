@@ -46,7 +46,7 @@ fn text(entries: &[Entry<'_>], width: Option<usize>) -> String {
     }
 }
 
-/// A line for each scenario.
+/// Returns a line for each scenario.
 fn table(entries: &[Entry<'_>]) -> String {
     let widest = |length: fn(&Entry<'_>) -> usize| entries.iter().map(length).max().unwrap_or(0);
     let ids = widest(|e| e.id.len());
@@ -59,7 +59,7 @@ fn table(entries: &[Entry<'_>]) -> String {
     })
 }
 
-/// Several lines for each, none longer than `width`.
+/// Returns several lines for each scenario, none longer than `width`.
 fn blocks(entries: &[Entry<'_>], width: usize) -> String {
     let text = by_tier(entries, |entry| {
         let (id, title, count) = (entry.id, entry.title, entry.count());
@@ -84,7 +84,7 @@ fn by_tier(entries: &[Entry<'_>], show: impl Fn(&Entry<'_>) -> String) -> String
 }
 
 impl Entry<'_> {
-    /// How many threads, workers or processes.
+    /// Returns the number of threads, workers or processes.
     fn count(&self) -> String {
         tier(self.tier).map_or_else(String::new, |tier| tier.count(self.threads))
     }

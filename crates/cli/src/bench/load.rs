@@ -14,7 +14,7 @@ pub const COMMAND: &str = "hog";
 
 #[derive(Args)]
 pub struct Arguments {
-    /// Ends after so many seconds in which nothing came on standard input.
+    /// End after this many seconds without input on standard input.
     #[arg(long)]
     silence: u64,
 }
@@ -24,7 +24,7 @@ pub fn run(arguments: &Arguments) -> ! {
     hog::run(Duration::from_secs(arguments.silence))
 }
 
-/// The busy processes of a run, and what became of them.
+/// The busy processes of a run, and whether they are still running.
 pub struct Load {
     hogs: Hogs,
     lost: Option<String>,
@@ -46,8 +46,8 @@ impl Load {
         })
     }
 
-    /// Tells the processes that the run goes on. When one has ended, asks the run to
-    /// stop.
+    /// Tells the processes that the run continues. If one of them has ended, asks the run
+    /// to stop.
     pub fn keep(&mut self, stop: &AtomicBool) {
         if let Err(error) = self.hogs.keep() {
             self.lost = Some(error.to_string());
@@ -55,7 +55,7 @@ impl Load {
         }
     }
 
-    /// Fails when the load was not there for all of the run.
+    /// Fails if the load was not present for the whole run.
     pub fn verify(&self) -> Result<(), Exit> {
         match &self.lost {
             None => Ok(()),

@@ -69,11 +69,11 @@ pub struct Arguments {
     #[arg(long, value_name = "REGEX")]
     filter: Option<String>,
 
-    /// Meet these peers only, separated by commas; `none` runs blitz-io alone.
+    /// Compare with these peers only, separated by commas; `none` runs blitz-io alone.
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     peers: Vec<String>,
 
-    /// Fewer iterations and smaller ones: a look, not a measurement.
+    /// Run fewer and smaller iterations: for an impression, not a measurement.
     #[arg(long)]
     quick: bool,
 
@@ -85,7 +85,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = RangedU64ValueParser::<usize>::new().range(1..=1024))]
     workers: usize,
 
-    /// Run so many busy processes beside every measurement.
+    /// Run this many busy processes beside every measurement.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = RangedU64ValueParser::<usize>::new().range(0..=256))]
     hog: usize,
 
@@ -119,7 +119,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
         list::print(&scenarios, &arguments.settings(), arguments.json)?;
         return Ok(Exit::Done);
     }
-    // Whatever can be wrong with the files is wrong before the run.
+    // Errors in the files are reported before the run.
     let older = arguments.compare.as_deref().map(runs::read).transpose()?;
     let page = arguments.html.as_deref().map(files::open).transpose()?;
     let page_is_printed = page.as_ref().is_some_and(files::Page::is_printed);
@@ -129,7 +129,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
             "Give the page a file: --html report.html.",
         ));
     }
-    // Before there is any other thread: those to come are pinned with this one.
+    // Before any other thread starts: later threads are pinned with this one.
     if let Some(cpus) = &arguments.cpus {
         cpus.pin()?;
     }
@@ -138,7 +138,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     let outcome = measure(&scenarios, &settings)?;
     let document = Document::new(&outcome, &settings);
 
-    // A report that cannot be written does not cost the other one.
+    // If one report cannot be written, the other one still is.
     let printed = if arguments.json {
         print_json(&document, older.as_ref())
     } else if page_is_printed {
@@ -152,8 +152,8 @@ pub fn run(arguments: &Arguments) -> Result<Exit, Exit> {
     end(outcome)
 }
 
-/// Far longer than any sample takes on a busy machine; each busy process of ours takes
-/// its share of the time.
+/// Returns a limit far longer than any sample takes on a busy machine; each busy process of
+/// the run takes its share of the time.
 fn limit_of_a_sample(hogs: usize) -> Duration {
     Duration::from_secs(120) * (1 + hogs as u32)
 }
@@ -179,12 +179,12 @@ fn print(document: &Document, older: Option<&Document>) -> Result<(), Exit> {
     Ok(())
 }
 
-/// Standard output belongs to the page.
+/// Prints to standard error, because standard output belongs to the page.
 fn tell(document: &Document, older: Option<&Document>) {
     output::tell(text(document, older, Style::default()));
 }
 
-/// Standard output belongs to the document.
+/// Prints the document alone to standard output.
 fn print_json(document: &Document, older: Option<&Document>) -> Result<(), Exit> {
     output::print_json(document)?;
     if let Some(older) = older {
@@ -193,7 +193,7 @@ fn print_json(document: &Document, older: Option<&Document>) -> Result<(), Exit>
     Ok(())
 }
 
-/// The tables of a run, and how it compares with an older one.
+/// Returns the tables of a run, and the comparison with an older one.
 fn text(document: &Document, older: Option<&Document>, style: Style) -> String {
     let mut text = String::new();
     if !document.benchmarks.is_empty() {

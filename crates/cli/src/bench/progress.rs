@@ -1,7 +1,7 @@
 //! The progress bar.
 //!
-//! It is drawn on standard error, only when that is a terminal, and only
-//! between samples: nothing here runs while something is measured.
+//! It is drawn on standard error, only if that is a terminal, and only between samples:
+//! nothing here runs during a measurement.
 
 use std::sync::atomic::AtomicBool;
 
@@ -20,7 +20,7 @@ pub struct Progress<'a> {
     stop: &'a AtomicBool,
 }
 
-/// The bar, which is hidden where standard error is no terminal.
+/// Creates the bar, which is hidden if standard error is not a terminal.
 pub fn bar(samples: u64) -> ProgressBar {
     let style = "{bar:20.cyan/dim} {percent:>3} %  {eta:>4}  {wide_msg}";
     let style = ProgressStyle::with_template(style).expect("the template is valid");

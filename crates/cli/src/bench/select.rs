@@ -1,4 +1,4 @@
-//! Which scenarios and which peers.
+//! Selects scenarios and peers.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::exit::Exit;
 /// The word for "no peers at all".
 const NOBODY: &str = "none";
 
-/// The scenarios that the arguments ask for, with the peers they ask for.
+/// Returns the scenarios that the arguments select, with the selected peers.
 pub fn select(arguments: &Arguments) -> Result<Vec<Scenario>, Exit> {
     let mut chosen = scenarios::registry();
     let tiers: BTreeSet<u8> = chosen.iter().map(|s| s.tier).collect();
@@ -48,7 +48,7 @@ fn regex(pattern: &str) -> Result<Regex, Exit> {
     })
 }
 
-/// Takes the other peers out, and with them the scenarios that no peer is left in.
+/// Removes the other peers, and the scenarios that have no peer left.
 fn keep_peers(scenarios: &mut Vec<Scenario>, wanted: &[String]) -> Result<(), Exit> {
     if wanted.is_empty() {
         return Ok(());
@@ -100,7 +100,7 @@ fn nothing_left(arguments: &Arguments, tiers: &BTreeSet<u8>) -> Exit {
     )
 }
 
-/// The tiers with their titles.
+/// Lists the tiers with their titles.
 fn named(tiers: &BTreeSet<u8>) -> String {
     let name = |&number: &u8| match tier(number) {
         Some(tier) => format!("{number} ({})", tier.title),

@@ -1,7 +1,7 @@
-//! A scenario that hangs must be named, and must not hang the run.
+//! Names a scenario that hangs, and ends the run.
 //!
-//! A primitive that loses a wake-up leaves its threads asleep for ever, and
-//! nothing in this process could wake them. So the process ends.
+//! A primitive that loses a wake-up leaves its threads asleep for ever, and nothing in
+//! this process could wake them. So the process ends.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -9,17 +9,17 @@ use std::time::{Duration, Instant};
 
 use crate::exit::Exit;
 
-/// So rare that it disturbs no measurement.
+/// The interval between checks: long enough to disturb no measurement.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
-/// What is running, and since when.
+/// The sample that is running, and since when.
 type Running = Option<(String, Instant)>;
 
 /// Watches one sample at a time.
 pub struct Watchdog(Arc<Mutex<Running>>);
 
 impl Watchdog {
-    /// Starts to watch for samples that take longer than `limit`. Nothing is running
+    /// Starts to watch for samples that take longer than `limit`. No sample is running
     /// yet.
     pub fn new(limit: Duration) -> Watchdog {
         let running = Arc::new(Mutex::new(None));
@@ -33,12 +33,12 @@ impl Watchdog {
         Watchdog(running)
     }
 
-    /// A sample begins; the one before it has ended.
+    /// Notes that a sample begins; the one before it has ended.
     pub fn starts(&self, who: String) {
         self.set(Some((who, Instant::now())));
     }
 
-    /// The run is over.
+    /// Notes that no sample is running.
     pub fn rests(&self) {
         self.set(None);
     }

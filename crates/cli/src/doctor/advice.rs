@@ -1,8 +1,8 @@
-//! What follows from the findings.
+//! Conclusions from the findings.
 
 use super::{Findings, IoUring};
 
-/// What blitz-io does on this machine.
+/// Describes what blitz-io uses on this machine.
 pub fn uses(found: &Findings) -> Vec<String> {
     let mut uses = vec![format!("Threads sleep with {}.", found.futex.backend)];
     uses.push(if found.futex.wait_any_in_kernel {
@@ -36,7 +36,7 @@ pub fn uses(found: &Findings) -> Vec<String> {
     uses
 }
 
-/// How a runtime's files are read and written.
+/// Describes how a runtime reads and writes files.
 fn files(ring: &IoUring) -> String {
     let why = if std::env::var_os("BLITZ_IO_URING").is_some_and(|value| value == "0") {
         "BLITZ_IO_URING=0 forbids io_uring"
@@ -53,7 +53,7 @@ fn files(ring: &IoUring) -> String {
     format!("Files are written, and read from the disk, by the blocking pool: {why}.")
 }
 
-/// What a user could change, and how.
+/// Describes what a user could change, and how.
 pub fn advice(found: &Findings) -> Vec<String> {
     let mut advice = Vec::new();
     advise_processors(found, &mut advice);
@@ -79,7 +79,7 @@ pub fn advice(found: &Findings) -> Vec<String> {
     advice
 }
 
-/// How many processors' worth of threads can run at once.
+/// Returns how many processors' worth of threads can run at once.
 fn usable(found: &Findings) -> usize {
     let allowed = found.processors.allowed;
     match found.processors.quota {

@@ -1,4 +1,4 @@
-//! What the smallest steps cost on this processor, measured in a blink.
+//! The costs of the smallest steps on this processor, measured in a few milliseconds.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,16 +11,16 @@ use serde::Serialize;
 pub struct Costs {
     /// A spin hint: `PAUSE` on x86, `YIELD` or `ISB` on Arm.
     pub spin_hint_ns: f64,
-    /// An atomic read-modify-write on a line nobody else uses.
+    /// An atomic read-modify-write on a cache line that no other thread uses.
     pub atomic_rmw_ns: f64,
     /// Reading the clock.
     pub clock_ns: f64,
-    /// Entering the kernel and coming back with nothing done.
+    /// Entering the kernel and returning without work.
     pub yield_ns: f64,
 }
 
 impl Costs {
-    /// Takes a few milliseconds.
+    /// Measures the costs. Takes a few milliseconds.
     pub fn measure() -> Costs {
         let word = AtomicU64::new(0);
         Costs {
@@ -36,7 +36,7 @@ impl Costs {
     }
 }
 
-/// The fastest of several short rounds: the others were disturbed.
+/// Returns the fastest of several short rounds; the others were disturbed.
 fn fastest(step: impl Fn()) -> f64 {
     const STEPS: u32 = 500;
     let round = || {

@@ -10,7 +10,7 @@ use libc::{c_int, c_long};
 
 use super::{IoUring, Probe, Processors, System};
 
-/// Tries what the kernel has.
+/// Tries what the kernel offers.
 pub fn probe() -> System {
     System {
         processors: processors(),
@@ -26,7 +26,7 @@ fn read(path: impl AsRef<Path>) -> Option<String> {
 }
 
 fn processors() -> Processors {
-    // SAFETY: the call reads a number and touches no memory of ours.
+    // SAFETY: the call reads a number and touches no memory of this process.
     let online = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
     Processors {
         online: usize::try_from(online).unwrap_or(1).max(1),
@@ -40,11 +40,11 @@ fn allowed() -> Option<usize> {
     let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
     // SAFETY: the pointer is to a live set of the size that is given.
     let result = unsafe { libc::sched_getaffinity(0, mem::size_of_val(&set), &mut set) };
-    // SAFETY: the set is initialised, by us and then by the kernel.
+    // SAFETY: the set is initialised, by this function and then by the kernel.
     (result == 0).then(|| unsafe { libc::CPU_COUNT(&set) } as usize)
 }
 
-/// The tightest limit on the way from this process's control group to the root.
+/// Returns the tightest limit on the path from this process's control group to the root.
 fn quota() -> Option<f64> {
     let groups = read("/proc/self/cgroup")?;
     let group = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
@@ -56,13 +56,14 @@ fn quota() -> Option<f64> {
         .min_by(f64::total_cmp)
 }
 
-/// `cpu.max` holds microseconds of time in a period, or `max`.
+/// Parses `cpu.max`, which holds microseconds of time in a period, or `max`.
 fn share(limit: &str) -> Option<f64> {
     let (time, period) = limit.split_once(' ')?;
     Some(time.parse::<f64>().ok()? / period.parse::<f64>().ok()?)
 }
 
-/// An empty list is invalid, but only a kernel that has the call can say so.
+/// Probes `futex_waitv`. An empty list is invalid, but only a kernel that has the call
+/// reports that.
 fn futex_waitv() -> Probe {
     let nothing = std::ptr::null::<u8>();
     // SAFETY: a list of no words is not read, and there is no timeout.
@@ -76,7 +77,7 @@ fn futex_waitv() -> Probe {
 
 fn membarrier() -> Probe {
     let ask = |command: c_int| {
-        // SAFETY: these commands touch no memory of ours.
+        // SAFETY: these commands touch no memory of this process.
         answer(unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) })
     };
     let commands = match ask(libc::MEMBARRIER_CMD_QUERY) {
@@ -102,7 +103,7 @@ fn answer(result: c_long) -> io::Result<c_long> {
     }
 }
 
-/// Why a call failed, in words that tell the kernel from a sandbox.
+/// Describes why a call failed, so that a kernel can be told from a sandbox.
 fn refusal(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::PermissionDenied => "forbidden (a sandbox or a setting)".to_owned(),
@@ -134,8 +135,8 @@ fn io_uring() -> IoUring {
     if ring.submitter().register_probe(&mut known).is_err() {
         found.setup = Probe::yes("a ring can be made, but the kernel cannot list its operations");
     }
-    // The two multishot forms have no code of their own. The kernel learned
-    // them in the same release as the operation that is asked for here.
+    // The two multishot forms have no code of their own. The kernel added them in the same
+    // release as the operation that is queried here.
     found.operations = [
         ("ACCEPT multishot", opcode::Socket::CODE),
         ("RECV multishot", opcode::SendZc::CODE),
@@ -157,7 +158,7 @@ fn setup_flags() -> std::collections::BTreeMap<&'static str, bool> {
         .setup_defer_taskrun()
         .build(8)
         .is_ok();
-    // What a runtime's drivers ask for.
+    // The flags that a runtime's drivers request.
     let cooperative = <Ring>::builder()
         .setup_coop_taskrun()
         .setup_taskrun_flag()

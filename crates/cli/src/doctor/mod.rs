@@ -1,7 +1,7 @@
 //! `blitz doctor`: what the machine offers, what is used, what could be better.
 //!
-//! The system's file probes, `advice.rs` draws the conclusions, `text.rs`
-//! prints. Everything is tried out, nothing is concluded from a version number.
+//! The system's file probes, `advice.rs` draws the conclusions, `text.rs` prints.
+//! Everything is tried; nothing is concluded from a version number.
 
 mod advice;
 mod costs;
@@ -46,8 +46,7 @@ struct Findings {
     processors: Processors,
     futex: Futex,
     release_fence: &'static str,
-    /// What the operating system was asked for; absent where it has no such
-    /// thing.
+    /// What the operating system was asked for; absent if it has no such call.
     futex_waitv: Option<Probe>,
     membarrier: Option<Probe>,
     io_uring: Option<IoUring>,
@@ -57,14 +56,14 @@ struct Findings {
     advice: Vec<String>,
 }
 
-/// Which processors there are, and which of them this process gets.
+/// The processors of the machine, and those that this process may use.
 #[derive(Clone, Debug, Default, Serialize)]
 struct Processors {
-    /// Switched on in this machine.
+    /// The processors that are online in this machine.
     online: usize,
-    /// The process may run on these.
+    /// The processors that the process may run on.
     allowed: usize,
-    /// The control group's share, in processors' time.
+    /// The control group's share, in processors.
     quota: Option<f64>,
 }
 
@@ -76,16 +75,16 @@ struct Futex {
     wait_any_in_kernel: bool,
 }
 
-/// Something that was tried.
+/// The result of trying something.
 #[derive(Clone, Debug, Serialize)]
 struct Probe {
     works: bool,
-    /// What it answered, for people.
+    /// The answer, for people.
     detail: String,
 }
 
 impl Probe {
-    // Not every system's file has something to say no to.
+    // Not every system's file reports a failure.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
     fn yes(detail: impl Into<String>) -> Probe {
         Probe {
@@ -106,14 +105,14 @@ impl Probe {
 #[derive(Clone, Debug, Serialize)]
 struct IoUring {
     setup: Probe,
-    /// `/proc/sys/kernel/io_uring_disabled`: 0 for everybody, 1 for the
-    /// privileged, 2 for nobody.
+    /// `/proc/sys/kernel/io_uring_disabled`: 0 allows everyone, 1 only the privileged, 2 no
+    /// one.
     disabled: Option<u8>,
     operations: BTreeMap<&'static str, bool>,
     setup_flags: BTreeMap<&'static str, bool>,
 }
 
-/// What only the system's own file knows.
+/// What only the system's own file can determine.
 #[derive(Clone, Debug, Default)]
 struct System {
     processors: Processors,

@@ -1,8 +1,8 @@
-//! Systems without calls of their own to try: the processors are all there is.
+//! Systems without calls of their own to try: only the processors are reported.
 
 use super::{Processors, System};
 
-/// Asks what the standard library knows.
+/// Returns what the standard library knows.
 pub fn probe() -> System {
     let allowed = std::thread::available_parallelism().map_or(1, |n| n.get());
     System {

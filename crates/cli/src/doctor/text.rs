@@ -1,10 +1,10 @@
-//! The findings, for people: what has no consequence stands in the JSON only.
+//! The findings, for people. What has no consequence is in the JSON only.
 
 use std::fmt::Write;
 
 use super::{Findings, Probe};
 
-/// The whole report.
+/// Renders the whole report.
 pub fn render(found: &Findings) -> String {
     let mut report = Report(String::new());
     report.machine(found);

@@ -32,7 +32,7 @@ struct Row {
     when_full: String,
     bytes: u64,
     messages: u64,
-    /// Since the last look.
+    /// The rate since the last look.
     #[serde(skip_serializing_if = "Option::is_none")]
     messages_per_second: Option<f64>,
     participants: Vec<Member>,
@@ -83,12 +83,12 @@ impl Row {
     }
 }
 
-/// What was seen of each segment last: how many messages, and when.
+/// The last observation of each segment: how many messages, and when.
 #[derive(Default)]
 struct Looks(HashMap<String, (u64, Instant)>);
 
 impl Looks {
-    /// Looks once more. What was there last time has a rate.
+    /// Looks once more. A segment that was present last time gets a rate.
     fn look(&mut self, arguments: &Arguments) -> Result<Vec<Row>, Exit> {
         let found = segments(arguments)?;
         let now = Instant::now();
@@ -104,7 +104,8 @@ impl Looks {
     }
 }
 
-/// Between the two looks of `ls`: long enough for a rate, short enough not to be noticed.
+/// The time between the two looks of `ls`: long enough for a rate, short enough not to be
+/// noticed.
 const A_MOMENT: Duration = Duration::from_millis(100);
 
 pub fn ls(arguments: &Arguments) -> Result<Exit, Exit> {
@@ -132,7 +133,7 @@ pub fn top(arguments: &Arguments, top: &Top) -> Result<Exit, Exit> {
             output::print(&format!("{line}\n"))?;
         } else {
             let width = output::width();
-            // To the upper left corner, and clear from there.
+            // Moves to the upper left corner, and clears from there.
             let begin = width.map_or("", |_| "\x1b[H\x1b[J");
             output::print(&format!("{begin}{}", text(&rows, width)))?;
         }
@@ -144,7 +145,7 @@ pub fn top(arguments: &Arguments, top: &Top) -> Result<Exit, Exit> {
     }
 }
 
-/// The columns that a narrow terminal has no room for are left out there.
+/// Formats the rows. A narrow terminal gets only the columns that fit.
 fn text(rows: &[Row], width: Option<usize>) -> String {
     if rows.is_empty() {
         return "No segments.\n".to_owned();

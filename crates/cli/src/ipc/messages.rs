@@ -17,7 +17,7 @@ pub struct Tail {
     /// The segment.
     #[arg(add = ArgValueCompleter::new(names::complete))]
     name: String,
-    /// Print every message in hexadecimal, and not only those that are no text.
+    /// Print every message in hexadecimal, not only those that are not text.
     #[arg(long)]
     hex: bool,
     /// End after this many messages.
@@ -26,7 +26,7 @@ pub struct Tail {
     /// Begin with the messages that the ring still holds.
     #[arg(long)]
     history: bool,
-    /// Take messages away from a queue, whose workers will not see them.
+    /// Take messages from a queue; its workers will then not receive them.
     #[arg(long)]
     take: bool,
 }
@@ -38,7 +38,7 @@ pub struct Send {
     name: String,
     /// The messages; without any, each line of standard input is one.
     messages: Vec<String>,
-    /// Give up on a message for which there is no room for this many seconds.
+    /// Give up on a message if there is no room for it for this many seconds.
     #[arg(long, default_value_t = 10.0, value_name = "SECONDS")]
     timeout: f64,
 }
@@ -69,7 +69,7 @@ pub fn tail(arguments: &Arguments, tail: &Tail) -> Result<Exit, Exit> {
     Ok(Exit::Done)
 }
 
-/// A message as one line: text if it is some, else hexadecimal.
+/// Formats a message as one line: as text if it is text, otherwise in hexadecimal.
 fn line(message: &[u8], hex: bool, as_json: bool) -> String {
     let printable = |text: &&str| !text.chars().any(char::is_control);
     let text = std::str::from_utf8(message).ok().filter(printable);

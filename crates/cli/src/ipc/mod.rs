@@ -1,4 +1,4 @@
-//! `blitz ipc`: the segments of this machine's user, from outside and from inside.
+//! `blitz ipc`: inspects the segments of this machine's user, and takes part in them.
 
 mod list;
 mod messages;
@@ -35,7 +35,7 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Lists segments, with who takes part in them and how far receivers are behind.
+    /// Lists segments, with their participants and how far receivers are behind.
     Ls,
     /// Lists segments again and again, with messages per second.
     Top(list::Top),
@@ -43,7 +43,7 @@ enum Action {
     Tail(messages::Tail),
     /// Sends the arguments as messages, or the lines of standard input.
     Send(messages::Send),
-    /// Removes segments in which nobody lives.
+    /// Removes segments without a live participant.
     Clean,
 }
 
@@ -69,7 +69,7 @@ fn segments(arguments: &Arguments) -> Result<Vec<SegmentInfo>, Exit> {
     found.map_err(failed)
 }
 
-/// A builder for the segment `name`, which must exist, and what is known of it.
+/// Returns a builder for the segment `name`, which must exist, and its information.
 fn existing(arguments: &Arguments, name: &str) -> Result<(Builder, SegmentInfo), Exit> {
     let mut all = segments(arguments)?;
     let Some(place) = all.iter().position(|segment| segment.name == name) else {

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use blitz_ipc::Kind;
 use clap_complete::CompletionCandidate;
 
-/// The segments with messages whose names begin with `current`. Without any, and where they
-/// cannot be listed, there is nothing to complete.
+/// Returns the segments with messages whose names begin with `current`. If there are none,
+/// or they cannot be listed, there is nothing to complete.
 pub fn complete(current: &OsStr) -> Vec<CompletionCandidate> {
     let found = match directory(std::env::args_os()) {
         Some(directory) => blitz_ipc::list_in(&directory),
@@ -26,7 +26,7 @@ pub fn complete(current: &OsStr) -> Vec<CompletionCandidate> {
         .collect()
 }
 
-/// What the line that is completed gives as `--directory`.
+/// Returns the value of `--directory` in the line that is completed.
 fn directory(line: impl Iterator<Item = OsString>) -> Option<PathBuf> {
     let mut words = line.skip_while(|word| word != "--").skip(1);
     while let Some(word) = words.next() {

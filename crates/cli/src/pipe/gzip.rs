@@ -13,24 +13,25 @@ use super::{Arguments, Compress, Decompress};
 use crate::exit::Exit;
 use crate::output as standard;
 
-/// What a worker compresses at a time. A member of gzip begins with an empty dictionary, so
-/// small ones cost space; large ones cost memory, four of them for each thread.
+/// The bytes that a worker compresses at a time. A member of gzip begins with an empty
+/// dictionary, so small members cost space; large ones cost memory, four of them for each
+/// thread.
 const MEMBER: usize = 1 << 20;
-/// As many BGZF blocks, which hold 0xff00 bytes each.
+/// The same for BGZF, in whole blocks of 0xff00 bytes.
 const BLOCKS: usize = 8 * 0xff00;
-/// What is decompressed at a time.
+/// The bytes that are decompressed at a time.
 const CONTENT: usize = 1 << 18;
-/// Enough to see whether a file is in BGZF.
+/// Enough bytes to see whether a file is BGZF.
 const BEGINNING: u64 = 64;
 
-/// What is written.
+/// The format of the output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Gzip,
     Bgzf,
 }
 
-/// The error of a run, as a pipeline has it.
+/// The error of a run, as a pipeline reports it.
 type Failure = Error<io::Error>;
 
 pub fn compress(arguments: &Arguments, compress: &Compress, format: Format) -> Result<Exit, Exit> {
@@ -62,7 +63,7 @@ pub fn compress(arguments: &Arguments, compress: &Compress, format: Format) -> R
     })?;
     let last = match format {
         Format::Bgzf => BGZF_END.to_vec(),
-        // Nothing at all is no gzip file.
+        // Empty input is not a gzip file.
         Format::Gzip if run.output.written == 0 => {
             let empty = Compressor::new(level).gzip(b"");
             empty.map_err(|error| Exit::Failed(error.to_string()))?
@@ -101,8 +102,9 @@ pub fn decompress(arguments: &Arguments, decompress: &Decompress) -> Result<Exit
     run.end(&[])
 }
 
-/// Decompresses BGZF. Its blocks say how long their content is, so where the output is a file
-/// each worker writes what it has decompressed, and the pipeline's sink has nothing to do.
+/// Decompresses BGZF. Its blocks state how long their content is. So if the output is a
+/// file, each worker writes what it has decompressed, and the pipeline's sink has nothing
+/// to do.
 fn decompress_blocks(
     reader: impl Read + Send,
     threads: usize,
@@ -138,7 +140,7 @@ fn run_on<P: Send, T: Send>(
     pipeline.workers(threads).run().map(drop)
 }
 
-/// What fails outside the pipeline, as if it had been in it.
+/// Reports a failure outside the pipeline as if it had been in it.
 fn at(place: Place, error: io::Error) -> Failure {
     Error::Failed {
         item: 0,
@@ -180,7 +182,7 @@ impl Run {
         })
     }
 
-    /// Does this with one input after the other.
+    /// Applies a function to one input after the other.
     fn each(
         &mut self,
         mut work: impl FnMut(&mut dyn ReadSend, usize, &mut Output) -> Result<(), Failure>,
@@ -193,7 +195,7 @@ impl Run {
         Ok(())
     }
 
-    /// Writes the end, and says what was done.
+    /// Writes the end, and reports what was done.
     fn end(mut self, last: &[u8]) -> Result<Exit, Exit> {
         let written = self.output.write(last);
         written.map_err(|error| self.output.failed(&error))?;
@@ -211,12 +213,12 @@ impl Run {
     }
 }
 
-/// A reader that workers hand to each other.
+/// A reader that workers pass to each other.
 trait ReadSend: Read + Send {}
 
 impl<R: Read + Send> ReadSend for R {}
 
-/// Says what failed, and what to do.
+/// Describes what failed, and what to do.
 fn told(failure: Failure, input: &Input, output: &Output) -> Exit {
     let name = input.name();
     match failure {

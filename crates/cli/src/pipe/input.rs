@@ -1,4 +1,4 @@
-//! What is read.
+//! The input.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -9,13 +9,13 @@ use crate::exit::Exit;
 
 /// A file that can be read, not yet open, or standard input.
 pub struct Input {
-    /// `None` is standard input.
+    /// The path; `None` is standard input.
     path: Option<PathBuf>,
-    /// The bytes it has, if that is known.
+    /// The length in bytes, if it is known.
     pub len: Option<u64>,
 }
 
-/// Looks at all files, so that a wrong name is known before anything is done.
+/// Checks all files, so that a wrong name is reported before anything is done.
 pub fn inputs(files: &Files) -> Result<Vec<Input>, Exit> {
     if files.files.is_empty() {
         return Ok(vec![Input::standard()]);
@@ -23,7 +23,7 @@ pub fn inputs(files: &Files) -> Result<Vec<Input>, Exit> {
     files.files.iter().map(|path| Input::new(path)).collect()
 }
 
-/// The bytes of all inputs, if that is known.
+/// Returns the length of all inputs in bytes, if it is known.
 pub fn len(inputs: &[Input]) -> Option<u64> {
     inputs.iter().map(|input| input.len).sum()
 }
@@ -59,7 +59,7 @@ impl Input {
         })
     }
 
-    /// Its name, for people.
+    /// Returns the input's name, for people.
     pub fn name(&self) -> String {
         match &self.path {
             Some(path) => path.display().to_string(),
@@ -67,7 +67,7 @@ impl Input {
         }
     }
 
-    /// Its path as it was given.
+    /// Returns the path as it was given.
     pub fn path(&self) -> &Path {
         self.path.as_deref().unwrap_or(Path::new("-"))
     }
@@ -86,7 +86,7 @@ impl Input {
         Exit::Failed(format!("{} cannot be read: {error}", self.name()))
     }
 
-    /// Which file it is, whatever its name.
+    /// Returns the identity of the file, whatever its name.
     pub fn handle(&self) -> io::Result<same_file::Handle> {
         match &self.path {
             Some(path) => same_file::Handle::from_path(path),

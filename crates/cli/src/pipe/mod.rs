@@ -29,7 +29,7 @@ The output appears under its name when it is complete, in place of what was ther
 pub struct Arguments {
     #[command(subcommand)]
     action: Action,
-    /// How many threads work, in all. The default is one for each processor.
+    /// The number of threads in total. The default is one for each processor.
     #[arg(short, long, global = true, value_name = "NUMBER")]
     threads: Option<NonZeroUsize>,
     /// Print what was done as JSON on standard output. Needs --output, except for checksums.
@@ -39,7 +39,7 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Compresses into gzip, a member for each block.
+    /// Compresses into gzip, with a member for each block.
     Gzip(Compress),
     /// Compresses into BGZF: gzip in small blocks, which can be read from the middle.
     Bgzip(Compress),
@@ -51,7 +51,7 @@ enum Action {
 
 #[derive(Args)]
 struct Files {
-    /// What is read, in this order; - is standard input, also if there are none.
+    /// The files to read, in this order; - is standard input, as is an empty list.
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     files: Vec<PathBuf>,
 }
@@ -62,7 +62,7 @@ struct Compress {
     files: Files,
     #[command(flatten)]
     output: Output,
-    /// From 0 (stored) and 1 (fast) to 12 (small).
+    /// The level, from 0 (stored) and 1 (fast) to 12 (small).
     #[arg(short, long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(0..=12))]
     level: u32,
 }
@@ -77,7 +77,7 @@ struct Decompress {
 
 #[derive(Args)]
 struct Output {
-    /// The file that is written, instead of standard output.
+    /// The file to write, instead of standard output.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 }

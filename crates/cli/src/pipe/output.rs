@@ -1,4 +1,4 @@
-//! What is written: a file, which gets its name when it is complete, or standard output.
+//! The output: a file, which gets its name when it is complete, or standard output.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, IsTerminal, Seek, SeekFrom, Write};
@@ -17,18 +17,18 @@ static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 /// An output that is being written.
 pub struct Output {
-    /// `None` is standard output.
+    /// The path; `None` is standard output.
     path: Option<PathBuf>,
     file: Box<dyn Write + Send>,
-    /// The same file, if it has places that can be written in any order.
+    /// The same file, if it can be written at any offset.
     places: Option<File>,
-    /// Where the bytes are until the file is complete, unless they go to a device or a pipe.
+    /// The bytes until the file is complete, unless they go to a device or a pipe.
     temporary: Option<TempPath>,
     pub written: u64,
 }
 
 impl Output {
-    /// Opens what `--output` says, which must be none of the inputs.
+    /// Opens the file of `--output`, which must not be one of the inputs.
     pub fn create(path: Option<&Path>, inputs: &[Input]) -> Result<Output, Exit> {
         let standard = || Output {
             path: None,
@@ -63,7 +63,7 @@ impl Output {
         let (file, places, temporary) = if special {
             (OpenOptions::new().write(true).open(path)?, None, None)
         } else {
-            // Kept meanwhile: there is no file that an interrupt does not know.
+            // Locked meanwhile, so that an interrupt knows every file that exists.
             let mut unfinished = unfinished();
             let (file, temporary) = temporary(path)?.into_parts();
             *unfinished = Some(temporary.to_path_buf());
@@ -79,7 +79,7 @@ impl Output {
         })
     }
 
-    /// Its name, for people.
+    /// Returns the output's name, for people.
     fn name(&self) -> String {
         match &self.path {
             Some(path) => path.display().to_string(),
@@ -97,8 +97,8 @@ impl Output {
         Ok(())
     }
 
-    /// Where what comes next can be written in any order; `None` if the output takes it only
-    /// in its turn.
+    /// Returns where the following bytes can be written in any order, or `None` if the
+    /// output takes bytes only in order.
     pub fn places(&self) -> Option<Places<'_>> {
         self.places.as_ref().map(|file| Places {
             file,
@@ -106,7 +106,7 @@ impl Output {
         })
     }
 
-    /// Goes on behind what was written at its places.
+    /// Continues after the bytes that were written in any order.
     pub fn skip(&mut self, bytes: u64) -> io::Result<()> {
         self.written += bytes;
         match &mut self.places {
@@ -115,8 +115,8 @@ impl Output {
         }
     }
 
-    /// How the command ends when the output cannot be written. A reader that has gone is no
-    /// error.
+    /// Returns how the command ends if the output cannot be written. It is not an error if
+    /// the reader is gone.
     pub fn failed(&self, error: &io::Error) -> Exit {
         match &self.path {
             None if error.kind() == ErrorKind::BrokenPipe => Exit::Done,
@@ -162,7 +162,7 @@ impl Drop for Output {
     }
 }
 
-/// A new file beside `path`, with the rights that a new file has.
+/// Creates a new file beside `path`, with the permissions of a new file.
 fn temporary(path: &Path) -> io::Result<NamedTempFile> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let prefix = format!(".{name}.");
@@ -192,10 +192,10 @@ fn unfinished() -> MutexGuard<'static, Option<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes what is not complete on Ctrl-C, and ends the process.
+/// Removes the incomplete output on Ctrl-C, and ends the process.
 pub fn remove_on_interrupt() -> Result<(), Exit> {
     let listening = ctrlc::set_handler(|| {
-        // Nobody can name the file any more: the lock is kept until the end.
+        // The file can no longer get its name: the lock is held until the end.
         let path = unfinished();
         if let Some(path) = &*path {
             let _ = fs::remove_file(path);

@@ -9,10 +9,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::line::Line;
 use crate::output;
 
-/// What takes less than this needs no bar.
+/// Work that takes less time than this needs no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Counts what is read, and shows it on the terminal if that takes long.
+/// Counts the bytes that are read, and shows them on the terminal if that takes long.
 pub struct Progress {
     bar: ProgressBar,
     begin: Instant,
@@ -22,7 +22,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Begins, with the bytes that will be read if that is known.
+    /// Starts, with the number of bytes that will be read, if it is known.
     pub fn new(total: Option<u64>, terminal_is_free: bool) -> Progress {
         let style = match total {
             Some(_) => "{bar:20.cyan/dim} {percent:>3} %  {eta:>4}  {binary_bytes_per_sec}",
@@ -39,7 +39,7 @@ impl Progress {
         }
     }
 
-    /// A reader that is counted.
+    /// Returns a reader that is counted.
     pub fn meter<R>(&self, reader: R) -> Meter<'_, R> {
         Meter {
             reader,
@@ -47,7 +47,7 @@ impl Progress {
         }
     }
 
-    /// Counts bytes that were read.
+    /// Adds bytes that were read.
     pub fn add(&self, bytes: u64) {
         self.read.fetch_add(bytes, Ordering::Relaxed);
         if !self.shown || self.begin.elapsed() < PATIENCE {
@@ -62,12 +62,12 @@ impl Progress {
         self.bar.set_position(self.read.load(Ordering::Relaxed));
     }
 
-    /// The bytes that were read.
+    /// Returns the number of bytes that were read.
     pub fn read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
 
-    /// The time since the beginning.
+    /// Returns the time since the start.
     pub fn elapsed(&self) -> Duration {
         self.begin.elapsed()
     }

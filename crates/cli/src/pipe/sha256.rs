@@ -13,11 +13,11 @@ use super::{Arguments, Files};
 use crate::exit::Exit;
 use crate::output;
 
-/// What is read at a time.
+/// The bytes that are read at a time.
 const BLOCK: usize = 1 << 17;
 
-/// Prints the checksum of each file, in their order. One that cannot be read keeps none of
-/// the others back.
+/// Prints the checksum of each file, in their order. A file that cannot be read does not
+/// delay the others.
 pub fn run(arguments: &Arguments, files: &Files) -> Result<Exit, Exit> {
     let inputs = input::inputs(files)?;
     let progress = Progress::new(input::len(&inputs), true);
@@ -68,8 +68,8 @@ fn sum(input: &Input, block: &mut [u8], progress: &Progress) -> Result<String, E
     Ok(digits.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// As sha256sum prints it: names with a line break or a backslash are escaped, and a
-/// backslash before the line says so.
+/// Formats a line as sha256sum does: a name with a line break or a backslash is escaped,
+/// which a backslash before the line indicates.
 fn line(input: &Input, sum: &str) -> String {
     let name = input.path().to_string_lossy();
     let escaped = name

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use super::common::{blitz, expect};
 
-/// The shortest run there is: one scenario, one iteration.
+/// The shortest possible run: one scenario, one iteration.
 const TINY: [&str; 5] = [
     "bench",
     "--quick",
@@ -82,7 +82,7 @@ fn fast_paths_and_tasks_have_their_heap_bytes_summed_up() {
     let document = expect(0, &[some.as_slice(), &["--json"]].concat()).json();
     let heap = &document["heap_bytes_per_op"];
     assert_eq!(heap["rows"], 4);
-    // Tokio's oneshot channel is one allocation; the rest takes next to none.
+    // Tokio's oneshot channel is one allocation; the rest allocates almost nothing.
     assert!(heap["tokio"].as_f64().unwrap() > 5.0, "{heap}");
     let ours = heap["blitz-io"].as_f64().unwrap();
     assert_eq!(heap["ratio"].is_null(), ours == 0.0, "{heap}");
@@ -91,7 +91,7 @@ fn fast_paths_and_tasks_have_their_heap_bytes_summed_up() {
     let peer = &document["benchmarks"]["oneshot"]["peers"]["tokio"];
     assert!(peer["allocs_per_op"].as_f64().unwrap() >= 1.0, "{peer}");
 
-    // Rows of threads have no part in it.
+    // Rows of threads do not take part in it.
     assert!(expect(0, &tiny(&["--json"])).json()["heap_bytes_per_op"].is_null());
 }
 
@@ -138,7 +138,7 @@ fn a_row_about_waits_and_a_row_about_bytes_say_so() {
 fn the_page_is_written_and_needs_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("report.html");
-    // What was there before, and longer than some, is gone afterwards.
+    // The previous content, which is longer, is gone afterwards.
     fs::write(&file, "x".repeat(1_000_000)).unwrap();
     let mut arguments = TINY.to_vec();
     arguments.extend(["--json", "--html", file.to_str().unwrap()]);
@@ -195,7 +195,7 @@ fn a_run_is_compared_with_an_older_one() {
     ran.json();
     assert!(ran.err.contains("Now against then"));
 
-    // Another row: both sides name what the other lacks.
+    // Another row: each side names the rows that the other lacks.
     let arguments = [
         "bench",
         "--quick",
@@ -314,7 +314,7 @@ fn wrong_arguments_end_with_code_2_and_say_what_to_do() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_costs_only_what_is_written_there() {
-    // The page is lost, the table is not.
+    // The page is lost, but the table is not.
     let ran = expect(1, &tiny(&["--peers=none", "--html=/dev/full"]));
     assert!(ran.err.contains("--html: /dev/full"), "{}", ran.err);
     assert!(ran.out.contains("mutex_uncontended"), "{}", ran.out);
@@ -334,7 +334,7 @@ fn a_full_disk_costs_only_what_is_written_there() {
         .output()
         .unwrap();
     assert_eq!(page.status.code(), Some(1));
-    // Nobody hears of it, but it ends as it should.
+    // The message cannot be printed, but the exit code is right.
     let mut wrong = blitz(&["bench", "--filter", "no_such_row"]);
     let status = wrong.stderr(full()).status().unwrap();
     assert_eq!(status.code(), Some(2));

@@ -1,8 +1,8 @@
-//! Runs the command and looks at how it ended.
+//! Runs the command and checks how it ended.
 
 use std::process::{Command, Output, Stdio};
 
-/// The command, not yet started, without a terminal.
+/// Returns the command, not yet started, without a terminal.
 pub fn blitz(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_blitz"));
     command.args(arguments).stdin(Stdio::null());
@@ -17,7 +17,7 @@ pub fn expect(code: i32, arguments: &[&str]) -> Ran {
     ran
 }
 
-/// What the last of `words` is completed to, asked for as the script for bash does.
+/// Returns the completions of the last of `words`, requested as the script for bash does.
 pub fn complete(words: &[&str]) -> Vec<String> {
     let output = blitz(&["--"])
         .args(words)
@@ -31,7 +31,7 @@ pub fn complete(words: &[&str]) -> Vec<String> {
     ran.out.lines().map(str::to_owned).collect()
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Ran {
     pub code: Option<i32>,
@@ -51,7 +51,7 @@ impl From<Output> for Ran {
 }
 
 impl Ran {
-    /// Standard output, which must be one JSON value and nothing else.
+    /// Parses standard output, which must be one JSON value and nothing else.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.out))
     }

@@ -18,7 +18,7 @@ fn doctor_speaks_to_people() {
         );
     }
     assert_eq!(ran.out.contains("io_uring"), cfg!(target_os = "linux"));
-    // What nothing uses, and what follows from nothing, is for the JSON.
+    // What is not used and has no consequence is in the JSON only.
     for word in ["spin hint", "exact wake counts"] {
         assert!(!ran.out.contains(word), "{word} is of no consequence");
     }

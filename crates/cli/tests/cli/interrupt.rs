@@ -23,12 +23,12 @@ fn long_run(more: &[&str]) -> Child {
 
 fn interrupt(child: &Child) {
     let pid = i32::try_from(child.id()).unwrap();
-    // SAFETY: the process is our child and was not waited for yet, so its
-    // number still means it; the call touches no memory.
+    // SAFETY: the process is our child and was not waited for yet, so its number still
+    // refers to it; the call touches no memory.
     assert_eq!(unsafe { libc::kill(pid, libc::SIGINT) }, 0);
 }
 
-/// Waits until the child listens to SIGINT; before that it would just die.
+/// Waits until the child handles SIGINT; before that the signal would end it.
 fn wait_until_it_listens(child: &Child) {
     let path = format!("/proc/{}/status", child.id());
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -44,7 +44,7 @@ fn wait_until_it_listens(child: &Child) {
     }
 }
 
-/// The end of a run that was interrupted after so long.
+/// Returns the end of a run that was interrupted after so long.
 fn interrupted(more: &[&str], after: Duration) -> Ran {
     let child = long_run(more);
     wait_until_it_listens(&child);
@@ -55,8 +55,8 @@ fn interrupted(more: &[&str], after: Duration) -> Ran {
     ran
 }
 
-/// The end of a run that was interrupted once it had something to show, for which a
-/// busy machine takes longer.
+/// Returns the end of a run that was interrupted once it had results, which takes longer
+/// on a busy machine.
 fn interrupted_with(shown: &str, more: &[&str]) -> Ran {
     let waits = [500, 5_000, 25_000].map(Duration::from_millis);
     let mut runs = waits.into_iter().map(|after| interrupted(more, after));

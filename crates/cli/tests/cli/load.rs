@@ -15,8 +15,8 @@ const TINY: [&str; 5] = [
     "--json",
 ];
 
-/// Starts a run that would take minutes, beside so many busy processes, and waits for
-/// these.
+/// Starts a run that would take minutes, beside `hogs` busy processes, and waits for
+/// these processes.
 fn long_run(hogs: usize) -> (Child, Vec<u32>) {
     let child = blitz(&[
         "bench",
@@ -38,7 +38,7 @@ fn long_run(hogs: usize) -> (Child, Vec<u32>) {
     (child, found)
 }
 
-/// Waits for something that a busy machine may keep waiting.
+/// Waits for a condition that may take long on a busy machine.
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(120);
     while !holds() {
@@ -47,20 +47,20 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// What `/proc/PID/stat` says behind the name: the state, the parent, and so on.
+/// Returns what `/proc/PID/stat` has after the name: the state, the parent, and so on.
 fn status(pid: u32) -> Option<Vec<String>> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = text.rsplit_once(')')?;
     Some(rest.split_whitespace().map(str::to_owned).collect())
 }
 
-/// The busy processes that this one has started, once they compute.
+/// Returns the busy processes that this process has started, once they compute.
 fn busy_children(parent: u32) -> Vec<u32> {
     let all = fs::read_dir("/proc").unwrap().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.filter(|&pid| {
         let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        // Ticks of processor time: more than it takes to start.
+        // Ticks of processor time: more than starting takes.
         let computes = |status: &[String]| status[11].parse::<u64>().is_ok_and(|ticks| ticks >= 5);
         status(pid).is_some_and(|status| status[1] == parent.to_string() && computes(&status))
             && line.contains("\0hog\0")
@@ -68,7 +68,8 @@ fn busy_children(parent: u32) -> Vec<u32> {
     .collect()
 }
 
-/// A process that has ended may still be there for its new parent to see.
+/// Returns whether a process has ended. It may still exist until its new parent waits for
+/// it.
 fn has_ended(pid: u32) -> bool {
     status(pid).is_none_or(|status| status[0] == "Z" || status[0] == "X")
 }
@@ -94,14 +95,14 @@ fn the_load_stands_in_the_document() {
     let loaded = meta(&["--hog=2", "--cpus", first]);
     assert_eq!(loaded["hog"], 2);
     assert_eq!(loaded["cpus"][0].to_string(), first);
-    // The run saw no more than it was given.
+    // The run saw only the processors that it was given.
     assert_eq!(loaded["cores"], 1);
 }
 
 #[test]
 fn busy_processes_are_busy_and_end_with_the_run() {
     let (child, hogs) = long_run(2);
-    // A process listens to Ctrl-C before it starts them.
+    // A process listens to Ctrl-C before it starts its busy processes.
     signal(child.id(), libc::SIGINT);
     let ran = Ran::from(child.wait_with_output().unwrap());
     assert_eq!(ran.code, Some(130), "{ran:?}");
@@ -133,7 +134,7 @@ fn a_busy_process_that_hears_nothing_ends() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    // Its input stays open.
+    // The input stays open.
     let input = child.stdin.take();
     assert_eq!(child.wait().unwrap().code(), Some(1));
     drop(input);

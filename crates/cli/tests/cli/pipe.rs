@@ -1,4 +1,4 @@
-//! `blitz pipe` from outside, beside the programs that people use.
+//! `blitz pipe` from outside, compared with the programs that people use.
 
 use std::fs;
 use std::io::Write;
@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 
 use super::common::{blitz, expect};
 
-/// Text that compresses like text, of any length: words in an order that does not repeat.
+/// Returns text that compresses like text, of any length: words in an order that does not
+/// repeat.
 fn text(bytes: usize) -> Vec<u8> {
     let words = ["lock ", "task\n", "wake ", "queue ", "of ", "a ", "futex, "];
     let mut seed = 1_u64;
@@ -20,7 +21,7 @@ fn text(bytes: usize) -> Vec<u8> {
     text
 }
 
-/// A folder with a file for each of these.
+/// A folder with a file for each of the given contents.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -51,14 +52,14 @@ impl Place {
     }
 }
 
-/// What a command makes of this standard input.
+/// Returns what a command makes of this standard input.
 fn filter(mut command: Command, input: &[u8]) -> (Option<i32>, Vec<u8>) {
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            // A command that fails does not read all of it.
+            // A command that fails does not read all input.
             let _ = stdin.write_all(input);
         });
         let output = child.wait_with_output().unwrap();
@@ -66,7 +67,7 @@ fn filter(mut command: Command, input: &[u8]) -> (Option<i32>, Vec<u8>) {
     })
 }
 
-/// A program of this system, if it has it.
+/// Returns a program of this system, if it exists.
 fn other(program: &str, arguments: &[&str]) -> Option<Command> {
     let there = Command::new(program)
         .arg("--version")
@@ -84,7 +85,7 @@ fn other(program: &str, arguments: &[&str]) -> Option<Command> {
 
 #[test]
 fn others_read_what_it_writes_and_it_reads_what_they_write() {
-    // Empty, small, one block less and more than is cut, and many blocks.
+    // Empty, small, one byte less and more than a block, and many blocks.
     for bytes in [0, 1, 65_279, 65_280, 65_281, (1 << 20) + 1, 5_000_000] {
         let text = text(bytes);
         for ours in ["gzip", "bgzip"] {
@@ -172,7 +173,8 @@ fn what_workers_write_at_its_place_is_what_one_writes_in_turn() {
     let file = place.file("text", &text);
     expect(0, &["pipe", "bgzip", "-o", &blocks, &file]);
     expect(0, &["pipe", "gzip", "-o", &plain, &file]);
-    // A file in turn goes behind one that was written in any order, and the other way.
+    // A file written in order goes behind one written in any order, and the other way
+    // round.
     let out = place.name("out");
     let ran = expect(
         0,
@@ -246,7 +248,7 @@ fn what_fails_leaves_no_file_and_the_old_one() {
         assert_eq!(fs::read(&out).unwrap(), b"the old one");
         assert_eq!(place.names(), before);
     }
-    // And what works takes its place.
+    // A run that works replaces it.
     expect(0, &["pipe", "gunzip", "-o", &out, &good]);
     assert!(fs::read(&out).unwrap() == text);
 }
@@ -328,7 +330,8 @@ fn an_interrupt_removes_what_is_not_complete() {
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();
-    // It waits for input, which never comes: to wait for the child would close the pipe.
+    // The command waits for input that never comes: waiting for the child would close the
+    // pipe.
     let stdin = child.stdin.take();
     let begun = || place.names().iter().any(|name| name.ends_with(".part"));
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);

@@ -11,7 +11,7 @@ use super::common::blitz;
 
 const COLUMNS: u16 = 60;
 
-/// A run whose terminal we are.
+/// A run whose terminal is this test.
 struct Session {
     child: Child,
     keyboard: File,
@@ -54,7 +54,7 @@ impl Session {
         }
     }
 
-    /// Reads on. False at the end: nobody has the terminal open any more.
+    /// Reads on. Returns `false` at the end: no process has the terminal open any more.
     fn read(&mut self) -> bool {
         let mut bytes = [0; 4096];
         let count = self.keyboard.read(&mut bytes).unwrap_or(0);
@@ -73,7 +73,7 @@ impl Session {
         (self.child.wait().unwrap().code(), self.screen())
     }
 
-    /// The lines that stand on an endless screen now.
+    /// Returns the lines that an endless screen shows now.
     fn screen(&self) -> Vec<String> {
         let mut screen = Screen::default();
         let text = String::from_utf8_lossy(&self.shown);
@@ -88,7 +88,7 @@ impl Session {
     }
 }
 
-/// The rest of a control sequence, up to the letter that ends it.
+/// Consumes the rest of a control sequence, up to the letter that ends it.
 fn sequence(rest: &mut impl Iterator<Item = char>) -> String {
     let mut sequence = String::new();
     for character in rest {
@@ -175,7 +175,7 @@ fn tables_and_lists_fit() {
         let mut session = Session::start(arguments);
         while session.read() {}
         let text = String::from_utf8_lossy(&session.shown).into_owned();
-        // A line that is longer was broken by the terminal, not by us.
+        // A longer line was broken by the terminal, not by the program.
         for line in text.split(['\n', '\r']) {
             let mut visible = 0;
             let mut characters = line.chars();

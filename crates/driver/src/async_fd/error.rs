@@ -1,15 +1,16 @@
-//! What can go wrong with an `AsyncFd`.
+//! The errors of an `AsyncFd`.
 
 use std::error::Error;
 use std::fmt;
 use std::io;
 
-/// The operation would have blocked: the descriptor is no longer ready, and the guard has
-/// said so.
+/// The error of an operation that would have blocked: the descriptor is no longer ready,
+/// and its readiness has been cleared.
 #[derive(Debug)]
 pub struct TryIoError(pub(super) ());
 
-/// A descriptor could not be registered. Has what owns it, and the reason.
+/// The error of a descriptor that could not be registered. It holds the owner of the
+/// descriptor and the reason.
 pub struct AsyncFdRegisterError<T> {
     inner: T,
     cause: io::Error,
@@ -20,7 +21,7 @@ impl<T> AsyncFdRegisterError<T> {
         Self { inner, cause }
     }
 
-    /// What was to be registered, and why it was not.
+    /// Returns the value that was to be registered, and the reason for the failure.
     pub fn into_parts(self) -> (T, io::Error) {
         (self.inner, self.cause)
     }

@@ -1,4 +1,4 @@
-//! What an `AsyncFd` is ready for, to be used and taken back.
+//! Guards that hold the readiness of an `AsyncFd` and can clear it.
 
 use std::fmt;
 use std::io;
@@ -10,19 +10,19 @@ use super::{AsyncFd, TryIoError};
 use crate::bits;
 use crate::readiness::Event;
 
-/// Says what an [`AsyncFd`] is ready for, until it is told otherwise.
+/// Represents the readiness of an [`AsyncFd`] until it is cleared.
 #[must_use = "a guard has to be told whether the readiness is to be kept or cleared"]
 pub struct AsyncFdReadyGuard<'a, T: AsRawFd> {
     async_fd: &'a AsyncFd<T>,
-    /// What has not been cleared.
+    /// The readiness that has not been cleared.
     event: Option<Event>,
 }
 
-/// Says what an [`AsyncFd`] is ready for, and has exclusive access to it.
+/// Represents the readiness of an [`AsyncFd`], with exclusive access to it.
 #[must_use = "a guard has to be told whether the readiness is to be kept or cleared"]
 pub struct AsyncFdReadyMutGuard<'a, T: AsRawFd> {
     async_fd: &'a mut AsyncFd<T>,
-    /// What has not been cleared.
+    /// The readiness that has not been cleared.
     event: Option<Event>,
 }
 
@@ -34,16 +34,16 @@ macro_rules! guard {
                 Self { async_fd, event }
             }
 
-            /// The descriptor is no longer ready: an operation would have blocked. Does
-            /// nothing if there was another event since.
+            /// Marks the descriptor as no longer ready, because an operation would have
+            /// blocked. Does nothing if there was another event since.
             pub fn clear_ready(&mut self) {
                 if let Some(event) = self.event.take() {
                     self.async_fd.registration.clear(event);
                 }
             }
 
-            /// The descriptor is no longer ready for some of it. Does nothing if there was
-            /// another event since.
+            /// Marks the descriptor as no longer ready for the kinds in `ready`. Does
+            /// nothing if there was another event since.
             pub fn clear_ready_matching(&mut self, ready: Ready) {
                 let Some(event) = self.event.take() else {
                     return;
@@ -54,12 +54,12 @@ macro_rules! guard {
                 self.event = (left.bits != 0).then_some(left);
             }
 
-            /// The descriptor may still be ready. Does nothing: it is what happens if
-            /// nothing is cleared.
+            /// Keeps the readiness, because the descriptor may still be ready. This does
+            /// nothing, and is the same as not clearing.
             pub fn retain_ready(&mut self) {}
 
-            /// What it was ready for when the guard was made, without what was cleared
-            /// through the guard.
+            /// Returns the readiness at the time when the guard was created, without what
+            /// was cleared through the guard.
             pub fn ready(&self) -> Ready {
                 let event = self.event.as_ref();
                 event.map_or(Ready::EMPTY, |event| bits::to_ready(event.bits))
@@ -84,7 +84,7 @@ impl<'a, T: AsRawFd> AsyncFdReadyGuard<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`TryIoError`] if it would block. Other errors are in the inner result.
+    /// Returns [`TryIoError`] if it would block. Other errors are in the inner result.
     pub fn try_io<R>(
         &mut self,
         f: impl FnOnce(&'a AsyncFd<T>) -> io::Result<R>,
@@ -98,12 +98,12 @@ impl<'a, T: AsRawFd> AsyncFdReadyGuard<'a, T> {
         }
     }
 
-    /// The descriptor.
+    /// Returns a reference to the `AsyncFd`.
     pub fn get_ref(&self) -> &'a AsyncFd<T> {
         self.async_fd
     }
 
-    /// What owns the descriptor.
+    /// Returns a reference to the owner of the descriptor.
     pub fn get_inner(&self) -> &'a T {
         self.async_fd.get_ref()
     }
@@ -114,7 +114,7 @@ impl<T: AsRawFd> AsyncFdReadyMutGuard<'_, T> {
     ///
     /// # Errors
     ///
-    /// [`TryIoError`] if it would block. Other errors are in the inner result.
+    /// Returns [`TryIoError`] if it would block. Other errors are in the inner result.
     pub fn try_io<R>(
         &mut self,
         f: impl FnOnce(&mut AsyncFd<T>) -> io::Result<R>,
@@ -128,22 +128,23 @@ impl<T: AsRawFd> AsyncFdReadyMutGuard<'_, T> {
         }
     }
 
-    /// The descriptor.
+    /// Returns a reference to the `AsyncFd`.
     pub fn get_ref(&self) -> &AsyncFd<T> {
         self.async_fd
     }
 
-    /// The descriptor.
+    /// Returns a mutable reference to the `AsyncFd`.
     pub fn get_mut(&mut self) -> &mut AsyncFd<T> {
         self.async_fd
     }
 
-    /// What owns the descriptor.
+    /// Returns a reference to the owner of the descriptor.
     pub fn get_inner(&self) -> &T {
         self.async_fd.get_ref()
     }
 
-    /// What owns the descriptor. It must not be replaced by another.
+    /// Returns a mutable reference to the owner of the descriptor. It must not be replaced
+    /// by another.
     pub fn get_inner_mut(&mut self) -> &mut T {
         self.async_fd.get_mut()
     }

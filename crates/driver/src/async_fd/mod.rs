@@ -1,4 +1,4 @@
-//! Any descriptor that the system can poll.
+//! Waiting for any descriptor that the system can poll.
 
 mod error;
 mod guard;
@@ -18,12 +18,12 @@ use crate::registration::Registration;
 pub use error::{AsyncFdRegisterError, TryIoError};
 pub use guard::{AsyncFdReadyGuard, AsyncFdReadyMutGuard};
 
-/// Waits until a descriptor of another library's, or of one's own, is ready, and leaves
-/// reading and writing to the caller.
+/// Waits until a descriptor is ready, such as one of another library, and leaves reading
+/// and writing to the caller.
 ///
 /// The descriptor must be in non-blocking mode. It is registered with the driver of the
-/// thread that calls, edge-triggered: what it is ready for is remembered until the
-/// caller says that an operation would have blocked. The guards' `try_io`, and
+/// calling thread, edge-triggered: its readiness is remembered until the caller reports
+/// that an operation would have blocked. The guards' `try_io`, and
 /// [`async_io`](Self::async_io), do so.
 ///
 /// When it is dropped, the descriptor is deregistered, and `T` is dropped.
@@ -69,15 +69,15 @@ impl<T: AsRawFd> AsyncFd<T> {
     ///
     /// # Errors
     ///
-    /// The system's, with `inner` to be had back.
+    /// Returns the system's error, from which `inner` can be recovered.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     ///
     /// # Safety
     ///
-    /// The descriptor of `inner` is open, and stays the same and open as long as the
+    /// The descriptor of `inner` is open, and remains the same and open as long as the
     /// `AsyncFd` lives, or until `inner` is taken out of it.
     #[track_caller]
     pub unsafe fn register(inner: T) -> Result<Self, AsyncFdRegisterError<T>> {
@@ -88,15 +88,15 @@ impl<T: AsRawFd> AsyncFd<T> {
     ///
     /// # Errors
     ///
-    /// As [`register`](Self::register).
+    /// Same as for [`register`](Self::register).
     ///
     /// # Panics
     ///
-    /// As [`register`](Self::register).
+    /// Same as for [`register`](Self::register).
     ///
     /// # Safety
     ///
-    /// As [`register`](Self::register).
+    /// Same as for [`register`](Self::register).
     #[track_caller]
     pub unsafe fn register_with_interest(
         inner: T,
@@ -109,11 +109,11 @@ impl<T: AsRawFd> AsyncFd<T> {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// # Panics
     ///
-    /// As [`register`](Self::register).
+    /// Same as for [`register`](Self::register).
     #[track_caller]
     #[deprecated(note = "does not say that the descriptor must stay open; use `AsyncFd::register`")]
     pub fn new(inner: T) -> io::Result<Self> {
@@ -124,11 +124,11 @@ impl<T: AsRawFd> AsyncFd<T> {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// # Panics
     ///
-    /// As [`register`](Self::register).
+    /// Same as for [`register`](Self::register).
     #[track_caller]
     #[deprecated(
         note = "does not say that the descriptor must stay open; use `AsyncFd::register_with_interest`"
@@ -141,11 +141,11 @@ impl<T: AsRawFd> AsyncFd<T> {
     ///
     /// # Errors
     ///
-    /// As [`register`](Self::register).
+    /// Same as for [`register`](Self::register).
     ///
     /// # Panics
     ///
-    /// As [`register`](Self::register).
+    /// Same as for [`register`](Self::register).
     #[track_caller]
     #[deprecated(note = "does not say that the descriptor must stay open; use `AsyncFd::register`")]
     pub fn try_new(inner: T) -> Result<Self, AsyncFdRegisterError<T>> {
@@ -156,11 +156,11 @@ impl<T: AsRawFd> AsyncFd<T> {
     ///
     /// # Errors
     ///
-    /// As [`register`](Self::register).
+    /// Same as for [`register`](Self::register).
     ///
     /// # Panics
     ///
-    /// As [`register`](Self::register).
+    /// Same as for [`register`](Self::register).
     #[track_caller]
     #[deprecated(
         note = "does not say that the descriptor must stay open; use `AsyncFd::register_with_interest`"
@@ -185,38 +185,39 @@ impl<T: AsRawFd> AsyncFd<T> {
         }
     }
 
-    /// What owns the descriptor.
+    /// Returns a reference to the owner of the descriptor.
     #[inline]
     pub fn get_ref(&self) -> &T {
         self.inner.as_ref().expect("it is there until the end")
     }
 
-    /// What owns the descriptor. It must not be replaced by another.
+    /// Returns a mutable reference to the owner of the descriptor. It must not be replaced
+    /// by another.
     #[inline]
     pub fn get_mut(&mut self) -> &mut T {
         self.inner.as_mut().expect("it is there until the end")
     }
 
-    /// Ends the registration, and returns what owns the descriptor.
+    /// Ends the registration, and returns the owner of the descriptor.
     pub fn into_inner(mut self) -> T {
         self.take_inner().expect("it is taken once")
     }
 
     fn take_inner(&mut self) -> Option<T> {
         let inner = self.inner.take()?;
-        // Nobody could do anything about an error.
+        // An error here could not be handled.
         _ = self
             .registration
             .deregister(&mut SourceFd(&inner.as_raw_fd()));
         Some(inner)
     }
 
-    /// Waits until it is ready to be read. The waker of the last call is the one that is
+    /// Waits until the descriptor is ready to be read. Only the waker of the last call is
     /// woken; any number of tasks may wait with [`readable`](Self::readable).
     ///
     /// # Errors
     ///
-    /// If the runtime has ended.
+    /// Returns an error if the runtime has ended.
     pub fn poll_read_ready<'a>(
         &'a self,
         cx: &mut Context<'_>,
@@ -225,11 +226,11 @@ impl<T: AsRawFd> AsyncFd<T> {
         Poll::Ready(Ok(AsyncFdReadyGuard::new(self, event)))
     }
 
-    /// [`poll_read_ready`](Self::poll_read_ready), with exclusive access.
+    /// Works like [`poll_read_ready`](Self::poll_read_ready), with exclusive access.
     ///
     /// # Errors
     ///
-    /// If the runtime has ended.
+    /// Returns an error if the runtime has ended.
     pub fn poll_read_ready_mut<'a>(
         &'a mut self,
         cx: &mut Context<'_>,
@@ -238,12 +239,12 @@ impl<T: AsRawFd> AsyncFd<T> {
         Poll::Ready(Ok(AsyncFdReadyMutGuard::new(self, event)))
     }
 
-    /// Waits until it is ready to be written. The waker of the last call is the one that
+    /// Waits until the descriptor is ready to be written. Only the waker of the last call
     /// is woken; any number of tasks may wait with [`writable`](Self::writable).
     ///
     /// # Errors
     ///
-    /// If the runtime has ended.
+    /// Returns an error if the runtime has ended.
     pub fn poll_write_ready<'a>(
         &'a self,
         cx: &mut Context<'_>,
@@ -252,11 +253,11 @@ impl<T: AsRawFd> AsyncFd<T> {
         Poll::Ready(Ok(AsyncFdReadyGuard::new(self, event)))
     }
 
-    /// [`poll_write_ready`](Self::poll_write_ready), with exclusive access.
+    /// Works like [`poll_write_ready`](Self::poll_write_ready), with exclusive access.
     ///
     /// # Errors
     ///
-    /// If the runtime has ended.
+    /// Returns an error if the runtime has ended.
     pub fn poll_write_ready_mut<'a>(
         &'a mut self,
         cx: &mut Context<'_>,
@@ -265,26 +266,26 @@ impl<T: AsRawFd> AsyncFd<T> {
         Poll::Ready(Ok(AsyncFdReadyMutGuard::new(self, event)))
     }
 
-    /// Waits until it is ready for any of `interest`, which must be among those it was
-    /// registered with.
+    /// Waits until the descriptor is ready for any of `interest`, which must be among the
+    /// interests that it was registered with.
     ///
     /// Cancel safe.
     ///
     /// # Errors
     ///
-    /// If the runtime has ended.
+    /// Returns an error if the runtime has ended.
     pub async fn ready(&self, interest: Interest) -> io::Result<AsyncFdReadyGuard<'_, T>> {
         let event = self.registration.wait(bits::of_interest(interest)).await?;
         Ok(AsyncFdReadyGuard::new(self, event))
     }
 
-    /// [`ready`](Self::ready), with exclusive access.
+    /// Works like [`ready`](Self::ready), with exclusive access.
     ///
     /// Cancel safe.
     ///
     /// # Errors
     ///
-    /// If the runtime has ended.
+    /// Returns an error if the runtime has ended.
     pub async fn ready_mut(
         &mut self,
         interest: Interest,
@@ -293,55 +294,57 @@ impl<T: AsRawFd> AsyncFd<T> {
         Ok(AsyncFdReadyMutGuard::new(self, event))
     }
 
-    /// Waits until it is ready to be read.
+    /// Waits until the descriptor is ready to be read.
     ///
     /// Cancel safe.
     ///
     /// # Errors
     ///
-    /// If the runtime has ended.
+    /// Returns an error if the runtime has ended.
     pub async fn readable(&self) -> io::Result<AsyncFdReadyGuard<'_, T>> {
         self.ready(Interest::READABLE).await
     }
 
-    /// [`readable`](Self::readable), with exclusive access.
+    /// Works like [`readable`](Self::readable), with exclusive access.
     ///
     /// Cancel safe.
     ///
     /// # Errors
     ///
-    /// If the runtime has ended.
+    /// Returns an error if the runtime has ended.
     pub async fn readable_mut(&mut self) -> io::Result<AsyncFdReadyMutGuard<'_, T>> {
         self.ready_mut(Interest::READABLE).await
     }
 
-    /// Waits until it is ready to be written.
+    /// Waits until the descriptor is ready to be written.
     ///
     /// Cancel safe.
     ///
     /// # Errors
     ///
-    /// If the runtime has ended.
+    /// Returns an error if the runtime has ended.
     pub async fn writable(&self) -> io::Result<AsyncFdReadyGuard<'_, T>> {
         self.ready(Interest::WRITABLE).await
     }
 
-    /// [`writable`](Self::writable), with exclusive access.
+    /// Works like [`writable`](Self::writable), with exclusive access.
     ///
     /// Cancel safe.
     ///
     /// # Errors
     ///
-    /// If the runtime has ended.
+    /// Returns an error if the runtime has ended.
     pub async fn writable_mut(&mut self) -> io::Result<AsyncFdReadyMutGuard<'_, T>> {
         self.ready_mut(Interest::WRITABLE).await
     }
 
-    /// Tries an operation each time that it is ready, until the operation does not block.
+    /// Tries an operation each time the descriptor is ready, until the operation does not
+    /// block.
     ///
     /// # Errors
     ///
-    /// Those of `f` other than `WouldBlock`, and one if the runtime has ended.
+    /// Returns the errors of `f` other than `WouldBlock`, and an error if the runtime has
+    /// ended.
     pub async fn async_io<R>(
         &self,
         interest: Interest,
@@ -352,11 +355,11 @@ impl<T: AsRawFd> AsyncFd<T> {
             .await
     }
 
-    /// [`async_io`](Self::async_io), with exclusive access.
+    /// Works like [`async_io`](Self::async_io), with exclusive access.
     ///
     /// # Errors
     ///
-    /// As [`async_io`](Self::async_io).
+    /// Same as for [`async_io`](Self::async_io).
     pub async fn async_io_mut<R>(
         &mut self,
         interest: Interest,
@@ -368,11 +371,11 @@ impl<T: AsRawFd> AsyncFd<T> {
             .await
     }
 
-    /// Tries an operation once, if it is ready.
+    /// Tries an operation once, if the descriptor is ready.
     ///
     /// # Errors
     ///
-    /// Those of `f`, and `WouldBlock` if it is not ready.
+    /// Returns the errors of `f`, and `WouldBlock` if the descriptor is not ready.
     pub fn try_io<R>(
         &self,
         interest: Interest,
@@ -381,11 +384,11 @@ impl<T: AsRawFd> AsyncFd<T> {
         (self.registration).try_io(bits::of_interest(interest), || f(self.get_ref()))
     }
 
-    /// [`try_io`](Self::try_io), with exclusive access.
+    /// Works like [`try_io`](Self::try_io), with exclusive access.
     ///
     /// # Errors
     ///
-    /// As [`try_io`](Self::try_io).
+    /// Same as for [`try_io`](Self::try_io).
     pub fn try_io_mut<R>(
         &mut self,
         interest: Interest,
@@ -404,7 +407,7 @@ impl<T: AsRawFd> AsRawFd for AsyncFd<T> {
 
 impl<T: AsRawFd> AsFd for AsyncFd<T> {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: whoever registered it has promised that it stays open.
+        // SAFETY: the code that registered it has promised that it stays open.
         unsafe { BorrowedFd::borrow_raw(self.as_raw_fd()) }
     }
 }

@@ -16,14 +16,15 @@ use crate::driver::Driver;
 ///
 /// # Safety
 ///
-/// What the entry points to must stay valid, and must not be used, while the operation is
-/// neither moved nor dropped; and if it lies on the heap, when it is moved too.
+/// Everything that the entry points to must stay valid, and must not be used, while the
+/// operation is neither moved nor dropped; and if it lies on the heap, also when the
+/// operation is moved.
 pub unsafe trait Operation: Finish {
-    /// Whether the operation is cancelled if its future is dropped. Otherwise it goes on, and
-    /// is finished though nobody waits.
+    /// Tells whether the operation is cancelled if its future is dropped. Otherwise it
+    /// continues, and is finished even though no task waits for it.
     const ENDS_WITH_FUTURE: bool = true;
 
-    /// What the kernel is told. Called once.
+    /// Returns the entry for the kernel. Called once.
     fn entry(&mut self) -> Entry;
 }
 
@@ -32,8 +33,8 @@ impl Driver {
     ///
     /// # Errors
     ///
-    /// The operation itself, if it must be done otherwise: there is no ring, or it is full, or
-    /// the driver has been shut down.
+    /// Returns the operation itself if it must be done another way: there is no ring, the
+    /// ring is full, or the driver has been shut down.
     pub fn start<O: Operation>(self: &Arc<Self>, operation: O) -> Result<InFlight<O>, O> {
         if !self.has_ring() {
             return Err(operation);
@@ -57,12 +58,12 @@ impl Driver {
     }
 }
 
-/// An operation that is under way. Returns what came of it, or the operation itself, if
-/// the kernel has given it up because the thread that submitted it has ended.
+/// An operation that is under way. Returns its output, or the operation itself if the
+/// kernel has given it up because the thread that submitted it has ended.
 ///
 /// If it is dropped, the operation is cancelled, unless it
-/// [goes on](Operation::ENDS_WITH_FUTURE); it keeps its buffer until the kernel has let go of
-/// it.
+/// [continues](Operation::ENDS_WITH_FUTURE); it keeps its buffer until the kernel has
+/// released it.
 #[must_use = "an operation that is dropped is cancelled"]
 pub struct InFlight<O: Operation> {
     shared: Arc<Shared<O>>,
@@ -78,7 +79,7 @@ impl<O: Operation> Future for InFlight<O> {
             return Poll::Pending;
         };
         coop.made_progress();
-        // Nobody but a dropped future or a shutdown cancels.
+        // Only a dropped future or a shutdown cancels.
         Poll::Ready(match -result {
             libc::ECANCELED | libc::EINTR => Err(operation),
             _ => Ok(operation.finish(result)),

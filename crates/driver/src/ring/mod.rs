@@ -1,8 +1,8 @@
-//! The ring of completions that a driver has beside its poll: io_uring, or nothing.
+//! The ring of completions that a driver has besides its poll: io_uring, or nothing.
 //!
-//! [`Ring`] is what any thread may use: it queues operations. [`Turn`] is what the holder
-//! of the right to poll has: it hands what is queued to the kernel, and takes what has
-//! completed. `driver.rs` says when.
+//! [`Ring`] is what any thread may use: it queues operations. [`Turn`] belongs to the
+//! holder of the right to poll: it submits queued operations to the kernel, and takes
+//! completions. `driver.rs` explains when.
 
 #[cfg(io_uring)]
 mod in_flight;

@@ -1,4 +1,4 @@
-//! No ring: other systems and processors, and the models of what is not the ring.
+//! No ring: other systems and processors, and models that are not about the ring.
 
 use crate::wakers::Wakers;
 

@@ -1,31 +1,33 @@
 //! io_uring.
 //!
-//! # An operation's way
+//! # The path of an operation
 //!
 //! 1. *Queued*, by any thread, in [`Ring::queue`]. A driver's first operation sets up the
 //!    ring and registers its descriptor with the driver's poll, which ends when something
 //!    completes.
-//! 2. *Submitted*, by whoever has the right to poll: the owner before it parks and every
-//!    few polls, or another thread in its place. So operations go to the kernel in batches.
-//! 3. *Completed*: taken from the ring by whoever has the right to poll, right after the
-//!    submission (what needs no waiting is done by then) or after the poll.
+//! 2. *Submitted*, by the thread that has the right to poll: the owner before it parks and
+//!    every few polls, or another thread in its place. So operations go to the kernel in
+//!    batches.
+//! 3. *Completed*: taken from the ring by the thread that has the right to poll, right
+//!    after the submission (operations that need no waiting are done by then) or after the
+//!    poll.
 //!
 //! # Every operation completes
 //!
-//! The kernel does not carry on the operations of a thread that has exited. They complete with
-//! `ECANCELED` or `EINTR`, at once or at the event that they wait for, though nobody has
-//! cancelled them, and [`InFlight`](super::InFlight) gives them back, to be done otherwise. So
-//! it does not matter which thread submits.
+//! The kernel does not continue the operations of a thread that has exited. They complete
+//! with `ECANCELED` or `EINTR`, at once or at the event that they wait for, although they
+//! were not cancelled, and [`InFlight`](super::InFlight) returns them, to be done another
+//! way. So it does not matter which thread submits.
 //!
-//! There are never more operations under way than the ring has room for completions;
-//! beyond that they are refused, and done otherwise. Requests to cancel come on top; if the
-//! completions overflow, the kernel keeps them, and says so.
+//! There are never more operations under way than the ring has room for completions; beyond
+//! that they are refused, and done another way. Requests to cancel come on top; if the
+//! completions overflow, the kernel keeps them, and reports it.
 //!
-//! # The end
+//! # Closing
 //!
-//! Once closed, nothing more is queued. Then all that is under way is cancelled, and awaited:
-//! only after that the kernel has let go of all buffers. Operations on files, which cannot be
-//! cancelled once they have begun, end by themselves.
+//! Once the ring is closed, nothing more is queued. Then all operations under way are
+//! cancelled, and awaited: only after that has the kernel released all buffers. Operations
+//! on files, which cannot be cancelled once they have begun, end by themselves.
 
 use std::collections::VecDeque;
 use std::io;
@@ -44,15 +46,16 @@ use crate::lock::Mutex;
 use crate::selector::Registry;
 use crate::wakers::Wakers;
 
-/// How many operations go to the kernel at a time.
+/// The number of operations that go to the kernel at a time.
 const SUBMISSIONS: u32 = 256;
-/// How many may be under way: the kernel's own ratio is 2, but those that wait for a disk
-/// stay longer than those that are submitted.
+/// The number of operations that may be under way: the kernel's own ratio is 2, but
+/// operations that wait for a disk take longer than their submission.
 const COMPLETIONS: u32 = 4 * SUBMISSIONS;
-/// How long the end waits before it asks again to cancel all: an operation that is on its way
-/// from one of the kernel's queues to another can be missed.
+/// The time after which the closing of the ring requests cancellation again: a request can
+/// miss an operation that is on its way from one of the kernel's queues to another.
 const REPEAT_CANCEL: Duration = Duration::from_millis(10);
-/// What drivers and their users ask for. All are older than the flags of [`set_up`].
+/// The operations that drivers and their users need. All are older than the flags of
+/// [`set_up`].
 const OPERATIONS: [u8; 6] = [
     opcode::AsyncCancel2::CODE,
     opcode::Fsync::CODE,
@@ -64,15 +67,15 @@ const OPERATIONS: [u8; 6] = [
 /// Marks the completion of a request to cancel: a header's address is even.
 const CANCEL: u64 = 1;
 
-/// What any thread may use.
+/// The part that any thread may use.
 pub struct Ring {
     is_allowed: AtomicBool,
-    /// Whether there is a ring, once it was tried.
+    /// Whether there is a ring, once that was tried.
     is_set_up: OnceLock<bool>,
     queue: Mutex<Queue>,
-    /// How many entries are queued, as a hint for the holder of the right to poll.
+    /// The number of queued entries, as a hint for the holder of the right to poll.
     queued: AtomicUsize,
-    /// How many are queued, or under way in the kernel.
+    /// The number of operations that are queued or under way in the kernel.
     in_flight: AtomicUsize,
 }
 
@@ -84,11 +87,11 @@ struct Queue {
     is_closed: bool,
 }
 
-/// What the holder of the right to poll has.
+/// The part that belongs to the holder of the right to poll.
 #[derive(Default)]
 pub struct Turn {
     uring: Option<IoUring>,
-    /// Taken from the queue, and not submitted yet.
+    /// Entries taken from the queue and not submitted yet.
     entries: VecDeque<Entry>,
 }
 
@@ -104,8 +107,8 @@ impl Default for Ring {
     }
 }
 
-/// A ring that supports all of [`OPERATIONS`]. Its flags let other threads see a blocked
-/// owner's completions; with `DEFER_TASKRUN` they could not.
+/// Creates a ring that supports all of [`OPERATIONS`]. Its flags let other threads see a
+/// blocked owner's completions; with `DEFER_TASKRUN` they could not.
 fn set_up() -> io::Result<IoUring> {
     let uring = IoUring::builder()
         .setup_coop_taskrun()
@@ -120,11 +123,11 @@ fn set_up() -> io::Result<IoUring> {
     }
 }
 
-/// Tries whether a ring as drivers use it can be had.
+/// Tests whether the system provides a ring as drivers use it.
 ///
 /// # Errors
 ///
-/// The system's reason why not: an old kernel, or a sandbox.
+/// Returns the system's reason if not: an old kernel, or a sandbox.
 pub fn probe() -> io::Result<()> {
     set_up().map(drop)
 }
@@ -134,7 +137,7 @@ impl Ring {
         self.is_allowed.store(is_allowed, Ordering::Relaxed);
     }
 
-    /// Whether there is a ring; the first call sets it up.
+    /// Returns whether there is a ring; the first call sets it up.
     pub fn is_set_up(&self, registry: &Registry) -> bool {
         *self.is_set_up.get_or_init(|| {
             if !self.is_allowed.load(Ordering::Relaxed) {
@@ -150,13 +153,14 @@ impl Ring {
         })
     }
 
-    /// Whether nothing is queued or under way. Sequentially consistent: see `driver.rs`.
+    /// Returns whether nothing is queued or under way. Sequentially consistent: see
+    /// `driver.rs`.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.in_flight.load(Ordering::SeqCst) == 0
     }
 
-    /// Queues an operation. `false` if there is no room, or if all has ended.
+    /// Queues an operation. Returns `false` if there is no room, or if the ring is closed.
     pub fn push(&self, entry: Entry) -> bool {
         if self.in_flight.load(Ordering::Relaxed) >= COMPLETIONS as usize {
             return false;
@@ -165,7 +169,7 @@ impl Ring {
     }
 
     /// Queues a request to cancel the operation at this address, which must have been
-    /// queued. `false` if all has ended.
+    /// queued. Returns `false` if the ring is closed.
     pub fn cancel(&self, header: *const Header) -> bool {
         let address = header.expose_provenance() as u64;
         let cancel = opcode::AsyncCancel::new(address).build();
@@ -178,15 +182,15 @@ impl Ring {
             return false;
         }
         queue.entries.push_back(entry);
-        // Also makes the operation visible to the thread that takes its completion: the kernel
-        // does that, but the memory model does not know it.
+        // Also makes the operation visible to the thread that takes its completion: the
+        // kernel does that, but the memory model does not know it.
         self.in_flight.fetch_add(1, Ordering::SeqCst);
         self.queued.fetch_add(1, Ordering::SeqCst);
         after_rmw();
         true
     }
 
-    /// Lets nothing be queued any more. Returns whether there is a ring.
+    /// Prevents further queueing. Returns whether there is a ring.
     pub fn close(&self) -> bool {
         self.queue.lock().is_closed = true;
         self.is_set_up.get() == Some(&true)
@@ -194,8 +198,8 @@ impl Ring {
 }
 
 impl Turn {
-    /// Hands what is queued to the kernel. `false` if it could not be, or if something has
-    /// completed already: then nobody must wait for long.
+    /// Submits what is queued to the kernel. Returns `false` if that failed, or if
+    /// something has completed already: then the caller must not wait for long.
     #[inline]
     pub fn submit(&mut self, ring: &Ring, wakers: &mut Wakers) -> bool {
         if ring.queued.load(Ordering::SeqCst) == 0 && self.entries.is_empty() {
@@ -220,7 +224,7 @@ impl Turn {
         loop {
             let mut submission = uring.submission();
             while let Some(entry) = self.entries.front() {
-                // SAFETY: what it points to stays where it is until its completion is
+                // SAFETY: what the entry points to does not move until its completion is
                 // delivered: the contract of `Operation`.
                 if unsafe { submission.push(entry) }.is_err() {
                     break;
@@ -232,7 +236,7 @@ impl Turn {
                 Ok(0) => return uring.submission().is_empty() && self.entries.is_empty(),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // Its memory is short, or completions must be taken first.
+                // The kernel is short of memory, or completions must be taken first.
                 Err(_) => return false,
             }
             if uring.submission().is_empty() && self.entries.is_empty() {
@@ -241,7 +245,7 @@ impl Turn {
         }
     }
 
-    /// Delivers what has completed, and returns how much that was.
+    /// Delivers the completions, and returns their number.
     pub fn complete(&mut self, ring: &Ring, wakers: &mut Wakers) -> usize {
         let Some(uring) = &mut self.uring else {
             return 0;
@@ -264,14 +268,14 @@ impl Turn {
             let submission = uring.submission();
             let has_more = submission.cq_overflow() || submission.taskrun();
             drop(submission);
-            // The kernel has kept some.
+            // The kernel has kept some back.
             if !has_more || uring.submit().is_err() || uring.completion().is_empty() {
                 return all;
             }
         }
     }
 
-    /// Cancels and awaits all that is under way. Nothing more can be queued.
+    /// Cancels and awaits all operations under way. Nothing more can be queued.
     pub fn end(&mut self, ring: &Ring, wakers: &mut Wakers) {
         // What is queued is submitted first, so that the request to cancel finds it.
         self.submit_all(ring);
@@ -284,7 +288,7 @@ impl Turn {
             if let Some(uring) = &self.uring {
                 let time = types::Timespec::from(REPEAT_CANCEL);
                 let args = types::SubmitArgs::new().timespec(&time);
-                // An error is the end of the time, or one that passes.
+                // An error is a timeout, or a temporary one.
                 _ = uring.submitter().submit_with_args(1, &args);
             }
             self.complete(ring, wakers);

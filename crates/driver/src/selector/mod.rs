@@ -1,4 +1,4 @@
-//! What the system offers to wait for many sources at once: mio's poll, or a model of it.
+//! The system's facility to wait for many sources at once: mio's poll, or a model of it.
 
 #[cfg(loom)]
 mod model;
@@ -16,10 +16,10 @@ pub use system::{Registry, Selector};
 
 use crate::bits::Bits;
 
-/// What a poll reports.
+/// A report of a poll.
 pub enum Report {
     /// The source with this token is ready for something.
     Source(usize, Bits),
-    /// Somebody has called.
+    /// Another thread has requested a wake-up.
     Wake,
 }

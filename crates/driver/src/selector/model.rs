@@ -1,5 +1,5 @@
-//! A model of the system's poll, edge-triggered: what one poll has reported, no other
-//! reports again, a wake-up included.
+//! A model of the system's poll, edge-triggered: what one poll has reported, including a
+//! wake-up, no other poll reports again.
 
 use std::io;
 use std::sync::{Arc, PoisonError};
@@ -14,15 +14,15 @@ use crate::bits::Bits;
 #[derive(Default)]
 struct State {
     woken: bool,
-    /// The timer is set.
+    /// Whether the timer is set.
     is_set: bool,
-    /// It has expired.
+    /// Whether the timer has expired.
     expired: bool,
     events: Vec<(usize, Bits)>,
 }
 
 impl State {
-    /// What a poll takes.
+    /// Takes what a poll reports.
     fn take(&mut self) -> State {
         let is_set = self.is_set;
         let taken = std::mem::take(self);
@@ -42,14 +42,14 @@ impl Shared {
     }
 }
 
-/// Waits for events. One thread at a time.
+/// Waits for events. Only one thread at a time uses it.
 pub struct Selector {
     shared: Arc<Shared>,
     timer: Arc<Timer>,
     found: State,
 }
 
-/// What any thread may do meanwhile.
+/// The part that any thread may use meanwhile.
 pub struct Registry {
     shared: Arc<Shared>,
     timer: Arc<Timer>,
@@ -59,7 +59,7 @@ pub struct Registry {
 pub struct Kernel(Arc<Shared>);
 
 impl Kernel {
-    /// Erases an event of before that no poll has taken.
+    /// Sets the timer, and erases an earlier event that no poll has taken.
     pub fn set(&self, _time: Duration) -> bool {
         self.0.with(|state| {
             state.is_set = true;
@@ -92,7 +92,7 @@ impl Selector {
         Ok((selector, registry))
     }
 
-    /// Time passes when the model says so.
+    /// Waits for events. Time passes only when the model says so.
     pub fn wait(&mut self, deadline: Option<Instant>) {
         if let Some(deadline) = deadline {
             self.timer.set_by(deadline);
@@ -131,7 +131,7 @@ impl Registry {
         self.timer.set_by(deadline)
     }
 
-    /// The time has come for the timer, if it is set.
+    /// Makes the timer expire, if it is set.
     pub fn expire(&self) {
         self.shared.with(|state| {
             state.expired |= std::mem::take(&mut state.is_set);
@@ -151,7 +151,7 @@ impl Registry {
         Ok(())
     }
 
-    /// An event happens at a source.
+    /// Makes an event happen at a source.
     pub fn happen(&self, source: &Source, bits: Bits) {
         if source.0 != 0 {
             self.shared

@@ -1,4 +1,4 @@
-//! mio's poll: epoll, kqueue, or what Windows has.
+//! mio's poll: epoll, kqueue, or what Windows provides.
 
 use std::io;
 #[cfg(timer)]
@@ -20,27 +20,27 @@ use crate::bits::{self, Bits};
 /// No entry has this address.
 const WAKE: Token = Token(0);
 
-/// Nor this one: they are aligned.
+/// No entry has this address either: entries are aligned.
 #[cfg(io_uring)]
 const RING: Token = Token(1);
 
-/// Nor this one.
+/// No entry has this address either.
 #[cfg(timer)]
 const TIMER: Token = Token(2);
 
-/// Waits for events. One thread at a time.
+/// Waits for events. Only one thread at a time uses it.
 pub struct Selector {
     poll: Poll,
     events: Events,
     /// For polls that do not wait, if they have a size of their own.
     events_busy: Option<Events>,
-    /// Those have been used last.
+    /// Whether `events_busy` were used last.
     is_busy: bool,
     #[cfg(timer)]
     timer: Option<Arc<Timer>>,
 }
 
-/// What any thread may do meanwhile.
+/// The part that any thread may use meanwhile.
 pub struct Registry {
     registry: mio::Registry,
     waker: Waker,
@@ -49,7 +49,8 @@ pub struct Registry {
 }
 
 impl Selector {
-    /// `events`: how many one poll may report; `events_busy`: one that does not wait.
+    /// Creates both parts. `events` limits how many events one poll reports, `events_busy`
+    /// one that does not wait.
     pub fn new(events: usize, events_busy: Option<usize>) -> io::Result<(Self, Registry)> {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKE)?;
@@ -73,18 +74,18 @@ impl Selector {
         Ok((selector, registry))
     }
 
-    /// Waits for events until `deadline`, at least as long as it takes to see those that
-    /// are there.
+    /// Waits for events until `deadline`, or at least as long as it takes to see those that
+    /// are already there.
     ///
     /// # Panics
     ///
-    /// If the system refuses: somebody has closed our descriptor.
+    /// Panics if the system refuses, because other code has closed the descriptor.
     pub fn wait(&mut self, deadline: Option<Instant>) {
         self.is_busy = false;
         self.poll(deadline.and_then(|deadline| self.time_out(deadline)));
     }
 
-    /// What a poll until this deadline needs for a time-out.
+    /// Returns the timeout that a poll until this deadline needs.
     fn time_out(&self, deadline: Instant) -> Option<Duration> {
         let time = deadline.saturating_duration_since(Instant::now());
         #[cfg(timer)]
@@ -94,7 +95,7 @@ impl Selector {
         Some(time)
     }
 
-    /// Reports the events that are there.
+    /// Collects the events that are there, without waiting.
     pub fn look(&mut self) {
         self.is_busy = self.events_busy.is_some();
         self.poll(Some(Duration::ZERO));
@@ -107,13 +108,13 @@ impl Selector {
         };
         match self.poll.poll(events, time) {
             Ok(()) => {}
-            // The caller waits again if there is nothing else to be done.
+            // The caller waits again if there is nothing else to do.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => events.clear(),
             Err(error) => panic!("unexpected error when polling the I/O driver: {error:?}"),
         }
     }
 
-    /// What the last poll has found.
+    /// Returns what the last poll has found.
     pub fn reports(&self) -> impl Iterator<Item = Report> {
         let events = match &self.events_busy {
             Some(busy) if self.is_busy => busy,
@@ -121,7 +122,7 @@ impl Selector {
         };
         events.iter().map(|event| match event.token() {
             WAKE => Report::Wake,
-            // It has ended the poll, and that is all.
+            // It has only ended the poll.
             #[cfg(io_uring)]
             RING => Report::Wake,
             #[cfg(timer)]
@@ -135,16 +136,16 @@ impl Selector {
 }
 
 impl Registry {
-    /// Ends the poll that goes on, or the next one.
+    /// Ends the current poll, or the next one.
     ///
     /// # Panics
     ///
-    /// If the system refuses.
+    /// Panics if the system refuses.
     pub fn wake(&self) {
         self.waker.wake().expect("failed to wake I/O driver");
     }
 
-    /// Ends the poll that goes on by `deadline`. `false` if there is no timer for that.
+    /// Ends the current poll by `deadline`. Returns `false` if there is no timer for that.
     pub fn wake_by(&self, deadline: Instant) -> bool {
         #[cfg(timer)]
         return (self.timer.as_ref()).is_some_and(|timer| timer.set_by(deadline));
@@ -164,7 +165,7 @@ impl Registry {
         self.registry.register(source, Token(token), interest)
     }
 
-    /// Registers a ring of completions, so that they end a poll.
+    /// Registers a ring of completions, so that completions end a poll.
     #[cfg(io_uring)]
     pub fn register_ring(&self, ring: &mut impl Source) -> io::Result<()> {
         self.registry.register(ring, RING, Interest::READABLE)
@@ -175,8 +176,8 @@ impl Registry {
     }
 }
 
-/// A timer that ends polls. Without one, as when no more descriptors may be opened, polls have
-/// time-outs.
+/// Creates a timer that ends polls. Without one, for example when no more descriptors may
+/// be opened, polls use timeouts.
 #[cfg(timer)]
 fn timer(registry: &mio::Registry) -> Option<Arc<Timer>> {
     let kernel = Kernel::new().ok()?;
@@ -195,7 +196,7 @@ fn bits_of(event: &Event) -> Bits {
         (event.is_priority(), bits::PRIORITY),
         (event.is_error(), bits::ERROR),
     ];
-    // A finished operation of POSIX's asynchronous I/O can be fetched.
+    // A completed operation of POSIX asynchronous I/O can be fetched.
     #[cfg(target_os = "freebsd")]
     {
         pairs[0].0 |= event.is_aio() || event.is_lio();

@@ -1,30 +1,32 @@
 //! A timer in the poll (timerfd) that stays set from one poll to the next.
 //!
-//! A poll that is given a time-out has the kernel set a timer and cancel it again, each time.
-//! For a worker that sleeps for some microseconds at a time, with a deadline that is
-//! milliseconds away, this costs as much as the rest of the poll. So a deadline sets this timer
-//! instead, unless it is set for an earlier time already. A deadline that is given up is not
-//! taken back: then one poll ends early.
+//! A poll with a timeout makes the kernel set a timer and cancel it again, each time. For a
+//! worker that sleeps for some microseconds at a time, with a deadline that is milliseconds
+//! away, this costs as much as the rest of the poll. So a deadline sets this timer instead,
+//! unless it is already set for an earlier time. A deadline that is no longer needed is not
+//! cancelled: it only ends one poll early.
 //!
-//! # It ends the poll
+//! # The timer ends the poll
 //!
-//! `due` is the time for which the timer is set. It changes under its lock, together with the
-//! kernel's timer. While it is `Some(time)`, the kernel's timer will expire at that time, or has
-//! expired and its event is in the poll. Only a poll takes the event out, and the thread that has
-//! the right to poll then sets `due` to `None` ([`Timer::expired`]) before it gives up that
-//! right.
+//! `due` is the time for which the timer is set. It changes under its lock, together with
+//! the kernel's timer. While it is `Some(time)`, the kernel's timer will expire at that
+//! time, or has expired and its event is in the poll. Only a poll takes the event out, and
+//! the thread that has the right to poll then sets `due` to `None` ([`Timer::expired`])
+//! before it gives up that right.
 //!
-//! *The owner's own deadline.* It calls [`Timer::set_by`] with the right to poll, and waits. No
-//! other thread can take the event in between. Other threads may only set an earlier time. So the
-//! poll ends by the deadline.
+//! *The owner's own deadline.* The owner calls [`Timer::set_by`] with the right to poll,
+//! and waits. No other thread can take the event in between. Other threads can only set an
+//! earlier time. So the poll ends by the deadline.
 //!
-//! *Another thread's*, [`Driver::unpark_by`](crate::Driver::unpark_by). It has seen the owner
-//! poll before it calls `set_by`. So the event ends that poll, unless the poll has ended already;
-//! and it may leave an earlier time in place whose event that poll has taken, which has ended,
-//! too. An event that comes later ends another poll early, and no more.
+//! *The deadline of another thread*, [`Driver::unpark_by`](crate::Driver::unpark_by). That
+//! thread has seen the owner poll before it calls `set_by`. So the event ends that poll,
+//! unless the poll has ended already. The thread may leave an earlier time in place whose
+//! event that poll has taken; then that poll has ended, too. An event that comes later only
+//! ends another poll early.
 //!
-//! To set the timer may erase an event of an earlier time that has not been taken. Then the new
-//! time has to be earlier than that one, so it is past, and the kernel reports it at once.
+//! Setting the timer may erase an event of an earlier time that has not been taken. Then
+//! the new time must be earlier than that one, so it is past, and the kernel reports it at
+//! once.
 
 use std::time::{Duration, Instant};
 
@@ -42,7 +44,7 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// A timer that is not set.
+    /// Creates a timer that is not set.
     pub fn new(kernel: Kernel) -> Self {
         Self {
             kernel,
@@ -50,14 +52,15 @@ impl Timer {
         }
     }
 
-    /// Has the timer expire at `deadline` or before. `false` if the system refuses.
+    /// Makes the timer expire at `deadline` or before. Returns `false` if the system
+    /// refuses.
     pub fn set_by(&self, deadline: Instant) -> bool {
         let mut due = self.due.lock();
         if due.is_some_and(|due| due <= deadline) {
             return true;
         }
         let time = deadline.saturating_duration_since(Instant::now());
-        // Zero would turn it off.
+        // Zero would turn the timer off.
         let is_set = self.kernel.set(time.max(Duration::from_nanos(1)));
         if is_set {
             *due = Some(deadline);
@@ -65,7 +68,8 @@ impl Timer {
         is_set
     }
 
-    /// A poll has taken its event. For the thread that has the right to poll.
+    /// Records that a poll has taken the timer's event. Called by the thread that has the
+    /// right to poll.
     pub fn expired(&self) {
         if !active(Mutant::StaysDue) {
             *self.due.lock() = None;

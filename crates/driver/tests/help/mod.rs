@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers that the tests share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use blitz_driver::{Driver, Registration, Wakers};
 use mio::Interest;
 use mio::net::UnixStream;
 
-/// A wait in a test that lasts longer has failed.
+/// A wait in a test that lasts longer than this has failed.
 pub const LIMIT: Duration = Duration::from_secs(30);
 
 pub fn limit() -> Option<Instant> {
@@ -38,7 +38,7 @@ pub fn pair(driver: &Arc<Driver>) -> Pair {
     }
 }
 
-/// Parks until `done`, and wakes who is ready.
+/// Parks until `done`, and wakes the ready tasks.
 pub fn park_until(driver: &Driver, mut done: impl FnMut() -> bool) {
     let mut wakers = Wakers::new();
     let end = Instant::now() + LIMIT;

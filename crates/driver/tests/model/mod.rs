@@ -1,4 +1,4 @@
-//! What the models share.
+//! Helpers that the models share.
 
 use std::future::Future;
 use std::mem::ManuallyDrop;
@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use blitz_driver::{Driver, Registration, Wakers, model::Source};
 use blitz_futex::atomic::{AtomicU32, Ordering};
 
-/// Explores with up to `preemptions` of them, or fewer if the environment says.
+/// Explores with up to `preemptions` preemptions, or fewer if the environment says so.
 pub fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     let bound = builder.preemption_bound.unwrap_or(preemptions);
@@ -17,28 +17,28 @@ pub fn model(preemptions: usize, test: impl Fn() + Sync + Send + 'static) {
     builder.check(test);
 }
 
-/// Whether a model with a mistake in it fails.
+/// Returns whether a model with a mistake in it fails.
 pub fn fails(test: impl FnOnce() + std::panic::UnwindSafe) {
     let result = std::panic::catch_unwind(test);
     assert!(result.is_err(), "the model has not found the mistake");
 }
 
-/// A driver and one source that is registered with it. Its registration is not dropped,
-/// since it cannot be after a deadlock was found.
+/// Creates a driver and one source that is registered with it. The registration is not
+/// dropped, since it cannot be after a deadlock was found.
 pub fn driver() -> (Arc<Driver>, Source, ManuallyDrop<Registration>) {
     let driver = Driver::new(8, None).unwrap();
     let (source, registration) = register(&driver);
     (driver, source, registration)
 }
 
-/// One more source.
+/// Registers one more source.
 pub fn register(driver: &Arc<Driver>) -> (Source, ManuallyDrop<Registration>) {
     let mut source = Source::default();
     let registration = Registration::new(&mut source, (), driver).unwrap();
     (source, ManuallyDrop::new(registration))
 }
 
-/// Parks once, and wakes who is ready.
+/// Parks once, and wakes the ready tasks.
 pub fn park(driver: &Driver) -> bool {
     let mut wakers = Wakers::new();
     let unparked = driver.park(None, &mut wakers);
@@ -46,8 +46,8 @@ pub fn park(driver: &Driver) -> bool {
     unparked
 }
 
-/// Runs a future to its end. It is dropped only then, since it cannot be after a
-/// deadlock was found.
+/// Runs a future to its end. It is dropped only then, since it cannot be after a deadlock
+/// was found.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let flag = Arc::new(Flag(AtomicU32::new(0)));
     let waker = Waker::from(flag.clone());

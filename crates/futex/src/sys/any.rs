@@ -1,16 +1,15 @@
-//! Waiting on many words where the system can wait on one.
+//! Waiting on many words on systems that can wait on only one.
 //!
-//! **Words of this process.** The thread sleeps in the table (`table.rs`), and
-//! every wake looks there first. Nothing is polled, and a wake is noticed even
-//! if it comes without a change. The price is a fence and a load in every wake.
+//! **Words of this process.** The thread sleeps in the table (`table.rs`), and every wake
+//! looks there first. Nothing is polled, and a wake is noticed even if it comes without a
+//! change. The price is a fence and a load in every wake.
 //!
-//! **Words shared with other processes.** Their wakes do not know our table. The
-//! thread sleeps on the first word, but never longer than one slice, and then
-//! compares all words again. A change of another word is noticed when the slice
-//! ends, and a wake of another word that comes without a change is not noticed
-//! at all. The wait still ends as soon as any word has changed for good, so no
-//! wake-up that follows a lasting change is lost. Slices grow, so that a long
-//! wait costs little.
+//! **Words shared with other processes.** Wakes from those processes do not know this
+//! process's table. The thread sleeps on the first word, but never longer than one slice,
+//! and then compares all words again. A change of another word is noticed when the slice
+//! ends, and a wake of another word that comes without a change is not noticed at all. The
+//! wait still ends as soon as any word has changed for good, so no wake-up that follows a
+//! lasting change is lost. Slices grow, so that a long wait costs little.
 
 use std::time::{Duration, Instant};
 
@@ -34,7 +33,7 @@ pub(super) fn wait_any(
     }
 }
 
-/// Wakes those who sleep in [`wait_any`], and then as many of those who sleep in
+/// Wakes the threads that sleep in [`wait_any`], and then as many of those that sleep in
 /// the system as are left of `n`.
 pub(super) fn wake_before(
     address: *const (),
@@ -72,8 +71,7 @@ fn wait_in_slices(words: &[(&AtomicU32, u32)], deadline: Option<Instant>) -> Wai
     }
 }
 
-/// On systems that can wait on many words themselves, nothing but these tests
-/// comes here.
+/// On systems that can wait on many words themselves, only these tests use this file.
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::Ordering;

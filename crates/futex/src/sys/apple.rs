@@ -1,15 +1,15 @@
-//! macOS, iOS and their relatives: whichever of three mechanisms this system
-//! has, found by name when the first thread needs it.
+//! macOS, iOS and their relatives: the best of three mechanisms that the system has, found
+//! by name when the first thread needs it.
 //!
 //! 1. `os_sync_wait_on_address`, public, since macOS 14.4 and iOS 17.4.
-//! 2. `__ulock_wait2` or `__ulock_wait`, private, on all systems before. The
-//!    feature `app-store` leaves them out, names and all.
-//! 3. The table.
+//! 2. `__ulock_wait2` or `__ulock_wait`, private, on all earlier systems. The feature
+//!    `app-store` leaves them out, including their names.
+//! 3. The table of sleepers.
 //!
-//! Timeouts are relative, and a zero would mean "for ever". A wait that finds
-//! another value reports success, so the word is compared here first. A wake
-//! reports whether the kernel knew the address, but it still knows it for a
-//! moment after the last sleeper was woken. So that is not a count.
+//! Timeouts are relative, and a zero would mean "forever". A wait that finds another value
+//! reports success, so the word is compared here first. A wake reports whether the kernel
+//! knew the address, but the kernel still knows it for a moment after the last sleeper was
+//! woken, so that report is not a count.
 
 use std::ffi::CStr;
 use std::io;
@@ -40,7 +40,7 @@ pub(crate) use groupless::{wait_in_group, wake_group};
 
 pub(crate) const COUNTS_WAKES: bool = false;
 
-/// From here on a wake of `n` is a wake of all: no process has as many threads.
+/// A wake of at least this many threads wakes all: no process has as many threads.
 const ALL: usize = 1 << 20;
 
 enum Mechanism {
@@ -58,7 +58,7 @@ fn mechanism() -> &'static Mechanism {
     })
 }
 
-/// The address of a function of the system, null if it lacks it.
+/// Returns the address of a function of the system, or null if the system lacks it.
 fn function(name: &CStr) -> *mut c_void {
     // SAFETY: `name` is a C string, and the handle asks for all libraries.
     unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
@@ -97,8 +97,8 @@ pub(crate) fn wait<W: Word>(
     let address = word.address();
     match mechanism() {
         Mechanism::OsSync(calls) => relative::wait(word, expected, deadline, |left| {
-            // SAFETY: `word` is borrowed, so its four bytes are there to be
-            // compared while this thread is in the call.
+            // SAFETY: `word` is borrowed, so its four bytes can be compared while this
+            // thread is in the call.
             woken(unsafe { calls.wait(address, expected, left, scope) })
         }),
         Mechanism::Ulock(calls) => relative::wait(word, expected, deadline, |left| {
@@ -109,12 +109,12 @@ pub(crate) fn wait<W: Word>(
     }
 }
 
-/// Whether a call that ended like this was woken; if not, it is made again.
+/// Returns whether a call that ended with `result` was woken; if not, it is made again.
 fn woken(result: Result<(), c_int>) -> bool {
     match result {
         Ok(()) => true,
-        // The page was not in memory, and the kernel does not fetch it while it
-        // compares. Our own comparison before the next call does.
+        // The page was not in memory, and the kernel does not fetch it for its comparison.
+        // The comparison in this process before the next call does.
         Err(libc::EFAULT) => false,
         Err(libc::EINTR | libc::ETIMEDOUT) => false,
         Err(libc::ENOMEM) => {
@@ -142,7 +142,7 @@ pub(crate) fn wake(address: *const (), n: usize, scope: Scope) -> usize {
         if n >= ALL {
             wake_all();
         } else {
-            // Until the kernel knows of no sleeper any more.
+            // Until the kernel knows of no more sleepers.
             let _ = (0..n).all(|_| wake_one());
         }
         0 // known to have been woken

@@ -1,5 +1,5 @@
-//! Stands in for `apple_ulock.rs` where private functions are not welcome:
-//! there are none.
+//! Stands in for `apple_ulock.rs` where private functions are not allowed, and provides
+//! none.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use libc::c_int;
 
 use crate::Scope;
 
-/// There is no value of this type.
+/// An uninhabited type.
 pub(super) struct Calls(Infallible);
 
 pub(super) fn find() -> Option<Calls> {
@@ -22,7 +22,7 @@ impl Calls {
 
     /// # Safety
     ///
-    /// Can not be called.
+    /// Cannot be called.
     pub(super) unsafe fn wait(
         &self,
         _address: *const (),

@@ -13,7 +13,7 @@ const SHARED: u32 = 1;
 const CLOCK_MACH_ABSOLUTE_TIME: u32 = 32;
 const SIZE: usize = size_of::<u32>();
 
-/// No single sleep is longer: there are reports of long timeouts being refused.
+/// No single sleep is longer than this: long timeouts are reported to be refused.
 const LONGEST: Duration = Duration::from_secs(60);
 
 type Wait = unsafe extern "C" fn(*mut c_void, u64, usize, u32) -> c_int;
@@ -27,7 +27,7 @@ pub(super) struct Calls {
     wake_by_address_all: Wake,
 }
 
-/// The four functions, if this system has them all.
+/// Returns the four functions, if this system has all of them.
 pub(super) fn find() -> Option<Calls> {
     let wait = function(c"os_sync_wait_on_address");
     let wait_with_timeout = function(c"os_sync_wait_on_address_with_timeout");
@@ -37,8 +37,8 @@ pub(super) fn find() -> Option<Calls> {
     if found.iter().any(|function| function.is_null()) {
         return None;
     }
-    // SAFETY: none of them is null, and these are the types that the system's
-    // header declares for functions of these names.
+    // SAFETY: none of them is null, and these are the types that the system's header
+    // declares for functions of these names.
     unsafe {
         Some(Calls {
             wait: transmute::<*mut c_void, Wait>(wait),
@@ -57,11 +57,11 @@ fn flags(scope: Scope) -> u32 {
 }
 
 impl Calls {
-    /// Sleeps once, at most for `timeout`, which is not zero.
+    /// Sleeps once, for at most `timeout`, which is not zero.
     ///
     /// # Safety
     ///
-    /// `address` points to four aligned bytes that stay there during the call.
+    /// `address` points to four aligned bytes that stay valid during the call.
     pub(super) unsafe fn wait(
         &self,
         address: *const (),
@@ -72,7 +72,7 @@ impl Calls {
         let address = address.cast_mut().cast();
         let (value, flags) = (u64::from(expected), flags(scope));
         let result = match timeout {
-            // SAFETY: the caller vouches for `address`, which is only read.
+            // SAFETY: the caller guarantees that `address` is valid, and it is only read.
             None => unsafe { (self.wait)(address, value, SIZE, flags) },
             Some(timeout) => {
                 let nanos = timeout.min(LONGEST).as_nanos() as u64;
@@ -81,11 +81,11 @@ impl Calls {
                 unsafe { (self.wait_with_timeout)(address, value, SIZE, flags, clock, nanos) }
             }
         };
-        // Otherwise the number of those who still sleep.
+        // A non-negative result is the number of threads that still sleep.
         if result >= 0 { Ok(()) } else { Err(errno()) }
     }
 
-    /// Whether the kernel may know more sleepers.
+    /// Wakes one sleeper, and returns whether the kernel may know more.
     pub(super) fn wake_one(&self, address: *const (), scope: Scope) -> bool {
         // SAFETY: a wake uses nothing but the address.
         unsafe { (self.wake_by_address_any)(address.cast_mut().cast(), SIZE, flags(scope)) >= 0 }

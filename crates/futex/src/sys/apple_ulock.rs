@@ -11,13 +11,12 @@ use crate::Scope;
 const COMPARE_AND_WAIT: u32 = 1;
 const COMPARE_AND_WAIT_SHARED: u32 = 3;
 const WAKE_ALL: u32 = 0x0000_0100;
-/// Return the negative error instead of setting `errno`.
+/// Makes the call return the negative error instead of setting `errno`.
 const NO_ERRNO: u32 = 0x0100_0000;
 
-/// The timeout is in microseconds, and zero means for ever.
+/// Takes the timeout in microseconds; zero means forever.
 type WaitMicros = unsafe extern "C" fn(u32, *mut c_void, u64, u32) -> c_int;
-/// The timeout is in nanoseconds, and zero means for ever. The last argument
-/// has to be zero.
+/// Takes the timeout in nanoseconds; zero means forever. The last argument must be zero.
 type WaitNanos = unsafe extern "C" fn(u32, *mut c_void, u64, u64, u64) -> c_int;
 type Wake = unsafe extern "C" fn(u32, *mut c_void, u64) -> c_int;
 
@@ -33,7 +32,7 @@ enum Wait {
     Micros(WaitMicros),
 }
 
-/// The functions, if this system has them.
+/// Returns the functions, if this system has them.
 pub(super) fn find() -> Option<Calls> {
     let wait = function(c"__ulock_wait");
     let wait2 = function(c"__ulock_wait2");
@@ -42,8 +41,8 @@ pub(super) fn find() -> Option<Calls> {
         return None;
     }
     let wait = if wait2.is_null() {
-        // SAFETY: `wait` is not null then, and this is the type that the
-        // kernel's header declares for a function of this name.
+        // SAFETY: `wait` is not null here, and this is the type that the kernel's header
+        // declares for a function of this name.
         Wait::Micros(unsafe { transmute::<*mut c_void, WaitMicros>(wait) })
     } else {
         // SAFETY: as above.
@@ -69,11 +68,11 @@ impl Calls {
         }
     }
 
-    /// Sleeps once, at most for `timeout`, which is not zero.
+    /// Sleeps once, for at most `timeout`, which is not zero.
     ///
     /// # Safety
     ///
-    /// `address` points to four aligned bytes that stay there during the call.
+    /// `address` points to four aligned bytes that stay valid during the call.
     pub(super) unsafe fn wait(
         &self,
         address: *const (),
@@ -88,7 +87,8 @@ impl Calls {
                 let nanos = timeout.map_or(0, |timeout| {
                     u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX)
                 });
-                // SAFETY: the caller vouches for `address`, which is only read.
+                // SAFETY: the caller guarantees that `address` is valid, and it is only
+                // read.
                 unsafe { wait(operation, address, value, nanos, 0) }
             }
             Wait::Micros(wait) => {
@@ -100,11 +100,11 @@ impl Calls {
                 unsafe { wait(operation, address, value, micros) }
             }
         };
-        // Otherwise the number of those who still sleep.
+        // A non-negative result is the number of threads that still sleep.
         if result >= 0 { Ok(()) } else { Err(-result) }
     }
 
-    /// Whether the kernel may know more sleepers.
+    /// Wakes one sleeper, and returns whether the kernel may know more.
     pub(super) fn wake_one(&self, address: *const (), scope: Scope) -> bool {
         self.wake(operation(scope), address)
     }

@@ -1,8 +1,8 @@
 //! FreeBSD: `_umtx_op(2)`.
 //!
-//! It compares and sleeps like Linux' futex and takes absolute deadlines, but it
-//! tells neither that it found another value (so the word is compared here
-//! first) nor how many threads it woke.
+//! It compares and sleeps like Linux's futex and takes absolute deadlines. It reports
+//! neither that it found another value (so the word is compared here first) nor how many
+//! threads it woke.
 
 use std::io;
 use std::ptr;
@@ -95,7 +95,7 @@ pub(crate) fn wake(address: *const (), n: usize, scope: Scope) -> usize {
 
 /// # Safety
 ///
-/// `address` points to four aligned bytes that stay there during the call.
+/// `address` points to four aligned bytes that stay valid during the call.
 unsafe fn umtx_wait(
     address: *const (),
     scope: Scope,
@@ -111,9 +111,8 @@ unsafe fn umtx_wait(
         Some(timeout) => (size_of::<_umtx_time>(), ptr::from_ref(timeout)),
         None => (0, ptr::null()),
     };
-    // SAFETY: the caller vouches for `address`, which is only read; `timeout` is
-    // null or comes from a reference to as many bytes as `size` says, and is
-    // only read.
+    // SAFETY: the caller guarantees that `address` is valid, and it is only read; `timeout`
+    // is null or comes from a reference to as many bytes as `size` says, and is only read.
     let result = unsafe {
         libc::_umtx_op(
             address.cast_mut().cast(),
@@ -130,8 +129,8 @@ unsafe fn umtx_wait(
     }
 }
 
-/// `None` for a deadline that is too far away: the kernel computes with 32 bits
-/// of seconds inside, 68 years after the machine was started.
+/// Returns `None` for a deadline that is too far away: the kernel computes internally with
+/// 32 bits of seconds, which is 68 years after the start of the machine.
 fn umtx_time(deadline: Instant) -> Option<_umtx_time> {
     let (seconds, nanos) = monotonic::at(deadline)?;
     let seconds = i32::try_from(seconds).ok()?;

@@ -1,5 +1,5 @@
-//! Systems that cannot tell the sleepers on one word apart: to wake any of a
-//! group, all are woken, and the others sleep again.
+//! Systems that cannot tell the sleepers on one word apart: to wake any thread of a group,
+//! all are woken, and the others go back to sleep.
 
 use std::time::Instant;
 

@@ -1,9 +1,9 @@
 //! Linux and Android: `futex(2)` and `futex_waitv(2)`.
 //!
-//! `FUTEX_WAIT_BITSET` takes an absolute deadline, so a wait that was
-//! interrupted by a signal goes on with the same arguments; the kernel compares
-//! the word again. `futex_waitv` is new in Linux 5.16, and sandboxes forbid it
-//! more often than `futex`; the first use finds out whether it works.
+//! `FUTEX_WAIT_BITSET` takes an absolute deadline, so a wait that was interrupted by a
+//! signal continues with the same arguments; the kernel compares the word again.
+//! `futex_waitv` is new in Linux 5.16, and sandboxes forbid it more often than `futex`; the
+//! first use finds out whether it works.
 
 use std::io;
 use std::ptr;
@@ -41,7 +41,7 @@ pub(crate) fn wait<W: Word>(
     wait_with(word, expected, deadline, scope, EVERYBODY)
 }
 
-/// Sleeps as a member of a group; everybody may wake it.
+/// Sleeps as a member of a group; any thread may wake it.
 pub(crate) fn wait_in_group<W: Word>(
     word: &W,
     expected: u32,
@@ -85,12 +85,12 @@ fn bit_of(group: Group) -> c_int {
     }
 }
 
-/// Wakes members of a group only.
+/// Wakes only members of a group.
 pub(crate) fn wake_group(address: *const (), n: usize, group: Group) -> usize {
     let n = c_int::try_from(n).unwrap_or(c_int::MAX);
     let operation = libc::FUTEX_WAKE_BITSET | libc::FUTEX_PRIVATE_FLAG;
     let nothing = ptr::null::<u32>();
-    // SAFETY: FUTEX_WAKE_BITSET does not touch the memory, as FUTEX_WAKE.
+    // SAFETY: FUTEX_WAKE_BITSET, like FUTEX_WAKE, does not touch the memory.
     let woken = unsafe {
         libc::syscall(
             SYS_FUTEX,
@@ -109,11 +109,11 @@ pub(crate) fn wake(address: *const (), n: usize, scope: Scope) -> usize {
     any::wake_before(address, n, scope, |n| {
         let n = c_int::try_from(n).unwrap_or(c_int::MAX);
         let operation = libc::FUTEX_WAKE | private_flag(scope);
-        // SAFETY: FUTEX_WAKE does not touch the memory. An address that is no
-        // longer mapped makes the call do nothing or fail.
+        // SAFETY: FUTEX_WAKE does not touch the memory. For an address that is no longer
+        // mapped, the call does nothing or fails.
         let woken = unsafe { libc::syscall(SYS_FUTEX, address, operation, n) };
-        // It fails only for shared words that are no longer mapped, which this
-        // process can not wake anybody on.
+        // It fails only for shared words that are no longer mapped, on which this process
+        // cannot wake any thread.
         usize::try_from(woken).unwrap_or(0)
     })
 }
@@ -121,7 +121,7 @@ pub(crate) fn wake(address: *const (), n: usize, scope: Scope) -> usize {
 const UNKNOWN: u8 = 0;
 const WORKS: u8 = 1;
 const MISSING: u8 = 2;
-/// Whether `futex_waitv` can be used.
+/// Tells whether `futex_waitv` can be used.
 static WAIT_ANY: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 pub(crate) fn has_wait_any() -> bool {
@@ -137,8 +137,9 @@ pub(crate) fn has_wait_any() -> bool {
     }
 }
 
-/// Old kernels answer "no such call", sandboxes that or "not permitted"; a
-/// kernel that has the call rejects an empty list as invalid.
+/// Tests whether `futex_waitv` can be used. Old kernels answer "no such call"; sandboxes
+/// answer the same or "not permitted". A kernel that has the call rejects an empty list as
+/// invalid.
 #[cold]
 fn probe_waitv() -> bool {
     // SAFETY: there are no words to read and there is no timeout.
@@ -159,7 +160,7 @@ pub(crate) fn wait_any(
     any::wait_any(words, deadline, scope)
 }
 
-/// `None` if the kernel has no memory left for the list, or refuses the call.
+/// Returns `None` if the kernel has no memory left for the list, or refuses the call.
 fn wait_any_in_kernel(
     words: &[(&AtomicU32, u32)],
     deadline: Option<Instant>,
@@ -174,14 +175,14 @@ fn wait_any_in_kernel(
         .and_then(monotonic::at)
         .map(|(tv_sec, tv_nsec)| Timespec { tv_sec, tv_nsec });
     loop {
-        // SAFETY: the words are borrowed, so they stay during the call.
+        // SAFETY: the words are borrowed, so they stay valid during the call.
         let error = match unsafe { futex_waitv(list, timeout.as_ref()) } {
             Ok(index) => return Some(WaitAny::Woken(index)),
             Err(error) => error,
         };
         match error {
-            // The kernel does not say which word. If none differs any more,
-            // wait again.
+            // The kernel does not say which word differs. If none differs any more, wait
+            // again.
             libc::EAGAIN => {
                 if let Some(index) = first_changed(words) {
                     return Some(WaitAny::ValueChanged(index));
@@ -190,7 +191,7 @@ fn wait_any_in_kernel(
             libc::ETIMEDOUT => return Some(WaitAny::TimedOut),
             libc::EINTR => {}
             libc::ENOMEM => return None,
-            // A sandbox that was entered after the first use.
+            // A sandbox was entered after the first use.
             libc::EPERM | libc::EACCES | libc::ENOSYS => {
                 WAIT_ANY.store(MISSING, Ordering::Relaxed);
                 return None;
@@ -218,7 +219,7 @@ fn fail(call: &str, error: c_int) -> ! {
 
 /// # Safety
 ///
-/// `address` points to four aligned bytes that stay there during the call.
+/// `address` points to four aligned bytes that stay valid during the call.
 unsafe fn futex_wait(
     address: *const (),
     scope: Scope,
@@ -228,8 +229,8 @@ unsafe fn futex_wait(
 ) -> Result<(), c_int> {
     let operation = libc::FUTEX_WAIT_BITSET | private_flag(scope);
     let timeout = timeout.map_or(ptr::null(), ptr::from_ref);
-    // SAFETY: the caller vouches for `address`; `timeout` is null or comes from
-    // a reference; `SYS_FUTEX` takes the layout that `Timespec` has.
+    // SAFETY: the caller guarantees that `address` is valid; `timeout` is null or comes
+    // from a reference; `SYS_FUTEX` takes the layout that `Timespec` has.
     let result = unsafe {
         libc::syscall(
             SYS_FUTEX,
@@ -250,12 +251,12 @@ unsafe fn futex_wait(
 
 /// # Safety
 ///
-/// The words in `list` stay there during the call.
+/// The words in `list` stay valid during the call.
 unsafe fn futex_waitv(list: &[WaitV], timeout: Option<&Timespec<i64>>) -> Result<usize, c_int> {
     let flags: u32 = 0;
     let timeout = timeout.map_or(ptr::null(), ptr::from_ref);
-    // SAFETY: `list` is valid for its length and in the kernel's layout, the
-    // caller vouches for the words in it, and `timeout` is null or comes from a
+    // SAFETY: `list` is valid for its length and in the kernel's layout, the caller
+    // guarantees that the words in it are valid, and `timeout` is null or comes from a
     // reference to the kernel's 64-bit timespec.
     let result = unsafe {
         libc::syscall(
@@ -292,7 +293,8 @@ impl WaitV {
         const FUTEX_32: c_int = 2;
         Self {
             val: u64::from(expected),
-            // The kernel follows this address, so the pointer counts as given away.
+            // The kernel reads through this address, so the pointer's provenance is
+            // exposed.
             uaddr: word.address().expose_provenance() as u64,
             flags: (FUTEX_32 | private_flag(scope)) as u32,
             reserved: 0,
@@ -300,16 +302,16 @@ impl WaitV {
     }
 }
 
-/// The timespec of `futex`: two of the kernel's `long`s. (`futex_waitv` has two
-/// 64-bit numbers everywhere.)
+/// The timespec of `futex`: two of the kernel's `long`s. (`futex_waitv` takes two 64-bit
+/// numbers everywhere.)
 #[repr(C)]
 struct Timespec<Long = KernelLong> {
     tv_sec: Long,
     tv_nsec: Long,
 }
 
-// The 32-bit calling convention of x86-64 has 64-bit times, and so have 32-bit
-// systems that are too young to have had others.
+// The 32-bit calling convention of x86-64 has 64-bit times, and so have 32-bit systems that
+// are too new to have had others.
 #[cfg(any(
     target_pointer_width = "64",
     target_arch = "x86_64",
@@ -329,8 +331,8 @@ const SYS_FUTEX: c_long = libc::SYS_futex;
 const SYS_FUTEX: c_long = libc::SYS_futex_time64;
 
 impl Timespec {
-    /// `None` if this type can not express the time. With 32 bits that is 68
-    /// years after the machine was started.
+    /// Returns `None` if this type cannot express the time. With 32 bits, the limit is 68
+    /// years after the start of the machine.
     #[allow(
         clippy::useless_conversion,
         reason = "the fields are 32 bits wide on some systems"

@@ -1,6 +1,6 @@
 //! The back ends: how each system puts a thread to sleep on a word.
 //!
-//! A back end is one file with
+//! A back end is one file with:
 //!
 //! * `wait(word, expected, deadline, scope) -> WaitResult`,
 //! * `wake(address, n, scope) -> usize`, which takes any `n`, 0 included,
@@ -10,10 +10,9 @@
 //! * `name()`, `supports_shared()`, `has_wait_any()` and `COUNTS_WAKES`, which
 //!   [`crate::system`] explains.
 //!
-//! They are called with [`Scope::Shared`](crate::Scope) only if
-//! `supports_shared()` is true. What they have in common is in `any.rs` (many
-//! words on a system that can wait on one), `monotonic.rs` (absolute deadlines)
-//! and `relative.rs` (timeouts).
+//! They are called with [`Scope::Shared`](crate::Scope) only if `supports_shared()` is
+//! true. The parts they share are in `any.rs` (many words on a system that can wait on
+//! one), `monotonic.rs` (absolute deadlines) and `relative.rs` (timeouts).
 
 #[cfg(not(any(loom, feature = "portable")))]
 #[cfg_attr(any(target_os = "linux", target_os = "android"), path = "linux.rs")]

@@ -1,4 +1,4 @@
-//! OpenBSD: `futex(2)`, which is Linux' with relative timeouts.
+//! OpenBSD: `futex(2)`, which is Linux's futex with relative timeouts.
 
 use std::io;
 use std::ptr;
@@ -49,15 +49,15 @@ pub(crate) fn wait<W: Word>(
 ) -> WaitResult {
     let address = word.address();
     relative::wait(word, expected, deadline, |left| {
-        // The kernel cuts long sleeps short by itself.
+        // The kernel shortens long sleeps by itself.
         let timeout = left.map(|left| timespec {
             tv_sec: time_t::try_from(left.as_secs()).unwrap_or(time_t::MAX),
             tv_nsec: left.subsec_nanos().into(),
         });
         let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
-        // SAFETY: `word` is borrowed, so its four aligned bytes are there for
-        // the kernel to compare (it does not write); `timeout` is null or points
-        // to the local variable above.
+        // SAFETY: `word` is borrowed, so its four aligned bytes are there for the kernel to
+        // compare (it does not write); `timeout` is null or points to the local variable
+        // above.
         let result = unsafe {
             libc::futex(
                 address.cast_mut().cast(),
@@ -67,14 +67,14 @@ pub(crate) fn wait<W: Word>(
                 ptr::null_mut(),
             )
         };
-        // Releases differ in where they put the error.
+        // Releases differ in where they report the error.
         let error = match result {
             0 => return true,
             -1 => io::Error::last_os_error(),
             number => io::Error::from_raw_os_error(number),
         };
         match error.raw_os_error() {
-            // Another value, a signal (two kinds), the timeout.
+            // Another value, a signal (two kinds), or the timeout.
             Some(libc::EAGAIN | libc::EINTR | libc::ECANCELED | libc::ETIMEDOUT) => false,
             _ => panic!("futex failed: {error}"),
         }

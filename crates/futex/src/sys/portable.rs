@@ -1,6 +1,5 @@
-//! Systems without a futex, and the feature `portable`: threads sleep in a
-//! table of this process. Counts are exact; words can not be shared with other
-//! processes.
+//! Systems without a futex, and the feature `portable`: threads sleep in a table of this
+//! process. Counts are exact; words cannot be shared with other processes.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! Waiting on systems that take a timeout in place of a deadline.
+//! Waiting on systems that take a timeout instead of a deadline.
 
 use std::time::{Duration, Instant};
 
@@ -7,11 +7,10 @@ use crate::word::Word;
 
 /// Sleeps while the word holds `expected`, until `deadline`.
 ///
-/// `sleep` makes one call of the system, which compares the word again. It is
-/// given the time left (never zero; `None` for ever), and may sleep for less. It
-/// returns whether the thread was woken. If not (a signal, the timeout, anything
-/// that passes), the word and the clock are looked at afresh, so that neither
-/// signals nor short sleeps move the deadline.
+/// `sleep` makes one call of the system, which compares the word again. It is given the
+/// time left (never zero; `None` means forever), and may sleep for less. It returns whether
+/// the thread was woken. If not (a signal, the timeout, any temporary condition), the word
+/// and the clock are read again, so neither signals nor short sleeps move the deadline.
 pub(super) fn wait<W: Word>(
     word: &W,
     expected: u32,

@@ -1,33 +1,30 @@
 //! A table of sleepers, for systems that have no futex and for the model
 //! checker.
 //!
-//! The table is an array of buckets. A bucket is a mutex around a queue of
-//! entries, each of them a pair of an address and a sleeper. The address decides
-//! the bucket. The file is generic over its locks: `prim` is the standard
-//! library's or loom's.
+//! The table is an array of buckets. A bucket is a mutex around a queue of entries, each of
+//! which is an address and a sleeper. The address decides the bucket. The file is generic
+//! over its locks: `prim` is the standard library's or loom's.
 //!
-//! **Sleeping.** A thread locks the bucket, compares the word, adds an entry
-//! for it, and waits on a condition variable of its own, which lives on its
-//! stack and belongs to the bucket's mutex. **Waking.** A thread locks the
-//! bucket, takes the first entries with the address out of the queue, marks
-//! their sleepers as woken, and notifies them. It never reads the word.
+//! **Sleeping.** A thread locks the bucket, compares the word, adds an entry for it, and
+//! waits on its own condition variable, which lives on its stack and uses the bucket's
+//! mutex. **Waking.** A thread locks the bucket, takes the first entries with the address
+//! out of the queue, marks their sleepers as woken, and notifies them. It never reads the
+//! word.
 //!
-//! **No wake-up is lost.** A waker changes the word, then locks the bucket. If
-//! it gets the lock before the sleeper, the sleeper's comparison, under the
-//! same lock, sees the change. If it gets the lock after the sleeper, the entry
-//! is in the queue. A sleeper leaves only with the lock held, either woken (the
-//! waker removed the entry) or timed out (it removes the entry itself), so no
-//! wake is spent on somebody who has left, and counts are exact.
+//! **No wake-up is lost.** A waker changes the word, then locks the bucket. If it gets the
+//! lock before the sleeper, the sleeper's comparison, under the same lock, sees the change.
+//! If it gets the lock after the sleeper, the entry is in the queue. A sleeper leaves only
+//! with the lock held, either woken (the waker removed the entry) or timed out (it removes
+//! the entry itself), so no wake is spent on a sleeper that has left, and counts are exact.
 //!
-//! **Many words.** A thread that waits on many words would need many locks. All
-//! such threads use one bucket instead, [`MANY`], with one entry for each word.
-//! Whoever wakes a word looks into the word's own bucket and then into `MANY`.
-//! So that other wakes need not take that second lock, a counter tells whether
-//! anybody is there. This is Dekker's pattern: the sleeper raises the counter,
-//! then compares; the waker changes the word, then reads the counter. A
-//! sequentially consistent fence between the two steps on both sides makes sure
-//! that at least one of them sees the other. The first wake that finds one of
-//! the entries removes all of them, so a thread is woken once.
+//! **Many words.** A thread that waits on many words would need many locks. All such
+//! threads use one bucket instead, [`MANY`], with one entry for each word. A waker looks
+//! into the word's own bucket and then into `MANY`. So that most wakes need not take that
+//! second lock, a counter tells whether any thread is there. This is Dekker's pattern: the
+//! sleeper raises the counter, then compares; the waker changes the word, then reads the
+//! counter. A sequentially consistent fence between the two steps on both sides makes sure
+//! that at least one of them sees the other. The first wake that finds one of the entries
+//! removes all of them, so a thread is woken once.
 
 use std::cell::Cell;
 use std::ptr;
@@ -38,19 +35,19 @@ use super::prim::{self, BUCKETS, Clock, Condvar, Mutex};
 use crate::word::Word;
 use crate::{Group, WaitAny, WaitResult};
 
-/// The bucket of all threads that wait on many words. It serves ordinary
-/// sleepers too, which matters in the model: there it is the only one.
+/// The bucket of all threads that wait on many words. It serves ordinary sleepers too,
+/// which matters in the model: there it is the only one.
 const MANY: usize = 0;
 
 pub(super) struct Table {
     buckets: [Bucket; BUCKETS],
-    /// How many threads are in [`MANY`] with many words, or about to be. Not one
-    /// of `prim`'s atomics: the model has one bucket and never looks here.
+    /// Counts the threads that are in [`MANY`] with many words, or about to be. Not one of
+    /// `prim`'s atomics: the model has one bucket and never reads this counter.
     waiting_on_many: AtomicUsize,
 }
 
-/// Buckets are on cache lines of their own, so that locking one does not slow
-/// down its neighbours.
+/// Each bucket has cache lines of its own, so that locking one does not slow down its
+/// neighbours.
 #[repr(align(64))]
 pub(super) struct Bucket(pub(super) Mutex<Queue>);
 
@@ -61,9 +58,9 @@ pub(super) struct Queue {
 
 struct Entry {
     address: usize,
-    /// Which of the sleeper's words this is.
+    /// The index of the entry's word in the sleeper's list.
     index: usize,
-    /// Without one it is woken with either.
+    /// An entry without a group is woken with either group.
     group: Option<Group>,
     sleeper: *const Sleeper,
 }
@@ -76,7 +73,8 @@ unsafe impl Send for Entry {}
 
 struct Sleeper {
     condvar: Condvar,
-    /// Which word the thread was woken through. Guarded by the bucket's lock.
+    /// The index of the word through which the thread was woken. Guarded by the bucket's
+    /// lock.
     woken_by: Cell<Option<usize>>,
     timed: bool,
 }
@@ -112,15 +110,15 @@ impl Table {
         deadline: Option<Instant>,
     ) -> WaitAny {
         self.waiting_on_many.fetch_add(1, Ordering::Relaxed);
-        // Dekker: either the comparison in `sleep` sees the new value of a word,
-        // or whoever changed the word sees the counter.
+        // Dekker: either the comparison in `sleep` sees the new value of a word, or the
+        // thread that changed the word sees the counter.
         fence(Ordering::SeqCst);
         let result = sleep(&self.buckets[MANY], words, deadline, None);
         self.waiting_on_many.fetch_sub(1, Ordering::Relaxed);
         result
     }
 
-    /// Wakes up to `n` sleepers of either kind, members of `group` or of any.
+    /// Wakes up to `n` sleepers of either kind, members of `group` or of any group.
     pub(super) fn wake(&self, address: *const (), n: usize, group: Option<Group>) -> usize {
         let bucket = bucket_of(address.addr());
         let woken = self.buckets[bucket].wake(address.addr(), n, group);
@@ -141,8 +139,8 @@ impl Table {
     }
 }
 
-/// Which bucket an address belongs to. A multiplication spreads words that lie
-/// in a row (Fibonacci hashing); another one maps 32 of its bits to a bucket.
+/// Returns the bucket of an address. A multiplication spreads words that lie in a row
+/// (Fibonacci hashing); another one maps 32 of its bits to a bucket.
 fn bucket_of(address: usize) -> usize {
     const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
     let hash = (address as u64).wrapping_mul(GOLDEN) >> 32;
@@ -180,7 +178,7 @@ fn sleep<W: Word>(
     }
 }
 
-/// The first word that does not hold its expected value.
+/// Returns the index of the first word that does not hold its expected value.
 pub(super) fn first_changed<W: Word>(words: &[(&W, u32)]) -> Option<usize> {
     words
         .iter()
@@ -195,9 +193,9 @@ impl Bucket {
             let Some(entry) = queue.find(address, group) else {
                 break;
             };
-            // SAFETY: the entry is in the queue and we hold the lock, so the
-            // sleeper is still there (see `Entry`). It can not leave before we
-            // release the lock.
+            // SAFETY: the entry is in the queue and this thread holds the lock, so the
+            // sleeper is still there (see `Entry`). It cannot leave before the lock is
+            // released.
             let sleeper = unsafe { &*entry.sleeper };
             sleeper.woken_by.set(Some(entry.index));
             queue.remove(sleeper);
@@ -216,7 +214,7 @@ impl Queue {
         }
     }
 
-    /// The first entry that a wake of `group` is for.
+    /// Returns the first entry that a wake of `group` matches.
     fn find(&self, address: usize, group: Option<Group>) -> Option<&Entry> {
         let is_meant = |entry: &&Entry| {
             let same = entry.group == group || entry.group.is_none() || group.is_none();
@@ -243,7 +241,7 @@ impl Queue {
 
 #[cfg(loom)]
 impl Table {
-    /// Lets all deadlines pass.
+    /// Makes all deadlines pass.
     pub(super) fn expire(&self) {
         for bucket in &self.buckets {
             let mut queue = prim::lock(&bucket.0);

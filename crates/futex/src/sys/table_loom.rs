@@ -1,7 +1,7 @@
 //! The table on loom's locks.
 //!
-//! Every operation on a loom object is a point at which the model checker may
-//! switch threads, so there is one bucket and nothing besides.
+//! Every operation on a loom object is a point at which the model checker may switch
+//! threads, so there is only one bucket and nothing else.
 
 pub(super) use loom::sync::{Condvar, Mutex, MutexGuard};
 use std::sync::PoisonError;
@@ -16,12 +16,12 @@ loom::lazy_static! {
         Table::new([Bucket(Mutex::new(Queue::new(Clock { expired: false })))]);
 }
 
-/// This execution's table. loom makes a new one for each.
+/// Returns the table of this execution. loom creates a new one for each.
 pub(super) fn table() -> &'static Table {
     &TABLE
 }
 
-/// A clock with two times: before and after all deadlines.
+/// A clock that knows two times: before and after all deadlines.
 pub(super) struct Clock {
     expired: bool,
 }
@@ -40,7 +40,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits on the condition variable. Deadlines are the clock's affair.
+/// Waits on the condition variable. The clock handles deadlines.
 pub(super) fn sleep<'a, T>(
     condvar: &Condvar,
     guard: MutexGuard<'a, T>,

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::table::{Bucket, Queue, Table};
 
-/// Two sleepers in one bucket cost each other a little time, nothing else.
+/// Two sleepers in one bucket only cost each other a little time.
 pub(super) const BUCKETS: usize = 64;
 
 static TABLE: Table = Table::new([const { Bucket(Mutex::new(Queue::new(Clock))) }; BUCKETS]);
@@ -25,8 +25,8 @@ impl Clock {
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing panics between changes that belong together, so a poisoned queue
-    // is a consistent one.
+    // No panic can happen between changes that belong together, so a poisoned queue is
+    // consistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,10 +1,9 @@
 //! Windows: `WaitOnAddress` and its wakes.
 //!
-//! They are calls of the process' own libraries, so a word can not be shared
-//! with another process, and a wake does not tell whom it woke. The comparison
-//! happens inside `WaitOnAddress`; that it found another value is not told
-//! either. Timeouts are milliseconds: they are rounded up, and long ones are
-//! slept in parts.
+//! They are calls of the process's own libraries, so a word cannot be shared with another
+//! process, and a wake does not report how many threads it woke. The comparison happens
+//! inside `WaitOnAddress`, which does not report that it found another value. Timeouts are
+//! milliseconds: they are rounded up, and long ones are slept in parts.
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +26,7 @@ pub(crate) use groupless::{wait_in_group, wake_group};
 
 pub(crate) const COUNTS_WAKES: bool = false;
 
-/// From here on a wake of `n` is a wake of all: no process has as many threads.
+/// A wake of at least this many threads wakes all: no process has as many threads.
 const ALL: usize = 1 << 20;
 
 pub(crate) fn name() -> &'static str {
@@ -89,7 +88,7 @@ pub(crate) fn wake(address: *const (), n: usize, scope: Scope) -> usize {
     })
 }
 
-/// Rounded up, and never `INFINITE`.
+/// Returns the timeout in milliseconds, rounded up, and never `INFINITE`.
 fn milliseconds(timeout: Duration) -> u32 {
     let millis = timeout.as_nanos().div_ceil(1_000_000);
     u32::try_from(millis).unwrap_or(INFINITE).min(INFINITE - 1)

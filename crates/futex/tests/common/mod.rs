@@ -1,4 +1,4 @@
-//! What several test files need. Not every file needs everything.
+//! Helpers for several test files. Not every file needs all of them.
 #![allow(dead_code)]
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,16 +23,15 @@ pub fn eventually(mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Keeps the other tests of the file waiting. In the portable table words share
-/// locks, so another test could keep a thread of this one from sleeping while it
-/// looks asleep already.
+/// Blocks the other tests of the file. In the portable table words share locks, so another
+/// test could keep a thread of this one from sleeping although it already looks asleep.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Changes the word and wakes everybody at the end, so that a failed assertion
-/// leaves nobody asleep.
+/// Changes the word and wakes all sleepers when dropped, so that a failed assertion leaves
+/// no thread asleep.
 pub struct AtEndWakeAll<'a>(pub &'a AtomicU32);
 
 impl Drop for AtEndWakeAll<'_> {
@@ -42,7 +41,7 @@ impl Drop for AtEndWakeAll<'_> {
     }
 }
 
-/// Threads that say who they are just before they go to sleep.
+/// Threads that identify themselves just before they go to sleep.
 pub struct Sleepers {
     ids: Vec<AtomicU32>,
 }
@@ -54,20 +53,20 @@ impl Sleepers {
         }
     }
 
-    /// The calling thread will sleep next. (It must not sleep before that.)
+    /// Announces that the calling thread will sleep next. (It must not sleep before that.)
     pub fn enter(&self, thread: usize) {
         self.ids[thread].store(thread_id(), Ordering::SeqCst);
     }
 
-    /// Waits until all threads have entered and sleep. Where the system does not
-    /// tell, it gives them time.
+    /// Waits until all threads have entered and sleep. Where the system does not tell, it
+    /// gives them time.
     pub fn wait_until_asleep(&self) {
         eventually(|| self.ids.iter().all(|id| id.load(Ordering::SeqCst) != 0));
         let all_sleep = || {
             let mut ids = self.ids.iter().map(|id| id.load(Ordering::SeqCst));
             ids.all(|id| sleeps("self", id))
         };
-        // More than once, for threads may wait for each other before they sleep.
+        // Check more than once, because threads may wait for each other before they sleep.
         eventually(|| {
             (0..4).all(|_| {
                 thread::sleep(BETWEEN_LOOKS);
@@ -85,7 +84,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
 #[cfg(target_os = "linux")]
 pub fn thread_id() -> u32 {
-    // SAFETY: the call takes nothing and can not fail.
+    // SAFETY: the call takes no arguments and cannot fail.
     let id = unsafe { libc::syscall(libc::SYS_gettid) };
     u32::try_from(id).unwrap()
 }
@@ -93,7 +92,7 @@ pub fn thread_id() -> u32 {
 #[cfg(target_os = "linux")]
 pub fn sleeps(process: &str, thread: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/task/{thread}/stat")).unwrap();
-    // "id (name) state …", and the name may contain anything.
+    // The format is "id (name) state …", and the name may contain anything.
     let (_, rest) = stat.rsplit_once(')').unwrap();
     rest.trim_start().starts_with('S')
 }

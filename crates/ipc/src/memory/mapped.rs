@@ -1,4 +1,4 @@
-//! The shared memory of a program: words laid over a mapped file.
+//! The shared memory of a program: words in a mapped file.
 //!
 //! ```text
 //! 0       header (what is fixed when the segment is made, and slow counters)
@@ -8,8 +8,8 @@
 //! ```
 //!
 //! All offsets come from a [`Layout`], which is computed from settings that were checked
-//! once and are kept in private memory. Nothing that is read from the segment is used as
-//! an offset, so no other participant can make this process touch memory outside.
+//! once and are kept in private memory. Nothing that is read from the segment is used as an
+//! offset, so no other participant can make this process access memory outside of it.
 
 use std::ptr::NonNull;
 
@@ -32,7 +32,7 @@ pub(crate) mod header {
     pub(crate) const SENDERS: usize = 80;
     pub(crate) const RECEIVERS: usize = 88;
     pub(crate) const SENDERS_SEEN: usize = 96;
-    /// How much of a file must be there to hold the words above.
+    /// How long a file must be to hold the words above.
     pub(crate) const LEN: usize = 1024;
 }
 
@@ -61,7 +61,7 @@ pub(crate) const ENTRY_LEN: usize = 8;
 /// Two messages share no cache line.
 const PLACE_ALIGN: usize = 64;
 
-/// Where everything lies.
+/// The offsets of all parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Layout {
     capacity: usize,
@@ -73,7 +73,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// `None` if it does not fit into the address space.
+    /// Returns `None` if it does not fit into the address space.
     pub(crate) fn new(capacity: usize, max_len: usize, participants: usize) -> Option<Self> {
         let stride =
             max_len.checked_add(PLACE_HEADER + PLACE_ALIGN - 1)? / PLACE_ALIGN * PLACE_ALIGN;
@@ -105,8 +105,8 @@ pub(crate) struct Memory {
     layout: Layout,
 }
 
-// SAFETY: all of it is reached through atomics, and message bytes through raw copies that
-// the ring's protocol orders.
+// SAFETY: all of it is accessed through atomics, except for message bytes, which are copied
+// through raw pointers in an order that the ring's protocol ensures.
 unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}
@@ -114,8 +114,8 @@ unsafe impl Sync for Memory {}
 impl Memory {
     /// # Safety
     ///
-    /// `base` is the page-aligned beginning of a mapping, readable and writable, of at least
-    /// `layout.size()` bytes, that outlives the result and all that is made of it.
+    /// `base` is the page-aligned beginning of a readable and writable mapping of at least
+    /// `layout.size()` bytes, which outlives the result and everything made from it.
     pub(crate) unsafe fn new(base: NonNull<u8>, layout: Layout) -> Self {
         Self { base, layout }
     }
@@ -193,21 +193,22 @@ impl Memory {
         self.word(self.place(index))
     }
 
-    /// An entry of a segment that has no ring: see `protocol`. They lie where the bytes of
-    /// the only message would be.
+    /// Returns an entry of a segment that has no ring: see `protocol`. Entries lie where
+    /// the bytes of the only message would be.
     #[inline]
     pub(crate) fn entry(&self, number: usize) -> Word<'_> {
         assert!(number < self.layout.max_len / ENTRY_LEN);
         self.word(self.layout.places + PLACE_HEADER + number * ENTRY_LEN)
     }
 
-    /// How long the message at `index` is. Anything may stand there.
+    /// Returns the length of the message at `index`. It may be any value.
     #[inline]
     pub(crate) fn length(&self, index: u64) -> Word<'_> {
         self.word(self.place(index) + 8)
     }
 
-    /// Where the message at `index` begins: 16-aligned, room for `max_len` bytes.
+    /// Returns where the message at `index` begins: 16-aligned, with room for `max_len`
+    /// bytes.
     #[inline]
     pub(crate) fn bytes(&self, index: u64) -> NonNull<u8> {
         self.at(self.place(index) + PLACE_HEADER)
@@ -219,10 +220,10 @@ impl Memory {
         assert!(bytes.len() <= self.layout.max_len);
         let target = self.bytes(index).as_ptr();
         if cfg!(feature = "stepping") {
-            // One point in the middle of the bytes.
+            // A point in the middle of the bytes.
             let (first, second) = bytes.split_at(bytes.len() / 2);
             step::point();
-            // SAFETY: see below; the two halves are the whole.
+            // SAFETY: see below; together the two halves are the whole.
             unsafe { std::ptr::copy_nonoverlapping(first.as_ptr(), target, first.len()) };
             step::point();
             // SAFETY: as above.
@@ -236,8 +237,8 @@ impl Memory {
             return;
         }
         // SAFETY: the place has room for `max_len` bytes. The caller's claim of it orders
-        // this against every reader that keeps the protocol; one that does not reads other
-        // bytes, but memory of its own process only.
+        // this write before the reads of every reader that keeps the protocol. Another
+        // reader may read other bytes, but only memory of its own process.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len()) };
     }
 
@@ -245,8 +246,8 @@ impl Memory {
     #[inline]
     pub(crate) fn read(&self, index: u64, target: &mut [u8]) {
         assert!(target.len() <= self.layout.max_len);
-        // SAFETY: as in `write`. Bytes that a sender overwrites meanwhile are thrown away by
-        // the caller, who looks at the stamp again.
+        // SAFETY: as in `write`. If a sender overwrites bytes meanwhile, the caller, which
+        // looks at the stamp again, throws them away.
         unsafe {
             std::ptr::copy_nonoverlapping(
                 self.bytes(index).as_ptr(),

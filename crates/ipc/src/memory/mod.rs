@@ -1,8 +1,8 @@
 //! The memory that participants share: its words, and the bytes of messages.
 //!
-//! What the protocols see of it is the same in a program (`mapped.rs`: words laid over a
-//! mapped file) and under the model checker (`model.rs`: loom's words). Each change of a
-//! word passes [`step::point`] first, so that a test can kill the process there.
+//! The protocols see the same interface in a program (`mapped.rs`: words in a mapped file)
+//! and under the model checker (`model.rs`: loom's words). Each change of a word passes
+//! [`step::point`] first, so that a test can kill the process there.
 
 use blitz_futex::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -47,7 +47,7 @@ impl Word<'_> {
         self.0.fetch_add(value, Ordering::SeqCst)
     }
 
-    /// Whether the word held `current` and now holds `new`.
+    /// Replaces `current` by `new`. Returns whether the word held `current`.
     #[inline]
     pub(crate) fn replace(self, current: u64, new: u64) -> bool {
         step::point();
@@ -82,7 +82,7 @@ impl<'a> SleepWord<'a> {
         self.0.fetch_add(value, Ordering::SeqCst)
     }
 
-    /// The word itself, to sleep on.
+    /// Returns the word itself, to sleep on.
     pub(crate) fn get(self) -> &'a AtomicU32 {
         self.0
     }

@@ -5,12 +5,12 @@ use blitz_futex::atomic::{AtomicU32, AtomicU64, Ordering};
 use super::{SleepWord, Word};
 use crate::ring::{INACTIVE, Phase, Stamp};
 
-/// Two words of each message, so that a model can see a torn one.
+/// Each message has two words, so that a model can see a torn one.
 const PAYLOAD_WORDS: usize = 2;
-/// Entries of a segment that has no ring.
+/// The number of entries of a segment that has no ring.
 const ENTRIES: usize = 2;
 
-/// See the head of the file.
+/// The shared memory: see the head of the file.
 pub(crate) struct Memory {
     tail: AtomicU64,
     next: AtomicU64,
@@ -83,7 +83,7 @@ impl Memory {
         }
     }
 
-    /// The message at `index`, word by word.
+    /// Returns the message at `index`, word by word.
     pub(crate) fn read(&self, index: u64) -> [u64; PAYLOAD_WORDS] {
         let [first, second] = &self.payloads[index as usize];
         [

@@ -8,22 +8,23 @@
 //! bits 15..0   how many have arrived in this generation; fewer than the parties
 //! ```
 //!
-//! * *Arrive:* one more has arrived. The last one begins the next generation instead, with
-//!   nobody arrived; that opens the barrier, and this one is the leader.
-//! * *Wait* until the generation is another one than that of the arrival.
-//! * *Withdraw* (deadline, dropped future): one fewer, if the generation is still the same.
-//!   If not, the barrier has opened with this arrival counted, and the wait has succeeded.
-//! * *Break:* whoever finds a participant dead sets `BROKEN`, before it reaps. From then on
-//!   nobody arrives, and waiters of the present generation fail.
+//! * *Arrive:* adds one to the arrivals. The last party begins the next generation instead,
+//!   with no arrivals; that opens the barrier, and this party is the leader.
+//! * *Wait* until the generation differs from that of the arrival.
+//! * *Withdraw* (deadline, dropped future): subtracts one, if the generation is still the
+//!   same. If not, the barrier has opened with this arrival counted, and the wait has
+//!   succeeded.
+//! * *Break:* the participant that finds another one dead sets `BROKEN`, before it reaps.
+//!   From then on no party can arrive, and waiters of the present generation fail.
 //!
-//! Each is one compare-and-swap of the one word, so a process is killed before or after it:
-//! as one that has not arrived or as one that has, and is found dead in both cases. The
-//! generation only goes up, so the word never returns to a value with fewer bits of history,
-//! and one that laps another cannot be taken for one of the generation before.
+//! Each is one compare-and-swap of the one word, so a process is killed either before it,
+//! without having arrived, or after it, having arrived, and is found dead in both cases.
+//! The generation only goes up, so the word never returns to an earlier state, and a
+//! generation that was overtaken is never mistaken for the present one.
 //!
-//! **Nobody hangs.** What waits for a party that died finds it dead, at the latest at its
-//! next look, and breaks the barrier. The reaper that is killed after it has broken the
-//! barrier and before it has reaped is followed by another one, which does both again.
+//! **No party hangs.** A participant that waits for a party that died finds it dead, at its
+//! next look at the latest, and breaks the barrier. If a reaper is killed after it has
+//! broken the barrier and before it has reaped, another one follows, which does both again.
 
 use blitz_futex::atomic::Ordering;
 
@@ -51,12 +52,12 @@ pub(crate) struct Parties<'a> {
 pub(crate) enum Arrival {
     /// It was the last one, and has opened the barrier. The caller notifies.
     Last,
-    /// The others are waited for, in this generation.
+    /// It has to wait for the others, in this generation.
     Early(u64),
     Broken,
 }
 
-/// How a generation stands.
+/// The state of a generation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Standing {
     Open,
@@ -65,7 +66,7 @@ pub(crate) enum Standing {
 }
 
 impl Parties<'_> {
-    /// Changes the state as `change` says, if it says so.
+    /// Replaces the state by the result of `change`, unless that is `None`.
     fn change(self, mut change: impl FnMut(u64) -> Option<u64>) -> Result<u64, u64> {
         let word = self.memory.entry(0);
         loop {
@@ -78,7 +79,7 @@ impl Parties<'_> {
         }
     }
 
-    /// Arrives.
+    /// Counts an arrival.
     pub(crate) fn arrive(self) -> Result<Arrival, Corrupt> {
         let parties = self.count as u64;
         let result = self.change(|state| {
@@ -100,7 +101,7 @@ impl Parties<'_> {
         }
     }
 
-    /// Whether the barrier has opened for those who arrived in `generation`.
+    /// Whether the barrier has opened for the arrivals of `generation`.
     #[inline]
     pub(crate) fn standing(self, generation: u64) -> Standing {
         let state = self.memory.entry(0).load(Ordering::Acquire);
@@ -113,8 +114,8 @@ impl Parties<'_> {
         }
     }
 
-    /// Takes an arrival back; how the generation stood then. If it was open, the arrival
-    /// has counted.
+    /// Takes an arrival back. Returns the state of its generation at that time: if it was
+    /// open, the arrival has counted.
     pub(crate) fn withdraw(self, generation: u64) -> Standing {
         let result = self.change(|state| {
             let same = state / GENERATION == generation || mutant::active(Mutant::WithdrawsBlindly);
@@ -132,7 +133,7 @@ impl Parties<'_> {
         }
     }
 
-    /// A participant is dead. The caller notifies afterwards.
+    /// Breaks the barrier: a participant is dead. The caller notifies afterwards.
     pub(crate) fn break_up(self) {
         if !mutant::active(Mutant::DeadPartyIgnored) {
             _ = self.change(|state| (state & BROKEN == 0).then_some(state | BROKEN));

@@ -1,15 +1,16 @@
 //! Events with ids: how often each id was notified.
 //!
-//! Entry `id` counts the notifications of `id`. A notifier adds one, and then wakes who
-//! waits. A listener remembers, in its own memory, the counts that it has seen; an id whose
-//! count is another one has been notified since, as often as the difference says.
+//! Entry `id` counts the notifications of `id`. A notifier adds one, and then wakes the
+//! waiters. A listener remembers, in its own memory, the counts that it has seen. If the
+//! count of an id differs, the id has been notified since then, as often as the difference
+//! says.
 //!
-//! **No notification is lost, or seen by some listeners only.** It is one addition, which
-//! a notifier that is killed has made or has not, for all listeners alike. A listener
-//! leaves nothing in the segment, so its death concerns nobody. No wake-up is lost, as in
-//! `event_count.rs`: the addition is the change.
+//! **No notification is lost, or seen by some listeners only.** It is one addition, which a
+//! notifier that is killed either has made, for all listeners alike, or has not. A listener
+//! leaves nothing in the segment, so its death affects no other participant. No wake-up is
+//! lost, as in `event_count.rs`: the addition is the change.
 //!
-//! **Hostile words.** Every value of an entry is a count.
+//! **Hostile words.** Every value of an entry is a valid count.
 
 use blitz_futex::atomic::Ordering;
 
@@ -35,7 +36,7 @@ pub(crate) fn notify(memory: &Memory, id: usize) {
 }
 
 impl Seen {
-    /// What was notified until now counts as seen.
+    /// Starts with all notifications until now counted as seen.
     pub(crate) fn new(memory: &Memory, ids: usize) -> Self {
         let counts = (0..ids).map(|id| memory.entry(id).load(Ordering::Acquire));
         Self {
@@ -49,7 +50,7 @@ impl Seen {
         self.counts.len()
     }
 
-    /// An id that was notified since it was last returned, and how often.
+    /// Returns an id that was notified since it was last returned, and how often.
     #[inline]
     pub(crate) fn find(&mut self, memory: &Memory) -> Option<(usize, u64)> {
         let ids = self.counts.len();

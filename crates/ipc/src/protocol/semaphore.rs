@@ -1,7 +1,7 @@
 //! Permits: which participant has which.
 //!
-//! Entry `i` belongs to permit `i`: 0 if it is free, else one more than the number of the
-//! participant that has it.
+//! Entry `i` belongs to permit `i`: 0 if it is free, or else one more than the number of
+//! the participant that has it.
 //!
 //! ```text
 //!           acquire                       release, or reap
@@ -10,15 +10,15 @@
 //!
 //! Each arrow is one compare-and-swap. A permit is never counted apart from its owner, so
 //! there is no instruction at which a killed process leaves a permit that is neither free
-//! nor its own: whoever finds it dead (see `endpoint.rs`) frees what it had.
+//! nor its own: the participant that finds it dead (see `endpoint.rs`) frees its permits.
 //!
 //! **No permit has two owners.** Only a free entry is acquired, and only the holder of the
-//! owner's record lock, which is the owner or its reaper, frees it. A number is used again
-//! only by whoever gets that lock, after it has reaped.
+//! lock on the owner's record, which is the owner or its reaper, frees it. A participant's
+//! number is used again only by the next holder of that lock, after it has reaped.
 //!
 //! **No wake-up is lost**, as in `event_count.rs`. A search that finds no permit may have
-//! passed one that was freed behind its back; that was after the waiter's announcement, so
-//! the one who freed it sees the flag.
+//! passed one that was freed afterwards. That happened after the waiter's announcement, so
+//! the participant that freed it sees the flag.
 
 use blitz_futex::atomic::Ordering;
 
@@ -64,7 +64,7 @@ impl Permits<'_> {
         }
     }
 
-    /// How many are free at the moment.
+    /// Returns how many permits are free at the moment.
     #[cfg(not(loom))]
     pub(crate) fn free(self) -> usize {
         let owners = (0..self.count).map(|permit| self.memory.entry(permit));
@@ -73,8 +73,8 @@ impl Permits<'_> {
             .count()
     }
 
-    /// Frees what participant `dead` had. The caller holds its record lock, and notifies
-    /// afterwards.
+    /// Frees the permits of participant `dead`. The caller holds the lock on its record,
+    /// and notifies afterwards.
     pub(crate) fn reap(self, dead: usize) {
         if mutant::active(Mutant::DeadPermitKept) {
             return;

@@ -10,15 +10,15 @@ use crate::mutant::{self, Mutant};
 pub(crate) enum Look {
     /// A whole message.
     Ready,
-    /// There never will be one at this position.
+    /// There will never be a message at this position.
     Skip,
-    /// Nothing yet.
+    /// There is no message yet.
     Empty,
-    /// A sender writes it, or has died doing so.
+    /// A sender is writing the message, or has died while writing it.
     Claimed,
     /// Senders have used the place again.
     Overwritten,
-    /// What this library never writes.
+    /// A value that this library never writes.
     Corrupt,
 }
 
@@ -27,7 +27,7 @@ pub(crate) enum Look {
 pub(crate) struct Cursor {
     /// The first position that it reads.
     pub(crate) first: u64,
-    /// From this position on senders wait for it.
+    /// Senders wait for this receiver from this position on.
     pub(crate) safe: u64,
 }
 
@@ -56,7 +56,7 @@ impl Ring {
     }
 
     /// Whether the message at `cursor`, which was ready before its bytes were copied, still
-    /// is: then the copy is whole.
+    /// is: if so, the copy is whole.
     pub(crate) fn is_still_ready(&self, cursor: u64) -> bool {
         fence(Ordering::Acquire);
         let word = self.memory.stamp(self.index(cursor));
@@ -70,13 +70,14 @@ impl Ring {
         self.memory.cursor(me).swap(cursor);
     }
 
-    /// Where a receiver that was overtaken goes on.
+    /// Returns where a receiver that was overtaken goes on.
     pub(crate) fn oldest(&self) -> u64 {
         let tail = self.memory.tail().load(Ordering::Acquire);
         tail.saturating_sub(self.capacity)
     }
 
-    /// Makes participant `me` a receiver, from now on or with what the ring still holds.
+    /// Makes participant `me` a receiver, of new messages or also of those that the ring
+    /// still holds.
     pub(crate) fn join(&self, me: usize, history: bool) -> Cursor {
         let word = self.memory.cursor(me);
         let early = self.memory.tail().load(Ordering::Acquire);
@@ -95,7 +96,7 @@ impl Ring {
         Cursor { first, safe }
     }
 
-    /// How many messages participant `me` has not read yet.
+    /// Returns how many messages participant `me` has not read yet.
     #[cfg(not(loom))]
     pub(crate) fn depth(&self, cursor: u64) -> u64 {
         let tail = self.memory.tail().load(Ordering::Acquire);

@@ -1,7 +1,8 @@
 //! The ring: one protocol for routes, channels and queues.
 //!
-//! A message has a *position*, counted from 0. Its *place* is `position % capacity`, and the
-//! place's word, the [`Stamp`], says which position it is for and what has happened to it:
+//! A message has a *position*, counted from 0. Its *place* is `position % capacity`, and
+//! the place's word, the [`Stamp`], says to which position it belongs and what has happened
+//! to that message:
 //!
 //! ```text
 //!            claim            publish                        claim of position + capacity
@@ -14,49 +15,52 @@
 //! ```
 //!
 //! `Taken` and `Consumed` occur in queues only. Each arrow is one compare-and-swap of the
-//! stamp, which holds the whole position: no stamp ever returns to a value that it had.
+//! stamp, which holds the whole position: no stamp ever returns to an earlier value.
 //!
-//! **Sending.** A sender reads the *tail*, the next position that nobody has claimed. If the
-//! stamp there is claimed already, its sender was stopped before it could advance the tail:
-//! anyone advances it. Otherwise the place must be free to use again (below); the sender
-//! claims it with its number in the stamp, advances the tail, writes length and bytes, and
-//! publishes. Positions are handed out by the stamps; the tail only says where to look, and
-//! its lagging by one is repaired by whoever comes next.
+//! **Sending.** A sender reads the *tail*, the next position that is not claimed. If the
+//! stamp there is claimed already, its sender was stopped before it could advance the tail;
+//! any sender advances it then. Otherwise the place must be free to use again (see below).
+//! The sender claims it by writing its number into the stamp, advances the tail, writes
+//! length and bytes, and publishes. The stamps decide which positions are claimed; the tail
+//! only says where to look. If it lags by one, the next sender repairs it.
 //!
 //! **Receiving, route and channel.** A receiver owns a *cursor*, the position that it will
-//! read next. It reads in place while its cursor holds senders off, then moves on.
+//! read next. It reads the message in place, while its cursor keeps senders from reusing
+//! the place, and then advances the cursor.
 //!
-//! **Receiving, queue.** *Next* is where receivers look. One takes the message with its
-//! number in the stamp, helps to advance next, and consumes it when it is done.
+//! **Receiving, queue.** *Next* is where receivers look. A receiver takes the message by
+//! writing its number into the stamp, helps to advance next, and consumes the message when
+//! it is done.
 //!
-//! **When a place is free again.** Queue: `Consumed`, `Tombstone` (or `Published`, if the
-//! oldest is to be dropped). Route and channel: `Published` or `Tombstone`, and no active
-//! cursor is at or below its position. The sender keeps the result of the last look at the
-//! cursors as its *limit*: min(tail, cursors) + capacity. Cursors only go up, so the limit
-//! stays right; and a receiver that joins makes its cursor known, has a fence, and then
-//! takes its position from the tail. A sender that did not see the cursor had read the tail
-//! before that, so its limit is at most the new cursor + capacity.
+//! **When a place is free again.** In a queue: when it is `Consumed` or a `Tombstone` (or
+//! `Published`, if the oldest message is to be dropped). In a route or channel: when it is
+//! `Published` or a `Tombstone`, and no active cursor is at or below its position. The
+//! sender keeps the result of its last look at the cursors as its *limit*: min(tail,
+//! cursors) + capacity. Cursors only go up, so the limit stays valid. A receiver that joins
+//! makes its cursor known, passes a fence, and then takes its position from the tail. A
+//! sender that did not see the cursor had read the tail before that, so its limit is at
+//! most the new cursor + capacity.
 //!
 //! **The dead.** A participant that was killed leaves at most: a tail or next that lags
-//! (anyone advances it), a claim, a taken message, a cursor. Whoever finds the participant
-//! dead, which the kernel says (`participants.rs`), gets the kernel's lock on its record and
-//! *reaps* it: claims become tombstones, taken messages are published again and `restored`
-//! counts up, the cursor becomes inactive. Each is one store that can be repeated, so a
-//! reaper that is killed is no trouble: the lock falls to the next one. A message is
-//! published by one compare-and-swap after its last byte, so it is whole or absent.
+//! (any other advances it), a claim, a taken message, a cursor. The participant that finds
+//! it dead, which the kernel decides (`endpoint.rs`), gets the kernel's lock on its record
+//! and *reaps* it: claims become tombstones, taken messages are published again and
+//! `restored` counts up, the cursor becomes inactive. Each is one store that can be
+//! repeated, so a reaper that is killed does no harm: the next one gets the lock. A message
+//! is published by one compare-and-swap after its last byte, so it is whole or absent.
 //!
-//! **Dropping the oldest.** Senders of a route or channel then ignore cursors, and receivers
+//! **Dropping the oldest.** Senders of a route or channel then ignore cursors. Receivers
 //! copy the bytes and look at the stamp again: if it is still the same, no sender had
 //! claimed the place before the copy was complete (release fence after a claim, acquire
-//! fence before the second look). A receiver that joins with history reads like that too,
-//! until it has come to the tail it joined at, since senders may have older limits.
+//! fence before the second look). A receiver that joins with history also reads like that
+//! until it has reached the tail at which it joined, since senders may have older limits.
 //!
-//! **Waiting.** A waiter sleeps on one of two event counts: receivers on `published`, senders on
-//! `room`. Every change that they wait for is a read-modify-write, followed by a notify, which
-//! wakes them only if it is what they wait for (`wake.rs`).
+//! **Waiting.** A waiter sleeps on one of two event counts: receivers on `published`,
+//! senders on `room`. Every change for which they wait is a read-modify-write, followed by
+//! a notification, which wakes them only if they wait for this change (`wake.rs`).
 //!
 //! **Hostile words.** Positions become indices by a mask. A stamp that no run of this
-//! protocol can produce is reported as [`Corrupt`], and no loop runs on without another
+//! protocol can produce is reported as [`Corrupt`], and no loop goes on without another
 //! participant's progress.
 
 mod broadcast;
@@ -81,7 +85,7 @@ pub(crate) use take::Take;
 /// The cursor of a participant that does not receive.
 pub(crate) const INACTIVE: u64 = u64::MAX;
 
-/// The segment holds what this library never writes.
+/// The segment holds a value that this library never writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Corrupt;
 
@@ -94,7 +98,7 @@ pub(crate) enum Delivery {
     One,
 }
 
-/// See the head of the file.
+/// The ring: see the head of the file.
 pub(crate) struct Ring {
     pub(crate) memory: Memory,
     capacity: u64,
@@ -122,7 +126,7 @@ impl Ring {
         }
     }
 
-    /// The place of a position.
+    /// Returns the place of a position.
     #[inline]
     pub(crate) fn index(&self, position: u64) -> u64 {
         position & (self.capacity - 1)
@@ -137,20 +141,20 @@ impl Ring {
         )
     }
 
-    /// Changes a stamp; `false` if it is not `from`.
+    /// Changes a stamp. Returns `false` if it is not `from`.
     #[inline]
     fn change(&self, from: Stamp, to: Stamp) -> bool {
         let word = self.memory.stamp(self.index(from.position()));
         word.replace(from.0, to.0)
     }
 
-    /// Where receivers sleep.
+    /// The event count on which receivers sleep.
     #[inline]
     pub(crate) fn published(&self) -> EventCount<'_> {
         EventCount(self.memory.published())
     }
 
-    /// Where senders sleep.
+    /// The event count on which senders sleep.
     #[inline]
     pub(crate) fn room(&self) -> EventCount<'_> {
         EventCount(self.memory.room())
@@ -175,7 +179,7 @@ impl Ring {
             }
         }
         self.memory.cursor(dead).swap(INACTIVE);
-        // The first reaper of this participant may have been killed right before this.
+        // An earlier reaper of this participant may have been killed right before this.
         if (restored || self.delivery == Delivery::One) && !mutant::active(Mutant::RestoredSilently)
         {
             self.memory.restored().add(1);

@@ -6,24 +6,24 @@ use super::stamp::MAX_POSITION;
 use super::{Corrupt, Delivery, INACTIVE, Phase, Ring, Stamp};
 use crate::mutant::{self, Mutant};
 
-/// The outcome of a try to get a place.
+/// The outcome of an attempt to claim a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Claim {
-    /// The place of this position is the sender's.
+    /// The sender has claimed this position.
     Claimed(u64),
-    /// A receiver, or another sender, is not done with the oldest place.
+    /// A receiver or another sender is not done with the oldest place.
     Full,
     /// See [`Corrupt`].
     Corrupt,
 }
 
-/// What a sender makes of the stamp at the tail.
+/// What the stamp at the tail means for a sender.
 enum AtTail {
-    /// It was claimed; the tail lags.
+    /// The position is claimed; the tail lags.
     Ahead,
-    /// It can be claimed.
+    /// The place can be claimed.
     Reusable,
-    /// Not yet.
+    /// The place is still in use.
     Busy,
     /// The tail that was read is old, or the stamp makes no sense.
     Odd,
@@ -31,7 +31,7 @@ enum AtTail {
 
 impl Ring {
     /// Tries to claim the next position for participant `me`. `limit` is the sender's: the
-    /// position that it may not claim without another look at the cursors.
+    /// first position that it may not claim without another look at the cursors.
     #[inline]
     pub(crate) fn try_claim(&self, me: usize, limit: &mut u64) -> Claim {
         loop {
@@ -44,8 +44,8 @@ impl Ring {
                     self.advance_tail(tail);
                     continue;
                 }
-                // Between two looks at the same tail a place has the stamp of that
-                // position or of the lap before.
+                // If the tail is the same before and after, a place has the stamp of that
+                // position or of the previous lap.
                 AtTail::Odd => match self.memory.tail().load(Ordering::Acquire) == tail {
                     true => return Claim::Corrupt,
                     false => continue,
@@ -100,13 +100,14 @@ impl Ring {
         }
     }
 
-    /// Advances the tail past `position`, which is claimed, unless somebody else has.
+    /// Advances the tail past `position`, which is claimed, unless another sender has done
+    /// so.
     #[inline]
     fn advance_tail(&self, position: u64) {
         self.memory.tail().replace(position, position + 1);
     }
 
-    /// The first position that must not be claimed before some cursor has moved on.
+    /// Returns the first position that must not be claimed before some cursor has advanced.
     #[cold]
     fn find_limit(&self) -> u64 {
         let tail = self.memory.tail().load(Ordering::Acquire);
@@ -130,7 +131,7 @@ impl Ring {
         self.end_claim(me, position, Phase::Published)
     }
 
-    /// Gives a claim up: there will be no message. The caller notifies `published`.
+    /// Gives a claim up, so that there will be no message. The caller notifies `published`.
     #[cfg(not(loom))]
     pub(crate) fn give_up(&self, me: usize, position: u64) -> Result<(), Corrupt> {
         self.end_claim(me, position, Phase::Tombstone)

@@ -1,5 +1,5 @@
-//! The word of one place of the ring: which message it is for, and what has happened to
-//! that.
+//! The word of one place of the ring: to which message it belongs, and what has happened to
+//! that message.
 //!
 //! ```text
 //! bits 63..12   position of the message, counted from the first of the segment
@@ -12,9 +12,9 @@
 pub(crate) enum Phase {
     /// The place has never held a message.
     Free = 0,
-    /// A sender writes it.
+    /// A sender is writing the message.
     Claimed = 1,
-    /// It is whole.
+    /// The message is whole.
     Published = 2,
     /// Its sender died or gave up: there is no message at this position.
     Tombstone = 3,
@@ -22,11 +22,11 @@ pub(crate) enum Phase {
     Taken = 4,
     /// A receiver of a queue is done with it.
     Consumed = 5,
-    /// Nothing that this library writes.
+    /// A value that this library never writes.
     Unknown = 6,
 }
 
-/// See the head of the file.
+/// The word of a place: see the head of the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stamp(pub(crate) u64);
 
@@ -36,8 +36,8 @@ const OWNER_BITS: u32 = 9;
 /// How many participants a stamp can name.
 pub(crate) const MAX_PARTICIPANTS: usize = 1 << OWNER_BITS;
 
-/// Positions are smaller than this: two hundred million messages a second for eight months
-/// of one segment's life.
+/// Positions are smaller than this, which is enough for two hundred million messages a
+/// second during eight months of one segment's life.
 pub(crate) const MAX_POSITION: u64 = 1 << (64 - PHASE_BITS - OWNER_BITS);
 
 impl Stamp {

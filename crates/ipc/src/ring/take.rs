@@ -1,23 +1,23 @@
 //! The receivers' side of a queue: take, consume. The protocol is in `mod.rs`.
 //!
-//! **No message is passed over.** Receivers advance next only past a position whose stamp
-//! they saw taken, consumed, buried or reused. A taken message that is published again,
-//! because its receiver died, lies behind next; so `restored` counts up after that, and a
-//! receiver that sees another count than at its last fruitless search goes through the
-//! whole ring before it looks at next. The reaper notifies after the count, so a receiver
-//! that was asleep sees it, too.
+//! **No message is skipped.** Receivers advance next only past a position whose stamp they
+//! saw taken, consumed, turned into a tombstone, or reused. A taken message that is
+//! published again, because its receiver died, lies behind next. So `restored` counts up
+//! after that, and a receiver that sees a different count than at its last fruitless search
+//! goes through the whole ring before it looks at next. The reaper notifies after it has
+//! counted, so a receiver that was asleep sees the new count, too.
 
 use blitz_futex::atomic::Ordering;
 
 use super::{Corrupt, Phase, Ring, Stamp};
 use crate::mutant::{self, Mutant};
 
-/// The outcome of a try to take a message.
+/// The outcome of an attempt to take a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Take {
-    /// The message at this position is the receiver's.
+    /// The receiver has taken the message at this position.
     Taken(u64),
-    /// There is none.
+    /// There is no message.
     Empty,
     /// See [`Corrupt`].
     Corrupt,
@@ -35,7 +35,7 @@ impl Ring {
             }
             *searched = restored;
         }
-        // Next is a few steps behind at most, unless a participant scribbles.
+        // Next is at most a few steps behind, unless a participant writes nonsense.
         for _ in 0..self.capacity * 4 {
             let next = self.memory.next().load(Ordering::Acquire);
             let stamp = self.stamp(next);
@@ -53,7 +53,7 @@ impl Ring {
                     Phase::Unknown => return Take::Corrupt,
                 }
             } else if position > next {
-                // Its message was taken long ago.
+                // The message at next was taken long ago.
                 self.advance_next(next);
             } else if position + self.capacity == next {
                 return Take::Empty;

@@ -1,26 +1,28 @@
-//! Whom a change of a route or channel wakes: only who can go on because of it.
+//! Decides which sleepers a change of a route or channel wakes: only those that can make
+//! progress.
 //!
-//! With many participants most changes are of no use to those that sleep. So a notifier that
-//! finds the flag of an event count looks at what is waited for, and leaves flag and
-//! sleepers alone if this change is not it:
+//! With many participants, most changes are of no use to those that sleep. So a notifier
+//! that finds the flag of an event count set checks what the sleepers wait for, and leaves
+//! flag and sleepers alone if this change is of no use to them:
 //!
-//! * A message at `position` is waited for by receivers whose cursor is `position`. Others
-//!   wait for an earlier one, whose sender has not published it yet.
-//! * A receiver that moves on from `position` makes room if senders wait for the place that
+//! * A message at `position` is awaited by receivers whose cursor is `position`. Other
+//!   receivers wait for an earlier one, whose sender has not published it yet.
+//! * A receiver that advances past `position` makes room if senders wait for the place that
 //!   it has left: if the tail is at `position + capacity`, or beyond. Otherwise a slower
-//!   receiver holds them up, or nothing does.
+//!   receiver holds the senders up, or nothing does.
 //!
-//! **No wake-up is lost.** *Receivers:* one that sleeps has set its cursor before the flag,
-//! and has looked at the stamp after it. If it did not see the message, its fence comes
-//! before the notifier's, which therefore reads this cursor. *Senders:* one that sleeps has
-//! read the tail, then has a fence, then reads the cursors (`find_limit`). If it read the old
-//! cursor, its fence comes before the one after the cursor's change, so the notifier reads
-//! this tail or a later one. Whoever waits for the place of another position is woken by the
-//! change of that one in the same way: the slowest cursor is always below the tail that
-//! senders wait at by the capacity, and the cursor of a waiting receiver stays what it is.
+//! **No wake-up is lost.** *Receivers:* a receiver that sleeps has set its cursor before
+//! the flag, and has looked at the stamp after it. If it did not see the message, its fence
+//! comes before the notifier's, which therefore reads this cursor. *Senders:* a sender that
+//! sleeps has read the tail, then passed a fence, then read the cursors (`find_limit`). If
+//! it read the old cursor, its fence comes before the one after the cursor's change, so the
+//! notifier reads this tail or a later one. A sender that waits for the place of another
+//! position is woken by the change of that cursor in the same way: the tail at which
+//! senders wait is always exactly the capacity above the slowest cursor, and the cursor of
+//! a waiting receiver does not change.
 //!
-//! Queues, and rings that drop the oldest, wake for every change: there, who waits for what
-//! does not stand in a cursor.
+//! Queues, and rings that drop the oldest message, wake for every change, because there no
+//! cursor says which sleeper waits for what.
 
 use blitz_futex::atomic::Ordering;
 
@@ -28,16 +30,16 @@ use super::{Delivery, Ring};
 use crate::mutant::{self, Mutant};
 
 impl Ring {
-    /// Wakes receivers after `position` was published or given up. `true` if doorbells are
-    /// to be rung, too.
+    /// Wakes receivers after `position` was published or given up. Returns `true` if
+    /// doorbells are to be rung, too.
     #[inline]
     pub(crate) fn notify_published(&self, position: u64) -> bool {
         let published = self.published();
         published.has_waiters() && self.is_awaited(position) && published.notify_waiters()
     }
 
-    /// Wakes senders after a receiver has moved on from `position`, or consumed it. `true` if
-    /// doorbells are to be rung, too.
+    /// Wakes senders after a receiver has advanced past `position`, or consumed it. Returns
+    /// `true` if doorbells are to be rung, too.
     #[inline]
     pub(crate) fn notify_room(&self, position: u64) -> bool {
         let room = self.room();

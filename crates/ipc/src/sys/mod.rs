@@ -1,7 +1,7 @@
-//! What the operating system gives: a file to map, locks that die with their owner, a folder
-//! for each user, and descriptors through which tasks are woken.
+//! What the operating system provides: a file to map, locks that die with their owner, a
+//! folder for each user, and descriptors through which tasks are woken.
 //!
-//! Beside these, `anonymous.rs` is there on Linux only.
+//! In addition, `anonymous.rs` exists on Linux only.
 
 #[cfg_attr(
     any(
@@ -33,10 +33,10 @@ pub(crate) use system::{
 #[cfg(unix)]
 pub(crate) use system::{PollSet, Wakeups, remove_wakeups, wake};
 
-/// A process, told apart from a later one with the same number.
+/// A process, distinguished from a later one with the same number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Process {
     pub(crate) pid: u32,
-    /// When it started, in a unit and from a beginning that the system chooses.
+    /// When it started, in a unit and from an origin that the system chooses.
     pub(crate) started: u64,
 }

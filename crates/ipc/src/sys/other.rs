@@ -1,4 +1,4 @@
-//! Systems on which segments are not supported yet: every attempt says so.
+//! Systems on which segments are not supported yet: every attempt returns an error.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ fn unsupported<T>() -> io::Result<T> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Whether segments can be shared here.
+/// Returns an error if segments cannot be shared on this system.
 pub(crate) fn supported() -> Result<(), Error> {
     Err(Error::Unsupported)
 }
 
-/// Never made on this system.
+/// Never constructed on this system.
 #[derive(Debug)]
 #[allow(dead_code, reason = "never made on this system")]
 pub(crate) struct SegmentFile(());
@@ -57,7 +57,7 @@ impl SegmentFile {
     }
 }
 
-/// Never made on this system.
+/// Never constructed on this system.
 #[derive(Debug)]
 #[allow(dead_code, reason = "never made on this system")]
 pub(crate) struct Mapping(());
@@ -70,7 +70,7 @@ impl Mapping {
     pub(crate) fn populate(&self) {}
 }
 
-/// Forks are not watched where there are no segments.
+/// Forks are not tracked where there are no segments.
 pub(crate) fn fork_generation() -> u32 {
     0
 }
@@ -104,7 +104,7 @@ mod descriptors {
 
     use super::{SegmentFile, unsupported};
 
-    /// Never made on this system.
+    /// Never constructed on this system.
     #[derive(Debug)]
     pub(crate) struct Wakeups(Infallible);
 
@@ -132,7 +132,7 @@ mod descriptors {
 
     pub(crate) fn remove_wakeups(_: Option<&Path>, _: usize) {}
 
-    /// Never made on this system.
+    /// Never constructed on this system.
     #[derive(Debug)]
     pub(crate) struct PollSet(Infallible);
 

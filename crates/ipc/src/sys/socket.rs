@@ -1,18 +1,19 @@
-//! A descriptor, handed over a Unix socket.
+//! A descriptor that is passed over a Unix socket.
 
 use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
 
-/// Room for one descriptor, aligned as the system wants it.
+/// Room for one descriptor, aligned as the system requires.
 #[repr(C)]
 union Control {
     header: libc::cmsghdr,
     bytes: [u8; 64],
 }
 
-/// One byte of data goes with it: nothing at all could not be told from an end.
+/// One byte of data goes with it, because a message without data looks like the end of the
+/// stream.
 const DATA: u8 = b'B';
 
 /// Sends `fd` over `socket`.
@@ -56,7 +57,7 @@ pub(crate) fn receive(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     if count == 0 {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    // SAFETY: the kernel has filled the control buffer, whose length stands in `message`.
+    // SAFETY: the kernel has filled the control buffer, whose length is in `message`.
     unsafe {
         let header = libc::CMSG_FIRSTHDR(&message);
         let expected = libc::CMSG_LEN(mem::size_of::<i32>() as u32);
@@ -74,12 +75,12 @@ pub(crate) fn receive(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
 }
 
 fn message(vector: &mut libc::iovec, control: &mut Control) -> libc::msghdr {
-    // SAFETY: all zeros is a `msghdr`; it has padding on some systems.
+    // SAFETY: all zeros is a valid `msghdr`, which has padding on some systems.
     let mut message: libc::msghdr = unsafe { mem::zeroed() };
     message.msg_iov = vector;
     message.msg_iovlen = 1;
     message.msg_control = ptr::from_mut(control).cast();
-    // SAFETY: computes a number.
+    // SAFETY: it only computes a number.
     message.msg_controllen = unsafe { libc::CMSG_SPACE(mem::size_of::<i32>() as u32) } as _;
     message
 }

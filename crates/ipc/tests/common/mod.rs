@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 use blitz_ipc::Builder;
 use tempfile::TempDir;
 
-/// Longer than anything here takes; a wait that is longer is a hang.
+/// Longer than any step here takes; a wait that is longer is a hang.
 pub const LONG: Duration = Duration::from_secs(60);
 
-/// A directory in shared memory that is empty at the end.
+/// A directory in shared memory that must be empty at the end.
 pub struct Place(TempDir);
 
 impl Place {
@@ -28,7 +28,7 @@ impl Place {
         self.0.path()
     }
 
-    /// How many segments there are, or folders of participants without one.
+    /// Counts the segments, and the folders of participants without a segment.
     pub fn segments(&self) -> usize {
         let entries = std::fs::read_dir(self.path()).unwrap();
         let names: HashSet<_> = entries
@@ -64,7 +64,7 @@ impl Random {
     }
 }
 
-/// Message `number` of a sender: both, and bytes that follow from them.
+/// Makes message `number` of a sender: both numbers, and bytes that follow from them.
 pub fn message(sender: u64, number: u64, max: usize) -> Vec<u8> {
     let mut random = Random(sender << 32 ^ number);
     let len = 16 + random.below(max as u64 - 15) as usize;
@@ -75,7 +75,7 @@ pub fn message(sender: u64, number: u64, max: usize) -> Vec<u8> {
     bytes
 }
 
-/// Sender and number of a message that must be whole.
+/// Returns sender and number of a message, which must be whole.
 pub fn check(bytes: &[u8], max: usize) -> (u64, u64) {
     let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
     let (sender, number) = (word(0), word(8));
@@ -83,7 +83,7 @@ pub fn check(bytes: &[u8], max: usize) -> (u64, u64) {
     (sender, number)
 }
 
-/// Numbers that a child writes where its parent finds them, even if it is killed.
+/// Numbers that a child writes, and that its parent can read even if the child is killed.
 pub struct Log(File, u64);
 
 impl Log {
@@ -120,7 +120,7 @@ pub struct Process(pub Child);
 const ROLE: &str = "BLITZ_IPC_CHILD";
 
 impl Process {
-    /// Runs `test` of this program, which calls [`role`], as `arguments`.
+    /// Runs `test` of this program, which calls [`role`], with `arguments`.
     pub fn start(test: &str, arguments: &[String]) -> Self {
         let child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", test, "--nocapture", "--test-threads=1"])
@@ -137,11 +137,11 @@ impl Process {
     }
 
     pub fn signal(&self, signal: i32) {
-        // SAFETY: the child has not been waited for, so its number is its own.
+        // SAFETY: the child has not been waited for, so its number is not used again.
         assert_eq!(unsafe { libc::kill(self.0.id() as i32, signal) }, 0);
     }
 
-    /// Waits for its end; the exit code, or `None` if it was killed by a signal.
+    /// Waits for its end. Returns the exit code, or `None` if it was killed by a signal.
     pub fn wait(mut self) -> Option<i32> {
         let deadline = Instant::now() + LONG;
         loop {
@@ -161,7 +161,7 @@ impl Drop for Process {
     }
 }
 
-/// The arguments of this process if it is a child.
+/// Returns the arguments of this process if it is a child.
 pub fn role() -> Option<Vec<String>> {
     let arguments = std::env::var(ROLE).ok()?;
     Some(arguments.split('\n').map(str::to_owned).collect())

@@ -35,17 +35,17 @@ pub struct TcpListener {
 }
 
 impl TcpListener {
-    /// Makes a socket that accepts connections at an address. Of several addresses the
-    /// first one counts that can be had. Port 0 lets the system choose one. `SO_REUSEADDR`
-    /// is set, except on Windows.
+    /// Creates a socket that accepts connections at an address. Of several addresses, the
+    /// first one is used that can be bound. Port 0 lets the system choose one.
+    /// `SO_REUSEADDR` is set, except on Windows.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     pub async fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<Self> {
         addr::first(addr, async |addr| {
             Self::new(mio::net::TcpListener::bind(addr)?)
@@ -65,8 +65,8 @@ impl TcpListener {
     ///
     /// # Errors
     ///
-    /// The system's. Some concern the one connection only; others, such as too many open
-    /// files, come again at once, so wait a little before you call this again.
+    /// Returns the system's errors. Some concern only the one connection; others, such as
+    /// too many open files, recur at once, so wait a little before you call this again.
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         let accept = || self.io.accept();
         let registration = self.io.registration();
@@ -74,11 +74,11 @@ impl TcpListener {
         Ok((TcpStream::accepted(stream)?, addr))
     }
 
-    /// Waits for a connection. The waker of the last call is the one that is woken.
+    /// Waits for a connection. Only the waker of the last call is woken.
     ///
     /// # Errors
     ///
-    /// As [`accept`](Self::accept).
+    /// Same as for [`accept`](Self::accept).
     pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
         let accept = || self.io.accept();
         let registration = self.io.registration();
@@ -86,34 +86,34 @@ impl TcpListener {
         Poll::Ready(Ok((TcpStream::accepted(stream)?, addr)))
     }
 
-    /// Registers a listener of the standard library's, which must be in non-blocking mode.
+    /// Registers a standard library listener, which must be in non-blocking mode.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn from_std(listener: net::TcpListener) -> io::Result<Self> {
         Self::new(mio::net::TcpListener::from_std(listener))
     }
 
-    /// Turns it into a listener of the standard library's, in non-blocking mode.
+    /// Converts it into a standard library listener, in non-blocking mode.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn into_std(self) -> io::Result<net::TcpListener> {
         Ok(self.io.into_inner()?.into())
     }
 
-    /// Returns the address at which it accepts.
+    /// Returns the address at which the socket accepts connections.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.local_addr()
     }
@@ -122,7 +122,7 @@ impl TcpListener {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn ttl(&self) -> io::Result<u32> {
         self.io.ttl()
     }
@@ -131,7 +131,7 @@ impl TcpListener {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
         self.io.set_ttl(ttl)
     }

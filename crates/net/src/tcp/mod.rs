@@ -1,4 +1,4 @@
-//! TCP: halves of streams. The streams themselves are one level up.
+//! TCP: the halves of streams. The streams themselves are one level up.
 
 pub(crate) mod listener;
 pub(crate) mod socket;

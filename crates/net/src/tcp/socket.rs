@@ -11,7 +11,7 @@ use super::listener::TcpListener;
 use super::stream::TcpStream;
 
 /// A TCP socket that is neither connected nor listens yet, so that its options can be set
-/// before.
+/// first.
 ///
 /// # Examples
 ///
@@ -37,7 +37,7 @@ pub struct TcpSocket {
     inner: Socket,
 }
 
-/// Options that are a pair of methods of `socket2`'s.
+/// Defines options that are a pair of `socket2` methods.
 macro_rules! options {
     ($(
         $(#[$attribute:meta])*
@@ -48,7 +48,7 @@ macro_rules! options {
         ///
         /// # Errors
         ///
-        /// The system's.
+        /// Returns the system's errors.
         $(#[$attribute])*
         pub fn $get(&self) -> io::Result<$type> {
             self.inner.$inner_get()
@@ -58,7 +58,7 @@ macro_rules! options {
         ///
         /// # Errors
         ///
-        /// The system's.
+        /// Returns the system's errors.
         $(#[$attribute])*
         pub fn $set(&self, $argument: $type) -> io::Result<()> {
             self.inner.$inner_set($argument)
@@ -67,20 +67,20 @@ macro_rules! options {
 }
 
 impl TcpSocket {
-    /// Makes a socket for addresses of IPv4.
+    /// Creates a socket for IPv4 addresses.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn new_v4() -> io::Result<Self> {
         Self::new(Domain::IPV4)
     }
 
-    /// Makes a socket for addresses of IPv6.
+    /// Creates a socket for IPv6 addresses.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn new_v6() -> io::Result<Self> {
         Self::new(Domain::IPV6)
     }
@@ -109,11 +109,11 @@ impl TcpSocket {
             "the type of service of packets of IPv4, `IP_TOS`";
     }
 
-    /// Returns the type of service of packets of IPv4.
+    /// Returns the type of service of IPv4 packets.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     #[deprecated(note = "the option is that of IPv4 only; use `tos_v4`")]
     #[cfg(not(any(
         target_os = "fuchsia",
@@ -127,11 +127,11 @@ impl TcpSocket {
         self.tos_v4()
     }
 
-    /// Sets the type of service of packets of IPv4.
+    /// Sets the type of service of IPv4 packets.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     #[deprecated(note = "the option is that of IPv4 only; use `set_tos_v4`")]
     #[cfg(not(any(
         target_os = "fuchsia",
@@ -145,12 +145,12 @@ impl TcpSocket {
         self.set_tos_v4(tos)
     }
 
-    /// Returns the size of the send buffer in bytes, `SO_SNDBUF`. Linux says twice what
-    /// was set.
+    /// Returns the size of the send buffer in bytes, `SO_SNDBUF`. Linux reports twice the
+    /// value that was set.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn send_buffer_size(&self) -> io::Result<u32> {
         self.inner.send_buffer_size().map(size)
     }
@@ -159,17 +159,17 @@ impl TcpSocket {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn set_send_buffer_size(&self, size: u32) -> io::Result<()> {
         self.inner.set_send_buffer_size(size as usize)
     }
 
-    /// Returns the size of the receive buffer in bytes, `SO_RCVBUF`. Linux says twice what
-    /// was set.
+    /// Returns the size of the receive buffer in bytes, `SO_RCVBUF`. Linux reports twice
+    /// the value that was set.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn recv_buffer_size(&self) -> io::Result<u32> {
         self.inner.recv_buffer_size().map(size)
     }
@@ -178,27 +178,26 @@ impl TcpSocket {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn set_recv_buffer_size(&self, size: u32) -> io::Result<()> {
         self.inner.set_recv_buffer_size(size as usize)
     }
 
-    /// Returns how long closing the socket waits until what was written has been sent,
-    /// `SO_LINGER`.
+    /// Returns how long closing the socket waits for unsent data, `SO_LINGER`.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn linger(&self) -> io::Result<Option<Duration>> {
         self.inner.linger()
     }
 
-    /// Sets how long closing the socket waits until what was written has been sent,
-    /// `SO_LINGER`, in full seconds. Closing then blocks its thread.
+    /// Sets how long closing the socket waits for unsent data, `SO_LINGER`, in full
+    /// seconds. Closing then blocks its thread.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     #[deprecated(
         note = "blocks the thread that drops the stream; use `set_zero_linger` to reset the connection"
     )]
@@ -206,12 +205,11 @@ impl TcpSocket {
         self.inner.set_linger(dur)
     }
 
-    /// Lets closing the socket reset the connection: what has not been sent is thrown
-    /// away.
+    /// Makes closing the socket reset the connection: unsent data is discarded.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn set_zero_linger(&self) -> io::Result<()> {
         self.inner.set_linger(Some(Duration::ZERO))
     }
@@ -221,7 +219,7 @@ impl TcpSocket {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
     pub fn device(&self) -> io::Result<Option<Vec<u8>>> {
         self.inner.device()
@@ -231,28 +229,28 @@ impl TcpSocket {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
     pub fn bind_device(&self, interface: Option<&[u8]>) -> io::Result<()> {
         self.inner.bind_device(interface)
     }
 
-    /// Returns the address to which it is bound.
+    /// Returns the address to which the socket is bound.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         let addr = self.inner.local_addr()?;
         addr.as_socket()
             .ok_or_else(|| io::ErrorKind::Unsupported.into())
     }
 
-    /// Takes the error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
+    /// Returns the pending error of the socket, `SO_ERROR`, and clears it.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.inner.take_error()
     }
@@ -261,7 +259,7 @@ impl TcpSocket {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn bind(&self, addr: SocketAddr) -> io::Result<()> {
         self.inner.bind(&addr.into())
     }
@@ -270,11 +268,11 @@ impl TcpSocket {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     pub async fn connect(self, addr: SocketAddr) -> io::Result<TcpStream> {
         match self.inner.connect(&addr.into()) {
             Err(error) if !is_in_progress(&error) => return Err(error),
@@ -284,16 +282,16 @@ impl TcpSocket {
         TcpStream::connected(stream).await
     }
 
-    /// Lets the socket accept connections. `backlog`: how many may wait to be accepted; the
-    /// system may have a limit of its own.
+    /// Makes the socket accept connections. `backlog` limits how many may wait to be
+    /// accepted; the system may have a lower limit.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn listen(self, backlog: u32) -> io::Result<TcpListener> {
         self.inner
@@ -301,8 +299,8 @@ impl TcpSocket {
         TcpListener::new(mio::net::TcpListener::from_std(self.inner.into()))
     }
 
-    /// Takes over a socket of the standard library's, in which it is a stream although it
-    /// is not connected yet. It must be in non-blocking mode.
+    /// Takes over a standard library socket, whose type there is a stream although it is
+    /// not connected yet. It must be in non-blocking mode.
     pub fn from_std_stream(std_stream: std::net::TcpStream) -> Self {
         Self {
             inner: std_stream.into(),
@@ -351,7 +349,7 @@ mod descriptors {
     impl FromRawFd for TcpSocket {
         /// Takes over a descriptor, which must be that of a TCP socket in non-blocking mode.
         unsafe fn from_raw_fd(fd: RawFd) -> Self {
-            // SAFETY: the caller owns the descriptor, and gives it away.
+            // SAFETY: the caller owns the descriptor, and gives up its ownership.
             let inner = unsafe { Socket::from_raw_fd(fd) };
             Self { inner }
         }
@@ -387,7 +385,7 @@ mod descriptors {
     impl FromRawSocket for TcpSocket {
         /// Takes over a handle, which must be that of a TCP socket in non-blocking mode.
         unsafe fn from_raw_socket(socket: RawSocket) -> Self {
-            // SAFETY: the caller owns the handle, and gives it away.
+            // SAFETY: the caller owns the handle, and gives up its ownership.
             let inner = unsafe { Socket::from_raw_socket(socket) };
             Self { inner }
         }

@@ -16,7 +16,7 @@ halves!(TcpStream, SocketAddr, {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn poll_peek(
         &mut self,
         cx: &mut Context<'_>,
@@ -31,7 +31,7 @@ halves!(TcpStream, SocketAddr, {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub async fn peek(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         self.0.peek(buf).await
     }

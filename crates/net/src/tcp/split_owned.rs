@@ -1,4 +1,4 @@
-//! A stream in two halves that own it together.
+//! A stream in two halves that share its ownership.
 
 use std::error::Error;
 use std::fmt;
@@ -20,7 +20,7 @@ owned_halves!(TcpStream, SocketAddr, {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn poll_peek(
         &mut self,
         cx: &mut Context<'_>,
@@ -35,7 +35,7 @@ owned_halves!(TcpStream, SocketAddr, {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub async fn peek(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         self.0.peek(buf).await
     }

@@ -50,15 +50,16 @@ pub struct TcpStream {
 }
 
 impl TcpStream {
-    /// Connects to an address. Of several addresses the first one counts that accepts.
+    /// Connects to an address. Of several addresses, the first one is used that accepts the
+    /// connection.
     ///
     /// # Errors
     ///
-    /// The system's; the last one if no address accepts.
+    /// Returns the system's errors; the last one if no address accepts.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     pub async fn connect<A: ToSocketAddrs>(addr: A) -> io::Result<Self> {
         addr::first(addr, async |addr| {
             Self::connected(mio::net::TcpStream::connect(addr)?).await
@@ -72,18 +73,18 @@ impl TcpStream {
         Ok(Self { io })
     }
 
-    /// A connection that a listener has accepted. It can be written, and may have been
-    /// sent something.
+    /// Creates a stream from a connection that a listener has accepted. It is writable, and
+    /// may already have received data.
     pub(crate) fn accepted(stream: mio::net::TcpStream) -> io::Result<Self> {
         let this = Self::new(stream)?;
         (this.io.registration()).suppose(bits::READABLE | bits::WRITABLE);
         Ok(this)
     }
 
-    /// A connection that is being made.
+    /// Waits until a connection attempt has ended.
     pub(crate) async fn connected(stream: mio::net::TcpStream) -> io::Result<Self> {
         let this = Self::new(stream)?;
-        // The system says so, one way or the other, by making it writable.
+        // The system reports success or failure by making the socket writable.
         poll_fn(|cx| this.poll_write_ready(cx)).await?;
         match this.io.take_error()? {
             Some(error) => Err(error),
@@ -91,25 +92,25 @@ impl TcpStream {
         }
     }
 
-    /// Registers a stream of the standard library's, which must be in non-blocking mode.
+    /// Registers a standard library stream, which must be in non-blocking mode.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn from_std(stream: net::TcpStream) -> io::Result<Self> {
         Self::new(mio::net::TcpStream::from_std(stream))
     }
 
-    /// Turns it into a stream of the standard library's, in non-blocking mode.
+    /// Converts it into a standard library stream, in non-blocking mode.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn into_std(self) -> io::Result<net::TcpStream> {
         Ok(self.io.into_inner()?.into())
     }
@@ -120,11 +121,11 @@ impl TcpStream {
     try_write!();
 
     /// Waits for bytes and copies them, without taking them out of the stream: the next
-    /// read returns them again. The waker of the last call is the one that is woken.
+    /// read returns them again. Only the waker of the last call is woken.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn poll_peek(
         &self,
         cx: &mut Context<'_>,
@@ -133,7 +134,7 @@ impl TcpStream {
         let peek = |bytes: &mut [u8]| Ok((self.io.peek(bytes)?, ()));
         let registration = self.io.registration();
         registration.poll_io(cx, Direction::Read, || {
-            // SAFETY: the system only writes to the buffer, and says how much.
+            // SAFETY: the system only writes to the buffer, and returns how much.
             let (n, ()) = unsafe { receive_read_buf(buf, peek) }?;
             Ok(n)
         })
@@ -146,7 +147,7 @@ impl TcpStream {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub async fn peek(&self, buf: &mut [u8]) -> io::Result<usize> {
         let registration = self.io.registration();
         (registration.async_io(Direction::Read.mask(), || self.io.peek(buf))).await
@@ -156,7 +157,7 @@ impl TcpStream {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.local_addr()
     }
@@ -165,16 +166,16 @@ impl TcpStream {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.io.peer_addr()
     }
 
-    /// Takes the error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
+    /// Returns the pending error of the socket, `SO_ERROR`, and clears it.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.io.take_error()
     }
@@ -183,58 +184,57 @@ impl TcpStream {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn nodelay(&self) -> io::Result<bool> {
         self.io.nodelay()
     }
 
-    /// Sets whether small writes are sent at once, `TCP_NODELAY`, rather than gathered
-    /// while others have yet to be acknowledged.
+    /// Sets whether small writes are sent at once, `TCP_NODELAY`, rather than collected
+    /// while earlier data has yet to be acknowledged.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
         self.io.set_nodelay(nodelay)
     }
 
-    /// Returns whether what arrives is acknowledged at once, `TCP_QUICKACK`.
+    /// Returns whether arriving data is acknowledged at once, `TCP_QUICKACK`.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     #[cfg(any(target_os = "linux", target_os = "android", target_os = "fuchsia"))]
     pub fn quickack(&self) -> io::Result<bool> {
         socket2::SockRef::from(self).tcp_quickack()
     }
 
-    /// Sets whether what arrives is acknowledged at once, `TCP_QUICKACK`. The system may
-    /// change its mind later.
+    /// Sets whether arriving data is acknowledged at once, `TCP_QUICKACK`. The system may
+    /// change this later.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     #[cfg(any(target_os = "linux", target_os = "android", target_os = "fuchsia"))]
     pub fn set_quickack(&self, quickack: bool) -> io::Result<()> {
         socket2::SockRef::from(self).set_tcp_quickack(quickack)
     }
 
-    /// Returns how long closing the socket waits until what was written has been sent,
-    /// `SO_LINGER`.
+    /// Returns how long closing the socket waits for unsent data, `SO_LINGER`.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn linger(&self) -> io::Result<Option<Duration>> {
         socket2::SockRef::from(self).linger()
     }
 
-    /// Sets how long closing the socket waits until what was written has been sent,
-    /// `SO_LINGER`, in full seconds. Closing then blocks its thread.
+    /// Sets how long closing the socket waits for unsent data, `SO_LINGER`, in full
+    /// seconds. Closing then blocks its thread.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     #[deprecated(
         note = "blocks the thread that drops the stream; use `set_zero_linger` to reset the connection"
     )]
@@ -242,12 +242,11 @@ impl TcpStream {
         socket2::SockRef::from(self).set_linger(dur)
     }
 
-    /// Lets closing the socket reset the connection: what has not been sent is thrown
-    /// away.
+    /// Makes closing the socket reset the connection: unsent data is discarded.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn set_zero_linger(&self) -> io::Result<()> {
         socket2::SockRef::from(self).set_linger(Some(Duration::ZERO))
     }
@@ -256,7 +255,7 @@ impl TcpStream {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn ttl(&self) -> io::Result<u32> {
         self.io.ttl()
     }
@@ -265,33 +264,33 @@ impl TcpStream {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
         self.io.set_ttl(ttl)
     }
 
-    /// Splits it into a half that reads and one that writes, which borrow it.
+    /// Splits the stream into a read half and a write half, which borrow it.
     pub fn split<'a>(&'a mut self) -> (ReadHalf<'a>, WriteHalf<'a>) {
         split::split(self)
     }
 
-    /// Splits it into a half that reads and one that writes, for different tasks.
+    /// Splits the stream into a read half and a write half, for different tasks.
     pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
         split_owned::into_split(self)
     }
 
-    /// Reads with shared access: there is one reader and one writer that poll.
+    /// Reads with shared access: at most one reader and one writer poll.
     #[inline]
     pub(crate) fn poll_read_shared(
         &self,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        // SAFETY: a read of the system only writes to its buffer, and says how much.
+        // SAFETY: a read of the system only writes to its buffer, and returns how much.
         unsafe { self.io.poll_read(cx, buf) }
     }
 
-    /// A connection that the peer has closed already needs nothing.
+    /// A connection that the peer has already closed needs no shutdown.
     pub(crate) fn shutdown_write(&self) -> io::Result<()> {
         match self.io.shutdown(Shutdown::Write) {
             Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),

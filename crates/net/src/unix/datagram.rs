@@ -1,4 +1,4 @@
-//! A Unix socket for datagrams.
+//! A Unix datagram socket.
 
 use std::fmt;
 use std::io;
@@ -16,7 +16,7 @@ use crate::buf::{receive_buf, receive_read_buf};
 use crate::methods::{descriptors, readiness};
 use crate::methods_datagram::{datagrams, datagrams_from};
 
-/// A Unix socket for datagrams. None is lost, and their order is kept.
+/// A Unix datagram socket. No datagram is lost, and their order is kept.
 ///
 /// # Examples
 ///
@@ -40,29 +40,29 @@ pub struct UnixDatagram {
 }
 
 impl UnixDatagram {
-    /// Makes a socket that is bound to a path, at which there must be nothing yet.
+    /// Creates a socket that is bound to a path, which must not exist yet.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn bind<P: AsRef<Path>>(path: P) -> io::Result<Self> {
         Self::new(mio::net::UnixDatagram::bind(path)?)
     }
 
-    /// Makes a pair of sockets that are connected to each other.
+    /// Creates a pair of sockets that are connected to each other.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn pair() -> io::Result<(Self, Self)> {
         let (one, other) = mio::net::UnixDatagram::pair()?;
@@ -72,15 +72,15 @@ impl UnixDatagram {
         Ok((one, other))
     }
 
-    /// Makes a socket that is bound to nothing: it can send, and nobody can send to it.
+    /// Creates an unbound socket: it can send, but no socket can send to it.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn unbound() -> io::Result<Self> {
         Self::new(mio::net::UnixDatagram::unbound()?)
@@ -92,35 +92,35 @@ impl UnixDatagram {
         Ok(Self { io })
     }
 
-    /// Registers a socket of the standard library's, which must be in non-blocking mode.
+    /// Registers a standard library socket, which must be in non-blocking mode.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn from_std(datagram: net::UnixDatagram) -> io::Result<Self> {
         Self::new(mio::net::UnixDatagram::from_std(datagram))
     }
 
-    /// Turns it into a socket of the standard library's, in non-blocking mode.
+    /// Converts it into a standard library socket, in non-blocking mode.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn into_std(self) -> io::Result<net::UnixDatagram> {
         Ok(self.io.into_inner()?.into())
     }
 
-    /// Connects it to the socket at a path: it sends only there, and receives only from
-    /// there.
+    /// Connects the socket to the one at a path: it sends only there, and receives only
+    /// from there.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn connect<P: AsRef<Path>>(&self, path: P) -> io::Result<()> {
         self.io.connect(path)
     }
@@ -140,22 +140,22 @@ impl UnixDatagram {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub async fn send_to<P: AsRef<Path>>(&self, buf: &[u8], target: P) -> io::Result<usize> {
         let send = || self.io.send_to(buf, target.as_ref());
         let registration = self.io.registration();
         registration.async_io(Direction::Write.mask(), send).await
     }
 
-    /// Sends what a buffer holds, as one datagram, to the socket at a path.
-    /// The buffer is given away, and comes back with the number of bytes.
+    /// Sends the contents of a buffer, as one datagram, to the socket at a path. The
+    /// operation owns the buffer while it runs, and returns it with the number of bytes.
     ///
     /// Cancel safe: when the future is dropped, nothing has been sent. Its buffer is dropped
     /// with it.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub async fn send_to_owned<B: blitz_aio::IoBuf, P: AsRef<Path>>(
         &self,
         buf: B,
@@ -165,12 +165,11 @@ impl UnixDatagram {
         (result, buf)
     }
 
-    /// Sends a datagram to the socket at a path. The waker of the last call is the one
-    /// that is woken.
+    /// Sends a datagram to the socket at a path. Only the waker of the last call is woken.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn poll_send_to<P: AsRef<Path>>(
         &self,
         cx: &mut Context<'_>,
@@ -186,45 +185,45 @@ impl UnixDatagram {
     ///
     /// # Errors
     ///
-    /// The system's, and `WouldBlock` if there is no room.
+    /// Returns the system's errors, and `WouldBlock` if there is no room.
     pub fn try_send_to<P: AsRef<Path>>(&self, buf: &[u8], target: P) -> io::Result<usize> {
         let send = || self.io.send_to(buf, target);
         let registration = self.io.registration();
         registration.try_io(Direction::Write.mask(), send)
     }
 
-    /// Returns the address to which it is bound.
+    /// Returns the address to which the socket is bound.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.local_addr().map(SocketAddr)
     }
 
-    /// Returns the address to which it is connected.
+    /// Returns the address to which the socket is connected.
     ///
     /// # Errors
     ///
-    /// The system's, for example if it is not connected.
+    /// Returns the system's errors, for example if it is not connected.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.io.peer_addr().map(SocketAddr)
     }
 
-    /// Takes the error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
+    /// Returns the pending error of the socket, `SO_ERROR`, and clears it.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.io.take_error()
     }
 
-    /// Ends sending, receiving, or both. Those who wait are woken, and learn of it.
+    /// Ends sending, receiving, or both. Tasks that wait are woken, and see it.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         self.io.shutdown(how)
     }

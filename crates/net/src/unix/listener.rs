@@ -14,7 +14,7 @@ use crate::methods::descriptors;
 
 /// A Unix socket that accepts connections.
 ///
-/// The file at its path stays when it is dropped.
+/// The file at its path remains when it is dropped.
 ///
 /// # Examples
 ///
@@ -39,30 +39,30 @@ pub struct UnixListener {
 }
 
 impl UnixListener {
-    /// Makes a socket that accepts connections at a path, at which there must be nothing
-    /// yet. On Linux, a path that begins with a zero byte is a name in a space of its own.
+    /// Creates a socket that accepts connections at a path, which must not exist yet. On
+    /// Linux, a path that begins with a zero byte is a name in the abstract namespace.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn bind<P: AsRef<Path>>(path: P) -> io::Result<Self> {
         Self::bind_addr(&super::socketaddr::address(path.as_ref())?.into())
     }
 
-    /// Makes a socket that accepts connections at an address.
+    /// Creates a socket that accepts connections at an address.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn bind_addr(socket_addr: &SocketAddr) -> io::Result<Self> {
         Self::new(mio::net::UnixListener::bind_addr(&socket_addr.0)?)
@@ -74,43 +74,43 @@ impl UnixListener {
         Ok(Self { io })
     }
 
-    /// Registers a listener of the standard library's, which must be in non-blocking mode.
+    /// Registers a standard library listener, which must be in non-blocking mode.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn from_std(listener: net::UnixListener) -> io::Result<Self> {
         Self::new(mio::net::UnixListener::from_std(listener))
     }
 
-    /// Turns it into a listener of the standard library's, in non-blocking mode.
+    /// Converts it into a standard library listener, in non-blocking mode.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn into_std(self) -> io::Result<net::UnixListener> {
         Ok(self.io.into_inner()?.into())
     }
 
-    /// Returns the address at which it accepts.
+    /// Returns the address at which the socket accepts connections.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.local_addr().map(SocketAddr)
     }
 
-    /// Takes the error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
+    /// Returns the pending error of the socket, `SO_ERROR`, and clears it.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.io.take_error()
     }
@@ -121,8 +121,8 @@ impl UnixListener {
     ///
     /// # Errors
     ///
-    /// The system's. Some, such as too many open files, come again at once, so wait a
-    /// little before you call this again.
+    /// Returns the system's errors. Some, such as too many open files, recur at once, so
+    /// wait a little before you call this again.
     pub async fn accept(&self) -> io::Result<(UnixStream, SocketAddr)> {
         let accept = || self.io.accept();
         let registration = self.io.registration();
@@ -130,11 +130,11 @@ impl UnixListener {
         Ok((UnixStream::connected(stream)?, SocketAddr(addr)))
     }
 
-    /// Waits for a connection. The waker of the last call is the one that is woken.
+    /// Waits for a connection. Only the waker of the last call is woken.
     ///
     /// # Errors
     ///
-    /// As [`accept`](Self::accept).
+    /// Same as for [`accept`](Self::accept).
     pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(UnixStream, SocketAddr)>> {
         let accept = || self.io.accept();
         let registration = self.io.registration();

@@ -1,4 +1,4 @@
-//! What only Unix has: addresses and halves of Unix sockets, credentials, pipes. The
+//! Items that only Unix has: addresses and halves of Unix sockets, credentials, pipes. The
 //! sockets themselves are one level up.
 
 pub(crate) mod datagram;
@@ -16,14 +16,14 @@ pub use split::{ReadHalf, WriteHalf};
 pub use split_owned::{OwnedReadHalf, OwnedWriteHalf, ReuniteError};
 pub use ucred::UCred;
 
-/// The number of a user.
+/// The ID of a user.
 #[allow(non_camel_case_types)]
 pub type uid_t = u32;
 
-/// The number of a group.
+/// The ID of a group.
 #[allow(non_camel_case_types)]
 pub type gid_t = u32;
 
-/// The number of a process.
+/// The ID of a process.
 #[allow(non_camel_case_types)]
 pub type pid_t = i32;

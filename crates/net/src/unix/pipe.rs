@@ -1,4 +1,4 @@
-//! Pipes of Unix, with and without a name.
+//! Unix pipes, with and without a name.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -15,15 +15,15 @@ use bytes::BufMut;
 use crate::buf::receive_buf;
 use crate::methods::{try_read, try_write};
 
-/// Makes a pipe without a name.
+/// Creates a pipe without a name.
 ///
 /// # Errors
 ///
-/// The system's.
+/// Returns the system's errors.
 ///
 /// # Panics
 ///
-/// Outside of a runtime, and in one without I/O.
+/// Panics outside of a runtime, and in a runtime without I/O.
 ///
 /// # Examples
 ///
@@ -50,7 +50,7 @@ pub fn pipe() -> io::Result<(Sender, Receiver)> {
     Ok((Sender::new(sender)?, Receiver::new(receiver)?))
 }
 
-/// How to open a pipe that has a name, a FIFO.
+/// Options for opening a pipe that has a name, a FIFO.
 ///
 /// # Examples
 ///
@@ -71,7 +71,7 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// Creates options that ask for nothing special.
+    /// Creates the default options.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -81,44 +81,45 @@ impl OpenOptions {
         }
     }
 
-    /// Opens it for reading and writing, whichever end it is: then opening it as a sender
-    /// does not fail because nobody reads, and a receiver sees no end while it lives.
+    /// Opens the pipe for reading and writing, whichever end it is. Then opening it as a
+    /// sender does not fail when there is no reader, and a receiver sees no end while it
+    /// lives.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub fn read_write(&mut self, value: bool) -> &mut Self {
         self.read_write = value;
         self
     }
 
-    /// Leaves out the question whether the file is a pipe.
+    /// Skips the check whether the file is a pipe.
     pub fn unchecked(&mut self, value: bool) -> &mut Self {
         self.unchecked = value;
         self
     }
 
-    /// Opens the end that reads.
+    /// Opens the read end.
     ///
     /// # Errors
     ///
-    /// The system's, and `InvalidInput` if the file is no pipe.
+    /// Returns the system's errors, and `InvalidInput` if the file is not a pipe.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn open_receiver<P: AsRef<Path>>(&self, path: P) -> io::Result<Receiver> {
         Receiver::from_file_unchecked(self.open(path.as_ref(), true)?)
     }
 
-    /// Opens the end that writes.
+    /// Opens the write end.
     ///
     /// # Errors
     ///
-    /// The system's, `ENXIO` if nobody has opened the end that reads, and `InvalidInput`
-    /// if the file is no pipe.
+    /// Returns the system's errors, `ENXIO` if the read end is not open anywhere, and
+    /// `InvalidInput` if the file is not a pipe.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn open_sender<P: AsRef<Path>>(&self, path: P) -> io::Result<Sender> {
         Sender::from_file_unchecked(self.open(path.as_ref(), false)?)
@@ -147,7 +148,7 @@ impl Default for OpenOptions {
     }
 }
 
-/// What both ends have.
+/// Defines what both ends share.
 macro_rules! end {
     ($end:ident, $access:ident, $direction:ident, $interest:expr, $refusal:literal, $waits:ident, $polls:ident, $verb:literal) => {
         impl $end {
@@ -161,26 +162,26 @@ macro_rules! end {
             ///
             /// # Errors
             ///
-            /// The system's, and `InvalidInput` if it is no pipe, or was opened for the
-            /// other direction.
+            /// Returns the system's errors, and `InvalidInput` if the file is not a pipe,
+            /// or was opened for the other direction.
             ///
             /// # Panics
             ///
-            /// Outside of a runtime, and in one without I/O.
+            /// Panics outside of a runtime, and in a runtime without I/O.
             #[track_caller]
             pub fn from_file(file: File) -> io::Result<Self> {
                 Self::from_owned_fd(file.into())
             }
 
-            /// Takes over a descriptor that is a pipe's, and sets it to non-blocking mode.
+            /// Takes over the descriptor of a pipe, and sets it to non-blocking mode.
             ///
             /// # Errors
             ///
-            /// As [`from_file`](Self::from_file).
+            /// Same as for [`from_file`](Self::from_file).
             ///
             /// # Panics
             ///
-            /// Outside of a runtime, and in one without I/O.
+            /// Panics outside of a runtime, and in a runtime without I/O.
             #[track_caller]
             pub fn from_owned_fd(owned_fd: OwnedFd) -> io::Result<Self> {
                 let file = File::from(owned_fd);
@@ -203,29 +204,29 @@ macro_rules! end {
             ///
             /// # Errors
             ///
-            /// The system's.
+            /// Returns the system's errors.
             ///
             /// # Panics
             ///
-            /// Outside of a runtime, and in one without I/O.
+            /// Panics outside of a runtime, and in a runtime without I/O.
             #[track_caller]
             pub fn from_file_unchecked(file: File) -> io::Result<Self> {
                 Self::from_owned_fd_unchecked(file.into())
             }
 
-            /// Takes over a descriptor that is a pipe's, opened for this direction and in
+            /// Takes over the descriptor of a pipe, opened for this direction and in
             /// non-blocking mode.
             ///
             /// # Errors
             ///
-            /// The system's.
+            /// Returns the system's errors.
             ///
             /// # Panics
             ///
-            /// Outside of a runtime, and in one without I/O.
+            /// Panics outside of a runtime, and in a runtime without I/O.
             #[track_caller]
             pub fn from_owned_fd_unchecked(owned_fd: OwnedFd) -> io::Result<Self> {
-                // SAFETY: we own the descriptor and give it away.
+                // SAFETY: this function owns the descriptor and gives up its ownership.
                 let pipe = unsafe { mio::unix::pipe::$end::from_raw_fd(owned_fd.into_raw_fd()) };
                 Self::new(pipe)
             }
@@ -236,7 +237,7 @@ macro_rules! end {
             ///
             /// # Errors
             ///
-            /// If the runtime has ended.
+            /// Returns an error if the runtime has ended.
             pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
                 let mask = bits::of_interest(interest);
                 let event = self.io.registration().wait(mask).await?;
@@ -249,7 +250,7 @@ macro_rules! end {
             ///
             /// # Errors
             ///
-            /// If the runtime has ended.
+            /// Returns an error if the runtime has ended.
             pub async fn $waits(&self) -> io::Result<()> {
                 self.ready($interest).await?;
                 Ok(())
@@ -259,29 +260,29 @@ macro_rules! end {
             ///
             /// # Errors
             ///
-            /// If the runtime has ended.
+            /// Returns an error if the runtime has ended.
             pub fn $polls(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
                 let registration = self.io.registration();
                 registration.poll_ready(cx, Direction::$direction).map_ok(|_| ())
             }
 
             /// Tries an operation on the pipe once, if it is ready. `f` returns
-            /// `WouldBlock` if it would block, and is then not called again before the
-            /// next event.
+            /// `WouldBlock` if it would block, and is then not called again before the next
+            /// event.
             ///
             /// # Errors
             ///
-            /// Those of `f`, and `WouldBlock` if the pipe is not ready.
+            /// Returns the errors of `f`, and `WouldBlock` if the pipe is not ready.
             pub fn try_io<R>(&self, f: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
                 let registration = self.io.registration();
                 registration.try_io(Direction::$direction.mask(), f)
             }
 
-            /// Turns it into a descriptor in blocking mode.
+            /// Converts it into a descriptor in blocking mode.
             ///
             /// # Errors
             ///
-            /// The system's.
+            /// Returns the system's errors.
             pub fn into_blocking_fd(self) -> io::Result<OwnedFd> {
                 let fd = self.into_nonblocking_fd()?;
                 let flags = flags(fd.as_fd())?;
@@ -289,14 +290,14 @@ macro_rules! end {
                 Ok(fd)
             }
 
-            /// Turns it into a descriptor in non-blocking mode.
+            /// Converts it into a descriptor in non-blocking mode.
             ///
             /// # Errors
             ///
-            /// The system's.
+            /// Returns the system's errors.
             pub fn into_nonblocking_fd(self) -> io::Result<OwnedFd> {
                 let pipe = self.io.into_inner()?;
-                // SAFETY: the pipe owned its descriptor, and gives it away.
+                // SAFETY: the pipe owned its descriptor, and has given up its ownership.
                 Ok(unsafe { OwnedFd::from_raw_fd(pipe.into_raw_fd()) })
             }
         }
@@ -309,20 +310,20 @@ macro_rules! end {
 
         impl AsFd for $end {
             fn as_fd(&self) -> BorrowedFd<'_> {
-                // SAFETY: the pipe owns its descriptor and is borrowed as long.
+                // SAFETY: the pipe owns its descriptor and is borrowed for as long.
                 unsafe { BorrowedFd::borrow_raw(self.as_raw_fd()) }
             }
         }
     };
 }
 
-/// The end of a pipe that writes.
+/// The write end of a pipe.
 #[derive(Debug)]
 pub struct Sender {
     io: PollEvented<mio::unix::pipe::Sender>,
 }
 
-/// The end of a pipe that reads.
+/// The read end of a pipe.
 #[derive(Debug)]
 pub struct Receiver {
     io: PollEvented<mio::unix::pipe::Receiver>,
@@ -364,7 +365,7 @@ impl AsyncRead for Receiver {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        // SAFETY: a read of the system only writes to its buffer, and says how much.
+        // SAFETY: a read of the system only writes to its buffer, and returns how much.
         unsafe { self.io.poll_read(cx, buf) }
     }
 }
@@ -394,12 +395,12 @@ impl AsyncWrite for Sender {
         true
     }
 
-    /// Does nothing: nothing is held back.
+    /// Does nothing, because nothing is buffered.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 
-    /// Does nothing: the other end learns of it when this one is dropped.
+    /// Does nothing: the other end sees the end when this one is dropped.
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

@@ -37,20 +37,20 @@ pub struct UnixSocket {
 }
 
 impl UnixSocket {
-    /// Makes a socket for datagrams.
+    /// Creates a socket for datagrams.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn new_datagram() -> io::Result<Self> {
         Self::new(Type::DGRAM)
     }
 
-    /// Makes a socket for a stream.
+    /// Creates a socket for a stream.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn new_stream() -> io::Result<Self> {
         Self::new(Type::STREAM)
     }
@@ -65,24 +65,25 @@ impl UnixSocket {
         Ok(self.inner.r#type()? == Type::DGRAM)
     }
 
-    /// Binds the socket to a path, at which there must be nothing yet.
+    /// Binds the socket to a path, which must not exist yet.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn bind(&self, path: impl AsRef<Path>) -> io::Result<()> {
         self.inner.bind(&SockAddr::unix(path)?)
     }
 
-    /// Lets the socket accept connections. `backlog`: how many may wait to be accepted.
+    /// Makes the socket accept connections. `backlog` limits how many may wait to be
+    /// accepted.
     ///
     /// # Errors
     ///
-    /// The system's, and one if the socket is for datagrams.
+    /// Returns the system's errors, and an error if the socket is for datagrams.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn listen(self, backlog: u32) -> io::Result<UnixListener> {
         if self.is_datagram()? {
@@ -100,11 +101,11 @@ impl UnixSocket {
     ///
     /// # Errors
     ///
-    /// The system's, and one if the socket is for datagrams.
+    /// Returns the system's errors, and an error if the socket is for datagrams.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     pub async fn connect(self, path: impl AsRef<Path>) -> io::Result<UnixStream> {
         if self.is_datagram()? {
             return Err(io::Error::other(
@@ -119,15 +120,15 @@ impl UnixSocket {
         UnixStream::connecting(mio::net::UnixStream::from_std(stream)).await
     }
 
-    /// Turns the socket into one for datagrams.
+    /// Converts the socket into one for datagrams.
     ///
     /// # Errors
     ///
-    /// The system's, and one if the socket is for a stream.
+    /// Returns the system's errors, and an error if the socket is for a stream.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn datagram(self) -> io::Result<UnixDatagram> {
         if !self.is_datagram()? {

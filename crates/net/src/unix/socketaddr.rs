@@ -7,24 +7,26 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net;
 use std::path::Path;
 
-/// The address of a Unix socket: a path, none, or on Linux a name that is no path.
+/// The address of a Unix socket: a path, none, or on Linux a name in the abstract
+/// namespace.
 #[derive(Clone)]
 pub struct SocketAddr(pub(crate) net::SocketAddr);
 
 impl SocketAddr {
-    /// Returns whether it has no name.
+    /// Returns whether the address is unnamed.
     #[must_use]
     pub fn is_unnamed(&self) -> bool {
         self.0.is_unnamed()
     }
 
-    /// Returns the path, if it has one.
+    /// Returns the path, if the address has one.
     #[must_use]
     pub fn as_pathname(&self) -> Option<&Path> {
         self.0.as_pathname()
     }
 
-    /// Returns the name that is no path, without the zero byte before it, if it has one.
+    /// Returns the name in the abstract namespace, without the zero byte before it, if the
+    /// address has one.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     #[must_use]
     pub fn as_abstract_name(&self) -> Option<&[u8]> {
@@ -54,8 +56,8 @@ impl From<SocketAddr> for net::SocketAddr {
     }
 }
 
-/// The address for a path. On Linux, one that begins with a zero byte is a name that is no
-/// path.
+/// Returns the address for a path. On Linux, a path that begins with a zero byte is a name
+/// in the abstract namespace.
 pub(crate) fn address(path: &Path) -> io::Result<net::SocketAddr> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     if let Some(name) = path.as_os_str().as_bytes().strip_prefix(b"\0") {

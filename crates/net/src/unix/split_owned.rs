@@ -1,4 +1,4 @@
-//! A stream in two halves that own it together.
+//! A stream in two halves that share its ownership.
 
 use std::error::Error;
 use std::fmt;

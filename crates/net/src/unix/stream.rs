@@ -51,15 +51,15 @@ pub struct UnixStream {
 
 impl UnixStream {
     /// Connects to the socket at a path. On Linux, a path that begins with a zero byte is a
-    /// name in a space of its own.
+    /// name in the abstract namespace.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     pub async fn connect<P: AsRef<Path>>(path: P) -> io::Result<Self> {
         let addr = super::socketaddr::address(path.as_ref())?;
         Self::connect_addr(&addr.into()).await
@@ -69,16 +69,16 @@ impl UnixStream {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     pub async fn connect_addr(socket_addr: &SocketAddr) -> io::Result<Self> {
         Self::connecting(mio::net::UnixStream::connect_addr(&socket_addr.0)?).await
     }
 
-    /// A connection that is being made.
+    /// Waits until a connection attempt has ended.
     pub(crate) async fn connecting(stream: mio::net::UnixStream) -> io::Result<Self> {
         let this = Self::new(stream)?;
         poll_fn(|cx| this.poll_write_ready(cx)).await?;
@@ -94,8 +94,8 @@ impl UnixStream {
         Ok(Self { io })
     }
 
-    /// A connection that has been made. It can be written, and may have been sent
-    /// something.
+    /// Creates a stream from an established connection. It is writable, and may already
+    /// have received data.
     #[track_caller]
     pub(crate) fn connected(stream: mio::net::UnixStream) -> io::Result<Self> {
         let this = Self::new(stream)?;
@@ -103,15 +103,15 @@ impl UnixStream {
         Ok(this)
     }
 
-    /// Makes a pair of sockets that are connected to each other.
+    /// Creates a pair of sockets that are connected to each other.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn pair() -> io::Result<(Self, Self)> {
         let (one, other) = mio::net::UnixStream::pair()?;
@@ -121,25 +121,25 @@ impl UnixStream {
         Ok((one, other))
     }
 
-    /// Registers a stream of the standard library's, which must be in non-blocking mode.
+    /// Registers a standard library stream, which must be in non-blocking mode.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn from_std(stream: net::UnixStream) -> io::Result<Self> {
         Self::new(mio::net::UnixStream::from_std(stream))
     }
 
-    /// Turns it into a stream of the standard library's, in non-blocking mode.
+    /// Converts it into a standard library stream, in non-blocking mode.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn into_std(self) -> io::Result<net::UnixStream> {
         Ok(self.io.into_inner()?.into())
     }
@@ -153,7 +153,7 @@ impl UnixStream {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.io.local_addr().map(SocketAddr)
     }
@@ -162,52 +162,52 @@ impl UnixStream {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.io.peer_addr().map(SocketAddr)
     }
 
-    /// Returns the credentials of the process that has connected, or that listens, as they
-    /// were then.
+    /// Returns the credentials of the process that connected or listens, as they were at
+    /// that time.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn peer_cred(&self) -> io::Result<UCred> {
         super::ucred::of_peer(self.as_fd())
     }
 
-    /// Takes the error that the socket has met meanwhile, `SO_ERROR`, which is cleared.
+    /// Returns the pending error of the socket, `SO_ERROR`, and clears it.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
         self.io.take_error()
     }
 
-    /// Splits it into a half that reads and one that writes, which borrow it.
+    /// Splits the stream into a read half and a write half, which borrow it.
     pub fn split<'a>(&'a mut self) -> (ReadHalf<'a>, WriteHalf<'a>) {
         split::split(self)
     }
 
-    /// Splits it into a half that reads and one that writes, for different tasks.
+    /// Splits the stream into a read half and a write half, for different tasks.
     pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
         split_owned::into_split(self)
     }
 
-    /// Reads with shared access: there is one reader and one writer that poll.
+    /// Reads with shared access: at most one reader and one writer poll.
     #[inline]
     pub(crate) fn poll_read_shared(
         &self,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        // SAFETY: a read of the system only writes to its buffer, and says how much.
+        // SAFETY: a read of the system only writes to its buffer, and returns how much.
         unsafe { self.io.poll_read(cx, buf) }
     }
 
-    /// A connection that the peer has closed already needs nothing.
+    /// A connection that the peer has already closed needs no shutdown.
     pub(crate) fn shutdown_write(&self) -> io::Result<()> {
         match self.io.shutdown(Shutdown::Write) {
             Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),

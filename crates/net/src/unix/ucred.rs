@@ -14,31 +14,32 @@ pub struct UCred {
 }
 
 impl UCred {
-    /// Returns the user, as far as rights go.
+    /// Returns the effective user ID.
     #[must_use]
     pub fn uid(&self) -> uid_t {
         self.uid
     }
 
-    /// Returns the group, as far as rights go.
+    /// Returns the effective group ID.
     #[must_use]
     pub fn gid(&self) -> gid_t {
         self.gid
     }
 
-    /// Returns the process. `None` where the system does not tell.
+    /// Returns the process ID, or `None` where the system does not report it.
     #[must_use]
     pub fn pid(&self) -> Option<pid_t> {
         self.pid
     }
 }
 
-/// Reads an option of a socket into `T`, which must be what the system writes there.
+/// Reads an option of a socket into `T`, which must be the type that the system writes
+/// there.
 #[cfg(not(any(target_os = "dragonfly", target_os = "freebsd")))]
 fn option<T>(stream: BorrowedFd<'_>, level: i32, name: i32) -> io::Result<T> {
     let mut value = std::mem::MaybeUninit::<T>::zeroed();
     let mut len = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the pointers are valid, and `len` says how much room there is.
+    // SAFETY: the pointers are valid, and `len` holds the size of the value.
     let result = unsafe {
         let value = value.as_mut_ptr().cast();
         libc::getsockopt(stream.as_raw_fd(), level, name, value, &mut len)
@@ -80,7 +81,7 @@ pub(super) fn of_peer(stream: BorrowedFd<'_>) -> io::Result<UCred> {
     })
 }
 
-/// The user and the group, which all BSDs tell.
+/// Returns the user and the group, which all BSDs report.
 #[cfg(not(any(
     target_os = "linux",
     target_os = "android",

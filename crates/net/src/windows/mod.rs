@@ -1,3 +1,3 @@
-//! What only Windows has: named pipes.
+//! Items that only Windows has: named pipes.
 
 pub mod named_pipe;

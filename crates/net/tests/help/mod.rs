@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers that the tests share.
 
 use std::future::Future;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use blitz_io::net::{TcpListener, TcpStream};
 use blitz_io::runtime::{Builder, Runtime};
 use blitz_io::time::timeout;
 
-/// A wait in a test that lasts longer has failed.
+/// A wait in a test that lasts longer than this has failed.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
 pub fn multi(workers: usize) -> Runtime {
@@ -27,7 +27,7 @@ pub fn on_both<F: Future<Output = ()>>(test: impl Fn() -> F) {
     }
 }
 
-/// Two ends of a TCP connection.
+/// Returns the two ends of a TCP connection.
 pub async fn pair() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let client = TcpStream::connect(listener.local_addr().unwrap()).await;

@@ -1,4 +1,5 @@
-//! Reads and writes at a place of a file, with buffers that are given away meanwhile.
+//! Reads and writes at a position of a file, with buffers that the operation owns while it
+//! runs.
 
 use std::fs::File as StdFile;
 use std::io;
@@ -14,26 +15,26 @@ use super::File;
 use super::nowait;
 use crate::operation::{Operation, run};
 
-/// The most that one call of the system moves.
+/// The largest number of bytes that one system call moves.
 const MOST: usize = 0x7fff_f000;
 
 impl File {
-    /// Reads at a place of the file into a buffer, which is given away and comes back with how
-    /// many bytes were read: 0 at the end of the file. Neither uses nor moves the file's own
-    /// place.
+    /// Reads at a position of the file into a buffer, which the operation owns while it
+    /// runs and returns with the number of bytes read: 0 at the end of the file. Neither
+    /// uses nor moves the file's own position.
     ///
-    /// The bytes are read to the beginning of the buffer, as many as there is
-    /// [room](IoBuf::bytes_total) for at most. What the system has in memory is read at once;
-    /// for the rest, the kernel reads without a thread that waits (io_uring) where it can, and
-    /// a thread of the pool does elsewhere.
+    /// The bytes are read to the beginning of the buffer, at most as many as it has
+    /// [room](IoBuf::bytes_total) for. What the system has in memory is read at once; for
+    /// the rest, the kernel reads without a waiting thread (io_uring) where it can, and a
+    /// thread of the pool reads elsewhere.
     ///
     /// # Errors
     ///
-    /// Those of [`FileExt::read_at`](std::os::unix::fs::FileExt::read_at).
+    /// Returns the errors of [`FileExt::read_at`](std::os::unix::fs::FileExt::read_at).
     ///
     /// # Cancel safety
     ///
-    /// A buffer that a dropped future was given is lost.
+    /// If the future is dropped, its buffer is lost.
     ///
     /// ```
     /// use blitz_io::fs::File;
@@ -62,21 +63,22 @@ impl File {
         if let Some(count) = nowait::proceed(|| operation.read_now()).await {
             return (Ok(count), operation.buf);
         }
-        // Others than Linux have no such attempt.
+        // Systems other than Linux have no such attempt.
         _ = &mut operation;
         run(operation).await
     }
 
-    /// Writes what a buffer holds at a place of the file. The buffer is given away, and comes
-    /// back with how many bytes were written. Neither uses nor moves the file's own place.
+    /// Writes the contents of a buffer at a position of the file. The operation owns the
+    /// buffer while it runs, and returns it with the number of bytes written. Neither uses
+    /// nor moves the file's own position.
     ///
     /// # Errors
     ///
-    /// Those of [`FileExt::write_at`](std::os::unix::fs::FileExt::write_at).
+    /// Returns the errors of [`FileExt::write_at`](std::os::unix::fs::FileExt::write_at).
     ///
     /// # Cancel safety
     ///
-    /// After a future was dropped, the bytes may be written or not, and the buffer is lost.
+    /// If the future is dropped, the bytes may be written or not, and the buffer is lost.
     ///
     /// ```
     /// use blitz_io::fs::File;
@@ -115,7 +117,7 @@ impl<B: IoBufMut> ReadAt<B> {
     #[cfg(target_os = "linux")]
     fn read_now(&mut self) -> Option<usize> {
         let (to, len) = (self.buf.stable_mut_ptr(), self.len());
-        // SAFETY: the buffer has room for so many bytes.
+        // SAFETY: the buffer has room for `len` bytes.
         let count = unsafe { nowait::read(&self.file, to, len, Some(self.offset)) }?;
         // SAFETY: the system has written them.
         unsafe { self.buf.set_init(count) };
@@ -123,14 +125,14 @@ impl<B: IoBufMut> ReadAt<B> {
     }
 }
 
-// SAFETY: the buffer's bytes stay where they are.
+// SAFETY: the buffer's bytes do not move.
 unsafe impl<B: IoBufMut> Operation for ReadAt<B> {
     type Output = BufResult<usize, B>;
 
     fn block(mut self) -> Self::Output {
         let (to, len) = (self.buf.stable_mut_ptr(), self.len());
         let result = repeat(self.offset, |offset| {
-            // SAFETY: the buffer has room for so many bytes.
+            // SAFETY: the buffer has room for `len` bytes.
             unsafe { libc::pread(self.file.as_raw_fd(), to.cast(), len, offset) }
         });
         if let Ok(count) = result {
@@ -168,14 +170,14 @@ struct WriteAt<B> {
     offset: u64,
 }
 
-// SAFETY: the buffer's bytes stay where they are.
+// SAFETY: the buffer's bytes do not move.
 unsafe impl<B: IoBuf> Operation for WriteAt<B> {
     type Output = BufResult<usize, B>;
 
     fn block(self) -> Self::Output {
         let (from, len) = (self.buf.stable_ptr(), self.buf.bytes_init().min(MOST));
         let result = repeat(self.offset, |offset| {
-            // SAFETY: so many bytes of the buffer are initialised.
+            // SAFETY: `len` bytes of the buffer are initialised.
             unsafe { libc::pwrite(self.file.as_raw_fd(), from.cast(), len, offset) }
         });
         (result, self.buf)
@@ -199,12 +201,13 @@ unsafe impl<B: IoBuf> Operation for WriteAt<B> {
     }
 }
 
-/// A place as the system counts it. The kernel takes others for that of the file itself.
+/// Converts a position to the system's type. The kernel would take values that do not fit
+/// as the file's own position.
 fn place(offset: u64) -> io::Result<libc::off_t> {
     libc::off_t::try_from(offset).map_err(|_| io::ErrorKind::InvalidInput.into())
 }
 
-/// Calls the system until a signal does not interrupt it.
+/// Repeats a system call until it is not interrupted by a signal.
 fn repeat(offset: u64, mut call: impl FnMut(libc::off_t) -> isize) -> io::Result<usize> {
     let offset = place(offset)?;
     loop {

@@ -1,11 +1,11 @@
-//! `DirBuilder`: how a folder is created.
+//! `DirBuilder`: options for creating a directory.
 
 use std::io;
 use std::path::Path;
 
 use crate::blocking::run;
 
-/// Creates folders, as [`std::fs::DirBuilder`] does.
+/// Creates directories, like [`std::fs::DirBuilder`].
 ///
 /// ```
 /// # #[blitz_io::main]
@@ -25,31 +25,31 @@ pub struct DirBuilder {
 }
 
 impl DirBuilder {
-    /// Creates one that creates one folder, with the usual permissions.
+    /// Creates a builder for a single directory, with the usual permissions.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets whether missing folders on the way are created too, and a folder that is there
-    /// already is no error.
+    /// Sets whether missing parent directories are created too, and an existing directory
+    /// is no error.
     pub fn recursive(&mut self, recursive: bool) -> &mut Self {
         self.recursive = recursive;
         self
     }
 
-    /// Sets the permissions of what is created, before the umask.
+    /// Sets the permissions of created directories, before the umask.
     #[cfg(unix)]
     pub fn mode(&mut self, mode: u32) -> &mut Self {
         self.mode = Some(mode);
         self
     }
 
-    /// Creates the folder.
+    /// Creates the directory.
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::DirBuilder::create`].
+    /// Returns the errors of [`std::fs::DirBuilder::create`].
     pub async fn create(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let path = path.as_ref().to_owned();
         let mut builder = std::fs::DirBuilder::new();

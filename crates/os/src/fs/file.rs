@@ -1,6 +1,7 @@
 //! `File`.
 //!
-//! One operation at a time is under way, on a thread of the pool, with the buffer:
+//! At most one operation is under way. It runs on a thread of the pool, which has the
+//! buffer meanwhile:
 //!
 //! ```text
 //!            read, write, seek, set_len
@@ -9,21 +10,21 @@
 //!        +------ the job has ended -----------+
 //! ```
 //!
-//! A small write to a file that is nobody else's goes through the worker's ring instead of to
-//! the pool, if there is a ring: see `in_ring.rs`.
+//! A small write to a file that is not shared goes through the worker's ring instead of the
+//! pool, if there is a ring: see `in_ring.rs`.
 //!
-//! On Linux a read first takes what the system has in memory, straight into the caller's
-//! buffer: then no operation is under way. What needs waiting goes to the pool.
+//! On Linux a read first takes what the system has in memory, directly into the caller's
+//! buffer: then no operation is under way. A read that has to wait goes to the pool.
 //!
-//! Whoever comes to a busy file waits for the job, takes the buffer back, and sees to what
-//! came of it, whoever started it:
+//! A caller that finds the file busy waits for the job, takes the buffer back, and handles
+//! the job's outcome, whichever task started it:
 //!
-//! * A read leaves its bytes in the buffer, for the next read. The file stands behind them. So
-//!   a write, a seek and `set_len` go back first by what is left of them: the place is that
-//!   of the caller, always.
-//! * A write was done for its caller when the bytes were in the buffer. Its error is told to
-//!   the next write, flush or shutdown.
-//! * A seek has told its caller through `poll_complete`; nobody else is told.
+//! * A read leaves its bytes in the buffer, for the next read. The file's position is
+//!   behind them. So a write, a seek and `set_len` first go back by what is left of them:
+//!   the position is always that of the caller.
+//! * A write was complete for its caller when the bytes were in the buffer. Its error is
+//!   reported to the next write, flush or shutdown.
+//! * A seek reports to its caller through `poll_complete`, and to no other.
 
 use std::fmt;
 use std::fs::{File as StdFile, Metadata, Permissions};
@@ -53,18 +54,20 @@ use super::{FileTimes, OpenOptions};
 use crate::blocking::{lost, run};
 use crate::buffer::{Buffer, MAX_BUF_SIZE};
 
-/// A file that is open.
+/// An open file.
 ///
-/// It is read and written with the methods of
-/// [`AsyncReadExt`](blitz_aio::AsyncReadExt), [`AsyncWriteExt`](blitz_aio::AsyncWriteExt) and
-/// [`AsyncSeekExt`](blitz_aio::AsyncSeekExt). Each write, and each read of what the system does
-/// not have in memory, moves up to [`max_buf_size`](File::max_buf_size) bytes through a buffer
-/// to a thread of the pool or, on Linux, to an io_uring, so few large ones are better than many small ones: see [`BufReader`](blitz_aio::BufReader) and
+/// It is read and written with the methods of [`AsyncReadExt`](blitz_aio::AsyncReadExt),
+/// [`AsyncWriteExt`](blitz_aio::AsyncWriteExt) and
+/// [`AsyncSeekExt`](blitz_aio::AsyncSeekExt). Each write, and each read of data that the
+/// system does not have in memory, moves up to [`max_buf_size`](File::max_buf_size) bytes
+/// through a buffer to a thread of the pool or, on Linux, to an io_uring, so few large
+/// operations are better than many small ones: see [`BufReader`](blitz_aio::BufReader) and
 /// [`BufWriter`](blitz_aio::BufWriter).
 ///
-/// A write is done when its bytes are in the buffer. They are written even if the file is
-/// dropped at once, or the runtime ends; but only [`flush`] waits for that, and tells whether
-/// there was an error. A file is closed when it is dropped and no operation is under way.
+/// A write is complete when its bytes are in the buffer. They are written even if the file
+/// is dropped at once, or the runtime ends; but only [`flush`] waits for that, and reports
+/// whether there was an error. A file is closed when it has been dropped and no operation
+/// is under way.
 ///
 /// [`flush`]: blitz_aio::AsyncWriteExt::flush
 ///
@@ -96,9 +99,9 @@ pub struct File {
 
 struct Inner {
     state: State,
-    /// What a write has failed with that nobody has been told yet.
+    /// The error of a write that has not been reported yet.
     write_error: Option<io::ErrorKind>,
-    /// Where the last seek went to.
+    /// The position after the last seek.
     place: u64,
 }
 
@@ -109,7 +112,7 @@ enum State {
     InRing(in_ring::Writing),
 }
 
-/// What came of an operation.
+/// The outcome of an operation.
 pub(super) enum Outcome {
     Read(io::Result<()>),
     Write(io::Result<()>),
@@ -122,16 +125,16 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::File::open`].
+    /// Returns the errors of [`std::fs::File::open`].
     pub async fn open(path: impl AsRef<Path>) -> io::Result<File> {
         Self::options().read(true).open(path).await
     }
 
-    /// Opens a file for writing. It is created, or what it held before is dropped.
+    /// Opens a file for writing. It is created, or its contents are discarded.
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::File::create`].
+    /// Returns the errors of [`std::fs::File::create`].
     pub async fn create(path: impl AsRef<Path>) -> io::Result<File> {
         let mut options = Self::options();
         options.write(true).create(true).truncate(true);
@@ -142,8 +145,8 @@ impl File {
     ///
     /// # Errors
     ///
-    /// [`AlreadyExists`](io::ErrorKind::AlreadyExists) if there is one, and those of
-    /// [`std::fs::File::create_new`].
+    /// Returns [`AlreadyExists`](io::ErrorKind::AlreadyExists) if the file exists, and the
+    /// errors of [`std::fs::File::create_new`].
     pub async fn create_new<P: AsRef<Path>>(path: P) -> io::Result<File> {
         let mut options = Self::options();
         options.read(true).write(true).create_new(true);
@@ -156,7 +159,7 @@ impl File {
         OpenOptions::new()
     }
 
-    /// Makes a `File` of one of the standard library.
+    /// Creates a `File` from one of the standard library.
     #[must_use]
     pub fn from_std(std: StdFile) -> File {
         File {
@@ -172,7 +175,8 @@ impl File {
         }
     }
 
-    /// A file that has just been opened, so that its place is nobody else's.
+    /// Creates a `File` from a file that has just been opened, so that its position is not
+    /// shared.
     pub(super) fn opened(std: StdFile) -> File {
         #[cfg(io_uring)]
         let access = Access::of_opened(&std);
@@ -183,7 +187,7 @@ impl File {
         }
     }
 
-    /// The file, for a use of which we do not know what comes of it.
+    /// Returns the file for a use that may share it.
     #[cfg(unix)]
     fn shared(&self) -> &StdFile {
         #[cfg(io_uring)]
@@ -191,32 +195,33 @@ impl File {
         &self.std
     }
 
-    /// Waits until the disk has everything that was written, and what is known of the file.
+    /// Waits until the disk has everything that was written, and the metadata of the file.
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::File::sync_all`]. That of a write is told to the next write or
-    /// flush.
+    /// Returns the errors of [`std::fs::File::sync_all`]. The error of a write is reported
+    /// to the next write or flush.
     pub async fn sync_all(&self) -> io::Result<()> {
         self.sync(false).await
     }
 
-    /// Waits until the disk has everything that was written, and as much of what is known of
+    /// Waits until the disk has everything that was written, and as much of the metadata of
     /// the file as is needed to read it.
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::File::sync_data`]. That of a write is told to the next write or
-    /// flush.
+    /// Returns the errors of [`std::fs::File::sync_data`]. The error of a write is reported
+    /// to the next write or flush.
     pub async fn sync_data(&self) -> io::Result<()> {
         self.sync(true).await
     }
 
-    /// Cuts the file off at `size` bytes, or makes it as long with zeros. The place stays.
+    /// Truncates the file to `size` bytes, or extends it with zeros. The position stays the
+    /// same.
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::File::set_len`].
+    /// Returns the errors of [`std::fs::File::set_len`].
     pub async fn set_len(&self, size: u64) -> io::Result<()> {
         let mut inner = self.inner.lock().await;
         poll_fn(|cx| inner.poll_complete_inflight(cx)).await;
@@ -233,11 +238,11 @@ impl File {
         result
     }
 
-    /// Returns what is known of the file.
+    /// Returns the metadata of the file.
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::File::metadata`].
+    /// Returns the errors of [`std::fs::File::metadata`].
     pub async fn metadata(&self) -> io::Result<Metadata> {
         #[cfg(target_os = "linux")]
         if let Some(()) = nowait::proceed(|| nowait::knows(&self.std).then_some(())).await {
@@ -247,11 +252,11 @@ impl File {
         run(move || std.metadata()).await
     }
 
-    /// Creates another `File` for the same open file: the place is that of both.
+    /// Creates another `File` for the same open file: both share the position.
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::File::try_clone`].
+    /// Returns the errors of [`std::fs::File::try_clone`].
     pub async fn try_clone(&self) -> io::Result<File> {
         #[cfg(io_uring)]
         self.access.revoke();
@@ -260,14 +265,14 @@ impl File {
         Ok(file)
     }
 
-    /// Returns the file of the standard library, when no operation is under way any more.
+    /// Returns the file of the standard library once no operation is under way.
     ///
-    /// Bytes that were read ahead are lost, and so is the error of a write that nobody has
-    /// been told: [flush](blitz_aio::AsyncWriteExt::flush) before.
+    /// Bytes that were read ahead are lost, and so is the error of a write that has not
+    /// been reported: [flush](blitz_aio::AsyncWriteExt::flush) first.
     pub async fn into_std(mut self) -> StdFile {
         let inner = self.inner.get_mut();
         poll_fn(|cx| inner.poll_complete_inflight(cx)).await;
-        // An operation of which the future was dropped, such as `metadata`, may still use it.
+        // An operation whose future was dropped, such as `metadata`, may still use it.
         Arc::try_unwrap(self.std).unwrap_or_else(|shared| {
             let another = shared.try_clone();
             another.expect("the process has no descriptor left for a file that is in use")
@@ -278,7 +283,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// The file itself, if an operation is under way.
+    /// Returns the file itself if an operation is under way.
     #[allow(clippy::result_large_err, reason = "the signature is Tokio's")]
     pub fn try_into_std(mut self) -> Result<StdFile, Self> {
         match Arc::try_unwrap(self.std) {
@@ -294,7 +299,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::File::set_permissions`].
+    /// Returns the errors of [`std::fs::File::set_permissions`].
     pub async fn set_permissions(&self, perm: Permissions) -> io::Result<()> {
         let std = self.std.clone();
         run(move || std.set_permissions(perm)).await
@@ -304,28 +309,28 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::File::set_times`].
+    /// Returns the errors of [`std::fs::File::set_times`].
     pub async fn set_times(&self, times: FileTimes) -> io::Result<()> {
         self.when_idle(move |std| std.set_times(times.to_std()))
             .await
     }
 
-    /// Changes when the file was changed last.
+    /// Changes the time of the last modification of the file.
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::File::set_modified`].
+    /// Returns the errors of [`std::fs::File::set_modified`].
     pub async fn set_modified(&self, time: SystemTime) -> io::Result<()> {
         self.set_times(FileTimes::new().set_modified(time)).await
     }
 
-    /// Sets how many bytes one operation moves at most; at first it is 2 MiB.
+    /// Sets how many bytes one operation moves at most; the default is 2 MiB.
     ///
     /// It does not apply to an operation that is under way.
     ///
     /// # Panics
     ///
-    /// If it is zero: no operation would get on.
+    /// Panics if it is zero: no operation would make progress.
     #[track_caller]
     pub fn set_max_buf_size(&mut self, max_buf_size: usize) {
         assert!(max_buf_size > 0, "`max_buf_size` must be greater than 0");
@@ -357,7 +362,7 @@ impl File {
         .await
     }
 
-    /// Runs something once no operation is under way.
+    /// Runs a function once no operation is under way.
     async fn when_idle<T: Send + 'static>(
         &self,
         operation: impl FnOnce(&StdFile) -> io::Result<T> + Send + 'static,
@@ -370,7 +375,7 @@ impl File {
 }
 
 impl Inner {
-    /// Waits for the operation under way, and returns what came of it: `None` if there was
+    /// Waits for the operation under way, and returns its outcome, or `None` if there was
     /// none.
     fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Outcome>>> {
         #[cfg(io_uring)]
@@ -414,7 +419,7 @@ impl Inner {
         Poll::Ready(())
     }
 
-    /// Takes the buffer for an operation, empty, and returns how far the file stands ahead of
+    /// Takes the buffer for an operation, empty, and returns how far the file is ahead of
     /// the caller.
     fn take_buffer(&mut self) -> (Buffer, usize) {
         let State::Idle(buffer) = &mut self.state else {
@@ -426,22 +431,22 @@ impl Inner {
     }
 }
 
-/// Goes back by what was read ahead.
+/// Moves the position back by what was read ahead.
 fn go_back(mut file: &StdFile, ahead: usize) -> io::Result<()> {
     if ahead == 0 {
         return Ok(());
     }
-    // It is at most the size of a buffer.
+    // `ahead` is at most the size of a buffer.
     file.seek(SeekFrom::Current(-(ahead as i64))).map(drop)
 }
 
-/// Reads what the system has in memory. Returns whether it did.
+/// Reads what the system has in memory. Returns whether it succeeded.
 #[cfg(target_os = "linux")]
 fn read_now(std: &StdFile, buf: &mut ReadBuf<'_>, limit: usize) -> bool {
     let len = buf.remaining().min(limit);
-    // SAFETY: nothing but bytes of the file is written to it.
+    // SAFETY: only bytes of the file are written to it.
     let to = unsafe { buf.unfilled_mut() }.as_mut_ptr();
-    // SAFETY: so many bytes of the buffer are not filled.
+    // SAFETY: `len` bytes of the buffer are unfilled.
     match unsafe { nowait::read(std, to.cast(), len, None) } {
         Some(count) => {
             // SAFETY: the system has written them.
@@ -523,7 +528,7 @@ impl AsyncWrite for File {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let inner = this.inner.get_mut();
-        // The write before must be done, and well.
+        // The previous write must have completed without an error.
         ready!(inner.poll_flush(cx))?;
         if bufs.iter().all(|buf| buf.is_empty()) {
             return Poll::Ready(Ok(0));
@@ -562,7 +567,7 @@ impl AsyncSeek for File {
             ));
         }
         let (buffer, ahead) = inner.take_buffer();
-        // Only for a file's end may a file system have to ask somebody.
+        // Only to find a file's end may a file system have to wait.
         if !matches!(position, SeekFrom::End(_)) {
             inner.state = State::Idle(buffer);
             go_back(&this.std, ahead)?;
@@ -630,7 +635,8 @@ mod unix {
 
     impl FromRawFd for File {
         unsafe fn from_raw_fd(fd: RawFd) -> Self {
-            // SAFETY: the caller says that the descriptor is open, and gives it away.
+            // SAFETY: the caller guarantees that the descriptor is open, and gives up its
+            // ownership.
             Self::from_std(unsafe { StdFile::from_raw_fd(fd) })
         }
     }
@@ -664,7 +670,8 @@ mod windows {
 
     impl FromRawHandle for File {
         unsafe fn from_raw_handle(handle: RawHandle) -> Self {
-            // SAFETY: the caller says that the handle is open, and gives it away.
+            // SAFETY: the caller guarantees that the handle is open, and gives up its
+            // ownership.
             Self::from_std(unsafe { StdFile::from_raw_handle(handle) })
         }
     }

@@ -1,4 +1,4 @@
-//! `FileTimes`: the times of a file that are to be changed.
+//! `FileTimes`: the times of a file to change.
 
 use std::time::SystemTime;
 
@@ -13,24 +13,24 @@ pub struct FileTimes {
 }
 
 impl FileTimes {
-    /// Creates one that changes none.
+    /// Creates a value that changes no time.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets when the file was read last.
+    /// Sets the time of the last access.
     pub fn set_accessed(mut self, t: SystemTime) -> Self {
         self.accessed = Some(t);
         self
     }
 
-    /// Sets when the file was changed last.
+    /// Sets the time of the last modification.
     pub fn set_modified(mut self, t: SystemTime) -> Self {
         self.modified = Some(t);
         self
     }
 
-    /// Sets when the file was created.
+    /// Sets the time of creation.
     #[cfg(any(windows, target_vendor = "apple"))]
     pub fn set_created(mut self, t: SystemTime) -> Self {
         self.created = Some(t);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::blocking::run;
 
-/// Functions of one path.
+/// Defines functions of one path.
 macro_rules! of_a_path {
     ($($(#[$doc:meta])* $name:ident($path:ident) -> $output:ty;)*) => {$(
         $(#[$doc])*
@@ -21,7 +21,7 @@ macro_rules! of_a_path {
     )*};
 }
 
-/// Functions of two paths.
+/// Defines functions of two paths.
 macro_rules! of_two_paths {
     ($($(#[$doc:meta])* $name:ident($one:ident, $other:ident) -> $output:ty: $std:path;)*) => {$(
         $(#[$doc])*
@@ -42,11 +42,11 @@ macro_rules! of_two_paths {
 of_a_path! {
     /// Returns the absolute path of a file, without links and without `.` and `..`.
     canonicalize(path) -> PathBuf;
-    /// Creates a folder. The one that it lies in must be there.
+    /// Creates a directory. Its parent must exist.
     create_dir(path) -> ();
-    /// Creates a folder, and those that it lies in where they are missing.
+    /// Creates a directory, and its parents where they are missing.
     create_dir_all(path) -> ();
-    /// Returns what is known of a file: its size, its kind, its times. It follows links.
+    /// Returns the metadata of a file: its size, its type, its times. Follows links.
     metadata(path) -> Metadata;
     /// Reads a whole file.
     ///
@@ -61,9 +61,9 @@ of_a_path! {
     /// # }
     /// ```
     read(path) -> Vec<u8>;
-    /// Returns where a symbolic link points to.
+    /// Returns the target of a symbolic link.
     read_link(path) -> PathBuf;
-    /// Reads a whole file that is text in UTF-8.
+    /// Reads a whole file, which must be text in UTF-8.
     ///
     /// ```
     /// # #[blitz_io::main]
@@ -76,25 +76,25 @@ of_a_path! {
     /// # }
     /// ```
     read_to_string(path) -> String;
-    /// Removes an empty folder.
+    /// Removes an empty directory.
     remove_dir(path) -> ();
-    /// Removes a folder and everything in it. It follows no links. Be careful!
+    /// Removes a directory and everything in it. Does not follow links. Be careful!
     remove_dir_all(path) -> ();
     /// Removes a file.
     remove_file(path) -> ();
-    /// Returns what is known of a file, or of the link itself if it is one.
+    /// Returns the metadata of a file, or of the link itself if it is one.
     symlink_metadata(path) -> Metadata;
 }
 
 of_two_paths! {
-    /// Copies what a file holds, and its permissions, to another place, and returns how many
-    /// bytes it was. What was there before is replaced.
+    /// Copies the contents of a file, and its permissions, to another path, and returns the
+    /// number of bytes copied. An existing file is replaced.
     copy(from, to) -> u64: fs::copy;
     /// Creates another name for a file.
     hard_link(original, link) -> (): fs::hard_link;
-    /// Renames a file or a folder. What bore the new name before is replaced.
+    /// Renames a file or a directory. An existing file of the new name is replaced.
     ///
-    /// Both must lie on one file system.
+    /// Both paths must be on the same file system.
     rename(from, to) -> (): fs::rename;
 }
 
@@ -106,40 +106,40 @@ of_two_paths! {
 
 #[cfg(windows)]
 of_two_paths! {
-    /// Creates a symbolic link to a folder.
+    /// Creates a symbolic link to a directory.
     symlink_dir(original, link) -> (): std::os::windows::fs::symlink_dir;
     /// Creates a symbolic link to a file.
     symlink_file(original, link) -> (): std::os::windows::fs::symlink_file;
 }
 
-/// Changes the permissions of a file or a folder.
+/// Changes the permissions of a file or a directory.
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::set_permissions`].
+/// Returns the errors of [`std::fs::set_permissions`].
 pub async fn set_permissions(path: impl AsRef<Path>, perm: Permissions) -> io::Result<()> {
     let path = path.as_ref().to_owned();
     run(move || fs::set_permissions(path, perm)).await
 }
 
-/// Returns whether something is there under a path. It follows links.
+/// Returns whether a path exists. Follows links.
 ///
 /// # Errors
 ///
-/// Those of [`Path::try_exists`]: if it cannot be known.
+/// Returns the errors of [`Path::try_exists`]: if it cannot be determined.
 pub async fn try_exists(path: impl AsRef<Path>) -> io::Result<bool> {
     let path = path.as_ref().to_owned();
     run(move || path.try_exists()).await
 }
 
-/// Writes a whole file. It is created, or what it held before is replaced.
+/// Writes a whole file. It is created, or its contents are replaced.
 ///
-/// The future returns when the operating system has the bytes. A full disk is an error, and
-/// the file holds what fitted.
+/// The future completes when the operating system has the bytes. A full disk is an error,
+/// and the file contains the bytes that fitted.
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::write`].
+/// Returns the errors of [`std::fs::write`].
 ///
 /// ```
 /// # #[blitz_io::main]

@@ -1,24 +1,26 @@
-//! A file's own writes, through the ring of the worker's driver.
+//! Writes of a [`File`](super::File), through the ring of the worker's driver.
 //!
 //! # Which files
 //!
-//! Regular ones that [`OpenOptions`](super::OpenOptions) has opened, not for appending, and
-//! that were neither cloned nor asked for their descriptor. The place of such a file is nobody
-//! else's. A ring can write at the file's own place, but without the lock by which two writes
-//! of the system at the same place come one after the other. So a write in the ring is told its
-//! place, and moves that of the file when it is done; between the two nobody sees or moves it.
+//! Regular files that [`OpenOptions`](super::OpenOptions) has opened, not for appending,
+//! and that were neither cloned nor asked for their descriptor. The position of such a file
+//! is not shared. A ring can write at the file's own position, but without the lock that
+//! serialises two writes of the system at the same position. So a write in the ring is
+//! given its position, and moves the file's when it is done; in between, no other operation
+//! reads or moves it.
 //!
-//! # Which threads
+//! # On which threads
 //!
-//! The workers of a multi-thread runtime: their drivers are looked at by other threads if they
-//! are busy, so the write goes on and the file can be awaited from anywhere.
+//! On the workers of a multi-thread runtime: other threads poll their drivers while they
+//! are busy, so the write makes progress and the file can be awaited from anywhere.
 //!
 //! # A write that was accepted is written
 //!
-//! It is not cancelled with its file. What the kernel has not written, because it has given
-//! the write up (see the driver's `ring`) or because it was cut short, is left in the buffer,
-//! and a thread of the pool writes it; or, when there is no pool any more, whoever finds that.
-//! That is the file, if it is still there, and otherwise whoever lets go of the operation.
+//! It is not cancelled with its file. If the kernel has given the write up (see the
+//! driver's `ring`) or has cut it short, the rest is left in the buffer, and a thread of
+//! the pool writes it. If there is no pool any more, the thread that notices writes it: the
+//! one that uses the file, if the file still exists, and otherwise the one that drops the
+//! operation.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
@@ -38,12 +40,12 @@ use super::nowait;
 use crate::blocking::lost;
 use crate::buffer::Buffer;
 
-/// Whether a file's writes may go through the ring: see the head of this file.
+/// Tells whether a file's writes may go through the ring: see the head of this file.
 #[derive(Default)]
 pub(super) struct Access(AtomicBool);
 
 impl Access {
-    /// For a file that has just been opened.
+    /// Returns the access of a file that has just been opened.
     pub(super) fn of_opened(file: &File) -> Self {
         // SAFETY: the descriptor is open.
         let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
@@ -54,17 +56,17 @@ impl Access {
         Self(AtomicBool::new(is_written && is_regular()))
     }
 
-    /// From now on somebody else may have the file's place.
+    /// Records that the file's position may be shared from now on.
     pub(super) fn revoke(&self) {
         self.0.store(false, Ordering::Relaxed);
     }
 
-    /// Starts to write what the buffer holds. The file stands `ahead` bytes ahead of the
+    /// Starts to write the contents of the buffer. The file is `ahead` bytes ahead of the
     /// caller.
     ///
     /// # Errors
     ///
-    /// The buffer and how far the file stands ahead, if the pool has to do it.
+    /// Returns the buffer and how far the file is ahead, if the pool has to write it.
     pub(super) fn write(
         &self,
         file: &Arc<File>,
@@ -78,7 +80,7 @@ impl Access {
         let Some(driver) = own_driver().filter(|driver| driver.has_ring()) else {
             return Err((buffer, ahead));
         };
-        // It is at most the size of a buffer.
+        // `ahead` is at most the size of a buffer.
         let Ok(place) = (&**file).seek(SeekFrom::Current(-(ahead as i64))) else {
             return Err((buffer, ahead));
         };
@@ -98,7 +100,7 @@ impl Access {
 pub(super) struct Writing(InFlight<Write>);
 
 impl Writing {
-    /// Waits until the kernel has let go of it.
+    /// Waits until the kernel has released it.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Written> {
         let done = Pin::new(&mut self.0).poll(cx);
         done.map(|done| done.unwrap_or_else(|write| write.finish(-libc::ECANCELED)))
@@ -118,7 +120,8 @@ impl Finish for Write {
         let result = match (usize::try_from(result), -result) {
             (Ok(count), _) => {
                 self.buffer.advance(count);
-                // Its place before was told to the kernel, so this one is none that it refuses.
+                // The kernel has accepted the position before it, so it does not refuse
+                // this one.
                 (&*self.file).seek(SeekFrom::Start(self.place + count as u64))
             }
             // The kernel has given it up.
@@ -135,13 +138,13 @@ impl Finish for Write {
     }
 }
 
-// SAFETY: the bytes are on the heap, and nobody uses the buffer meanwhile.
+// SAFETY: the bytes are on the heap, and nothing uses the buffer meanwhile.
 unsafe impl Operation for Write {
     const ENDS_WITH_FUTURE: bool = false;
 
     fn entry(&mut self) -> Entry {
         let bytes = self.buffer.bytes();
-        // They are not more than one call takes.
+        // The length is not more than one call takes.
         let len = bytes.len() as u32;
         opcode::Write::new(types::Fd(self.file.as_raw_fd()), bytes.as_ptr(), len)
             .offset(self.place)
@@ -149,26 +152,27 @@ unsafe impl Operation for Write {
     }
 }
 
-/// What came of a write.
+/// The outcome of a write.
 pub(super) struct Written {
     result: io::Result<()>,
     rest: Rest,
 }
 
-/// What comes next.
+/// The next step after a write.
 pub(super) enum Finished {
-    /// Nothing.
+    /// Nothing is left to write.
     Done(io::Result<()>, Buffer),
-    /// The rest, on a thread of the pool.
+    /// A thread of the pool writes the rest.
     OnPool(JoinHandle<(Outcome, Buffer)>),
 }
 
 impl Written {
-    /// Sees to it that the rest is written, if there is one.
+    /// Ensures that the rest is written, if there is one.
     ///
     /// # Errors
     ///
-    /// If there is no pool any more, so that nobody knows what has come of the rest.
+    /// Returns an error if there is no pool any more, so that the outcome of the rest is
+    /// not known.
     pub(super) fn finish(self) -> io::Result<Finished> {
         let Self { result, mut rest } = self;
         if rest.0.buffer.is_empty() {
@@ -188,11 +192,11 @@ fn finish_rest(mut rest: Rest) -> io::Result<Finished> {
     job.map(Finished::OnPool).ok_or_else(lost)
 }
 
-/// What is left in the buffer, which is written however it is dropped.
+/// The bytes left in the buffer, which are written even if this is dropped.
 struct Rest(Write);
 
 impl Rest {
-    /// Writes it, at the file's place. It blocks.
+    /// Writes the bytes at the file's position. It blocks.
     fn write(&mut self) -> io::Result<()> {
         self.0.buffer.write_to(&mut &*self.0.file)
     }
@@ -205,7 +209,7 @@ impl Rest {
 impl Drop for Rest {
     fn drop(&mut self) {
         if !self.0.buffer.is_empty() {
-            // Nobody is left to be told.
+            // The error cannot be reported any more.
             _ = self.write();
         }
     }

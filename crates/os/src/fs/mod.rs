@@ -1,14 +1,14 @@
-//! Files and folders, as in `tokio::fs`.
+//! Files and directories, as in `tokio::fs`.
 //!
-//! Each function does what the one of the same name in [`std::fs`] does, with the same errors,
-//! on a thread of the runtime's pool. A dropped future does not stop it. On Linux, what the
-//! system has in memory of an open file is read at once, without a thread, and operations that
-//! own their buffer, and writes of a [`File`] on a worker of a multi-thread runtime, go through
-//! io_uring where the system has it.
+//! Each function does what the function of the same name in [`std::fs`] does, with the same
+//! errors, on a thread of the runtime's pool. Dropping its future does not stop it. On
+//! Linux, what the system has in memory of an open file is read at once, without a thread.
+//! Operations that own their buffer, and writes of a [`File`] on a worker of a multi-thread
+//! runtime, go through io_uring where the system has it.
 //!
 //! # Panics
 //!
-//! Without a runtime.
+//! Without a runtime, the functions panic.
 
 #[cfg(unix)]
 mod at;

@@ -1,5 +1,6 @@
-//! What needs no waiting, because the system has it in memory: done at once, on the thread
-//! that asks. Linux says for each read whether it would have to wait (`RWF_NOWAIT`).
+//! Reads that need no waiting, because the system has the data in memory: done at once, on
+//! the calling thread. Linux reports for each read whether it would have to wait
+//! (`RWF_NOWAIT`).
 
 use std::fs::File;
 use std::future::poll_fn;
@@ -8,16 +9,16 @@ use std::task::{Poll, ready};
 
 use blitz_sync::internals::coop;
 
-/// The most that is copied at once on a worker, which has other tasks: some tens of
-/// microseconds' work. Larger reads go another way.
+/// The most bytes that are copied at once on a worker, which has other tasks: this takes
+/// some tens of microseconds. Larger reads go another way.
 pub(super) const MOST: usize = 128 * 1024;
 
-/// Reads at a place of a file, or at its own. `None` if that is not possible without waiting,
-/// or fails: then another way has to be gone, which finds out why.
+/// Reads at a position of a file, or at its own. Returns `None` if that is not possible
+/// without waiting, or fails: then the caller has to read another way, which finds out why.
 ///
 /// # Safety
 ///
-/// So many bytes may be written there.
+/// `len` bytes may be written there.
 pub(super) unsafe fn read(
     file: &File,
     to: *mut u8,
@@ -35,8 +36,8 @@ pub(super) unsafe fn read(
         iov_base: to.cast(),
         iov_len: len,
     };
-    // SAFETY: by the contract. The system's own function takes the place in two halves, of
-    // which 64-bit systems ignore the second.
+    // SAFETY: the caller guarantees it. The system call takes the position in two halves,
+    // of which 64-bit systems ignore the second.
     let count = unsafe {
         libc::syscall(
             libc::SYS_preadv2,
@@ -51,16 +52,17 @@ pub(super) unsafe fn read(
     usize::try_from(count).ok()
 }
 
-/// Whether the system can say at once what it knows of a file. A file that can be read without
-/// waiting is one of a local file system, which has what it knows of an open file in memory.
+/// Returns whether the system can return the metadata of a file without waiting. A file
+/// that can be read without waiting is on a local file system, which has the metadata of an
+/// open file in memory.
 pub(super) fn knows(file: &File) -> bool {
     let mut byte = 0;
     // SAFETY: there is room for a byte. Behind every end there is nothing to read.
     unsafe { read(file, &mut byte, 1, Some(i64::MAX as u64 - 1)) == Some(0) }
 }
 
-/// Tries something that does not wait, as an operation of a task: after many of them, others
-/// get their turn.
+/// Tries something that does not wait, as an operation of a task: after many of them, other
+/// tasks get their turn.
 pub(super) async fn proceed<T>(mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
     poll_fn(|cx| {
         let coop = ready!(coop::poll_proceed(cx));

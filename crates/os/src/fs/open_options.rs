@@ -1,4 +1,4 @@
-//! `OpenOptions`: how a file is opened.
+//! `OpenOptions`: options for opening a file.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ use std::os::windows::fs::OpenOptionsExt;
 use super::File;
 use crate::blocking::run;
 
-/// Opens files, as [`std::fs::OpenOptions`] does.
+/// Opens files, like [`std::fs::OpenOptions`].
 ///
 /// ```
 /// use blitz_io::fs::OpenOptions;
@@ -56,7 +56,7 @@ impl OpenOptions {
         self
     }
 
-    /// Sets whether what the file holds is dropped.
+    /// Sets whether the contents of the file are discarded.
     pub fn truncate(&mut self, truncate: bool) -> &mut OpenOptions {
         self.0.truncate(truncate);
         self
@@ -68,7 +68,7 @@ impl OpenOptions {
         self
     }
 
-    /// Sets whether the file must be a new one.
+    /// Sets whether the file must be created by this call.
     pub fn create_new(&mut self, create_new: bool) -> &mut OpenOptions {
         self.0.create_new(create_new);
         self
@@ -78,11 +78,12 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::OpenOptions::open`].
+    /// Returns the errors of [`std::fs::OpenOptions::open`].
     ///
     /// # Cancel safety
     ///
-    /// A dropped future does not stop it: the file may be created, and is closed then.
+    /// Dropping the future does not stop the operation: the file may be created, and is
+    /// then closed.
     pub async fn open(&self, path: impl AsRef<Path>) -> io::Result<File> {
         let (options, path) = (self.0.clone(), path.as_ref().to_owned());
         run(move || options.open(path).map(File::opened)).await
@@ -97,7 +98,7 @@ impl OpenOptions {
         self
     }
 
-    /// Sets flags that `open` gets besides.
+    /// Sets additional flags for `open`.
     pub fn custom_flags(&mut self, flags: i32) -> &mut OpenOptions {
         self.0.custom_flags(flags);
         self
@@ -118,7 +119,7 @@ impl OpenOptions {
         self
     }
 
-    /// Sets flags that `CreateFile` gets besides.
+    /// Sets additional flags for `CreateFile`.
     pub fn custom_flags(&mut self, flags: u32) -> &mut OpenOptions {
         self.0.custom_flags(flags);
         self
@@ -130,7 +131,7 @@ impl OpenOptions {
         self
     }
 
-    /// Sets what a server may do in the name of this process.
+    /// Sets how far a server may impersonate this process.
     pub fn security_qos_flags(&mut self, flags: u32) -> &mut OpenOptions {
         self.0.security_qos_flags(flags);
         self

@@ -1,4 +1,4 @@
-//! `read_dir`: what is in a folder.
+//! `read_dir`: the entries of a directory.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -14,15 +14,15 @@ use blitz_runtime::task::{JoinHandle, spawn_blocking};
 
 use crate::blocking::run;
 
-/// So many entries are read on one visit to the pool: what a visit costs is divided by it,
-/// and so many wait in memory.
+/// The number of entries that one job of the pool reads. The cost of a job is divided by
+/// it, and that many entries wait in memory.
 const CHUNK: usize = 32;
 
-/// Returns what is in a folder, one by one, in any order, without `.` and `..`.
+/// Returns the entries of a directory, one by one, in any order, without `.` and `..`.
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::read_dir`].
+/// Returns the errors of [`std::fs::read_dir`].
 ///
 /// ```
 /// # #[blitz_io::main]
@@ -52,7 +52,7 @@ pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
     chunk.await.map(|chunk| ReadDir(State::Idle(chunk)))
 }
 
-/// What is in a folder: see [`read_dir`].
+/// The entries of a directory: see [`read_dir`].
 #[derive(Debug)]
 #[must_use = "streams do nothing unless polled"]
 pub struct ReadDir(State);
@@ -61,7 +61,7 @@ pub struct ReadDir(State);
 enum State {
     Idle(Chunk),
     Busy(JoinHandle<Chunk>),
-    /// A runtime has ended with the folder in it.
+    /// A runtime has ended while it had the directory.
     Lost,
 }
 
@@ -90,24 +90,24 @@ impl Chunk {
 }
 
 impl ReadDir {
-    /// Returns the next entry; `None` after the last one.
+    /// Returns the next entry, or `None` after the last one.
     ///
     /// # Errors
     ///
-    /// Those of the operating system. The entries after one that failed may still be read.
+    /// Returns the system's errors. The entries after one that failed may still be read.
     ///
     /// # Cancel safety
     ///
-    /// Safe: no entry is lost.
+    /// Cancel safe: no entry is lost.
     pub async fn next_entry(&mut self) -> io::Result<Option<DirEntry>> {
         poll_fn(|cx| self.poll_next_entry(cx)).await
     }
 
-    /// Attempts to return the next entry; `None` after the last one.
+    /// Attempts to return the next entry; returns `None` after the last one.
     ///
     /// # Errors
     ///
-    /// Those of [`next_entry`](ReadDir::next_entry).
+    /// Returns the errors of [`next_entry`](ReadDir::next_entry).
     pub fn poll_next_entry(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<DirEntry>>> {
         loop {
             match &mut self.0 {
@@ -137,16 +137,16 @@ impl ReadDir {
     }
 }
 
-/// What is known of one thing in a folder.
+/// An entry of a directory.
 #[derive(Debug)]
 pub struct DirEntry {
-    /// Where the system says it with the name.
+    /// The type, where the system reports it with the name.
     file_type: Option<FileType>,
     std: Arc<fs::DirEntry>,
 }
 
 impl DirEntry {
-    /// It blocks where the system does not say the type with the name.
+    /// Blocks where the system does not report the type with the name.
     fn new(std: fs::DirEntry) -> Self {
         Self {
             file_type: std.file_type().ok(),
@@ -154,7 +154,7 @@ impl DirEntry {
         }
     }
 
-    /// Returns the path: that of the folder, and the name.
+    /// Returns the path: that of the directory, and the name.
     pub fn path(&self) -> PathBuf {
         self.std.path()
     }
@@ -164,21 +164,22 @@ impl DirEntry {
         self.std.file_name()
     }
 
-    /// Returns what is known of it. It follows no link.
+    /// Returns the metadata of the entry. Does not follow links.
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::DirEntry::metadata`].
+    /// Returns the errors of [`std::fs::DirEntry::metadata`].
     pub async fn metadata(&self) -> io::Result<Metadata> {
         let std = self.std.clone();
         run(move || std.metadata()).await
     }
 
-    /// Returns whether it is a file, a folder or something else. It follows no link.
+    /// Returns whether the entry is a file, a directory or something else. Does not follow
+    /// links.
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::DirEntry::file_type`].
+    /// Returns the errors of [`std::fs::DirEntry::file_type`].
     pub async fn file_type(&self) -> io::Result<FileType> {
         if let Some(file_type) = self.file_type {
             return Ok(file_type);
@@ -187,7 +188,7 @@ impl DirEntry {
         run(move || std.file_type()).await
     }
 
-    /// Returns the number of its inode.
+    /// Returns the inode number of the entry.
     #[cfg(unix)]
     pub fn ino(&self) -> u64 {
         std::os::unix::fs::DirEntryExt::ino(&*self.std)

@@ -12,13 +12,13 @@ use blitz_driver::io_uring::{Entry, opcode, types};
 
 use crate::operation::Operation;
 
-/// `fsync`, or `fdatasync`.
+/// The operation `fsync` or `fdatasync`.
 pub(super) struct Sync {
     pub(super) file: Arc<File>,
     pub(super) only_data: bool,
 }
 
-// SAFETY: it points to nothing, and keeps the file open.
+// SAFETY: the entry points to nothing, and the operation keeps the file open.
 unsafe impl Operation for Sync {
     type Output = io::Result<()>;
 

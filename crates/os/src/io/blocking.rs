@@ -1,9 +1,9 @@
-//! A stream that blocks, used on threads of the pool.
+//! A blocking stream, used on threads of the pool.
 //!
-//! The stream and a buffer go to a thread and come back with the result. A write is done as
-//! soon as its bytes are in the buffer; what became of it is told to the next write or flush,
-//! which wait for the thread first. So does a read, whose bytes stay in the buffer if the
-//! task that asked for them has gone.
+//! The stream and a buffer move to a thread and come back with the result. A write is
+//! complete as soon as its bytes are in the buffer; its outcome is reported to the next
+//! write or flush, which wait for the thread first. A read also waits first, and its bytes
+//! stay in the buffer if the task that asked for them is gone.
 
 use std::future::Future;
 use std::io::{self, IoSlice, Read, Write};
@@ -19,7 +19,7 @@ use crate::buffer::{Buffer, MAX_BUF_SIZE};
 #[derive(Debug)]
 pub(crate) struct Blocking<T> {
     state: State<T>,
-    /// There have been writes since the last flush.
+    /// Tells whether there have been writes since the last flush.
     needs_flush: bool,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Blocking<T> {
 enum State<T> {
     Idle(Buffer, T),
     Busy(JoinHandle<(io::Result<()>, Buffer, T)>),
-    /// A runtime has ended with the stream in it.
+    /// A runtime has ended while it had the stream.
     Lost,
 }
 
@@ -54,7 +54,8 @@ impl<T: Send + 'static> Blocking<T> {
         }
     }
 
-    /// Starts an operation. A `mandatory` one is done even if the runtime ends meanwhile.
+    /// Starts an operation. If it is `mandatory`, it is carried out even if the runtime
+    /// ends meanwhile.
     fn start(
         &mut self,
         mandatory: bool,
@@ -84,8 +85,8 @@ impl<T: Read + Unpin + Send + 'static> AsyncRead for Blocking<T> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        // A read under way may have been started for somebody else: its bytes are for whoever
-        // asks first.
+        // A read under way may have been started by another task: its bytes go to the next
+        // caller.
         let was_busy = matches!(self.state, State::Busy(_));
         let buffer = ready!(self.poll_idle(cx))?;
         if was_busy || !buffer.is_empty() || buf.remaining() == 0 {

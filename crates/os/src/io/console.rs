@@ -1,7 +1,7 @@
-//! Text for a console of Windows, which takes whole characters only.
+//! Text for a Windows console, which accepts only whole characters.
 //!
-//! One write moves a limited number of bytes. Where the limit would cut a character of UTF-8
-//! in two, the write ends before it.
+//! One write moves a limited number of bytes. Where the limit would split a UTF-8
+//! character, the write ends before it.
 
 use std::io;
 use std::pin::Pin;
@@ -11,18 +11,19 @@ use blitz_aio::AsyncWrite;
 
 use crate::buffer::MAX_BUF_SIZE;
 
-/// Passes writes on, and on Windows no part of a character.
+/// Passes writes on, on Windows without splitting characters.
 #[derive(Debug)]
 pub(super) struct WholeCharacters<W>(pub(super) W);
 
-/// The longest part of `bytes` with at most `limit` bytes that ends no character in its
-/// middle. For what is no text, it ends at most three bytes before the limit.
+/// Returns the longest prefix of `bytes` with at most `limit` bytes that does not end in
+/// the middle of a character. For bytes that are not text, it ends at most three bytes
+/// before the limit.
 fn whole_characters(bytes: &[u8], limit: usize) -> &[u8] {
     if bytes.len() <= limit {
         return bytes;
     }
     let continues = |byte: u8| byte & 0b1100_0000 == 0b1000_0000;
-    // A character has up to three bytes that continue it.
+    // A character has up to three continuation bytes.
     let cuts = (limit.saturating_sub(3)..=limit).rev();
     let cut = cuts.into_iter().find(|cut| !continues(bytes[*cut]));
     &bytes[..cut.unwrap_or(limit)]

@@ -17,16 +17,17 @@ pub struct Stderr {
 
 /// Returns the standard error of the process.
 ///
-/// A write is done when its bytes have been handed to a thread of the pool, which writes
-/// them in order, even if the runtime ends meanwhile. [`flush`] waits until they are out, and
-/// tells of errors. Each value that this function returns goes its own way, so the order of
-/// writes to two of them is not known. One write of up to 2 MiB goes out in one piece.
+/// A write is complete when its bytes have been passed to a thread of the pool, which
+/// writes them in order, even if the runtime ends meanwhile. [`flush`] waits until they are
+/// written, and reports errors. The values that this function returns are independent, so
+/// the order of writes to two of them is not known. One write of up to 2 MiB is written in
+/// one piece.
 ///
-/// Writes of `print!` and its kin go through the same stream of the standard library, and may
-/// come between.
+/// Writes of `print!` and similar macros go through the same stream of the standard
+/// library, and may come in between.
 ///
-/// On Windows a console takes text in UTF-8 only. A write that is cut off at 2 MiB never ends
-/// in the middle of a character.
+/// On Windows a console accepts only text in UTF-8. A write that is cut off at 2 MiB never
+/// ends in the middle of a character.
 ///
 /// [`flush`]: blitz_aio::AsyncWriteExt::flush
 ///

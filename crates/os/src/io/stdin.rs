@@ -17,10 +17,10 @@ pub struct Stdin {
 /// Returns the standard input of the process.
 ///
 /// A thread of the pool reads, and nothing can stop it: a runtime that is dropped waits for
-/// it, until a line is entered or the input ends. A program that is to end before uses
+/// it, until a line is entered or the input ends. A program that should end earlier uses
 /// [`shutdown_background`](blitz_runtime::runtime::Runtime::shutdown_background). For a
-/// dialogue with a person, a thread of its own that reads
-/// [`std::io::stdin`] is the better choice.
+/// dialogue with a person, a dedicated thread that reads [`std::io::stdin`] is the better
+/// choice.
 ///
 /// ```no_run
 /// use blitz_io::io::{self, AsyncBufReadExt, BufReader};

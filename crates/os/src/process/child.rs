@@ -1,4 +1,4 @@
-//! `Child`: a process that was started.
+//! `Child`: a started process.
 
 use std::future::poll_fn;
 use std::io;
@@ -13,17 +13,18 @@ use super::{ChildStderr, ChildStdin, ChildStdout, Waiting};
 
 /// A process that [`Command::spawn`](super::Command::spawn) has started.
 ///
-/// A child that is dropped goes on, unless
-/// [`kill_on_drop`](super::Command::kill_on_drop) was set. The runtime waits for it, so that
-/// it leaves no zombie; after the runtime's end, the next child that is started sees to that.
+/// A child that is dropped continues to run, unless
+/// [`kill_on_drop`](super::Command::kill_on_drop) was set. The runtime waits for it, so
+/// that it leaves no zombie; after the runtime's end, starting the next child takes care of
+/// that.
 #[derive(Debug)]
 pub struct Child {
     state: State,
-    /// Its standard input, if that is a pipe.
+    /// The child's standard input, if it is a pipe.
     pub stdin: Option<ChildStdin>,
-    /// Its standard output, if that is a pipe.
+    /// The child's standard output, if it is a pipe.
     pub stdout: Option<ChildStdout>,
-    /// Its standard error, if that is a pipe.
+    /// The child's standard error, if it is a pipe.
     pub stderr: Option<ChildStderr>,
 }
 
@@ -42,7 +43,7 @@ struct Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if self.kill_on_drop {
-            // One that has exited needs none.
+            // A process that has exited needs none.
             drop(self.waiting.child().kill());
         }
     }
@@ -71,8 +72,8 @@ impl Child {
         })
     }
 
-    /// Returns the number of the process; `None` once it has been waited for, as the system
-    /// may give the number to another one then.
+    /// Returns the process ID, or `None` once the process has been waited for, as the
+    /// system may then give the ID to another one.
     pub fn id(&self) -> Option<u32> {
         match &self.state {
             State::Running(running) => Some(running.waiting.id()),
@@ -80,7 +81,7 @@ impl Child {
         }
     }
 
-    /// Returns the handle of the process; `None` once it has been waited for.
+    /// Returns the handle of the process, or `None` once it has been waited for.
     #[cfg(windows)]
     pub fn raw_handle(&self) -> Option<std::os::windows::io::RawHandle> {
         match &self.state {
@@ -89,13 +90,13 @@ impl Child {
         }
     }
 
-    /// Kills the process, and does not wait for its end.
+    /// Kills the process, without waiting for its end.
     ///
-    /// It is no error if the process has exited.
+    /// It is not an error if the process has exited.
     ///
     /// # Errors
     ///
-    /// Those of [`std::process::Child::kill`].
+    /// Returns the errors of [`std::process::Child::kill`].
     pub fn start_kill(&mut self) -> io::Result<()> {
         match &mut self.state {
             State::Running(running) => running.waiting.child().kill(),
@@ -107,11 +108,11 @@ impl Child {
     ///
     /// # Errors
     ///
-    /// Those of [`std::process::Child::kill`].
+    /// Returns the errors of [`std::process::Child::kill`].
     ///
     /// # Cancel safety
     ///
-    /// Safe: it has been killed at the first poll.
+    /// Cancel safe: it has been killed at the first poll.
     pub async fn kill(&mut self) -> io::Result<()> {
         self.start_kill()?;
         self.wait().await?;
@@ -121,17 +122,17 @@ impl Child {
     /// Waits until the process has exited, and returns its status, also when it is called
     /// again.
     ///
-    /// It closes the pipe to the child's standard input first, so that the child does not
-    /// wait for input while it is being waited for. To keep the pipe open,
-    /// [take](Option::take) it out of the field before.
+    /// It first closes the pipe to the child's standard input, so that the child does not
+    /// wait for input while this waits for the child. To keep the pipe open,
+    /// [take](Option::take) it out of the field first.
     ///
     /// # Errors
     ///
-    /// Those of the operating system.
+    /// Returns the system's errors.
     ///
     /// # Cancel safety
     ///
-    /// Safe, except that standard input is closed.
+    /// Cancel safe, except that standard input is closed.
     ///
     /// ```
     /// use blitz_io::process::Command;
@@ -171,7 +172,7 @@ impl Child {
     ///
     /// # Errors
     ///
-    /// Those of the operating system.
+    /// Returns the system's errors.
     pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
         let running = match &mut self.state {
             State::Running(running) => running,
@@ -184,15 +185,15 @@ impl Child {
     /// Waits until the process has exited, and returns its status with everything that it
     /// wrote to the pipes of standard output and standard error, if those are pipes.
     ///
-    /// It closes the pipe to the child's standard input first.
+    /// It first closes the pipe to the child's standard input.
     ///
     /// # Errors
     ///
-    /// Those of the operating system.
+    /// Returns the system's errors.
     ///
     /// # Cancel safety
     ///
-    /// Not: the child is dropped, and what was read is lost.
+    /// Not cancel safe: the child is dropped, and what was read is lost.
     pub async fn wait_with_output(mut self) -> io::Result<Output> {
         let (mut out, mut err) = (self.stdout.take(), self.stderr.take());
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! `Command`: what is to be started, and how.
+//! `Command`: a process to start, and its options.
 
 use std::ffi::OsStr;
 use std::io;
@@ -13,7 +13,7 @@ use blitz_runtime::runtime::Handle;
 
 use super::{Child, Waiting};
 
-/// Starts processes, as [`std::process::Command`] does.
+/// Starts processes, like [`std::process::Command`].
 ///
 /// ```
 /// use std::process::Stdio;
@@ -44,24 +44,24 @@ pub struct Command {
 }
 
 impl Command {
-    /// Creates one for a program, without arguments, with the environment, the folder and the
-    /// standard streams of this process.
+    /// Creates a command for a program, without arguments, with the environment, the
+    /// directory and the standard streams of this process.
     pub fn new<S: AsRef<OsStr>>(program: S) -> Command {
         StdCommand::new(program).into()
     }
 
-    /// Returns the one of the standard library.
+    /// Returns the standard library command.
     pub fn as_std(&self) -> &StdCommand {
         &self.std
     }
 
-    /// Returns the one of the standard library, to change it.
+    /// Returns the standard library command mutably.
     pub fn as_std_mut(&mut self) -> &mut StdCommand {
         &mut self.std
     }
 
-    /// Returns the one of the standard library. What
-    /// [`kill_on_drop`](Command::kill_on_drop) has set is lost.
+    /// Converts it into the standard library command. The setting of
+    /// [`kill_on_drop`](Command::kill_on_drop) is lost.
     pub fn into_std(self) -> StdCommand {
         self.std
     }
@@ -82,7 +82,7 @@ impl Command {
         self
     }
 
-    /// Adds to the command line as it is, without quotes.
+    /// Appends text to the command line without quoting it.
     #[cfg(windows)]
     pub fn raw_arg<S: AsRef<OsStr>>(&mut self, text_to_append_as_is: S) -> &mut Command {
         self.std.raw_arg(text_to_append_as_is);
@@ -97,7 +97,7 @@ impl Command {
         self
     }
 
-    /// Sets a variable of the environment.
+    /// Sets an environment variable.
     pub fn env<K, V>(&mut self, key: K, val: V) -> &mut Command
     where
         K: AsRef<OsStr>,
@@ -107,7 +107,7 @@ impl Command {
         self
     }
 
-    /// Sets variables of the environment.
+    /// Sets environment variables.
     pub fn envs<I, K, V>(&mut self, vars: I) -> &mut Command
     where
         I: IntoIterator<Item = (K, V)>,
@@ -118,79 +118,79 @@ impl Command {
         self
     }
 
-    /// Removes a variable of the environment.
+    /// Removes an environment variable.
     pub fn env_remove<K: AsRef<OsStr>>(&mut self, key: K) -> &mut Command {
         self.std.env_remove(key);
         self
     }
 
-    /// Removes all variables of the environment.
+    /// Removes all environment variables.
     pub fn env_clear(&mut self) -> &mut Command {
         self.std.env_clear();
         self
     }
 
-    /// Sets the folder in which the process starts.
+    /// Sets the directory in which the process starts.
     pub fn current_dir<P: AsRef<Path>>(&mut self, dir: P) -> &mut Command {
         self.std.current_dir(dir);
         self
     }
 
-    /// Sets where standard input comes from. For [`spawn`](Command::spawn),
-    /// [`status`](Command::status) and [`output`](Command::output) it is that of this process
-    /// by default.
+    /// Sets the source of standard input. For [`spawn`](Command::spawn),
+    /// [`status`](Command::status) and [`output`](Command::output) it is that of this
+    /// process by default.
     pub fn stdin<T: Into<Stdio>>(&mut self, cfg: T) -> &mut Command {
         self.std.stdin(cfg);
         self
     }
 
-    /// Sets where standard output goes to. By default it is that of this process, and for
-    /// [`output`](Command::output) a pipe.
+    /// Sets the destination of standard output. By default it is that of this process, and
+    /// for [`output`](Command::output) a pipe.
     pub fn stdout<T: Into<Stdio>>(&mut self, cfg: T) -> &mut Command {
         self.std.stdout(cfg);
         self
     }
 
-    /// Sets where standard error goes to. By default it is that of this process, and for
-    /// [`output`](Command::output) a pipe.
+    /// Sets the destination of standard error. By default it is that of this process, and
+    /// for [`output`](Command::output) a pipe.
     pub fn stderr<T: Into<Stdio>>(&mut self, cfg: T) -> &mut Command {
         self.std.stderr(cfg);
         self
     }
 
-    /// Sets whether a [`Child`] that is dropped is killed. By default it goes on.
+    /// Sets whether dropping a [`Child`] kills it. By default it continues to run.
     pub fn kill_on_drop(&mut self, kill_on_drop: bool) -> &mut Command {
         self.kill_on_drop = kill_on_drop;
         self
     }
 
-    /// Returns what [`kill_on_drop`](Command::kill_on_drop) has set.
+    /// Returns the setting of [`kill_on_drop`](Command::kill_on_drop).
     pub fn get_kill_on_drop(&self) -> bool {
         self.kill_on_drop
     }
 
-    /// Sets the user of the process.
+    /// Sets the user ID of the process.
     #[cfg(unix)]
     pub fn uid(&mut self, id: u32) -> &mut Command {
         self.std.uid(id);
         self
     }
 
-    /// Sets the group of the process's user.
+    /// Sets the group ID of the process.
     #[cfg(unix)]
     pub fn gid(&mut self, id: u32) -> &mut Command {
         self.std.gid(id);
         self
     }
 
-    /// Sets what the process sees as its own name.
+    /// Sets the name that the process sees as its own.
     #[cfg(unix)]
     pub fn arg0<S: AsRef<OsStr>>(&mut self, arg: S) -> &mut Command {
         self.std.arg0(arg);
         self
     }
 
-    /// Sets the group of processes that the process belongs to; 0 is one of its own.
+    /// Sets the process group of the process; 0 creates a new one.
     #[cfg(unix)]
     pub fn process_group(&mut self, pgroup: i32) -> &mut Command {
         self.std.process_group(pgroup);
@@ -201,14 +201,14 @@ impl Command {
     ///
     /// # Safety
     ///
-    /// As with [`std::os::unix::process::CommandExt::pre_exec`]: it may only do what a signal
-    /// handler may do.
+    /// Same as for [`std::os::unix::process::CommandExt::pre_exec`]: `f` may only do what a
+    /// signal handler may do.
     #[cfg(unix)]
     pub unsafe fn pre_exec<F>(&mut self, f: F) -> &mut Command
     where
         F: FnMut() -> io::Result<()> + Send + Sync + 'static,
     {
-        // SAFETY: the caller promises the same.
+        // SAFETY: the caller guarantees the same.
         unsafe { self.std.pre_exec(f) };
         self
     }
@@ -217,15 +217,15 @@ impl Command {
     ///
     /// # Errors
     ///
-    /// Those of [`std::process::Command::spawn`], and those of opening the pipes. If the
-    /// process has been started before the error, it goes on.
+    /// Returns the errors of [`std::process::Command::spawn`], and those of opening the
+    /// pipes. If the process was started before the error, it continues to run.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn spawn(&mut self) -> io::Result<Child> {
-        // Before there is a child.
+        // This can panic, so it comes before there is a child.
         let runtime = Handle::current();
         Waiting::reap();
         Child::new(self.std.spawn()?, self.kill_on_drop, runtime)
@@ -235,15 +235,15 @@ impl Command {
     ///
     /// # Errors
     ///
-    /// Those of [`spawn`](Command::spawn).
+    /// Returns the errors of [`spawn`](Command::spawn).
     ///
     /// # Panics
     ///
-    /// Those of `spawn`.
+    /// Panics like `spawn`.
     ///
     /// # Cancel safety
     ///
-    /// A dropped future drops the [`Child`].
+    /// Dropping the future drops the [`Child`].
     #[track_caller]
     pub fn status(&mut self) -> impl Future<Output = io::Result<ExitStatus>> + use<> {
         let child = self.spawn();
@@ -254,20 +254,20 @@ impl Command {
         }
     }
 
-    /// Starts the process, at once, and returns what it writes to standard output and
-    /// standard error, and its status.
+    /// Starts the process, at once, and returns its status and what it writes to standard
+    /// output and standard error.
     ///
     /// # Errors
     ///
-    /// Those of [`spawn`](Command::spawn).
+    /// Returns the errors of [`spawn`](Command::spawn).
     ///
     /// # Panics
     ///
-    /// Those of `spawn`.
+    /// Panics like `spawn`.
     ///
     /// # Cancel safety
     ///
-    /// A dropped future drops the [`Child`].
+    /// Dropping the future drops the [`Child`].
     #[track_caller]
     pub fn output(&mut self) -> impl Future<Output = io::Result<Output>> + use<> {
         self.std.stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -1,9 +1,9 @@
-//! How a task learns that a child has exited.
+//! Waiting until a child has exited.
 //!
-//! On Linux a pidfd becomes readable when the child exits, and stays so. Where there is none,
-//! a listener for `SIGCHLD` is woken whenever any child exits. Either way the order is: leave
-//! the waker first, then ask the system whether the child has exited. A child that exits
-//! after the question wakes the task.
+//! On Linux a pidfd becomes readable when the child exits, and stays so. Where there is
+//! none, a listener for `SIGCHLD` is woken whenever any child exits. In both cases the
+//! order is: store the waker first, then ask the system whether the child has exited. A
+//! child that exits after that question wakes the task.
 
 use std::io;
 use std::process::{Child, ExitStatus};
@@ -48,18 +48,18 @@ impl Exit {
         }
     }
 
-    /// Leaves the waker, or says that there may be something new.
+    /// Stores the waker, or returns when the state of the child may have changed.
     fn poll_change(&mut self, cx: &mut Context<'_>, child: &Child) -> Poll<io::Result<()>> {
         let change = match self {
             #[cfg(target_os = "linux")]
             Self::Pidfd(pidfd) => pidfd.poll_read_ready(cx).map(|ready| {
-                // If it was for nothing, the next one is waited for.
+                // If the wake-up was spurious, the next one is awaited.
                 ready.map(|mut guard| guard.clear_ready()).ok()
             }),
             Self::Signal(signal) => signal.poll_recv(cx),
         };
         if ready!(change).is_none() {
-            // The runtime has ended in which the child was started.
+            // The runtime in which the child was started has ended.
             *self = Self::of(child)?;
         }
         Poll::Ready(Ok(()))
@@ -70,11 +70,12 @@ impl Exit {
 mod pidfd {
     use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
-    /// A descriptor for a child; `None` if the system has none, or forbids it.
+    /// Opens a descriptor for a child. Returns `None` if the system has none, or forbids
+    /// it.
     pub(super) fn open(pid: u32) -> Option<OwnedFd> {
-        // SAFETY: it takes numbers, and makes a descriptor.
+        // SAFETY: the call takes numbers, and returns a descriptor.
         let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, libc::PIDFD_NONBLOCK) };
-        // SAFETY: it is open, and nobody else has it.
+        // SAFETY: the descriptor is open, and has no other owner.
         (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
     }
 }
@@ -88,7 +89,7 @@ mod tests {
 
     use super::*;
 
-    /// As on systems without pidfds.
+    /// The same as on systems without pidfds.
     #[test]
     fn a_signal_tells_that_a_child_has_exited() {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();

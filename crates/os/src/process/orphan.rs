@@ -1,8 +1,9 @@
 //! Children whose `Child` was dropped before they had exited.
 //!
-//! The system keeps a child that has exited until its parent has asked for the status: it is
-//! a zombie until then. So a task of the runtime waits for an orphan. When the runtime ends
-//! first, the orphan goes to a list, which is looked through whenever a child is started.
+//! The system keeps a child that has exited until its parent has asked for the status:
+//! until then it is a zombie. So a task of the runtime waits for an orphan. When the
+//! runtime ends first, the orphan goes to a list, which is checked whenever a child is
+//! started.
 
 use std::io;
 use std::process::{Child, ExitStatus};
@@ -15,26 +16,27 @@ use super::exit::Exit;
 
 static LEFT: Mutex<Vec<Child>> = Mutex::new(Vec::new());
 
-/// A child that has not been waited for. When it is dropped, it becomes an orphan.
+/// A child that has not been waited for. When this is dropped, the child becomes an orphan.
 #[derive(Debug)]
 pub(super) struct Waiting {
     inner: Option<(Child, Exit)>,
     runtime: Handle,
-    /// It is in its task already.
+    /// Tells whether it is already in its task.
     is_orphan: bool,
 }
 
 impl Waiting {
     /// Asks for the status of those in the list that have exited meanwhile.
     pub(super) fn reap() {
-        // One that cannot be asked about is gone.
+        // A child whose status cannot be asked for is gone.
         LEFT.lock()
             .retain_mut(|child| matches!(child.try_wait(), Ok(None)));
     }
 
     /// # Errors
     ///
-    /// The system's, as when there are no descriptors left. The child is in the list then.
+    /// Returns the system's errors, for example if there are no descriptors left. Then the
+    /// child is in the list.
     #[track_caller]
     pub(super) fn new(child: Child, runtime: Handle) -> io::Result<Self> {
         match Exit::of(&child) {
@@ -73,7 +75,7 @@ impl Drop for Waiting {
         let Some((mut child, exit)) = self.inner.take() else {
             return;
         };
-        // The status is kept by the child: asking again is cheap.
+        // The child caches its status: asking again is cheap.
         if !matches!(child.try_wait(), Ok(None)) {
             return;
         }

@@ -19,15 +19,15 @@ macro_rules! pipe_of_a_child {
         }
 
         impl $type {
-            /// Makes one of that of the standard library.
+            /// Creates a pipe from that of the standard library.
             ///
             /// # Errors
             ///
-            /// Those of the operating system.
+            /// Returns the system's errors.
             ///
             /// # Panics
             ///
-            /// Outside of a runtime, and in one without I/O.
+            /// Panics outside of a runtime, and in a runtime without I/O.
             #[track_caller]
             pub fn from_std(inner: std::process::$type) -> io::Result<Self> {
                 let pipe = pipe::$end::from(inner);
@@ -39,7 +39,7 @@ macro_rules! pipe_of_a_child {
             ///
             /// # Errors
             ///
-            /// Those of the operating system.
+            /// Returns the system's errors.
             pub fn into_owned_fd(self) -> io::Result<OwnedFd> {
                 let pipe = self.pipe.into_inner()?;
                 pipe.set_nonblocking(false)?;
@@ -59,7 +59,7 @@ macro_rules! pipe_of_a_child {
             }
         }
 
-        /// For a standard stream of another child.
+        /// Converts the pipe into a standard stream of another child.
         impl TryFrom<$type> for Stdio {
             type Error = io::Error;
 
@@ -78,7 +78,8 @@ macro_rules! readable {
                 cx: &mut Context<'_>,
                 buf: &mut ReadBuf<'_>,
             ) -> Poll<io::Result<()>> {
-                // SAFETY: a read of the system only writes to its buffer, and says how much.
+                // SAFETY: a read of the system only writes to its buffer, and returns how
+                // much.
                 unsafe { self.pipe.poll_read(cx, buf) }
             }
         }
@@ -88,7 +89,7 @@ macro_rules! readable {
 }
 
 pipe_of_a_child!(
-    /// The pipe to the standard input of a child. To drop it is to end the input.
+    /// The pipe to the standard input of a child. Dropping it ends the input.
     ChildStdin, Sender, WRITABLE
 );
 pipe_of_a_child!(

@@ -7,15 +7,15 @@ use super::unix::{SignalKind, signal};
 
 /// Waits for the next Ctrl-C, which is `SIGINT` on Unix.
 ///
-/// The first poll puts the handler in place: one that comes before ends the process.
+/// The first poll installs the handler: a Ctrl-C before that ends the process.
 ///
 /// # Errors
 ///
-/// Those of the operating system.
+/// Returns the system's errors.
 ///
 /// # Panics
 ///
-/// On Unix, outside of a runtime and in one without I/O.
+/// Panics on Unix, outside of a runtime and in a runtime without I/O.
 ///
 /// ```no_run
 /// # #[blitz_io::main]

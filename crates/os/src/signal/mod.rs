@@ -1,9 +1,9 @@
-//! Signals, as in `tokio::signal`: those of Unix in `unix`, those of Windows' console in
+//! Signals, as in `tokio::signal`: those of Unix in `unix`, those of the Windows console in
 //! `windows`, and [`ctrl_c`] everywhere.
 //!
-//! On Unix the first listener for a signal puts a handler in place, which stays until the
-//! process ends: from then on the signal does not do what it does by default, even if no one
-//! listens any more.
+//! On Unix the first listener for a signal installs a handler, which remains until the
+//! process ends: from then on the signal no longer has its default effect, even if there
+//! are no listeners any more.
 
 mod ctrl_c;
 #[cfg(unix)]

@@ -1,13 +1,13 @@
-//! Signals of Unix.
+//! Unix signals.
 //!
-//! Each [`Signal`] has a pipe of its own. The handler writes a byte into it, which is one of
-//! the few things that a handler may do, and the reading end is registered with the driver.
-//! No signal is lost between two calls of `recv`: the byte stays in the pipe until it is
-//! read. A full pipe takes no more, and need not: the listener is going to be woken. All
-//! bytes are read at once, so signals that come together are one.
+//! Each [`Signal`] has its own pipe. The handler writes a byte into it, which is one of the
+//! few things that a handler may do, and the read end is registered with the driver. No
+//! signal is lost between two calls of `recv`: the byte stays in the pipe until it is read.
+//! A full pipe accepts no more bytes, and need not: the listener will be woken. All bytes
+//! are read at once, so signals that arrive together count as one.
 //!
-//! A process that was forked shares its parent's pipes, so the handler writes only in the
-//! process that it was put in place in.
+//! A forked process shares its parent's pipes, so the handler writes only in the process
+//! that installed it.
 
 use std::io::{self, Read, Write};
 use std::task::{Context, Poll, ready};
@@ -17,7 +17,7 @@ use blitz_driver::PollEvented;
 use mio::unix::pipe;
 use signal_hook_registry::SigId;
 
-/// What signal to listen for.
+/// The kind of signal to listen for.
 ///
 /// ```
 /// use blitz_io::signal::unix::SignalKind;
@@ -38,12 +38,12 @@ macro_rules! kinds {
 }
 
 impl SignalKind {
-    /// Returns the signal of a number.
+    /// Returns the signal with a number.
     pub const fn from_raw(signum: std::os::raw::c_int) -> Self {
         Self(signum)
     }
 
-    /// Returns the number.
+    /// Returns the number of the signal.
     pub const fn as_raw_value(&self) -> std::os::raw::c_int {
         self.0
     }
@@ -96,12 +96,12 @@ pub struct Signal {
 ///
 /// # Errors
 ///
-/// If the signal cannot be listened for (`SIGKILL`, `SIGSTOP`, `SIGSEGV`, `SIGILL`, `SIGFPE`),
-/// does not exist, or the process has too many descriptors.
+/// Returns an error if the signal cannot be listened for (`SIGKILL`, `SIGSTOP`, `SIGSEGV`,
+/// `SIGILL`, `SIGFPE`) or does not exist, or if the process has too many descriptors.
 ///
 /// # Panics
 ///
-/// Outside of a runtime, and in one without I/O.
+/// Panics outside of a runtime, and in a runtime without I/O.
 ///
 /// ```no_run
 /// use blitz_io::signal::unix::{SignalKind, signal};
@@ -124,29 +124,30 @@ pub fn signal(kind: SignalKind) -> io::Result<Signal> {
         let message = format!("Refusing to register signal {signal}");
         return Err(io::Error::other(message));
     }
-    // SAFETY: it has no requirements.
+    // SAFETY: the call has no requirements.
     let process = unsafe { libc::getpid() };
     let handler = move || {
         // SAFETY: as above. A handler may call it.
         if unsafe { libc::getpid() } == process {
-            // One system call that does not block. A full pipe is as good as one byte more.
+            // One system call that does not block. If the pipe is full, another byte is not
+            // needed.
             drop((&sender).write(&[1]));
         }
     };
-    // SAFETY: the handler makes two system calls that a handler may make, and leaves nothing
-    // behind but `errno`, which the registry restores.
+    // SAFETY: the handler makes two system calls that a handler may make, and changes
+    // nothing else but `errno`, which the registry restores.
     let action = unsafe { signal_hook_registry::register(signal, handler) }?;
     Ok(Signal { pipe, action })
 }
 
 impl Signal {
-    /// Waits for the next signal. Several that have come since the last call are one.
+    /// Waits for the next signal. Several signals since the last call count as one.
     ///
-    /// `None` means that none will come any more, because the runtime has ended.
+    /// Returns `None` if no more signals will come, because the runtime has ended.
     ///
     /// # Cancel safety
     ///
-    /// Safe: a future that is dropped before it is ready has taken no signal.
+    /// Cancel safe: a future that is dropped before it is ready has taken no signal.
     pub async fn recv(&mut self) -> Option<()> {
         std::future::poll_fn(|cx| self.poll_recv(cx)).await
     }
@@ -157,7 +158,7 @@ impl Signal {
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
         let mut bytes = [0; 64];
         let mut buf = ReadBuf::new(&mut bytes);
-        // SAFETY: a read of the system only writes to its buffer, and says how much.
+        // SAFETY: a read of the system only writes to its buffer, and returns how much.
         if ready!(unsafe { self.pipe.poll_read(cx, &mut buf) }).is_err() {
             return Poll::Ready(None);
         }

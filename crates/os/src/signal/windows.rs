@@ -1,11 +1,12 @@
-//! Signals of Windows: what its console tells the processes that are attached to it.
+//! Windows signals: the events that the console sends to the processes attached to it.
 //!
-//! The system calls the handler on a thread of its own, so the handler may take a lock. Under
-//! it stands, for each listener, whether an event has come that it has not been told of, and
-//! its waker. A listener looks and leaves its waker in one critical section, the handler notes
-//! the event and takes the waker in another: if the listener is first, its waker is woken, and
-//! if the handler is first, the listener sees the event. Wakers are woken and dropped after the
-//! lock is free, for they may run foreign code.
+//! The system calls the handler on a separate thread, so the handler may take a lock. The
+//! lock guards, for each listener, whether an event has come that it has not been told of,
+//! and its waker. A listener checks for an event and stores its waker in one critical
+//! section; the handler records the event and takes the waker in another. If the listener
+//! is first, its waker is woken, and if the handler is first, the listener sees the event.
+//! Wakers are woken and dropped after the lock is released, because they may run foreign
+//! code.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,7 +26,7 @@ static LISTENERS: Mutex<Listeners> = Mutex::new(Listeners {
 });
 
 struct Listeners {
-    /// The handler is in place. It stays there.
+    /// Tells whether the handler is installed. It is never removed.
     handles: bool,
     /// The number of the next listener.
     next: u64,
@@ -48,7 +49,7 @@ impl Listener {
     fn new(event: u32) -> io::Result<Self> {
         let mut listeners = LISTENERS.lock();
         if !listeners.handles {
-            // SAFETY: the handler is a function, which stays.
+            // SAFETY: the handler is a function, which remains valid.
             if unsafe { SetConsoleCtrlHandler(Some(handler), 1) } == 0 {
                 return Err(io::Error::last_os_error());
             }
@@ -91,7 +92,7 @@ impl Drop for Listener {
     }
 }
 
-/// Notes an event and wakes those that listen for it. Returns how many those are.
+/// Records an event and wakes its listeners. Returns how many there are.
 fn notify(event: u32) -> usize {
     let mut wakers = Vec::new();
     let mut count = 0;
@@ -108,14 +109,14 @@ fn notify(event: u32) -> usize {
     count
 }
 
-/// Called by the system, on a thread of its own. It returns 0 if nobody listens: then the system
-/// does what it does by default.
+/// Called by the system, on a separate thread. Returns 0 if there are no listeners: then
+/// the system does its default action.
 unsafe extern "system" fn handler(event: u32) -> BOOL {
     if notify(event) == 0 {
         return 0;
     }
-    // The system ends the process when the handler of one of these returns, and at the latest
-    // after a time: until then the program may put things in order.
+    // The system ends the process when the handler of one of these returns, and at the
+    // latest after some time: until then the program may clean up.
     if matches!(
         event,
         CTRL_CLOSE_EVENT | CTRL_LOGOFF_EVENT | CTRL_SHUTDOWN_EVENT
@@ -136,13 +137,13 @@ macro_rules! events {
 
         $(#[$doc])*
         ///
-        /// It listens from now on, and needs no runtime. Any number of listeners may listen for
-        /// the same event. Once none does any more, the system does again what it does by
-        /// default.
+        /// It listens from now on, and needs no runtime. Any number of listeners may listen
+        /// for the same event. Once there are none any more, the system does its default
+        /// action again.
         ///
         /// # Errors
         ///
-        /// Those of the operating system.
+        /// Returns the system's errors.
         ///
         /// ```no_run
         #[doc = concat!("use blitz_io::signal::windows::", stringify!($listen), ";")]
@@ -160,12 +161,12 @@ macro_rules! events {
         }
 
         impl $listener {
-            /// Waits for the next event. Several that have come since the last call are one. It
-            /// is never `None`.
+            /// Waits for the next event. Several events since the last call count as one.
+            /// It never returns `None`.
             ///
             /// # Cancel safety
             ///
-            /// Safe: a future that is dropped before it is ready has taken no event.
+            /// Cancel safe: a future that is dropped before it is ready has taken no event.
             pub async fn recv(&mut self) -> Option<()> {
                 std::future::poll_fn(|cx| self.poll_recv(cx)).await
             }
@@ -185,15 +186,15 @@ events! {
     ctrl_c: CtrlC, CTRL_C_EVENT, "Ctrl-C";
     /// Listens for Ctrl-Break.
     ctrl_break: CtrlBreak, CTRL_BREAK_EVENT, "Ctrl-Break";
-    /// Listens for the end of the console's window.
+    /// Listens for the closing of the console window.
     ///
     /// The system ends the process some seconds after the event, whatever the program does.
     ctrl_close: CtrlClose, CTRL_CLOSE_EVENT, "the end of the console's window";
-    /// Listens for the end of a user's session, which only services are told of.
+    /// Listens for the end of a user's session, which is reported only to services.
     ///
     /// The system ends the process some seconds after the event, whatever the program does.
     ctrl_logoff: CtrlLogoff, CTRL_LOGOFF_EVENT, "the end of a user's session";
-    /// Listens for the shutdown of the system, which only services are told of.
+    /// Listens for the shutdown of the system, which is reported only to services.
     ///
     /// The system ends the process some seconds after the event, whatever the program does.
     ctrl_shutdown: CtrlShutdown, CTRL_SHUTDOWN_EVENT, "the shutdown of the system";
@@ -209,9 +210,10 @@ mod tests {
 
     use super::*;
 
-    /// A test process may have no console to send events: they are raised as the system does.
+    /// Raises an event as the system does, because a test process may have no console that
+    /// sends one.
     fn raise(event: u32) -> BOOL {
-        // SAFETY: it has no requirements.
+        // SAFETY: the call has no requirements.
         std::thread::spawn(move || unsafe { handler(event) })
             .join()
             .unwrap()
@@ -260,7 +262,7 @@ mod tests {
         let mut logoff = ctrl_logoff().unwrap();
         let mut shutdown = ctrl_shutdown().unwrap();
         for event in [CTRL_CLOSE_EVENT, CTRL_LOGOFF_EVENT, CTRL_SHUTDOWN_EVENT] {
-            // SAFETY: it has no requirements. It does not return.
+            // SAFETY: the call has no requirements. It does not return.
             std::thread::spawn(move || unsafe { handler(event) });
         }
         block_on(async {

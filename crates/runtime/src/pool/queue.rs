@@ -68,7 +68,7 @@ use std::time::{Duration, Instant};
 
 use blitz_futex::atomic::{AtomicU32, AtomicUsize, Ordering};
 use blitz_futex::{WaitResult, wait_until, wake_all, wake_one};
-use blitz_sync::internals::{Lock, deadline, processors};
+use blitz_sync::internals::{Attempts, Lock, deadline, processors};
 
 use super::mutant::{Mutant, active};
 
@@ -81,9 +81,6 @@ const CHOSEN: u32 = 1;
 const SEARCH_FOR: Duration = Duration::from_micros(20);
 /// How many pauses lie between two looks.
 const PAUSE: u32 = 16;
-/// How many searches are skipped at most before another one: those that fail then take less
-/// than a microsecond of each job.
-const MOST_SKIPPED: u8 = 31;
 
 /// The pool may have threads.
 const OPEN: u32 = 0;
@@ -115,20 +112,12 @@ struct Inside<J> {
     /// One of them searches.
     searching: bool,
     /// How the last searches ended.
-    history: History,
+    searches: Attempts,
     /// How many threads there are, with those that are about to start.
     threads: usize,
     /// How many there may be.
     limit: usize,
     closed: bool,
-}
-
-/// How the last searches ended.
-struct History {
-    /// How many are still to be skipped.
-    skip: u8,
-    /// How many will be skipped after the next one that fails.
-    next: u8,
 }
 
 /// What there is to do after a job has been handed in.
@@ -237,22 +226,6 @@ fn may_search(began: Instant) -> bool {
     processors() > 1 && began.elapsed() < SEARCH_FOR && !cfg!(loom)
 }
 
-impl History {
-    const SUCCEEDED: Self = Self { skip: 0, next: 1 };
-
-    /// Whether it is worth while to search.
-    fn says_search(&mut self) -> bool {
-        let says = self.skip == 0;
-        self.skip = self.skip.saturating_sub(1);
-        says
-    }
-
-    fn failed(&mut self) {
-        self.skip = self.next;
-        self.next = (2 * self.next + 1).min(MOST_SKIPPED);
-    }
-}
-
 /// Whether the last thread has left.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
@@ -302,7 +275,7 @@ impl<J> JobQueue<J> {
                 sleepers: Vec::new(),
                 arriving: 0,
                 searching: false,
-                history: History::SUCCEEDED,
+                searches: Attempts::new(),
                 threads: 0,
                 limit,
                 closed: false,
@@ -376,7 +349,7 @@ impl<J> JobQueue<J> {
                     self.pending.store(inside.queue.len(), Ordering::Relaxed);
                     inside.arriving -= usize::from(state.is_arriving());
                     if searched {
-                        inside.history = History::SUCCEEDED;
+                        inside.searches.succeeded();
                     }
                     return Look::Next(state.take(job, inside.closed));
                 }
@@ -386,8 +359,8 @@ impl<J> JobQueue<J> {
                 return Look::Leave(inside.leave());
             }
             if searched {
-                inside.history.failed();
-            } else if !inside.searching && inside.history.says_search() {
+                inside.searches.failed();
+            } else if !inside.searching && inside.searches.is_due() {
                 inside.searching = true;
                 inside.arriving += usize::from(!state.is_arriving());
                 return Look::Search;
@@ -570,7 +543,7 @@ mod tests {
     #[test]
     fn searches_that_fail_are_skipped_until_one_succeeds() {
         let queue = JobQueue::new(1);
-        for skipped in [0, 1, 3, 7, 15, 31, 31] {
+        for skipped in [0, 1, 3, 7, 15, 31, 63, 63] {
             for _ in 0..skipped {
                 assert!(!searches(&queue, || {}));
             }

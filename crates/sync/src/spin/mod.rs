@@ -61,9 +61,16 @@ static SILENT_UNTIL: AtomicU64 = AtomicU64::new(0);
 /// Lets another thread run. `false`, at once, if yields have gone to strangers lately.
 #[cold]
 pub fn yield_to_peers() -> bool {
+    timed_yield().is_some()
+}
+
+/// Lets another thread run, and returns how long that took. `None`, at once, if yields have
+/// gone to strangers lately.
+#[cold]
+fn timed_yield() -> Option<Duration> {
     let began = Instant::now();
     if nanos(began) < SILENT_UNTIL.load(Ordering::Relaxed) {
-        return false;
+        return None;
     }
     std::thread::yield_now();
     let now = Instant::now();
@@ -71,7 +78,7 @@ pub fn yield_to_peers() -> bool {
     if took >= TIME_SLICE {
         SILENT_UNTIL.fetch_max(nanos(now + took), Ordering::Relaxed);
     }
-    true
+    Some(took)
 }
 
 fn nanos(moment: Instant) -> u64 {

@@ -28,6 +28,7 @@ fn each_policy_ends() {
 mod alone {
     use std::io::Read;
     use std::process::{Child, Command, Stdio};
+    use std::sync::atomic::AtomicU32;
     use std::{env, thread};
 
     use blitz_testing::bind_to_first_processor;
@@ -115,6 +116,45 @@ mod alone {
             LockSpin::new(Owners::MayWait).turn();
             PAUSES.get() == before
         });
+    }
+
+    /// Takes turns with another thread, and returns how often this one has paused.
+    fn pauses_in_turns(turns: u32, turn: &AtomicU32, own: u32) -> usize {
+        assert!(bind_to_first_processor());
+        let before = PAUSES.get();
+        for _ in 0..turns {
+            let mut spin = HandoffSpin::new(2);
+            while turn.load(Ordering::Acquire) != own {
+                if !spin.turn() {
+                    thread::yield_now();
+                }
+            }
+            turn.store(1 - own, Ordering::Release);
+        }
+        PAUSES.get() - before
+    }
+
+    /// Pauses only keep a peer waiting that needs this very processor.
+    #[test]
+    fn a_thread_that_shares_its_processor_with_its_peer_does_not_pause() {
+        if !is_child() {
+            return run_child("a_thread_that_shares_its_processor_with_its_peer_does_not_pause");
+        }
+        if processors() < 2 {
+            return;
+        }
+        // Some of these yields find no other thread to run.
+        let mut alone = HandoffSpin::new(2);
+        while alone.turn() {}
+        const TURNS: u32 = 10_000;
+        let turn = AtomicU32::new(0);
+        let pauses: usize = thread::scope(|scope| {
+            let peer = scope.spawn(|| pauses_in_turns(TURNS, &turn, 1));
+            let own = scope.spawn(|| pauses_in_turns(TURNS, &turn, 0));
+            peer.join().unwrap() + own.join().unwrap()
+        });
+        // Two pauses in each wait would be 40,000.
+        assert!(pauses < TURNS as usize, "{pauses} pauses");
     }
 
     /// A process that keeps the processor busy until it is dropped.

@@ -1,6 +1,6 @@
-//! Work for rayon's iterators. Without arguments: a line for each piece of work, with its
-//! nanoseconds and a checksum. `compare ROUNDS OURS THEIRS`: runs two such programs in turn
-//! and prints the medians.
+//! Workloads for rayon's iterators. Without arguments, prints a line for each workload,
+//! with its nanoseconds and a checksum. `compare ROUNDS OURS THEIRS` runs two such programs
+//! in turn and prints the medians.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -61,7 +61,7 @@ fn measure() {
     });
 }
 
-/// The same numbers in every run, small enough for their sum.
+/// Returns the same numbers in every run, small enough for their sum.
 fn numbers(len: usize) -> Vec<u64> {
     let mut state = 1_u64;
     let next = || {
@@ -76,7 +76,7 @@ fn in_order(sorted: &[u64]) -> u64 {
     sorted.iter().sum()
 }
 
-/// The median of seven runs after one that warms up.
+/// Prints the median of seven runs after one that warms up.
 fn row(name: &str, run: impl Fn() -> u64) {
     let checksum = run();
     let mut times: Vec<u128> = (0..7)

@@ -1,6 +1,6 @@
 //! Linux: the number of system calls of this process, from the tracepoint that
-//! each of them passes. Needs the right to read it, which root has and others
-//! mostly have not; without it the column stays empty.
+//! each call passes. Reading it needs a privilege, which root has and other users
+//! mostly lack; without it the column stays empty.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -24,17 +24,17 @@ struct Attributes {
     breakpoint_address: u64,
 }
 
-/// Counts from its making on.
+/// Counts from its creation on.
 pub struct SystemCalls(Vec<File>);
 
 impl SystemCalls {
-    /// Counts the calls of this thread and of those that it starts, and so on.
+    /// Counts the calls of this thread and of all threads that it starts, directly or not.
     pub fn count() -> Option<Self> {
         let this_thread = 0;
         Some(Self(vec![of_thread(this_thread)?]))
     }
 
-    /// Counts the calls of the other threads that there are now, and of those that they
+    /// Counts the calls of the other threads that exist now, and of those that they
     /// start.
     pub fn of_others() -> Option<Self> {
         // SAFETY: the call takes nothing and always succeeds.
@@ -43,20 +43,20 @@ impl SystemCalls {
         for entry in fs::read_dir("/proc/self/task").ok()?.flatten() {
             let thread = entry.file_name().to_str()?.parse().ok()?;
             if thread != this_thread {
-                // One that has ended meanwhile calls nothing.
+                // A thread that has ended meanwhile makes no calls.
                 counters.extend(of_thread(thread));
             }
         }
         (!counters.is_empty()).then_some(Self(counters))
     }
 
-    /// The sum over all threads, also of those that have ended.
+    /// Returns the sum over all threads, including those that have ended.
     pub fn read(&self) -> Option<u64> {
         self.0.iter().map(count_in).sum()
     }
 }
 
-/// A counter of this thread's calls, and of those that it starts from now on.
+/// Creates a counter of one thread's calls, and of the threads that it starts from now on.
 fn of_thread(thread: libc::pid_t) -> Option<File> {
     let attributes = Attributes {
         kind: TRACEPOINT,
@@ -71,7 +71,7 @@ fn of_thread(thread: libc::pid_t) -> Option<File> {
         breakpoint_address: 0,
     };
     let (any_processor, no_group, no_flags) = (-1, -1, 0_u64);
-    // SAFETY: the attributes are as long as they say; the call only reads them.
+    // SAFETY: the attributes are as long as they state; the call only reads them.
     let file = unsafe {
         libc::syscall(
             libc::SYS_perf_event_open,

@@ -1,5 +1,5 @@
 //! What the system counts while an iteration runs: sleeps, preemptions, processor
-//! time, and system calls where this process may ask for them.
+//! time, and system calls if this process may count them.
 
 #[cfg(target_os = "linux")]
 mod calls;
@@ -11,15 +11,15 @@ use std::time::Duration;
 pub struct Counts {
     /// Times a thread fell asleep.
     pub sleeps: Option<u64>,
-    /// Times a thread that could run lost its processor, also by yielding.
+    /// Times a thread that could run lost its processor, including by yielding.
     pub preemptions: Option<u64>,
-    /// Of all threads, in the program and in the system.
+    /// The time of all threads, in the program and in the system.
     pub processor: Option<Duration>,
     pub system_calls: Option<u64>,
 }
 
 impl Counts {
-    /// What is more here than there.
+    /// Returns the difference to the earlier counts.
     pub fn without(self, before: Counts) -> Counts {
         let difference =
             |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then.unwrap_or(0)));
@@ -34,7 +34,7 @@ impl Counts {
     }
 }
 
-/// Reads the counters of this process, of threads that come later too.
+/// Reads the counters of this process, including threads that start later.
 pub struct Counter {
     #[cfg(target_os = "linux")]
     calls: Option<calls::SystemCalls>,
@@ -66,8 +66,8 @@ impl Counter {
     }
 }
 
-/// Runs `body` on this thread, and returns the system calls that the other threads there are
-/// make meanwhile; `None` where this process may not count them.
+/// Runs `body` on this thread, and returns the system calls that the other existing threads
+/// make meanwhile, or `None` if this process may not count them.
 #[cfg(target_os = "linux")]
 pub fn calls_of_others<T>(body: impl FnOnce() -> T) -> (T, Option<u64>) {
     let calls = calls::SystemCalls::of_others();
@@ -81,10 +81,10 @@ pub fn calls_of_others<T>(body: impl FnOnce() -> T) -> (T, Option<u64>) {
     (body(), None)
 }
 
-/// What the process has used until now, without its system calls.
+/// Returns what the process has used until now, without its system calls.
 #[cfg(unix)]
 pub(crate) fn usage() -> Counts {
-    // SAFETY: a `rusage` is made of numbers; all zeroes is a value of it.
+    // SAFETY: a `rusage` consists of numbers; all zeroes is a valid value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer is to a live, writable `rusage`.
     if unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) } != 0 {

@@ -1,6 +1,6 @@
-//! A futex barrier with a generation and a count of sleepers, announced before
-//! the last look. It pauses ten times, each twice as long as before, then yields
-//! ten times, then sleeps.
+//! A futex barrier with a generation and a count of sleepers, announced before the
+//! last check. It pauses ten times, each time twice as long as before, then yields ten
+//! times, then sleeps.
 
 use std::{hint, thread};
 
@@ -27,7 +27,7 @@ impl Barrier {
         }
     }
 
-    /// Whether the caller was the last one.
+    /// Waits for the round. Returns whether the caller was the last to arrive.
     pub fn wait(&self) -> bool {
         let generation = self.generation.load(Ordering::SeqCst);
         if self.arrived.fetch_add(1, Ordering::SeqCst) + 1 == self.threads {

@@ -1,14 +1,14 @@
-//! Primitives as the question describes them, on the same futex as ours: what
-//! they cost shows what the difference is made of. Not for use elsewhere.
+//! Primitives as the question describes them, on the same futex as ours: their cost
+//! shows what causes the difference. Not for use elsewhere.
 
 pub mod barrier;
 pub mod rwlock;
 pub mod semaphore;
 
-/// How often a thread looks before it sleeps.
+/// How often a thread checks before it sleeps.
 const SPINS: u32 = 100;
 
-/// Looks up to [`SPINS`] times whether `found` is true.
+/// Checks up to [`SPINS`] times whether `found` is true.
 fn spin(mut found: impl FnMut() -> bool) -> bool {
     for _ in 0..SPINS {
         if found() {

@@ -1,11 +1,11 @@
-//! A futex reader-writer lock in one word, with a waiter count. Readers and
-//! writers sleep on the word together, so a release that may let anybody in has
-//! to wake them all.
+//! A futex reader-writer lock in one word, with a waiter count. Readers and writers
+//! sleep on the same word, so a release that may admit any waiter has to wake all of
+//! them.
 
 use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{wait, wake_all};
 
-/// The word while a writer is inside; else the number of readers.
+/// The word while a writer is inside; otherwise it is the number of readers.
 const WRITER: u32 = u32::MAX;
 
 pub struct RwLock {

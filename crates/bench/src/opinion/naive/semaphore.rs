@@ -1,20 +1,20 @@
-//! A futex semaphore with a waiter count, which saves wakes that nobody waits
-//! for. Its sleepers sleep on the permits themselves.
+//! A futex semaphore with a waiter count, which avoids wakes without a waiter. Its
+//! sleepers sleep on the permits themselves.
 
 use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{wait, wake_n};
 
-/// Permits and the count of those who sleep for some.
+/// Permits, and the count of threads that sleep for some.
 pub struct Semaphore {
     permits: AtomicU32,
     waiters: AtomicU32,
-    /// How many a release wakes.
+    /// How many threads a release wakes.
     wakes: usize,
 }
 
 impl Semaphore {
-    /// One that wakes one thread for each release. Right only while all want
-    /// the same amount (see the models).
+    /// Creates a semaphore that wakes one thread for each release. Correct only if all
+    /// threads want the same amount (see the models).
     pub fn waking_one(permits: u32) -> Self {
         Self {
             permits: AtomicU32::new(permits),
@@ -23,7 +23,7 @@ impl Semaphore {
         }
     }
 
-    /// One that wakes everybody for each release.
+    /// Creates a semaphore that wakes all threads for each release.
     pub fn waking_all(permits: u32) -> Self {
         Self {
             wakes: usize::MAX,

@@ -1,5 +1,5 @@
 //! Question 6: what each peer promises, and what an uncontended operation of it
-//! is made of.
+//! consists of.
 
 pub mod step;
 mod subjects;
@@ -59,7 +59,7 @@ fn contenders(subjects: &[Subject]) -> Vec<Contender> {
         .collect()
 }
 
-/// Without the loop around it.
+/// Returns the steps without those of the loop around the operation.
 fn net(steps: Option<Steps>, nothing: Option<Steps>) -> Option<Steps> {
     let (steps, nothing) = steps.zip(nothing)?;
     Some(Steps {

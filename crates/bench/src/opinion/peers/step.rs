@@ -1,19 +1,18 @@
-//! Counts instructions, and among them the atomic read-modify-writes, by letting
-//! a child process run one instruction at a time. Nothing has to be estimated,
-//! and no right beyond that to trace one's own child is needed.
+//! Counts instructions, and among them the atomic read-modify-writes, by running a child
+//! process one instruction at a time. Nothing has to be estimated, and no privilege is
+//! needed beyond tracing one's own child.
 //!
-//! The child runs `operations` between two breakpoints. The difference between
-//! two runs with different numbers of operations is free of everything that is
-//! not repeated.
+//! The child runs `operations` between two breakpoints. The difference between two runs
+//! with different numbers of operations contains nothing that is not repeated.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use system::{count, run};
 
-/// What an operation is made of.
+/// What an operation consists of.
 #[derive(Clone, Copy)]
 pub struct Steps {
     pub instructions: f64,
-    /// Those with a lock prefix, and exchanges with memory, which need none.
+    /// Instructions with a lock prefix, and exchanges with memory, which need none.
     pub locked: f64,
 }
 
@@ -22,12 +21,12 @@ mod elsewhere {
     use super::Steps;
     use crate::scenario::Failure;
 
-    /// Not counted here.
+    /// Instructions are not counted on this system.
     pub fn count(_: &str) -> Result<Option<Steps>, Failure> {
         Ok(None)
     }
 
-    /// Nobody asks for it here.
+    /// This is never called on this system.
     pub fn run(_: &str, _: u32) -> Result<(), Failure> {
         Err(Failure("nothing is counted on this system".to_owned()))
     }
@@ -53,12 +52,11 @@ mod system {
     const WARM: u32 = 20;
     const FEW: u32 = 4;
     const MANY: u32 = 14;
-    /// The longest that a child may run; far more than any needs.
+    /// The limit of instructions that a child may run; far more than any needs.
     const TOO_MANY: u64 = 5_000_000;
     const BREAKPOINT: u8 = 0xCC;
 
-    /// What the child does: warms up, and runs the operations between two
-    /// breakpoints.
+    /// The child's part: warms up, and runs the operations between two breakpoints.
     pub fn run(subject: &str, operations: u32) -> Result<(), Failure> {
         let operate = subjects::find(subject)
             .ok_or_else(|| Failure(format!("there is no {subject}")))?
@@ -71,11 +69,11 @@ mod system {
     }
 
     fn breakpoint() {
-        // SAFETY: it touches nothing; the tracer goes on behind it.
+        // SAFETY: it touches nothing; the tracer continues after it.
         unsafe { std::arch::asm!("int3") };
     }
 
-    /// The steps of one operation, or `None` where tracing is forbidden.
+    /// Returns the steps of one operation, or `None` if tracing is forbidden.
     pub fn count(subject: &str) -> Result<Option<Steps>, Failure> {
         let failed = |error: io::Error| Failure(format!("stepping through {subject}: {error}"));
         let Some(few) = trace(subject, FEW).map_err(failed)? else {
@@ -91,7 +89,7 @@ mod system {
         }))
     }
 
-    /// All instructions between the breakpoints, and the locked ones.
+    /// Counts all instructions between the breakpoints, and the locked ones.
     fn trace(subject: &str, operations: u32) -> io::Result<Option<(u64, u64)>> {
         let mut command = Command::new(env::current_exe()?);
         command
@@ -109,7 +107,7 @@ mod system {
             child => child?,
         };
         let counted = walk(&child);
-        // Whatever happened, it is not needed any more.
+        // Whatever happened, the child is no longer needed.
         let _ = child.kill();
         let _ = child.wait();
         counted.map(Some)
@@ -134,8 +132,8 @@ mod system {
 
     fn go_on(pid: pid_t, how: libc::c_uint) -> io::Result<()> {
         let none: *mut c_void = null_mut();
-        // SAFETY: the child is stopped; no signal is passed on and no memory of
-        // ours is used.
+        // SAFETY: the child is stopped; no signal is passed on and no memory of this
+        // process is used.
         if unsafe { libc::ptrace(how, pid, none, none) } == -1 {
             return Err(io::Error::last_os_error());
         }
@@ -156,10 +154,10 @@ mod system {
         }
     }
 
-    /// The first bytes of the instruction that comes next.
+    /// Reads the first bytes of the next instruction.
     fn next_instruction(pid: pid_t) -> io::Result<[u8; 16]> {
         let none: *mut c_void = null_mut();
-        // SAFETY: a `user_regs_struct` is made of numbers; all zeroes is a value.
+        // SAFETY: a `user_regs_struct` consists of numbers; all zeroes is a valid value.
         let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
         // SAFETY: the child is stopped, and the pointer is to what the call fills.
         if unsafe { libc::ptrace(libc::PTRACE_GETREGS, pid, none, &raw mut registers) } == -1 {
@@ -169,15 +167,15 @@ mod system {
         for (word, bytes) in code.chunks_exact_mut(8).enumerate() {
             let address = registers.rip + 8 * word as u64;
             // SAFETY: the child is stopped; the call reads its memory, not ours,
-            // and reports an address that it does not have.
+            // and reports an address that the child does not have.
             let read = unsafe { libc::ptrace(libc::PTRACE_PEEKTEXT, pid, address, none) };
             bytes.copy_from_slice(&read.to_ne_bytes());
         }
         Ok(code)
     }
 
-    /// Whether the instruction takes a cache line for itself: it has the lock
-    /// prefix, or exchanges a register with memory.
+    /// Returns whether the instruction takes exclusive ownership of a cache line: it has
+    /// the lock prefix, or exchanges a register with memory.
     fn is_locked(code: &[u8; 16]) -> bool {
         const LOCK: u8 = 0xF0;
         let is_prefix = |byte: &u8| {

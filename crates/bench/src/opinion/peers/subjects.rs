@@ -4,14 +4,14 @@ use std::hint::black_box;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-/// Runs an operation as often as it is told.
+/// Runs an operation as often as requested.
 pub type Operate = Box<dyn Fn(u32)>;
 
 /// One primitive.
 pub struct Subject {
     pub what: &'static str,
     pub who: &'static str,
-    /// Which of several waiters gets it.
+    /// Which of several waiters is served.
     pub order: &'static str,
     /// Whether a panic inside is remembered.
     pub poisons: bool,
@@ -22,25 +22,25 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// The argument that names it.
+    /// Returns the argument that names the subject.
     pub fn id(&self) -> String {
         format!("{} of {}", self.what, self.who)
     }
 
-    /// A fresh one, and how to use it.
+    /// Creates a fresh primitive, and returns how to use it.
     pub fn operate(&self) -> Operate {
         (self.make)()
     }
 }
 
-/// The loop around the operations, and nothing in it.
+/// The loop around the operations, without any operation.
 pub const NOTHING: &str = "loop of nobody";
 
 pub fn find(id: &str) -> Option<Subject> {
     all().into_iter().find(|subject| subject.id() == id)
 }
 
-/// What comes out of a future that need not wait.
+/// Returns the output of a future that need not wait.
 fn now<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
@@ -48,7 +48,7 @@ fn now<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Lets go of what came out, be it a guard or nothing.
+/// Drops the result of an operation, be it a guard or nothing.
 #[inline(always)]
 fn finish<T>(_: T) {}
 
@@ -78,7 +78,7 @@ macro_rules! subject {
 
 const BARGE: &str = "whoever comes; in turn after 2 ms";
 
-/// Everybody, ours first in each group.
+/// All primitives, ours first in each group.
 #[rustfmt::skip]
 pub fn all() -> Vec<Subject> {
     use blitz_sync::task as tasks;

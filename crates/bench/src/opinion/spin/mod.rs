@@ -1,5 +1,5 @@
-//! Question 5: how long to try before sleeping. Sweeps the limit, in time, for
-//! sections and answers of different lengths.
+//! Question 5: how long to spin before sleeping. Sweeps the limit, in time, for sections
+//! and answers of different lengths.
 
 mod plot;
 mod subjects;
@@ -24,24 +24,24 @@ const LIMITS: [u64; 9] = [
 const LENGTHS: [u64; 4] = [100, 1_000, 10_000, 100_000];
 const THREADS: usize = 8;
 
-/// What one job costs with each limit, and with our own primitive.
+/// The cost of one job with each limit, and with our own primitive.
 struct Curve {
     length: u64,
-    /// What the work of an operation takes for one thread alone.
+    /// The time of an operation's work for one thread alone.
     work: f64,
     /// One for each of [`LIMITS`], then ours.
     figures: Vec<Figures>,
 }
 
 impl Curve {
-    /// What an operation takes beside the work that has to be done.
+    /// Returns the time of an operation beyond the work that has to be done.
     fn overhead(&self, place: usize) -> f64 {
         (self.figures[place].nanos - self.work).max(0.0)
     }
 }
 
 pub fn answer(effort: Effort, plot: Option<&Path>) -> Result<String, Failure> {
-    // There is much to measure.
+    // There are many measurements.
     let effort = Effort {
         length: effort.length / 2,
         ..effort
@@ -89,8 +89,8 @@ pub fn answer(effort: Effort, plot: Option<&Path>) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// blitz-sync asks once on how many processors it runs, in the first thread that
-/// has to wait. That must not be one that is kept on a single processor.
+/// Makes a thread wait once. blitz-sync determines the number of processors once, in the
+/// first thread that has to wait, which must not be pinned to a single processor.
 fn wait_once() {
     let barrier = blitz_sync::thread::Barrier::new(2);
     std::thread::scope(|scope| {
@@ -158,7 +158,7 @@ fn tokens(length: u64) -> Vec<Contender> {
     contenders
 }
 
-/// What the work takes where nobody waits for anybody.
+/// Measures the work of one thread that waits for no other.
 fn alone(operations: u64, work: impl Fn()) -> Result<Done, Failure> {
     let start = Instant::now();
     (0..operations).for_each(|_| work());
@@ -169,8 +169,8 @@ fn alone(operations: u64, work: impl Fn()) -> Result<Done, Failure> {
     })
 }
 
-/// The same lock with more threads than processors, where it matters whether a
-/// thread that waits lets others run.
+/// Measures the same lock with more threads than processors, where it matters whether a
+/// thread that waits lets other threads run.
 fn oversubscribed(effort: Effort) -> Result<String, Failure> {
     let half = Work::calibrate(Duration::from_nanos(500));
     let job = move |limit: Limit, operations: u64| -> Result<Done, Failure> {
@@ -232,7 +232,7 @@ fn name_of(limit: u64) -> String {
     }
 }
 
-/// What a call takes, in nanoseconds.
+/// Returns the time of a call, in nanoseconds.
 fn cost_of(call: impl Fn()) -> f64 {
     const CALLS: u32 = 1_000;
     let samples: Vec<_> = (0..21)

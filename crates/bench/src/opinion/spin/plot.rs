@@ -1,4 +1,4 @@
-//! The curves as a picture.
+//! Plots the curves.
 
 use std::error::Error;
 use std::path::Path;
@@ -9,13 +9,13 @@ use plotters::prelude::*;
 use super::{Curve, LENGTHS, LIMITS};
 use crate::opinion::show::{round, time};
 
-/// Where a limit of zero stands on an axis that has no zero.
+/// The position of a limit of zero on an axis that has no zero.
 const NONE: f64 = 0.1;
-/// How long our own threads try, in microseconds: `SPIN_FOR` of blitz-sync.
+/// How long our own threads spin, in microseconds: `SPIN_FOR` of blitz-sync.
 const OURS: f64 = 60.0;
-/// What cannot be told from nothing.
+/// The least value that can be distinguished from nothing.
 const LEAST: f64 = 0.03;
-/// High enough for the legend to stand above the curves.
+/// High enough for the legend to be above the curves.
 const MOST: f64 = 10_000.0;
 const COLOURS: [RGBColor; 4] = [
     RGBColor(0x1b, 0x7f, 0xbd),

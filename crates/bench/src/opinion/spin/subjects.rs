@@ -1,5 +1,5 @@
-//! A lock and a token whose waiters spin for a set time before they sleep, the
-//! same jobs for our own, and what two or more threads do with them.
+//! A lock and a token whose waiters spin for a set time before they sleep, the same jobs
+//! for our own primitives, and what two or more threads do with them.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,16 +15,16 @@ use crossbeam_utils::CachePadded;
 
 use crate::opinion::measure::Done;
 
-/// How long a thread tries, and how.
+/// How long a thread spins, and how.
 #[derive(Clone, Copy)]
 pub struct Limit {
     pub time: Duration,
-    /// After the first microsecond it lets others run between two looks.
+    /// After the first microsecond the thread yields between two checks.
     pub yields: bool,
 }
 
 impl Limit {
-    /// Whether `found` became true in time.
+    /// Returns whether `found` became true in time.
     fn spin(self, mut found: impl FnMut() -> bool) -> bool {
         const PAUSE_FOR: Duration = Duration::from_micros(1);
         if found() {
@@ -104,7 +104,7 @@ impl Lock for SpinLock {
 }
 
 /// Threads that lock for a section, and then do something else for half as long:
-/// the other one has waited for about half a section by then.
+/// the other thread has then waited for about half a section.
 pub fn take_turns(
     lock: impl Lock,
     threads: usize,
@@ -122,7 +122,7 @@ pub fn take_turns(
         move || {
             for _ in 0..share {
                 lock.with(|| {
-                    // No read-modify-write: two at a time would lose a step.
+                    // Without a read-modify-write: two threads at a time would lose a step.
                     count.store(count.load(Relaxed) + 1, Relaxed);
                     half.run();
                     half.run();
@@ -140,18 +140,18 @@ pub fn take_turns(
     })
 }
 
-/// What a thread waits on for its turn.
+/// What a thread waits on until it is its turn.
 pub trait Turns: Sync {
-    /// Before the first wait, in the thread of this side.
+    /// Called before the first wait, in the thread of this side.
     fn prepare(&self, side: usize);
     /// Waits until the count of handovers is `mine`.
     fn wait_for(&self, side: usize, mine: u32);
-    /// Sets it, and lets the other side know.
+    /// Sets the count, and notifies the other side.
     fn pass(&self, side: usize, next: u32);
     fn handovers(&self) -> u32;
 }
 
-/// Two sides that look at a count, and sleep on it.
+/// Two sides that check a count, and sleep on it.
 pub struct SpinToken {
     handovers: AtomicU32,
     asleep: [AtomicU32; 2],
@@ -198,7 +198,7 @@ impl Turns for SpinToken {
     }
 }
 
-/// The same with our parkers.
+/// The same token with our parkers.
 #[derive(Default)]
 pub struct Parkers {
     handovers: AtomicU32,
@@ -231,8 +231,8 @@ impl Turns for Parkers {
     }
 }
 
-/// Two threads hit a ball back and forth; each thinks for a while before it
-/// strikes, and the other one waits.
+/// Two threads hand a token back and forth. Each works for a while before it passes the
+/// token on, while the other one waits.
 pub fn ping_pong(turns: impl Turns, handovers: u64, answer: Work) -> Result<Done, Failure> {
     let turns = CachePadded::new(turns);
     let rounds = (handovers / 2) as u32;
@@ -257,8 +257,8 @@ pub fn ping_pong(turns: impl Turns, handovers: u64, answer: Work) -> Result<Done
     })
 }
 
-/// Keeps this thread on a processor of its own. Else the system may run the two
-/// on one, where they wait for each other in another way.
+/// Pins this thread to a processor of its own. Otherwise the system may run both threads
+/// on one processor, where they wait for each other in another way.
 fn own_processor(member: usize) {
     let allowed = core_affinity::get_core_ids().unwrap_or_default();
     if let Some(&processor) = allowed.get(member) {

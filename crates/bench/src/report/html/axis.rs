@@ -1,18 +1,18 @@
-//! The scale all ratios share: logarithmic, with 1 in the middle.
+//! The scale that all ratios share: logarithmic, with 1 in the middle.
 
 use std::fmt::{self, Write};
 
 use super::super::document::Row;
 use super::super::{range, times};
 
-/// The scale reaches from `1 / 2^reach` to `2^reach`.
+/// A scale from `1 / 2^reach` to `2^reach`.
 pub struct Axis {
     reach: f64,
 }
 
 impl Axis {
-    /// A scale on which every row's ratio has a place. Intervals may reach
-    /// beyond it; they are cut at the edge.
+    /// Creates a scale on which every row's ratio fits. Intervals may extend beyond it;
+    /// they are cut at the edge.
     pub fn over<'a>(rows: impl Iterator<Item = &'a Row>) -> Axis {
         let farthest = rows
             .filter_map(|row| row.ratio)
@@ -24,20 +24,20 @@ impl Axis {
         }
     }
 
-    /// Where a ratio stands, in percent from the left.
+    /// Returns the position of a ratio, in percent from the left.
     fn place(&self, ratio: f64) -> f64 {
         let distance = ratio.max(f64::MIN_POSITIVE).log2() / self.reach;
         50.0 + 50.0 * distance.clamp(-1.0, 1.0)
     }
 
-    /// The powers of two that fit, so few that they do not touch.
+    /// Returns the powers of two that fit, few enough that they do not touch.
     fn ticks(&self) -> impl Iterator<Item = i32> {
         let reach = self.reach.floor() as i32;
         let step = if reach > 3 { 2 } else { 1 };
         (-reach..=reach).filter(move |power| power % step == 0)
     }
 
-    /// The scale's own line.
+    /// Writes the scale's own line.
     pub fn write_scale(&self, page: &mut String) -> fmt::Result {
         page.push_str(
             "<div class=\"scale\" aria-hidden=\"true\"><span class=\"sides\"><span>peer faster</span><span>blitz-io faster</span></span><span class=\"ticks\">",
@@ -54,7 +54,7 @@ impl Axis {
         Ok(())
     }
 
-    /// One row's dot and line.
+    /// Writes one row's dot and line.
     pub fn write_strip(&self, page: &mut String, row: &Row) -> fmt::Result {
         let (Some(ratio), Some(interval)) = (row.ratio, row.ratio_ci95) else {
             return Ok(());

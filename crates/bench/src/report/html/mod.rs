@@ -1,8 +1,8 @@
-//! The page: one file, nothing fetched, readable on a phone.
+//! The page: one file that loads nothing else, readable on a phone.
 //!
-//! First all ratios on one logarithmic scale, then a card for each scenario
-//! with everybody's bar. A figure stands as text beside every bar, so nothing
-//! hangs on seeing colours or shapes.
+//! It shows all ratios on one logarithmic scale, then a card for each scenario with a
+//! bar for each contender. A figure stands as text beside every bar, so the page can be
+//! read without seeing colours or shapes.
 
 mod axis;
 
@@ -18,7 +18,7 @@ use axis::Axis;
 
 const CSS: &str = include_str!("page.css");
 
-/// The page of one run, as a complete HTML document.
+/// Returns the page of one run, as a complete HTML document.
 ///
 /// ```
 /// # use std::sync::atomic::AtomicBool;
@@ -108,7 +108,7 @@ fn note(page: &mut String, text: impl Display) -> fmt::Result {
     )
 }
 
-/// All ratios below each other.
+/// Writes all ratios below each other.
 fn write_overview(page: &mut String, document: &Document, axis: &Axis) -> fmt::Result {
     let judged = document
         .benchmarks
@@ -223,7 +223,7 @@ fn write_bars(page: &mut String, row: &Row) -> fmt::Result {
     Ok(())
 }
 
-/// The percentiles, where the scenario has them: a column for each contender,
+/// Writes the percentiles, if the scenario has them: a column for each contender,
 /// which fits a phone better than a row for each.
 fn write_waits(page: &mut String, row: &Row) -> fmt::Result {
     let waits: Vec<(&str, &Figures, Latency)> = row
@@ -260,7 +260,7 @@ fn write_waits(page: &mut String, row: &Row) -> fmt::Result {
     Ok(())
 }
 
-/// The processors' time of each contender, where it was taken.
+/// Writes the processor time of each contender, if it was measured.
 fn write_cpu(page: &mut String, row: &Row) -> fmt::Result {
     let times = row.everybody().map(|(name, figures)| {
         let time = figures.cpu_ns_per_op?;
@@ -277,7 +277,7 @@ fn write_cpu(page: &mut String, row: &Row) -> fmt::Result {
     )
 }
 
-/// Allocations of each contender, if there are any.
+/// Writes the allocations of each contender, if there are any.
 fn write_memory(page: &mut String, row: &Row) -> fmt::Result {
     let allocates: Vec<String> = row
         .everybody()
@@ -338,12 +338,12 @@ fn write_footer(page: &mut String, document: &Document) -> fmt::Result {
 fn full_title(row: &Row) -> String {
     match tier(row.tier) {
         Some(tier) => tier.full_title(&row.title, row.threads),
-        // From a run of a later version.
+        // The row is from a run of a later version.
         None => row.title.clone(),
     }
 }
 
-/// How a row went for us.
+/// How a row went for blitz-io.
 #[derive(Clone, Copy)]
 enum Verdict {
     Won,
@@ -381,7 +381,7 @@ impl Verdict {
     }
 }
 
-/// Text in which nothing is taken for markup.
+/// Text that is escaped, so that none of it is taken for markup.
 pub(super) struct Escaped<T>(pub(super) T);
 
 impl<T: Display> Display for Escaped<T> {
@@ -432,7 +432,7 @@ mod tests {
         ] {
             assert!(page.contains(part), "{part} is missing");
         }
-        // Every element that was opened is closed again.
+        // Every opened element is closed again.
         for tag in [
             "section", "article", "ul", "ol", "li", "div", "dl", "table", "p",
         ] {

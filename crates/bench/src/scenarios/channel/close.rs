@@ -1,8 +1,8 @@
-//! How soon a receiver that waits notices that the last sender is gone.
+//! How soon a waiting receiver notices that the last sender is gone.
 //!
 //! In each round the receiver takes one message and waits for the next one. When it has
-//! had time to fall asleep, the sender goes. The time of an operation is the mean from
-//! just before the sender is dropped until the receiver's call has returned.
+//! had time to fall asleep, the sender is dropped. The time of an operation is the mean
+//! from just before the drop until the receiver's call has returned.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,10 +18,11 @@ use crate::latency::Waits;
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::threads::{Span, start_all};
 
-/// Enough for a receiver to stop spinning and to sleep, whosever it is.
+/// Enough time for any contender's receiver to stop spinning and to sleep.
 const ASLEEP_AFTER: Duration = Duration::from_micros(300);
 
-/// A round takes some 400 µs of waiting: more of them would say nothing new.
+/// The most rounds. A round takes some 400 µs of waiting, and more of them would not
+/// change the result.
 const MOST: u64 = 200;
 
 /// One contender's body.
@@ -54,10 +55,10 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     ours.map(scenario).into()
 }
 
-/// What one of the two threads saw: the moments of closing, or of noticing it.
+/// The observations of one of the two threads: the moments of closing, or of noticing it.
 type Seen = (Vec<Instant>, Arrived);
 
-/// What one of the two threads does.
+/// The part of one of the two threads.
 enum Role<C: Channel> {
     Closes(Vec<C::Sender>),
     Notices(Vec<C::Receiver>),
@@ -83,7 +84,7 @@ fn noticed<C: Channel>(cx: &Context) -> Measured {
             Role::Notices(receivers) => notice::<C>(receivers, waiting),
         }
     });
-    // The one that received is the one to which something arrived.
+    // The thread with a message is the receiver.
     seen.sort_by_key(|(_, arrived)| arrived.count);
     let [(closed, _), (returned, arrived)] = &seen[..] else {
         unreachable!("two threads were started");
@@ -134,7 +135,7 @@ mod tests {
     use crate::scenarios::channel::threads::Capacity;
     use crate::scenarios::tests::context;
 
-    /// One that returns before it is closed, with a message that nobody sent.
+    /// A channel that returns before it is closed, with a message that was never sent.
     struct Invents;
 
     impl Channel for Invents {

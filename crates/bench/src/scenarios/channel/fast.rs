@@ -1,9 +1,8 @@
 //! Channels on one thread: filling, draining, back and forth.
 //!
-//! Everybody uses the `try` forms, the only ones that all have. The channel is
-//! made before the clock starts, so memory that a channel takes when it is made
-//! counts for nobody, and memory that it takes while it is used does.
-
+//! All contenders use the `try` forms, the only ones that every channel has. The channel
+//! is made before the clock starts, so memory that a channel takes at its creation is not
+//! counted, and memory that it takes during use is.
 use std::hint::black_box;
 
 use super::Arrived;
@@ -16,12 +15,12 @@ trait Channel {
     type Sender;
     type Receiver;
     fn bounded(capacity: usize) -> (Self::Sender, Self::Receiver);
-    /// Whether there was room.
+    /// Sends a message. Returns whether there was room.
     fn try_send(sender: &Self::Sender, message: u64) -> bool;
     fn try_recv(receiver: &mut Self::Receiver) -> Option<u64>;
 }
 
-/// Those whose functions are called alike.
+/// Implements the trait for channels whose functions have the same names.
 macro_rules! channels {
     ($($(#[$meta:meta])* $name:ident: $($path:ident)::+ {
         $bounded:ident, $sender:ident, $receiver:ident
@@ -56,7 +55,7 @@ channels! {
     Std: std::sync::mpsc { sync_channel, SyncSender, Receiver }
 }
 
-/// Kanal's `try` forms say in the value, not in the error, whether it worked.
+/// Kanal's `try` forms report success in the value, not in the error.
 struct Kanal;
 
 impl Channel for Kanal {
@@ -138,7 +137,7 @@ fn drain<C: Channel>(cx: &Context) -> Measured {
     let (sender, mut receiver) = C::bounded(cx.ops as usize);
     let sent = send_all::<C>(&sender, cx.ops);
     verify("messages that found room", cx.ops, sent)?;
-    // So many and no more: the try that finds nothing is no operation.
+    // Exactly this many: a try that finds nothing is not an operation.
     let (span, arrived) = solo(|| {
         let mut arrived = Arrived::default();
         for _ in 0..cx.ops {
@@ -192,7 +191,7 @@ mod tests {
     use std::collections::VecDeque;
     use std::rc::Rc;
 
-    /// A channel that loses every hundredth message and says nothing.
+    /// A channel that silently loses every hundredth message.
     struct Leaky;
 
     impl Channel for Leaky {

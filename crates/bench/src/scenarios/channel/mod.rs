@@ -23,8 +23,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     scenarios
 }
 
-/// What arrived: how many messages, and their sum. The messages of a scenario
-/// are the numbers from 0 on, so both are known beforehand.
+/// What arrived: how many messages, and their sum. The messages of a scenario are the
+/// numbers from 0 on, so both are known in advance.
 #[derive(Clone, Copy, Default)]
 struct Arrived {
     count: u64,
@@ -45,8 +45,7 @@ impl Arrived {
         }
     }
 
-    /// Whether these were the messages from 0 to `messages - 1`, each `times`
-    /// times.
+    /// Checks that these were the messages from 0 to `messages - 1`, each `times` times.
     fn verify(self, messages: u64, times: u64) -> Result<(), Failure> {
         verify("messages that arrived", messages * times, self.count)?;
         let sum = messages * messages.saturating_sub(1) / 2;

@@ -1,10 +1,8 @@
-//! Channels for one message: made, sent through and received from, on one
-//! thread.
+//! Channels for one message: created, sent through and received from, on one thread.
 //!
-//! Two rows with the same peers: our channel that is made like Tokio's, and our
-//! channel in memory of the caller's, which nobody else has. There the memory
-//! is part of the operation: a fresh piece for every message.
-
+//! Two rows have the same peers: our channel that is made like Tokio's, and our channel
+//! in memory of the caller, which no peer has. There the memory is part of the
+//! operation: a fresh piece for every message.
 use std::hint::black_box;
 
 use super::Arrived;
@@ -15,7 +13,7 @@ use crate::threads::solo;
 
 /// A channel for one message.
 trait Oneshot {
-    /// Makes one, sends `message`, receives it.
+    /// Creates a channel, sends `message` and receives it.
     fn pass(message: u64) -> Option<u64>;
 }
 
@@ -30,7 +28,7 @@ impl Oneshot for Ours {
     }
 }
 
-/// The channel lives where the caller wants it, here on the stack.
+/// The channel is in memory that the caller chooses, here on the stack.
 struct OursInPlace;
 
 impl Oneshot for OursInPlace {
@@ -122,7 +120,7 @@ mod tests {
     use super::*;
     use crate::scenarios::tests::context;
 
-    /// A channel that mixes two messages up.
+    /// A channel that swaps two messages.
     struct Mixed;
 
     impl Oneshot for Mixed {

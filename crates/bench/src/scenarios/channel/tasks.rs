@@ -1,8 +1,8 @@
 //! Channels between tasks: four producers, four consumers, room for 1000
 //! messages.
 //!
-//! Tokio has no channel with several receivers. Under its name runs what its
-//! users write: an `mpsc` channel whose receiver is behind a mutex.
+//! Tokio has no channel with several receivers. The rows under its name run what its users
+//! write: an `mpsc` channel whose receiver is behind a mutex.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ const PRODUCERS: usize = 4;
 const CONSUMERS: usize = 4;
 const CAPACITY: usize = 1000;
 
-/// A bounded channel of which both ends can be cloned.
+/// A bounded channel whose two ends can be cloned.
 trait Channel: 'static {
     type Sender: Clone + Send + Sync + 'static;
     type Receiver: Clone + Send + Sync + 'static;
     fn bounded(capacity: usize) -> (Self::Sender, Self::Receiver);
     fn send(sender: &Self::Sender, message: u64) -> impl Future<Output = bool> + Send;
-    /// The next message, or `None` when the last sender is gone.
+    /// Returns the next message, or `None` if the last sender is gone.
     fn recv(receiver: &Self::Receiver) -> impl Future<Output = Option<u64>> + Send;
 }
 
@@ -128,7 +128,7 @@ const PEERS: [(&str, Body); 5] = [
     ("kanal", four_to_four::<Kanal, SharedRuntime>),
 ];
 
-/// The same work, everybody on a runtime of their own.
+/// The same work, each contender on its own runtime.
 const OWN: [(&str, Body); 3] = [
     (OURS, four_to_four::<Ours, OwnRuntime<runtimes::Blitz>>),
     ("tokio", four_to_four::<Tokio, OwnRuntime<runtimes::Tokio>>),
@@ -157,7 +157,7 @@ fn four_to_four<C: Channel, G: Host>(cx: &Context) -> Measured {
     let mut senders = vec![sender; PRODUCERS];
     let mut receivers = vec![receiver; CONSUMERS];
     let mut roles = Vec::new();
-    // By turns, so that neither side comes first.
+    // In turn, so that neither side comes first.
     while let (Some(sender), Some(receiver)) = (senders.pop(), receivers.pop()) {
         let first = share * (roles.len() as u64 / 2);
         roles.push(Role::<C>::Produces(sender, first..first + share));
@@ -174,14 +174,14 @@ fn four_to_four<C: Channel, G: Host>(cx: &Context) -> Measured {
     Ok(Sample::new(span, total))
 }
 
-/// What a task does.
+/// The part of one task.
 enum Role<C: Channel> {
     Produces(C::Sender, std::ops::Range<u64>),
     Consumes(C::Receiver),
 }
 
 impl<C: Channel> Role<C> {
-    /// Plays it to its end and says what arrived here.
+    /// Plays the part to its end and returns what arrived here.
     async fn play(self) -> Arrived {
         let mut arrived = Arrived::default();
         match self {

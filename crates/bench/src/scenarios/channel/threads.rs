@@ -1,12 +1,12 @@
-//! Channels between threads: one to one, four to one, four to four, with room
-//! for 0, 1, 100, 1000 and any number of messages. Capacity 0 is a rendezvous:
-//! sender and receiver meet.
+//! Channels between threads: one to one, four to one, four to four, with room for 0, 1,
+//! 100, 1000 and any number of messages. Capacity 0 is a rendezvous: sender and receiver
+//! meet.
 //!
-//! We run what a user of ours would take: `mpsc` where there is one receiver and
-//! room, and `mpmc` where there are several receivers or values are handed over one
-//! by one (capacity 1 or 0; `mpsc` has no rendezvous, as Tokio's has none). A program
-//! that comes from Tokio has `mpsc` with a capacity of 1, which has rows of its own. The titles
-//! say which of our channels takes part.
+//! blitz-io takes part with the channel that a user would choose: `mpsc` with one receiver
+//! and room, and `mpmc` with several receivers or if values are handed over one by one
+//! (capacity 1 or 0; `mpsc` has no rendezvous, as Tokio's has none). A program that comes
+//! from Tokio has `mpsc` with a capacity of 1, which has rows of its own. The titles say
+//! which of our channels takes part.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -18,23 +18,23 @@ use crate::threads::start_all;
 use blitz_channel::{mpmc, mpsc};
 use tokio::sync::mpsc as tokio_mpsc;
 
-/// How many messages have room: so many, or any number.
+/// The number of messages that have room; `None` is any number.
 pub(super) type Capacity = Option<usize>;
 
 /// A channel whose ends block.
 pub(super) trait Channel {
     type Sender: Clone + Send;
     type Receiver: Send;
-    /// A channel with so many receivers. Never asked for what it does not have.
+    /// Creates a channel with `receivers` receivers, of a shape that the contender
+    /// supports.
     fn make(capacity: Capacity, receivers: usize) -> (Self::Sender, Vec<Self::Receiver>);
-    /// Whether anybody is left to receive it.
+    /// Sends a message. Returns whether a receiver is left.
     fn send(sender: &Self::Sender, message: u64) -> bool;
-    /// The next message, or `None` when the last sender is gone.
+    /// Returns the next message, or `None` if the last sender is gone.
     fn recv(receiver: &mut Self::Receiver) -> Option<u64>;
 }
 
-/// One `impl` for each channel: its ends, how it is made, and the two
-/// functions.
+/// Writes one `impl` for each channel: its ends, how it is made, and the two functions.
 macro_rules! channels {
     ($($(#[$meta:meta])* $name:ident {
         $sender:ty, $receiver:ty, $make:expr, $send:ident, $recv:ident
@@ -54,7 +54,7 @@ macro_rules! channels {
             }
             #[inline]
             fn recv(receiver: &mut Self::Receiver) -> Option<u64> {
-                // An `Option` from some, a `Result` from others.
+                // Some return an `Option`, some a `Result`.
                 receiver.$recv().into_iter().next()
             }
         }
@@ -109,18 +109,18 @@ channels! {
         send_blocking, recv_blocking }
 }
 
-/// The capacity of a channel that has one.
+/// Returns the capacity of a channel that has one.
 fn room(capacity: Capacity) -> usize {
     capacity.expect("a bounded channel is asked for")
 }
 
-/// Makes a bounded or an unbounded channel.
+/// Creates a bounded or an unbounded channel.
 fn by<C>(capacity: Capacity, bounded: fn(usize) -> C, unbounded: fn() -> C) -> C {
     capacity.map_or_else(unbounded, bounded)
 }
 
-/// Makes a channel of crossfire's, which first wants to know the machine: so its
-/// documentation tells users to begin.
+/// Creates a channel of crossfire, which first inspects the machine: its documentation
+/// tells users to begin with that.
 fn tuned<C>(make: impl FnOnce() -> C) -> C {
     crossfire::detect_backoff_cfg();
     make()
@@ -154,7 +154,7 @@ enum Ours {
 type Body = fn(&Context, Shape) -> Measured;
 
 impl Shape {
-    /// A shape with the channel of ours that fits it best.
+    /// Creates a shape with our channel that fits it best.
     fn new(producers: usize, consumers: usize, capacity: Capacity) -> Shape {
         let ours = match (consumers, capacity) {
             (1, None | Some(2..)) => Ours::Mpsc,
@@ -168,7 +168,7 @@ impl Shape {
         }
     }
 
-    /// The contenders: all that have a channel of this shape.
+    /// Returns the contenders: all that have a channel of this shape.
     fn peers(self) -> Vec<(&'static str, Body)> {
         let mut peers: Vec<(&'static str, Body)> = vec![(OURS, self.body_of_ours())];
         match (self.consumers, self.capacity) {
@@ -206,7 +206,7 @@ impl Shape {
         }
     }
 
-    /// Where nearly every message costs a sleep and a wake, fewer do.
+    /// Returns fewer operations where nearly every message costs a sleep and a wake.
     fn ops(self) -> u64 {
         match self.capacity {
             Some(0 | 1) => 20_000,
@@ -269,14 +269,14 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     scenarios
 }
 
-/// What a thread does.
+/// The part of one thread.
 enum Role<C: Channel> {
     Produces(C::Sender, Range<u64>),
     Consumes(C::Receiver),
 }
 
 impl<C: Channel> Role<C> {
-    /// Plays it to its end and says what arrived here.
+    /// Plays the part to its end and returns what arrived here.
     fn play(self) -> Arrived {
         let mut arrived = Arrived::default();
         match self {
@@ -325,7 +325,7 @@ mod tests {
     use super::*;
     use crate::scenarios::tests::context;
 
-    /// A channel that loses every hundredth message and says nothing.
+    /// A channel that silently loses every hundredth message.
     struct Leaky;
 
     impl Channel for Leaky {

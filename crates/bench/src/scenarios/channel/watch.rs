@@ -1,4 +1,4 @@
-//! A value that is watched: it is replaced, and read.
+//! A watched value: replacing it and reading it.
 
 use std::hint::black_box;
 
@@ -92,7 +92,7 @@ mod tests {
     use std::cell::Cell;
     use std::rc::Rc;
 
-    /// A watch that shows the value before the last.
+    /// A watch that shows the value before the last one.
     struct Late;
 
     impl Watch for Late {

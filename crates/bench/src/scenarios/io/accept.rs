@@ -1,4 +1,4 @@
-//! Connections that come and go: connect, one byte each way, close.
+//! Short connections: connect, one byte each way, close.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -32,7 +32,7 @@ fn accept<S: Server>(cx: &Context, workers: usize) -> Measured {
     Ok(Sample::new(span, connections).with_cpu(cpu))
 }
 
-/// One connection. It is reset at the end, so that its port is free at once.
+/// Makes one connection. It is reset at the end, so that its port is free at once.
 fn once(server: SocketAddr, byte: u8) -> io::Result<u64> {
     let mut stream = TcpStream::connect(server)?;
     stream.write_all(&[byte])?;

@@ -10,7 +10,7 @@ use mio::{Events, Interest, Poll, Token};
 
 use crate::latency::Waits;
 
-/// What a client talks through.
+/// The socket of a client.
 pub(super) trait Socket: Read + Write + Source + Sized {
     type Address;
     fn connect(server: &Self::Address) -> io::Result<Self>;
@@ -82,11 +82,11 @@ impl Socket for Datagrams {
     }
 }
 
-/// A message that does not come back for so long is lost.
+/// A message that does not come back within this time is lost.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// One connection: when the messages that are on their way were sent, or should have been,
-/// how many came back, and the bytes of the one that is coming.
+/// One connection: when the messages in flight were sent, or should have been, how many
+/// came back, and the bytes of the message that is arriving.
 struct Connection<S> {
     stream: S,
     sent: u64,
@@ -132,13 +132,13 @@ impl<S: Socket> Client<S> {
         })
     }
 
-    /// How long each message took since the last call, there and back.
+    /// Returns how long each message took since the last call, there and back.
     pub(super) fn waits(&mut self) -> Waits {
         std::mem::take(&mut self.waits)
     }
 
-    /// Sends so many messages, up to `depth` at a time on each connection, and returns how
-    /// many came back as they were.
+    /// Sends `messages` messages, up to `depth` at a time on each connection, and returns
+    /// how many came back unchanged.
     pub(super) fn exchange(&mut self, messages: u64, depth: usize) -> io::Result<u64> {
         let mut message = vec![0; self.size];
         let mut sent = 0;
@@ -168,8 +168,9 @@ impl<S: Socket> Client<S> {
         Ok(received)
     }
 
-    /// Sends a message on each connection in every interval, whether or not those before
-    /// have come back, and returns how many did. Their wait begins when they should be sent.
+    /// Sends a message on each connection in every interval, whether or not earlier ones
+    /// have come back, and returns how many did. Their wait begins when they should be
+    /// sent.
     pub(super) fn paced(&mut self, rounds: u64, interval: Duration) -> io::Result<u64> {
         let mut message = vec![0; self.size];
         let mut receiving = Receiving::new(self.size);
@@ -197,9 +198,9 @@ impl<S: Socket> Client<S> {
         Ok(received)
     }
 
-    /// Waits for events and takes what has come: how many messages, which may be none where
-    /// an event tells of a part, or of what was taken before. `then` is called for each.
-    /// `None` if nothing happens for so long.
+    /// Waits for events and takes what has arrived. Returns the number of messages, which
+    /// may be none if an event announces a part, or what was taken before. Calls `then` for
+    /// each message. Returns `None` if nothing happens for too long.
     fn receive(
         &mut self,
         receiving: &mut Receiving,
@@ -232,7 +233,7 @@ impl<S: Socket> Client<S> {
     }
 }
 
-/// What receiving needs.
+/// The state that receiving needs.
 struct Receiving {
     events: Events,
     buffer: Vec<u8>,
@@ -254,11 +255,11 @@ impl<S: Socket> Connection<S> {
         fill(message, token, self.sent);
         self.sent += 1;
         self.since.push_back(since);
-        // There is room: what is on its way is far less than a socket's buffer.
+        // There is room: the messages in flight are far smaller than a socket's buffer.
         self.stream.write_all(message)
     }
 
-    /// Reads what is there of the next message. Whether that is all of it.
+    /// Reads what is there of the next message. Returns whether that completes it.
     fn receive(
         &mut self,
         token: usize,
@@ -286,7 +287,7 @@ impl<S: Socket> Connection<S> {
     }
 }
 
-/// A message that no other is like.
+/// Fills a message with bytes that no other message has.
 pub(super) fn fill(message: &mut [u8], token: usize, number: u64) {
     let word = (number ^ (token as u64) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     for chunk in message.chunks_mut(8) {
@@ -295,7 +296,8 @@ pub(super) fn fill(message: &mut [u8], token: usize, number: u64) {
     }
 }
 
-/// Both ends are in this process, so it needs twice as many descriptors as connections.
+/// Raises the limit of descriptors. Both ends are in this process, so it needs twice as
+/// many descriptors as connections.
 pub(super) fn raise_limit() {
     #[cfg(unix)]
     {
@@ -317,7 +319,7 @@ pub(super) fn raise_limit() {
 mod tests {
     use super::*;
 
-    /// An event that tells of half a message is no time-out.
+    /// An event that announces half of a message is not a time-out.
     #[test]
     fn messages_may_come_in_parts() {
         const SIZE: usize = 64;

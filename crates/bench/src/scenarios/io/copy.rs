@@ -8,7 +8,7 @@ use super::server::{Ours, Server, Smol, Tokio};
 use super::{failure, for_each, with_clients};
 use crate::scenario::{Context, Measured, Sample, Scenario, verify};
 
-/// What the client writes at once, and what counts as one operation.
+/// The size of the client's writes, which count as one operation each.
 const PIECE: usize = 64 * 1024;
 /// 1 GiB.
 const PIECES: u64 = 1 << 14;
@@ -26,7 +26,7 @@ fn copy<S: Server>(cx: &Context, workers: usize) -> Measured {
     let server = S::listen_on(S::with_workers(workers), async |listener| {
         let mut from = S::accept(&listener).await.expect("the client comes");
         let mut to = S::accept(&listener).await.expect("the client comes");
-        // An error shows on the client's side: the end comes too early.
+        // An error shows on the client's side: the stream ends too early.
         _ = S::copy(&mut from, &mut to).await;
     });
     let connect = || TcpStream::connect(server).map_err(failure);

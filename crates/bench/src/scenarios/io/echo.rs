@@ -74,7 +74,7 @@ fn unix<S: Server, const CONNECTIONS: usize, const SIZE: usize>(
     let path = std::env::temp_dir().join(name);
     S::unix_echo(S::with_workers(workers), &path, CONNECTIONS);
     let client = Client::<mio::net::UnixStream>::connect(&path, CONNECTIONS, 1, SIZE);
-    // Connected sockets need the path no longer.
+    // Connected sockets no longer need the path.
     std::fs::remove_file(&path).map_err(failure)?;
     measure(cx, &mut client.map_err(failure)?, CONNECTIONS, 1)
 }
@@ -85,7 +85,7 @@ pub(super) fn measure<S: Socket>(
     connections: usize,
     depth: usize,
 ) -> Measured {
-    // Then all have been accepted, and all is quiet.
+    // After this all connections have been accepted, and nothing is in progress.
     client.exchange(connections as u64, 1).map_err(failure)?;
     std::thread::sleep(Duration::from_millis(1));
     client.waits();

@@ -1,4 +1,4 @@
-//! Files: reading and writing at random places, opening and closing.
+//! Files: reading and writing at random offsets, opening and closing.
 
 use std::fs;
 use std::io;
@@ -46,7 +46,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     scenarios
 }
 
-/// A file that is removed in the end.
+/// A file that is removed when this value is dropped.
 pub(super) struct Temporary(PathBuf);
 
 impl Drop for Temporary {
@@ -56,7 +56,7 @@ impl Drop for Temporary {
 }
 
 impl Temporary {
-    /// A new file whose pages hold their numbers, or nothing.
+    /// Creates a file whose pages hold their numbers, or an empty one.
     pub(super) fn new(filled: bool) -> io::Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Relaxed);
@@ -78,7 +78,7 @@ impl Temporary {
     }
 }
 
-/// The file that the rows read. It is made once; the system clears its folder.
+/// Returns the file that the rows read. It is created once; the system clears its folder.
 pub(super) fn filled() -> io::Result<&'static PathBuf> {
     static FILE: OnceLock<PathBuf> = OnceLock::new();
     if let Some(path) = FILE.get() {
@@ -86,14 +86,14 @@ pub(super) fn filled() -> io::Result<&'static PathBuf> {
     }
     let path = Temporary::new(true)?;
     let kept = FILE.get_or_init(|| path.0.clone());
-    // Whichever thread was second removes its own.
+    // The thread that came second removes its own file.
     if *kept == path.0 {
         std::mem::forget(path);
     }
     Ok(kept)
 }
 
-/// The pages that a task goes to, in order.
+/// Returns the pages that a task uses, in order.
 pub(super) fn places(task: usize) -> impl Iterator<Item = u64> {
     let mut state = (task as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     std::iter::repeat_with(move || {
@@ -139,7 +139,7 @@ fn write<S: Server>(cx: &Context, workers: usize) -> Measured {
     Ok(sample)
 }
 
-/// What was written is there, and nothing else.
+/// Checks that the file has what was written, and nothing else.
 pub(super) fn check(temporary: &Temporary, each: usize) -> Result<(), crate::scenario::Failure> {
     let mut written = vec![false; PAGES as usize];
     for task in 0..TASKS {
@@ -173,7 +173,7 @@ fn open_stat<S: Server>(cx: &Context, workers: usize) -> Measured {
     })
 }
 
-/// Runs the tasks, which say how much they have done.
+/// Runs the tasks, which return how much they have done.
 fn measure<S: Server, F>(
     cx: &Context,
     workers: usize,

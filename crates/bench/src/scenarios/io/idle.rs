@@ -1,4 +1,4 @@
-//! What a connection costs that waits in `read`.
+//! The memory of a connection that waits in `read`.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -12,7 +12,7 @@ use crate::alloc::Memory;
 use crate::scenario::{Context, Failure, Measured, Sample, Scenario};
 use crate::threads::solo;
 
-/// What each connection reads into, counted as well.
+/// The size of each connection's read buffer, which is counted as well.
 const BUFFER: usize = 64;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
@@ -22,11 +22,11 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     vec![with_bodies(scenario, 2, bodies)]
 }
 
-/// Opens connections and counts the bytes that stay taken.
+/// Opens connections and counts the bytes that stay allocated.
 ///
-/// Each iteration has a runtime of its own: one that has served before would have memory
-/// left over. And it ends when its connections have: what the server frees for them later
-/// would be taken off the next iteration's bytes.
+/// Each iteration has its own runtime: one that has served before would have memory left
+/// over. The iteration ends only when its connections have ended: what the server frees for
+/// them later would be subtracted from the next iteration's bytes.
 fn idle<S: Server>(cx: &Context, workers: usize) -> Measured {
     raise_limit();
     let connections = cx.ops as usize;
@@ -37,7 +37,7 @@ fn idle<S: Server>(cx: &Context, workers: usize) -> Measured {
     let (span, result) = solo(|| {
         for number in 0..connections {
             let mut client = TcpStream::connect(server)?;
-            // It waits in its second read when this is back.
+            // When this byte is back, the connection waits in its second read.
             client.write_all(&[number as u8])?;
             let mut echo = [0];
             client.read_exact(&mut echo)?;
@@ -60,7 +60,7 @@ fn idle<S: Server>(cx: &Context, workers: usize) -> Measured {
     Ok(Sample::new(span, connections as u64))
 }
 
-/// Sends back what comes on each connection, and counts those that have ended.
+/// Echoes what arrives on each connection, and counts those that have ended.
 fn serve<S: Server>(workers: usize, connections: usize, ended: &'static AtomicUsize) -> SocketAddr {
     let runtime = S::start(workers);
     S::listen_on(runtime, async move |listener| {
@@ -74,7 +74,7 @@ fn serve<S: Server>(workers: usize, connections: usize, ended: &'static AtomicUs
     })
 }
 
-/// Waits until so many connections have ended.
+/// Waits until `connections` connections have ended.
 fn wait_for(ended: &AtomicUsize, connections: usize) -> Result<(), Failure> {
     let begin = Instant::now();
     while ended.load(Ordering::Relaxed) < connections {

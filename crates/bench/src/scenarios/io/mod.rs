@@ -1,9 +1,9 @@
 //! Sockets, files and processes (tier 6).
 //!
-//! Each contender serves on a runtime of its own with I/O, which is started once and
-//! kept. The client is the same for all: one thread with a poll of its own, or threads that
-//! block. It checks every byte, and the clock runs around it. The processors' time is that of
-//! the server: what the process used, less what the client's threads did.
+//! Each contender serves on its own runtime with I/O, which is started once and kept. The
+//! client is the same for all: one thread with a poll of its own, or threads that block.
+//! The client checks every byte, and the clock runs around it. The processor time is that
+//! of the server: what the process used, minus what the client's threads used.
 
 mod accept;
 mod client;
@@ -28,7 +28,7 @@ use crate::cpu;
 use crate::scenario::{Context, Failure, Measured, OURS, Scenario};
 use crate::threads::{Span, start_all};
 
-/// One contender's body, which is told how many workers its runtime has.
+/// One contender's body, which is given the number of its runtime's workers.
 type Body = fn(&Context, usize) -> Measured;
 
 /// The numbers of workers that are measured.
@@ -49,7 +49,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     scenarios
 }
 
-/// One scenario for each number of workers, with the bodies of ours, Tokio and smol.
+/// Creates one scenario for each number of workers, with the bodies of ours, Tokio and
+/// smol.
 fn for_each((id, title, ops): (&str, &str, u64), bodies: [Body; 3]) -> Vec<Scenario> {
     let with = |workers: usize| {
         let scenario = Scenario::new(6, format!("{id}_{workers}"), title, ops);
@@ -70,8 +71,8 @@ fn failure(error: io::Error) -> Failure {
     Failure(format!("the client: {error}"))
 }
 
-/// Runs clients on threads of their own, and returns what they return and the server's
-/// share of the processors' time.
+/// Runs clients on threads of their own, and returns their results and the server's share
+/// of the processor time.
 fn with_clients<T: Send>(
     count: usize,
     client: impl Fn(usize) -> T + Sync,

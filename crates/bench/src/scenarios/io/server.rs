@@ -14,7 +14,7 @@ pub(super) use super::tokio_names::{Ours, Tokio};
 
 /// A runtime with I/O.
 ///
-/// The functions of a server that listen return when they do: the tasks that serve go on.
+/// The functions that start a server return when it listens: the tasks that serve go on.
 pub(super) trait Server: Sized + 'static {
     /// A started runtime, which is never stopped.
     type Runtime: Copy + Send + Sync + 'static;
@@ -23,10 +23,10 @@ pub(super) trait Server: Sized + 'static {
     #[cfg(unix)]
     type File: Send + 'static;
 
-    /// Starts a runtime with so many workers.
+    /// Starts a runtime with `workers` workers.
     fn start(workers: usize) -> Self::Runtime;
     fn cache() -> &'static Cache<Self::Runtime>;
-    /// Spawns from a thread that is none of the runtime's.
+    /// Spawns from a thread that does not belong to the runtime.
     fn spawn(runtime: Self::Runtime, future: impl Future<Output = ()> + Send + 'static);
     fn sleep(duration: Duration) -> impl Future<Output = ()> + Send;
 
@@ -40,16 +40,16 @@ pub(super) trait Server: Sized + 'static {
         stream: &mut Self::Stream,
         bytes: &[u8],
     ) -> impl Future<Output = io::Result<()>> + Send;
-    /// The library's own copy, to the end.
+    /// Runs the library's own copy, to the end.
     fn copy(
         from: &mut Self::Stream,
         to: &mut Self::Stream,
     ) -> impl Future<Output = io::Result<u64>> + Send;
 
-    /// Listens at a path and sends back what comes over so many connections.
+    /// Listens at a path and echoes on `connections` connections.
     #[cfg(unix)]
     fn unix_echo(runtime: Self::Runtime, path: &Path, connections: usize);
-    /// Sends back datagrams until one is empty.
+    /// Echoes datagrams until an empty one arrives.
     fn udp_echo(runtime: Self::Runtime) -> SocketAddr;
 
     #[cfg(unix)]
@@ -70,17 +70,17 @@ pub(super) trait Server: Sized + 'static {
     #[cfg(unix)]
     fn len(file: &Self::File) -> impl Future<Output = io::Result<u64>> + Send;
 
-    /// Runs `true` and waits for it: whether it was successful.
+    /// Runs `true` and waits for it. Returns whether it was successful.
     #[cfg(unix)]
     fn process() -> impl Future<Output = io::Result<bool>> + Send;
 
-    /// The runtime with so many workers, started when it is asked for first.
+    /// Returns the runtime with `workers` workers, started on first use.
     fn with_workers(workers: usize) -> Self::Runtime {
         Self::cache().get(workers, 0, Self::start)
     }
 
-    /// Accepts so many connections, and sends back on each what comes, up to `limit` bytes.
-    /// Returns where. Each connection has a buffer of `BUFFER` bytes.
+    /// Accepts `connections` connections, and echoes on each what arrives, up to `limit`
+    /// bytes. Returns the server's address. Each connection has a buffer of `BUFFER` bytes.
     fn echo<const BUFFER: usize>(
         runtime: Self::Runtime,
         connections: usize,
@@ -96,7 +96,7 @@ pub(super) trait Server: Sized + 'static {
         })
     }
 
-    /// Spawns a task that serves, and returns where.
+    /// Spawns a task that serves, and returns its address.
     fn listen_on<F>(
         runtime: Self::Runtime,
         serve: impl FnOnce(Self::Listener) -> F + Send + 'static,
@@ -126,7 +126,7 @@ pub(super) trait Server: Sized + 'static {
         for number in 0..tasks {
             let (task, tell) = (task(number), tell.clone());
             Self::spawn(runtime, async move {
-                // Nobody listens any more once a task has failed.
+                // The receiver is gone once a task has failed.
                 _ = tell.send(task.await);
             });
         }
@@ -139,7 +139,7 @@ pub(super) trait Server: Sized + 'static {
     }
 }
 
-/// Sends back what comes, until the end or the limit.
+/// Echoes what arrives, until the end or the limit.
 pub(super) async fn echo<S: Server, const BUFFER: usize>(mut stream: S::Stream, limit: usize) {
     let mut buffer = vec![0; BUFFER];
     let mut left = limit;

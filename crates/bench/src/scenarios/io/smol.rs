@@ -112,7 +112,7 @@ impl Server for Smol {
         told.recv().expect("the server has told where it is")
     }
 
-    // `async_fs::File` reads ahead by megabytes, which a move to another place throws away.
+    // `async_fs::File` reads ahead by megabytes, which a seek to another position discards.
     #[cfg(unix)]
     async fn open(path: &Path, write: bool) -> io::Result<Arc<File>> {
         let path = path.to_owned();

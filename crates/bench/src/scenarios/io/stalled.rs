@@ -14,7 +14,7 @@ use crate::threads::solo;
 const CONNECTIONS: usize = 16;
 /// How often each connection sends.
 const INTERVAL: Duration = Duration::from_millis(1);
-/// How long the thread is blocked, and how long it is not.
+/// How long the thread is blocked, and how long it then is not.
 const BLOCKED: Duration = Duration::from_millis(20);
 
 pub(super) fn scenarios() -> Vec<Scenario> {

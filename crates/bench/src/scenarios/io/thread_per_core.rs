@@ -1,8 +1,8 @@
 //! compio and monoio, as their documentation shows them: a runtime with an io_uring for each
-//! worker, tasks that stay there, and operations that own their buffers.
+//! worker, tasks that stay on their worker, and operations that own their buffers.
 //!
-//! A thread accepts the connections and hands them to the workers in turn, so that each has as
-//! many. A socket for each worker (`SO_REUSEPORT`) would leave that to chance.
+//! One thread accepts the connections and hands them to the workers in turn, so that each
+//! has as many. A socket for each worker (`SO_REUSEPORT`) would leave this to chance.
 
 use std::io;
 use std::net::{TcpListener, TcpStream};
@@ -24,7 +24,7 @@ use crate::runtimes::Cache;
 use crate::scenario::{Context, Measured, Sample, Scenario, verify};
 use crate::threads::solo;
 
-/// Something that a worker does, such as to spawn a task.
+/// A job for a worker, such as spawning a task.
 type Job = Box<dyn FnOnce() + Send>;
 
 /// The workers of a started runtime.
@@ -40,14 +40,14 @@ trait Local: Sized + 'static {
     /// Spawns on this thread's runtime.
     fn spawn(future: impl Future<Output = ()> + 'static);
 
-    /// Sends back what comes, until the end.
+    /// Echoes what arrives, until the end.
     async fn echo(stream: TcpStream) -> io::Result<()>;
-    /// Opens a file to read and write.
+    /// Opens a file for reading and writing.
     async fn open(path: &Path) -> io::Result<Self::File>;
     async fn read_at(file: &Self::File, place: u64, page: Vec<u8>) -> io::Result<Vec<u8>>;
     async fn write_at(file: &Self::File, place: u64, page: Vec<u8>) -> io::Result<Vec<u8>>;
 
-    /// So many workers, started when they are asked for first.
+    /// Returns `workers` workers, started on first use.
     fn with_workers(workers: usize) -> Workers {
         Self::cache().get(workers, 0, |workers| {
             let start = |_| {
@@ -60,7 +60,7 @@ trait Local: Sized + 'static {
     }
 }
 
-/// Does what it is told to, for ever.
+/// Runs the jobs that arrive, for ever.
 async fn listen(jobs: Receiver<Job>) {
     while let Ok(job) = jobs.recv().await {
         job();
@@ -134,7 +134,7 @@ impl Local for Monoio {
     }
 
     fn spawn(future: impl Future<Output = ()> + 'static) {
-        // It goes on when its handle is dropped.
+        // It continues when its handle is dropped.
         drop(monoio::spawn(future));
     }
 
@@ -169,10 +169,10 @@ impl Local for Monoio {
     }
 }
 
-/// One contender's body, which is told how many workers it has.
+/// One contender's body, which is given the number of its workers.
 type Body = fn(&Context, usize) -> Measured;
 
-/// Lets the two take part in the rows that they can do.
+/// Adds the two runtimes to the rows that they can run.
 pub(super) fn take_part(scenarios: Vec<Scenario>) -> Vec<Scenario> {
     let rows: [(&str, [Body; 2]); 7] = [
         (
@@ -275,7 +275,7 @@ fn write<L: Local>(cx: &Context, workers: usize) -> Measured {
     Ok(sample)
 }
 
-/// Runs the tasks, which say how much they have done, on the workers in turn.
+/// Runs the tasks, which return how much they have done, on the workers in turn.
 fn files<L: Local, F>(
     cx: &Context,
     workers: usize,
@@ -297,7 +297,7 @@ where
                         Ok(file) => task(file, number, each).await,
                         Err(error) => Err(error),
                     };
-                    // Nobody listens any more once a task has failed.
+                    // The receiver is gone once a task has failed.
                     _ = tell.send(done);
                 });
             };

@@ -1,7 +1,7 @@
 //! The runtimes with Tokio's names: ours and Tokio's.
 
-/// The trait, with what the modules `fs`, `io`, `net`, `process`, `runtime`, `task` and `time`
-/// of the place of use hold.
+/// Implements the trait, with the contents of the modules `fs`, `io`, `net`, `process`,
+/// `runtime`, `task` and `time` at the place of use.
 macro_rules! under_tokios_names {
     ($server:ident) => {
         use std::io;

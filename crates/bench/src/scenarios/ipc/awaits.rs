@@ -22,7 +22,7 @@ pub(super) fn scenario() -> Scenario {
 trait Awaited: Sized {
     type End;
     fn new() -> Self;
-    /// Blocks on a future that gets this side's end, on a runtime of one thread.
+    /// Blocks on a future that uses this side's end, on a runtime of one thread.
     fn block_on(self, first: bool, work: impl AsyncFnOnce(Self::End));
     async fn send(end: &mut Self::End, message: &[u8; LEN]);
     async fn receive(end: &mut Self::End) -> [u8; LEN];
@@ -103,7 +103,7 @@ impl Awaited for Tokio {
     }
 }
 
-/// The message `number`.
+/// Returns the message `number`.
 fn message(number: u64) -> [u8; LEN] {
     let words: [u64; LEN / 8] = std::array::from_fn(|place| number.wrapping_mul(place as u64 + 1));
     std::array::from_fn(|at| words[at / 8].to_le_bytes()[at % 8])

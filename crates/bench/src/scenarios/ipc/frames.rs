@@ -1,4 +1,4 @@
-//! Frames of 8 MiB, as of a camera.
+//! Frames of 8 MiB, such as a camera's.
 
 use super::link::{Link, Ours, Pipes, Streams};
 use super::processes::{Processes, Role};
@@ -40,7 +40,7 @@ pub(super) fn scenarios() -> [Scenario; 2] {
     [copied, loaned]
 }
 
-/// The sender has the frames, and the receiver wants one of its own.
+/// The sender has the frames, and the receiver needs its own copy.
 fn copied<L: Link>(cx: &Context) -> Measured {
     let mut frame = vec![0; LEN];
     draw(&mut frame, 1);
@@ -62,7 +62,7 @@ fn copied<L: Link>(cx: &Context) -> Measured {
     )
 }
 
-/// The sender makes each frame where it lies, and there the receiver reads it.
+/// The sender creates each frame in place, and the receiver reads it there.
 fn loaned<L: Link>(cx: &Context) -> Measured {
     run::<L>(
         cx,
@@ -72,10 +72,10 @@ fn loaned<L: Link>(cx: &Context) -> Measured {
     )
 }
 
-/// What makes words of different frames different.
+/// Makes the words of different frames different.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Makes the frame `number`.
+/// Writes the frame `number`.
 fn draw(bytes: &mut [u8], number: u64) {
     let (words, _) = bytes.as_chunks_mut::<8>();
     let mut word = number.wrapping_mul(STEP);
@@ -85,7 +85,7 @@ fn draw(bytes: &mut [u8], number: u64) {
     }
 }
 
-/// The [`sum`] of what [`draw`] makes.
+/// Returns the [`sum`] of what [`draw`] writes.
 fn drawn(number: u64) -> u64 {
     let words = (LEN / 8) as u64;
     let each = number.wrapping_mul(STEP).wrapping_mul(words);

@@ -1,14 +1,16 @@
-//! iceoryx2: publish and subscribe through shared memory, by receivers that poll, or that sleep
-//! until an event.
+//! iceoryx2: publish and subscribe through shared memory, with receivers that poll or that
+//! sleep until an event.
 //!
 //! * By default a subscriber's buffer drops the oldest message when it is full. Here a publisher
 //!   waits for room (`enable_safe_overflow(false)`, `RetryUntilDelivered`), and gives up, with
 //!   an error, after [`PATIENCE`].
 //! * A publisher waits only for subscribers that have connected to it, and drops messages for
 //!   others once their buffers are full. A subscriber connects when it looks for messages. So
-//!   each side waits for all of the other, and connects, before the clock runs.
-//! * A service has room for 2 publishers and 8 subscribers unless it is told otherwise.
-//! * The parent must not use the library: what it keeps of a process goes through a `fork`.
+//!   each side waits for all of the other side, and connects, before the clock runs.
+//! * A service has room for 2 publishers and 8 subscribers unless it is configured
+//!   otherwise.
+//! * The parent must not use the library: the state that it keeps for a process would pass
+//!   through a `fork`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -28,14 +30,14 @@ use super::link::{Link, Poll};
 
 /// Messages of one publisher that wait for one subscriber, as many as in our ring.
 const CAPACITY: usize = 1024;
-/// As in our ring for large messages.
+/// The same as in our ring for large messages.
 const LINK_CAPACITY: usize = 4;
 /// How long to wait for the other processes, for room, or for a message.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How often a publisher that finds no room looks at the clock.
+/// How often a publisher that finds no room checks the clock.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// A service of which nothing but the name exists yet.
+/// A service of which only the name exists yet.
 struct Named {
     name: String,
     senders: usize,
@@ -95,7 +97,7 @@ impl Named {
     }
 }
 
-/// Several processes open a service at the same time, and one of them makes it.
+/// Opens a service. Several processes do so at the same time, and one of them creates it.
 fn until_ok<R, E: std::fmt::Debug>(what: &str, mut open: impl FnMut() -> Result<R, E>) -> R {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -175,8 +177,8 @@ impl Sends {
         let place = self.publisher.loan_slice_uninit(self.len);
         let mut place = place.expect("a place for a message");
         let bytes = place.payload_mut();
-        // SAFETY: bytes of a mapped file always have a value, and may be anything. What is
-        // written here is read by others as it is.
+        // SAFETY: bytes of a mapped file always have a value, and may have any. Other
+        // processes read what is written here unchanged.
         let bytes = unsafe { &mut *(std::ptr::from_mut(bytes) as *mut [u8]) };
         write(bytes);
         // SAFETY: as above.
@@ -196,7 +198,7 @@ impl Sends {
 /// A subscriber.
 pub(super) struct Receives {
     subscriber: Subscriber<ipc::Service, [u8], ()>,
-    /// `None` if it polls.
+    /// `None` if the subscriber polls.
     listener: Option<Listener<ipc::Service>>,
     _service: Opened,
 }
@@ -247,14 +249,14 @@ impl Receives {
                     None => std::hint::spin_loop(),
                 }
             }
-            // The other process may want this processor.
+            // The other process may need this processor.
             thread::yield_now();
         }
     }
 }
 
-/// Until the next notification, of which there may have been several. A look at messages may
-/// have found those of an earlier notification, so it may be for nothing.
+/// Sleeps until the next notification, of which there may have been several. A look at
+/// messages may have found those of an earlier notification, so it may be in vain.
 fn sleep(listener: &Listener<ipc::Service>) {
     let began = Instant::now();
     let notified = listener.timed_wait(|_| (), PATIENCE);

@@ -1,4 +1,4 @@
-//! How long one message takes from one process to another.
+//! The time of one message from one process to another.
 
 use std::time::Duration;
 
@@ -49,8 +49,8 @@ pub(super) fn scenarios() -> [Scenario; 2] {
     [spin, sleep]
 }
 
-/// Writes what is checked of a message whose transport alone is measured: its first and its
-/// last bytes.
+/// Writes the part of a message that is checked if only the transport is measured: its
+/// first and its last bytes.
 fn stamp(bytes: &mut [u8], first: u64, second: u64) {
     bytes[..8].copy_from_slice(&first.to_le_bytes());
     bytes[8..16].copy_from_slice(&second.to_le_bytes());
@@ -59,7 +59,7 @@ fn stamp(bytes: &mut [u8], first: u64, second: u64) {
     }
 }
 
-/// What [`stamp`] has written.
+/// Returns what [`stamp`] has written.
 fn stamped(bytes: &[u8]) -> (u64, u64) {
     let word = |at: usize| {
         bytes[at..]
@@ -70,7 +70,7 @@ fn stamped(bytes: &[u8]) -> (u64, u64) {
     (word(0), word(8))
 }
 
-/// To and fro; a message's time is half of the round trip's.
+/// Back and forth; a message's time is half of the round trip's.
 fn spin_with<L: Poll>(cx: &Context) -> Measured {
     let rounds = cx.ops / 2;
     let links = (L::new(LARGE), L::new(LARGE));
@@ -107,8 +107,8 @@ fn spin_with<L: Poll>(cx: &Context) -> Measured {
     Ok(Sample::new(span, count).with_waits(found.histogram()))
 }
 
-/// The sender notes the time in each message. What counts is the time under way, without
-/// the pauses.
+/// The sender writes the time into each message. What counts is the time in transit,
+/// without the pauses.
 fn sleep_with<L: Link>(cx: &Context) -> Measured {
     let count = cx.ops;
     let link = L::new(SMALL);

@@ -1,4 +1,4 @@
-//! From one process to one other, with messages that may be large.
+//! Links from one process to one other, for messages that may be large.
 
 use std::io::{ErrorKind, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsRawFd;
@@ -10,12 +10,12 @@ use super::posix::MessageQueue;
 
 /// A link from one process to one other, for messages of one length.
 ///
-/// Where there is shared memory, messages are written and read in place. Elsewhere they are
-/// written to a buffer and read from another.
+/// With shared memory, messages are written and read in place. Otherwise they are written
+/// to one buffer and read from another.
 pub(super) trait Link: Sized {
     type Sender;
     type Receiver;
-    /// Made before the processes are; each of them has a copy.
+    /// Created before the processes are; each of them has a copy.
     fn new(len: usize) -> Self;
     fn sender(self) -> Self::Sender;
     fn receiver(self) -> Self::Receiver;
@@ -35,12 +35,12 @@ pub(super) trait Link: Sized {
     }
 }
 
-/// A link that can be asked whether there is a message.
+/// A link that can be polled for a message.
 pub(super) trait Poll: Link {
     /// Reads the next message if there is one.
     fn poll<R>(receiver: &mut Self::Receiver, read: impl FnOnce(&[u8]) -> R) -> Option<R>;
 
-    /// Asks until there is a message.
+    /// Polls until there is a message.
     fn spin<R>(receiver: &mut Self::Receiver, mut read: impl FnMut(&[u8]) -> R) -> R {
         loop {
             for _ in 0..1000 {
@@ -49,7 +49,7 @@ pub(super) trait Poll: Link {
                 }
                 std::hint::spin_loop();
             }
-            // The other process may want this processor.
+            // The other process may need this processor.
             std::thread::yield_now();
         }
     }
@@ -168,7 +168,7 @@ link!(
     Streams, UnixStream, UnixStream, |_| UnixStream::pair().expect("a pair of sockets")
 );
 link!(
-    /// A pipe, as long as the system lets it be.
+    /// A pipe, as long as the system allows.
     Pipes, PipeWriter, PipeReader, |_| pipe()
 );
 link!(
@@ -180,7 +180,7 @@ impl Poll for Datagrams {
     #[inline]
     fn poll<R>((socket, buffer): &mut Self::Receiver, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
         let (bytes, len) = (buffer.as_mut_ptr().cast(), buffer.len());
-        // SAFETY: there is room for so many bytes.
+        // SAFETY: there is room for `len` bytes.
         let received = unsafe { libc::recv(socket.as_raw_fd(), bytes, len, libc::MSG_DONTWAIT) };
         if received < 0 {
             let error = std::io::Error::last_os_error();
@@ -205,12 +205,12 @@ fn queue(len: usize) -> (MessageQueue, MessageQueue) {
     (queue, other)
 }
 
-/// An end to which whole messages go.
+/// An end that whole messages are sent to.
 trait Put {
     fn put(&mut self, message: &[u8]);
 }
 
-/// An end from which whole messages come.
+/// An end that whole messages are received from.
 trait Get {
     fn get(&mut self, buffer: &mut [u8]);
 }

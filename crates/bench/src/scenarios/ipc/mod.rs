@@ -1,5 +1,5 @@
 //! Messages between processes (tier 8). Each sender and each receiver is a process of its
-//! own; receivers count what arrives and add up its bytes.
+//! own; receivers count the messages that arrive and sum their bytes.
 
 mod awaits;
 mod frames;
@@ -29,16 +29,16 @@ trait Transport: Sized {
     type Sender;
     /// What a receiving process holds.
     type Receiver;
-    /// Made before the processes are; each of them has a copy.
+    /// Created before the processes are; each of them has a copy.
     fn new(senders: usize, receivers: usize) -> Self;
     fn sender(self, number: usize) -> Self::Sender;
     fn receiver(self, number: usize) -> Self::Receiver;
     fn send(sender: &mut Self::Sender, message: &[u8]);
-    /// The next message's length; it stands at the beginning of `buffer`.
+    /// Returns the next message's length; the message is at the beginning of `buffer`.
     fn receive(receiver: &mut Self::Receiver, buffer: &mut [u8; 256]) -> usize;
 }
 
-/// Random bytes, of which each message is a piece.
+/// Random bytes; each message is a piece of them.
 struct Bytes(Vec<u8>);
 
 impl Bytes {
@@ -63,7 +63,7 @@ impl Bytes {
     }
 }
 
-/// The sum of a message's bytes, eight at a time, and of its length.
+/// Returns the sum of a message's bytes, eight at a time, and of its length.
 #[inline]
 fn sum(message: &[u8]) -> u64 {
     let (words, rest) = message.as_chunks::<8>();
@@ -173,7 +173,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     scenarios
 }
 
-/// How many send and how many receive in the rows of channels.
+/// Returns how many processes send and how many receive in the rows of channels.
 fn channels() -> impl Iterator<Item = (usize, usize)> {
     let all = [1, 2, 4, 8];
     let from_one = all.map(|receivers| (1, receivers));
@@ -182,7 +182,7 @@ fn channels() -> impl Iterator<Item = (usize, usize)> {
     from_one.into_iter().chain(to_one).chain(both)
 }
 
-/// All that can give each receiver every message, and `Ours`.
+/// Adds all contenders that can deliver every message to each receiver, and `Ours`.
 fn broadcast<Ours: Transport + 'static>(
     row: Scenario,
     senders: usize,

@@ -9,10 +9,10 @@ use super::Transport;
 
 /// Messages that wait in all queues of a measurement together, as in our ring.
 const CAPACITY: usize = 1024;
-/// What a queue may hold without more rights than others.
+/// The capacity that a queue may have without further privileges.
 const LEAST_CAPACITY: usize = 10;
 
-/// One message queue, whose name is gone already.
+/// One message queue, whose name has already been removed.
 pub(super) struct MessageQueue(OwnedFd);
 
 impl MessageQueue {
@@ -25,31 +25,32 @@ impl MessageQueue {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("/blitz-bench-{}-{count}", std::process::id());
         let name = CString::new(name).expect("no zero in it");
-        // SAFETY: zeros are attributes.
+        // SAFETY: all zeroes is a valid value of the attributes.
         let mut attributes: libc::mq_attr = unsafe { std::mem::zeroed() };
         attributes.mq_maxmsg = capacity as _;
         attributes.mq_msgsize = len as _;
         let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
         let mode: libc::mode_t = 0o600;
-        // SAFETY: a C string, and attributes that live as long as the call.
+        // SAFETY: the name is a C string, and the attributes live as long as the call.
         let fd = unsafe { libc::mq_open(name.as_ptr(), flags, mode, &raw mut attributes) };
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: a C string.
+        // SAFETY: the name is a C string.
         unsafe { libc::mq_unlink(name.as_ptr()) };
-        // SAFETY: on Linux a queue is a descriptor; it has just been made and is nobody else's.
+        // SAFETY: on Linux a queue is a descriptor; it has just been made and has no other
+        // owner.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// Another descriptor of the same queue.
+    /// Returns another descriptor of the same queue.
     pub(super) fn try_clone(&self) -> io::Result<Self> {
         self.0.try_clone().map(Self)
     }
 
     pub(super) fn send(&self, message: &[u8]) {
         let (bytes, len) = (message.as_ptr().cast(), message.len());
-        // SAFETY: so many bytes are there to be read.
+        // SAFETY: `len` bytes are there to be read.
         let result = unsafe { libc::mq_send(self.0.as_raw_fd(), bytes, len, 0) };
         assert_eq!(result, 0, "mq_send: {}", io::Error::last_os_error());
     }
@@ -57,14 +58,14 @@ impl MessageQueue {
     pub(super) fn receive(&self, buffer: &mut [u8]) -> usize {
         let (bytes, len) = (buffer.as_mut_ptr().cast(), buffer.len());
         let priority = std::ptr::null_mut();
-        // SAFETY: there is room for so many bytes.
+        // SAFETY: there is room for `len` bytes.
         let received = unsafe { libc::mq_receive(self.0.as_raw_fd(), bytes, len, priority) };
         usize::try_from(received)
             .unwrap_or_else(|_| panic!("mq_receive: {}", io::Error::last_os_error()))
     }
 }
 
-/// Whether this system has message queues.
+/// Returns whether this system has message queues.
 pub(super) fn is_supported() -> bool {
     MessageQueue::new(LEAST_CAPACITY, 256).is_ok()
 }

@@ -1,4 +1,4 @@
-//! Processes that begin together, and what they report.
+//! Processes that begin together, and their reports.
 
 use std::io;
 use std::mem;
@@ -15,7 +15,7 @@ use crate::scenario::Failure;
 const MOST: usize = 32;
 /// A process that takes longer than this many seconds hangs, and is ended by an alarm.
 const LONGEST: u32 = 60;
-/// How often to look whether a process has died while others wait for it.
+/// How often to check whether a process has died while others wait for it.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Memory that all processes of one measurement share.
@@ -26,7 +26,7 @@ struct Board {
     reports: [Report; MOST],
 }
 
-/// What one process has to say.
+/// The report of one process.
 #[derive(Default)]
 struct Report {
     ended: AtomicU64,
@@ -34,8 +34,8 @@ struct Report {
     sum: AtomicU64,
 }
 
-/// The processes of one measurement, and the memory that they share: the board, and behind
-/// it the waits in nanoseconds, one word for each.
+/// The processes of one measurement, and the memory that they share: the board, followed by
+/// the waits in nanoseconds, one word for each.
 pub(super) struct Processes {
     board: NonNull<Board>,
     waits: usize,
@@ -43,18 +43,18 @@ pub(super) struct Processes {
     children: Vec<libc::pid_t>,
 }
 
-/// What the processes have found.
+/// What the processes have measured.
 pub(super) struct Found {
     /// From the start of all to the end of the last.
     pub(super) elapsed: Duration,
     /// Each process's count and sum.
     pub(super) reports: Vec<(u64, u64)>,
-    /// What was recorded, without the words that nobody has written.
+    /// What was recorded, without the words that were never written.
     pub(super) waits: Vec<Duration>,
 }
 
 impl Found {
-    /// The waits as a histogram.
+    /// Returns the waits as a histogram.
     pub(super) fn histogram(&self) -> Waits {
         let mut waits = Waits::new();
         self.waits.iter().for_each(|&wait| waits.record(wait));
@@ -62,7 +62,7 @@ impl Found {
     }
 }
 
-/// A process's side.
+/// The view of one process.
 pub(super) struct Role<'a> {
     board: &'a Board,
     waits: &'a [AtomicU64],
@@ -86,7 +86,7 @@ impl Role<'_> {
         self.waits[number as usize].store(nanoseconds.max(1), Ordering::Relaxed);
     }
 
-    /// Reports how many messages came, and the sum of their bytes. Returns when all have
+    /// Reports how many messages arrived, and the sum of their bytes. Returns when all have
     /// reported: what some transports have not delivered is lost with its sender.
     pub(super) fn ended(&self, count: u64, sum: u64) {
         let report = &self.board.reports[self.number];
@@ -107,11 +107,11 @@ impl Role<'_> {
 }
 
 impl Processes {
-    /// Memory for `count` processes, and for so many waits.
+    /// Allocates memory for `count` processes and `waits` waits.
     pub(super) fn new(count: usize, waits: usize) -> Result<Self, Failure> {
         assert!(count <= MOST);
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // Without a page fault in the middle of what is measured.
+        // Populated, so that no page fault falls into the measurement.
         let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
         let size = size(waits);
         // SAFETY: a new mapping, at an address that the kernel chooses.
@@ -129,13 +129,14 @@ impl Processes {
     }
 
     fn board(&self) -> &Board {
-        // SAFETY: zeros are a board, and the mapping lives as long as this.
+        // SAFETY: all zeroes is a valid board, and the mapping lives as long as this.
         unsafe { self.board.as_ref() }
     }
 
     fn waits(&self) -> &[AtomicU64] {
-        // SAFETY: the mapping has room for so many words behind the board, whose size is a
-        // multiple of a word's; zeros are words, and the mapping lives as long as this.
+        // SAFETY: the mapping has room for `waits` words behind the board, whose size is a
+        // multiple of a word's; all zeroes are valid words, and the mapping lives as long
+        // as this.
         unsafe { std::slice::from_raw_parts(self.board.add(1).cast().as_ptr(), self.waits) }
     }
 
@@ -146,7 +147,7 @@ impl Processes {
         work: impl FnOnce(T, &Role<'_>),
     ) -> Result<(), Failure> {
         let number = self.children.len();
-        // SAFETY: the child runs `work` and ends; the C library's allocator is in order
+        // SAFETY: the child runs `work` and ends; the C library's allocator is consistent
         // after a fork, and nothing else is used that another thread may have locked.
         match unsafe { libc::fork() } {
             -1 => Err(failed("fork")),
@@ -174,7 +175,7 @@ impl Processes {
         }
     }
 
-    /// Lets them all begin, and waits for the last to end.
+    /// Lets all processes begin, and waits for the last to end.
     pub(super) fn measure(mut self) -> Result<Found, Failure> {
         self.wait_until_all(|board| &board.ready)?;
         let board = self.board();
@@ -209,7 +210,7 @@ impl Processes {
 }
 
 impl Processes {
-    /// Waits until each process has counted `word` up, or one of them has failed.
+    /// Waits until each process has incremented `word`, or one of them has failed.
     fn wait_until_all(&self, word: fn(&Board) -> &AtomicU32) -> Result<(), Failure> {
         let word = word(self.board());
         loop {
@@ -225,19 +226,19 @@ impl Processes {
         }
     }
 
-    /// Fails if a process has. It stays for `drop` to be waited for.
+    /// Fails if a process has failed. `drop` waits for it.
     fn check_all(&self) -> Result<(), Failure> {
         for &child in &self.children {
-            // SAFETY: zeros are a `siginfo_t`.
+            // SAFETY: all zeroes is a valid `siginfo_t`.
             let mut found: libc::siginfo_t = unsafe { mem::zeroed() };
             let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-            // SAFETY: our child, and a place for the result.
+            // SAFETY: the call is for our own child, and gets a place for the result.
             let result =
                 unsafe { libc::waitid(libc::P_PID, child as libc::id_t, &mut found, options) };
             if result != 0 {
                 return Err(failed("waitid"));
             }
-            // SAFETY: `waitid` has filled it in, or left the zeros.
+            // SAFETY: `waitid` has filled it in, or left the zeroes.
             let status = unsafe { found.si_status() };
             match found.si_code {
                 libc::CLD_EXITED if status != 0 => return Err(ended_with(status)),
@@ -249,11 +250,11 @@ impl Processes {
     }
 }
 
-/// The status of a child that ends.
+/// Returns the status of a child that ends.
 fn wait_for(child: libc::pid_t) -> Result<libc::c_int, Failure> {
     let mut status = 0;
     loop {
-        // SAFETY: our child, and a place for the result.
+        // SAFETY: the call is for our own child, and gets a place for the result.
         if unsafe { libc::waitpid(child, &mut status, 0) } >= 0 {
             return Ok(status);
         }
@@ -285,29 +286,29 @@ fn killed_by(signal: libc::c_int) -> Failure {
 impl Drop for Processes {
     fn drop(&mut self) {
         for child in self.children.drain(..) {
-            // SAFETY: our child, not waited for yet.
+            // SAFETY: it is our own child, which was not waited for yet.
             unsafe {
                 libc::kill(child, libc::SIGKILL);
                 libc::waitpid(child, std::ptr::null_mut(), 0);
             }
         }
-        // SAFETY: our mapping.
+        // SAFETY: it is our own mapping.
         unsafe { libc::munmap(self.board.as_ptr().cast(), size(self.waits)) };
     }
 }
 
-/// Bytes of the shared memory.
+/// Returns the size of the shared memory in bytes.
 fn size(waits: usize) -> usize {
     mem::size_of::<Board>() + waits * mem::size_of::<AtomicU64>()
 }
 
-/// The monotonic clock, which is the same in all processes, in nanoseconds.
+/// Returns the monotonic clock, which is the same in all processes, in nanoseconds.
 pub(super) fn now() -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: a clock and a place for the result.
+    // SAFETY: the call gets a valid clock and a place for the result.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
@@ -331,7 +332,7 @@ mod tests {
     }
 
     fn kill_this_process() {
-        // SAFETY: ends this process.
+        // SAFETY: this ends the process.
         unsafe { libc::raise(libc::SIGKILL) };
     }
 
@@ -349,7 +350,7 @@ mod tests {
         let found = measured(|_| kill_this_process());
         assert_eq!(found.err().unwrap().0, "a process was killed by signal 9");
         let found = measured(|_| {
-            // SAFETY: ends this process.
+            // SAFETY: this ends the process.
             unsafe { libc::_exit(3) }
         });
         assert_eq!(found.err().unwrap().0, "a process ended with status 3");
@@ -367,7 +368,7 @@ mod tests {
     #[test]
     fn a_process_that_hangs_is_named() {
         let found = measured(|_| {
-            // SAFETY: what the alarm does.
+            // SAFETY: this is what the alarm does.
             unsafe { libc::raise(libc::SIGALRM) };
         });
         assert_eq!(found.err().unwrap().0, "did not end within 60 s");

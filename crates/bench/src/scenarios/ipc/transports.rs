@@ -1,4 +1,4 @@
-//! What the system has: sockets and pipes.
+//! The system's own transports: sockets and pipes.
 
 use std::io::{BufReader, PipeReader, PipeWriter, Read, Write};
 use std::os::unix::net::UnixDatagram;
@@ -64,8 +64,8 @@ impl Transport for OneSocket {
     }
 }
 
-/// A pipe for each receiver, with the length before each message. For one sender: what
-/// several write into one pipe is whole only up to some length.
+/// A pipe for each receiver, with the length before each message. For one sender: writes of
+/// several senders into one pipe are atomic only up to some length.
 pub(super) struct Pipes(Vec<(PipeReader, PipeWriter)>);
 
 impl Transport for Pipes {

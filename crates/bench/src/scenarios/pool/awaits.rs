@@ -51,7 +51,7 @@ pub(super) fn awaits(threads: usize) -> Scenario {
     })
 }
 
-/// How many items a loop has run.
+/// Returns how many items a loop has run.
 fn looped(run: impl FnOnce(&(dyn Fn() + Sync))) -> u64 {
     let ran = AtomicU64::new(0);
     run(&|| {

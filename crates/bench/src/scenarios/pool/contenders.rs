@@ -1,5 +1,6 @@
-//! The pools that are compared. Each is made once and kept, but for fork_union's: its threads
-//! never sleep, so one that waits for its turn would take the others' processors.
+//! The pools that are compared. Each is created once and kept, except fork_union's: its
+//! threads never sleep, so a pool that waits for its turn would take the others'
+//! processors.
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -8,7 +9,8 @@ use paralight::prelude::{
     CpuPinningPolicy, RangeStrategy, ThreadCount, ThreadPool, ThreadPoolBuilder,
 };
 
-/// The pool of `threads` threads that `make` makes, one for each number of threads.
+/// Returns the pool of `threads` threads that `make` creates, one for each number of
+/// threads.
 fn cached<P>(pools: &'static [OnceLock<P>; 5], threads: usize, make: impl Fn() -> P) -> &'static P {
     pools[threads].get_or_init(make)
 }
@@ -40,7 +42,7 @@ pub(super) fn chilis(threads: usize) -> &'static chili::ThreadPool {
     })
 }
 
-/// A pool that hands out equal shares, or lets its threads take from each other.
+/// Creates a pool that hands out equal shares, or lets its threads take from each other.
 pub(super) fn paralights(
     threads: usize,
     strategy: RangeStrategy,
@@ -64,12 +66,13 @@ pub(super) fn paralights(
     pool.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A pool for one measurement.
+/// Creates a pool for one measurement.
 pub(super) fn fork_unions(threads: usize) -> fork_union::ThreadPool {
     fork_union::ThreadPool::try_spawn(threads).expect("threads can be started")
 }
 
-/// The numbers below `end`, for paralight. (Its traits have the names of rayon's methods.)
+/// Returns the numbers below `end`, for paralight. (Its traits have methods with the names
+/// of rayon's.)
 pub(super) fn range(end: usize) -> RangeParallelSource<usize> {
     (0..end).into_par_iter()
 }

@@ -1,4 +1,4 @@
-//! Fork-join all the way down: a recursion, and the sum of a tree.
+//! Fork-join at every level: a recursion, and the sum of a tree.
 
 use std::hint::black_box;
 
@@ -30,7 +30,7 @@ fn fib_chili(scope: &mut chili::Scope<'_>, n: u32) -> u64 {
     a + b
 }
 
-/// A binary tree of so many layers, in an array.
+/// A binary tree in an array.
 struct Tree(Vec<u64>);
 
 impl Tree {
@@ -68,7 +68,7 @@ impl Tree {
 }
 
 const FIB: (u32, u64) = (20, 6765);
-/// Calls with a `join` in each tree of that recursion.
+/// Calls with a `join` in each tree of this recursion.
 const FIB_JOINS: u64 = 10_945;
 
 fn fibs(cx: &Context, run: impl Fn(u64) -> u64) -> Measured {

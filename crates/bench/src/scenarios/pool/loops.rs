@@ -1,4 +1,4 @@
-//! Loops: empty ones, a counter, items that differ, and what waiting for the next one costs.
+//! Loops: empty loops, a counter, uneven items, and the cost of waiting for the next loop.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -16,8 +16,9 @@ use crate::opinion::counts::usage;
 use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::threads::{Span, solo};
 
-/// fork_union's threads neither sleep nor yield. With more of them than processors, each loop
-/// takes some of the system's time slices, so it takes part only where that is not so.
+/// fork_union's threads neither sleep nor yield. With more threads than processors, each of
+/// its loops takes several of the system's time slices, so it takes part only with enough
+/// processors.
 trait WithForkUnion {
     fn with_fork_union(
         self,
@@ -40,7 +41,8 @@ impl WithForkUnion for Scenario {
     }
 }
 
-/// Runs a loop of `threads` items again and again, each counted, after a pause each time.
+/// Runs a loop of `threads` items repeatedly, counts each item, and pauses before each
+/// loop.
 fn empty_loops(cx: &Context, threads: usize, pause: Duration, run: Loop<'_>) -> Measured {
     let ran = CachePadded::new(AtomicU64::new(0));
     let count = || {
@@ -71,7 +73,7 @@ fn empty_loops(cx: &Context, threads: usize, pause: Duration, run: Loop<'_>) -> 
 /// A loop over as many items as there are threads.
 type Loop<'a> = &'a dyn Fn(&(dyn Fn() + Sync));
 
-/// The empty loops of all pools, measured in one way.
+/// Measures the empty loops of all pools in one way.
 fn on_pools(
     scenario: Scenario,
     threads: usize,
@@ -121,20 +123,21 @@ pub(super) fn empty(id: &str, title: &str, ops: u64, threads: usize, pause: Dura
     })
 }
 
-/// What the counter adds for one number: one multiplication that the compiler must do.
+/// What the counter adds for one number: one multiplication that the compiler must keep.
 #[inline(always)]
 fn term(n: usize) -> u64 {
     black_box(n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60
 }
 
-/// The sum of these terms. The same machine code for every contender: how long a value takes
-/// through memory depends, on some processors, on how the compiler addresses it.
+/// Returns the sum of these terms. It is the same machine code for every contender: how
+/// long a value takes through memory depends, on some processors, on how the compiler
+/// addresses it.
 #[inline(never)]
 fn terms(items: Range<usize>) -> u64 {
     items.map(term).sum()
 }
 
-/// A counter is divided into four pieces for each thread.
+/// A counter, divided into four pieces for each thread.
 #[derive(Clone, Copy)]
 struct Pieces {
     len: usize,
@@ -213,7 +216,8 @@ pub(super) fn counter(name: &str, len: usize, threads: usize) -> Scenario {
     .with("one thread", move |cx| counted(cx, len, || terms(0..len)))
 }
 
-/// How much the item `n` costs: most of them little, every hundredth a thousand times that.
+/// Returns the cost of the item `n`: most items cost little, every hundredth a thousand
+/// times that.
 fn cost(n: usize) -> usize {
     if n % 100 == 7 { 20_000 } else { 20 }
 }
@@ -264,8 +268,8 @@ pub(super) fn uneven(threads: usize) -> Scenario {
     })
 }
 
-/// The processor time of the whole process for an empty loop every ten milliseconds. No other
-/// pool that is kept does anything meanwhile.
+/// Measures the processor time of the whole process for an empty loop every ten
+/// milliseconds. The other kept pools do nothing meanwhile.
 pub(super) fn processor_time(threads: usize) -> Scenario {
     let pause = Duration::from_millis(10);
     let id = format!("pool_processor_time_{threads}");

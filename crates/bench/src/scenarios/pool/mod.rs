@@ -1,5 +1,5 @@
 //! Fork-join (tier 7): empty loops, a counter, recursion, uneven items, and a task that
-//! awaits a loop. Each contender has a pool of its own with the same number of threads, made
+//! awaits a loop. Each contender has its own pool with the same number of threads, created
 //! before the clock starts.
 
 mod awaits;

@@ -1,4 +1,4 @@
-//! A task that gives a job to a thread that may block, and awaits it.
+//! A task hands a job to a thread that may block, and awaits the result.
 
 use super::{WORKERS, for_each, on_task, sum_below};
 use crate::runtimes::{Blitz, Runtime, Smol, Tokio};

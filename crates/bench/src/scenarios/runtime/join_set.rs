@@ -1,4 +1,4 @@
-//! A set of 1,000 tasks that are awaited in the order they end.
+//! A set of 1,000 tasks that are awaited in the order in which they end.
 
 use super::{WORKERS, for_each, on_task, sum_below};
 use crate::runtimes::{Blitz, Joins, Tokio};

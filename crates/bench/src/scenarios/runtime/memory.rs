@@ -1,4 +1,4 @@
-//! What a task costs that only exists.
+//! The memory of a task that only exists.
 
 use std::future::pending;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -10,9 +10,9 @@ use crate::scenario::{Context, Failure, Measured, OURS, Sample, Scenario, verify
 use crate::tasks::{Host, OwnRuntime};
 
 const TASKS: u64 = 1_000_000;
-/// The number of workers changes nothing here.
+/// The number of workers makes no difference here.
 const WORKERS: usize = 2;
-/// After so many tasks, those that were spawned get a turn.
+/// After this number of tasks, the spawned tasks get to run.
 const BATCH: u64 = 1_000;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
@@ -25,8 +25,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     vec![scenario]
 }
 
-/// Lets every worker have turns until memory is neither taken nor given back:
-/// what the iteration before has left behind is not to be counted here.
+/// Gives every worker time until memory is neither allocated nor freed: the remains of
+/// the previous iteration must not be counted here.
 fn free_what_is_left<R: Runtime>() {
     const ROUNDS: usize = 50;
     for _ in 0..ROUNDS {
@@ -37,18 +37,18 @@ fn free_what_is_left<R: Runtime>() {
             }
         });
         let round = Memory::counted() - before;
-        // Starting the tasks takes and gives back a few blocks.
+        // Starting the tasks allocates and frees a few blocks.
         if round.freed < round.bytes + BATCH {
             break;
         }
     }
 }
 
-/// Spawns tasks that wait for ever, and counts the bytes that are taken when
-/// all of them have been polled once.
+/// Spawns tasks that wait for ever, and counts the bytes that are allocated when all of
+/// them have been polled once.
 ///
-/// The tasks hold nothing of their own. The handles, with which they are
-/// cancelled in the end, are in memory that was there before.
+/// The tasks hold nothing themselves. The handles, with which they are cancelled at the
+/// end, are in memory that was allocated before.
 pub(super) fn idle<R: Runtime>(cx: &Context) -> Measured {
     /// Tasks that wait, in all iterations so far. Tests count at the same time.
     static WAITING: AtomicU64 = AtomicU64::new(0);

@@ -1,10 +1,10 @@
-//! Runtimes: what it costs to spawn, to yield, to wait and to be woken (tier 5),
-//! with 1, 2 and 4 workers.
+//! Runtimes: the costs of spawning, yielding, waiting and being woken (tier 5), with 1, 2
+//! and 4 workers.
 //!
-//! Everybody runs on a runtime of their own, which is started once and kept.
-//! Where nothing else is said, the clock runs inside a task of the runtime, so
-//! neither waking the first worker nor telling the thread that waits for the
-//! result is measured.
+//! Each contender runs on its own runtime, which is started once and kept. Unless
+//! a scenario says otherwise, the clock runs inside a task of the runtime, so neither the
+//! wake-up of the first worker nor that of the thread that waits for the result is
+//! measured.
 
 mod blocking;
 mod join_set;
@@ -38,11 +38,11 @@ pub(super) fn scenarios() -> Vec<Scenario> {
 /// The numbers of workers that are measured.
 const WORKERS: [usize; 3] = [1, 2, 4];
 
-/// One contender's body, which is told how many workers its runtime has.
+/// One contender's body, which is given the number of its runtime's workers.
 type Body = fn(&Context, usize) -> Measured;
 
-/// One scenario for each of these numbers of workers. A body belongs to
-/// whoever has the same place in `names`.
+/// Creates one scenario for each of these numbers of workers. A body belongs to the
+/// contender at the same index of `names`.
 fn for_each(
     workers: &[usize],
     (id, title, ops): (&str, &str, u64),
@@ -77,7 +77,7 @@ fn quiesce() {
     thread::sleep(Duration::from_millis(1));
 }
 
-/// The sum of the numbers from 0 to `count - 1`.
+/// Returns the sum of the numbers from 0 to `count - 1`.
 fn sum_below(count: u64) -> u64 {
     count * count.saturating_sub(1) / 2
 }
@@ -88,7 +88,7 @@ mod tests {
     use crate::runtimes::Liar;
     use crate::scenarios::tests::context;
 
-    /// What the verification said to a runtime that does half the work.
+    /// Returns what verification reports about a runtime that does half the work.
     fn caught(body: Body) -> String {
         body(&context(), 2).unwrap_err().to_string()
     }

@@ -1,12 +1,11 @@
-//! Two tasks that answer each other, over oneshot channels (a new one for each
-//! message) and over a pair of bounded channels with room for one message.
+//! Two tasks that answer each other, over oneshot channels (a new one for each message)
+//! and over a pair of bounded channels with room for one message.
 //!
-//! With one worker both are on the same one. With several, the runtime decides:
-//! `ping_pong_…` starts them from one task, `ping_pong_…_across` on two workers
-//! at the same time, and both leave them where the runtime puts them then,
-//! which may be on one worker again. In `ping_pong_…_runtimes`, each task is on
-//! a runtime of its own with one worker, so every message goes from thread to
-//! thread.
+//! With one worker both are on the same worker. With several, the runtime decides:
+//! `ping_pong_…` starts them from one task, `ping_pong_…_across` on two workers at the
+//! same time. Both leave them where the runtime then puts them, which may again be one
+//! worker. In `ping_pong_…_runtimes`, each task is on its own runtime with one worker, so
+//! every message goes from thread to thread.
 
 use std::cell::RefCell;
 
@@ -16,9 +15,9 @@ use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::tasks::{Host, OwnRuntime};
 use crate::threads::{Mark, Span, together};
 
-/// Which channels are played over. Every side's future returns its messages.
+/// The channels of the game. The future of each side returns its messages.
 trait Game<R: Runtime> {
-    /// A game of so many rounds: who serves, and who returns.
+    /// Creates a game of `rounds` rounds: the side that serves and the side that returns.
     fn new(
         rounds: u64,
     ) -> (
@@ -163,13 +162,13 @@ fn games(id: &str, title: &str, peers: &[Peer]) -> Vec<Scenario> {
     scenarios.extend(for_each(&[2, 4], (id, &near, OPS), &together));
     let what = (&*format!("{id}_across"), &*across, OPS);
     scenarios.extend(for_each(&[2, 4], what, &bodies(|peer| peer.across)));
-    // Two threads in all.
+    // Two threads in total.
     let what = (&*format!("{id}_runtimes"), &*runtimes, OPS / 2);
     scenarios.extend(for_each(&[2], what, &bodies(|peer| peer.runtimes)));
     scenarios
 }
 
-/// Whose future it is.
+/// The future of either side.
 enum Side<S, T> {
     Serves(S),
     Returns(T),

@@ -1,5 +1,5 @@
-//! Spawning: one task at a time, many at once, each from the one before, and
-//! from a thread outside.
+//! Spawning: one task at a time, many at once, each from the one before, and from a
+//! thread outside the runtime.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -44,9 +44,9 @@ const PEERS: [Peer; 3] = [
 
 /// Tasks that are spawned before the first is awaited.
 const MANY: u64 = 10_000;
-/// How often a task spawns the next.
+/// The number of tasks in a chain of spawns.
 const DEPTH: u64 = 1_000;
-/// After so long without work, every worker sleeps.
+/// After this time without work, every worker sleeps.
 const IDLE: Duration = Duration::from_micros(500);
 
 pub(super) fn scenarios() -> Vec<Scenario> {
@@ -68,7 +68,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     scenarios
 }
 
-/// A task spawns another and awaits it, over and over.
+/// A task spawns another and awaits it, repeatedly.
 fn awaited<R: Runtime>(cx: &Context, workers: usize) -> Measured {
     let runtime = R::with_workers(workers);
     let ops = cx.ops;
@@ -83,7 +83,7 @@ fn awaited<R: Runtime>(cx: &Context, workers: usize) -> Measured {
     Ok(Sample::new(span, ops))
 }
 
-/// A task spawns many others and then awaits them all.
+/// A task spawns many others and then awaits all of them.
 fn many<R: Runtime>(cx: &Context, workers: usize) -> Measured {
     let runtime = R::with_workers(workers);
     let rounds = (cx.ops / MANY).max(1);
@@ -104,7 +104,7 @@ fn many<R: Runtime>(cx: &Context, workers: usize) -> Measured {
     Ok(Sample::new(span, ops))
 }
 
-/// A task spawns a task that spawns a task, and the last one says so.
+/// A task spawns a task that spawns a task, and the last one reports that it ran.
 fn chained<R: Runtime>(cx: &Context, workers: usize) -> Measured {
     let runtime = R::with_workers(workers);
     let rounds = (cx.ops / DEPTH).max(1);
@@ -133,7 +133,7 @@ struct Chain {
 /// Spawns the next task of the chain.
 fn forge<R: Runtime>(runtime: R, chain: Arc<Chain>, left: u64) {
     runtime.spawn_detached(async move {
-        // One task runs at a time, and spawning puts them in order.
+        // One task runs at a time, and spawning orders them.
         let links = chain.links.load(Ordering::Relaxed);
         chain.links.store(links + 1, Ordering::Relaxed);
         match left {
@@ -143,7 +143,7 @@ fn forge<R: Runtime>(runtime: R, chain: Arc<Chain>, left: u64) {
     });
 }
 
-/// A thread outside spawns a task and waits for it, while all workers sleep.
+/// A thread outside the runtime spawns a task and waits for it, while all workers sleep.
 fn outside_idle<R: Runtime>(cx: &Context, workers: usize) -> Measured {
     let runtime = R::with_workers(workers);
     let mut waits = Waits::new();
@@ -163,9 +163,9 @@ fn outside_idle<R: Runtime>(cx: &Context, workers: usize) -> Measured {
     Ok(Sample::new(Span { elapsed, memory }, cx.ops).with_waits(waits))
 }
 
-/// A thread outside spawns many tasks, while as many tasks as there are workers
-/// work and yield by turns. The clock runs until the last of them has run; when
-/// the system lets the thread outside hear of that is not measured.
+/// A thread outside the runtime spawns many tasks, while as many tasks as there are
+/// workers alternately work and yield. The clock runs until the last spawned task has run;
+/// the time until the system wakes the outside thread is not measured.
 fn outside_busy<R: Runtime>(cx: &Context, workers: usize) -> Measured {
     let runtime = R::with_workers(workers);
     quiesce();
@@ -200,8 +200,7 @@ fn outside_busy<R: Runtime>(cx: &Context, workers: usize) -> Measured {
     Ok(Sample::new(end.since(start), ops))
 }
 
-/// Starts the tasks that keep the workers busy, and waits until each has had
-/// a turn.
+/// Starts the tasks that keep the workers busy, and waits until each has run once.
 fn start_traffic<R: Runtime>(
     runtime: R,
     cx: &Context,
@@ -231,10 +230,10 @@ fn start_traffic<R: Runtime>(
     busy
 }
 
-/// What keeps the workers busy.
+/// The state of the tasks that keep the workers busy.
 #[derive(Default)]
 struct Traffic {
-    /// Tasks that had their first turn.
+    /// Tasks that have run once.
     flowing: AtomicU64,
     /// Tasks from outside that have run.
     arrived: AtomicU64,

@@ -1,4 +1,4 @@
-//! Timers: very many that never go off, and many that do.
+//! Timers: very many that never fire, and many that do.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -50,11 +50,11 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     scenarios
 }
 
-/// A place in which a timer is started and cancelled.
+/// Memory in which a timer is started and cancelled.
 type Place<R> = Pin<Box<Option<<R as Runtime>::Sleep>>>;
 
-/// As many tasks as there are workers start their share of the timers, and
-/// then cancel them. The memory they are in is there before.
+/// As many tasks as there are workers start their share of the timers, and then cancel
+/// them. The memory of the timers is allocated before.
 pub(super) fn cancelled<R: Runtime>(_cx: &Context, workers: usize) -> Measured {
     let runtime = R::with_workers(workers);
     let share = STARTED / workers as u64;
@@ -83,7 +83,7 @@ pub(super) fn cancelled<R: Runtime>(_cx: &Context, workers: usize) -> Measured {
     Ok(Sample::new(span, ops))
 }
 
-/// Starts a timer in each place, and says how many are pending.
+/// Starts a timer in each place, and returns how many are pending.
 async fn start_all<R: Runtime>(places: &mut [Place<R>]) -> u64 {
     poll_fn(|cx| {
         let mut pending = 0u64;
@@ -97,7 +97,7 @@ async fn start_all<R: Runtime>(places: &mut [Place<R>]) -> u64 {
     .await
 }
 
-/// Between a second and a minute from now, in no order.
+/// Returns a time between a second and a minute, in no order.
 fn far_away(number: u64) -> Duration {
     Duration::from_millis(1_000 + number * 7_919 % 60_000)
 }
@@ -108,8 +108,8 @@ fn cancel_all<R: Runtime>(places: &mut [Place<R>]) {
     }
 }
 
-/// Many tasks sleep for up to 50 ms. What is recorded, and what an operation
-/// "took", is how much later than asked for a task ran.
+/// Many tasks sleep for up to 50 ms. The recorded wait, and the time of an operation, is
+/// how much later than requested a task ran.
 pub(super) fn fired<R: Runtime>(_cx: &Context, workers: usize) -> Measured {
     let runtime = R::with_workers(workers);
     quiesce();
@@ -134,12 +134,12 @@ pub(super) fn fired<R: Runtime>(_cx: &Context, workers: usize) -> Measured {
     Ok(Sample::new(Span { elapsed, memory }, SLEEPERS).with_waits(waits))
 }
 
-/// Between 1 and 51 ms from now, in no order.
+/// Returns a time between 1 and 51 ms, in no order.
 fn soon(number: u64) -> Duration {
     Duration::from_micros(1_000 + number * 7_919 % 5_000 * 10)
 }
 
-/// How much later than asked for this task ran; `None` if it ran earlier.
+/// Returns how much later than requested this task ran, or `None` if it ran earlier.
 async fn oversleep<R: Runtime>(duration: Duration) -> Option<Duration> {
     let deadline = Instant::now() + duration;
     R::sleep(duration).await;

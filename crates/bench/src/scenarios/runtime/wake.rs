@@ -1,4 +1,4 @@
-//! How long it takes until a task runs that a thread outside has woken, while
+//! The time from a wake by a thread outside the runtime until the woken task runs, while
 //! all workers sleep.
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::scenario::{Context, Measured, OURS, Sample, Scenario, verify};
 use crate::signal::Signal;
 use crate::threads::{Mark, Span};
 
-/// After so long without work, every worker sleeps.
+/// After this time without work, every worker sleeps.
 const IDLE: Duration = Duration::from_micros(500);
 
 pub(super) fn scenarios() -> Vec<Scenario> {
@@ -31,10 +31,10 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     scenarios.collect()
 }
 
-/// What the thread and the task share.
+/// The state that the thread and the task share.
 struct Bell {
     signal: Signal,
-    /// When it was rung last, in nanoseconds after `since`.
+    /// When the bell was last rung, in nanoseconds after `since`.
     rung_at: AtomicU64,
     /// How often the task has heard it.
     heard: AtomicU64,
@@ -67,7 +67,7 @@ fn woken<R: Runtime>(cx: &Context, workers: usize) -> Measured {
     Ok(Sample::new(Span { elapsed, memory }, cx.ops).with_waits(waits))
 }
 
-/// Records how long each ring took to get here. Returns that, and the sum.
+/// Records how long each ring took to arrive. Returns the waits and their sum.
 async fn listen(bell: Arc<Bell>, rings: u64, mut waits: Waits) -> (Waits, u64) {
     let mut sum = 0u64;
     for ring in 0..rings {

@@ -1,4 +1,4 @@
-//! Yielding: one task alone, and 200 tasks among each other.
+//! Yielding: one task alone, and among 200 tasks.
 
 use super::{Body, WORKERS, for_each, on_task};
 use crate::runtimes::{Blitz, Runtime, Smol, Tokio};
@@ -27,9 +27,9 @@ const PEERS: [Peer; 3] = [
     Peer::of::<Smol>("smol"),
 ];
 
-/// Yields of an iteration, of all tasks together. So many that an iteration takes much
-/// longer than it takes the processor to get up to speed after the pause before it: some
-/// tenths of a millisecond.
+/// Yields of an iteration, of all tasks together: so many that an iteration takes much
+/// longer than the few tenths of a millisecond that the processor needs to reach full
+/// speed after the pause before it.
 const ALONE_OPS: u64 = 200_000;
 const MANY_OPS: u64 = 2_000_000;
 

@@ -1,4 +1,4 @@
-//! Barriers for tasks: a round of one, which is what passing costs.
+//! Barriers for tasks: a round of one task, which is the cost of passing.
 
 use std::hint::black_box;
 
@@ -12,7 +12,7 @@ use crate::threads::solo;
 /// A barrier for a fixed number of tasks.
 trait Rounds {
     fn new(tasks: usize) -> Self;
-    /// Passes at once and says whether this task leads; `None`: had to wait.
+    /// Passes at once and returns whether this task leads, or `None` if it had to wait.
     fn pass(&self) -> Option<bool>;
 }
 
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use crate::scenarios::tests::context;
 
-    /// A barrier where nobody leads.
+    /// A barrier without a leader.
     struct Leaderless;
 
     impl Rounds for Leaderless {

@@ -1,9 +1,9 @@
-//! Primitives for tasks: alone on one thread without a runtime (tier 1), and
+//! Primitives for tasks: uncontended on one thread without a runtime (tier 1), and
 //! contended on a runtime of four workers (tier 3).
 //!
-//! In tier 1 nothing ever waits. Where an operation is a future, it is polled
-//! once and must be ready. `black_box` stands around what a compiler could see
-//! through, in the shared bodies and so for everybody alike.
+//! In tier 1 nothing ever waits. If an operation is a future, it is polled once and must
+//! be ready. `black_box` is around what a compiler could see through, in the shared bodies
+//! and so for all contenders alike.
 
 mod barrier;
 mod mutex;

@@ -14,9 +14,9 @@ use crate::threads::solo;
 /// A mutex around a counter.
 trait Lock: Send + Sync + 'static {
     fn new() -> Self;
-    /// Runs `section` on the counter if the lock is free, and unlocks.
+    /// Runs `section` on the counter if the lock is free, and unlocks it.
     fn try_with<R>(&self, section: impl FnOnce(&mut u64) -> R) -> Option<R>;
-    /// Waits for the lock, runs `section` on the counter, unlocks.
+    /// Waits for the lock, runs `section` on the counter, and unlocks it.
     fn with<R: Send>(
         &self,
         section: impl FnOnce(&mut u64) -> R + Send,
@@ -91,7 +91,7 @@ const PEERS: [Peer; 3] = [
 /// One contender's body.
 type Body = fn(&Context) -> Measured;
 
-/// The same work, everybody on a runtime of their own.
+/// The same work, each contender on its own runtime.
 const OWN: [(&str, Body); 3] = [
     (
         OURS,

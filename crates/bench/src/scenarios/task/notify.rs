@@ -1,4 +1,4 @@
-//! Notifications: one is sent, one is received, on one thread.
+//! Notifications: one is sent and received, on one thread.
 
 use std::hint::black_box;
 
@@ -13,7 +13,7 @@ use crate::threads::solo;
 /// Something that wakes one waiter.
 trait Notifies {
     fn new() -> Self;
-    /// Sends a notification and receives it. Whether it was there at once.
+    /// Sends a notification and receives it. Returns whether it arrived at once.
     fn there_and_back(&self) -> bool;
 }
 
@@ -39,8 +39,8 @@ impl Notifies for tokio::sync::Notify {
     }
 }
 
-/// An event forgets a notification that nobody listens for, so here the
-/// listener comes first. It lives on the stack: the cheaper of its two forms.
+/// An event forgets a notification if no listener exists, so here the listener comes
+/// first. It is on the stack: the cheaper of its two forms.
 impl Notifies for Event {
     fn new() -> Self {
         Self::new()
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::scenarios::tests::context;
 
-    /// Somebody who never hears anything.
+    /// A waiter that never receives a notification.
     struct Deaf;
 
     impl Notifies for Deaf {

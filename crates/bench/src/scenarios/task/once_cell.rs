@@ -13,7 +13,7 @@ use crate::threads::solo;
 trait Cell {
     fn new() -> Self;
     fn get(&self) -> Option<u64>;
-    /// Whether it was fresh.
+    /// Sets the cell. Returns whether it was fresh.
     fn set(&self, value: u64) -> bool;
 }
 
@@ -110,12 +110,12 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     ]
 }
 
-/// What is in the cell that is read.
+/// The value in the cell that is read.
 const VALUE: u64 = 3;
 
-/// Reads in one turn of the loop. A read takes less than a nanosecond; with
-/// one a turn, `black_box` and the place that the linker gave the loop would
-/// decide who wins.
+/// Reads in one turn of the loop. A read takes less than a nanosecond. With one read a
+/// turn, `black_box` and the address that the linker gave the loop would decide which
+/// contender wins.
 const READS: u64 = 10;
 
 fn get<C: Cell>(cx: &Context) -> Measured {
@@ -138,14 +138,13 @@ fn get<C: Cell>(cx: &Context) -> Measured {
     Ok(Sample::new(span, ops))
 }
 
-/// Making and dropping the cell belongs to the operation: nobody sets a cell
-/// twice.
+/// Creating and dropping the cell is part of the operation: a cell is set only once.
 fn set<C: Cell>(cx: &Context) -> Measured {
     let (span, sum) = solo(|| {
         let mut sum = 0u64;
         for i in 0..cx.ops {
             let cell = C::new();
-            // The cell must be in memory, as if somebody else could see it.
+            // The cell must be in memory, as if another thread could see it.
             let seen: &C = black_box(&cell);
             seen.set(i);
             sum += black_box(seen).get().unwrap_or(0);
@@ -161,7 +160,7 @@ mod tests {
     use super::*;
     use crate::scenarios::tests::context;
 
-    /// A cell that holds on to nothing.
+    /// A cell that keeps nothing.
     struct Sieve;
 
     impl Cell for Sieve {

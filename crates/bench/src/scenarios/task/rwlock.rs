@@ -15,9 +15,9 @@ use crate::threads::solo;
 /// A reader-writer lock around [`Twins`].
 trait Lock: Send + Sync + 'static {
     fn new() -> Self;
-    /// Reads if that is possible right now.
+    /// Runs `section` as a reader if that is possible now.
     fn try_read<R>(&self, section: impl FnOnce(&Twins) -> R) -> Option<R>;
-    /// Writes if that is possible right now.
+    /// Runs `section` as a writer if that is possible now.
     fn try_write<R>(&self, section: impl FnOnce(&mut Twins) -> R) -> Option<R>;
     fn reads<R: Send>(
         &self,
@@ -123,7 +123,7 @@ const PEERS: [Peer; 3] = [
 /// One contender's body.
 type Body = fn(&Context) -> Measured;
 
-/// The same work, everybody on a runtime of their own.
+/// The same work, each contender on its own runtime.
 const OWN: [(&str, Body); 3] = [
     (
         OURS,
@@ -241,7 +241,7 @@ mod tests {
     use crate::scenarios::tests::context;
     use std::sync::Mutex;
 
-    /// A lock whose every hundredth write gets lost.
+    /// A lock that loses every hundredth write.
     struct Forgetful(Mutex<(Twins, u64)>);
 
     impl Lock for Forgetful {

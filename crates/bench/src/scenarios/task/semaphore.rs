@@ -15,7 +15,7 @@ use crate::threads::solo;
 /// A semaphore whose permits are held for the length of a section.
 trait Permits: Send + Sync + 'static {
     fn new(permits: usize) -> Self;
-    /// Runs `section` with a permit if there is one right now.
+    /// Runs `section` with a permit if one is available now.
     fn try_with<R>(&self, section: impl FnOnce() -> R) -> Option<R>;
     /// Waits for a permit and runs `section` with it.
     fn with<R: Send>(&self, section: impl FnOnce() -> R + Send) -> impl Future<Output = R> + Send;
@@ -95,7 +95,7 @@ const PEERS: [Peer; 3] = [
 /// One contender's body.
 type Body = fn(&Context) -> Measured;
 
-/// The same work, everybody on a runtime of their own.
+/// The same work, each contender on its own runtime.
 const OWN: [(&str, Body); 3] = [
     (
         OURS,
@@ -183,7 +183,7 @@ mod tests {
     use crate::scenarios::tests::context;
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-    /// A semaphore that now and then runs no section, or panics after it.
+    /// A semaphore that sometimes runs no section, or panics after it.
     struct Lazy(AtomicU64);
 
     impl Permits for Lazy {

@@ -1,11 +1,11 @@
 //! A descriptor for two events: another descriptor is readable, or a timer has expired. On
-//! Linux an epoll set.
+//! Linux it is an epoll set.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-/// See the head of the file.
+/// The descriptor: see the head of the file.
 #[derive(Debug)]
 pub(crate) struct PollSet {
     epoll: OwnedFd,
@@ -37,10 +37,11 @@ impl PollSet {
         Ok(Self { epoll, timer })
     }
 
-    /// The set is readable for as long as one of its descriptors is.
+    /// The set is readable as long as one of its descriptors is.
     pub(crate) fn clear(&self) {}
 
-    /// Also takes back that the timer has made the set readable.
+    /// Starts the timer. If the old one has made the set readable, it is not readable for
+    /// that any more.
     pub(crate) fn start_timer(&self, after: Duration) -> io::Result<()> {
         let none = libc::timespec {
             tv_sec: 0,
@@ -71,7 +72,7 @@ impl AsFd for PollSet {
 fn owned(fd: RawFd) -> io::Result<OwnedFd> {
     match fd {
         0.. => {
-            // SAFETY: it has just been made and is nobody else's.
+            // SAFETY: it has just been made, and this is its only owner.
             Ok(unsafe { OwnedFd::from_raw_fd(fd) })
         }
         _ => Err(io::Error::last_os_error()),

@@ -1,6 +1,6 @@
-//! A child that was forked inherits descriptors, and would keep its parent's locks alive. So
-//! each fork closes them in the child (`pthread_atfork`) and counts a generation up;
-//! participants of another generation than the process refuse to work.
+//! A child that was forked inherits descriptors, and would keep its parent's locks alive.
+//! So each fork closes them in the child (`pthread_atfork`) and advances a generation; a
+//! participant whose generation is not that of the process refuses to work.
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, IntoRawFd};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 /// A file whose descriptor a forked child does not have.
 #[derive(Debug)]
 pub(super) struct OwnFile {
-    /// `None` only while it is dropped.
+    /// `None` only while it is being dropped.
     file: Option<File>,
     generation: u32,
     registered: Option<usize>,
@@ -36,7 +36,7 @@ impl Drop for OwnFile {
     fn drop(&mut self) {
         let file = self.file.take();
         if self.generation != fork_generation() {
-            // The fork closed it; the number may be somebody else's by now.
+            // The fork closed it; the number may belong to another file by now.
             _ = file.map(IntoRawFd::into_raw_fd);
             return;
         }
@@ -46,12 +46,12 @@ impl Drop for OwnFile {
     }
 }
 
-/// Descriptors that a forked child closes. A fork may find any lock taken by a thread that
-/// does not exist in the child, so this is a table of atomics.
+/// The descriptors that a forked child closes. At a fork, any lock may be held by a thread
+/// that does not exist in the child, so this is a table of atomics.
 static INHERITED: [AtomicI32; 1024] = [const { AtomicI32::new(-1) }; 1024];
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// How many forks lie between this process and the one that loaded this library.
+/// Returns how many forks lie between this process and the one that loaded this library.
 #[inline]
 pub(crate) fn fork_generation() -> u32 {
     GENERATION.load(Ordering::Relaxed)
@@ -80,8 +80,8 @@ fn watch_forks() {
     }
 
     ONCE.call_once(|| {
-        // SAFETY: the handler does nothing but atomics and `close`, both of which a child
-        // of a threaded process may do.
+        // SAFETY: the handler uses nothing but atomics and `close`, which a child of a
+        // threaded process may use.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     });
 }

@@ -1,4 +1,4 @@
-//! What only FreeBSD has.
+//! The parts for FreeBSD.
 
 use std::fs::File;
 use std::io;
@@ -9,15 +9,15 @@ use std::ptr::NonNull;
 
 use super::Process;
 
-/// What is written is not for the disk.
+/// What is written need not go to the disk.
 pub(super) const MAP_FLAGS: libc::c_int = libc::MAP_SHARED | libc::MAP_NOSYNC;
 
-/// Makes the file so long, with room for all of it.
+/// Makes the file `length` bytes long, with room for all of it.
 pub(super) fn reserve(file: &File, length: libc::off_t) -> io::Result<()> {
     // SAFETY: the descriptor is open.
     match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, length) } {
         0 => Ok(()),
-        // ZFS does not promise room. Zeros are as much as can be had there.
+        // ZFS does not reserve room. Writing zeros is all that can be done there.
         libc::EINVAL | libc::EOPNOTSUPP => write_zeros(file, length as u64),
         error => Err(io::Error::from_raw_os_error(error)),
     }
@@ -34,22 +34,22 @@ fn write_zeros(file: &File, length: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// There is no call for it: pages are mapped at the first access.
+/// There is no call for this: pages are mapped at the first access.
 pub(super) fn populate(_: NonNull<u8>, _: usize) {}
 
-/// Where the segments of `user` are.
+/// Returns where the segments of `user` are.
 pub(super) fn directory_of(user: libc::uid_t) -> PathBuf {
     PathBuf::from(format!("/tmp/blitz-io-{user}"))
 }
 
-/// The process that has this number, if there is one.
+/// Returns the process that has this number, if there is one.
 pub(crate) fn process(pid: u32) -> Option<Process> {
     let number = libc::c_int::try_from(pid).ok()?;
     let name = [libc::CTL_KERN, libc::KERN_PROC, libc::KERN_PROC_PID, number];
-    // SAFETY: all zeros is a `kinfo_proc`.
+    // SAFETY: all zeros is a valid `kinfo_proc`.
     let mut found: libc::kinfo_proc = unsafe { std::mem::zeroed() };
     let mut size = size_of::<libc::kinfo_proc>();
-    // SAFETY: as much room as is said.
+    // SAFETY: `size` is the size of `found`.
     let result = unsafe {
         libc::sysctl(
             name.as_ptr(),

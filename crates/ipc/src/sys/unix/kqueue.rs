@@ -1,9 +1,9 @@
 //! A descriptor for two events: another descriptor is readable, or a timer has expired. On
-//! macOS and FreeBSD a queue of kernel events, which is readable while an event is in it, for
-//! another such queue too.
+//! macOS and FreeBSD it is a queue of kernel events, which is readable while an event is in
+//! it; another queue can wait for that, too.
 //!
-//! An event stays in the queue until somebody takes it out, even if the other descriptor has
-//! been read meanwhile. And a queue that is watched for changes reports only the *next* event
+//! An event stays in the queue until it is taken out, even if the other descriptor has been
+//! read meanwhile. And a queue that is watched for changes reports only the *next* event
 //! that comes in. So [`clear`](PollSet::clear) takes all events out, after the other
 //! descriptor was read. From then on each write to it is a new event (`EV_CLEAR`).
 
@@ -15,11 +15,11 @@ use std::time::Duration;
 
 use super::fork_generation;
 
-/// See the head of the file.
+/// The descriptor: see the head of the file.
 #[derive(Debug)]
 pub(crate) struct PollSet {
     queue: ManuallyDrop<OwnedFd>,
-    /// A forked child does not have the queue; its number may be somebody else's there.
+    /// A forked child does not have the queue; there its number may belong to another file.
     generation: u32,
 }
 
@@ -39,7 +39,7 @@ impl PollSet {
         if queue < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: it has just been made and is nobody else's.
+        // SAFETY: it has just been made, and this is its only owner.
         let queue = unsafe { OwnedFd::from_raw_fd(queue) };
         // SAFETY: the descriptor is open.
         if unsafe { libc::fcntl(queue.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) } != 0 {
@@ -58,20 +58,20 @@ impl PollSet {
         }
     }
 
-    /// Takes back that the set is readable.
+    /// Makes the set unreadable.
     pub(crate) fn clear(&self) {
         let mut events = [event(0, 0, 0, 0); 4];
-        // As many as there is room for: there may be more.
+        // If the room is filled, there may be more events.
         while self.call(&[], &mut events).ok() == Some(events.len()) {}
     }
 
-    /// Instead of the timer that was started before, if there is one.
+    /// Starts the timer, in place of an earlier one if there is one.
     pub(crate) fn start_timer(&self, after: Duration) -> io::Result<()> {
         let milliseconds = after.as_millis() as i64;
         let remove = libc::EV_DELETE | libc::EV_RECEIPT;
         let add = libc::EV_ADD | libc::EV_ONESHOT | libc::EV_RECEIPT;
-        // The first fails if the timer has expired. To add one that is there does not start
-        // it anew on every system.
+        // The first change fails if the timer has expired. Adding a timer that exists does
+        // not restart it on every system.
         let [_, added] = self.change([
             event(TIMER, libc::EVFILT_TIMER, remove, 0),
             event(TIMER, libc::EVFILT_TIMER, add, milliseconds),
@@ -95,7 +95,7 @@ impl PollSet {
         let queue = self.queue.as_raw_fd();
         let (changes, events) = (changes.as_ptr(), events.as_mut_ptr());
         loop {
-            // SAFETY: so many changes, and room for so many events.
+            // SAFETY: the counts are the lengths of the two lists.
             let count =
                 unsafe { libc::kevent(queue, changes, change_count, events, event_count, &NOW) };
             match usize::try_from(count) {
@@ -110,7 +110,7 @@ impl PollSet {
 }
 
 fn event(ident: usize, filter: i16, flags: u16, data: i64) -> libc::kevent {
-    // SAFETY: all zeros is a `kevent`; systems differ in what else it has.
+    // SAFETY: all zeros is a valid `kevent`; systems differ in its other fields.
     let mut event: libc::kevent = unsafe { mem::zeroed() };
     event.ident = ident;
     event.filter = filter;

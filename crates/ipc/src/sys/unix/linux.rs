@@ -1,4 +1,4 @@
-//! What only Linux and Android have.
+//! The parts for Linux and Android.
 
 use std::ffi::{CString, OsStr};
 use std::fs::{self, File, OpenOptions};
@@ -13,7 +13,7 @@ use super::{Process, SegmentFile};
 
 pub(super) const MAP_FLAGS: libc::c_int = libc::MAP_SHARED;
 
-/// Makes the file so long, with memory for all of it.
+/// Makes the file `length` bytes long, with memory for all of it.
 pub(super) fn reserve(file: &File, length: libc::off_t) -> io::Result<()> {
     // SAFETY: the descriptor is open.
     match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, length) } {
@@ -22,13 +22,13 @@ pub(super) fn reserve(file: &File, length: libc::off_t) -> io::Result<()> {
     }
 }
 
-/// Systems that are older than Linux 5.14 map pages at the first access.
+/// Maps all pages. Linux before 5.14 maps them at the first access.
 pub(super) fn populate(base: NonNull<u8>, size: usize) {
-    // SAFETY: the mapping is there; its contents do not change.
+    // SAFETY: the mapping exists; its contents do not change.
     unsafe { libc::madvise(base.as_ptr().cast(), size, libc::MADV_POPULATE_WRITE) };
 }
 
-/// Where the segments of `user` are.
+/// Returns where the segments of `user` are.
 pub(super) fn directory_of(user: libc::uid_t) -> PathBuf {
     let base = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     match base.filter(|base| base.is_absolute() && is_tmpfs(base)) {
@@ -41,14 +41,14 @@ fn is_tmpfs(path: &Path) -> bool {
     let Ok(path) = CString::new(OsStr::as_bytes(path.as_os_str())) else {
         return false;
     };
-    // SAFETY: all zeros is a `statfs`.
+    // SAFETY: all zeros is a valid `statfs`.
     let mut found: libc::statfs = unsafe { std::mem::zeroed() };
     // SAFETY: a C string, and a place for the result.
     let result = unsafe { libc::statfs(path.as_ptr(), &mut found) };
     result == 0 && found.f_type == libc::TMPFS_MAGIC
 }
 
-/// The process that has this number, if there is one.
+/// Returns the process that has this number, if there is one.
 pub(crate) fn process(pid: u32) -> Option<Process> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name, in parentheses, may hold anything; the 20th field after it is the start.
@@ -59,7 +59,8 @@ pub(crate) fn process(pid: u32) -> Option<Process> {
 
 /// Segments without a name.
 impl SegmentFile {
-    /// A file without a name, whose size nobody can change once it is [`seal`](Self::seal)ed.
+    /// Makes a file without a name, whose size cannot be changed once it is
+    /// [`seal`](Self::seal)ed.
     pub(crate) fn anonymous() -> io::Result<Self> {
         let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
         // SAFETY: the name is a C string.
@@ -67,7 +68,7 @@ impl SegmentFile {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: it has just been made and is nobody else's.
+        // SAFETY: it has just been made, and this is its only owner.
         Ok(Self::new(unsafe { File::from_raw_fd(fd) }, None))
     }
 
@@ -81,7 +82,7 @@ impl SegmentFile {
         }
     }
 
-    /// Whether its size is sealed.
+    /// Whether the file's size is sealed.
     pub(crate) fn is_sealed(&self) -> bool {
         // SAFETY: the descriptor is open.
         let seals = unsafe { libc::fcntl(self.file.get().as_raw_fd(), libc::F_GET_SEALS) };
@@ -89,7 +90,7 @@ impl SegmentFile {
         seals >= 0 && seals & both == both
     }
 
-    /// The same file, opened once more, so that locks are apart.
+    /// Opens the same file again, so that its locks are separate.
     pub(crate) fn reopen(fd: BorrowedFd<'_>) -> io::Result<Self> {
         let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
         let file = OpenOptions::new()
@@ -100,7 +101,7 @@ impl SegmentFile {
         Ok(Self::new(file, None))
     }
 
-    /// The descriptor, for a copy of it.
+    /// Returns the descriptor, to make a copy of it.
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.file.get().as_fd()
     }

@@ -1,15 +1,16 @@
-//! Locks of whole files (`flock`), for systems whose kernel has no locks of single bytes that
-//! belong to an open file description: FreeBSD. Locks that belong to a process would not do:
-//! the kernel drops them whenever the process closes any descriptor of the file.
+//! Locks on whole files (`flock`), for a system whose kernel has no locks on single bytes
+//! that belong to an open file description: FreeBSD. Locks that belong to a process would
+//! not do: the kernel drops them whenever the process closes any descriptor of the file.
 //!
-//! Byte 0 of a segment is the lock of its file. Each other byte is the lock of a file of its
-//! own (`folder.rs`), made when it is first locked. Its owner keeps it open, and the kernel
-//! drops the lock with the last descriptor of that description, as it drops those of
+//! Byte 0 of a segment is the lock on its file. Each other byte is the lock on a separate
+//! file (`folder.rs`), made when it is first locked. Its owner keeps the file open, and the
+//! kernel drops the lock with the last descriptor of that description, like the locks of
 //! `record_locks.rs`.
 //!
-//! Whoever *takes* a lock takes it exclusively, and whoever *asks* shared. So those that ask
-//! do not see each other. One that takes a lock while another asks fails, as if there was an
-//! owner, and tries again: see `Endpoint::join` and the looks.
+//! A participant that *takes* a lock takes it exclusively, and one that *asks* about it
+//! takes it shared. So those that ask do not see each other. A participant that takes a
+//! lock while another one asks fails, as if there was an owner, and tries again: see
+//! `Endpoint::join` and the looks.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
@@ -21,12 +22,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::folder::Folder;
 use super::forks::OwnFile;
 
-/// The lock that is the segment's own file.
+/// The lock on the segment's own file.
 const WHOLE: usize = 0;
-/// Of the files.
+/// The ending of the lock files' names.
 const ENDING: &str = "lock";
 
-/// The locks that go with one opening of a segment.
+/// The locks that belong to one opening of a segment.
 #[derive(Debug)]
 pub(super) struct Locks {
     /// `None` for a segment without a name.
@@ -70,7 +71,7 @@ impl Locks {
         });
     }
 
-    /// Whether somebody else has one of the locks. Of participants only.
+    /// Whether another participant has one of the locks. Only for locks of participants.
     pub(super) fn is_locked(&self, _: &File, first: usize, count: usize) -> io::Result<bool> {
         let folder = self.folder()?;
         for byte in first..first + count {
@@ -139,7 +140,7 @@ fn lock(file: &File, kind: libc::c_int) -> io::Result<bool> {
     }
 }
 
-/// To close the file would not do: a process that is just being started may have it, too.
+/// Closing the file would not do: a process that is just being started may have it, too.
 fn give_back(file: &File) {
     // SAFETY: the descriptor is open.
     unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_UN) };

@@ -1,4 +1,4 @@
-//! What only macOS has.
+//! The parts for macOS.
 
 use std::fs::File;
 use std::io;
@@ -11,7 +11,7 @@ use super::Process;
 
 pub(super) const MAP_FLAGS: libc::c_int = libc::MAP_SHARED;
 
-/// Makes the file so long, with room for all of it.
+/// Makes the file `length` bytes long, with room for all of it.
 pub(super) fn reserve(file: &File, length: libc::off_t) -> io::Result<()> {
     let mut store = libc::fstore_t {
         fst_flags: libc::F_ALLOCATEALL,
@@ -27,14 +27,14 @@ pub(super) fn reserve(file: &File, length: libc::off_t) -> io::Result<()> {
     }
 }
 
-/// There is no call for it: pages are mapped at the first access.
+/// There is no call for this: pages are mapped at the first access.
 pub(super) fn populate(_: NonNull<u8>, _: usize) {}
 
-/// Where the segments of `user` are: in the user's own directory that the system does not
-/// clean while it runs.
+/// Returns where the segments of `user` are: in the user's own directory, which the system
+/// does not clean while it runs.
 pub(super) fn directory_of(user: libc::uid_t) -> PathBuf {
     let mut path = vec![0_u8; libc::PATH_MAX as usize];
-    // SAFETY: as much room as is said.
+    // SAFETY: the length is that of `path`.
     let len = unsafe {
         libc::confstr(
             libc::_CS_DARWIN_USER_CACHE_DIR,
@@ -45,19 +45,19 @@ pub(super) fn directory_of(user: libc::uid_t) -> PathBuf {
     if len == 0 || len > path.len() {
         return PathBuf::from(format!("/tmp/blitz-io-{user}"));
     }
-    // Without the zero at its end.
+    // Remove the zero at the end.
     path.truncate(len - 1);
     PathBuf::from(std::ffi::OsString::from_vec(path)).join("blitz-io")
 }
 
-/// The process that has this number, if there is one.
+/// Returns the process that has this number, if there is one.
 pub(crate) fn process(pid: u32) -> Option<Process> {
     let number = i32::try_from(pid).ok()?;
-    // SAFETY: all zeros is a `proc_bsdinfo`.
+    // SAFETY: all zeros is a valid `proc_bsdinfo`.
     let mut found: libc::proc_bsdinfo = unsafe { std::mem::zeroed() };
     let size = size_of::<libc::proc_bsdinfo>() as libc::c_int;
     let place = std::ptr::from_mut(&mut found).cast();
-    // SAFETY: as much room as is said.
+    // SAFETY: `size` is the size of `found`.
     let filled = unsafe { libc::proc_pidinfo(number, libc::PROC_PIDTBSDINFO, 0, place, size) };
     (filled == size).then_some(Process {
         pid,

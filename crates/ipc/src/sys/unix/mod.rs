@@ -1,8 +1,9 @@
 //! Linux, Android, macOS and FreeBSD: a segment is a mapped file.
 //!
-//! What differs is in a file for each system (`platform`: `MAP_FLAGS`, `reserve`, `populate`,
-//! `directory_of` and `process`), and in one of two each for the locks, for what wakes a
-//! participant, and for the descriptor that a runtime waits for.
+//! What differs between the systems is in a file for each (`platform`: `MAP_FLAGS`,
+//! `reserve`, `populate`, `directory_of` and `process`). For the locks, for what wakes a
+//! participant, and for the descriptor that a runtime waits for, there are two files each,
+//! of which a system uses one.
 
 #[cfg(any(
     target_os = "macos",
@@ -54,7 +55,7 @@ pub(crate) use self::wakeups::{Wakeups, remove_wakeups, wake};
 use super::Process;
 use crate::error::Error;
 
-/// Whether segments can be shared here.
+/// Returns an error if segments cannot be shared on this system.
 pub(crate) fn supported() -> Result<(), Error> {
     match blitz_futex::system::supports_shared() {
         true => Ok(()),
@@ -78,7 +79,7 @@ impl SegmentFile {
         }
     }
 
-    /// Opens the file at `path`; `create` makes it if it does not exist.
+    /// Opens the file at `path`. With `create`, makes it if it does not exist.
     pub(crate) fn open(path: &Path, create: Option<u32>) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true);
@@ -96,18 +97,18 @@ impl SegmentFile {
         Ok(Self::new(file, Some(path)))
     }
 
-    /// Bytes of the file.
+    /// Returns the length of the file in bytes.
     pub(crate) fn size(&self) -> io::Result<u64> {
         Ok(self.file.get().metadata()?.len())
     }
 
-    /// Makes the file `size` bytes of zeros, with memory for each of them: a later access
-    /// can not fail.
+    /// Fills the file with `size` zero bytes and reserves memory for each of them, so that
+    /// no later access can fail.
     pub(crate) fn allocate(&self, size: usize, mode: Option<u32>) -> io::Result<()> {
         let length =
             libc::off_t::try_from(size).map_err(|_| io::Error::from(ErrorKind::FileTooLarge))?;
         if let Some(mode) = mode {
-            // What the process's mask took away from the mode of `open`.
+            // Sets the bits that the process's mask took away from the mode of `open`.
             self.file
                 .get()
                 .set_permissions(fs::Permissions::from_mode(mode))?;
@@ -115,7 +116,7 @@ impl SegmentFile {
         platform::reserve(self.file.get(), length)
     }
 
-    /// Whether there is memory for all of it.
+    /// Whether there is memory for the whole file.
     pub(crate) fn is_allocated(&self) -> io::Result<bool> {
         let found = self.file.get().metadata()?;
         Ok(found.blocks().saturating_mul(512) >= found.len())
@@ -129,12 +130,12 @@ impl SegmentFile {
         }
     }
 
-    /// Takes the lock of `byte`, unless another participant has it.
+    /// Takes the lock on `byte`, unless another participant has it.
     pub(crate) fn try_lock(&self, byte: usize) -> io::Result<bool> {
         self.locks.try_lock(self.file.get(), byte)
     }
 
-    /// Gives the lock of `byte` back.
+    /// Gives the lock on `byte` back.
     pub(crate) fn unlock(&self, byte: usize) {
         self.locks.unlock(self.file.get(), byte);
     }
@@ -144,7 +145,7 @@ impl SegmentFile {
         self.locks.is_locked(self.file.get(), first, count)
     }
 
-    /// Maps the first `size` bytes, which must be there.
+    /// Maps the first `size` bytes, which must exist.
     pub(crate) fn map(&self, size: usize) -> io::Result<Mapping> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let fd = self.file.get().as_raw_fd();
@@ -174,7 +175,7 @@ pub(crate) struct Mapping {
     size: usize,
 }
 
-// SAFETY: an address and a size; what is there is shared anyway.
+// SAFETY: an address and a size; the memory there is shared anyway.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
@@ -184,8 +185,8 @@ impl Mapping {
         self.base
     }
 
-    /// Maps all pages now, where the system can, so that no access is interrupted by the
-    /// kernel later.
+    /// Maps all pages now, where the system can, so that the kernel does not interrupt a
+    /// later access.
     pub(crate) fn populate(&self) {
         platform::populate(self.base, self.size);
     }
@@ -193,7 +194,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: it is this value's mapping, and what borrowed it is gone.
+        // SAFETY: this value owns the mapping, and everything that borrowed it is gone.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.size) };
     }
 }
@@ -210,7 +211,8 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
-/// Where this user's segments are, unless a builder says otherwise. Made if missing.
+/// Returns the directory of this user's segments, unless a builder sets another. Makes it
+/// if it is missing.
 pub(crate) fn user_directory() -> Result<PathBuf, Error> {
     // SAFETY: it cannot fail.
     let user = unsafe { libc::geteuid() };
@@ -223,7 +225,7 @@ pub(crate) fn user_directory() -> Result<PathBuf, Error> {
     }
 }
 
-/// Refuses a directory in which somebody else could swap files.
+/// Refuses a directory in which another user could swap files.
 pub(crate) fn check_directory(path: &Path) -> Result<(), Error> {
     let found = fs::symlink_metadata(path)
         .map_err(|error| Error::from_io("look at the directory", path, error))?;

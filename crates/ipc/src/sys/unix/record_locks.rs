@@ -1,16 +1,16 @@
 //! Locks on single bytes of a segment's file that belong to an open file description
 //! (`F_OFD_SETLK`): Linux and macOS.
 //!
-//! The kernel drops them with the last descriptor of their description, so no later than when
-//! the last thread of a killed process is gone. Each participant has opened the file anew, so
-//! participants of one process exclude each other, too.
+//! The kernel drops them with the last descriptor of their description, so at the latest
+//! when the last thread of a killed process is gone. Each participant opens the file
+//! itself, so participants of one process exclude each other, too.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-/// The locks of one open file description. The kernel keeps all there is to know.
+/// The locks of one open file description. All of their state is in the kernel.
 #[derive(Debug)]
 pub(super) struct Locks;
 
@@ -54,7 +54,7 @@ fn control(file: &File, command: libc::c_int, mut lock: libc::flock) -> io::Resu
 }
 
 fn range(kind: libc::c_short, first: usize, count: usize) -> libc::flock {
-    // SAFETY: all zeros is a `flock`; `l_pid` must be zero.
+    // SAFETY: all zeros is a valid `flock`; `l_pid` must be zero.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     lock.l_type = kind;
     lock.l_whence = libc::SEEK_SET as libc::c_short;

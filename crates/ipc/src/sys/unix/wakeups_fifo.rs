@@ -1,19 +1,19 @@
-//! What wakes a participant is a byte in a named pipe, `N.doorbell` in the folder of the
-//! participants' files (`folder.rs`): macOS and FreeBSD, which have no sockets without a name.
-//! A named socket would do as well, but its path must fit into 104 bytes, and the folder of a
-//! user's segments takes half of them.
+//! A participant is woken by a byte in a named pipe, `N.doorbell` in the folder of the
+//! participants' files (`folder.rs`): macOS and FreeBSD, which have no abstract socket
+//! addresses. A socket with a path would do as well, but the path must fit into 104 bytes,
+//! and the folder of a user's segments takes half of them.
 //!
-//! * A pipe is *made* by the owner of the participant's lock, which first removes what a dead
-//!   one has left under the same name.
-//! * It is *removed* by whoever makes the participant's record empty, its owner or another
-//!   after its death; at the latest with the folder.
-//! * All open it for reading and writing, which never blocks, neither for want of a writer nor
-//!   of a reader. A byte that nobody reads any more is gone when the pipe is closed, and
-//!   raises no signal.
+//! * A pipe is *made* by the owner of the participant's lock, which first removes what a
+//!   dead participant has left under the same name.
+//! * It is *removed* by the participant that makes the record empty, which is its owner, or
+//!   another one after its death; at the latest with the folder.
+//! * All open it for reading and writing, which never blocks for want of a writer or a
+//!   reader. Bytes that were not read are gone when the pipe is closed, and raise no
+//!   signal.
 //!
-//! Those that can use the segment can write into the pipe; this makes its owner look at the
-//! ring, and does no more than that. They could also put something else in its place: a byte
-//! is written into pipes only.
+//! The users that can use the segment can write into the pipe; this only makes its owner
+//! look at the ring. They could also put another kind of file in its place, but a byte is
+//! written into pipes only.
 
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -26,10 +26,10 @@ use std::path::Path;
 use super::SegmentFile;
 use super::folder::Folder;
 
-/// Of the files.
+/// The ending of the pipes' names.
 const ENDING: &str = "doorbell";
 
-/// The end from which a participant takes what has woken it.
+/// The end from which a participant takes its wake-ups.
 #[derive(Debug)]
 pub(crate) struct Wakeups(File);
 
@@ -53,17 +53,17 @@ impl Wakeups {
             return Err(io::Error::last_os_error());
         }
         let file = open(&path)?;
-        // What the process's mask took away.
+        // Sets the bits that the process's mask took away.
         file.set_permissions(Permissions::from_mode(mode))?;
         Ok(Self(file))
     }
 
-    /// What [`wake`] needs to find it, apart from the participant.
+    /// Returns what [`wake`] needs to find it, apart from the participant.
     pub(crate) fn number(&self) -> u64 {
         0
     }
 
-    /// Takes out what is there.
+    /// Takes out all wake-ups.
     pub(crate) fn empty(&self) {
         let mut bytes = [0; 64];
         while matches!((&self.0).read(&mut bytes), Ok(count) if count == bytes.len()) {}
@@ -79,9 +79,9 @@ impl AsFd for Wakeups {
 /// Makes the pipe of `participant` readable.
 pub(crate) fn wake(segment: Option<&Path>, participant: usize, _: u64) {
     let Some(segment) = segment else { return };
-    // Missing: nobody is there any more.
+    // If it is missing, its owner is gone.
     if let Ok(pipe) = open(&Folder::of(segment).file(participant, ENDING)) {
-        // Full: it is readable.
+        // If it is full, it is readable.
         _ = (&pipe).write(&[0]);
     }
 }
@@ -89,7 +89,7 @@ pub(crate) fn wake(segment: Option<&Path>, participant: usize, _: u64) {
 /// Removes the pipe of `participant`. The caller has its lock.
 pub(crate) fn remove_wakeups(segment: Option<&Path>, participant: usize) {
     if let Some(segment) = segment {
-        // If it fails, it is left to the next participant of this number.
+        // If it fails, it is left to the next participant with this number.
         _ = fs::remove_file(Folder::of(segment).file(participant, ENDING));
     }
 }

@@ -1,9 +1,9 @@
-//! What wakes a participant is a datagram, to a socket with an abstract address: Linux. No
-//! file stays behind, and the address goes with the process. Its number stands in the
-//! participant's record.
+//! A participant is woken by a datagram to a socket with an abstract address: Linux. No
+//! file stays behind, and the address disappears with the process. The number of the
+//! address is in the participant's record.
 //!
-//! Anyone on the machine can send datagrams to such a socket; they make its owner look at the
-//! ring, and do no more than that.
+//! Any process on the machine can send datagrams to such a socket; they only make its owner
+//! look at the ring.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -16,11 +16,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::SegmentFile;
 
-/// The end from which a participant takes what has woken it.
+/// The end from which a participant takes its wake-ups.
 #[derive(Debug)]
 pub(crate) struct Wakeups {
     socket: UnixDatagram,
-    /// Of the address.
+    /// The number of the address.
     number: u64,
 }
 
@@ -31,21 +31,21 @@ impl Wakeups {
         Ok(Self { socket, number })
     }
 
-    /// What [`wake`] needs to find it.
+    /// Returns what [`wake`] needs to find it.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Takes out what is there.
+    /// Takes out all wake-ups.
     pub(crate) fn empty(&self) {
-        /// In one call: a waiter is sent one each time that it arms.
+        /// How many one call takes out: a waiter is sent one each time that it arms.
         const MOST: usize = 4;
-        // SAFETY: zeroes are empty headers.
+        // SAFETY: all zeros are valid, empty headers.
         let mut headers: [libc::mmsghdr; MOST] = unsafe { std::mem::zeroed() };
         let socket = self.socket.as_raw_fd();
         loop {
             let most = MOST as libc::c_uint;
-            // SAFETY: room for so many headers, whose buffers are empty.
+            // SAFETY: there is room for `most` headers, whose buffers are empty.
             let received = unsafe {
                 libc::recvmmsg(socket, headers.as_mut_ptr(), most, 0, std::ptr::null_mut())
             };
@@ -70,7 +70,7 @@ pub(crate) fn wake(_: Option<&Path>, _: usize, number: u64) {
         socket.set_nonblocking(true).ok().map(|()| socket)
     });
     if let (Some(socket), Ok(address)) = (socket, address(number)) {
-        // Full: it is readable. Refused: nobody is there any more.
+        // If it is full, it is readable. If the send is refused, its owner is gone.
         _ = socket.send_to_addr(&[0], &address);
     }
 }
@@ -82,7 +82,7 @@ fn address(number: u64) -> io::Result<SocketAddr> {
     SocketAddr::from_abstract_name(format!("blitz-ipc-{number:016x}"))
 }
 
-/// A socket at a free address.
+/// Binds a socket to a free address.
 fn bind() -> io::Result<(UnixDatagram, u64)> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(UNIX_EPOCH);

@@ -16,8 +16,8 @@ use super::PipeInfo;
 use crate::buf::receive_buf;
 use crate::methods::{readiness, try_read, try_write};
 
-/// An operation on mio's pipe notes by itself whether it would block. Its sockets have to be told
-/// of an operation that they did not do themselves.
+/// An operation on mio's pipe records by itself whether it would block. A socket of mio's
+/// must be told about an operation that it did not perform itself.
 trait TryIo {
     fn try_io<R>(&self, operation: impl FnOnce() -> io::Result<R>) -> io::Result<R>;
 }
@@ -41,37 +41,37 @@ macro_rules! end {
         impl $end {
             #[track_caller]
             pub(super) fn new(handle: OwnedHandle) -> io::Result<Self> {
-                // SAFETY: it is a pipe's, or the caller of `from_raw_handle` has promised so,
-                // and it is given away.
+                // SAFETY: it is the handle of a pipe, or the caller of `from_raw_handle`
+                // has promised so, and its ownership is passed on.
                 let pipe = unsafe { NamedPipe::from_raw_handle(handle.into_raw_handle()) };
                 PollEvented::new(pipe).map(|io| Self { io })
             }
 
-            /// Makes one of a handle.
+            /// Creates an end from a handle.
             ///
             /// # Errors
             ///
-            /// The system's.
+            /// Returns the system's errors.
             ///
             /// # Panics
             ///
-            /// Outside of a runtime, and in one without I/O.
+            /// Panics outside of a runtime, and in a runtime without I/O.
             ///
             /// # Safety
             ///
             /// The handle is that of this end of a named pipe, was opened for overlapped
-            /// operations, and belongs to nobody else.
+            /// operations, and has no other owner.
             #[track_caller]
             pub unsafe fn from_raw_handle(handle: RawHandle) -> io::Result<Self> {
-                // SAFETY: as the caller promises.
+                // SAFETY: the caller guarantees it.
                 Self::new(unsafe { OwnedHandle::from_raw_handle(handle) })
             }
 
-            /// Returns what the system says of the pipe.
+            /// Returns the system's information about the pipe.
             ///
             /// # Errors
             ///
-            /// The system's.
+            /// Returns the system's errors.
             pub fn info(&self) -> io::Result<PipeInfo> {
                 PipeInfo::of(self.as_handle())
             }
@@ -89,7 +89,7 @@ macro_rules! end {
 
         impl AsHandle for $end {
             fn as_handle(&self) -> BorrowedHandle<'_> {
-                // SAFETY: the pipe owns its handle and is borrowed as long.
+                // SAFETY: the pipe owns its handle and is borrowed for as long.
                 unsafe { BorrowedHandle::borrow_raw(self.as_raw_handle()) }
             }
         }
@@ -100,7 +100,7 @@ macro_rules! end {
                 cx: &mut Context<'_>,
                 buf: &mut ReadBuf<'_>,
             ) -> Poll<io::Result<()>> {
-                // SAFETY: mio's pipe only writes to the buffer, and says how much.
+                // SAFETY: mio's pipe only writes to the buffer, and returns how much.
                 unsafe { self.io.poll_read(cx, buf) }
             }
         }
@@ -128,12 +128,12 @@ macro_rules! end {
                 true
             }
 
-            /// Does nothing: what was written is on its way.
+            /// Does nothing: what was written is already being sent.
             fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
                 Poll::Ready(Ok(()))
             }
 
-            /// Does nothing: the other end learns of it when this one is dropped.
+            /// Does nothing: the other end sees the end when this one is dropped.
             fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
                 Poll::Ready(Ok(()))
             }
@@ -144,12 +144,12 @@ macro_rules! end {
 }
 
 end!(
-    /// The server's end of an instance of a named pipe. Made by
+    /// The server's end of an instance of a named pipe. Created by
     /// [`ServerOptions::create`](super::ServerOptions::create).
     NamedPipeServer
 );
 end!(
-    /// The client's end of a named pipe. Made by
+    /// The client's end of a named pipe. Created by
     /// [`ClientOptions::open`](super::ClientOptions::open).
     NamedPipeClient
 );
@@ -159,14 +159,14 @@ impl NamedPipeServer {
     ///
     /// # Errors
     ///
-    /// The system's, and one if the runtime has ended.
+    /// Returns the system's errors, and an error if the runtime has ended.
     ///
     /// # Cancel safety
     ///
-    /// Safe: a client that connects meanwhile is there at the next call.
+    /// Cancel safe: a client that connects meanwhile is there at the next call.
     pub async fn connect(&self) -> io::Result<()> {
         match self.io.connect() {
-            // That has started it.
+            // The operation has been started.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 let mask = Direction::Write.mask();
                 let registration = self.io.registration();
@@ -176,11 +176,11 @@ impl NamedPipeServer {
         }
     }
 
-    /// Disconnects the client. Another one may [`connect`](Self::connect) then.
+    /// Disconnects the client. After that, another client may [`connect`](Self::connect).
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Returns the system's errors.
     pub fn disconnect(&self) -> io::Result<()> {
         self.io.disconnect()
     }

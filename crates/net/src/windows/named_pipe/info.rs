@@ -1,18 +1,17 @@
-//! What the system says of a named pipe.
+//! The system's information about a named pipe.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle};
 
 use windows_sys::Win32::System::Pipes::{GetNamedPipeInfo, PIPE_SERVER_END, PIPE_TYPE_MESSAGE};
 
-/// What goes through a pipe: a stream of bytes, or messages.
+/// The type of data in a pipe: a stream of bytes, or messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PipeMode {
-    /// Bytes. What was written at once may be read in parts, and together with more.
+    /// Bytes. Data of one write may be read in parts, and together with more.
     Byte,
-    /// Messages: what was written at once is a message, and a read gets bytes of one message
-    /// only.
+    /// Messages: each write is a message, and a read gets bytes of one message only.
     Message,
 }
 
@@ -20,26 +19,26 @@ pub enum PipeMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PipeEnd {
-    /// The one that [`ClientOptions`](super::ClientOptions) opens.
+    /// The end that [`ClientOptions`](super::ClientOptions) opens.
     Client,
-    /// The one that [`ServerOptions`](super::ServerOptions) creates.
+    /// The end that [`ServerOptions`](super::ServerOptions) creates.
     Server,
 }
 
-/// What the system says of a named pipe: see
+/// The system's information about a named pipe: see
 /// [`NamedPipeServer::info`](super::NamedPipeServer::info).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PipeInfo {
-    /// What goes through it.
+    /// The type of data in the pipe.
     pub mode: PipeMode,
-    /// Which end this is.
+    /// The end that this is.
     pub end: PipeEnd,
-    /// How many instances of the pipe there may be: 255 is any number.
+    /// The maximum number of instances of the pipe; 255 means any number.
     pub max_instances: u32,
-    /// The size of the buffer for what is written, in bytes.
+    /// The size of the buffer for written data, in bytes.
     pub out_buffer_size: u32,
-    /// The size of the buffer for what is read, in bytes.
+    /// The size of the buffer for read data, in bytes.
     pub in_buffer_size: u32,
 }
 

@@ -1,8 +1,8 @@
 //! Named pipes of Windows, as in `tokio::net::windows::named_pipe`.
 //!
-//! A server makes an instance of the pipe for each client, and the next one before it goes on
-//! with a client that has connected: otherwise the next client finds no pipe. A client that
-//! finds all instances taken gets `ERROR_PIPE_BUSY`, and tries again later.
+//! A server creates an instance of the pipe for each client, and creates the next one
+//! before it serves a client that has connected: otherwise the next client finds no pipe. A
+//! client that finds all instances in use gets `ERROR_PIPE_BUSY`, and tries again later.
 //!
 //! ```no_run
 //! use blitz_io::io::{AsyncReadExt, AsyncWriteExt};

@@ -1,4 +1,4 @@
-//! How the ends of a named pipe are made.
+//! Options for creating and opening the ends of a named pipe.
 
 use std::ffi::{OsStr, c_void};
 use std::io;
@@ -21,7 +21,7 @@ use windows_sys::Win32::System::SystemServices::ACCESS_SYSTEM_SECURITY;
 
 use super::{NamedPipeClient, NamedPipeServer, PipeMode};
 
-/// Makes the server's end of a named pipe.
+/// Creates the server's end of a named pipe.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
     /// The flags of `dwOpenMode`.
@@ -47,7 +47,7 @@ macro_rules! flags {
 }
 
 impl ServerOptions {
-    /// Creates them with what a server usually wants: bytes in both directions, any number of
+    /// Creates the usual options for a server: bytes in both directions, any number of
     /// instances, no clients from other machines, buffers of 64 KiB.
     pub fn new() -> ServerOptions {
         ServerOptions {
@@ -60,7 +60,7 @@ impl ServerOptions {
         }
     }
 
-    /// Sets what goes through the pipe. By default it is bytes.
+    /// Sets the type of data in the pipe. The default is bytes.
     pub fn pipe_mode(&mut self, pipe_mode: PipeMode) -> &mut Self {
         self.pipe_mode = pipe_mode;
         self
@@ -71,8 +71,8 @@ impl ServerOptions {
         access_inbound(allowed): PIPE_ACCESS_INBOUND;
         /// Sets whether clients may read. By default they may.
         access_outbound(allowed): PIPE_ACCESS_OUTBOUND;
-        /// Sets whether it is an error if there is an instance of the pipe already, which may
-        /// belong to another program. By default it is none.
+        /// Sets whether an existing instance of the pipe, which may belong to another
+        /// program, is an error. By default it is not.
         first_pipe_instance(first): FILE_FLAG_FIRST_PIPE_INSTANCE;
         /// Sets whether the access control list of the pipe may be changed through this end. By
         /// default it may not.
@@ -85,18 +85,18 @@ impl ServerOptions {
         access_system_security(requested): ACCESS_SYSTEM_SECURITY;
     }
 
-    /// Sets whether clients on other machines are turned away. By default they are.
+    /// Sets whether clients on other machines are rejected. By default they are.
     pub fn reject_remote_clients(&mut self, reject: bool) -> &mut Self {
         self.reject_remote_clients = reject;
         self
     }
 
-    /// Sets how many instances of the pipe there may be. All of them are to be made with the
-    /// same number. By default it is any number.
+    /// Sets the maximum number of instances of the pipe. All of them must be created with
+    /// the same number. By default any number is allowed.
     ///
     /// # Panics
     ///
-    /// If it is more than 254.
+    /// Panics if it is more than 254.
     #[track_caller]
     pub fn max_instances(&mut self, instances: usize) -> &mut Self {
         assert!(instances < 255, "cannot specify more than 254 instances");
@@ -104,43 +104,43 @@ impl ServerOptions {
         self
     }
 
-    /// Sets how many bytes the system is to reserve for what is written.
+    /// Sets how many bytes the system reserves for written data.
     pub fn out_buffer_size(&mut self, buffer: u32) -> &mut Self {
         self.out_buffer_size = buffer;
         self
     }
 
-    /// Sets how many bytes the system is to reserve for what is read.
+    /// Sets how many bytes the system reserves for read data.
     pub fn in_buffer_size(&mut self, buffer: u32) -> &mut Self {
         self.in_buffer_size = buffer;
         self
     }
 
-    /// Creates an instance of the pipe of a name, such as `\\.\pipe\name`.
+    /// Creates an instance of the pipe with a name, such as `\\.\pipe\name`.
     ///
     /// # Errors
     ///
-    /// The system's: among others, `PermissionDenied` if it is not the first instance and was
-    /// to be.
+    /// Returns the system's errors: among others, `PermissionDenied` if it is not the first
+    /// instance and was required to be.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn create(&self, addr: impl AsRef<OsStr>) -> io::Result<NamedPipeServer> {
         // SAFETY: there are no attributes.
         unsafe { self.create_with_security_attributes_raw(addr, ptr::null_mut()) }
     }
 
-    /// Creates an instance of the pipe of a name, with attributes.
+    /// Creates an instance of the pipe with a name, with security attributes.
     ///
     /// # Errors
     ///
-    /// Those of [`create`](Self::create).
+    /// Returns the errors of [`create`](Self::create).
     ///
     /// # Panics
     ///
-    /// Those of `create`.
+    /// Panics like `create`.
     ///
     /// # Safety
     ///
@@ -160,8 +160,8 @@ impl ServerOptions {
             true => PIPE_REJECT_REMOTE_CLIENTS,
             false => PIPE_ACCEPT_REMOTE_CLIENTS,
         };
-        // SAFETY: the name ends with a zero, and the caller promises the same of the attributes
-        // as the system asks for.
+        // SAFETY: the name ends with a zero, and the caller guarantees for the attributes
+        // what the system requires.
         let handle = unsafe {
             CreateNamedPipeW(
                 addr.as_ptr(),
@@ -193,8 +193,8 @@ pub struct ClientOptions {
 }
 
 impl ClientOptions {
-    /// Creates them with what a client usually wants: bytes in both directions, and the server
-    /// may ask for the client's name but not act in it.
+    /// Creates the usual options for a client: bytes in both directions, and the server may
+    /// identify the client but not impersonate it.
     pub fn new() -> Self {
         Self {
             access: GENERIC_READ | GENERIC_WRITE,
@@ -221,45 +221,45 @@ impl ClientOptions {
         self.access(GENERIC_WRITE, allowed)
     }
 
-    /// Sets what the server may do in the name of the client, by the system's flags. By default
-    /// it is `SECURITY_IDENTIFICATION`.
+    /// Sets how far the server may impersonate the client, by the system's flags. The
+    /// default is `SECURITY_IDENTIFICATION`.
     pub fn security_qos_flags(&mut self, flags: u32) -> &mut Self {
         self.security_qos_flags = flags | SECURITY_SQOS_PRESENT;
         self
     }
 
-    /// Sets whether messages are read or bytes. By default it is bytes, also of a pipe of
+    /// Sets whether messages or bytes are read. The default is bytes, even from a pipe of
     /// messages.
     pub fn pipe_mode(&mut self, pipe_mode: PipeMode) -> &mut Self {
         self.pipe_mode = pipe_mode;
         self
     }
 
-    /// Opens the pipe of a name.
+    /// Opens the pipe with a name.
     ///
     /// # Errors
     ///
-    /// The system's: `NotFound` if there is no such pipe, and `ERROR_PIPE_BUSY` if all of its
-    /// instances are taken.
+    /// Returns the system's errors: `NotFound` if there is no such pipe, and
+    /// `ERROR_PIPE_BUSY` if all of its instances are in use.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime, and in one without I/O.
+    /// Panics outside of a runtime, and in a runtime without I/O.
     #[track_caller]
     pub fn open(&self, addr: impl AsRef<OsStr>) -> io::Result<NamedPipeClient> {
         // SAFETY: there are no attributes.
         unsafe { self.open_with_security_attributes_raw(addr, ptr::null_mut()) }
     }
 
-    /// Opens the pipe of a name, with attributes.
+    /// Opens the pipe with a name, with security attributes.
     ///
     /// # Errors
     ///
-    /// Those of [`open`](Self::open).
+    /// Returns the errors of [`open`](Self::open).
     ///
     /// # Panics
     ///
-    /// Those of `open`.
+    /// Panics like `open`.
     ///
     /// # Safety
     ///
@@ -271,8 +271,8 @@ impl ClientOptions {
         attrs: *mut c_void,
     ) -> io::Result<NamedPipeClient> {
         let addr = with_nul(addr.as_ref())?;
-        // SAFETY: the name ends with a zero, and the caller promises the same of the attributes
-        // as the system asks for.
+        // SAFETY: the name ends with a zero, and the caller guarantees for the attributes
+        // what the system requires.
         let handle = unsafe {
             CreateFileW(
                 addr.as_ptr(),
@@ -305,7 +305,8 @@ impl Default for ClientOptions {
     }
 }
 
-/// A name as the system takes it. One with a zero in it would be cut short there.
+/// Converts a name to the system's form. A name that contains a zero is an error, because
+/// it would be cut short there.
 fn with_nul(name: &OsStr) -> io::Result<Vec<u16>> {
     let mut wide: Vec<u16> = name.encode_wide().collect();
     if wide.contains(&0) {
@@ -320,6 +321,6 @@ fn owned(handle: HANDLE) -> io::Result<OwnedHandle> {
     if handle == INVALID_HANDLE_VALUE {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: it was made just now, and nobody else has it.
+    // SAFETY: the handle has just been created, and has no other owner.
     Ok(unsafe { OwnedHandle::from_raw_handle(handle) })
 }

@@ -1,5 +1,5 @@
-//! What is different about child processes on Windows: how a task learns that one has exited,
-//! and that its pipes block.
+//! The differences of child processes on Windows: how a task waits until one has exited,
+//! and pipes that block.
 
 pub(super) mod pipes;
 pub(super) mod waiting;

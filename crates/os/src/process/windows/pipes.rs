@@ -12,7 +12,7 @@ use blitz_aio::{AsyncRead, AsyncWrite, ReadBuf, foreign_traits};
 
 use crate::io::blocking::Blocking;
 
-/// The end of a pipe that an operation under way uses too.
+/// The end of a pipe, which an operation under way uses too.
 #[derive(Debug, Clone)]
 struct Shared(Arc<File>);
 
@@ -42,23 +42,23 @@ macro_rules! pipe_of_a_child {
         }
 
         impl $type {
-            /// Makes one of that of the standard library.
+            /// Creates a pipe from that of the standard library.
             ///
             /// # Errors
             ///
-            /// None on this system.
+            /// Returns no error on this system.
             pub fn from_std(inner: std::process::$type) -> io::Result<Self> {
                 let file = Shared(Arc::new(OwnedHandle::from(inner).into()));
                 let io = Blocking::new(file.clone());
                 Ok(Self { file, io })
             }
 
-            /// Returns the handle, or another one for the same pipe if an operation is under
-            /// way.
+            /// Returns the handle, or another handle for the same pipe if an operation is
+            /// under way.
             ///
             /// # Errors
             ///
-            /// Those of the operating system.
+            /// Returns the system's errors.
             pub fn into_owned_handle(self) -> io::Result<OwnedHandle> {
                 let Self { file, io } = self;
                 drop(io);
@@ -81,7 +81,7 @@ macro_rules! pipe_of_a_child {
             }
         }
 
-        /// For a standard stream of another child.
+        /// Converts the pipe into a standard stream of another child.
         impl TryFrom<$type> for Stdio {
             type Error = io::Error;
 
@@ -109,7 +109,7 @@ macro_rules! readable {
 }
 
 pipe_of_a_child!(
-    /// The pipe to the standard input of a child. To drop it is to end the input.
+    /// The pipe to the standard input of a child. Dropping it ends the input.
     ChildStdin
 );
 pipe_of_a_child!(

@@ -1,13 +1,14 @@
-//! A child that has not been waited for, and how a task learns that it has exited.
+//! A child that has not been waited for, and how a task waits until it has exited.
 //!
 //! A thread of the system waits for any number of processes and calls back, once, when one
 //! exits. The callback is given a number, which no other child of this process has had, and
 //! looks for a waker under it in a table: so it owns nothing that could be freed before it
 //! runs.
 //!
-//! A task leaves its waker in the table first and then asks the system whether the child has
-//! exited. If the child exits after that, the callback comes after that as well and finds the
-//! waker. If the callback came before the waker, the child had exited, and the task sees it.
+//! A task first stores its waker in the table and then asks the system whether the child
+//! has exited. If the child exits after that, the callback comes after that as well and
+//! finds the waker. If the callback came before the waker, the child had exited, and the
+//! task sees it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -35,20 +36,21 @@ struct Wakers {
     waiting: BTreeMap<usize, Waker>,
 }
 
-/// A child that has not been waited for. One that is dropped goes on, and leaves nothing behind
-/// when it exits.
+/// A child that has not been waited for. If this is dropped, the child continues to run,
+/// and leaves nothing behind when it exits.
 #[derive(Debug)]
 pub(crate) struct Waiting {
-    /// There is one as soon as somebody waits. Dropped before the child's handle is closed.
+    /// Created by the first task that waits. Dropped before the child's handle is closed.
     callback: Option<Callback>,
     child: Child,
 }
 
 impl Waiting {
-    /// Does nothing: the system keeps no process that has exited for its parent.
+    /// Does nothing: the system does not keep an exited process for its parent.
     pub(crate) fn reap() {}
 
-    /// The runtime is needed on other systems only, and never an error.
+    /// Creates the value. Only other systems need the runtime, and only there can this
+    /// fail.
     pub(crate) fn new(child: Child, _: Handle) -> io::Result<Self> {
         Ok(Self {
             callback: None,
@@ -81,14 +83,15 @@ impl Waiting {
     }
 }
 
-/// The system calls back when a child exits, until this is dropped.
+/// A registration with the system, which calls back when a child exits, until this is
+/// dropped.
 #[derive(Debug)]
 struct Callback {
     number: usize,
     registered: HANDLE,
 }
 
-// SAFETY: the handle is a number, which any thread may give to the system.
+// SAFETY: the handle is a number, which any thread may pass to the system.
 unsafe impl Send for Callback {}
 // SAFETY: as above. Only the drop uses it.
 unsafe impl Sync for Callback {}
@@ -100,8 +103,8 @@ impl Callback {
         wakers.next += 1;
         drop(wakers);
         let mut registered = ptr::null_mut();
-        // SAFETY: the handle of the process is open until after the callback was unregistered,
-        // and what the callback is given is a number.
+        // SAFETY: the handle of the process is open until after the callback has been
+        // unregistered, and the callback is given a number.
         let success = unsafe {
             RegisterWaitForSingleObject(
                 &mut registered,
@@ -118,9 +121,9 @@ impl Callback {
         Ok(Self { number, registered })
     }
 
-    /// Leaves a waker for the callback, in place of the last one.
+    /// Stores a waker for the callback, in place of the last one.
     fn leave(&self, waker: &Waker) {
-        // Wakers are foreign code: not under the lock.
+        // Wakers are foreign code, so they are not cloned or dropped under the lock.
         let waker = waker.clone();
         let last = WAKERS.lock().waiting.insert(self.number, waker);
         drop(last);
@@ -130,8 +133,8 @@ impl Callback {
 impl Drop for Callback {
     fn drop(&mut self) {
         let waker = WAKERS.lock().waiting.remove(&self.number);
-        // It does not wait for a callback under way, which may be what drops this. Such a one
-        // finds no waker any more.
+        // It does not wait for a callback under way, which may be what drops this. Such a
+        // callback no longer finds a waker.
         // SAFETY: it was registered, and is unregistered once.
         unsafe { UnregisterWaitEx(self.registered, ptr::null_mut()) };
         drop(waker);

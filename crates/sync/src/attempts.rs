@@ -1,0 +1,83 @@
+//! Exponential backoff of attempts: which ones to skip after some have failed.
+//!
+//! An attempt costs something and helps only under conditions that last for a while, such as
+//! that the peer runs on another processor. After each one that fails twice as many are
+//! skipped as after the one before, up to [`MOST_SKIPPED`]; after one that succeeds the next
+//! is made.
+
+/// How many attempts are skipped at most before another one is made: few enough to notice
+/// soon that the conditions have changed.
+pub const MOST_SKIPPED: u8 = 63;
+
+/// How the last attempts ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempts {
+    /// How many are still to be skipped.
+    skip: u8,
+    /// How many will be skipped after the next one that fails.
+    next: u8,
+}
+
+impl Attempts {
+    /// The state in which the next attempt is made.
+    pub const fn new() -> Self {
+        Self { skip: 0, next: 1 }
+    }
+
+    /// Returns whether to make this attempt; otherwise counts it as skipped.
+    #[inline]
+    pub fn is_due(&mut self) -> bool {
+        let due = self.skip == 0;
+        self.skip = self.skip.saturating_sub(1);
+        due
+    }
+
+    /// Notes that an attempt has failed.
+    pub fn failed(&mut self) {
+        self.skip = self.next;
+        self.next = (2 * self.next + 1).min(MOST_SKIPPED);
+    }
+
+    /// Notes that an attempt has succeeded.
+    #[inline]
+    pub fn succeeded(&mut self) {
+        *self = Self::new();
+    }
+}
+
+impl Default for Attempts {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_that_fail_become_rare() {
+        let mut attempts = Attempts::new();
+        let mut made = 0;
+        for _ in 0..1000 {
+            if attempts.is_due() {
+                attempts.failed();
+                made += 1;
+            }
+        }
+        // After 1, 3, 7, 15 and 31 skipped ones each 64th is made.
+        assert_eq!(made, 6 + (1000 - 63) / 64);
+    }
+
+    #[test]
+    fn after_one_that_succeeds_the_next_is_made() {
+        let mut attempts = Attempts::new();
+        (0..10).for_each(|_| attempts.failed());
+        while !attempts.is_due() {}
+        attempts.succeeded();
+        assert!(attempts.is_due());
+        attempts.failed();
+        assert!(!attempts.is_due());
+        assert!(attempts.is_due());
+    }
+}
