@@ -430,7 +430,7 @@ impl<T> From<T> for OnceLock<T> {
     fn from(value: T) -> Self {
         let cell = Self::new();
         let filled = cell.set(value);
-        debug_assert!(filled.is_ok(), "nobody else has the cell");
+        debug_assert!(filled.is_ok(), "no other thread has the cell");
         cell
     }
 }

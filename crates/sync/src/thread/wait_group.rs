@@ -47,7 +47,7 @@ impl WaitGroup {
     /// ```
     /// use blitz_io::thread::WaitGroup;
     ///
-    /// WaitGroup::new().wait(); // nobody else is in it
+    /// WaitGroup::new().wait(); // it has no other member
     /// ```
     #[must_use]
     pub fn new() -> Self {
