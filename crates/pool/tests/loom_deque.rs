@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use blitz_pool::model::{Deque, JobRef};
-use blitz_sync::internals::biased_lock_mutant::{self, Mutant as LockMutant};
+use blitz_sync::mutant::{self as lock_mutant, Mutant as LockMutant};
 use loom::thread;
 
 use crate::model;
@@ -101,13 +101,13 @@ fn who_waits_for_a_job_gets_no_older_fork() {
 #[test]
 #[should_panic]
 fn mutant_owner_unannounced() {
-    biased_lock_mutant::with(LockMutant::OwnerUnannounced, || model(owner_and_thief));
+    lock_mutant::with(LockMutant::BiasedLockOwnerUnannounced, || model(owner_and_thief));
 }
 
 #[test]
 #[should_panic]
 fn mutant_ignores_busy_owner() {
-    biased_lock_mutant::with(LockMutant::IgnoresBusyOwner, || model(owner_and_thief));
+    lock_mutant::with(LockMutant::BiasedLockIgnoresBusyOwner, || model(owner_and_thief));
 }
 
 #[test]

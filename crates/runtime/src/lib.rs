@@ -98,7 +98,7 @@ pub mod model {
         pub use crate::task::task_tracker::mutant;
     }
     pub mod biased_lock {
-        pub use blitz_sync::internals::biased_lock_mutant as mutant;
+        pub use blitz_sync::mutant;
     }
     pub mod pool {
         pub use crate::pool::{mutant, queue};

@@ -167,17 +167,17 @@ fn a_worker_frees_what_was_others() {
 #[test]
 #[should_panic]
 fn remote_use_without_a_fence_is_found() {
-    mutant::with(Mutant::RevokesWithoutFence, closed_by_another);
+    mutant::with(Mutant::BiasedLockRevokesWithoutFence, closed_by_another);
 }
 
 #[test]
 #[should_panic]
 fn remote_use_beside_a_busy_owner_is_found() {
-    mutant::with(Mutant::IgnoresBusyOwner, closed_by_another);
+    mutant::with(Mutant::BiasedLockIgnoresBusyOwner, closed_by_another);
 }
 
 #[test]
 #[should_panic = "deadlock"]
 fn an_owner_that_wakes_no_revoker_is_found() {
-    mutant::with(Mutant::ReleasesSilently, closed_by_another);
+    mutant::with(Mutant::BiasedLockReleasesSilently, closed_by_another);
 }

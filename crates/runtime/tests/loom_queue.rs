@@ -389,31 +389,35 @@ fn claiming_must_compare() {
 #[test]
 #[should_panic]
 fn a_reclaimer_must_make_the_owner_pass_a_fence() {
-    biased_lock::with(Mistake::RevokesWithoutFence, || with_late_stores(slot));
+    biased_lock::with(Mistake::BiasedLockRevokesWithoutFence, || {
+        with_late_stores(slot)
+    });
 }
 
 #[test]
 #[should_panic]
 fn a_reclaimer_of_the_batch_must_make_the_owner_pass_a_fence() {
-    biased_lock::with(Mistake::RevokesWithoutFence, || with_late_stores(batch));
+    biased_lock::with(Mistake::BiasedLockRevokesWithoutFence, || {
+        with_late_stores(batch)
+    });
 }
 
 #[test]
 #[should_panic]
 fn a_reclaimer_must_leave_a_busy_owner_alone() {
-    biased_lock::with(Mistake::IgnoresBusyOwner, slot);
+    biased_lock::with(Mistake::BiasedLockIgnoresBusyOwner, slot);
 }
 
 #[test]
 #[should_panic]
 fn the_owner_must_say_that_it_is_busy() {
-    biased_lock::with(Mistake::OwnerUnannounced, slot);
+    biased_lock::with(Mistake::BiasedLockOwnerUnannounced, slot);
 }
 
 #[test]
 #[should_panic]
 fn the_owner_of_the_batch_must_say_that_it_is_busy() {
-    biased_lock::with(Mistake::OwnerUnannounced, batch);
+    biased_lock::with(Mistake::BiasedLockOwnerUnannounced, batch);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! A fork-join pool in the same program takes that into account. It cannot depend on the
 //! runtime, nor the runtime on it, so they meet here.
 
+use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,16 +13,11 @@ pub trait Workers: Sync {
     fn awake(&self) -> usize;
 }
 
-struct Entry(*const dyn Workers);
-
-// SAFETY: what it points to is `Sync`, and alive while it is in the list.
-unsafe impl Send for Entry {}
-
 /// Whether there ever was a runtime: most programs with a pool have none.
 static ANY: AtomicBool = AtomicBool::new(false);
-static RUNTIMES: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
+static RUNTIMES: Mutex<Vec<&dyn Workers>> = Mutex::new(Vec::new());
 
-fn runtimes() -> MutexGuard<'static, Vec<Entry>> {
+fn runtimes() -> MutexGuard<'static, Vec<&'static dyn Workers>> {
     RUNTIMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -36,20 +32,21 @@ pub struct Registered(usize);
 ///
 /// `workers` lives until then, at the same address.
 pub unsafe fn register(workers: &dyn Workers) -> Registered {
-    // SAFETY: only the lifetime changes, for which the caller vouches.
+    // SAFETY: only the lifetime changes, and the list is left before the caller's ends.
     let workers: &'static dyn Workers = unsafe { std::mem::transmute(workers) };
-    let workers: *const dyn Workers = workers;
-    runtimes().push(Entry(workers));
+    runtimes().push(workers);
     ANY.store(true, Ordering::Relaxed);
-    Registered(workers.cast::<()>() as usize)
+    Registered(address(workers))
+}
+
+fn address(workers: &dyn Workers) -> usize {
+    ptr::from_ref(workers).cast::<()>() as usize
 }
 
 impl Drop for Registered {
     fn drop(&mut self) {
         let mut runtimes = runtimes();
-        let this = runtimes
-            .iter()
-            .position(|entry| entry.0.cast::<()>() as usize == self.0);
+        let this = (runtimes.iter()).position(|workers| address(*workers) == self.0);
         if let Some(index) = this {
             runtimes.swap_remove(index);
         }
@@ -61,9 +58,7 @@ pub fn awake() -> usize {
     if !ANY.load(Ordering::Relaxed) {
         return 0;
     }
-    // SAFETY: what is in the list is alive, and leaves it under the lock.
-    let awake = |entry: &Entry| unsafe { (*entry.0).awake() };
-    runtimes().iter().map(awake).sum()
+    runtimes().iter().map(|workers| workers.awake()).sum()
 }
 
 #[cfg(all(test, not(loom)))]

@@ -16,8 +16,8 @@
 //! clears `busy`, *answers* by changing `releases`, and does its work under the mutex instead.
 //!
 //! The fence interrupts the owner's processor, and under some hypervisors waits for it for
-//! milliseconds. An owner that comes by at the lock makes it superfluous. So `try_lock_remote`
-//! first waits for an answer, for about as long as the last fences took.
+//! milliseconds. An owner that uses the lock in the meantime makes it superfluous. So
+//! `try_lock_remote` first waits for an answer, for about as long as the last fences took.
 //!
 //! **Mutual exclusion.** After its fence the revoker sees that the owner is busy, or the
 //! owner will see `revoking`: that is what the asymmetric fences promise. In the
@@ -44,26 +44,9 @@ use std::time::{Duration, Instant};
 
 use crate::fences;
 use crate::lock::ListLock;
+use crate::mutant::{Mutant, active};
 use blitz_futex::atomic::{AtomicU8, AtomicU32, Ordering};
 use blitz_futex::{wait, wake_one};
-
-use mutant::{Mutant, active};
-
-/// Deliberate mistakes with the lock, for the model checker.
-pub mod mutant {
-    crate::mutants! {
-        /// The owner does not say that it is busy.
-        OwnerUnannounced,
-        /// A revoker does not make the owner pass a fence.
-        RevokesWithoutFence,
-        /// A revoker does not look whether the owner is busy.
-        IgnoresBusyOwner,
-        /// The owner wakes no revoker when it is no longer busy.
-        ReleasesSilently,
-        /// A revoker takes an answer to somebody else for one to itself.
-        AsksTooEarly,
-    }
-}
 
 const NO: u8 = 0;
 const YES: u8 = 1;
@@ -80,7 +63,7 @@ pub struct BiasedLock {
 }
 
 impl BiasedLock {
-    /// A lock that nobody holds.
+    /// An unlocked lock.
     #[allow(clippy::new_without_default, reason = "an owner makes it for itself")]
     pub fn new() -> Self {
         Self {
@@ -98,7 +81,7 @@ impl BiasedLock {
     /// The caller is the owner: one thread at a time, and former owners are ordered before it.
     #[inline(always)]
     pub unsafe fn lock<R>(&self, work: impl FnOnce() -> R) -> R {
-        if !active(Mutant::OwnerUnannounced) && self.publish_busy(YES) {
+        if !active(Mutant::BiasedLockOwnerUnannounced) && self.publish_busy(YES) {
             return self.lock_contended(work);
         }
         let result = work();
@@ -123,7 +106,7 @@ impl BiasedLock {
 
     #[cold]
     fn wake_revoker(&self) {
-        if active(Mutant::ReleasesSilently) {
+        if active(Mutant::BiasedLockReleasesSilently) {
             return;
         }
         self.releases.fetch_add(1, Ordering::AcqRel);
@@ -131,14 +114,14 @@ impl BiasedLock {
     }
 
     fn is_busy(&self) -> bool {
-        self.busy.load(Ordering::Acquire) != NO && !active(Mutant::IgnoresBusyOwner)
+        self.busy.load(Ordering::Acquire) != NO && !active(Mutant::BiasedLockIgnoresBusyOwner)
     }
 
     /// Runs `work`, which must not panic, with the lock, unless the owner holds it.
     #[cold]
     pub fn try_lock_remote<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
         self.mutex.locked(|| {
-            let early = active(Mutant::AsksTooEarly).then(|| self.ask());
+            let early = active(Mutant::BiasedLockAsksTooEarly).then(|| self.ask());
             self.revoking.store(YES, Ordering::SeqCst);
             let asked = early.unwrap_or_else(|| self.ask());
             if !self.is_answered(asked) {
@@ -215,7 +198,7 @@ impl BiasedLock {
 }
 
 fn fence() {
-    if !active(Mutant::RevokesWithoutFence) {
+    if !active(Mutant::BiasedLockRevokesWithoutFence) {
         FENCES.measure(fences::heavy);
     }
 }
@@ -227,7 +210,7 @@ static FENCES: FenceTime = FenceTime(std::sync::atomic::AtomicU32::new(0));
 struct FenceTime(std::sync::atomic::AtomicU32);
 
 impl FenceTime {
-    /// An owner that has not come by after so long is not about to.
+    /// An owner that has not used the lock for so long is not about to.
     const LONGEST: u32 = 100_000;
 
     fn time(&self) -> Duration {

@@ -241,7 +241,8 @@ fn waited(left: u64) {
     });
 }
 
-/// Nothing is left. Whether the operation is to be turned away; its task is woken then.
+/// Called with nothing left. Returns whether the operation is turned away; its task is woken
+/// then.
 #[cold]
 fn refuses(waker: &Waker) -> bool {
     let left = LEFT.get();

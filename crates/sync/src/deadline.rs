@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::spin::EventSpin;
+
 /// The moment `timeout` from now, or `None`, which means for ever, when that
 /// lies beyond what an [`Instant`] can hold.
 pub fn after(timeout: Duration) -> Option<Instant> {
@@ -11,6 +13,25 @@ pub fn after(timeout: Duration) -> Option<Instant> {
 /// Whether `deadline` has passed. `None`, for ever, never has.
 pub fn is_past(deadline: Option<Instant>) -> bool {
     deadline.is_some_and(|deadline| now() >= deadline)
+}
+
+/// The earlier of two deadlines, of which `None` is never.
+pub fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    [one, other].into_iter().flatten().min()
+}
+
+/// Tries for a while, but not beyond `deadline`, until this is so. Whether it is.
+pub fn spin_until(
+    mut spin: EventSpin,
+    deadline: Option<Instant>,
+    is_so: impl Fn() -> bool,
+) -> bool {
+    while spin.turn() && !is_past(deadline) {
+        if is_so() {
+            return true;
+        }
+    }
+    false
 }
 
 /// This moment. The model checker must see the same run twice, so there time

@@ -43,6 +43,7 @@ pub mod mutant;
 mod panics;
 mod processors;
 mod random;
+mod semaphores;
 mod spin;
 pub mod task;
 pub mod thread;
@@ -78,8 +79,6 @@ pub mod internals {
     pub use crate::attempts::Attempts;
     pub use crate::backoff::Backoff;
     pub use crate::biased_lock::BiasedLock;
-    #[cfg(loom)]
-    pub use crate::biased_lock::mutant as biased_lock_mutant;
     pub use crate::lock::{ListLock, Lock, LockGuard};
     pub use crate::panics::Panics;
     pub use crate::processors::{processors, this_processor};
@@ -90,16 +89,14 @@ pub mod internals {
     pub mod timers {
         pub use crate::timers::{NO_RUNTIME, Timer, Timers, install, installed};
     }
-    #[cfg(loom)]
-    pub use crate::wait_queue::mutant as wait_queue_mutant;
     pub use crate::wait_queue::{List, Node, WaitQueue, Wake, Wakes};
     pub use crate::watched::Watched;
 }
 
-/// Returns how a lock's release is kept in order before its look at who waits: `"membarrier"`
-/// where waiters make the system run the fence, and the release is a plain store; `"fence"`
-/// where that could be, but the system refuses it; `"sequentially consistent store"` on other
-/// systems and processors.
+/// Returns how a lock's release is kept in order before its look for waiters: `"membarrier"`
+/// where waiters make the system run the fence, and the release is a plain store; `"fence"` where
+/// that could be, but the system refuses it; `"sequentially consistent store"` on other systems
+/// and processors.
 pub fn release_fence() -> &'static str {
     fences::mechanism()
 }

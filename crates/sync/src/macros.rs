@@ -1,5 +1,5 @@
-//! One macro for constructors: `const` in production, plain under the model
-//! checker, whose atomics register themselves at run time.
+//! Constructors that are `const` in production and plain under the model checker, whose
+//! atomics register themselves at run time; and implementations that many types share.
 
 /// Declares one function as `pub const fn`, or as `pub fn` under `cfg(loom)`.
 ///
@@ -20,4 +20,49 @@ macro_rules! const_unless_loom {
     };
 }
 
-pub(crate) use const_unless_loom;
+/// Implements `Default` by `new`.
+macro_rules! default_is_new {
+    ($type:ident $(<$parameter:ident>)?) => {
+        impl $(<$parameter>)? Default for $type $(<$parameter>)? {
+            #[inline]
+            fn default() -> Self {
+                Self::new()
+            }
+        }
+    };
+}
+
+/// Implements `Debug` for a type that shows nothing but its name.
+macro_rules! debug_is_name {
+    ($type:ident $(<$parameter:ident>)?) => {
+        impl $(<$parameter>)? std::fmt::Debug for $type $(<$parameter>)? {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($type)).finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+/// Implements what a cell that is written once has by its `new`, `get` and `From<T>`.
+macro_rules! cell_traits {
+    ($cell:ident) => {
+        $crate::macros::default_is_new!($cell<T>);
+
+        impl<T: Clone> Clone for $cell<T> {
+            /// A cell with a clone of the value, or an empty one.
+            fn clone(&self) -> Self {
+                self.get().cloned().map_or_else(Self::new, Self::from)
+            }
+        }
+
+        impl<T: PartialEq> PartialEq for $cell<T> {
+            fn eq(&self, other: &Self) -> bool {
+                self.get() == other.get()
+            }
+        }
+
+        impl<T: Eq> Eq for $cell<T> {}
+    };
+}
+
+pub(crate) use {cell_traits, const_unless_loom, debug_is_name, default_is_new};

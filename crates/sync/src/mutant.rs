@@ -93,7 +93,7 @@ mutants! {
     ParkerLazyToken,
     /// `Once`: publish the outcome with a relaxed store.
     OnceRelaxedPublish,
-    /// `Once`: a poisoned outcome wakes nobody.
+    /// `Once`: a poisoned outcome wakes no thread.
     OnceSilentPoison,
     /// `Event`, automatic: a waiter whose time is up takes its release away and
     /// reports that there was none.
@@ -108,6 +108,83 @@ mutants! {
     CountdownSilentSleep,
     /// `WaitGroup`: a member that comes back does not look at the count.
     WaitGroupRejoinsBlindly,
+    /// The queue of waiters: a node is signalled before its waker has been taken out.
+    QueueSignalFirst,
+    /// The queue of waiters: the signal does not carry what was done before it.
+    QueueRelaxedSignal,
+    /// The queue of waiters: a waker is changed without asking whether the node is still linked.
+    QueueChangesWakerBlindly,
+    /// The queue of waiters: a waiter leaves without asking under the lock whether it has been chosen.
+    QueueLeavesBlindly,
+    /// The queue of waiters: waking all includes waiters that come while the lock is released.
+    QueueEverybodyIncludesNewcomers,
+    /// Permits: a waiter looks at the permits before it announces itself.
+    PermitsLooksFirst,
+    /// Permits: permits are taken while waiters are queued.
+    PermitsBarges,
+    /// Permits: a release does not serve the queue.
+    PermitsServesNobody,
+    /// Permits: serving stops after the first waiter.
+    PermitsServesOne,
+    /// Permits: the flag stays when the queue is empty.
+    PermitsLeavesTheFlag,
+    /// Permits: a waiter that gives up does not serve those behind it.
+    PermitsLeavesQuietly,
+    /// Permits: a waiter that gives up keeps what it was served in the last moment.
+    PermitsKeepsWhatItGot,
+    /// Permits: closing tells no waiter.
+    PermitsClosesQuietly,
+    /// Permits: a waiter does not look whether all is closed before it joins.
+    PermitsJoinsWhatIsClosed,
+    /// Permits: a waiter that was served and then finds all closed keeps its permits.
+    PermitsKeepsWhatIsClosed,
+    /// Permits: permits that belong to the queue are taken away.
+    PermitsForgetsWhatIsQueued,
+    /// Permits: a release does not publish what was done before it.
+    PermitsGivesBackRelaxed,
+    /// Permits: taking permits does not make visible what was done before they came back.
+    PermitsTakesRelaxed,
+    /// Permits: the same for serving others.
+    PermitsServesRelaxed,
+    /// `Notify`: a future that is dropped keeps the notification it was chosen for.
+    NotifyKeepsNotification,
+    /// `Notify`: a notification that finds one stored does not write.
+    NotifySilentCoalescing,
+    /// `Notify`: a task joins the queue without asking under the lock whether `notify_waiters`
+    /// has been called since.
+    NotifyJoinsBlindly,
+    /// `Notify`: what `notify_waiters` covers is decided by the first poll.
+    NotifyBornAtFirstPoll,
+    /// `Notify`: `notify_one` chooses a waiter that `notify_waiters` is about to wake.
+    NotifyChoosesCovered,
+    /// `Notify`: a task joins the queue without saying so in the state.
+    NotifyJoinsSilently,
+    /// `Notify`: a task that sees that a call covers it does not wait until it has been counted.
+    NotifyCoveredTwice,
+    /// `OnceCell`: a task that gives up does not let another one try.
+    WriteOnceForgetsOthers,
+    /// `OnceCell`: the value is published with a relaxed store.
+    WriteOnceRelaxedPublish,
+    /// `OnceCell`: a task joins the queue without looking at the state again, under the lock.
+    WriteOnceJoinsBlindly,
+    /// `OnceCell`: a future that is dropped keeps the turn it was given.
+    WriteOnceKeepsTurn,
+    /// `OnceCell`: a task that gives up lets one try that only waits for the value.
+    WriteOnceGivesToAnybody,
+    /// The `Barrier` of tasks: a task counts itself in one section of the lock, and joins the queue in another.
+    TaskBarrierCountsBeforeJoining,
+    /// The `Barrier` of tasks: the last of a round wakes the others before it begins a new count.
+    TaskBarrierWakesBeforeNewRound,
+    /// `BiasedLock`: the owner does not say that it is busy.
+    BiasedLockOwnerUnannounced,
+    /// `BiasedLock`: a revoker does not make the owner pass a fence.
+    BiasedLockRevokesWithoutFence,
+    /// `BiasedLock`: a revoker does not look whether the owner is busy.
+    BiasedLockIgnoresBusyOwner,
+    /// `BiasedLock`: the owner wakes no revoker when it is no longer busy.
+    BiasedLockReleasesSilently,
+    /// `BiasedLock`: a revoker takes an answer to another for one to itself.
+    BiasedLockAsksTooEarly,
 }
 
 #[cfg(loom)]

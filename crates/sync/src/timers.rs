@@ -13,14 +13,14 @@ pub type Timer = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
 
 /// A runtime that has timers.
 pub trait Timers: Sync {
-    /// Panics where there would be no timer to be had.
+    /// Panics where there are no timers.
     fn assert_here(&self);
 
     /// A timer for this time from now on.
     ///
     /// # Panics
     ///
-    /// Where there is none to be had.
+    /// Where there are no timers.
     fn timer(&self, time: Duration) -> Timer;
 }
 

@@ -6,7 +6,7 @@ use crate::model;
 use std::sync::Arc;
 
 use blitz_sync::internals::BiasedLock;
-use blitz_sync::internals::biased_lock_mutant::{self as mutant, Mutant};
+use blitz_sync::mutant::{self, Mutant};
 use loom::cell::UnsafeCell;
 use loom::thread;
 
@@ -95,7 +95,7 @@ fn an_answer_to_one_is_none_to_the_next() {
 #[test]
 #[should_panic]
 fn mutant_asks_too_early() {
-    mutant::with(Mutant::AsksTooEarly, || {
+    mutant::with(Mutant::BiasedLockAsksTooEarly, || {
         model(3, owner_and_a_thread_that_comes_twice)
     });
 }
@@ -130,25 +130,31 @@ fn a_revoker_that_waits_is_woken() {
 #[test]
 #[should_panic]
 fn mutant_owner_unannounced() {
-    mutant::with(Mutant::OwnerUnannounced, || model(3, owner_and(1)));
+    mutant::with(Mutant::BiasedLockOwnerUnannounced, || {
+        model(3, owner_and(1))
+    });
 }
 
 #[test]
 #[should_panic]
 fn mutant_revokes_without_fence() {
-    mutant::with(Mutant::RevokesWithoutFence, || model(3, owner_and(1)));
+    mutant::with(Mutant::BiasedLockRevokesWithoutFence, || {
+        model(3, owner_and(1))
+    });
 }
 
 #[test]
 #[should_panic]
 fn mutant_ignores_busy_owner() {
-    mutant::with(Mutant::IgnoresBusyOwner, || model(3, owner_and(1)));
+    mutant::with(Mutant::BiasedLockIgnoresBusyOwner, || {
+        model(3, owner_and(1))
+    });
 }
 
 #[test]
 #[should_panic]
 fn mutant_releases_silently() {
-    mutant::with(Mutant::ReleasesSilently, || {
+    mutant::with(Mutant::BiasedLockReleasesSilently, || {
         model(2, owner_and_a_revoker_that_waits)
     });
 }

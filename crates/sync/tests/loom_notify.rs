@@ -6,8 +6,8 @@ use crate::model;
 use std::sync::Arc;
 use std::task::Waker;
 
+use blitz_sync::mutant::{self, Mutant};
 use blitz_sync::task::Notify;
-use blitz_sync::task::notify::mutant::{self, Mutant};
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
@@ -307,7 +307,7 @@ fn threads_wait_too() {
 #[test]
 #[should_panic(expected = "deadlock")]
 fn a_dropped_future_must_not_keep_its_notification() {
-    mutant::with(Mutant::KeepsNotification, || {
+    mutant::with(Mutant::NotifyKeepsNotification, || {
         one_is_dropped_before_another(Notify::notify_one);
     });
 }
@@ -315,31 +315,31 @@ fn a_dropped_future_must_not_keep_its_notification() {
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn a_notification_that_finds_one_stored_must_write() {
-    mutant::with(Mutant::SilentCoalescing, a_coalesced_notification);
+    mutant::with(Mutant::NotifySilentCoalescing, a_coalesced_notification);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn who_joins_must_look_for_calls_under_the_lock() {
-    mutant::with(Mutant::JoinsBlindly, || all_are_notified(0));
+    mutant::with(Mutant::NotifyJoinsBlindly, || all_are_notified(0));
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn a_future_must_know_when_it_was_made() {
-    mutant::with(Mutant::BornAtFirstPoll, || all_are_notified(0));
+    mutant::with(Mutant::NotifyBornAtFirstPoll, || all_are_notified(0));
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn who_joins_must_say_so() {
-    mutant::with(Mutant::JoinsSilently, one_waits);
+    mutant::with(Mutant::NotifyJoinsSilently, one_waits);
 }
 
 #[test]
 #[should_panic(expected = "a lost one")]
 fn a_notification_must_not_go_to_the_covered() {
-    mutant::with(Mutant::ChoosesCovered, || all_and_then_one(2));
+    mutant::with(Mutant::NotifyChoosesCovered, || all_and_then_one(2));
 }
 
 /// One call of `notify_waiters` ends one wait of those that follow each other.
@@ -363,5 +363,5 @@ fn a_call_covers_only_what_was_there() {
 #[test]
 #[should_panic(expected = "covered twice")]
 fn who_is_covered_must_wait_until_the_call_has_been_counted() {
-    mutant::with(Mutant::CoveredTwice, one_call_covers_once);
+    mutant::with(Mutant::NotifyCoveredTwice, one_call_covers_once);
 }

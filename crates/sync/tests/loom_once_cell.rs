@@ -7,7 +7,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-use blitz_sync::task::write_once::mutant::{self, Mutant};
+use blitz_sync::mutant::{self, Mutant};
 use blitz_sync::task::{OnceCell, SetError, SetOnce};
 use loom::cell::UnsafeCell;
 use loom::thread;
@@ -263,29 +263,29 @@ fn a_set_wakes_all() {
 #[test]
 #[should_panic(expected = "deadlock")]
 fn who_gives_up_must_let_the_next_try() {
-    mutant::with(Mutant::ForgetsOthers, an_initialiser_is_cancelled);
+    mutant::with(Mutant::WriteOnceForgetsOthers, an_initialiser_is_cancelled);
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn the_value_must_be_published() {
-    mutant::with(Mutant::RelaxedPublish, one_sets_one_looks);
+    mutant::with(Mutant::WriteOnceRelaxedPublish, one_sets_one_looks);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn who_joins_must_look_under_the_lock() {
-    mutant::with(Mutant::JoinsBlindly, a_task_waits_for_a_set);
+    mutant::with(Mutant::WriteOnceJoinsBlindly, a_task_waits_for_a_set);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn a_dropped_future_must_not_keep_the_turn() {
-    mutant::with(Mutant::KeepsTurn, the_next_is_cancelled_too);
+    mutant::with(Mutant::WriteOnceKeepsTurn, the_next_is_cancelled_too);
 }
 
 #[test]
 #[should_panic(expected = "the turn went to a reader")]
 fn the_turn_must_go_to_one_who_wants_it() {
-    mutant::with(Mutant::GivesToAnybody, one_only_waits);
+    mutant::with(Mutant::WriteOnceGivesToAnybody, one_only_waits);
 }

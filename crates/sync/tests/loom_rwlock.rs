@@ -52,7 +52,7 @@ impl Watched {
     fn write(&self) {
         self.lock.lock_exclusive(None);
         self.add_one();
-        self.lock.unlock_exclusive();
+        self.lock.unlock();
     }
 }
 
@@ -126,11 +126,11 @@ fn time_passes() {
         let writer = spawn(&watched, |watched| {
             if watched.lock.lock_exclusive(Some(soon())) {
                 watched.add_one();
-                watched.lock.unlock_exclusive();
+                watched.lock.unlock();
             }
         });
         blitz_futex::model::expire();
-        watched.lock.unlock_exclusive();
+        watched.lock.unlock();
         reader.join().unwrap();
         writer.join().unwrap();
         assert!(!watched.lock.is_locked());
@@ -145,7 +145,7 @@ fn a_draining_writer_gives_up() {
         let writer = spawn(&watched, |watched| {
             if watched.lock.lock_exclusive(Some(soon())) {
                 watched.add_one();
-                watched.lock.unlock_exclusive();
+                watched.lock.unlock();
             }
         });
         let reader = spawn(&watched, |watched| _ = watched.read());
@@ -173,7 +173,7 @@ fn upgrades_and_downgrades() {
         watched.add_one();
         watched.lock.downgrade_to_upgradable();
         assert_eq!(watched.look(), before + 1);
-        watched.lock.downgrade_upgradable();
+        watched.lock.downgrade();
         assert_eq!(watched.look(), before + 1);
         watched.lock.unlock_shared();
         other.join().unwrap();
@@ -193,7 +193,7 @@ fn an_upgradable_reader_lets_readers_in() {
         watched.lock.downgrade_to_upgradable();
         // The reader gets in while we stay upgradable.
         reader.join().unwrap();
-        watched.lock.unlock_upgradable();
+        watched.lock.unlock();
     });
 }
 
@@ -207,7 +207,7 @@ fn a_reader_beside_a_writer_that_announces() {
         let reader = spawn(&watched, |watched| _ = watched.read());
         watched.lock.downgrade_to_upgradable();
         reader.join().unwrap();
-        watched.lock.unlock_upgradable();
+        watched.lock.unlock();
         writer.join().unwrap();
     });
 }
@@ -221,10 +221,10 @@ fn readers_and_a_writer_are_woken_at_once() {
         let writer = spawn(&watched, Watched::write);
         let next = spawn(&watched, |watched| {
             if watched.lock.try_lock_exclusive() {
-                watched.lock.unlock_exclusive();
+                watched.lock.unlock();
             }
         });
-        watched.lock.unlock_exclusive();
+        watched.lock.unlock();
         for thread in [reader, writer, next] {
             thread.join().unwrap();
         }

@@ -6,8 +6,8 @@ use crate::model;
 use std::sync::Arc;
 use std::task::Waker;
 
+use blitz_sync::mutant::{self, Mutant};
 use blitz_sync::task::Barrier;
-use blitz_sync::task::barrier_mutant::{self as mutant, Mutant};
 use loom::cell::UnsafeCell;
 use loom::thread;
 use model::{block_on, model_in_order as model, poll};
@@ -142,11 +142,11 @@ fn an_arrival_counts_when_its_future_is_dropped() {
 #[test]
 #[should_panic(expected = "deadlock")]
 fn counting_and_joining_must_be_one_step() {
-    mutant::with(Mutant::CountsBeforeJoining, || two_meet(as_task));
+    mutant::with(Mutant::TaskBarrierCountsBeforeJoining, || two_meet(as_task));
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn the_count_must_begin_anew_before_the_others_go() {
-    mutant::with(Mutant::WakesBeforeNewRound, two_meet_twice);
+    mutant::with(Mutant::TaskBarrierWakesBeforeNewRound, two_meet_twice);
 }

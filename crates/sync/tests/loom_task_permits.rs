@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-use blitz_sync::task::permits_mutant::{self as mutant, Mutant};
+use blitz_sync::mutant::{self, Mutant};
 use blitz_sync::task::{Mutex, RwLock, Semaphore};
 use loom::cell::UnsafeCell;
 use loom::thread;
@@ -372,83 +372,89 @@ fn a_writer_sees_what_all_readers_did() {
 #[test]
 #[should_panic(expected = "deadlock")]
 fn looking_before_announcing_loses_a_permit() {
-    mutant::with(Mutant::LooksFirst, two_tasks_and_one_permit);
+    mutant::with(Mutant::PermitsLooksFirst, two_tasks_and_one_permit);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn a_release_must_serve_the_queue() {
-    mutant::with(Mutant::ServesNobody, a_task_and_a_thread_lock);
+    mutant::with(Mutant::PermitsServesNobody, a_task_and_a_thread_lock);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn a_release_must_serve_all_it_can() {
-    mutant::with(Mutant::ServesOne, two_at_once);
+    mutant::with(Mutant::PermitsServesOne, two_at_once);
 }
 
 #[test]
 #[should_panic(expected = "NoPermits")]
 fn the_flag_must_go_with_the_last() {
-    mutant::with(Mutant::LeavesTheFlag, two_tasks_and_one_permit);
+    mutant::with(Mutant::PermitsLeavesTheFlag, two_tasks_and_one_permit);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn who_gives_up_must_serve_the_others() {
-    mutant::with(Mutant::LeavesQuietly, the_front_gives_up);
+    mutant::with(Mutant::PermitsLeavesQuietly, the_front_gives_up);
 }
 
 #[test]
 #[should_panic(expected = "try_acquire().is_ok()")]
 fn who_gives_up_must_pass_on_what_it_got() {
-    mutant::with(Mutant::KeepsWhatItGot, the_chosen_gives_up);
+    mutant::with(Mutant::PermitsKeepsWhatItGot, the_chosen_gives_up);
 }
 
 #[test]
 #[should_panic(expected = "!other.join().unwrap()")]
 fn permits_of_the_queue_must_not_be_taken() {
-    mutant::with(Mutant::Barges, nobody_goes_past_the_queue);
+    mutant::with(Mutant::PermitsBarges, nobody_goes_past_the_queue);
 }
 
 #[test]
 #[should_panic(expected = "left: 1")]
 fn permits_of_the_queue_must_not_be_forgotten() {
-    mutant::with(Mutant::ForgetsWhatIsQueued, nobody_forgets_past_the_queue);
+    mutant::with(
+        Mutant::PermitsForgetsWhatIsQueued,
+        nobody_forgets_past_the_queue,
+    );
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn closing_must_wake_those_who_wait() {
-    mutant::with(Mutant::ClosesQuietly, all_is_closed);
+    mutant::with(Mutant::PermitsClosesQuietly, all_is_closed);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn nobody_may_join_what_is_closed() {
-    mutant::with(Mutant::JoinsWhatIsClosed, all_is_closed);
+    mutant::with(Mutant::PermitsJoinsWhatIsClosed, all_is_closed);
 }
 
 #[test]
 #[should_panic(expected = "left: 0")]
 fn what_was_got_before_closing_must_go_back() {
-    mutant::with(Mutant::KeepsWhatIsClosed, served_and_closed);
+    mutant::with(Mutant::PermitsKeepsWhatIsClosed, served_and_closed);
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn a_release_must_publish() {
-    mutant::with(Mutant::GivesBackRelaxed, three_lock);
+    mutant::with(Mutant::PermitsGivesBackRelaxed, three_lock);
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn who_takes_must_see() {
-    mutant::with(Mutant::TakesRelaxed, three_lock);
+    mutant::with(Mutant::PermitsTakesRelaxed, three_lock);
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn who_serves_must_see() {
-    mutant::with(Mutant::ServesRelaxed, the_last_reader_serves_the_writer);
+    mutant::with(
+        Mutant::PermitsServesRelaxed,
+        the_last_reader_serves_the_writer,
+    );
 }

@@ -9,8 +9,8 @@ use std::ptr;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use blitz_sync::internals::wait_queue_mutant::{self as mutant, Mutant};
 use blitz_sync::internals::{List, Node, WaitQueue};
+use blitz_sync::mutant::{self, Mutant};
 use loom::cell::UnsafeCell;
 use loom::thread;
 use model::{block_on, model_in_order as model, soon};
@@ -383,32 +383,32 @@ fn the_last_may_be_chosen_first() {
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn a_node_must_be_left_alone_once_it_is_signalled() {
-    mutant::with(Mutant::SignalFirst, || a_future_is_dropped(2));
+    mutant::with(Mutant::QueueSignalFirst, || a_future_is_dropped(2));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn the_signal_must_hand_the_node_over() {
-    mutant::with(Mutant::RelaxedSignal, || a_future_is_dropped(2));
+    mutant::with(Mutant::QueueRelaxedSignal, || a_future_is_dropped(2));
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn a_poll_must_not_wait_for_what_it_has() {
-    mutant::with(Mutant::ChangesWakerBlindly, the_waker_changes);
+    mutant::with(Mutant::QueueChangesWakerBlindly, the_waker_changes);
 }
 
 #[test]
 #[should_panic(expected = "left: 0")]
 fn who_leaves_must_know_whether_he_was_chosen() {
-    mutant::with(Mutant::LeavesBlindly, || a_future_is_dropped(1));
+    mutant::with(Mutant::QueueLeavesBlindly, || a_future_is_dropped(1));
 }
 
 #[test]
 #[should_panic(expected = "left: 3")]
 fn newcomers_must_not_be_everybody() {
     mutant::with(
-        Mutant::EverybodyIncludesNewcomers,
+        Mutant::QueueEverybodyIncludesNewcomers,
         a_newcomer_comes_during_notify_all,
     );
 }

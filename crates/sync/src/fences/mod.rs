@@ -1,12 +1,11 @@
-//! The fence between a change and a look, and who pays for it.
+//! The fence between a change and a look, and which side pays for it.
 //!
-//! Every sleep in this crate rests on the same pattern (Dekker's): one side
-//! *announces* that it wants to sleep and then *looks* whether it still has to;
-//! the other side *publishes* a change and then *looks* whether anybody
-//! announced. If neither side's look may be overtaken by its own store, at
-//! least one of them sees the other, and no wake-up is lost. Release and acquire
-//! do not give that: a processor may keep the store in its buffer while the
-//! later load already runs. Three ways to forbid it are used here:
+//! Every sleep in this crate rests on the same pattern (Dekker's): one side *announces* that it
+//! wants to sleep and then *looks* whether it still has to; the other side *publishes* a change
+//! and then *looks* for announcements. If neither side's look may be overtaken by its own store,
+//! at least one of them sees the other, and no wake-up is lost. Release and acquire do not give
+//! that: a processor may keep the store in its buffer while the later load already runs. Three
+//! ways to forbid it are used here:
 //!
 //! * [`after_rmw`], where the store is an atomic read-modify-write anyway. When
 //!   it and the look are sequentially consistent, that is enough, and on x86 it

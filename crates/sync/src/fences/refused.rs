@@ -49,8 +49,8 @@ fn take_a_page_away() -> bool {
     if invalidates_by(INVLPGB) {
         return false;
     }
-    // SAFETY: a new mapping of its own; it is written to before it is made read-only, and
-    // nobody has its address when it is taken back.
+    // SAFETY: a new mapping of its own; it is written to before it is made read-only, and its
+    // address is forgotten when it is taken back.
     unsafe {
         let (use_of, kind) = (
             libc::PROT_READ | libc::PROT_WRITE,

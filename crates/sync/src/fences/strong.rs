@@ -1,5 +1,5 @@
-//! Systems and processors where a sequentially consistent store is the best
-//! there is. On AArch64 it is one instruction that waits for nobody.
+//! Systems and processors where a sequentially consistent store is the best there is. On AArch64
+//! it is one instruction that does not wait.
 
 use blitz_futex::atomic::{AtomicU8, Ordering, fence};
 

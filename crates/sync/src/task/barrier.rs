@@ -2,20 +2,19 @@
 //!
 //! # States
 //!
-//! `arrived` is the number of those who have arrived in this round; the lock of
-//! the queue guards it. A task that arrives counts itself and joins the queue in one
-//! section of the lock, or finds that it is the last of the round: then it sets
-//! the count back to zero and, from the same section on, chooses all who are in
-//! the queue at that moment.
+//! `arrived` is the number of arrivals in this round; the lock of the queue guards it. A task
+//! that arrives counts itself and joins the queue in one section of the lock, or finds that it is
+//! the last of the round: then it sets the count back to zero and, from the same section on,
+//! chooses all that are in the queue at that moment.
 //!
-//! No wake-up is lost: who has been counted in a round is in the queue when the
-//! lock is released, and everybody in the queue is of the round that ends. Those
-//! who come afterwards, be they faster members of the round that has just ended,
-//! have later numbers and are not among the chosen (see `wait_queue`).
+//! No wake-up is lost: a task that has been counted in a round is in the queue when the lock is
+//! released, and all tasks in the queue are of the round that ends. Tasks that come afterwards,
+//! among them faster ones of the round that has just ended, have later numbers and are not chosen
+//! (see `wait_queue`).
 //!
 //! A future that is dropped leaves the queue; its arrival still counts.
 //!
-//! A barrier of one lets everybody pass, and touches nothing.
+//! A barrier of one lets every task pass, and touches nothing.
 
 use std::cell::Cell;
 use std::fmt;
@@ -23,9 +22,9 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker, ready};
 
-use super::barrier_mutant::{Mutant, active};
 use crate::coop;
 use crate::macros::const_unless_loom;
+use crate::mutant::{Mutant, active};
 use crate::spin::EventSpin;
 use crate::wait_queue::{Node, WaitQueue};
 
@@ -65,7 +64,7 @@ unsafe impl Sync for Barrier {}
 // No user's code runs while the count is being changed.
 impl std::panic::RefUnwindSafe for Barrier {}
 
-/// What [`Barrier::wait`] tells those whom it lets go.
+/// What [`Barrier::wait`] tells the tasks that it lets go.
 #[derive(Debug, Clone)]
 pub struct BarrierWaitResult(bool);
 
@@ -79,8 +78,8 @@ impl BarrierWaitResult {
 
 impl Barrier {
     const_unless_loom! {
-        /// Creates a barrier that lets `n` go when the last of them arrives. With 0 it
-        /// is like 1: it holds up nobody.
+        /// Creates a barrier that lets `n` go when the last of them arrives. With 0 or 1, no task
+        /// waits.
         ///
         /// ```
         /// # pollster::block_on(async {
@@ -105,9 +104,8 @@ impl Barrier {
     ///
     /// # Cancel safety
     ///
-    /// Not cancel safe: the first poll arrives, and who then drops the future has
-    /// arrived all the same. A round is over when as many have arrived, whether
-    /// they still wait or not.
+    /// Not cancel safe: the first poll arrives, and a task that then drops the future has arrived
+    /// all the same. A round is over when as many have arrived, whether they still wait or not.
     ///
     /// ```
     /// # pollster::block_on(async {
@@ -145,30 +143,28 @@ impl Barrier {
         pin!(Arrival::new(self)).block()
     }
 
-    /// Counts one who arrives. Whether it is the last of the round. Under the
-    /// lock.
+    /// Counts an arrival. Whether it is the last of the round. Under the lock.
     fn count(&self) -> bool {
         let arrived = self.arrived.get() + 1;
         let last = arrived == self.n;
-        self.arrived.set(if last { 0 } else { arrived });
+        let begins_new_round = last && !active(Mutant::TaskBarrierWakesBeforeNewRound);
+        self.arrived.set(if begins_new_round { 0 } else { arrived });
         last
     }
 
-    /// Counts one who arrives, and puts its node into the queue unless it is the
-    /// last of the round. Then it wakes the others.
+    /// Counts an arrival, and puts its node into the queue unless it is the last of the
+    /// round. Then it wakes the others.
     ///
     /// # Safety
     ///
     /// The node stays where it is as long as it is linked.
     unsafe fn arrive(&self, node: &Node) -> bool {
-        if active(Mutant::CountsBeforeJoining) || active(Mutant::WakesBeforeNewRound) {
-            // SAFETY: see above.
-            return unsafe { self.arrive_wrong(node) };
-        }
+        let counted = active(Mutant::TaskBarrierCountsBeforeJoining)
+            .then(|| self.waiters.locked(|_| self.count()));
         let mut last = false;
         self.waiters.notify_each_after(
             |list| {
-                last = self.count();
+                last = counted.unwrap_or_else(|| self.count());
                 if !last {
                     // SAFETY: see above.
                     unsafe { list.push(node) };
@@ -177,33 +173,8 @@ impl Barrier {
             },
             |()| {},
         );
-        last
-    }
-
-    /// The mistakes.
-    ///
-    /// # Safety
-    ///
-    /// As with [`arrive`](Barrier::arrive).
-    #[cold]
-    unsafe fn arrive_wrong(&self, node: &Node) -> bool {
-        let last = self.waiters.locked(|list| {
-            let last = match active(Mutant::WakesBeforeNewRound) {
-                true => self.arrived.replace(self.arrived.get() + 1) + 1 == self.n,
-                false => self.count(),
-            };
-            if !last && active(Mutant::WakesBeforeNewRound) {
-                // SAFETY: the caller keeps it where it is.
-                unsafe { list.push(node) };
-            }
-            last
-        });
-        if last {
-            self.waiters.notify_all();
+        if last && active(Mutant::TaskBarrierWakesBeforeNewRound) {
             self.waiters.locked(|_| self.arrived.set(0));
-        } else if active(Mutant::CountsBeforeJoining) {
-            // SAFETY: the caller keeps it where it is.
-            unsafe { self.waiters.join(node) };
         }
         last
     }
@@ -218,7 +189,7 @@ impl fmt::Debug for Barrier {
     }
 }
 
-/// One who arrives.
+/// One task or thread that arrives.
 struct Arrival<'a> {
     barrier: &'a Barrier,
     progress: Progress,

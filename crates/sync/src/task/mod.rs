@@ -2,33 +2,15 @@
 
 mod adaptive_spin;
 mod barrier;
-#[cfg(not(loom))]
-mod barrier_mutant;
-#[cfg(loom)]
-#[doc(hidden)]
-pub mod barrier_mutant;
-mod guard_traits;
+mod guards;
 mod mutex;
-#[cfg(not(loom))]
 mod notify;
-#[cfg(loom)]
-#[doc(hidden)]
-pub mod notify;
 mod once_cell;
 mod permits;
-#[cfg(not(loom))]
-mod permits_mutant;
-#[cfg(loom)]
-#[doc(hidden)]
-pub mod permits_mutant;
 mod rwlock;
 mod semaphore;
 mod set_once;
-#[cfg(not(loom))]
 mod write_once;
-#[cfg(loom)]
-#[doc(hidden)]
-pub mod write_once;
 
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use mutex::{

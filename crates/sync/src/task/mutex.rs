@@ -2,7 +2,6 @@
 //! `permits.rs`: the lock is one permit.
 
 use std::cell::UnsafeCell;
-use std::fmt;
 use std::sync::Arc;
 
 use super::permits::{Permits, never_closed};
@@ -82,7 +81,7 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// Locks the mutex; waits until nobody else holds the lock and it is our turn.
+    /// Locks the mutex; waits until the lock is free and it is this task's turn.
     ///
     /// # Cancel safety
     ///
@@ -174,11 +173,11 @@ impl<T: ?Sized> Mutex<T> {
         OwnedMutexGuard::new(self)
     }
 
-    /// Locks, if nobody holds the lock or waits for it.
+    /// Locks, if the lock is free and no task or thread waits for it.
     ///
     /// # Errors
     ///
-    /// If somebody does.
+    /// If it is held or waited for.
     ///
     /// ```
     /// use blitz_io::sync::Mutex;
@@ -195,7 +194,7 @@ impl<T: ?Sized> Mutex<T> {
         Ok(MutexGuard::new(self))
     }
 
-    /// Returns the value, without locking: nobody else has the mutex.
+    /// Returns the value, without locking: the `&mut` shows that no other task has the mutex.
     ///
     /// ```
     /// use blitz_io::sync::Mutex;
@@ -213,7 +212,7 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// # Errors
     ///
-    /// If somebody holds the lock or waits for it.
+    /// If the lock is held or waited for.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -259,25 +258,35 @@ impl<T: ?Sized> Mutex<T> {
     }
 }
 
-impl<T> From<T> for Mutex<T> {
-    fn from(value: T) -> Self {
-        Self::new(value)
-    }
+/// Implements `From`, `Default` and `Debug` for a lock, by `new` and this way to look at the
+/// value without waiting.
+macro_rules! lock_traits {
+    ($lock:ident, $try_look:ident) => {
+        impl<T> From<T> for $lock<T> {
+            fn from(value: T) -> Self {
+                Self::new(value)
+            }
+        }
+
+        impl<T: Default> Default for $lock<T> {
+            fn default() -> Self {
+                Self::new(T::default())
+            }
+        }
+
+        impl<T: ?Sized + std::fmt::Debug> std::fmt::Debug for $lock<T> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let mut shown = f.debug_struct(stringify!($lock));
+                match self.$try_look() {
+                    Ok(guard) => shown.field("data", &&*guard),
+                    Err(_) => shown.field("data", &format_args!("<locked>")),
+                };
+                shown.finish()
+            }
+        }
+    };
 }
 
-impl<T: Default> Default for Mutex<T> {
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
+lock_traits!(Mutex, try_lock);
 
-impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("Mutex");
-        match self.try_lock() {
-            Ok(guard) => shown.field("data", &&*guard),
-            Err(_) => shown.field("data", &format_args!("<locked>")),
-        };
-        shown.finish()
-    }
-}
+pub(super) use lock_traits;

@@ -1,14 +1,14 @@
 //! `OnceCell`: a value that is made once, by a future.
 //!
-//! The protocol is that of `write_once`: who gets the turn runs the future,
-//! and gives the turn up if that is dropped, fails or panics.
+//! The protocol is that of `write_once`: the task that gets the turn runs the future, and gives
+//! the turn up if that is dropped, fails or panics.
 
 use std::error::Error;
 use std::fmt;
 use std::future::Future;
 
 use super::write_once::{Refused, WriteOnce};
-use crate::macros::const_unless_loom;
+use crate::macros::{cell_traits, const_unless_loom};
 
 /// A cell whose value is set once, and may be made by a future.
 ///
@@ -119,8 +119,7 @@ impl<T> OnceCell<T> {
     ///
     /// # Errors
     ///
-    /// Gives the value back if there is one already, or if somebody is just
-    /// making one.
+    /// Gives the value back if there is one already, or if one is just being made.
     ///
     /// ```
     /// use blitz_io::sync::{OnceCell, SetError};
@@ -140,9 +139,8 @@ impl<T> OnceCell<T> {
     /// Returns the value; if there is none yet, the future of `f` makes it. A task that
     /// comes meanwhile waits for it.
     ///
-    /// If the future is dropped before its end, or panics, the one who has waited
-    /// longest tries with its own. Called from within its own future, it waits for
-    /// ever.
+    /// If the future is dropped before its end, or panics, the task that has waited longest tries
+    /// with its own. Called from within its own future, it waits for ever.
     ///
     /// # Cancel safety
     ///
@@ -167,14 +165,13 @@ impl<T> OnceCell<T> {
             return value;
         }
         match self.cell.turn().await {
-            Some(turn) => turn.fill(f().await),
-            // SAFETY: without a turn, the value is there.
-            None => unsafe { self.cell.get_unchecked() },
+            Ok(turn) => turn.fill(f().await),
+            Err(value) => value,
         }
     }
 
-    /// Does what [`get_or_init`](OnceCell::get_or_init) does, with a future that may fail.
-    /// Then the one who has waited longest tries with its own.
+    /// Does what [`get_or_init`](OnceCell::get_or_init) does, with a future that may fail. Then
+    /// the task that has waited longest tries with its own.
     ///
     /// # Errors
     ///
@@ -202,14 +199,13 @@ impl<T> OnceCell<T> {
             return Ok(value);
         }
         match self.cell.turn().await {
-            Some(turn) => Ok(turn.fill(f().await?)),
-            // SAFETY: without a turn, the value is there.
-            None => Ok(unsafe { self.cell.get_unchecked() }),
+            Ok(turn) => Ok(turn.fill(f().await?)),
+            Err(value) => Ok(value),
         }
     }
 
-    /// Does what [`get_or_init`](OnceCell::get_or_init) does, for a thread: blocks while
-    /// somebody else makes the value, and makes it with `f` otherwise.
+    /// Does what [`get_or_init`](OnceCell::get_or_init) does, for a thread: blocks while another
+    /// task or thread makes the value, and makes it with `f` otherwise.
     ///
     /// Tasks that want to make the value meanwhile wait. Called from within `f`, it
     /// waits for ever.
@@ -227,9 +223,8 @@ impl<T> OnceCell<T> {
             return value;
         }
         match self.cell.blocking_turn() {
-            Some(turn) => turn.fill(f()),
-            // SAFETY: without a turn, the value is there.
-            None => unsafe { self.cell.get_unchecked() },
+            Ok(turn) => turn.fill(f()),
+            Err(value) => value,
         }
     }
 
@@ -252,9 +247,8 @@ impl<T> OnceCell<T> {
             return Ok(value);
         }
         match self.cell.blocking_turn() {
-            Some(turn) => Ok(turn.fill(f()?)),
-            // SAFETY: without a turn, the value is there.
-            None => Ok(unsafe { self.cell.get_unchecked() }),
+            Ok(turn) => Ok(turn.fill(f()?)),
+            Err(value) => Ok(value),
         }
     }
 
@@ -277,11 +271,10 @@ impl<T> OnceCell<T> {
     /// # });
     /// ```
     pub async fn wait(&self) -> &T {
-        if !self.initialized() {
-            self.cell.value().await;
+        match self.get() {
+            Some(value) => value,
+            None => self.cell.value().await,
         }
-        // SAFETY: the wait ends when the value is there.
-        unsafe { self.cell.get_unchecked() }
     }
 
     /// Waits as [`wait`](OnceCell::wait) does, for a thread.
@@ -297,11 +290,7 @@ impl<T> OnceCell<T> {
     /// ```
     #[inline]
     pub fn blocking_wait(&self) -> &T {
-        if !self.initialized() {
-            self.cell.blocking_value();
-        }
-        // SAFETY: the wait ends when the value is there.
-        unsafe { self.cell.get_unchecked() }
+        self.get().unwrap_or_else(|| self.cell.blocking_value())
     }
 
     /// Returns the value, if there is one.
@@ -329,22 +318,9 @@ impl<T> OnceCell<T> {
     }
 }
 
-impl<T> Default for OnceCell<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl<T> From<T> for OnceCell<T> {
     fn from(value: T) -> Self {
         Self::const_new_with(value)
-    }
-}
-
-impl<T: Clone> Clone for OnceCell<T> {
-    /// A cell with a copy of the value, or an empty one.
-    fn clone(&self) -> Self {
-        Self::new_with(self.get().cloned())
     }
 }
 
@@ -356,20 +332,14 @@ impl<T: fmt::Debug> fmt::Debug for OnceCell<T> {
     }
 }
 
-impl<T: PartialEq> PartialEq for OnceCell<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.get() == other.get()
-    }
-}
-
-impl<T: Eq> Eq for OnceCell<T> {}
+cell_traits!(OnceCell);
 
 /// Why [`OnceCell::set`] has not set the value, and the value.
 #[derive(Debug, PartialEq, Eq)]
 pub enum SetError<T> {
     /// There was a value already.
     AlreadyInitializedError(T),
-    /// Somebody was making one.
+    /// One was being made.
     InitializingError(T),
 }
 
@@ -380,7 +350,7 @@ impl<T> SetError<T> {
         matches!(self, Self::AlreadyInitializedError(_))
     }
 
-    /// Returns whether somebody was making one.
+    /// Returns whether one was being made.
     #[must_use]
     pub fn is_initializing_err(&self) -> bool {
         matches!(self, Self::InitializingError(_))

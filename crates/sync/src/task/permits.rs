@@ -4,11 +4,11 @@
 //!
 //! # States
 //!
-//! One word holds the number of permits that nobody has, and two flags:
+//! One word holds the number of free permits, and two flags:
 //!
-//! * [`QUEUED`]: somebody waits in the queue. All permits belong to the queue
-//!   then: nobody takes one past it, and a release has to serve it.
-//! * [`CLOSED`]: no more permits for anybody.
+//! * [`QUEUED`]: waiters are in the queue. All permits belong to the queue then: none is taken
+//!   past it, and a release has to serve it.
+//! * [`CLOSED`]: permits are given out no more.
 //!
 //! A waiter, task or thread, is a node of the queue ([`WaitQueue`]) and says
 //! there how many permits it needs. It leaves the queue in one of three ways:
@@ -17,73 +17,68 @@
 //!
 //! # Moves
 //!
-//! *Taking* is a load and one compare-and-swap that demands that neither flag is
-//! set, or, for who wants all that there are, one compare-and-swap with a guessed
-//! expected value. *Giving back* is one addition. If the word had `QUEUED`
-//! before it, the queue is served.
+//! *Taking* is a load and one compare-and-swap that demands that neither flag is set. For all
+//! permits that there are, it is one compare-and-swap with a predicted value. *Giving back* is
+//! one addition. If the word had `QUEUED` before it, the queue is served.
 //!
-//! *Waiting*, under the queue's lock: if nobody else waits, look again, and either
-//! take the permits after all, or set `QUEUED`, by a compare-and-swap that fails if
-//! the word is not what it was when we looked. Then join the queue.
+//! *Waiting*, under the queue's lock: if the queue is empty, look again, and either take the
+//! permits after all, or set `QUEUED`, by a compare-and-swap that fails if the word has changed
+//! since the look. Then join the queue.
 //!
-//! *Serving*, under the queue's lock, as long as the permits in the word are
-//! enough for the first node: subtract what it needs from the word (and `QUEUED`
-//! with it, if nobody is left), and choose it. Those who were chosen are woken
-//! without the lock.
+//! *Serving*, under the queue's lock, as long as the permits in the word are enough for the first
+//! node: subtract what it needs from the word (and `QUEUED` with it, if no other is left), and
+//! choose it. Chosen waiters are woken without the lock.
 //!
 //! *Giving up*, under the queue's lock: leave the queue, then serve it, for the
 //! next may need less. A waiter that finds that it has been served gives back as usual.
 //!
-//! *Closing*, under the queue's lock: set `CLOSED`, clear `QUEUED`; then everybody
-//! is told. Nobody joins or is served afterwards. A waiter that was served and has
-//! not been polled since is told too, and its permits go back.
+//! *Closing*, under the queue's lock: set `CLOSED`, clear `QUEUED`; then all waiters are told.
+//! None joins or is served afterwards. A waiter that was served and has not been polled since is
+//! told too, and its permits go back.
 //!
-//! Permits that do not suffice for the first waiter stay in the word, where the
-//! flag keeps others from them. (Tokio assigns them to that waiter one by one.
-//! From outside it is the same, since none is available while somebody waits; only
-//! when all is closed do they come to light at once, and not when the waiter goes.)
-//! So a waiter has all of its permits or none, and one that gives up has little to
-//! clean up.
+//! Permits that do not suffice for the first waiter stay in the word, where the flag keeps others
+//! from them. (Tokio assigns them to that waiter one by one. From outside it is the same, since
+//! none is available while a waiter is queued; only when all is closed do they come to light at
+//! once, and not when the waiter goes.) So a waiter has all of its permits or none, and one that
+//! gives up has little to clean up.
 //!
 //! # No wake-up is lost
 //!
-//! `QUEUED` is set and cleared only under the lock. Until all is closed, it is set,
-//! while the lock is free, exactly if somebody is linked. Flag and permits are one
-//! word, so there is no second word to look at. Let W be the first waiter, and
-//! say that the permits in the word are enough for it:
+//! `QUEUED` is set and cleared only under the lock. Until all is closed, it is set, while the
+//! lock is free, exactly if a node is linked. Flag and permits are one word, so there is no
+//! second word to look at. Let W be the first waiter, and say that the permits in the word are
+//! enough for it:
 //!
-//! * Some were there when W came. If W was alone, it set the flag on the very
-//!   value that it had found to be too small. If not, they were too few for the
-//!   one who was first then.
-//! * Some came back later. Their addition saw the flag, so who gave them serves
+//! * Some were there when W came. If W was alone, it set the flag on the very value that it had
+//!   found to be too small. If not, they were too few for the waiter that was first then.
+//! * Some came back later. Their addition saw the flag, so the thread that gave them back serves
 //!   the queue, under the lock, after the addition.
 //! * W became the first because the one before it was served or gave up. Both
 //!   serve until the first one's need does not fit.
 //!
-//! So whenever the lock is free, and nobody is on the way to take it and serve,
-//! the first one's need does not fit. With the flag set, only the holder of the
-//! lock takes permits from the word, so what it has seen there is still there when
-//! it subtracts.
+//! So whenever the lock is free, and no thread is on the way to take it and serve, the first
+//! one's need does not fit. With the flag set, only the holder of the lock takes permits from the
+//! word, so what it has seen there is still there when it subtracts.
 //!
 //! # What was written before
 //!
-//! The word is changed by read-modify-writes only, so whoever takes permits with
-//! `Acquire` sees what was done before all releases until then, not only before
-//! the last. A waiter sees that through its server, who took its permits and then
-//! signalled.
+//! The word is changed by read-modify-writes only, so a thread that takes permits with `Acquire`
+//! sees what was done before all releases until then, not only before the last. A waiter sees
+//! that through the thread that served it, which took the permits and then signalled.
 //!
 //! # Sources
 //!
-//! Dijkstra's semaphore; a queue that nobody overtakes as in Tokio's.
+//! Dijkstra's semaphore; a queue that no waiter overtakes as in Tokio's.
 
 use std::cell::Cell;
+use std::task::Waker;
 
 use blitz_futex::atomic::{AtomicUsize, Ordering};
 
 use super::adaptive_spin::AdaptiveSpin;
-use super::permits_mutant::{Mutant, active};
 use crate::coop;
 use crate::macros::const_unless_loom;
+use crate::mutant::{Mutant, active};
 use crate::panics::Panics;
 use crate::spin::EventSpin;
 use crate::wait_queue::{List, Node, WaitQueue, Wake, Wakes};
@@ -94,9 +89,9 @@ mod hold;
 pub use acquire::Acquire;
 pub use hold::{All, One};
 
-/// No more permits for anybody.
+/// Permits are given out no more.
 const CLOSED: usize = 1;
-/// Somebody waits: the permits belong to the queue.
+/// Waiters are queued, and the permits belong to the queue.
 const QUEUED: usize = 2;
 const PERMIT: usize = 4;
 
@@ -125,7 +120,7 @@ struct Request {
 /// How an attempt to take permits ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Taken {
-    /// They are ours.
+    /// They are the caller's now.
     Yes,
     /// There are too few, or others wait for them.
     No,
@@ -133,12 +128,13 @@ pub enum Taken {
     Closed,
 }
 
-/// There will be no more permits.
-pub struct Closed;
+/// The semaphore is closed.
+#[derive(Debug)]
+pub struct AcquireError(());
 
-/// What a wait for permits has led to, where nobody ever closes.
+/// What a wait for permits has led to, where they are never closed.
 #[inline]
-pub fn never_closed(waited: Result<(), Closed>) {
+pub fn never_closed(waited: Result<(), AcquireError>) {
     if waited.is_err() {
         unreachable!("a lock is never closed");
     }
@@ -153,7 +149,7 @@ impl Permits {
         }
     }
 
-    /// How many nobody has and nobody waits for.
+    /// How many are free: 0 while a waiter is queued.
     #[inline]
     pub fn available(&self) -> usize {
         let state = self.word.load(Ordering::Acquire);
@@ -170,8 +166,7 @@ impl Permits {
         self.word.load(Ordering::Acquire) & CLOSED != 0
     }
 
-    /// Takes `n` if there are as many and nobody waits for them. None can always
-    /// be taken.
+    /// Takes `n` if there are as many and no waiter is queued. None can always be taken.
     #[inline]
     pub fn take(&self, n: usize) -> Taken {
         let state = self.word.load(Ordering::Relaxed);
@@ -192,37 +187,37 @@ impl Permits {
 
     #[cold]
     fn take_again(&self, n: usize) -> Taken {
-        let mut state = self.word.load(Ordering::Acquire);
-        loop {
-            if state & CLOSED != 0 {
-                return Taken::Closed;
-            }
-            if n == 0 {
-                return Taken::Yes;
-            }
-            let barred = state & QUEUED != 0 && !active(Mutant::Barges);
-            if barred || state / PERMIT < n {
-                return Taken::No;
-            }
-            match self.exchange(state, state - n * PERMIT) {
-                Ok(_) => return Taken::Yes,
-                Err(now) => state = now,
-            }
+        let taken = self.change(|state| {
+            let barred =
+                state & CLOSED != 0 || state & QUEUED != 0 && !active(Mutant::PermitsBarges);
+            (!barred && state / PERMIT >= n).then(|| state - n * PERMIT)
+        });
+        match taken {
+            Ok(_) => Taken::Yes,
+            Err(state) if state & CLOSED != 0 => Taken::Closed,
+            Err(_) if n == 0 => Taken::Yes,
+            Err(_) => Taken::No,
         }
     }
 
     #[inline]
     fn exchange(&self, from: usize, to: usize) -> Result<usize, usize> {
-        let order = unless(Mutant::TakesRelaxed, Ordering::Acquire);
+        let order = unless(Mutant::PermitsTakesRelaxed, Ordering::Acquire);
         self.word
             .compare_exchange_weak(from, to, order, Ordering::Acquire)
     }
 
-    /// Takes all permits, of which there are `all`, if nobody has one. For batches
-    /// that are never closed.
+    /// Changes the word to what `next` makes of it, if that is `Some`. Returns what it was.
+    fn change(&self, next: impl Fn(usize) -> Option<usize>) -> Result<usize, usize> {
+        let order = unless(Mutant::PermitsTakesRelaxed, Ordering::Acquire);
+        self.word.fetch_update(order, Ordering::Acquire, next)
+    }
+
+    /// Takes all permits, of which there are `all`, if all are free. For batches that are never
+    /// closed.
     #[inline]
     pub fn take_all(&self, all: usize) -> bool {
-        let order = unless(Mutant::TakesRelaxed, Ordering::Acquire);
+        let order = unless(Mutant::PermitsTakesRelaxed, Ordering::Acquire);
         self.word
             .compare_exchange(all * PERMIT, 0, order, Ordering::Relaxed)
             .is_ok()
@@ -237,7 +232,7 @@ impl Permits {
     /// Tries for a moment before a task waits. Whether `n` permits are its own now.
     #[cold]
     fn spin_for(&self, n: usize) -> bool {
-        // While others wait there is nothing to be had by trying.
+        // While others wait, trying cannot succeed.
         let waits_alone = |state: usize| state & (QUEUED | CLOSED) == 0;
         if !waits_alone(self.word.load(Ordering::Relaxed)) {
             return false;
@@ -256,7 +251,7 @@ impl Permits {
         false
     }
 
-    /// Waits until `n` permits are ours. For a task that has found too few.
+    /// Waits until the caller has `n` permits. For a task that has found too few.
     #[inline]
     pub fn wait(&self, n: usize) -> Acquire<'_> {
         Acquire::new(self, n)
@@ -264,74 +259,83 @@ impl Permits {
 
     /// The same for a thread.
     #[cold]
-    pub fn wait_blocking(&self, n: usize) -> Result<(), Closed> {
+    pub fn wait_blocking(&self, n: usize) -> Result<(), AcquireError> {
         let mut spin = EventSpin::new();
-        // While others wait there is nothing to be had by trying.
+        // While others wait, trying cannot succeed.
         while self.word.load(Ordering::Relaxed) & QUEUED == 0 && spin.turn() {
             match self.take(n) {
                 Taken::Yes => return Ok(()),
                 Taken::No => {}
-                Taken::Closed => return Err(Closed),
+                Taken::Closed => return Err(AcquireError(())),
             }
         }
         let node = Node::new(Request::new(n));
         // SAFETY: the node stays where it is, and `sleep` returns when it is not
         // linked any more.
-        match unsafe { self.join(&node) } {
+        match unsafe { self.join(&node, None) } {
             Taken::Yes => return Ok(()),
             Taken::No => {}
-            Taken::Closed => return Err(Closed),
+            Taken::Closed => return Err(AcquireError(())),
         }
         while !node.is_signalled() && spin.turn() {}
         self.queue.sleep(&node, None);
         self.finish(&node.request)
     }
 
-    /// Joins the queue, unless the permits can be taken or all is closed.
+    /// Joins the queue, as a task with this waker or as a thread, unless the permits can be
+    /// taken or all is closed.
     ///
     /// # Safety
     ///
     /// The node is not linked, and stays where it is as long as it is.
-    unsafe fn join(&self, node: &Node<Request>) -> Taken {
-        self.queue.locked(|list| {
-            let mut state = self.word.load(Ordering::Acquire);
-            // Where the flag is set, others wait.
-            while state & QUEUED == 0 {
-                if state & CLOSED != 0 && !active(Mutant::JoinsWhatIsClosed) {
-                    return Taken::Closed;
-                }
-                let enough = state / PERMIT >= node.request.need;
-                if !enough && active(Mutant::LooksFirst) {
-                    self.word.fetch_or(QUEUED, Ordering::Acquire);
-                    break;
-                }
-                let next = match enough {
-                    true => state - node.request.need * PERMIT,
-                    false => state | QUEUED,
-                };
-                match self.exchange(state, next) {
-                    Ok(_) if enough => return Taken::Yes,
-                    Ok(_) => break,
-                    Err(now) => state = now,
-                }
+    unsafe fn join(&self, node: &Node<Request>, waker: Option<&Waker>) -> Taken {
+        let mut taken = Taken::No;
+        let joins = |_: &mut List<Request>| {
+            taken = self.take_or_announce(node.request.need);
+            taken == Taken::No
+        };
+        // SAFETY: see above.
+        unsafe { self.queue.join_if(node, waker, joins) };
+        taken
+    }
+
+    /// Takes the permits, or says that a waiter is queued. Under the lock.
+    fn take_or_announce(&self, need: usize) -> Taken {
+        let mut state = self.word.load(Ordering::Acquire);
+        // Where the flag is set, others wait.
+        while state & QUEUED == 0 {
+            if state & CLOSED != 0 && !active(Mutant::PermitsJoinsWhatIsClosed) {
+                return Taken::Closed;
             }
-            // SAFETY: the caller keeps the node where it is while it is linked.
-            unsafe { list.push(node) };
-            Taken::No
-        })
+            let enough = state / PERMIT >= need;
+            if !enough && active(Mutant::PermitsLooksFirst) {
+                self.word.fetch_or(QUEUED, Ordering::Acquire);
+                break;
+            }
+            let next = match enough {
+                true => state - need * PERMIT,
+                false => state | QUEUED,
+            };
+            match self.exchange(state, next) {
+                Ok(_) if enough => return Taken::Yes,
+                Ok(_) => break,
+                Err(now) => state = now,
+            }
+        }
+        Taken::No
     }
 
     /// What it means for its owner that a node has been chosen.
-    fn finish(&self, request: &Request) -> Result<(), Closed> {
+    fn finish(&self, request: &Request) -> Result<(), AcquireError> {
         if !request.served.get() {
-            return Err(Closed);
+            return Err(AcquireError(()));
         }
         // The second look sees what was done before it was closed.
         if self.word.load(Ordering::Relaxed) & CLOSED != 0 && self.is_closed() {
-            if !active(Mutant::KeepsWhatIsClosed) {
+            if !active(Mutant::PermitsKeepsWhatIsClosed) {
                 self.give_back(request.need);
             }
-            return Err(Closed);
+            return Err(AcquireError(()));
         }
         Ok(())
     }
@@ -340,21 +344,17 @@ impl Permits {
     fn leave(&self, node: &Node<Request>) {
         if !node.is_signalled() {
             let left = self.queue.locked(|list| {
-                let left = list.remove(node);
-                let serves = left && !active(Mutant::LeavesQuietly);
-                left.then(|| {
-                    if serves {
-                        self.serve_first(list)
-                    } else {
-                        (None, false)
-                    }
+                let serves = !active(Mutant::PermitsLeavesQuietly);
+                list.remove(node).then(|| match serves {
+                    true => self.serve_first(list),
+                    false => (None, false),
                 })
             });
             if let Some((wake, more)) = left {
                 return self.wake(wake, more);
             }
         }
-        if node.request.served.get() && !active(Mutant::KeepsWhatItGot) {
+        if node.request.served.get() && !active(Mutant::PermitsKeepsWhatItGot) {
             self.give_back(node.request.need);
         }
     }
@@ -362,7 +362,7 @@ impl Permits {
     /// Gives back what was taken from here, so there is room for it.
     #[inline]
     pub fn give_back(&self, n: usize) {
-        let order = unless(Mutant::GivesBackRelaxed, Ordering::Release);
+        let order = unless(Mutant::PermitsGivesBackRelaxed, Ordering::Release);
         let before = self.word.fetch_add(n * PERMIT, order);
         if before & QUEUED != 0 {
             self.serve();
@@ -392,13 +392,10 @@ impl Permits {
     #[cold]
     fn gave_back(&self, n: usize) {
         self.serve();
-        let mut state = self.word.load(Ordering::Relaxed);
-        while state & QUEUED == 0 && state / PERMIT > MAX_PERMITS {
-            let most = MAX_PERMITS * PERMIT + state % PERMIT;
-            match self.exchange(state, most) {
-                Ok(_) => would_overflow(n),
-                Err(now) => state = now,
-            }
+        let too_many = |state| state & QUEUED == 0 && state / PERMIT > MAX_PERMITS;
+        let most = |state| too_many(state).then(|| MAX_PERMITS * PERMIT + state % PERMIT);
+        if self.change(most).is_ok() {
+            would_overflow(n);
         }
     }
 
@@ -412,64 +409,53 @@ impl Permits {
         if n == 0 {
             return;
         }
-        let mut state = self.word.load(Ordering::Relaxed);
+        let fits = |state| n <= MAX_PERMITS.saturating_sub(state / PERMIT);
+        let add = |state| (state & QUEUED == 0 && fits(state)).then(|| state + n * PERMIT);
         loop {
-            if state & QUEUED != 0 {
-                match self.add_to_queue(n) {
-                    Some(added) => return added.unwrap_or_else(|TooMany| would_overflow(n)),
-                    None => state = self.word.load(Ordering::Relaxed),
-                }
-                continue;
-            }
-            if n > MAX_PERMITS.saturating_sub(state / PERMIT) {
-                would_overflow(n);
-            }
-            let sum = state + n * PERMIT;
-            let order = (Ordering::Release, Ordering::Relaxed);
-            match (self.word).compare_exchange_weak(state, sum, order.0, order.1) {
+            match (self.word).fetch_update(Ordering::Release, Ordering::Relaxed, add) {
                 Ok(_) => return,
-                Err(now) => state = now,
+                Err(state) if state & QUEUED == 0 => would_overflow(n),
+                Err(_) if self.add_to_queue(n) => return,
+                Err(_) => {}
             }
         }
     }
 
-    /// Adds permits where somebody waits. `None` if nobody does any more.
+    /// Adds permits while waiters are queued. `false` if none is any more.
     #[cold]
-    fn add_to_queue(&self, n: usize) -> Option<Result<(), TooMany>> {
+    #[track_caller]
+    fn add_to_queue(&self, n: usize) -> bool {
         let added = self.queue.locked(|list| {
             let state = self.word.load(Ordering::Acquire);
             if state & QUEUED == 0 {
                 return None;
             }
-            // Those who wait are served before it is asked how many are too many.
+            // Waiters are served before it is asked how many are too many.
             let there = state / PERMIT;
             let wanted = list
                 .iter()
                 .fold(0, |sum: usize, node| sum.saturating_add(node.request.need));
             if n > MAX_PERMITS || (there + n).saturating_sub(wanted) > MAX_PERMITS {
-                return Some(Err(TooMany));
+                return Some(None);
             }
             self.word.fetch_add(n * PERMIT, Ordering::Release);
-            Some(Ok(self.serve_first(list)))
+            Some(Some(self.serve_first(list)))
         });
-        added.map(|added| added.map(|(wake, more)| self.wake(wake, more)))
+        match added {
+            Some(Some((wake, more))) => self.wake(wake, more),
+            Some(None) => would_overflow(n),
+            None => return false,
+        }
+        true
     }
 
-    /// Takes up to `n` away for good, and says how many that were.
+    /// Removes up to `n` permits, and returns how many it has removed.
     pub fn forget(&self, n: usize) -> usize {
-        let mut state = self.word.load(Ordering::Acquire);
-        loop {
-            // Where somebody waits, all that there are belong to the queue.
-            let barred = state & QUEUED != 0 && !active(Mutant::ForgetsWhatIsQueued);
-            let taken = if barred { 0 } else { n.min(state / PERMIT) };
-            if taken == 0 {
-                return 0;
-            }
-            match self.exchange(state, state - taken * PERMIT) {
-                Ok(_) => return taken,
-                Err(now) => state = now,
-            }
-        }
+        // While waiters are queued, all permits belong to the queue.
+        let barred = |state| state & QUEUED != 0 && !active(Mutant::PermitsForgetsWhatIsQueued);
+        let taken = |state| (!barred(state)).then(|| n.min(state / PERMIT));
+        let forgotten = self.change(|state| Some(state - taken(state)? * PERMIT));
+        forgotten.ok().and_then(taken).unwrap_or(0)
     }
 
     /// Ends all waiting, now and in future. Permits that are out stay valid, and
@@ -481,14 +467,14 @@ impl Permits {
                 self.word.fetch_sub(QUEUED, Ordering::Relaxed);
             }
         });
-        if !active(Mutant::ClosesQuietly) {
+        if !active(Mutant::PermitsClosesQuietly) {
             self.queue.notify_all();
         }
     }
 
     #[cold]
     fn serve(&self) {
-        if active(Mutant::ServesNobody) {
+        if active(Mutant::PermitsServesNobody) {
             return;
         }
         let (wake, more) = self.queue.locked(|list| self.serve_first(list));
@@ -508,10 +494,10 @@ impl Permits {
             return (None, false);
         }
         let mut paid = need * PERMIT;
-        if !list.has_several() && !active(Mutant::LeavesTheFlag) {
+        if !list.has_several() && !active(Mutant::PermitsLeavesTheFlag) {
             paid += state & QUEUED;
         }
-        let order = unless(Mutant::ServesRelaxed, Ordering::Acquire);
+        let order = unless(Mutant::PermitsServesRelaxed, Ordering::Acquire);
         self.word.fetch_sub(paid, order);
         if let Some(first) = list.first() {
             first.request.served.set(true);
@@ -519,11 +505,10 @@ impl Permits {
         let wake = list.choose_first();
         let left = there - need;
         let more = list.first().is_some_and(|next| next.request.need <= left);
-        (wake, more && !active(Mutant::ServesOne))
+        (wake, more && !active(Mutant::PermitsServesOne))
     }
 
-    /// Wakes one who has been served, and serves more if there are permits left
-    /// for them.
+    /// Wakes a served waiter, and serves more if there are permits left for them.
     #[inline]
     fn wake(&self, wake: Option<Wake>, more: bool) {
         match wake {
@@ -533,8 +518,8 @@ impl Permits {
         }
     }
 
-    /// Serves as many as there are permits for, and wakes them in order. A waker
-    /// that panics keeps nobody from being served; the panic goes on afterwards.
+    /// Serves as many as there are permits for, and wakes them in order. If a waker panics, the
+    /// others are served all the same; the panic goes on afterwards.
     fn serve_many(&self, first: Wake) {
         let mut panics = Panics::new();
         let mut first = Some(first);
@@ -575,9 +560,6 @@ fn unless(mutant: Mutant, order: Ordering) -> Ordering {
         order
     }
 }
-
-/// There would be more permits than a batch can hold.
-struct TooMany;
 
 #[cold]
 #[track_caller]

@@ -3,10 +3,10 @@
 //! writer all.
 
 use std::cell::UnsafeCell;
-use std::fmt;
 use std::sync::Arc;
 
 use super::TryLockError;
+use super::mutex::lock_traits;
 use super::permits::{All, One, Permits, Taken, never_closed};
 use crate::coop;
 use crate::macros::const_unless_loom;
@@ -149,8 +149,7 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
-    /// Locks for reading; waits until there is no writer, nor one who came before
-    /// us and waits.
+    /// Locks for reading; waits until there is no writer, nor one that came before and waits.
     ///
     /// # Cancel safety
     ///
@@ -215,10 +214,10 @@ impl<T: ?Sized> RwLock<T> {
         if !self.permits.take_in_budget(1) {
             never_closed(self.permits.wait(1).await);
         }
-        OwnedRwLockReadGuard::new(self)
+        OwnedRwLockReadGuard::of(self)
     }
 
-    /// Locks for reading, if there is neither a writer nor anybody who waits.
+    /// Locks for reading, if there is neither a writer nor a waiter.
     ///
     /// # Errors
     ///
@@ -245,7 +244,7 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Errors
     ///
-    /// If there is a writer, or somebody waits.
+    /// If there is a writer or a waiter.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -259,11 +258,11 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     pub fn try_read_owned(self: Arc<Self>) -> Result<OwnedRwLockReadGuard<T>, TryLockError> {
         self.try_acquire_one()?;
-        Ok(OwnedRwLockReadGuard::new(self))
+        Ok(OwnedRwLockReadGuard::of(self))
     }
 
-    /// Locks for writing; waits until there is neither reader nor writer and it is
-    /// our turn.
+    /// Locks for writing; waits until there is neither reader nor writer and it is this task's
+    /// turn.
     ///
     /// # Cancel safety
     ///
@@ -334,11 +333,10 @@ impl<T: ?Sized> RwLock<T> {
         if !self.permits.take_all_in_budget(all) {
             never_closed(self.permits.wait(all).await);
         }
-        OwnedRwLockWriteGuard::new(self)
+        OwnedRwLockWriteGuard::of(self)
     }
 
-    /// Locks for writing, if there is neither reader nor writer, nor anybody who
-    /// waits.
+    /// Locks for writing, if there is neither reader, writer nor waiter.
     ///
     /// # Errors
     ///
@@ -364,7 +362,7 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Errors
     ///
-    /// If there is a reader or a writer, or somebody waits.
+    /// If there is a reader, a writer or a waiter.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -378,10 +376,10 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     pub fn try_write_owned(self: Arc<Self>) -> Result<OwnedRwLockWriteGuard<T>, TryLockError> {
         self.try_acquire_all()?;
-        Ok(OwnedRwLockWriteGuard::new(self))
+        Ok(OwnedRwLockWriteGuard::of(self))
     }
 
-    /// Returns the value, without locking: nobody else has the lock.
+    /// Returns the value, without locking: the `&mut` shows that no other task has the lock.
     ///
     /// ```
     /// use blitz_io::sync::RwLock;
@@ -431,25 +429,4 @@ impl<T: ?Sized> RwLock<T> {
     }
 }
 
-impl<T> From<T> for RwLock<T> {
-    fn from(value: T) -> Self {
-        Self::new(value)
-    }
-}
-
-impl<T: Default> Default for RwLock<T> {
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("RwLock");
-        match self.try_read() {
-            Ok(guard) => shown.field("data", &&*guard),
-            Err(_) => shown.field("data", &format_args!("<locked>")),
-        };
-        shown.finish()
-    }
-}
+lock_traits!(RwLock, try_read);

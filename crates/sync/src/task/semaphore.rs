@@ -4,14 +4,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::permits::{Closed, MAX_PERMITS, Permits, Taken};
+use super::permits::{MAX_PERMITS, Permits, Taken};
 use crate::coop;
 use crate::macros::const_unless_loom;
+use crate::semaphores::errors;
 
-mod error;
 mod permit;
 
-pub use error::{AcquireError, TryAcquireError};
+pub use super::permits::AcquireError;
 pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 
 /// A number of permits. A task that finds too few waits until others have
@@ -21,8 +21,8 @@ pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 /// runtime: tasks of any executor and threads wait in the same queue. It
 /// allocates nothing.
 ///
-/// **Fairness.** Permits are given out in the order in which they were asked for,
-/// also if somebody behind wants fewer. While somebody waits, `try_acquire` fails.
+/// **Fairness.** Permits are given out in the order in which they were asked for, also if a
+/// waiter behind wants fewer. While a task or thread waits, `try_acquire` fails.
 ///
 /// A task that has spent its budget gets in the queue, or the permits, and goes on
 /// when it is polled again.
@@ -45,6 +45,17 @@ pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 pub struct Semaphore {
     permits: Permits,
 }
+
+/// Why an attempt to take permits failed.
+#[derive(PartialEq, Eq, Debug)]
+pub enum TryAcquireError {
+    /// The semaphore is closed.
+    Closed,
+    /// There are too few permits, or others wait for them.
+    NoPermits,
+}
+
+errors!(AcquireError, TryAcquireError);
 
 impl Semaphore {
     /// The most permits that a semaphore can hold.
@@ -89,7 +100,7 @@ impl Semaphore {
         }
     }
 
-    /// Returns how many permits can be had now. None, while somebody waits.
+    /// Returns how many permits can be had now. That is 0 while a task or thread waits.
     ///
     /// ```
     /// use blitz_io::sync::Semaphore;
@@ -124,7 +135,7 @@ impl Semaphore {
         self.permits.add(n);
     }
 
-    /// Takes up to `n` permits away for good. How many there were to take.
+    /// Removes up to `n` permits, and returns how many it has removed.
     ///
     /// ```
     /// use blitz_io::sync::Semaphore;
@@ -161,7 +172,7 @@ impl Semaphore {
     /// ```
     pub async fn acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
         if !self.take_in_budget(1) {
-            waited(self.permits.wait(1).await)?;
+            self.permits.wait(1).await?;
         }
         Ok(SemaphorePermit::new(self, 1))
     }
@@ -193,12 +204,12 @@ impl Semaphore {
     /// ```
     pub async fn acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
         if !self.take_in_budget(n as usize) {
-            waited(self.permits.wait(n as usize).await)?;
+            self.permits.wait(n as usize).await?;
         }
         Ok(SemaphorePermit::new(self, n as usize))
     }
 
-    /// Takes one permit, if there is one and nobody waits.
+    /// Takes one permit, if there is one and no task or thread waits.
     ///
     /// # Errors
     ///
@@ -218,7 +229,7 @@ impl Semaphore {
         Ok(SemaphorePermit::new(self, 1))
     }
 
-    /// Takes `n` permits at once, if there are as many and nobody waits.
+    /// Takes `n` permits at once, if there are as many and no task or thread waits.
     ///
     /// # Errors
     ///
@@ -244,8 +255,8 @@ impl Semaphore {
 
     /// Acquires as [`acquire`](Semaphore::acquire) does, for a thread, which is blocked until then.
     ///
-    /// Not to be called by a task: the thread it runs on would be blocked. In one of our
-    /// runtime it panics.
+    /// Not to be called by a task: the thread it runs on would be blocked. In a task of this
+    /// project's runtime it panics.
     ///
     /// # Errors
     ///
@@ -317,7 +328,7 @@ impl Semaphore {
     /// ```
     pub async fn acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
         if !self.take_in_budget(1) {
-            waited(self.permits.wait(1).await)?;
+            self.permits.wait(1).await?;
         }
         Ok(OwnedSemaphorePermit::new(self, 1))
     }
@@ -354,7 +365,7 @@ impl Semaphore {
         n: u32,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
         if !self.take_in_budget(n as usize) {
-            waited(self.permits.wait(n as usize).await)?;
+            self.permits.wait(n as usize).await?;
         }
         Ok(OwnedSemaphorePermit::new(self, n as usize))
     }
@@ -490,19 +501,7 @@ impl Semaphore {
         self.permits.is_closed()
     }
 
-    /// Takes `n` permits if they can be had at once. Whether they could.
-    #[inline]
-    #[track_caller]
-    fn take(&self, n: usize) -> Result<bool, AcquireError> {
-        assert_fits(n);
-        match self.permits.take(n) {
-            Taken::Yes => Ok(true),
-            Taken::No => Ok(false),
-            Taken::Closed => Err(AcquireError::closed()),
-        }
-    }
-
-    /// The same for a task, which has a budget.
+    /// Takes `n` permits if they can be had at once, for a task, which has a budget.
     #[inline]
     #[track_caller]
     fn take_in_budget(&self, n: usize) -> bool {
@@ -524,9 +523,9 @@ impl Semaphore {
     #[track_caller]
     fn take_blocking(&self, n: usize) -> Result<(), AcquireError> {
         coop::assert_may_block();
-        match self.take(n)? {
-            true => Ok(()),
-            false => waited(self.permits.wait_blocking(n)),
+        match self.try_take(n) {
+            Ok(()) => Ok(()),
+            Err(_) => self.permits.wait_blocking(n),
         }
     }
 
@@ -535,12 +534,6 @@ impl Semaphore {
     fn give_back(&self, n: usize) {
         self.permits.give_back_checked(n);
     }
-}
-
-/// What a wait for permits has led to.
-#[inline]
-fn waited(waited: Result<(), Closed>) -> Result<(), AcquireError> {
-    waited.map_err(|Closed| AcquireError::closed())
 }
 
 /// Where a `u32` always fits, the compiler knows.

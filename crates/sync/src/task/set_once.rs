@@ -6,7 +6,7 @@ use std::error::Error;
 use std::fmt;
 
 use super::write_once::WriteOnce;
-use crate::macros::const_unless_loom;
+use crate::macros::{cell_traits, const_unless_loom};
 
 /// A cell whose value is set once, and that can be waited for.
 ///
@@ -95,7 +95,7 @@ impl<T> SetOnce<T> {
         self.cell.get()
     }
 
-    /// Sets the value, and wakes all who wait for it.
+    /// Sets the value, and wakes all that wait for it.
     ///
     /// # Errors
     ///
@@ -130,11 +130,10 @@ impl<T> SetOnce<T> {
     /// # });
     /// ```
     pub async fn wait(&self) -> &T {
-        if !self.initialized() {
-            self.cell.value().await;
+        match self.get() {
+            Some(value) => value,
+            None => self.cell.value().await,
         }
-        // SAFETY: the wait ends when the value is there.
-        unsafe { self.cell.get_unchecked() }
     }
 
     /// Blocks the thread until there is a value.
@@ -150,11 +149,7 @@ impl<T> SetOnce<T> {
     /// ```
     #[inline]
     pub fn blocking_wait(&self) -> &T {
-        if !self.initialized() {
-            self.cell.blocking_value();
-        }
-        // SAFETY: the wait ends when the value is there.
-        unsafe { self.cell.get_unchecked() }
+        self.get().unwrap_or_else(|| self.cell.blocking_value())
     }
 
     /// Returns the value, if there is one.
@@ -170,22 +165,9 @@ impl<T> SetOnce<T> {
     }
 }
 
-impl<T> Default for SetOnce<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl<T> From<T> for SetOnce<T> {
     fn from(value: T) -> Self {
         Self::const_new_with(value)
-    }
-}
-
-impl<T: Clone> Clone for SetOnce<T> {
-    /// A cell with a copy of the value, or an empty one.
-    fn clone(&self) -> Self {
-        Self::new_with(self.get().cloned())
     }
 }
 
@@ -197,13 +179,7 @@ impl<T: fmt::Debug> fmt::Debug for SetOnce<T> {
     }
 }
 
-impl<T: PartialEq> PartialEq for SetOnce<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.get() == other.get()
-    }
-}
-
-impl<T: Eq> Eq for SetOnce<T> {}
+cell_traits!(SetOnce);
 
 /// The value that [`SetOnce::set`] has not set, as there was one already.
 #[derive(Debug, PartialEq, Eq)]

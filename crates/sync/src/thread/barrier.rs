@@ -5,11 +5,10 @@
 //! Arrivals are counted in `rounds.rs`: any number of threads may take turns, and
 //! one may be in the next round while others still leave the last.
 //!
-//! `sleep_word` is the word that threads sleep on. While somebody sleeps it is odd:
-//! making it odd announces a sleeper. (One who then need not sleep leaves it odd,
-//! which costs a wake that reaches nobody.) The last thread of a round, having begun
-//! the next one, looks at `sleep_word`; if it is odd it makes it the next even number
-//! and wakes everybody.
+//! `sleep_word` is the word that threads sleep on. While a thread sleeps it is odd: making it odd
+//! announces a sleeper. (A thread that then need not sleep leaves it odd, which costs a wake-up
+//! that finds no sleeper.) The last thread of a round, having begun the next one, looks at
+//! `sleep_word`; if it is odd it makes it the next even number and wakes all sleepers.
 //!
 //! # No wake-up is lost
 //!
@@ -23,10 +22,10 @@
 //!
 //! # Waiting
 //!
-//! With at most as many threads as processors the others are running, and the
-//! wait is short pauses. With more, the threads that have yet to arrive need the
-//! processors we are on, so a waiting thread yields at once: a round then costs
-//! one switch for each thread, in place of a sleep and a wake-up.
+//! With at most as many threads as processors the others are running, and the wait is short
+//! pauses. With more, the threads that have yet to arrive need the processors of those that wait,
+//! so a waiting thread yields at once: a round then costs one switch for each thread, in place of
+//! a sleep and a wake-up.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -37,7 +36,7 @@ use blitz_futex::{WaitResult, wait_until, wake_all};
 use super::rounds::{Round, Rounds};
 use crate::deadline;
 use crate::fences;
-use crate::macros::const_unless_loom;
+use crate::macros::{const_unless_loom, debug_is_name};
 use crate::mutant::{Mutant, active};
 use crate::spin::EventSpin;
 
@@ -61,31 +60,22 @@ pub struct Barrier {
 }
 
 /// What [`Barrier::wait`] tells the threads that it lets go.
-pub struct BarrierWaitResult(bool);
+#[derive(Debug)]
+pub struct BarrierWaitResult {
+    pub(super) is_leader: bool,
+}
 
 impl BarrierWaitResult {
-    pub(super) fn new(is_leader: bool) -> Self {
-        Self(is_leader)
-    }
-
     /// Returns `true` for exactly one thread of a round: the one that arrived last.
     #[must_use]
     pub fn is_leader(&self) -> bool {
-        self.0
-    }
-}
-
-impl fmt::Debug for BarrierWaitResult {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BarrierWaitResult")
-            .field("is_leader", &self.0)
-            .finish()
+        self.is_leader
     }
 }
 
 impl Barrier {
     const_unless_loom! {
-        /// Creates a barrier for `threads` threads. With 0 or 1, nobody ever waits.
+        /// Creates a barrier for `threads` threads. With 0 or 1, no thread ever waits.
         ///
         /// # Panics
         ///
@@ -100,13 +90,7 @@ impl Barrier {
     /// Waits until all threads of the round have arrived.
     #[inline]
     pub fn wait(&self) -> BarrierWaitResult {
-        match self.arrive() {
-            None => BarrierWaitResult(true),
-            Some(round) => {
-                self.wait_for_next(round, None);
-                BarrierWaitResult(false)
-            }
-        }
+        self.wait_inner(None).expect("a wait without a deadline")
     }
 
     /// Waits for the others no longer than `timeout`.
@@ -136,11 +120,13 @@ impl Barrier {
         self.wait_inner(Some(deadline))
     }
 
+    #[inline]
     fn wait_inner(&self, deadline: Option<Instant>) -> Result<BarrierWaitResult, BarrierTimedOut> {
-        match self.arrive() {
-            None => Ok(BarrierWaitResult(true)),
-            Some(round) if self.wait_for_next(round, deadline) => Ok(BarrierWaitResult(false)),
-            Some(_) => Err(BarrierTimedOut(())),
+        let round = self.arrive();
+        let is_leader = round.is_none();
+        match round {
+            Some(round) if !self.wait_for_next(round, deadline) => Err(BarrierTimedOut(())),
+            _ => Ok(BarrierWaitResult { is_leader }),
         }
     }
 
@@ -154,7 +140,7 @@ impl Barrier {
         round
     }
 
-    /// Wakes those who sleep, after the round has changed.
+    /// Wakes the threads that sleep, after the round has changed.
     #[inline]
     fn wake_sleepers(&self) {
         if !active(Mutant::BarrierNoFenceInOpen) {
@@ -182,11 +168,9 @@ impl Barrier {
     /// Waits until the round is over. `false` if the deadline came first and the
     /// caller has been taken out of the count.
     fn wait_for_next(&self, round: Round, deadline: Option<Instant>) -> bool {
-        let mut spin = EventSpin::among(self.rounds.threads());
-        while !deadline::is_past(deadline) && spin.turn() {
-            if self.rounds.is_over(round) {
-                return true;
-            }
+        let spin = EventSpin::among(self.rounds.threads());
+        if deadline::spin_until(spin, deadline, || self.rounds.is_over(round)) {
+            return true;
         }
         loop {
             let sleep_word = self.sleep_word.fetch_or(1, Ordering::SeqCst) | 1;
@@ -215,8 +199,4 @@ impl fmt::Display for BarrierTimedOut {
 
 impl std::error::Error for BarrierTimedOut {}
 
-impl fmt::Debug for Barrier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Barrier").finish_non_exhaustive()
-    }
-}
+debug_is_name!(Barrier);

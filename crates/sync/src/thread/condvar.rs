@@ -1,13 +1,13 @@
 //! `Condvar`: wait until another thread says that something has changed. The algorithm is
 //! in `notify_queue.rs`.
 
-use std::fmt;
 use std::time::{Duration, Instant};
 
 use lock_api::{MutexGuard, RawMutex};
 
 use super::notify_queue::{Ended, NotifyQueue, Waiting};
 use crate::deadline;
+use crate::macros::{debug_is_name, default_is_new};
 use crate::wait_queue::Node;
 
 /// A condition variable: threads sleep until another thread notifies them that
@@ -53,7 +53,7 @@ impl WaitTimeoutResult {
 }
 
 impl Condvar {
-    /// Creates a condition variable that nobody waits on.
+    /// Creates a condition variable without waiters.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -226,14 +226,6 @@ impl Drop for Wait<'_> {
     }
 }
 
-impl Default for Condvar {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(Condvar);
 
-impl fmt::Debug for Condvar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Condvar").finish_non_exhaustive()
-    }
-}
+debug_is_name!(Condvar);

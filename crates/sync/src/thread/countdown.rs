@@ -3,32 +3,30 @@
 //!
 //! # The algorithm
 //!
-//! One futex word: the count in the lower 31 bits, and above it the flag
-//! `SLEEPERS`, which a thread sets before it sleeps and nobody takes back.
-//! A count of zero is final: it is what the waiters wait for, and nothing
-//! raises it again.
+//! One futex word: the count in the lower 31 bits, and above it the flag `SLEEPERS`, which a
+//! thread sets before it sleeps and which is never taken back. A count of zero is final: it is
+//! what the waiters wait for, and nothing raises it again.
 //!
-//! * Counting down subtracts by compare-exchange, after a look at whether there
-//!   is enough to subtract from, so a refused count-down has changed nothing.
-//!   The one that reaches zero and finds `SLEEPERS` wakes everybody.
-//! * Waiting sets `SLEEPERS`, then sleeps for as long as the word is what it
-//!   was. Other count-downs change the word without waking anybody. One of
-//!   them may keep a thread from falling asleep, which then tries again.
+//! * Counting down subtracts by compare-exchange, after a look at whether there is enough to
+//!   subtract from, so a refused count-down has changed nothing. The one that reaches zero and
+//!   finds `SLEEPERS` wakes all sleepers.
+//! * Waiting sets `SLEEPERS`, then sleeps for as long as the word is what it was. Other
+//!   count-downs change the word and wake no thread. One of them may keep a thread from falling
+//!   asleep, which then tries again.
 //!
 //! # Why no wake-up is lost
 //!
-//! Flag and count share one word, and every change to it is a read-modify-write.
-//! So of the flag and the last count-down one comes first, for everybody. If the
-//! flag does, the count-down reads it and wakes. If the count-down does, the
-//! waiter's compare-exchange fails, and it reads zero. A sleeper falls asleep
-//! only while the word holds the flag and a count above zero, so the wake comes
-//! later and finds it. No `SeqCst` is needed where there is one location.
+//! Flag and count share one word, and every change to it is a read-modify-write. So of the flag
+//! and the last count-down one comes first, for all threads. If the flag does, the count-down
+//! reads it and wakes. If the count-down does, the waiter's compare-exchange fails, and it reads
+//! zero. A sleeper falls asleep only while the word holds the flag and a count above zero, so the
+//! wake comes later and finds it. No `SeqCst` is needed where there is one location.
 //!
 //! # Order
 //!
-//! Each count-down is a release. Those after it are read-modify-writes, so they
-//! carry its release sequence on: whoever reads zero with acquire ordering sees
-//! what every one of the threads did before it counted down.
+//! Each count-down is a release. Those after it are read-modify-writes, so they carry its release
+//! sequence on: a thread that reads zero with acquire ordering sees what every one of the threads
+//! did before it counted down.
 //!
 //! # When the word may be freed
 //!
@@ -114,11 +112,8 @@ impl Countdown {
 
     #[cold]
     fn wait_slow(&self, deadline: Option<Instant>) -> bool {
-        let mut spin = EventSpin::new();
-        while spin.turn() && !deadline::is_past(deadline) {
-            if self.is_zero() {
-                return true;
-            }
+        if deadline::spin_until(EventSpin::new(), deadline, || self.is_zero()) {
+            return true;
         }
         while let Some(word) = self.announce() {
             if blitz_futex::wait_until(&self.word, word, deadline) == WaitResult::TimedOut {
@@ -131,35 +126,23 @@ impl Countdown {
     /// Sets `SLEEPERS` and returns the word to sleep on, or `None` if the count
     /// is zero.
     fn announce(&self) -> Option<u32> {
-        let mut word = self.word.load(Ordering::Acquire);
-        while count_of(word) != 0 {
-            if word & SLEEPERS != 0 || mutant::active(Mutant::CountdownSilentSleep) {
-                return Some(word);
-            }
-            word = self
-                .word
-                .compare_exchange_weak(word, word | SLEEPERS, Ordering::Acquire, Ordering::Acquire)
-                .map_or_else(|changed| changed, |before| before | SLEEPERS);
+        let silent = mutant::active(Mutant::CountdownSilentSleep);
+        let announces = |word| count_of(word) != 0 && word & SLEEPERS == 0 && !silent;
+        let announce = |word| announces(word).then_some(word | SLEEPERS);
+        let order = Ordering::Acquire;
+        match self.word.fetch_update(order, order, announce) {
+            Ok(before) => Some(before | SLEEPERS),
+            Err(word) => (count_of(word) != 0).then_some(word),
         }
-        None
     }
 
     /// Replaces the count by what `next` makes of it, and leaves the flag alone.
     /// Returns the word as it was before, or the count that `next` refused.
     #[inline]
     fn change(&self, order: Ordering, next: impl Fn(u32) -> Option<u32>) -> Result<u32, u32> {
-        let mut word = self.word.load(Ordering::Relaxed);
-        loop {
-            let count = count_of(word);
-            let changed = next(count).ok_or(count)? | (word & SLEEPERS);
-            match self
-                .word
-                .compare_exchange_weak(word, changed, order, Ordering::Relaxed)
-            {
-                Ok(before) => return Ok(before),
-                Err(found) => word = found,
-            }
-        }
+        let next = |word| Some(next(count_of(word))? | word & SLEEPERS);
+        let changed = self.word.fetch_update(order, Ordering::Relaxed, next);
+        changed.map_err(count_of)
     }
 }
 

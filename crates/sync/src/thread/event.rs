@@ -8,6 +8,7 @@ mod manual;
 
 use crate::deadline;
 use crate::macros::const_unless_loom;
+use blitz_futex::atomic::{AtomicU32, Ordering};
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 /// |---|---|---|
 /// | like | a gate | a turnstile |
 /// | `set` while threads wait | releases all of them; the event stays set | releases exactly one of them; the event stays unset |
-/// | `set` while nobody waits | stays set, and lets everybody through, until `reset` | stays set until one thread has come through |
+/// | `set` while no thread waits | stays set, and lets all threads through, until `reset` | stays set until one thread has come through |
 /// | `set` of a set event | does nothing | does nothing: sets are not counted |
 /// | `reset` | unsets it; threads that a `set` has released stay released | unsets it; a thread that a `set` has released stays released |
 ///
@@ -50,17 +51,16 @@ use std::time::{Duration, Instant};
 /// });
 /// ```
 pub struct Event {
-    kind: Kind,
+    word: AtomicU32,
+    is_auto: bool,
 }
 
-enum Kind {
-    Manual(manual::Event),
-    Auto(auto::Event),
-}
+/// The bit of the word that says that the event is set.
+const SET: u32 = 1;
 
 impl Event {
     const_unless_loom! {
-        /// Creates an event with manual reset: once set, it lets everybody through until it is
+        /// Creates an event with manual reset: once set, it lets all threads through until it is
         /// reset.
         ///
         /// # Examples
@@ -79,7 +79,7 @@ impl Event {
         #[inline]
         #[must_use]
         pub const fn new_manual(initially_set: bool) -> Self {
-            Self { kind: Kind::Manual(manual::Event::new(initially_set)) }
+            Self { word: AtomicU32::new(if initially_set { SET } else { 0 }), is_auto: false }
         }
     }
 
@@ -100,7 +100,7 @@ impl Event {
         #[inline]
         #[must_use]
         pub const fn new_auto(initially_set: bool) -> Self {
-            Self { kind: Kind::Auto(auto::Event::new(initially_set)) }
+            Self { word: AtomicU32::new(if initially_set { SET } else { 0 }), is_auto: true }
         }
     }
 
@@ -119,9 +119,9 @@ impl Event {
     /// ```
     #[inline]
     pub fn set(&self) {
-        match &self.kind {
-            Kind::Manual(event) => event.set(),
-            Kind::Auto(event) => event.set(),
+        match self.is_auto {
+            true => auto::set(&self.word),
+            false => manual::set(&self.word),
         }
     }
 
@@ -138,9 +138,9 @@ impl Event {
     /// ```
     #[inline]
     pub fn reset(&self) {
-        match &self.kind {
-            Kind::Manual(event) => event.reset(),
-            Kind::Auto(event) => event.reset(),
+        match self.is_auto {
+            true => auto::reset(&self.word),
+            false => manual::reset(&self.word),
         }
     }
 
@@ -158,10 +158,7 @@ impl Event {
     #[inline]
     #[must_use]
     pub fn is_set(&self) -> bool {
-        match &self.kind {
-            Kind::Manual(event) => event.is_set(),
-            Kind::Auto(event) => event.is_set(),
-        }
+        self.word.load(Ordering::Acquire) & SET != 0
     }
 
     /// Goes through if the event is set, as [`wait`](Event::wait) would, and
@@ -181,9 +178,9 @@ impl Event {
     #[inline]
     #[must_use = "an event with automatic reset may have been unset by this"]
     pub fn try_wait(&self) -> bool {
-        match &self.kind {
-            Kind::Manual(event) => event.is_set(),
-            Kind::Auto(event) => event.try_wait(),
+        match self.is_auto {
+            true => auto::try_wait(&self.word),
+            false => self.is_set(),
         }
     }
 
@@ -208,9 +205,8 @@ impl Event {
     /// Waits until the event is set, for no longer than `timeout`. Returns
     /// whether it was.
     ///
-    /// `false` means that no `set` was spent on this thread. A `set` that comes
-    /// at the very moment at which the time is up either makes this `true` or is
-    /// left for somebody else.
+    /// `false` means that no `set` was spent on this thread. A `set` that comes at the very
+    /// moment at which the time is up either makes this `true` or is left for another thread.
     ///
     /// # Examples
     ///
@@ -248,27 +244,25 @@ impl Event {
     #[cfg(loom)]
     #[doc(hidden)]
     pub fn announced(&self) -> u32 {
-        match &self.kind {
-            Kind::Manual(event) => event.announced(),
-            Kind::Auto(event) => event.announced(),
+        match self.is_auto {
+            true => auto::announced(&self.word),
+            false => manual::announced(&self.word),
         }
     }
 
     #[inline]
     fn wait_for_set(&self, deadline: Option<Instant>) -> bool {
-        match &self.kind {
-            Kind::Manual(event) => event.wait(deadline),
-            Kind::Auto(event) => event.wait(deadline),
-        }
+        self.try_wait()
+            || match self.is_auto {
+                true => auto::wait(&self.word, deadline),
+                false => manual::wait(&self.word, deadline),
+            }
     }
 }
 
 impl fmt::Debug for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let reset = match self.kind {
-            Kind::Manual(_) => "manual",
-            Kind::Auto(_) => "automatic",
-        };
+        let reset = if self.is_auto { "automatic" } else { "manual" };
         f.debug_struct("Event")
             .field("reset", &format_args!("{reset}"))
             .field("is_set", &self.is_set())

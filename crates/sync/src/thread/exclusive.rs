@@ -4,10 +4,10 @@
 //!
 //! The word is split into bytes (see [`SplitWord`]).
 //!
-//! `hold` says who has the lock:
+//! `hold` says which thread has the lock:
 //!
-//! * [`FREE`]: nobody. Any thread may take it.
-//! * [`HANDED_OFF`]: nobody, but it is meant for a thread that has slept for it.
+//! * [`FREE`]: none. Any thread may take it.
+//! * [`HANDED_OFF`]: none, but it is meant for a thread that has slept for it.
 //! * anything above: an owner. A mutex only knows [`HELD`]; a reader-writer
 //!   lock gives its owners two weaker forms, which let readers in.
 //!
@@ -15,15 +15,15 @@
 //!
 //! * [`CONTENDED`]: the lock is in *contended mode*: threads have slept for it not long
 //!   ago, and a release must look carefully.
-//! * [`WAKE_NEEDED`]: some thread sleeps, or is about to, and nobody has been woken on
-//!   its behalf yet.
+//! * [`WAKE_NEEDED`]: some thread sleeps, or is about to, and none has been woken on its behalf
+//!   yet.
 //! * [`READERS`]: the same for the readers of a reader-writer lock, which are all
 //!   woken at once.
 //! * [`REGISTERING`]: a thread is about to set one of these two. Contended mode must not
 //!   end before, or a busy owner would end it faster than the thread can register.
 //!
-//! `starving` counts the threads that have waited for longer than
-//! [`FAIR_AFTER`], and `quiet` the releases since somebody last slept.
+//! `starving` counts the threads that have waited for longer than [`FAIR_AFTER`], and `quiet` the
+//! releases since a thread last slept.
 //!
 //! # Moves
 //!
@@ -32,19 +32,18 @@
 //! half of what a release by read-modify-write costs, and the reason for keeping
 //! the two bytes apart: the store can not wipe out an announcement.
 //!
-//! A thread that finds the lock taken tries for a while (`spin/`), then
-//! *announces* itself: it sets `CONTENDED`, passes the heavy fence if it was the one
-//! that set it, then sets `WAKE_NEEDED`, *looks* at `hold` again, and sleeps as long as
-//! all bytes are what it saw. So the heavy fence is paid once for a period in
-//! contended mode, and not once for a sleep; in that mode, releases fence for
-//! themselves (`wake_as_needed`). A release that finds nobody asleep counts itself in
-//! `quiet`, and the one that brings the count to [`QUIET_RELEASES`] ends contended mode.
+//! A thread that finds the lock taken tries for a while (`spin/`), then *announces* itself: it
+//! sets `CONTENDED`, passes the heavy fence if it was the one that set it, then sets
+//! `WAKE_NEEDED`, *looks* at `hold` again, and sleeps as long as all bytes are what it saw. So
+//! the heavy fence is paid once for a period in contended mode, and not once for a sleep; in that
+//! mode, releases fence for themselves (`wake_as_needed`). A release that finds no thread asleep
+//! counts itself in `quiet`, and the one that brings the count to [`QUIET_RELEASES`] ends
+//! contended mode.
 //!
-//! A release that sees `WAKE_NEEDED` clears it and wakes one thread. The woken one is
-//! now in charge: when it gets the lock it sets `WAKE_NEEDED` again, since others may
-//! sleep, and its own release will look; when it does not get the lock it
-//! announces again; when it gives up it sets the flag again. In between, nobody
-//! is woken, however many sleep.
+//! A release that sees `WAKE_NEEDED` clears it and wakes one thread. The woken one is now in
+//! charge: when it gets the lock it sets `WAKE_NEEDED` again, since others may sleep, and its own
+//! release will look; when it does not get the lock it announces again; when it gives up it sets
+//! the flag again. In between, no thread is woken, however many sleep.
 //!
 //! # No wake-up is lost
 //!
@@ -83,11 +82,11 @@
 //! leaving the step out fails no model; keeping it costs a thread that times out one
 //! needless look.
 //!
-//! *A wake-up for an owner goes to an owner.* A thread that clears `READERS` may not have
-//! woken the readers yet when another clears `WAKE_NEEDED`. If that one woke whoever sleeps
-//! longest, it could be one of those readers, who does nothing for the owners. So where
-//! readers sleep (`SHARED`), owners are woken as a group. A system that cannot tell the
-//! groups apart wakes all.
+//! *A wake-up for an owner goes to an owner.* A thread that clears `READERS` may not have woken
+//! the readers yet when another clears `WAKE_NEEDED`. If that one woke the thread that sleeps
+//! longest, it could be one of those readers, which does nothing for the owners. So where readers
+//! sleep (`SHARED`), owners are woken as a group. A system that cannot tell the groups apart
+//! wakes all.
 //!
 //! The four bytes are compared one by one where the system has no such thing.
 //! That is enough: `hold` goes through `FREE` without a wake only while `WAKE_NEEDED` is
@@ -96,25 +95,23 @@
 //!
 //! # Fairness
 //!
-//! Any thread may take a free lock, also past those who sleep; that is several
-//! times faster than handing over, because the processor that has the lock in
-//! its cache goes on with it. Against starvation, a thread that has waited for
-//! [`FAIR_AFTER`] wakes up by itself and counts itself as starving. While
-//! somebody starves, a release turns `FREE` into `HANDED_OFF` and wakes the thread
-//! that sleeps longest. Only a thread that has slept may take a lock that is handed off, and new
-//! ones go to sleep behind the others without trying. So every waiter gets the
-//! lock after `FAIR_AFTER`, plus one hand-over and one turn of each thread that
-//! was queued before it.
+//! Any thread may take a free lock, also past threads that sleep; that is several times faster
+//! than handing over, because the processor that has the lock in its cache goes on with it.
+//! Against starvation, a thread that has waited for [`FAIR_AFTER`] wakes up by itself and counts
+//! itself as starving. While a thread starves, a release turns `FREE` into `HANDED_OFF` and wakes
+//! the thread that sleeps longest. Only a thread that has slept may take a lock that is handed
+//! off, and new ones go to sleep behind the others without trying. So every waiter gets the lock
+//! after `FAIR_AFTER`, plus one hand-over and one turn of each thread that was queued before it.
 //!
 //! A starving thread is counted as awake or as asleep. While one is awake, it
 //! spins, and the hand-off reaches it in no time; no thread need be woken for it.
 //!
-//! No hand-off is lost. It is made because of a starving thread, or, in a fair
-//! release, to one that the system has said it woke. Either is in `lock_slow` and
-//! looks at `hold` again before it sleeps, and takes the lock there; when it
-//! gives up instead, it withdraws the hand-off. A thread that hands off to the
-//! starving looks again whether there still are any. On systems that do not say whom they woke,
-//! a fair release withdraws its hand-off, and is only a release.
+//! No hand-off is lost. It is made because of a starving thread, or, in a fair release, to one
+//! that the system has said it woke. Either is in `lock_slow` and looks at `hold` again before it
+//! sleeps, and takes the lock there; when it gives up instead, it withdraws the hand-off. A
+//! thread that hands off to the starving looks again whether there still are any. On systems that
+//! do not say whether they woke a thread, a fair release withdraws its hand-off, and is only a
+//! release.
 //!
 //! # Sources
 //!
@@ -133,9 +130,9 @@ use crate::macros::const_unless_loom;
 use crate::mutant::{Mutant, active};
 use crate::spin::{LockSpin, Owners};
 
-/// Nobody has it.
+/// It is free.
 pub const FREE: u8 = 0;
-/// Nobody has it; it is meant for a thread that has slept for it.
+/// It is free, and meant for a thread that has slept for it.
 pub const HANDED_OFF: u8 = 1;
 /// The right to become the writer is taken, and readers may enter.
 pub const UPGRADABLE: u8 = 2;
@@ -146,16 +143,16 @@ pub const HELD: u8 = 4;
 
 /// Releases look carefully.
 const CONTENDED: u8 = 1;
-/// A thread sleeps for ownership, and nobody has been woken on its behalf.
+/// A thread sleeps for ownership, and none has been woken on its behalf.
 const WAKE_NEEDED: u8 = 2;
 /// Readers sleep.
 const READERS: u8 = 4;
 /// A thread is about to set one of these; contended mode must not end before.
 const REGISTERING: u8 = 8;
 
-/// Those who sleep for ownership, as the futex knows them.
+/// Threads that sleep for ownership, as the futex knows them.
 const OWNERS: Group = Group::First;
-/// Those who sleep as readers.
+/// Threads that sleep as readers.
 const SHARERS: Group = Group::Second;
 
 /// In `starving`: one thread that has waited too long, and sleeps.
@@ -189,7 +186,7 @@ struct Waiter {
 
 impl<const SHARED: bool> Exclusive<SHARED> {
     const_unless_loom! {
-        /// Free, with nobody waiting.
+        /// Free, without waiters.
         pub const fn new() -> Self {
             Self { word: SplitWord::new([FREE, 0, 0, 0]) }
         }
@@ -219,7 +216,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         self.hold().load(Ordering::Relaxed) != FREE
     }
 
-    /// Whether a release would have to wake somebody.
+    /// Whether a release would have to wake a thread.
     pub fn is_awaited(&self) -> bool {
         self.queue().load(Ordering::Relaxed) & (WAKE_NEEDED | READERS) != 0
     }
@@ -233,21 +230,13 @@ impl<const SHARED: bool> Exclusive<SHARED> {
     /// Takes it as `state`; waits until then.
     #[inline]
     pub fn lock(&self, state: u8) {
-        if !self.take(FREE, state) {
-            self.lock_slow(state, None, Owners::Run);
-        }
+        self.lock_until(state, None);
     }
 
     /// Takes it as `state`, or gives up at `deadline`.
     #[inline]
     pub fn lock_until(&self, state: u8, deadline: Option<Instant>) -> bool {
-        self.take(FREE, state) || self.lock_slow(state, deadline, Owners::Run)
-    }
-
-    /// The same beside readers: the owner may wait for one of them.
-    #[inline]
-    pub fn lock_beside_readers(&self, state: u8, deadline: Option<Instant>) -> bool {
-        self.take(FREE, state) || self.lock_slow(state, deadline, Owners::MayWait)
+        self.take(FREE, state) || self.lock_slow(state, deadline)
     }
 
     /// Releases it.
@@ -261,9 +250,8 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         }
     }
 
-    /// What can be done while the lock is still ours is done now: a lock that is
-    /// free during a system call goes to a thread that spins, and with it its
-    /// data, before we can take it again.
+    /// What can be done before the release is done now: a lock that is free during a system call
+    /// goes to a thread that spins, and with it its data, before this thread can take it again.
     #[cold]
     fn unlock_contended(&self) {
         let starving = self.starving().load(Ordering::SeqCst);
@@ -305,7 +293,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         }
     }
 
-    /// Lets readers in, but nobody else, by going from `HELD` to `state`.
+    /// Lets in readers only, by going from `HELD` to `state`.
     pub fn weaken(&self, state: u8) {
         if fences::publish(self.hold(), state, self.queue()) != 0 {
             self.wake_readers_if_any();
@@ -320,17 +308,17 @@ impl<const SHARED: bool> Exclusive<SHARED> {
     }
 
     #[cold]
-    fn lock_slow(&self, state: u8, deadline: Option<Instant>, owners: Owners) -> bool {
+    fn lock_slow(&self, state: u8, deadline: Option<Instant>) -> bool {
         if deadline::is_past(deadline) {
             return false;
         }
         let mut waiter = Waiter::new();
         loop {
-            if self.spin(state, &waiter, owners) {
+            if self.spin(state, &waiter) {
                 return self.acquired(&waiter);
             }
             self.starve_asleep(&mut waiter);
-            let seen = self.announce();
+            let seen = self.announce(WAKE_NEEDED);
             let hold = seen[0];
             if waiter.may_take(hold) {
                 if self.take(hold, state) {
@@ -343,13 +331,12 @@ impl<const SHARED: bool> Exclusive<SHARED> {
     }
 
     /// Tries for a while, unless others have tried for too long.
-    fn spin(&self, state: u8, waiter: &Waiter, owners: Owners) -> bool {
-        let owners = if waiter.slept {
-            Owners::MayWait
-        } else {
-            owners
-        };
-        let mut spin = LockSpin::new(owners);
+    fn spin(&self, state: u8, waiter: &Waiter) -> bool {
+        // Beside readers, an owner may wait for one of them.
+        let mut spin = LockSpin::new(match SHARED || waiter.slept {
+            true => Owners::MayWait,
+            false => Owners::Run,
+        });
         while spin.turn() {
             let hold = self.hold().load(Ordering::Relaxed);
             if !waiter.may_take(hold) {
@@ -367,19 +354,9 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         false
     }
 
-    /// Makes releases look for one who sleeps. The bytes as they are then.
-    fn announce(&self) -> [u8; 4] {
-        let queue = self.announce_as(WAKE_NEEDED);
-        [
-            self.hold().load(Ordering::SeqCst),
-            queue,
-            self.starving().load(Ordering::SeqCst),
-            self.quiet().load(Ordering::SeqCst),
-        ]
-    }
-
-    /// Sets `who` in `queue`, in contended mode. Returns what `queue` is then.
-    fn announce_as(&self, who: u8) -> u8 {
+    /// Sets `who` in `queue`, in contended mode, so that releases look for it. Returns the
+    /// bytes as they are then.
+    fn announce(&self, who: u8) -> [u8; 4] {
         loop {
             let queue = self
                 .queue()
@@ -394,7 +371,12 @@ impl<const SHARED: bool> Exclusive<SHARED> {
             let queue = self.queue().fetch_or(who, Ordering::SeqCst);
             if queue & CONTENDED != 0 {
                 fences::after_rmw();
-                return queue | who;
+                return [
+                    self.hold().load(Ordering::SeqCst),
+                    queue | who,
+                    self.starving().load(Ordering::SeqCst),
+                    self.quiet().load(Ordering::SeqCst),
+                ];
             }
         }
     }
@@ -427,7 +409,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         waiter.fair_at = deadline::now() + waiter.threshold;
         if counted.is_ok() {
             waiter.starving = AWAKE;
-            self.announce_as(CONTENDED);
+            self.announce(CONTENDED);
         }
     }
 
@@ -440,7 +422,7 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         }
     }
 
-    /// The lock is ours after a wait. Others may sleep whom nobody will wake.
+    /// This thread has the lock after a wait. Others may sleep without a wake-up on its way.
     fn acquired(&self, waiter: &Waiter) -> bool {
         if waiter.slept && !active(Mutant::ExclusiveForgetsOthers) {
             self.queue().fetch_or(WAKE_NEEDED, Ordering::SeqCst);
@@ -451,19 +433,19 @@ impl<const SHARED: bool> Exclusive<SHARED> {
         true
     }
 
-    /// Leaves without the lock. The lock may have been handed off because of us, and
-    /// on some systems a thread whose time is up may have been woken all the
-    /// same, in place of another. So announce, and do what a release does.
+    /// Leaves without the lock. The lock may have been handed off because of this thread, and on
+    /// some systems a thread whose time is up may have been woken all the same, in place of
+    /// another. So announce, and do what a release does.
     fn give_up(&self, waiter: &Waiter) -> bool {
         if waiter.starving != 0 {
             self.starving().fetch_sub(waiter.starving, Ordering::SeqCst);
         }
-        self.announce();
+        self.announce(WAKE_NEEDED);
         self.withdraw_hand_off();
         false
     }
 
-    /// Frees a lock that may have been handed off to nobody.
+    /// Frees a lock that may have been handed off without a thread to take it.
     fn withdraw_hand_off(&self) {
         self.take(HANDED_OFF, FREE);
         self.wake_as_needed();
@@ -526,15 +508,11 @@ impl<const SHARED: bool> Exclusive<SHARED> {
 
     /// Sleeps as a reader as long as `hold` is `state`.
     pub fn sleep_as_reader(&self, state: u8, deadline: Option<Instant>) -> WaitResult {
-        let queue = self.announce_as(READERS);
-        let hold = self.hold().load(Ordering::SeqCst);
-        if hold != state {
-            return WaitResult::ValueChanged;
+        let seen = self.announce(READERS);
+        match seen[0] == state {
+            true => self.word.wait_in_group(SHARERS, seen, deadline),
+            false => WaitResult::ValueChanged,
         }
-        let starving = self.starving().load(Ordering::SeqCst);
-        let quiet = self.quiet().load(Ordering::SeqCst);
-        self.word
-            .wait_in_group(SHARERS, [hold, queue, starving, quiet], deadline)
     }
 
     /// Wakes all readers.
@@ -570,11 +548,7 @@ impl Waiter {
 
     /// When to wake up without being woken.
     fn until(&self, deadline: Option<Instant>) -> Option<Instant> {
-        match deadline {
-            _ if self.starving != 0 => deadline,
-            Some(deadline) => Some(deadline.min(self.fair_at)),
-            None => Some(self.fair_at),
-        }
+        deadline::earlier(deadline, (self.starving == 0).then_some(self.fair_at))
     }
 
     fn is_late(&self) -> bool {

@@ -2,10 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use super::mutex::RawMutex;
+use super::exclusive::{Exclusive, HELD};
+use super::mutex::raw_mutex;
+use crate::deadline;
 
 /// The lock of a [`FairMutex`], for use with [`lock_api`].
-pub struct RawFairMutex(RawMutex);
+pub struct RawFairMutex(Exclusive);
 
 /// A [`Mutex`](super::Mutex) whose every release is fair.
 ///
@@ -37,58 +39,4 @@ pub const fn const_fair_mutex<T>(value: T) -> FairMutex<T> {
     FairMutex::const_new(<RawFairMutex as lock_api::RawMutex>::INIT, value)
 }
 
-// SAFETY: all is `RawMutex`'s; only the release prefers who waits.
-unsafe impl lock_api::RawMutex for RawFairMutex {
-    #[allow(clippy::declare_interior_mutable_const)]
-    const INIT: Self = Self(<RawMutex as lock_api::RawMutex>::INIT);
-
-    type GuardMarker = super::GuardMarker;
-
-    #[inline]
-    fn lock(&self) {
-        lock_api::RawMutex::lock(&self.0);
-    }
-
-    #[inline]
-    fn try_lock(&self) -> bool {
-        lock_api::RawMutex::try_lock(&self.0)
-    }
-
-    #[inline]
-    unsafe fn unlock(&self) {
-        // SAFETY: the caller owns the lock, as this function asks.
-        unsafe { lock_api::RawMutexFair::unlock_fair(&self.0) }
-    }
-
-    #[inline]
-    fn is_locked(&self) -> bool {
-        lock_api::RawMutex::is_locked(&self.0)
-    }
-}
-
-// SAFETY: as above.
-unsafe impl lock_api::RawMutexFair for RawFairMutex {
-    unsafe fn unlock_fair(&self) {
-        // SAFETY: the caller owns the lock, as this function asks.
-        unsafe { lock_api::RawMutexFair::unlock_fair(&self.0) }
-    }
-
-    unsafe fn bump(&self) {
-        // SAFETY: the caller owns the lock, as this function asks.
-        unsafe { lock_api::RawMutexFair::bump(&self.0) }
-    }
-}
-
-// SAFETY: as above.
-unsafe impl lock_api::RawMutexTimed for RawFairMutex {
-    type Duration = Duration;
-    type Instant = Instant;
-
-    fn try_lock_for(&self, timeout: Duration) -> bool {
-        lock_api::RawMutexTimed::try_lock_for(&self.0, timeout)
-    }
-
-    fn try_lock_until(&self, deadline: Instant) -> bool {
-        lock_api::RawMutexTimed::try_lock_until(&self.0, deadline)
-    }
-}
+raw_mutex!(RawFairMutex, unlock_fair);

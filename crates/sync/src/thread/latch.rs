@@ -10,8 +10,7 @@ use std::error::Error;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// A count that goes down, once, and releases everybody who waits when it
-/// reaches zero.
+/// A count that goes down, once, and releases all threads that wait when it reaches zero.
 ///
 /// This is `std::latch` of C++20 and the `CountDownLatch` of Java. Unlike a
 /// barrier it can not be used again, and the threads that count down need not be
@@ -22,8 +21,8 @@ use std::time::{Duration, Instant};
 /// anything has changed: by a panic, or by an error from
 /// [`try_count_down_n`](Latch::try_count_down_n).
 ///
-/// A latch is four bytes large and allocates nothing. A count-down that is not
-/// the last one, or that nobody sleeps for, does not enter the kernel.
+/// A latch is four bytes large and allocates nothing. A count-down that is not the last one, or
+/// that no thread sleeps for, does not enter the kernel.
 ///
 /// # Examples
 ///

@@ -1,18 +1,15 @@
 //! A value that is made when it is first looked at.
 //!
-//! A [`Once`] tells which of two things the storage holds: the closure until
-//! the first look, the value after it, and nothing when the closure has
-//! panicked. All waiting is done by the `Once`.
+//! A [`OnceLock`] for the value, beside the closure that makes it. The thread that fills the
+//! cell takes the closure out. A closure that panics leaves neither behind. All waiting is
+//! done by the cell.
 
-use super::once::{OnPoison, Once, OnceState};
-use super::reentrancy;
+use super::OnceLock;
 use crate::macros::const_unless_loom;
-use std::cell::UnsafeCell;
+use std::cell::Cell;
 use std::fmt;
-use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::ptr;
 
 const LAZY_POISONED: &str = "LazyLock instance has previously been poisoned";
 
@@ -35,15 +32,9 @@ const LAZY_POISONED: &str = "LazyLock instance has previously been poisoned";
 /// assert_eq!(SQUARES[7], 49);
 /// ```
 pub struct LazyLock<T, F = fn() -> T> {
-    once: Once,
-    data: UnsafeCell<Data<T, F>>,
-}
-
-union Data<T, F> {
-    /// Before the first look: the `Once` is new.
-    init: ManuallyDrop<F>,
-    /// After it: the `Once` is done.
-    value: ManuallyDrop<T>,
+    cell: OnceLock<T>,
+    /// Belongs to the thread that fills the cell.
+    init: Cell<Option<F>>,
 }
 
 impl<T, F: FnOnce() -> T> LazyLock<T, F> {
@@ -62,8 +53,8 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         #[inline]
         pub const fn new(f: F) -> Self {
             Self {
-                once: Once::new(),
-                data: UnsafeCell::new(Data { init: ManuallyDrop::new(f) }),
+                cell: OnceLock::new(),
+                init: Cell::new(Some(f)),
             }
         }
     }
@@ -87,12 +78,11 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     #[inline]
     #[track_caller]
     pub fn force(this: &Self) -> &T {
-        if !this.once.is_completed() {
-            this.initialise();
+        let make = || this.init.take().map(|init| init()).ok_or(());
+        match this.cell.get_or_try_init(make) {
+            Ok(value) => value,
+            Err(()) => panic!("{LAZY_POISONED}"),
         }
-        // SAFETY: the `Once` is done: it was seen to be, or `initialise` has
-        // returned.
-        unsafe { this.get_unchecked() }
     }
 
     /// Returns the value, to be changed. It is made now if it was not before.
@@ -114,8 +104,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     #[track_caller]
     pub fn force_mut(this: &mut Self) -> &mut T {
         LazyLock::force(this);
-        // SAFETY: `force` returns only when the `Once` is done.
-        unsafe { this.get_unchecked_mut() }
+        this.cell.get_mut().expect("the value has been made")
     }
 
     /// Takes the lock apart.
@@ -139,40 +128,10 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     /// ```
     #[track_caller]
     pub fn into_inner(this: Self) -> Result<T, F> {
-        let state = this.once.state();
-        assert!(!state.poisoned(), "{LAZY_POISONED}");
-        let this = ManuallyDrop::new(this);
-        // SAFETY: `this` is not dropped and goes out of scope, so the data that
-        // is read here has no second owner.
-        let data = unsafe { ptr::read(&this.data) }.into_inner();
-        if state.done() {
-            // SAFETY: the `Once` is done, so the data is the value.
-            Ok(ManuallyDrop::into_inner(unsafe { data.value }))
-        } else {
-            // SAFETY: nobody else has the lock, so no closure is running; the
-            // `Once` is new, and the data is the closure.
-            Err(ManuallyDrop::into_inner(unsafe { data.init }))
-        }
-    }
-
-    #[cold]
-    #[track_caller]
-    fn initialise(&self) {
-        if let Some(claim) = self.once.claim(OnPoison::Panic(LAZY_POISONED)) {
-            let data = self.data.get();
-            // SAFETY: the claim makes this thread the only one to touch the
-            // data, and a claim on a lock that is not poisoned is the first. So
-            // the data is the closure. It is read once: the `Once` never becomes
-            // new again.
-            let init = unsafe { ManuallyDrop::take(&mut (*data).init) };
-            let value = reentrancy::enter(&self.once, init);
-            // SAFETY: as above; the closure has moved out, so nothing is lost.
-            unsafe {
-                data.write(Data {
-                    value: ManuallyDrop::new(value),
-                })
-            };
-            claim.complete();
+        match (this.cell.into_inner(), this.init.into_inner()) {
+            (Some(value), _) => Ok(value),
+            (None, Some(init)) => Err(init),
+            (None, None) => panic!("{LAZY_POISONED}"),
         }
     }
 }
@@ -192,12 +151,7 @@ impl<T, F> LazyLock<T, F> {
     /// ```
     #[inline]
     pub fn get(this: &Self) -> Option<&T> {
-        if this.once.is_completed() {
-            // SAFETY: the `Once` is done.
-            Some(unsafe { this.get_unchecked() })
-        } else {
-            None
-        }
+        this.cell.get()
     }
 
     /// Returns the value, if it has been made, to be changed.
@@ -214,52 +168,12 @@ impl<T, F> LazyLock<T, F> {
     /// ```
     #[inline]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
-        if this.once.is_completed() {
-            // SAFETY: the `Once` is done.
-            Some(unsafe { this.get_unchecked_mut() })
-        } else {
-            None
-        }
-    }
-
-    /// # Safety
-    ///
-    /// The `Once` must be done, and this thread must have seen it with acquire
-    /// ordering or made it so.
-    #[inline]
-    unsafe fn get_unchecked(&self) -> &T {
-        // SAFETY: the `Once` is done, so the data is the value, and whoever
-        // changes it again needs a `&mut` to the lock.
-        unsafe { &(*self.data.get()).value }
-    }
-
-    /// # Safety
-    ///
-    /// As for `get_unchecked`.
-    #[inline]
-    unsafe fn get_unchecked_mut(&mut self) -> &mut T {
-        // SAFETY: the `Once` is done, so the data is the value.
-        unsafe { &mut self.data.get_mut().value }
+        this.cell.get_mut()
     }
 }
 
-impl<T, F> Drop for LazyLock<T, F> {
-    fn drop(&mut self) {
-        match self.once.state() {
-            // SAFETY: the data is the closure, and nobody looks at it again.
-            OnceState::New => unsafe { ManuallyDrop::drop(&mut self.data.get_mut().init) },
-            // SAFETY: the data is the value, and nobody looks at it again.
-            OnceState::Done => unsafe { ManuallyDrop::drop(&mut self.data.get_mut().value) },
-            // The closure has moved out, and no value has come in its place.
-            OnceState::Poisoned | OnceState::InProgress => {}
-        }
-    }
-}
-
-// SAFETY: `&LazyLock` hands out `&T` on any thread, which needs `T: Sync`; the
-// value may be made on one thread and dropped on another, which needs `T: Send`;
-// the closure may be called on another thread than it was made on, but by one
-// thread only, which needs `F: Send`.
+// SAFETY: the closure is taken out by the thread that fills the cell, and by no other, so
+// sharing the lock only sends it. What holds for the value is the cell's business.
 unsafe impl<T: Sync + Send, F: Send> Sync for LazyLock<T, F> {}
 
 impl<T: RefUnwindSafe + UnwindSafe, F: UnwindSafe> RefUnwindSafe for LazyLock<T, F> {}

@@ -8,10 +8,9 @@ use crate::deadline;
 /// The lock itself, without the value: what [`Mutex`] is made of, for use with
 /// [`lock_api`].
 ///
-/// A release looks at the lock after it has let go of it. So, as for any method,
-/// the lock must live until `unlock` has returned: unsafe code must not free it
-/// merely because it could be locked.
-pub struct RawMutex(Exclusive);
+/// A release looks at the lock after it has freed it. So, as for any method, the lock must live
+/// until `unlock` has returned: unsafe code must not free it merely because it could be locked.
+pub struct RawMutex(pub(crate) Exclusive);
 
 /// A mutual exclusion lock.
 ///
@@ -20,12 +19,11 @@ pub struct RawMutex(Exclusive);
 /// is four bytes, allocates nothing, and does not poison: a panic while it is
 /// held releases it.
 ///
-/// **Fairness.** A thread that arrives may overtake those who sleep, which keeps
-/// a busy lock fast. A thread that has waited for two milliseconds is served in
-/// turn: from then on every release hands the lock over in the order of the queue,
-/// until all who waited that long have had it. A wait is thus bounded by two
-/// milliseconds plus, for each thread before it in the queue, the time it holds
-/// the lock and the time the system takes to wake it.
+/// **Fairness.** A thread that arrives may overtake those that sleep, which keeps a busy lock
+/// fast. A thread that has waited for two milliseconds is served in turn: from then on every
+/// release hands the lock over in the order of the queue, until all that waited that long have
+/// had it. A wait is thus bounded by two milliseconds plus, for each thread before it in the
+/// queue, the time it holds the lock and the time the system takes to wake it.
 /// [`MutexGuard::unlock_fair`] hands over at once.
 ///
 /// ```
@@ -54,62 +52,72 @@ pub const fn const_mutex<T>(value: T) -> Mutex<T> {
     Mutex::const_new(<RawMutex as lock_api::RawMutex>::INIT, value)
 }
 
-// SAFETY: `Exclusive` gives ownership to one thread at a time (its head argues
-// why), and a release happens before the next acquisition: the store of `FREE`
-// or `HANDED_OFF` is a release, every way to take the lock is an acquire of it.
-unsafe impl lock_api::RawMutex for RawMutex {
-    #[allow(clippy::declare_interior_mutable_const)]
-    const INIT: Self = Self(Exclusive::new());
+/// Implements `lock_api`'s traits for a lock made of [`Exclusive`], which it releases with
+/// this method.
+macro_rules! raw_mutex {
+    ($raw:ident, $unlock:ident) => {
+        // SAFETY: `Exclusive` gives ownership to one thread at a time (its head argues why),
+        // and a release happens before the next acquisition: the store of `FREE` or
+        // `HANDED_OFF` is a release, every way to take the lock is an acquire of it.
+        unsafe impl lock_api::RawMutex for $raw {
+            #[allow(clippy::declare_interior_mutable_const)]
+            const INIT: Self = Self(Exclusive::new());
 
-    type GuardMarker = super::GuardMarker;
+            type GuardMarker = super::GuardMarker;
 
-    #[inline]
-    fn lock(&self) {
-        self.0.lock(HELD);
-    }
+            #[inline]
+            fn lock(&self) {
+                self.0.lock(HELD);
+            }
 
-    #[inline]
-    fn try_lock(&self) -> bool {
-        self.0.try_lock(HELD)
-    }
+            #[inline]
+            fn try_lock(&self) -> bool {
+                self.0.try_lock(HELD)
+            }
 
-    #[inline]
-    unsafe fn unlock(&self) {
-        self.0.unlock();
-    }
+            #[inline]
+            unsafe fn unlock(&self) {
+                self.0.$unlock();
+            }
 
-    #[inline]
-    fn is_locked(&self) -> bool {
-        self.0.is_held()
-    }
-}
-
-// SAFETY: a fair release is a release; see above.
-unsafe impl lock_api::RawMutexFair for RawMutex {
-    unsafe fn unlock_fair(&self) {
-        self.0.unlock_fair();
-    }
-
-    unsafe fn bump(&self) {
-        if self.0.is_awaited() {
-            self.0.unlock_fair();
-            self.0.lock(HELD);
+            #[inline]
+            fn is_locked(&self) -> bool {
+                self.0.is_held()
+            }
         }
-    }
+
+        // SAFETY: a fair release is a release; see above.
+        unsafe impl lock_api::RawMutexFair for $raw {
+            unsafe fn unlock_fair(&self) {
+                self.0.unlock_fair();
+            }
+
+            unsafe fn bump(&self) {
+                if self.0.is_awaited() {
+                    self.0.unlock_fair();
+                    self.0.lock(HELD);
+                }
+            }
+        }
+
+        // SAFETY: a timed acquisition that says `true` has the lock as `lock` has it.
+        unsafe impl lock_api::RawMutexTimed for $raw {
+            type Duration = Duration;
+            type Instant = Instant;
+
+            #[inline]
+            fn try_lock_for(&self, timeout: Duration) -> bool {
+                self.0.try_lock(HELD) || self.0.lock_until(HELD, deadline::after(timeout))
+            }
+
+            #[inline]
+            fn try_lock_until(&self, deadline: Instant) -> bool {
+                self.0.lock_until(HELD, Some(deadline))
+            }
+        }
+    };
 }
 
-// SAFETY: a timed acquisition that says `true` has the lock as `lock` has it.
-unsafe impl lock_api::RawMutexTimed for RawMutex {
-    type Duration = Duration;
-    type Instant = Instant;
+raw_mutex!(RawMutex, unlock);
 
-    #[inline]
-    fn try_lock_for(&self, timeout: Duration) -> bool {
-        self.0.try_lock(HELD) || self.0.lock_until(HELD, deadline::after(timeout))
-    }
-
-    #[inline]
-    fn try_lock_until(&self, deadline: Instant) -> bool {
-        self.0.lock_until(HELD, Some(deadline))
-    }
-}
+pub(super) use raw_mutex;

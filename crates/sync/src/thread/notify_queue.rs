@@ -105,7 +105,7 @@ impl NotifyQueue {
         }
     }
 
-    /// Notifies the thread that has waited longest. Whether there was one.
+    /// Notifies the thread that has waited longest. Returns whether there was one.
     #[inline]
     pub fn notify_one(&self) -> bool {
         !self.waiters.is_empty() && wake(self.waiters.locked(|list| take_out(list, false)))

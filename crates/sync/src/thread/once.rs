@@ -11,7 +11,7 @@
 //!
 //! Moves of `STATE`:
 //!
-//! | from | to | who |
+//! | from | to | by |
 //! |---|---|---|
 //! | `NEW`, `POISONED` | `RUNNING` | a thread that wants to initialise, by compare-exchange: it has *claimed* the word |
 //! | `RUNNING` | `DONE` | the claimant, by a plain store |
@@ -32,19 +32,16 @@
 //! read SLEEPERS: wake if 1         sleep if STATE is still what it was
 //! ```
 //!
-//! The two fences ([`fences`]) act together as a pair of `SeqCst` fences.
-//! If the claimant's comes first, then whatever the sleeper reads after its own
-//! includes `DONE`, so the kernel's compare fails and it does not sleep. If the
-//! sleeper's comes first, the claimant sees the 1 and wakes. A sleeper that the
-//! kernel has queued is found by the wake, and one that is not queued yet
-//! compares after the store. Each sleeper makes its own fence, even when it
-//! finds that `SLEEPERS` is 1 already: somebody else's fence says nothing about
-//! its own read of the state.
+//! The two fences ([`fences`]) act together as a pair of `SeqCst` fences. If the claimant's comes
+//! first, then whatever the sleeper reads after its own includes `DONE`, so the kernel's compare
+//! fails and it does not sleep. If the sleeper's comes first, the claimant sees the 1 and wakes.
+//! A sleeper that the kernel has queued is found by the wake, and one that is not queued yet
+//! compares after the store. Each sleeper makes its own fence, even when it finds that `SLEEPERS`
+//! is 1 already: another thread's fence says nothing about its own read of the state.
 //!
-//! A thread that waits without wanting to initialise ([`Once::wait`]) may sleep
-//! while the state is still `NEW`. The claim that follows changes the word under
-//! it and wakes nobody; the sleeper is queued and the announcement stands, so
-//! the claimant's wake finds it.
+//! A thread that waits without wanting to initialise ([`Once::wait`]) may sleep while the state
+//! is still `NEW`. The claim that follows changes the word under it and wakes no thread; the
+//! sleeper is queued and the announcement stands, so the claimant's wake finds it.
 //!
 //! # A closure that waits for itself
 //!
@@ -56,7 +53,7 @@
 //! sleepers byte is this crate's.
 
 use super::reentrancy;
-use crate::macros::const_unless_loom;
+use crate::macros::{const_unless_loom, default_is_new};
 use crate::mutant::{self, Mutant};
 use crate::spin::EventSpin;
 use crate::{deadline, fences};
@@ -76,8 +73,6 @@ const DONE: u8 = 3;
 const STATE: usize = 0;
 /// Which byte of the word tells that threads sleep.
 const SLEEPERS: usize = 1;
-
-const ONCE_POISONED: &str = "Once instance has previously been poisoned";
 
 /// A one-time initialisation.
 ///
@@ -238,9 +233,7 @@ impl Once {
     pub fn call_once<F: FnOnce()>(&self, f: F) {
         if !self.is_completed() {
             let mut f = Some(f);
-            self.initialise(OnPoison::Panic(ONCE_POISONED), &mut |_| {
-                run(&mut f, |f| f())
-            });
+            self.initialise(OnPoison::Panic, &mut |_| run(&mut f, |f| f()));
         }
     }
 
@@ -331,7 +324,7 @@ impl Once {
     #[track_caller]
     pub fn wait(&self) {
         if !self.is_completed() {
-            self.wait_for_outcome(OnPoison::Panic(ONCE_POISONED), None);
+            self.wait_for_outcome(OnPoison::Panic, None);
         }
     }
 
@@ -382,8 +375,7 @@ impl Once {
     #[track_caller]
     #[must_use = "the time may be up with the closure not finished"]
     pub fn wait_timeout(&self, timeout: Duration) -> bool {
-        self.is_completed()
-            || self.wait_for_outcome(OnPoison::Panic(ONCE_POISONED), deadline::after(timeout))
+        self.is_completed() || self.wait_for_outcome(OnPoison::Panic, deadline::after(timeout))
     }
 
     /// Waits until a closure has finished, for no longer than until `deadline`.
@@ -405,7 +397,7 @@ impl Once {
     #[track_caller]
     #[must_use = "the time may be up with the closure not finished"]
     pub fn wait_until(&self, deadline: Instant) -> bool {
-        self.wait_for_outcome(OnPoison::Panic(ONCE_POISONED), Some(deadline))
+        self.wait_for_outcome(OnPoison::Panic, Some(deadline))
     }
 }
 
@@ -414,8 +406,8 @@ impl Once {
 pub(super) enum OnPoison {
     /// Carries on as if it were new.
     Retry,
-    /// Panics with this message.
-    Panic(&'static str),
+    /// Panics.
+    Panic,
 }
 
 /// The right, and the duty, to bring a [`Once`] out of `RUNNING`. Dropped
@@ -517,7 +509,7 @@ impl Once {
         }
     }
 
-    /// Leaves `RUNNING`, and wakes those who slept on it. For the claimant.
+    /// Leaves `RUNNING`, and wakes the threads that slept on it. For the claimant.
     #[inline]
     fn publish(&self, outcome: u8) {
         let sleepers = if mutant::active(Mutant::OnceRelaxedPublish) {
@@ -543,8 +535,8 @@ impl Once {
     #[inline]
     #[track_caller]
     fn check_poison(&self, state: u8, on_poison: OnPoison) {
-        if let (POISONED, OnPoison::Panic(message)) = (state, on_poison) {
-            panic!("{message}");
+        if let (POISONED, OnPoison::Panic) = (state, on_poison) {
+            panic!("Once instance has previously been poisoned");
         }
     }
 
@@ -578,11 +570,7 @@ fn run<F, R>(f: &mut Option<F>, call: impl FnOnce(F) -> R) -> R {
     call(f.take().expect("a claim is made once per call"))
 }
 
-impl Default for Once {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(Once);
 
 impl fmt::Debug for Once {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -592,6 +580,6 @@ impl fmt::Debug for Once {
     }
 }
 
-// A panic leaves a poisoned `Once` behind, which tells whoever comes next.
+// A panic leaves a poisoned `Once` behind, which tells the next caller.
 impl UnwindSafe for Once {}
 impl RefUnwindSafe for Once {}

@@ -8,14 +8,14 @@
 //! needs no `Drop` of its own, and the compiler sees that dropping a cell of references
 //! uses none of them.
 //!
-//! An initialiser that panics or fails leaves the `Once` poisoned, which here
-//! means no more than "empty, and somebody has tried".
+//! An initialiser that panics or fails leaves the `Once` poisoned, which here means no more than
+//! "empty, and a thread has tried".
 
 use super::Once;
 use super::once::OnPoison;
 use super::reentrancy;
 use crate::deadline;
-use crate::macros::const_unless_loom;
+use crate::macros::{cell_traits, const_unless_loom};
 use std::cell::UnsafeCell;
 use std::convert::Infallible;
 use std::fmt;
@@ -84,16 +84,13 @@ impl<T> OnceLock<T> {
     /// ```
     #[inline]
     pub fn get(&self) -> Option<&T> {
-        if self.once.is_completed() {
-            // SAFETY: the `Once` is done.
-            Some(unsafe { self.get_unchecked() })
-        } else {
-            None
-        }
+        let is_filled = self.once.is_completed();
+        // SAFETY: the `Once` is done.
+        is_filled.then(|| unsafe { self.get_unchecked() })
     }
 
-    /// Returns the value, if the cell is filled, to be changed. The `&mut` shows that
-    /// nobody else has the cell.
+    /// Returns the value, if the cell is filled, to be changed. The `&mut` shows that no other
+    /// thread has the cell.
     ///
     /// # Examples
     ///
@@ -106,12 +103,9 @@ impl<T> OnceLock<T> {
     /// ```
     #[inline]
     pub fn get_mut(&mut self) -> Option<&mut T> {
-        if self.once.is_completed() {
-            // SAFETY: the `Once` is done.
-            Some(unsafe { self.get_unchecked_mut() })
-        } else {
-            None
-        }
+        let is_filled = self.once.is_completed();
+        // SAFETY: the `Once` is done.
+        is_filled.then(|| unsafe { self.get_unchecked_mut() })
     }
 
     /// Fills the cell.
@@ -365,12 +359,9 @@ impl<T> OnceLock<T> {
     }
 
     fn wait_for_value(&self, deadline: Option<Instant>) -> Option<&T> {
-        if self.once.wait_for_outcome(OnPoison::Retry, deadline) {
-            // SAFETY: the `Once` is done.
-            Some(unsafe { self.get_unchecked() })
-        } else {
-            None
-        }
+        let is_filled = self.once.wait_for_outcome(OnPoison::Retry, deadline);
+        // SAFETY: the `Once` is done.
+        is_filled.then(|| unsafe { self.get_unchecked() })
     }
 
     /// Makes the `Once` done, by `f` or by waiting for others.
@@ -397,8 +388,8 @@ impl<T> OnceLock<T> {
     /// ordering or made it so.
     #[inline]
     unsafe fn get_unchecked(&self) -> &T {
-        // SAFETY: the `Once` is done, so the value was written before, and
-        // whoever changes it again needs a `&mut` to the cell.
+        // SAFETY: the `Once` is done, so the value was written before, and changing it again
+        // needs a `&mut` to the cell.
         unsafe { (*self.value.get()).as_ref().unwrap_unchecked() }
     }
 
@@ -422,13 +413,6 @@ unsafe impl<T: Send> Send for OnceLock<T> {}
 impl<T: RefUnwindSafe + UnwindSafe> RefUnwindSafe for OnceLock<T> {}
 impl<T: UnwindSafe> UnwindSafe for OnceLock<T> {}
 
-impl<T> Default for OnceLock<T> {
-    #[inline]
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut tuple = f.debug_tuple("OnceLock");
@@ -440,30 +424,15 @@ impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
     }
 }
 
-impl<T: Clone> Clone for OnceLock<T> {
-    /// A cell with a clone of the value, or an empty one.
-    #[inline]
-    fn clone(&self) -> Self {
-        self.get().cloned().map_or_else(Self::new, Self::from)
-    }
-}
-
 impl<T> From<T> for OnceLock<T> {
     /// A filled cell.
     #[inline]
     fn from(value: T) -> Self {
         let cell = Self::new();
         let filled = cell.set(value);
-        debug_assert!(filled.is_ok(), "nobody else has the cell");
+        debug_assert!(filled.is_ok(), "no other thread has the cell");
         cell
     }
 }
 
-impl<T: PartialEq> PartialEq for OnceLock<T> {
-    #[inline]
-    fn eq(&self, other: &Self) -> bool {
-        self.get() == other.get()
-    }
-}
-
-impl<T: Eq> Eq for OnceLock<T> {}
+cell_traits!(OnceLock);

@@ -7,33 +7,29 @@
 //! The parking thread remembers the count that it has `seen`. There is a token
 //! when the two differ, however much: taking it means to remember the new count.
 //!
-//! So taking a token that is there needs no atomic read-modify-write, only a
-//! load, where the usual three states (empty, parked, notified) need a swap: with
-//! those, a token that came between the look and a plain store of "empty" would
-//! be wiped out, and with it the news that it was meant to bring. A count can
-//! only go up. It has 64 bits and never comes round.
+//! So taking a token that is there needs no atomic read-modify-write, only a load, where the
+//! usual three states (empty, parked, notified) need a swap: with those, a token that came
+//! between the look and a plain store of "empty" would be wiped out, and the notification with
+//! it. A count can only go up. It has 64 bits and never comes round.
 //!
 //! # Moves
 //!
-//! *Unpark* adds one to the count. If that shows `ASLEEP`, it clears the bit;
-//! who clears it wakes the thread, so of many unparkers one makes the system
-//! call.
+//! *Unpark* adds one to the count. If that shows `ASLEEP`, it clears the bit; the thread that
+//! clears it wakes the parked one, so of many unparkers one makes the system call.
 //!
-//! *Park* looks at the count; tries for a while (`spin/`), as a token that is
-//! handed over while we run is two hundred times faster than one that has to
-//! wake us; then sets `ASLEEP`, if the count is still the one it has seen, and
-//! sleeps until the bit is clear.
+//! *Park* looks at the count; tries for a while (`spin/`), as a token that is handed over to a
+//! running thread is two hundred times faster than one that has to wake it; then sets `ASLEEP`,
+//! if the count is still the one it has seen, and sleeps until the bit is clear.
 //!
 //! # No wake-up is lost
 //!
-//! Count and bit are one word: setting the bit fails if a token has come, and a
-//! token that comes later shows the bit to whoever brings it. The thread sleeps
-//! on another word, `sleep_word`, which the waker changes after it has cleared the bit;
-//! the thread reads `sleep_word` before it looks at the bit, so either it sees the bit
-//! clear, or it sleeps on a value that the waker is going to change.
+//! Count and bit are one word: setting the bit fails if a token has come, and a token that comes
+//! later shows the bit to the unparker. The thread sleeps on another word, `sleep_word`, which
+//! the waker changes after it has cleared the bit; the thread reads `sleep_word` before it looks
+//! at the bit, so either it sees the bit clear, or it sleeps on a value that the waker is going
+//! to change.
 
 use std::cell::Cell;
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -41,6 +37,7 @@ use blitz_futex::atomic::{AtomicU32, AtomicU64, Ordering};
 use blitz_futex::{WaitResult, wait_until, wake_one};
 
 use crate::deadline;
+use crate::macros::{debug_is_name, default_is_new};
 use crate::mutant::{Mutant, active};
 use crate::spin::EventSpin;
 
@@ -49,6 +46,7 @@ const ASLEEP: u64 = 1;
 /// One unpark.
 const TOKEN: u64 = 2;
 
+#[derive(Default)]
 struct Inner {
     tokens: AtomicU64,
     sleep_word: AtomicU32,
@@ -78,6 +76,7 @@ pub struct Parker {
 }
 
 /// Hands a token to the thread of a [`Parker`].
+#[derive(Clone)]
 pub struct Unparker {
     inner: Arc<Inner>,
 }
@@ -86,14 +85,9 @@ impl Parker {
     /// Creates a parker without a token.
     #[must_use]
     pub fn new() -> Self {
-        let inner = Inner {
-            tokens: AtomicU64::new(0),
-            sleep_word: AtomicU32::new(0),
-        };
+        let inner = Arc::default();
         Self {
-            unparker: Unparker {
-                inner: Arc::new(inner),
-            },
+            unparker: Unparker { inner },
             seen: Cell::new(0),
         }
     }
@@ -106,7 +100,7 @@ impl Parker {
         }
     }
 
-    /// Waits for the token no longer than `timeout`. Whether it came.
+    /// Waits for the token no longer than `timeout`. Returns whether it came.
     ///
     /// ```
     /// use blitz_io::thread::Parker;
@@ -121,7 +115,7 @@ impl Parker {
         self.take() || self.park_slow(deadline::after(timeout))
     }
 
-    /// Waits for the token no longer than until `deadline`. Whether it came.
+    /// Waits for the token no longer than until `deadline`. Returns whether it came.
     pub fn park_deadline(&self, deadline: Instant) -> bool {
         self.take() || self.park_slow(Some(deadline))
     }
@@ -145,19 +139,16 @@ impl Parker {
         if deadline::is_past(deadline) {
             return false;
         }
-        let mut spin = EventSpin::new();
-        while spin.turn() {
-            if self.take() {
-                return true;
-            }
+        if deadline::spin_until(EventSpin::new(), None, || self.take()) {
+            return true;
         }
         loop {
             let in_time = self.unparker.inner.sleep(self.seen.get(), deadline);
             if self.take() {
                 return true;
             }
-            // An unparker whose token we took long ago may have woken us only
-            // now: then the time is not up, and we sleep again.
+            // An unparker whose token was taken long ago may have woken this thread only now:
+            // then the time is not up, and it sleeps again.
             if !in_time {
                 return false;
             }
@@ -211,28 +202,8 @@ impl Unparker {
     }
 }
 
-impl Default for Parker {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(Parker);
 
-impl Clone for Unparker {
-    fn clone(&self) -> Self {
-        Self {
-            inner: self.inner.clone(),
-        }
-    }
-}
+debug_is_name!(Parker);
 
-impl fmt::Debug for Parker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parker").finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Unparker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Unparker").finish_non_exhaustive()
-    }
-}
+debug_is_name!(Unparker);

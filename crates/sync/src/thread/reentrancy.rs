@@ -50,10 +50,9 @@ pub(super) fn enter<R>(once: &Once, f: impl FnOnce() -> R) -> R {
 /// Whether this thread is running the closure of `once`.
 pub(super) fn is_inside(once: &Once) -> bool {
     let mut next = INNERMOST.with(Cell::get);
-    // SAFETY: every entry on the list belongs to a call of `enter` that this
-    // thread has not left: `Leave` takes the entry off the list before its
-    // stack frame goes. So a pointer on the list is null or points to a live
-    // entry, which nobody changes.
+    // SAFETY: every entry on the list belongs to a call of `enter` that this thread has not left:
+    // `Leave` takes the entry off the list before its stack frame goes. So a pointer on the list
+    // is null or points to a live entry, which does not change.
     while let Some(entry) = unsafe { next.as_ref() } {
         if ptr::eq(entry.once, once) {
             return true;

@@ -1,10 +1,9 @@
 //! Counting threads into rounds: the common part of the barriers.
 //!
-//! One word holds the *round* and how many threads have *arrived* in it. One
-//! compare-and-swap either adds an arrival or, for the thread that is the last
-//! one of the round, begins the next round with nobody in it. So a thread that
-//! arrives while others are still leaving counts for the next round, and any
-//! number of threads may take turns.
+//! One word holds the *round* and how many threads have *arrived* in it. One compare-and-swap
+//! either adds an arrival or, for the thread that is the last one of the round, begins the next
+//! round without arrivals. So a thread that arrives while others are still leaving counts for the
+//! next round, and any number of threads may take turns.
 //!
 //! A thread waits until the word names another round than its own. Rounds are 32
 //! bits: a thread would have to be stopped for four billion rounds, which others
@@ -47,21 +46,14 @@ impl Rounds {
     /// Counts the caller in. Its round, or `None` if it has ended it.
     #[inline]
     pub(super) fn arrive(&self) -> Option<Round> {
-        let mut state = self.state.load(Ordering::Relaxed);
-        loop {
-            let is_last = state & ARRIVED == u64::from(self.threads) - 1;
-            let next = match is_last {
-                true => (state & !ARRIVED).wrapping_add(ONE_ROUND),
-                false => state + 1,
-            };
-            let result =
-                self.state
-                    .compare_exchange_weak(state, next, Ordering::SeqCst, Ordering::Relaxed);
-            match result {
-                Ok(_) => return (!is_last).then_some(Round(state & !ARRIVED)),
-                Err(now) => state = now,
-            }
-        }
+        let is_last = |state| state & ARRIVED == u64::from(self.threads) - 1;
+        let next = |state: u64| match is_last(state) {
+            true => Some((state & !ARRIVED).wrapping_add(ONE_ROUND)),
+            false => Some(state + 1),
+        };
+        let arrived = (self.state).fetch_update(Ordering::SeqCst, Ordering::Relaxed, next);
+        let (Ok(state) | Err(state)) = arrived;
+        (!is_last(state)).then_some(Round(state & !ARRIVED))
     }
 
     /// Whether all threads of the round have arrived.

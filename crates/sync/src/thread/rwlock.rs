@@ -64,9 +64,9 @@ pub const fn const_rwlock<T>(value: T) -> RwLock<T> {
     RwLock::const_new(<RawRwLock as lock_api::RawRwLock>::INIT, value)
 }
 
-// SAFETY: `Shared` never has a writer in beside anybody else (its head argues
-// why). A writer's release happens before the next look at `hold`, a reader's
-// before the writer's look at the count: both sides are sequentially consistent.
+// SAFETY: `Shared` never has a writer in beside any other thread (its head argues why). A
+// writer's release happens before the next look at `hold`, a reader's before the writer's look at
+// the count: both sides are sequentially consistent.
 unsafe impl lock_api::RawRwLock for RawRwLock {
     #[allow(clippy::declare_interior_mutable_const)]
     const INIT: Self = Self(Shared::new());
@@ -100,7 +100,7 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
 
     #[inline]
     unsafe fn unlock_exclusive(&self) {
-        self.0.unlock_exclusive();
+        self.0.unlock();
     }
 
     #[inline]
@@ -122,7 +122,7 @@ unsafe impl RawRwLockFair for RawRwLock {
     }
 
     unsafe fn unlock_exclusive_fair(&self) {
-        self.0.unlock_exclusive_fair();
+        self.0.unlock_fair();
     }
 }
 
@@ -179,8 +179,8 @@ unsafe impl RawRwLockTimed for RawRwLock {
     }
 }
 
-// SAFETY: the upgradable reader owns the writers' side, so nobody else becomes
-// the writer; it becomes one itself only when the count of readers is zero.
+// SAFETY: the upgradable reader owns the writers' side, so no other thread becomes the writer; it
+// becomes one itself only when the count of readers is zero.
 unsafe impl RawRwLockUpgrade for RawRwLock {
     fn lock_upgradable(&self) {
         self.0.lock_upgradable(None);
@@ -191,7 +191,7 @@ unsafe impl RawRwLockUpgrade for RawRwLock {
     }
 
     unsafe fn unlock_upgradable(&self) {
-        self.0.unlock_upgradable();
+        self.0.unlock();
     }
 
     unsafe fn upgrade(&self) {
@@ -206,14 +206,14 @@ unsafe impl RawRwLockUpgrade for RawRwLock {
 // SAFETY: as above.
 unsafe impl RawRwLockUpgradeFair for RawRwLock {
     unsafe fn unlock_upgradable_fair(&self) {
-        self.0.unlock_upgradable_fair();
+        self.0.unlock_fair();
     }
 }
 
 // SAFETY: as for `RawRwLockDowngrade`.
 unsafe impl RawRwLockUpgradeDowngrade for RawRwLock {
     unsafe fn downgrade_upgradable(&self) {
-        self.0.downgrade_upgradable();
+        self.0.downgrade();
     }
 
     unsafe fn downgrade_to_upgradable(&self) {

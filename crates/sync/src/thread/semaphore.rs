@@ -8,7 +8,7 @@
 //!   release has to look for one that fits.
 //! * [`FAIR`]: some thread has waited for too long; only the first in the queue
 //!   may take permits.
-//! * [`CLOSED`]: no more permits for anybody.
+//! * [`CLOSED`]: permits are given out no more.
 //!
 //! A thread that waits is a node in the queue (`wait_queue.rs`) and stays there,
 //! signalled or not, until it has its permits or gives up.
@@ -20,33 +20,32 @@
 //! `WAKE_NEEDED` *in the same word*, and looks at what the word was: with enough permits
 //! it goes back and tries again, else it joins the queue and sleeps.
 //!
-//! A release that sees `WAKE_NEEDED` takes the lock, clears the flag, and signals, in
-//! the order of the queue, those whose request fits into what the ones before them
-//! leave over ([`Semaphore::serve`]). If there is none, it sets the flag again,
-//! and looks again at the word as it was at that moment. If there is one, that
-//! thread is now in charge: when it has its permits it serves the others; when
-//! it finds too few after all it sets `WAKE_NEEDED`, looks, and sleeps again in its old
-//! place; when it gives up it serves the others.
+//! A release that sees `WAKE_NEEDED` takes the lock, clears the flag, and signals, in the order
+//! of the queue, the threads whose request fits into what those before them leave over
+//! ([`Semaphore::serve`]). If there is none, it sets the flag again, and looks again at the word
+//! as it was at that moment. If there is one, that thread is now in charge: when it has its
+//! permits it serves the others; when it finds too few after all it sets `WAKE_NEEDED`, looks,
+//! and sleeps again in its old place; when it gives up it serves the others.
 //!
 //! # No wake-up is lost
 //!
-//! Flag and permits are one word, so whoever sets `WAKE_NEEDED` sees all releases that
-//! will not see it, and there is no second word to look at. While threads sleep,
-//! `WAKE_NEEDED` is clear only if a signalled one is on its way. All changes of the
-//! queue and all signals happen under the lock.
+//! Flag and permits are one word, so a thread that sets `WAKE_NEEDED` sees all releases that will
+//! not see it, and there is no second word to look at. While threads sleep, `WAKE_NEEDED` is
+//! clear only if a signalled one is on its way. All changes of the queue and all signals happen
+//! under the lock.
 //!
-//! Threads that want different amounts do not stand in each other's way: a
-//! release wakes whom it can satisfy, not whoever is first, so no permit lies
-//! idle beside a thread that could use it. That alone would starve those who
-//! want much. So a thread that has waited for [`FAIR_AFTER`] sets `FAIR`: from
-//! then on permits add up until the first in the queue has enough, and the flag
-//! goes when nobody is left who has waited too long.
+//! Threads that want different amounts do not stand in each other's way: a release wakes threads
+//! that it can satisfy, not just the first, so no permit lies idle beside a thread that could use
+//! it. That alone would starve threads that want much. So a thread that has waited for
+//! [`FAIR_AFTER`] sets `FAIR`: from then on permits add up until the first in the queue has
+//! enough, and the flag goes when no thread is left that has waited too long.
 //!
 //! # Sources
 //!
 //! Dijkstra's semaphore; names as in Tokio's `Semaphore`.
 
 use std::cell::Cell;
+use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -57,13 +56,12 @@ use super::exclusive::FAIR_AFTER;
 use crate::deadline;
 use crate::macros::const_unless_loom;
 use crate::mutant::{Mutant, active};
+use crate::semaphores::errors;
 use crate::spin::EventSpin;
 use crate::wait_queue::{List, Node, WaitQueue};
 
-mod error;
 mod permit;
 
-pub use error::{AcquireError, OverRelease, TryAcquireError};
 pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 
 const WAKE_NEEDED: u64 = 1;
@@ -78,10 +76,10 @@ const PERMIT: u64 = 8;
 /// that keep the semaphore alive. [`close`](Semaphore::close) ends all waiting.
 /// It allocates nothing.
 ///
-/// **Fairness.** A thread that arrives may overtake those who wait, and a request
-/// that fits one that does not; who has waited for two milliseconds is served in
-/// turn. A thread that waits for more permits than there will ever be therefore
-/// keeps everybody else waiting: give it a deadline.
+/// **Fairness.** A thread that arrives may overtake those that wait, and a request that fits one
+/// that does not; a thread that has waited for two milliseconds is served in turn. A thread that
+/// waits for more permits than there will ever be therefore keeps all others waiting: give it a
+/// deadline.
 ///
 /// ```
 /// use blitz_io::thread::Semaphore;
@@ -101,20 +99,38 @@ pub struct Semaphore {
     queue: WaitQueue<Request>,
 }
 
+/// The semaphore is closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AcquireError(());
+
+/// Why an attempt to take permits failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TryAcquireError {
+    /// The semaphore is closed.
+    Closed,
+    /// There are too few permits, or were until the time was up.
+    NoPermits,
+}
+
+errors!(AcquireError, TryAcquireError);
+
+/// The semaphore cannot hold as many permits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OverRelease(());
+
+impl fmt::Display for OverRelease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("number of added permits would overflow MAX_PERMITS")
+    }
+}
+
+impl Error for OverRelease {}
+
 /// What a node in the queue waits for.
 struct Request {
     permits: u32,
     /// It has waited for too long.
     is_late: Cell<bool>,
-}
-
-/// How an attempt to take permits ended.
-#[derive(PartialEq, Eq)]
-enum Taken {
-    Yes,
-    /// There are too few.
-    No,
-    Closed,
 }
 
 impl Semaphore {
@@ -164,7 +180,7 @@ impl Semaphore {
     #[inline]
     pub fn acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
         self.take_until(n, None)
-            .map(|()| SemaphorePermit::new(self, n))
+            .map(|()| SemaphorePermit::new(self, n as usize))
             .map_err(|_| AcquireError(()))
     }
 
@@ -186,11 +202,8 @@ impl Semaphore {
     /// As [`try_acquire`](Semaphore::try_acquire).
     #[inline]
     pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
-        match self.take(u64::from(n), FAIR) {
-            Taken::Yes => Ok(SemaphorePermit::new(self, n)),
-            Taken::No => Err(TryAcquireError::NoPermits),
-            Taken::Closed => Err(TryAcquireError::Closed),
-        }
+        self.take(n, FAIR)?;
+        Ok(SemaphorePermit::new(self, n as usize))
     }
 
     /// Takes one permit; waits for it no longer than `timeout`.
@@ -237,7 +250,7 @@ impl Semaphore {
         timeout: Duration,
     ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.take_until(n, deadline::after(timeout))
-            .map(|()| SemaphorePermit::new(self, n))
+            .map(|()| SemaphorePermit::new(self, n as usize))
     }
 
     /// Takes `n` permits at once; waits for them no longer than until
@@ -252,7 +265,7 @@ impl Semaphore {
         deadline: Instant,
     ) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         self.take_until(n, Some(deadline))
-            .map(|()| SemaphorePermit::new(self, n))
+            .map(|()| SemaphorePermit::new(self, n as usize))
     }
 
     /// Takes one permit that keeps the semaphore alive.
@@ -285,10 +298,8 @@ impl Semaphore {
         self: Arc<Self>,
         n: u32,
     ) -> Result<OwnedSemaphorePermit, AcquireError> {
-        match self.take_until(n, None) {
-            Ok(()) => Ok(OwnedSemaphorePermit::new(self, n)),
-            Err(_) => Err(AcquireError(())),
-        }
+        self.acquire_many(n)?.forget();
+        Ok(OwnedSemaphorePermit::new(self, n as usize))
     }
 
     /// Takes one permit that keeps the semaphore alive, if there is one.
@@ -310,7 +321,7 @@ impl Semaphore {
         n: u32,
     ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
         self.try_acquire_many(n)?.forget();
-        Ok(OwnedSemaphorePermit::new(self, n))
+        Ok(OwnedSemaphorePermit::new(self, n as usize))
     }
 
     /// Adds `n` permits.
@@ -342,33 +353,22 @@ impl Semaphore {
     /// ```
     #[inline]
     pub fn try_add_permits(&self, n: usize) -> Result<(), OverRelease> {
-        let mut state = self.state.load(Ordering::Relaxed);
-        loop {
-            let room = (Self::MAX_PERMITS as u64).saturating_sub(state / PERMIT);
-            if n as u64 > room {
-                return Err(OverRelease(()));
-            }
-            match self.exchange(state, state + n as u64 * PERMIT) {
-                Ok(_) => break,
-                Err(now) => state = now,
-            }
-        }
-        if state & WAKE_NEEDED != 0 {
+        let room = |state| (Self::MAX_PERMITS as u64).saturating_sub(state / PERMIT);
+        let added = self.change(|state| {
+            let fits = n as u64 <= room(state);
+            fits.then(|| state + n as u64 * PERMIT)
+        });
+        if added.map_err(|_| OverRelease(()))? & WAKE_NEEDED != 0 {
             self.serve_queue();
         }
         Ok(())
     }
 
-    /// Takes up to `n` permits away for good. How many there were to take.
+    /// Removes up to `n` permits, and returns how many it has removed.
     pub fn forget_permits(&self, n: usize) -> usize {
-        let mut state = self.state.load(Ordering::Relaxed);
-        loop {
-            let taken = (n as u64).min(state / PERMIT);
-            match self.exchange(state, state - taken * PERMIT) {
-                Ok(_) => return taken as usize,
-                Err(now) => state = now,
-            }
-        }
+        let taken = |state| (n as u64).min(state / PERMIT);
+        let (Ok(before) | Err(before)) = self.change(|state| Some(state - taken(state) * PERMIT));
+        taken(before) as usize
     }
 
     /// Ends all waiting, now and in future, with an error. Permits that are out
@@ -377,7 +377,7 @@ impl Semaphore {
         self.queue.locked(|list| {
             self.state.fetch_or(CLOSED, Ordering::AcqRel);
             for node in list.iter() {
-                // SAFETY: it is linked, and cannot leave while we have the lock.
+                // SAFETY: it is linked, and cannot leave while the lock is held.
                 unsafe { Node::signal(node) };
             }
         });
@@ -389,51 +389,40 @@ impl Semaphore {
         self.state.load(Ordering::Acquire) & CLOSED != 0
     }
 
+    /// Changes the state to what `next` makes of it, if that is `Some`. Returns what it was.
     #[inline]
-    fn exchange(&self, from: u64, to: u64) -> Result<u64, u64> {
+    fn change(&self, next: impl Fn(u64) -> Option<u64>) -> Result<u64, u64> {
         self.state
-            .compare_exchange_weak(from, to, Ordering::AcqRel, Ordering::Relaxed)
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, next)
     }
 
     /// Takes `n` permits if there are as many and none of the flags `unless` is
     /// set.
     #[inline]
-    fn take(&self, n: u64, unless: u64) -> Taken {
-        let state = self.state.load(Ordering::Relaxed);
+    fn take(&self, n: u32, unless: u64) -> Result<(), TryAcquireError> {
         // The flags are below the permits, so this compares the permits.
-        let enough = state >= n.saturating_mul(PERMIT);
-        let allowed = enough && state & (CLOSED | unless) == 0;
-        if allowed && self.exchange(state, state - n * PERMIT).is_ok() {
-            return Taken::Yes;
-        }
-        self.take_again(n, unless)
+        let need = u64::from(n) * PERMIT;
+        let allowed = |state| state >= need && state & (CLOSED | unless) == 0;
+        self.change(|state| allowed(state).then(|| state - need))
+            .map(drop)
+            .map_err(Self::refusal)
     }
 
+    /// Why permits could not be taken from this state.
     #[cold]
-    fn take_again(&self, n: u64, unless: u64) -> Taken {
-        let mut state = self.state.load(Ordering::Relaxed);
-        loop {
-            if state & CLOSED != 0 {
-                // What was done before closing is visible to who is told of it.
-                fence(Ordering::Acquire);
-                return Taken::Closed;
-            }
-            if state & unless != 0 || state / PERMIT < n {
-                return Taken::No;
-            }
-            match self.exchange(state, state - n * PERMIT) {
-                Ok(_) => return Taken::Yes,
-                Err(now) => state = now,
-            }
+    fn refusal(state: u64) -> TryAcquireError {
+        if state & CLOSED == 0 {
+            return TryAcquireError::NoPermits;
         }
+        // What was done before closing is visible to a thread that is told of it.
+        fence(Ordering::Acquire);
+        TryAcquireError::Closed
     }
 
     /// Takes permits back that were taken from here, so there is room for them.
     #[inline]
-    fn give_back(&self, n: u32) {
-        let before = self
-            .state
-            .fetch_add(u64::from(n) * PERMIT, Ordering::AcqRel);
+    fn give_back(&self, n: usize) {
+        let before = self.state.fetch_add(n as u64 * PERMIT, Ordering::AcqRel);
         if before & WAKE_NEEDED != 0 {
             self.serve_queue();
         }
@@ -441,10 +430,9 @@ impl Semaphore {
 
     #[inline]
     fn take_until(&self, n: u32, deadline: Option<Instant>) -> Result<(), TryAcquireError> {
-        match self.take(u64::from(n), FAIR) {
-            Taken::Yes => Ok(()),
-            Taken::No => self.take_slow(n, deadline),
-            Taken::Closed => Err(TryAcquireError::Closed),
+        match self.take(n, FAIR) {
+            Err(TryAcquireError::NoPermits) => self.take_slow(n, deadline),
+            taken => taken,
         }
     }
 
@@ -455,53 +443,51 @@ impl Semaphore {
         }
         let mut spin = EventSpin::new();
         while spin.turn() {
-            match self.take(u64::from(n), FAIR) {
-                Taken::Yes => return Ok(()),
-                Taken::No => {}
-                Taken::Closed => return Err(TryAcquireError::Closed),
+            match self.take(n, FAIR) {
+                Err(TryAcquireError::NoPermits) => {}
+                taken => return taken,
             }
         }
         let node = Node::new(Request {
             permits: n,
             is_late: Cell::new(false),
         });
-        // SAFETY: the node stays where it is, and `wait` unlinks it.
+        // SAFETY: the node stays where it is, and `leave` unlinks it.
         self.queue.locked(|list| unsafe { list.push(&node) });
-        self.wait(&node, deadline)
+        let taken = self.wait(&node, deadline);
+        self.leave(&node);
+        taken
     }
 
-    /// Waits in the queue. The node is not in it any more afterwards.
+    /// Waits in the queue.
     fn wait(&self, node: &Node<Request>, deadline: Option<Instant>) -> Result<(), TryAcquireError> {
         let fair_at = deadline::now() + FAIR_AFTER;
         loop {
             if self.may_sleep(node) {
-                let until = match deadline {
-                    _ if node.request.is_late.get() => deadline,
-                    Some(deadline) => Some(deadline.min(fair_at)),
-                    None => Some(fair_at),
-                };
+                let fair_at = (!node.request.is_late.get()).then_some(fair_at);
+                let until = deadline::earlier(deadline, fair_at);
                 if !node.sleep(until) {
                     if until == deadline {
-                        return self.leave(node, Err(TryAcquireError::NoPermits));
+                        return Err(TryAcquireError::NoPermits);
                     }
                     self.demand(node);
                 }
             }
             match self.take_in_turn(node) {
-                Taken::Yes => return self.leave(node, Ok(())),
-                Taken::No => {}
-                Taken::Closed => return self.leave(node, Err(TryAcquireError::Closed)),
+                Err(TryAcquireError::NoPermits) => {}
+                taken => return taken,
             }
         }
     }
 
     /// Tries, for a while, to take what the node wants.
-    fn take_in_turn(&self, node: &Node<Request>) -> Taken {
+    fn take_in_turn(&self, node: &Node<Request>) -> Result<(), TryAcquireError> {
         let mut spin = EventSpin::new();
         loop {
             let unless = if self.is_preferred(node) { 0 } else { FAIR };
-            let taken = self.take(u64::from(node.request.permits), unless);
-            if taken != Taken::No || !node.is_signalled() || !spin.turn() {
+            let taken = self.take(node.request.permits, unless);
+            let failed = taken == Err(TryAcquireError::NoPermits);
+            if !failed || !node.is_signalled() || !spin.turn() {
                 return taken;
             }
         }
@@ -524,7 +510,7 @@ impl Semaphore {
         })
     }
 
-    /// Makes the next release look for waiters. What the state was.
+    /// Makes the next release look for waiters. Returns what the state was.
     fn announce(&self) -> u64 {
         if active(Mutant::SemaphoreLooksFirst) {
             let state = self.state.load(Ordering::SeqCst);
@@ -544,11 +530,7 @@ impl Semaphore {
     }
 
     /// Takes the node out and looks after the others.
-    fn leave(
-        &self,
-        node: &Node<Request>,
-        result: Result<(), TryAcquireError>,
-    ) -> Result<(), TryAcquireError> {
+    fn leave(&self, node: &Node<Request>) {
         self.queue.locked(|list| {
             list.remove(node);
             if node.request.is_late.get() && !list.iter().any(|node| node.request.is_late.get()) {
@@ -558,7 +540,6 @@ impl Semaphore {
                 self.serve(list);
             }
         });
-        result
     }
 
     #[cold]
@@ -566,10 +547,10 @@ impl Semaphore {
         self.queue.locked(|list| self.serve(list));
     }
 
-    /// Signals those who can have what they want. See the head of this file.
+    /// Signals the threads that can have what they want. See the head of this file.
     fn serve(&self, list: &mut List<Request>) {
         let mut state = self.state.fetch_and(!WAKE_NEEDED, Ordering::AcqRel);
-        while !self.signal_who_fits(list, state) && list.iter().next().is_some() {
+        while !self.signal_those_that_fit(list, state) && !list.is_empty() {
             let now = self.state.fetch_or(WAKE_NEEDED, Ordering::AcqRel);
             if now / PERMIT <= state / PERMIT || active(Mutant::SemaphoreServesOnce) {
                 return;
@@ -580,16 +561,16 @@ impl Semaphore {
     }
 
     /// Whether a signalled thread is on its way now.
-    fn signal_who_fits(&self, list: &List<Request>, state: u64) -> bool {
+    fn signal_those_that_fit(&self, list: &List<Request>, state: u64) -> bool {
         let mut left = state / PERMIT;
         let mut on_the_way = false;
         for node in list.iter() {
-            if u64::from(node.request.permits) <= left {
-                left -= u64::from(node.request.permits);
+            let need = u64::from(node.request.permits);
+            if need <= left {
+                left -= need;
                 on_the_way = true;
                 if !node.is_signalled() {
-                    // SAFETY: it is linked, and cannot leave while we have the
-                    // lock.
+                    // SAFETY: it is linked, and cannot leave while the lock is held.
                     unsafe { Node::signal(node) };
                 }
             } else if state & FAIR != 0 || active(Mutant::SemaphoreFirstOrNobody) {

@@ -77,8 +77,8 @@ use crate::{deadline, fences};
 const ASLEEP: u32 = 1 << 31;
 /// In `readers`: how many readers are counted.
 const COUNT: u32 = ASLEEP - 1;
-/// As many readers as may be in at once. The rest of the count is for those who
-/// are only looking.
+/// As many readers as may be in at once. The rest of the count is for readers that are only
+/// looking.
 const MOST_READERS: u32 = COUNT / 2;
 
 /// See the head of this file.
@@ -95,7 +95,7 @@ impl Shared {
         }
     }
 
-    /// Whether anybody is inside, or has the right to be the next writer.
+    /// Whether a thread is inside, or has the right to be the next writer.
     pub fn is_locked(&self) -> bool {
         self.exclusive.is_held() || self.readers.load(Ordering::Relaxed) & COUNT != 0
     }
@@ -188,7 +188,7 @@ impl Shared {
             if hold == HELD && fair_at.is_none() {
                 return self.lock_shared_resident(deadline);
             }
-            let until = [deadline, fair_at].into_iter().flatten().min();
+            let until = deadline::earlier(deadline, fair_at);
             let result = self.exclusive.sleep_as_reader(hold, until);
             if result == WaitResult::TimedOut && until == deadline {
                 return false;
@@ -216,11 +216,8 @@ impl Shared {
             if deadline::is_past(deadline) {
                 return self.step_back(before);
             }
-            let mut spin = EventSpin::new();
-            while spin.turn() {
-                if is_in() {
-                    return true;
-                }
+            if deadline::spin_until(EventSpin::new(), None, is_in) {
+                return true;
             }
             if self.exclusive.sleep_as_reader(HELD, deadline) == WaitResult::TimedOut {
                 return self.step_back(before);
@@ -242,40 +239,36 @@ impl Shared {
 
     // Writers.
 
-    /// Enters as the writer, if nobody is inside.
+    /// Enters as the writer, if no other thread is inside.
     #[inline]
     pub fn try_lock_exclusive(&self) -> bool {
         if self.readers.load(Ordering::Relaxed) != 0 || !self.exclusive.try_lock(HELD) {
             return false;
         }
-        if self.is_empty() {
-            return true;
-        }
-        self.exclusive.unlock();
-        false
+        self.is_empty() || self.give_up()
     }
 
     /// Enters as the writer; waits for the others until `deadline`.
     #[inline]
     pub fn lock_exclusive(&self, deadline: Option<Instant>) -> bool {
-        if !self.exclusive.lock_beside_readers(HELD, deadline) {
+        if !self.exclusive.lock_until(HELD, deadline) {
             return false;
         }
         self.is_empty() || !deadline::is_past(deadline) && self.drain(deadline) || self.give_up()
     }
 
-    /// Leaves as the writer.
+    /// Leaves as the writer or the upgradable reader.
     #[inline]
-    pub fn unlock_exclusive(&self) {
+    pub fn unlock(&self) {
         self.exclusive.unlock();
     }
 
-    /// Leaves as the writer, in favour of those who wait.
-    pub fn unlock_exclusive_fair(&self) {
+    /// Leaves as the writer or the upgradable reader, in favour of those that wait.
+    pub fn unlock_fair(&self) {
         self.exclusive.unlock_fair();
     }
 
-    /// From writer to reader, without letting another writer in between.
+    /// From writer or upgradable reader to reader, without letting another writer in between.
     pub fn downgrade(&self) {
         self.count();
         self.exclusive.unlock();
@@ -306,11 +299,9 @@ impl Shared {
     }
 
     fn wait_for_readers(&self, deadline: Option<Instant>) -> bool {
-        let mut spin = EventSpin::new();
-        while spin.turn() {
-            if self.readers.load(Ordering::Relaxed) & COUNT == 0 {
-                return true;
-            }
+        let is_empty = || self.readers.load(Ordering::Relaxed) & COUNT == 0;
+        if deadline::spin_until(EventSpin::new(), None, is_empty) {
+            return true;
         }
         loop {
             let readers = self.readers.fetch_or(ASLEEP, Ordering::SeqCst) | ASLEEP;
@@ -341,47 +332,27 @@ impl Shared {
 
     /// Enters as the upgradable reader; waits until `deadline`.
     pub fn lock_upgradable(&self, deadline: Option<Instant>) -> bool {
-        self.exclusive.lock_beside_readers(UPGRADABLE, deadline)
-    }
-
-    /// Leaves as the upgradable reader.
-    pub fn unlock_upgradable(&self) {
-        self.exclusive.unlock();
-    }
-
-    /// Leaves as the upgradable reader, in favour of those who wait.
-    pub fn unlock_upgradable_fair(&self) {
-        self.exclusive.unlock_fair();
+        self.exclusive.lock_until(UPGRADABLE, deadline)
     }
 
     /// From upgradable reader to writer; waits for the other readers until
     /// `deadline`, and is the upgradable reader again if they do not leave.
     pub fn upgrade(&self, deadline: Option<Instant>) -> bool {
-        self.exclusive.hold().swap(HELD, Ordering::SeqCst);
-        if self.is_empty() || !deadline::is_past(deadline) && self.drain(deadline) {
-            return true;
-        }
-        self.exclusive.weaken(UPGRADABLE);
-        false
+        self.upgrade_or(|| !deadline::is_past(deadline) && self.drain(deadline))
     }
 
     /// From upgradable reader to writer, if there are no other readers.
     pub fn try_upgrade(&self) -> bool {
-        if self.readers.load(Ordering::Relaxed) & COUNT != 0 {
-            return false;
-        }
-        self.exclusive.hold().swap(HELD, Ordering::SeqCst);
-        if self.is_empty() {
-            return true;
-        }
-        self.exclusive.weaken(UPGRADABLE);
-        false
+        self.readers.load(Ordering::Relaxed) & COUNT == 0 && self.upgrade_or(|| false)
     }
 
-    /// From upgradable reader to reader.
-    pub fn downgrade_upgradable(&self) {
-        self.count();
-        self.exclusive.unlock();
+    fn upgrade_or(&self, drain: impl FnOnce() -> bool) -> bool {
+        self.exclusive.hold().swap(HELD, Ordering::SeqCst);
+        let is_writer = self.is_empty() || drain();
+        if !is_writer {
+            self.exclusive.weaken(UPGRADABLE);
+        }
+        is_writer
     }
 
     /// From writer to upgradable reader.

@@ -1,11 +1,9 @@
-//! `SpinBarrier`: a barrier that never sleeps. Arrivals are counted in
-//! `rounds.rs`; there are no sleepers, so there is nobody to wake.
-
-use std::fmt;
+//! `SpinBarrier`: a barrier that never sleeps. Arrivals are counted in `rounds.rs`; there are no
+//! sleepers to wake.
 
 use super::barrier::BarrierWaitResult;
 use super::rounds::Rounds;
-use crate::macros::const_unless_loom;
+use crate::macros::{const_unless_loom, debug_is_name};
 use crate::spin;
 
 /// A barrier whose threads look again and again until the others have arrived.
@@ -32,8 +30,7 @@ pub struct SpinBarrier {
 
 impl SpinBarrier {
     const_unless_loom! {
-        /// Creates a barrier for `threads` threads. With 0 or 1, nobody ever
-        /// waits.
+        /// Creates a barrier for `threads` threads. With 0 or 1, no thread ever waits.
         ///
         /// # Panics
         ///
@@ -54,12 +51,10 @@ impl SpinBarrier {
                 spin::relax(self.rounds.threads());
             }
         }
-        BarrierWaitResult::new(round.is_none())
+        BarrierWaitResult {
+            is_leader: round.is_none(),
+        }
     }
 }
 
-impl fmt::Debug for SpinBarrier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SpinBarrier").finish_non_exhaustive()
-    }
-}
+debug_is_name!(SpinBarrier);

@@ -1,21 +1,21 @@
-//! Wait until everybody else has left.
+//! Wait until all others have left.
 //!
-//! A [`Countdown`] of the members, shared by all of them. Zero is final: when
-//! the last member has left, nobody is there who could be cloned. The one way to
-//! come back, after a wait that timed out, checks that in the same step in which
-//! it counts.
+//! A [`Countdown`] of the members, shared by all of them. Zero is final: when the last member has
+//! left, there is no member left that could be cloned. The one way to come back, after a wait
+//! that timed out, checks that in the same step in which it counts.
 
 use super::countdown::Countdown;
 use crate::deadline;
+use crate::macros::default_is_new;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A group of threads that can be waited for.
 ///
-/// Each clone is a member; dropping it leaves the group, also when a panic does
-/// the dropping. [`wait`](WaitGroup::wait) leaves and waits for the others. What
-/// a member did before it left is visible to those who have waited.
+/// Each clone is a member; dropping it leaves the group, also when a panic does the dropping.
+/// [`wait`](WaitGroup::wait) leaves and waits for the others. What a member did before it left is
+/// visible to the threads that have waited.
 ///
 /// This is the interface of `crossbeam_utils::sync::WaitGroup`, and timed waits.
 /// It is the one primitive of this family that allocates: once, in `new`.
@@ -47,7 +47,7 @@ impl WaitGroup {
     /// ```
     /// use blitz_io::thread::WaitGroup;
     ///
-    /// WaitGroup::new().wait(); // nobody else is in it
+    /// WaitGroup::new().wait(); // it has no other member
     /// ```
     #[must_use]
     pub fn new() -> Self {
@@ -56,7 +56,7 @@ impl WaitGroup {
         }
     }
 
-    /// Leaves the group and waits until everybody has left.
+    /// Leaves the group and waits until all members have left.
     ///
     /// # Examples
     ///
@@ -73,14 +73,12 @@ impl WaitGroup {
         self.leave().wait(None);
     }
 
-    /// Leaves the group and waits until everybody has left, for no longer than
-    /// `timeout`.
+    /// Leaves the group and waits until all members have left, for no longer than `timeout`.
     ///
     /// # Errors
     ///
-    /// When the time is up, joins the group again and returns that membership.
-    /// This happens only if the group has never been empty, so nobody was told
-    /// meanwhile that all had left.
+    /// When the time is up, joins the group again and returns that membership. This happens only
+    /// if the group has never been empty, so no thread was told meanwhile that all had left.
     ///
     /// # Panics
     ///
@@ -102,8 +100,8 @@ impl WaitGroup {
         self.wait_or_rejoin(deadline::after(timeout))
     }
 
-    /// Leaves the group and waits until everybody has left, for no longer than
-    /// until `deadline`.
+    /// Leaves the group and waits until all members have left, for no longer than until
+    /// `deadline`.
     ///
     /// # Errors
     ///
@@ -174,11 +172,7 @@ impl Drop for WaitGroup {
     }
 }
 
-impl Default for WaitGroup {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(WaitGroup);
 
 impl fmt::Debug for WaitGroup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,9 +3,9 @@
 use std::ptr;
 use std::task::Waker;
 
-use super::mutant::{Mutant, active};
 use super::node::Node;
 use super::wakes::Wake;
+use crate::mutant::{Mutant, active};
 
 /// The nodes of a queue in the order of their arrival, while the lock is held.
 pub struct List<T> {
@@ -94,7 +94,7 @@ impl<T> List<T> {
     pub unsafe fn choose(&mut self, node: *const Node<T>) -> Wake {
         // SAFETY: a linked node is alive.
         self.remove(unsafe { &*node });
-        // SAFETY: it stays alive until it is signalled, and we hold the lock.
+        // SAFETY: it stays alive until it is signalled, and the lock is held.
         unsafe { Node::choose(node) }
     }
 
@@ -147,7 +147,7 @@ impl<T> List<T> {
 
     /// Whether this waker would be woken for the node. `None` if it is not linked.
     pub fn will_wake(&self, node: &Node<T>, waker: &Waker) -> Option<bool> {
-        // SAFETY: it is linked here, and we hold the lock.
+        // SAFETY: it is linked here, and the lock is held.
         let same = |node: &Node<T>| unsafe { node.waker() }.as_ref().map(|w| w.will_wake(waker));
         node.touch();
         node.linked.get().then(|| same(node).unwrap_or(false))
@@ -156,11 +156,11 @@ impl<T> List<T> {
     /// Lets another waker be woken for the node, if it is linked; whether it is.
     /// Returns the waker that is not needed any more, too.
     pub fn change_waker(&mut self, node: &Node<T>, waker: Waker) -> (bool, Option<Waker>) {
-        if !node.linked.get() && !active(Mutant::ChangesWakerBlindly) {
+        if !node.linked.get() && !active(Mutant::QueueChangesWakerBlindly) {
             return (false, Some(waker));
         }
         node.touch();
-        // SAFETY: it is linked here, and we hold the lock.
+        // SAFETY: it is linked here, and the lock is held.
         (true, unsafe { node.waker() }.replace(waker))
     }
 }

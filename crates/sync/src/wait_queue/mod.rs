@@ -16,11 +16,11 @@
 //!        remove: it gave up
 //! ```
 //!
-//! Two facts describe a node: whether it is *linked*, which only the holder of
-//! the queue's lock may change or ask, and its *signal*. Everything else in it (its
-//! links, its waker, what it wants) belongs to the holder of the lock while it is
-//! linked, and to its owner while it is not. The signal alone may be read at any
-//! time, and who sees it set owns the node.
+//! Two facts describe a node: whether it is *linked*, which only the holder of the queue's lock
+//! may change or ask, and its *signal*. Everything else in it (its links, its waker, what it
+//! wants) belongs to the holder of the lock while it is linked, and to its owner while it is not.
+//! The signal alone may be read at any time, and an owner that sees it set has the node for
+//! itself.
 //!
 //! [`List::choose`] takes a node out, takes its waker out of it, sets its signal,
 //! and returns a [`Wake`] that has yet to be done, after the lock has been
@@ -29,11 +29,10 @@
 //! has been taken before, and for a thread the system gets the signal's address
 //! and never reads it.
 //!
-//! A waiter that gives up (its time is up, its future is dropped) removes its node
-//! under the lock, or finds that it has been chosen. Then it has what it was
-//! chosen for, and either counts as served or passes that on. So nothing is spent
-//! on a waiter that left, and no node goes away while somebody holds a pointer to
-//! it.
+//! A waiter that gives up (its time is up, its future is dropped) removes its node under the
+//! lock, or finds that it has been chosen. Then it has what it was chosen for, and either counts
+//! as served or passes that on. So nothing is spent on a waiter that left, and no node goes away
+//! while another thread holds a pointer to it.
 //!
 //! The thread's semaphore uses a second way, *signal in place*: the node stays
 //! linked, and keeps its place, until its thread unlinks it. It is signalled under
@@ -41,27 +40,21 @@
 //!
 //! # No wake-up is lost
 //!
-//! *A thread* sleeps on the signal, a futex word. It is set before the wake, and
-//! the system compares it when the thread goes to sleep. Before that the thread
-//! writes there that it sleeps; whoever sets the signal sees by the old value
-//! whether it has, and saves the system call if not: then the thread, when it
-//! comes to say so, finds the signal set.
+//! *A thread* sleeps on the signal, a futex word. It is set before the wake, and the system
+//! compares it when the thread goes to sleep. Before that the thread writes there that it sleeps;
+//! the thread that sets the signal sees by the old value whether it has, and saves the system
+//! call if not: then the thread, when it comes to say so, finds the signal set.
 //!
 //! *A task* leaves its waker in the node before it is linked, and a new waker only
 //! under the lock and only while it is linked ([`WaitQueue::still_waits`]). So
 //! `choose` takes either the newest waker, or one that a poll is about to replace;
 //! that poll then finds the node chosen and does not go back to sleep.
 //!
-//! *Everybody at once*: [`WaitQueue::notify_all`] lets go of the lock from time to
-//! time to wake those it has chosen so far. Nodes carry the number of their
-//! arrival, so those who come meanwhile are not among "everybody", and it ends.
+//! *All at once*: [`WaitQueue::notify_all`] releases the lock from time to time to wake those it
+//! has chosen so far. Nodes carry the number of their arrival, so waiters that come meanwhile are
+//! not chosen, and it ends.
 
 mod list;
-#[cfg(not(loom))]
-mod mutant;
-#[cfg(loom)]
-#[doc(hidden)]
-pub mod mutant;
 mod node;
 mod wakes;
 
@@ -71,9 +64,9 @@ use std::time::Instant;
 use blitz_futex::atomic::{AtomicBool, Ordering};
 
 use crate::lock::Lock;
-use crate::macros::const_unless_loom;
+use crate::macros::{const_unless_loom, default_is_new};
+use crate::mutant::{Mutant, active};
 use crate::panics::Panics;
-use mutant::{Mutant, active};
 
 pub use list::List;
 pub use node::Node;
@@ -89,7 +82,7 @@ pub struct WaitQueue<T = ()> {
 
 impl<T> WaitQueue<T> {
     const_unless_loom! {
-        /// Nobody waits.
+        /// An empty queue.
         pub const fn new() -> Self {
             Self {
                 list: Lock::new(List::new()),
@@ -98,13 +91,13 @@ impl<T> WaitQueue<T> {
         }
     }
 
-    /// Whether nobody waits. Sees every wait that happened before the call.
+    /// Whether no waiter is queued. Sees every wait that happened before the call.
     #[inline]
     pub fn is_empty(&self) -> bool {
         !self.occupied.load(Ordering::Relaxed)
     }
 
-    /// Counts those who wait.
+    /// Counts the waiters.
     pub fn len(&self) -> usize {
         self.list.lock().iter().count()
     }
@@ -125,11 +118,37 @@ impl<T> WaitQueue<T> {
     /// The node stays where it is as long as it is linked.
     pub unsafe fn join(&self, node: &Node<T>) {
         // SAFETY: the caller keeps the node where it is while it is linked.
-        self.locked(|list| unsafe { list.push(node) });
+        unsafe { self.join_if(node, None, |_| true) };
     }
 
-    /// Sleeps until somebody chooses the node, or takes it out at the deadline.
-    /// Whether it was chosen. For a thread.
+    /// Puts a node at the end of the queue if `joins` says so, under the lock. The node of a
+    /// task gets the waker before that, and keeps it if it does not join. Whether it joins.
+    ///
+    /// # Safety
+    ///
+    /// The node is not linked, and stays where it is while it is.
+    pub unsafe fn join_if(
+        &self,
+        node: &Node<T>,
+        waker: Option<&Waker>,
+        joins: impl FnOnce(&mut List<T>) -> bool,
+    ) -> bool {
+        if let Some(waker) = waker {
+            // SAFETY: it is not linked.
+            unsafe { node.arm(waker) };
+        }
+        self.locked(|list| {
+            let joins = joins(list);
+            if joins {
+                // SAFETY: see above.
+                unsafe { list.push(node) };
+            }
+            joins
+        })
+    }
+
+    /// Sleeps until the node is chosen, or takes it out at the deadline. Whether it was chosen.
+    /// For a thread.
     pub fn sleep(&self, node: &Node<T>, deadline: Option<Instant>) -> bool {
         // A node that was not there to be taken out has been chosen in the last moment.
         node.sleep(deadline) || !self.leave(node)
@@ -143,7 +162,7 @@ impl<T> WaitQueue<T> {
             return false;
         }
         let removed = self.locked(|list| list.remove(node));
-        removed || active(Mutant::LeavesBlindly)
+        removed || active(Mutant::QueueLeavesBlindly)
     }
 
     /// Whether a task's node has yet to be chosen. If so, `waker` is the one that
@@ -179,20 +198,20 @@ impl<T> WaitQueue<T> {
         }
     }
 
-    /// Chooses and wakes all who wait now. How many there were.
+    /// Chooses and wakes all that wait now. How many there were.
     pub fn notify_all(&self) -> usize {
         self.notify_each(|_| {})
     }
 
-    /// Chooses and wakes all who wait now, after telling each node something,
-    /// under the lock. How many there were. A waker that panics keeps nobody from
-    /// being woken; the panic goes on afterwards.
+    /// Chooses and wakes all that wait now, after telling each node something, under the lock.
+    /// How many there were. If a waker panics, the others are woken all the same; the panic goes
+    /// on afterwards.
     pub fn notify_each(&self, tell: impl FnMut(&T)) -> usize {
         self.notify_each_after(|_| true, tell)
     }
 
-    /// The same, if `first` says so under the lock: those who are in the queue
-    /// then are the ones that are woken.
+    /// The same, if `first` says so under the lock: the waiters in the queue at that moment are
+    /// the ones that are woken.
     pub fn notify_each_after(
         &self,
         first: impl FnOnce(&mut List<T>) -> bool,
@@ -218,7 +237,7 @@ impl<T> WaitQueue<T> {
         }
     }
 
-    /// Wakes one who has been chosen, and all who came before so many arrivals.
+    /// Wakes a chosen waiter, and all that came before so many arrivals.
     #[inline(never)]
     fn notify_others(&self, wake: Wake, latest: u64, mut tell: impl FnMut(&T)) -> usize {
         let mut wakes = Wakes::new();
@@ -227,7 +246,7 @@ impl<T> WaitQueue<T> {
         let mut panics = Panics::new();
         loop {
             self.locked(|list| {
-                let latest = match active(Mutant::EverybodyIncludesNewcomers) {
+                let latest = match active(Mutant::QueueEverybodyIncludesNewcomers) {
                     false => latest,
                     true => list.arrivals(),
                 };
@@ -248,7 +267,7 @@ impl<T> WaitQueue<T> {
         }
     }
 
-    /// Chooses the first node, if it is among those who came before.
+    /// Chooses the first node, if it came before so many arrivals.
     #[inline]
     fn tell_and_choose(list: &mut List<T>, latest: u64, tell: &mut impl FnMut(&T)) -> Option<Wake> {
         let first = list.first_until(latest)?;
@@ -258,8 +277,4 @@ impl<T> WaitQueue<T> {
     }
 }
 
-impl<T> Default for WaitQueue<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(WaitQueue<T>);

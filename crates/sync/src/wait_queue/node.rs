@@ -9,8 +9,8 @@ use std::time::Instant;
 use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{WaitResult, wait_until, wake_one};
 
-use super::mutant::{Mutant, active};
 use super::wakes::Wake;
+use crate::mutant::{Mutant, active};
 use crate::watched::Watched;
 
 /// It has yet to be chosen, and need not be woken: it looks for itself, or is a task.
@@ -29,7 +29,7 @@ pub struct Node<T = ()> {
     pub(super) next: Cell<*const Node<T>>,
     /// How many had come before.
     pub(super) arrival: Cell<u64>,
-    /// Whom to wake. `None`: the thread that sleeps on the signal.
+    /// What to wake. `None`: the thread that sleeps on the signal.
     waker: UnsafeCell<Option<Waker>>,
     /// What it waits for. Belongs to the holder of the queue's lock while the
     /// node is linked, and to the waiter while it is not.
@@ -63,8 +63,8 @@ impl<T> Node<T> {
         }
     }
 
-    /// Called by whoever uses more of a node than its signal: the holder of the
-    /// lock, or the waiter while the node is not linked.
+    /// Called before anything but the signal is used, by the holder of the lock, or by the waiter
+    /// while the node is not linked.
     #[inline(always)]
     pub(super) fn touch(&self) {
         self.user.with_mut(|_| ());
@@ -79,21 +79,20 @@ impl<T> Node<T> {
     pub unsafe fn arm(&self, waker: &Waker) {
         let waker = waker.clone();
         self.touch();
-        // SAFETY: the caller is the only one who uses the node.
+        // SAFETY: only the caller uses the node.
         let old = unsafe { (*self.waker.get()).replace(waker) };
         self.reset();
         drop(old);
     }
 
-    /// The node of nobody, again: drops the waker of one that was not put into a
-    /// queue after all.
+    /// Drops the waker of a node that was not put into a queue after all.
     ///
     /// # Safety
     ///
     /// The node is not linked, and the caller owns it.
     pub unsafe fn disarm(&self) {
         self.touch();
-        // SAFETY: the caller is the only one who uses the node.
+        // SAFETY: only the caller uses the node.
         let old = unsafe { (*self.waker.get()).take() };
         drop(old);
     }
@@ -121,7 +120,7 @@ impl<T> Node<T> {
 
     /// Sleeps until it is signalled. `false` if the deadline comes first.
     pub fn sleep(&self, deadline: Option<Instant>) -> bool {
-        // Says so first: who chooses a node that is awake wakes nobody.
+        // Says so first: a node that is awake is chosen without a wake-up.
         _ = (self.signal).compare_exchange(AWAKE, ASLEEP, Ordering::Relaxed, Ordering::Relaxed);
         while !self.is_signalled() {
             if wait_until(&self.signal, ASLEEP, deadline) == WaitResult::TimedOut {
@@ -131,7 +130,7 @@ impl<T> Node<T> {
         true
     }
 
-    /// Whom to wake.
+    /// What to wake.
     ///
     /// # Safety
     ///
@@ -151,7 +150,7 @@ impl<T> Node<T> {
     pub(super) unsafe fn choose(node: *const Self) -> Wake {
         // SAFETY: the node is alive until the store.
         let signal = unsafe { &raw const (*node).signal };
-        if active(Mutant::SignalFirst) {
+        if active(Mutant::QueueSignalFirst) {
             // SAFETY: none, this is the mistake; models keep the node alive.
             unsafe { (*signal).store(SIGNALLED, Ordering::Release) };
         }
@@ -159,7 +158,7 @@ impl<T> Node<T> {
         unsafe { (*node).touch() };
         // SAFETY: as above.
         let waker = unsafe { (*node).waker().take() };
-        let order = match active(Mutant::RelaxedSignal) {
+        let order = match active(Mutant::QueueRelaxedSignal) {
             false => Ordering::Release,
             true => Ordering::Relaxed,
         };

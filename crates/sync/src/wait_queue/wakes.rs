@@ -6,6 +6,7 @@ use std::task::Waker;
 use blitz_futex::atomic::AtomicU32;
 use blitz_futex::wake_one;
 
+use crate::macros::default_is_new;
 use crate::panics::Panics;
 
 /// How many wakes are gathered before the lock is released to do them. A model
@@ -27,7 +28,7 @@ pub enum Wake {
 unsafe impl Send for Wake {}
 
 impl Wake {
-    /// Wakes it. No lock may be held: a waker is somebody else's code.
+    /// Wakes it. No lock may be held: a waker is the user's code.
     #[inline]
     pub fn wake(self) {
         match self {
@@ -60,15 +61,8 @@ impl Wakes {
     }
 
     /// How many there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.len - self.next
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Whether it is time to release the lock and wake.
@@ -114,11 +108,7 @@ impl Wakes {
     }
 }
 
-impl Default for Wakes {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(Wakes);
 
 impl Drop for Wakes {
     /// A chosen waiter is woken, also when the thread that chose it panics.

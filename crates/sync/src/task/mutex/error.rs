@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-/// Somebody else holds the lock, or waits for it.
+/// The lock is held, or waited for.
 #[derive(Debug)]
 pub struct TryLockError(pub(in crate::task) ());
 

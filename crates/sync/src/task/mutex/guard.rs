@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::mem;
 
 use super::Mutex;
-use crate::task::guard_traits::{guard_reads, guard_writes};
+use crate::task::guards::{guard_maps, guard_of_pointer, guard_reads, guard_writes};
 use crate::task::permits::One;
 
 /// The right to use the value of a [`Mutex`]; unlocks when dropped.
@@ -29,7 +29,7 @@ pub struct MutexGuard<'a, T: ?Sized> {
 pub struct MappedMutexGuard<'a, T: ?Sized> {
     hold: One<'a>,
     data: *mut T,
-    /// It is as good as an exclusive borrow.
+    /// It acts as an exclusive borrow.
     marker: PhantomData<&'a mut T>,
 }
 
@@ -37,8 +37,7 @@ pub struct MappedMutexGuard<'a, T: ?Sized> {
 unsafe impl<T: ?Sized + Send + Sync> Sync for MutexGuard<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Sync> Sync for MappedMutexGuard<'_, T> {}
-// SAFETY: it is as good as an exclusive borrow of the value, and any thread may
-// unlock.
+// SAFETY: it acts as an exclusive borrow of the value, and any thread may unlock.
 unsafe impl<T: ?Sized + Send> Send for MappedMutexGuard<'_, T> {}
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
@@ -52,64 +51,11 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
         self.lock.value.get()
     }
 
-    /// Makes a guard for a part of the value.
-    ///
-    /// ```
-    /// use blitz_io::sync::{Mutex, MutexGuard};
-    ///
-    /// let mutex = Mutex::new((1, "one"));
-    /// let mut number = MutexGuard::map(mutex.try_lock()?, |pair| &mut pair.0);
-    /// *number = 2;
-    /// drop(number);
-    /// assert_eq!(mutex.into_inner(), (2, "one"));
-    /// # Ok::<(), blitz_io::sync::TryLockError>(())
-    /// ```
     #[inline]
-    pub fn map<U: ?Sized, F>(mut this: Self, f: F) -> MappedMutexGuard<'a, U>
-    where
-        F: FnOnce(&mut T) -> &mut U,
-    {
-        let data: *mut U = f(&mut *this);
-        this.into_mapped(data)
-    }
-
-    /// Makes a guard for a part of the value, if there is that part.
-    ///
-    /// # Errors
-    ///
-    /// If there is not. The guard comes back.
-    ///
-    /// ```
-    /// use blitz_io::sync::{Mutex, MutexGuard};
-    ///
-    /// let mutex = Mutex::new(vec![1]);
-    /// let guard = MutexGuard::try_map(mutex.try_lock()?, |list| list.get_mut(5)).unwrap_err();
-    /// assert_eq!(*guard, [1]);
-    /// # Ok::<(), blitz_io::sync::TryLockError>(())
-    /// ```
-    #[inline]
-    pub fn try_map<U: ?Sized, F>(mut this: Self, f: F) -> Result<MappedMutexGuard<'a, U>, Self>
-    where
-        F: FnOnce(&mut T) -> Option<&mut U>,
-    {
-        match f(&mut *this) {
-            Some(data) => {
-                let data: *mut U = data;
-                Ok(this.into_mapped(data))
-            }
-            None => Err(this),
-        }
-    }
-
-    #[inline]
-    fn into_mapped<U: ?Sized>(self, data: *mut U) -> MappedMutexGuard<'a, U> {
+    fn into_hold(self) -> One<'a> {
         let hold = One::new(&self.lock.permits);
         mem::forget(self);
-        MappedMutexGuard {
-            hold,
-            data,
-            marker: PhantomData,
-        }
+        hold
     }
 
     /// Returns the mutex.
@@ -135,11 +81,42 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     }
 }
 
-impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
-    #[inline]
-    fn pointer(&self) -> *mut T {
-        self.data
-    }
+guard_maps! {
+    ['a, T: ?Sized] MutexGuard<'a, T> => MappedMutexGuard<'a, V>, |this: &mut T| this.into_hold();
+
+    /// Makes a guard for a part of the value.
+    ///
+    /// ```
+    /// use blitz_io::sync::{Mutex, MutexGuard};
+    ///
+    /// let mutex = Mutex::new((1, "one"));
+    /// let mut number = MutexGuard::map(mutex.try_lock()?, |pair| &mut pair.0);
+    /// *number = 2;
+    /// drop(number);
+    /// assert_eq!(mutex.into_inner(), (2, "one"));
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
+    /// ```
+    map<V, F>;
+
+    /// Makes a guard for a part of the value, if there is that part.
+    ///
+    /// # Errors
+    ///
+    /// If there is not. The guard comes back.
+    ///
+    /// ```
+    /// use blitz_io::sync::{Mutex, MutexGuard};
+    ///
+    /// let mutex = Mutex::new(vec![1]);
+    /// let guard = MutexGuard::try_map(mutex.try_lock()?, |list| list.get_mut(5)).unwrap_err();
+    /// assert_eq!(*guard, [1]);
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
+    /// ```
+    try_map;
+}
+
+guard_maps! {
+    ['a, T: ?Sized] MappedMutexGuard<'a, T> => MappedMutexGuard<'a, V>, |this: &mut T| this.hold;
 
     /// Makes a guard for a part of the part.
     ///
@@ -151,14 +128,7 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
     /// assert_eq!(*MappedMutexGuard::map(pair, |pair| &mut pair.1), 2);
     /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
-    #[inline]
-    pub fn map<U: ?Sized, F>(mut this: Self, f: F) -> MappedMutexGuard<'a, U>
-    where
-        F: FnOnce(&mut T) -> &mut U,
-    {
-        let data: *mut U = f(&mut *this);
-        this.into_mapped(data)
-    }
+    map<V, F>;
 
     /// Makes a guard for a part of the part, if there is that part.
     ///
@@ -174,31 +144,9 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
     /// assert!(MappedMutexGuard::try_map(list, |list| list.get_mut(5)).is_err());
     /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
-    #[inline]
-    pub fn try_map<U: ?Sized, F>(mut this: Self, f: F) -> Result<MappedMutexGuard<'a, U>, Self>
-    where
-        F: FnOnce(&mut T) -> Option<&mut U>,
-    {
-        match f(&mut *this) {
-            Some(data) => {
-                let data: *mut U = data;
-                Ok(this.into_mapped(data))
-            }
-            None => Err(this),
-        }
-    }
-
-    #[inline]
-    fn into_mapped<U: ?Sized>(self, data: *mut U) -> MappedMutexGuard<'a, U> {
-        MappedMutexGuard {
-            hold: self.hold,
-            data,
-            marker: PhantomData,
-        }
-    }
+    try_map;
 }
 
 guard_reads!([T: ?Sized] MutexGuard<'_, T> => T);
 guard_writes!([T: ?Sized] MutexGuard<'_, T>);
-guard_reads!([T: ?Sized] MappedMutexGuard<'_, T> => T);
-guard_writes!([T: ?Sized] MappedMutexGuard<'_, T>);
+guard_of_pointer!(['a, T: ?Sized] MappedMutexGuard<'a, T>: One<'a>, *mut T);

@@ -1,9 +1,10 @@
 //! Guards that keep the mutex alive.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::Mutex;
-use crate::task::guard_traits::{guard_reads, guard_writes};
+use crate::task::guards::{guard_maps, guard_of_pointer, guard_reads, guard_writes};
 
 /// The right to use the value of a [`Mutex`] that it keeps alive; unlocks when
 /// dropped.
@@ -26,12 +27,14 @@ pub struct OwnedMutexGuard<T: ?Sized> {
 #[clippy::has_significant_drop]
 #[must_use = "if unused the Mutex will immediately unlock"]
 pub struct OwnedMappedMutexGuard<T: ?Sized, U: ?Sized = T> {
-    data: *mut U,
     hold: Hold<T>,
+    data: *mut U,
+    /// It may drop the value, and does not contain it.
+    marker: PhantomData<Arc<T>>,
 }
 
 /// The lock itself.
-struct Hold<T: ?Sized>(Arc<Mutex<T>>);
+pub(super) struct Hold<T: ?Sized>(Arc<Mutex<T>>);
 
 // SAFETY: a shared guard gives shared access to the value, and no more.
 unsafe impl<T: ?Sized + Send + Sync> Sync for OwnedMutexGuard<T> {}
@@ -59,57 +62,6 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
         self.hold.0.value.get()
     }
 
-    /// Makes a guard for a part of the value.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use blitz_io::sync::{Mutex, OwnedMutexGuard};
-    ///
-    /// let guard = Arc::new(Mutex::new((1, 2))).try_lock_owned()?;
-    /// assert_eq!(*OwnedMutexGuard::map(guard, |pair| &mut pair.1), 2);
-    /// # Ok::<(), blitz_io::sync::TryLockError>(())
-    /// ```
-    #[inline]
-    pub fn map<U: ?Sized, F>(mut this: Self, f: F) -> OwnedMappedMutexGuard<T, U>
-    where
-        F: FnOnce(&mut T) -> &mut U,
-    {
-        let data: *mut U = f(&mut *this);
-        OwnedMappedMutexGuard {
-            data,
-            hold: this.hold,
-        }
-    }
-
-    /// Makes a guard for a part of the value, if there is that part.
-    ///
-    /// # Errors
-    ///
-    /// If there is not. The guard comes back.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use blitz_io::sync::{Mutex, OwnedMutexGuard};
-    ///
-    /// let guard = Arc::new(Mutex::new(vec![1])).try_lock_owned()?;
-    /// let guard = OwnedMutexGuard::try_map(guard, |list| list.get_mut(5)).unwrap_err();
-    /// assert_eq!(*guard, [1]);
-    /// # Ok::<(), blitz_io::sync::TryLockError>(())
-    /// ```
-    #[inline]
-    pub fn try_map<U: ?Sized, F>(mut this: Self, f: F) -> Result<OwnedMappedMutexGuard<T, U>, Self>
-    where
-        F: FnOnce(&mut T) -> Option<&mut U>,
-    {
-        match f(&mut *this) {
-            Some(data) => Ok(OwnedMappedMutexGuard {
-                data,
-                hold: this.hold,
-            }),
-            None => Err(this),
-        }
-    }
-
     /// Returns the mutex.
     ///
     /// ```
@@ -127,11 +79,41 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
     }
 }
 
-impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
-    #[inline]
-    fn pointer(&self) -> *mut U {
-        self.data
-    }
+guard_maps! {
+    [T: ?Sized] OwnedMutexGuard<T> => OwnedMappedMutexGuard<T, V>, |this: &mut T| this.hold;
+
+    /// Makes a guard for a part of the value.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_io::sync::{Mutex, OwnedMutexGuard};
+    ///
+    /// let guard = Arc::new(Mutex::new((1, 2))).try_lock_owned()?;
+    /// assert_eq!(*OwnedMutexGuard::map(guard, |pair| &mut pair.1), 2);
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
+    /// ```
+    map<V, F>;
+
+    /// Makes a guard for a part of the value, if there is that part.
+    ///
+    /// # Errors
+    ///
+    /// If there is not. The guard comes back.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_io::sync::{Mutex, OwnedMutexGuard};
+    ///
+    /// let guard = Arc::new(Mutex::new(vec![1])).try_lock_owned()?;
+    /// let guard = OwnedMutexGuard::try_map(guard, |list| list.get_mut(5)).unwrap_err();
+    /// assert_eq!(*guard, [1]);
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
+    /// ```
+    try_map;
+}
+
+guard_maps! {
+    [T: ?Sized, U: ?Sized] OwnedMappedMutexGuard<T, U> => OwnedMappedMutexGuard<T, V>, |this: &mut U| this.hold;
 
     /// Makes a guard for a part of the part.
     ///
@@ -144,17 +126,7 @@ impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
     /// assert_eq!(*OwnedMappedMutexGuard::map(pair, |pair| &mut pair.1), 2);
     /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
-    #[inline]
-    pub fn map<S: ?Sized, F>(mut this: Self, f: F) -> OwnedMappedMutexGuard<T, S>
-    where
-        F: FnOnce(&mut U) -> &mut S,
-    {
-        let data: *mut S = f(&mut *this);
-        OwnedMappedMutexGuard {
-            data,
-            hold: this.hold,
-        }
-    }
+    map<V, F>;
 
     /// Makes a guard for a part of the part, if there is that part.
     ///
@@ -171,22 +143,9 @@ impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
     /// assert!(OwnedMappedMutexGuard::try_map(list, |list| list.get_mut(5)).is_err());
     /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
-    #[inline]
-    pub fn try_map<S: ?Sized, F>(mut this: Self, f: F) -> Result<OwnedMappedMutexGuard<T, S>, Self>
-    where
-        F: FnOnce(&mut U) -> Option<&mut S>,
-    {
-        match f(&mut *this) {
-            Some(data) => Ok(OwnedMappedMutexGuard {
-                data,
-                hold: this.hold,
-            }),
-            None => Err(this),
-        }
-    }
+    try_map;
 }
 
 guard_reads!([T: ?Sized] OwnedMutexGuard<T> => T);
 guard_writes!([T: ?Sized] OwnedMutexGuard<T>);
-guard_reads!([T: ?Sized, U: ?Sized] OwnedMappedMutexGuard<T, U> => U);
-guard_writes!([T: ?Sized, U: ?Sized] OwnedMappedMutexGuard<T, U>);
+guard_of_pointer!([T: ?Sized, U: ?Sized] OwnedMappedMutexGuard<T, U>: Hold<T>, *mut U);

@@ -5,30 +5,30 @@
 //! `state` holds the number of calls of `notify_waiters`, and in its low bits
 //! one of
 //!
-//! * [`EMPTY`]: nobody waits, and no notification is stored;
-//! * [`NOTIFIED`]: nobody waits, and one is stored for the next who comes;
-//! * [`WAITING`]: somebody waits in the queue.
+//! * [`EMPTY`]: no waiter is queued, and no notification is stored;
+//! * [`NOTIFIED`]: no waiter is queued, and a notification is stored for the next that comes;
+//! * [`WAITING`]: waiters are in the queue.
 //!
-//! `calls` is a copy of that number, in a word of its own: who only needs the
-//! number does not have to read a word that others have just locked. It is
-//! written after the state, under the lock.
+//! `calls` is a copy of that number, in a word of its own: a thread that only needs the number
+//! does not have to read a word that others have just locked. It is written after the state,
+//! under the lock.
 //!
 //! A waiter knows how many calls there had been when it was made. It is
 //! *covered* if there have been more since: then it need not wait.
 //!
 //! # Moves
 //!
-//! | from | to | who |
+//! | from | to | by |
 //! |---|---|---|
 //! | `EMPTY`, `NOTIFIED` | `NOTIFIED` | `notify_one`, by one compare-exchange |
 //! | `NOTIFIED` | `EMPTY` | a waiter, at its first poll, likewise |
 //! | `EMPTY` | `WAITING` | a waiter that joins the queue, under its lock |
-//! | `WAITING` | `EMPTY` | who takes the last uncovered waiter out, under the lock |
+//! | `WAITING` | `EMPTY` | the thread that takes the last uncovered waiter out, under the lock |
 //! | any, one call more | | `notify_waiters`, under the lock |
 //!
-//! As the calls are part of the word, each of these also fails when one of them
-//! has come between. So nobody takes a stored notification who is covered and
-//! does not need it, and nobody joins the queue who is.
+//! As the calls are part of the word, each of these also fails when one of them has come between.
+//! So a covered waiter neither takes a stored notification, which it does not need, nor joins the
+//! queue.
 //!
 //! `WAITING` is left only under the lock, and while the lock is held it is set
 //! exactly if the queue holds a waiter that is not covered. Covered ones stand
@@ -42,9 +42,9 @@
 //! it finds `WAITING` under the lock. So either it sees what was stored, and takes
 //! it, or the notifier sees `WAITING`, and looks into the queue.
 //!
-//! *Given to somebody who leaves.* The node says by whom it was chosen. A future
-//! that was chosen alone, and is dropped before it knew, gives the notification
-//! to the next in the same order, or stores it.
+//! *Given to a waiter that leaves.* The node says in which order it was chosen. A future that was
+//! chosen alone, and is dropped before it knew, gives the notification to the next in the same
+//! order, or stores it.
 //!
 //! *To all.* A waiter that was made before the call knows a smaller number. If it
 //! was in the queue, the call finds it there: the list is told apart by the
@@ -53,15 +53,11 @@
 //!
 //! # What is visible
 //!
-//! A notification that finds one stored writes all the same, so that who takes
-//! it sees what was done before either of them.
+//! A notification that finds one stored writes all the same, so that the waiter that takes it
+//! sees what was done before either of them.
 //!
 //! The semantics are those of Tokio's `Notify`.
 
-#[cfg(not(loom))]
-mod mutant;
-#[cfg(loom)]
-pub mod mutant;
 mod notified;
 
 use std::cell::Cell;
@@ -71,15 +67,15 @@ use std::sync::Arc;
 
 use blitz_futex::atomic::{AtomicUsize, Ordering};
 
-use crate::macros::const_unless_loom;
+use crate::macros::{const_unless_loom, default_is_new};
+use crate::mutant::{Mutant, active};
 use crate::wait_queue::{List, WaitQueue, Wake};
-use mutant::{Mutant, active};
 use notified::Waiter;
 pub use notified::{Notified, OwnedNotified};
 
-/// Nobody waits, and nothing is stored.
+/// No waiter is queued, and nothing is stored.
 const EMPTY: usize = 0;
-/// Somebody waits who is not covered.
+/// A waiter is queued that is not covered.
 const WAITING: usize = 1;
 /// A notification is stored.
 const NOTIFIED: usize = 2;
@@ -94,7 +90,7 @@ const fn calls_in(state: usize) -> usize {
     state & !BITS
 }
 
-/// Which of those who wait is notified.
+/// Which waiter is notified.
 #[derive(Clone, Copy)]
 enum Order {
     /// The one that came first.
@@ -170,7 +166,7 @@ pub struct Notify {
 
 impl Notify {
     const_unless_loom! {
-        /// Creates a `Notify` for which nobody waits, and which stores no notification.
+        /// Creates a `Notify` without waiters and without a stored notification.
         ///
         /// ```
         /// use blitz_io::sync::Notify;
@@ -254,8 +250,8 @@ impl Notify {
         Waiter::new(self.calls.load(Ordering::Acquire))
     }
 
-    /// Notifies the one who has waited longest, or stores the notification for
-    /// the next who comes. At most one is stored.
+    /// Notifies the task that has waited longest, or stores the notification for the next that
+    /// comes. At most one is stored.
     ///
     /// ```
     /// # pollster::block_on(async {
@@ -274,7 +270,7 @@ impl Notify {
         self.notify(Order::First);
     }
 
-    /// Notifies the one who came last, or stores the notification.
+    /// Notifies the task that came last, or stores the notification.
     ///
     /// ```
     /// use blitz_io::sync::Notify;
@@ -300,12 +296,12 @@ impl Notify {
         }
     }
 
-    /// [`notify`](Notify::notify), when a notification is stored or somebody waits.
+    /// [`notify`](Notify::notify), when a notification is stored or a waiter is queued.
     #[inline(never)]
     fn notify_slow(&self, order: Order) {
         let mut state = self.state.load(Ordering::Relaxed);
         while state & BITS != WAITING {
-            if state & BITS == NOTIFIED && active(Mutant::SilentCoalescing) {
+            if state & BITS == NOTIFIED && active(Mutant::NotifySilentCoalescing) {
                 return;
             }
             match self.exchange(state, calls_in(state) | NOTIFIED) {
@@ -318,8 +314,8 @@ impl Notify {
         }
     }
 
-    /// Notifies all who wait now, including futures that exist and have not been
-    /// polled yet. Nothing is stored for those who come later.
+    /// Notifies all that wait now, including futures that exist and have not been polled yet.
+    /// Nothing is stored for those that come later.
     ///
     /// All of them are woken, even if one of the wakers panics; the panic goes on
     /// after that.
@@ -340,11 +336,11 @@ impl Notify {
             .notify_each_after(|_| self.count_call(), |_| {});
     }
 
-    /// Covers all who wait now. Under the lock. Whether anybody does.
+    /// Covers all that wait now. Under the lock. Whether any does.
     fn count_call(&self) -> bool {
         let state = self.state.load(Ordering::Relaxed);
         let calls = if state & BITS == WAITING {
-            // Nobody else changes it now.
+            // No other thread changes it now.
             let calls = calls_in(state).wrapping_add(CALL);
             self.state.store(calls | EMPTY, Ordering::Release);
             calls
@@ -355,20 +351,20 @@ impl Notify {
         state & BITS == WAITING
     }
 
-    /// Chooses one who is not covered, or stores the notification. Under the lock.
+    /// Chooses a waiter that is not covered, or stores the notification. Under the lock.
     fn give(&self, list: &mut List<Ticket>, order: Order) -> Option<Wake> {
         let calls = calls_in(self.state.load(Ordering::Relaxed));
-        let wants = |ticket: &Ticket| ticket.calls == calls || active(Mutant::ChoosesCovered);
+        let wants = |ticket: &Ticket| ticket.calls == calls || active(Mutant::NotifyChoosesCovered);
         let chosen = match order {
             Order::First => list.iter().find(|node| wants(&node.request)),
             Order::Last => list.last().filter(|node| wants(&node.request)),
         };
         let Some(node) = chosen.map(ptr::from_ref) else {
-            // Nobody waits, so this is `EMPTY` or `NOTIFIED`.
+            // No waiter is left, so this is `EMPTY` or `NOTIFIED`.
             self.state.fetch_or(NOTIFIED, Ordering::AcqRel);
             return None;
         };
-        // SAFETY: it is linked, and we hold the lock.
+        // SAFETY: it is linked, and the lock is held.
         unsafe { (*node).request.order.set(Some(order)) };
         // SAFETY: it is linked.
         let wake = unsafe { list.choose(node) };
@@ -394,11 +390,7 @@ impl Notify {
     }
 }
 
-impl Default for Notify {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(Notify);
 
 impl fmt::Debug for Notify {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use blitz_futex::atomic::Ordering;
 
-use super::mutant::{Mutant, active};
 use super::{BITS, EMPTY, NOTIFIED, Notify, Ticket, WAITING, calls_in};
 use crate::deadline;
+use crate::mutant::{Mutant, active};
 use crate::spin::EventSpin;
 use crate::wait_queue::Node;
 
@@ -70,17 +70,6 @@ impl Waiter {
     #[inline]
     fn try_take(&self, notify: &Notify) -> bool {
         let calls = self.calls(notify);
-        notify.exchange(calls | NOTIFIED, calls | EMPTY).is_ok() || self.try_take_slow(notify)
-    }
-
-    /// [`try_take`](Waiter::try_take), when nothing is stored or the waiter is covered.
-    #[inline(never)]
-    fn try_take_slow(&self, notify: &Notify) -> bool {
-        let calls = self.calls(notify);
-        let state = notify.state.load(Ordering::Acquire);
-        if state != calls | NOTIFIED {
-            return Self::covers(notify, state, calls);
-        }
         match notify.exchange(calls | NOTIFIED, calls | EMPTY) {
             Ok(_) => true,
             Err(state) => Self::covers(notify, state, calls),
@@ -90,9 +79,10 @@ impl Waiter {
     /// Whether a call that this state knows of came after so many. If so, what the
     /// waiter makes next must not be covered by that call again: so it waits here
     /// until the call has also been counted where that will look.
+    #[inline(never)]
     fn covers(notify: &Notify, state: usize, calls: usize) -> bool {
         let covers = calls_in(state) != calls;
-        if covers && !active(Mutant::CoveredTwice) {
+        if covers && !active(Mutant::NotifyCoveredTwice) {
             notify.waiters.locked(|_| {});
         }
         covers
@@ -101,7 +91,7 @@ impl Waiter {
     /// How many calls there had been when it was made.
     #[inline]
     fn calls(&self, notify: &Notify) -> usize {
-        if active(Mutant::BornAtFirstPoll) {
+        if active(Mutant::NotifyBornAtFirstPoll) {
             return notify.calls.load(Ordering::Acquire);
         }
         self.node.request.calls
@@ -120,34 +110,26 @@ impl Waiter {
     /// It stays where it is until it has been unlinked.
     #[inline(never)]
     unsafe fn join(&mut self, notify: &Notify, waker: Option<&Waker>) {
-        if let Some(waker) = waker {
-            // SAFETY: it is not linked yet.
-            unsafe { self.node.arm(waker) };
-        }
-        let joins = notify.waiters.locked(|list| {
-            let joins = self.announce(notify);
-            if joins {
-                // SAFETY: see above.
-                unsafe { list.push(&self.node) };
-            }
-            joins
-        });
-        if joins {
-            self.progress = Progress::Waits;
-        } else {
-            self.progress = Progress::Done;
+        // SAFETY: see above.
+        let joins =
+            unsafe { (notify.waiters).join_if(&self.node, waker, |_| self.announce(notify)) };
+        self.progress = match joins {
+            true => Progress::Waits,
+            false => Progress::Done,
+        };
+        if !joins {
             // SAFETY: it is not linked.
             unsafe { self.node.disarm() };
         }
     }
 
-    /// Says in the state that somebody waits, or takes what is stored. Whether it
-    /// has to wait. Under the lock.
+    /// Says in the state that a waiter is queued, or takes what is stored. Whether it has to
+    /// wait. Under the lock.
     fn announce(&self, notify: &Notify) -> bool {
         let mut state = notify.state.load(Ordering::Acquire);
         loop {
             let covered = calls_in(state) != self.calls(notify);
-            if covered && !active(Mutant::JoinsBlindly) {
+            if covered && !active(Mutant::NotifyJoinsBlindly) {
                 return false;
             }
             let to = match state & BITS {
@@ -155,7 +137,7 @@ impl Waiter {
                 NOTIFIED => EMPTY,
                 _ => return true,
             };
-            if to == WAITING && active(Mutant::JoinsSilently) {
+            if to == WAITING && active(Mutant::NotifyJoinsSilently) {
                 return true;
             }
             match notify.exchange(state, calls_in(state) | to) {
@@ -165,7 +147,7 @@ impl Waiter {
         }
     }
 
-    /// A poll of one who waits.
+    /// Polls a waiter that is queued.
     fn look_again(&mut self, notify: &Notify, waker: Option<&Waker>) {
         if self.node.is_signalled() {
             self.progress = Progress::Done;
@@ -207,7 +189,7 @@ impl Waiter {
             if self.try_take(notify) {
                 return true;
             }
-            // Behind those who wait, nothing will be stored.
+            // While others wait, nothing will be stored.
             let state = notify.state.load(Ordering::Relaxed);
             if state & BITS == WAITING || deadline::is_past(deadline) || !spin.turn() {
                 return false;
@@ -241,7 +223,7 @@ impl Waiter {
                 notify.clear_waiting(list);
                 return None;
             }
-            if active(Mutant::KeepsNotification) {
+            if active(Mutant::NotifyKeepsNotification) {
                 return None;
             }
             let order = self.node.request.order.get()?;
@@ -293,8 +275,7 @@ impl Notified<'_> {
     /// # });
     /// ```
     pub fn enable(self: Pin<&mut Self>) -> bool {
-        let (notify, waiter) = self.project();
-        waiter.poll(notify, None).is_ready()
+        self.poll_with(None).is_ready()
     }
 
     /// Blocks the thread until the notification comes.
@@ -311,9 +292,7 @@ impl Notified<'_> {
     /// });
     /// ```
     pub fn blocking_wait(self) {
-        let this = pin!(self);
-        let (notify, waiter) = this.project();
-        waiter.wait(notify, None);
+        pin!(self).wait(None);
     }
 
     /// Waits as [`blocking_wait`](Notified::blocking_wait) does, but not for longer
@@ -330,103 +309,80 @@ impl Notified<'_> {
     /// ```
     #[must_use = "the time may be up without a notification"]
     pub fn blocking_wait_timeout(self, timeout: Duration) -> bool {
-        let this = pin!(self);
-        let (notify, waiter) = this.project();
-        waiter.wait(notify, deadline::after(timeout))
-    }
-
-    #[inline]
-    fn project(self: Pin<&mut Self>) -> (&Notify, Pin<&mut Waiter>) {
-        // SAFETY: the waiter stays where it is, and nothing else is pinned.
-        let this = unsafe { self.get_unchecked_mut() };
-        // SAFETY: it is as pinned as the future, whose `drop` does not move it.
-        (this.notify, unsafe { Pin::new_unchecked(&mut this.waiter) })
+        pin!(self).wait(deadline::after(timeout))
     }
 }
 
 impl OwnedNotified {
     /// Joins the queue without waiting. See [`Notified::enable`].
     pub fn enable(self: Pin<&mut Self>) -> bool {
-        let (notify, waiter) = self.project();
-        waiter.poll(notify, None).is_ready()
+        self.poll_with(None).is_ready()
     }
 
     /// Blocks the thread until the notification comes. See
     /// [`Notified::blocking_wait`].
     pub fn blocking_wait(self) {
-        let this = pin!(self);
-        let (notify, waiter) = this.project();
-        waiter.wait(notify, None);
+        pin!(self).wait(None);
     }
 
-    /// Blocks the thread for no longer than `timeout`. Whether the notification
-    /// came.
+    /// Blocks the thread for no longer than `timeout`. Returns whether the notification came.
     #[must_use = "the time may be up without a notification"]
     pub fn blocking_wait_timeout(self, timeout: Duration) -> bool {
-        let this = pin!(self);
-        let (notify, waiter) = this.project();
-        waiter.wait(notify, deadline::after(timeout))
-    }
-
-    #[inline]
-    fn project(self: Pin<&mut Self>) -> (&Notify, Pin<&mut Waiter>) {
-        // SAFETY: the waiter stays where it is, and nothing else is pinned.
-        let this = unsafe { self.get_unchecked_mut() };
-        // SAFETY: it is as pinned as the future, whose `drop` does not move it.
-        (&this.notify, unsafe {
-            Pin::new_unchecked(&mut this.waiter)
-        })
+        pin!(self).wait(deadline::after(timeout))
     }
 }
 
-impl Future for Notified<'_> {
-    type Output = ();
+/// Implements for a future what both have in common.
+macro_rules! notified {
+    ($notified:ident $(<$lifetime:lifetime>)?) => {
+        impl $notified $(<$lifetime>)? {
+            fn wait(self: Pin<&mut Self>, deadline: Option<Instant>) -> bool {
+                let (notify, waiter) = self.project();
+                waiter.wait(notify, deadline)
+            }
 
-    #[inline]
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let (notify, waiter) = self.project();
-        waiter.poll(notify, Some(context.waker()))
-    }
+            #[inline]
+            fn poll_with(self: Pin<&mut Self>, waker: Option<&Waker>) -> Poll<()> {
+                let (notify, waiter) = self.project();
+                waiter.poll(notify, waker)
+            }
+
+            #[inline]
+            fn project(self: Pin<&mut Self>) -> (&Notify, Pin<&mut Waiter>) {
+                // SAFETY: the waiter stays where it is, and nothing else is pinned.
+                let this = unsafe { self.get_unchecked_mut() };
+                // SAFETY: it is as pinned as the future, whose `drop` does not move it.
+                let waiter = unsafe { Pin::new_unchecked(&mut this.waiter) };
+                (&*this.notify, waiter)
+            }
+        }
+
+        impl Future for $notified $(<$lifetime>)? {
+            type Output = ();
+
+            #[inline]
+            fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+                self.poll_with(Some(context.waker()))
+            }
+        }
+
+        impl Drop for $notified $(<$lifetime>)? {
+            #[inline]
+            fn drop(&mut self) {
+                self.waiter.cancel(&self.notify);
+            }
+        }
+
+        impl fmt::Debug for $notified $(<$lifetime>)? {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($notified))
+                    .field("notify", &self.notify)
+                    .field("state", &self.waiter.progress)
+                    .finish_non_exhaustive()
+            }
+        }
+    };
 }
 
-impl Future for OwnedNotified {
-    type Output = ();
-
-    #[inline]
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let (notify, waiter) = self.project();
-        waiter.poll(notify, Some(context.waker()))
-    }
-}
-
-impl Drop for Notified<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.waiter.cancel(self.notify);
-    }
-}
-
-impl Drop for OwnedNotified {
-    #[inline]
-    fn drop(&mut self) {
-        self.waiter.cancel(&self.notify);
-    }
-}
-
-impl fmt::Debug for Notified<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Notified")
-            .field("notify", self.notify)
-            .field("state", &self.waiter.progress)
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for OwnedNotified {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OwnedNotified")
-            .field("notify", &self.notify)
-            .field("state", &self.waiter.progress)
-            .finish_non_exhaustive()
-    }
-}
+notified!(Notified<'_>);
+notified!(OwnedNotified);

@@ -4,12 +4,12 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use super::{Closed, Permits, Request, Taken};
+use super::{AcquireError, Permits, Request, Taken};
 use crate::coop;
 use crate::wait_queue::Node;
 
-/// Ends when the permits are ours, or there will be none any more. Dropped before
-/// that, it leaves the queue; what it got goes to the next.
+/// Ends when the task has the permits, or there will be none any more. Dropped before that, it
+/// leaves the queue; what it got goes to the next.
 #[must_use = "futures do nothing unless polled"]
 pub struct Acquire<'a> {
     permits: &'a Permits,
@@ -23,7 +23,7 @@ enum Progress {
     New,
     /// The node is in the queue, or has been chosen.
     Waits,
-    /// The permits are ours, and the task had no budget left to go on with them.
+    /// The task has the permits, and had no budget left to go on with them.
     Holds,
     /// The node is of no use any more.
     Done,
@@ -44,16 +44,14 @@ impl<'a> Acquire<'a> {
         if self.permits.spin_for(self.node.request.need) {
             return Taken::Yes;
         }
-        // SAFETY: the node is ours: it has not been in the queue.
-        unsafe { self.node.arm(context.waker()) };
         // SAFETY: it is not linked, and this future is pinned and not `Unpin`; its
         // drop takes the node out.
-        unsafe { self.permits.join(&self.node) }
+        unsafe { self.permits.join(&self.node, Some(context.waker())) }
     }
 
     /// Gets the permits, whatever is left of the budget.
     #[inline]
-    fn poll_permits(&mut self, context: &Context<'_>) -> Poll<Result<(), Closed>> {
+    fn poll_permits(&mut self, context: &Context<'_>) -> Poll<Result<(), AcquireError>> {
         let result = match self.progress {
             Progress::New => match self.begin(context) {
                 Taken::Yes => Ok(()),
@@ -61,7 +59,7 @@ impl<'a> Acquire<'a> {
                     self.progress = Progress::Waits;
                     return Poll::Pending;
                 }
-                Taken::Closed => Err(Closed),
+                Taken::Closed => Err(AcquireError(())),
             },
             Progress::Waits => {
                 if self.permits.queue.still_waits(&self.node, context.waker()) {
@@ -77,19 +75,19 @@ impl<'a> Acquire<'a> {
         Poll::Ready(result)
     }
 
-    /// All may have been closed since the permits became ours.
+    /// All may have been closed since the task got the permits.
     #[cold]
-    fn still_holds(&self) -> Result<(), Closed> {
+    fn still_holds(&self) -> Result<(), AcquireError> {
         if !self.permits.is_closed() {
             return Ok(());
         }
         self.permits.give_back(self.node.request.need);
-        Err(Closed)
+        Err(AcquireError(()))
     }
 }
 
 impl Future for Acquire<'_> {
-    type Output = Result<(), Closed>;
+    type Output = Result<(), AcquireError>;
 
     /// A task without budget takes its place in the queue all the same, or the permits:
     /// it must not lose its turn to one that came later. It may not go on with them yet.

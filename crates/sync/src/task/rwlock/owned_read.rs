@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::RwLock;
-use crate::task::guard_traits::guard_reads;
+use crate::task::guards::{guard_maps, guard_of_pointer, guard_reads};
 
 /// The right to read the value, or a part of it, of a [`RwLock`] that it keeps
 /// alive; unlocks when dropped.
@@ -43,74 +43,13 @@ impl<T: ?Sized> Drop for Share<T> {
 
 impl<T: ?Sized> OwnedRwLockReadGuard<T> {
     #[inline]
-    pub(super) fn new(lock: Arc<RwLock<T>>) -> Self {
-        let data: *const T = lock.value.get();
-        Self::of(Share(lock), data)
+    pub(super) fn of(lock: Arc<RwLock<T>>) -> Self {
+        let data = lock.value.get();
+        Self::new(Share(lock), data)
     }
 }
 
 impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
-    #[inline]
-    pub(super) fn of(hold: Share<T>, data: *const U) -> Self {
-        Self {
-            hold,
-            data,
-            marker: PhantomData,
-        }
-    }
-
-    #[inline]
-    fn pointer(&self) -> *const U {
-        self.data
-    }
-
-    /// Makes a guard for a part of the value.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use blitz_io::sync::{OwnedRwLockReadGuard, RwLock};
-    ///
-    /// let reader = Arc::new(RwLock::new((1, 2))).try_read_owned()?;
-    /// assert_eq!(*OwnedRwLockReadGuard::map(reader, |pair| &pair.1), 2);
-    /// # Ok::<(), blitz_io::sync::TryLockError>(())
-    /// ```
-    #[inline]
-    pub fn map<F, V: ?Sized>(this: Self, f: F) -> OwnedRwLockReadGuard<T, V>
-    where
-        F: FnOnce(&U) -> &V,
-    {
-        let data: *const V = f(&*this);
-        OwnedRwLockReadGuard::of(this.hold, data)
-    }
-
-    /// Makes a guard for a part of the value, if there is that part.
-    ///
-    /// # Errors
-    ///
-    /// If there is not. The guard comes back.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use blitz_io::sync::{OwnedRwLockReadGuard, RwLock};
-    ///
-    /// let reader = Arc::new(RwLock::new(vec![1])).try_read_owned()?;
-    /// assert!(OwnedRwLockReadGuard::try_map(reader, |list| list.get(5)).is_err());
-    /// # Ok::<(), blitz_io::sync::TryLockError>(())
-    /// ```
-    #[inline]
-    pub fn try_map<F, V: ?Sized>(this: Self, f: F) -> Result<OwnedRwLockReadGuard<T, V>, Self>
-    where
-        F: FnOnce(&U) -> Option<&V>,
-    {
-        match f(&*this) {
-            Some(data) => {
-                let data: *const V = data;
-                Ok(OwnedRwLockReadGuard::of(this.hold, data))
-            }
-            None => Err(this),
-        }
-    }
-
     /// Returns the lock.
     ///
     /// ```
@@ -127,4 +66,36 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockReadGuard<T, U> {
     }
 }
 
-guard_reads!([T: ?Sized, U: ?Sized] OwnedRwLockReadGuard<T, U> => U);
+guard_maps! {
+    [T: ?Sized, U: ?Sized] OwnedRwLockReadGuard<T, U> => OwnedRwLockReadGuard<T, V>, |this: &U| this.hold;
+
+    /// Makes a guard for a part of the value.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_io::sync::{OwnedRwLockReadGuard, RwLock};
+    ///
+    /// let reader = Arc::new(RwLock::new((1, 2))).try_read_owned()?;
+    /// assert_eq!(*OwnedRwLockReadGuard::map(reader, |pair| &pair.1), 2);
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
+    /// ```
+    map<F, V>;
+
+    /// Makes a guard for a part of the value, if there is that part.
+    ///
+    /// # Errors
+    ///
+    /// If there is not. The guard comes back.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_io::sync::{OwnedRwLockReadGuard, RwLock};
+    ///
+    /// let reader = Arc::new(RwLock::new(vec![1])).try_read_owned()?;
+    /// assert!(OwnedRwLockReadGuard::try_map(reader, |list| list.get(5)).is_err());
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
+    /// ```
+    try_map;
+}
+
+guard_of_pointer!([T: ?Sized, U: ?Sized] OwnedRwLockReadGuard<T, U>: Share<T>, *const U);

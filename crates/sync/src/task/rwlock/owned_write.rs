@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::RwLock;
 use super::owned_read::{OwnedRwLockReadGuard, Share};
-use crate::task::guard_traits::{guard_reads, guard_writes};
+use crate::task::guards::{guard_maps, guard_of_pointer, guard_reads, guard_writes};
 
 /// The right to use the value of a [`RwLock`], which it keeps alive, alone; unlocks
 /// when dropped.
@@ -43,7 +43,7 @@ pub struct OwnedRwLockMappedWriteGuard<T: ?Sized, U: ?Sized = T> {
 }
 
 /// A writer's hold on a lock.
-struct Whole<T: ?Sized>(Arc<RwLock<T>>);
+pub(super) struct Whole<T: ?Sized>(Arc<RwLock<T>>);
 
 // SAFETY: it gives exclusive access to the value and may drop it, can become a
 // reader's, and any thread may unlock.
@@ -89,123 +89,9 @@ impl<T: ?Sized> Drop for Whole<T> {
 
 impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     #[inline]
-    pub(super) fn new(lock: Arc<RwLock<T>>) -> Self {
+    pub(super) fn of(lock: Arc<RwLock<T>>) -> Self {
         let data = lock.value.get();
-        Self {
-            hold: Whole(lock),
-            data,
-            marker: PhantomData,
-        }
-    }
-
-    #[inline]
-    fn pointer(&self) -> *mut T {
-        self.data
-    }
-
-    /// Makes a guard for a part of the value.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use blitz_io::sync::{OwnedRwLockWriteGuard, RwLock};
-    ///
-    /// let lock = Arc::new(RwLock::new((1, 2)));
-    /// let writer = lock.clone().try_write_owned()?;
-    /// *OwnedRwLockWriteGuard::map(writer, |pair| &mut pair.1) = 3;
-    /// assert_eq!(*lock.try_read()?, (1, 3));
-    /// # Ok::<(), blitz_io::sync::TryLockError>(())
-    /// ```
-    #[inline]
-    pub fn map<F, U: ?Sized>(mut this: Self, f: F) -> OwnedRwLockMappedWriteGuard<T, U>
-    where
-        F: FnOnce(&mut T) -> &mut U,
-    {
-        let data: *mut U = f(&mut *this);
-        OwnedRwLockMappedWriteGuard::new(this.hold, data)
-    }
-
-    /// Becomes a reader of a part of the value. No writer comes in between.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use blitz_io::sync::{OwnedRwLockWriteGuard, RwLock};
-    ///
-    /// let lock = Arc::new(RwLock::new((1, 2)));
-    /// let writer = lock.clone().try_write_owned()?;
-    /// let second = OwnedRwLockWriteGuard::downgrade_map(writer, |pair| &pair.1);
-    /// assert!(lock.try_read().is_ok());
-    /// assert_eq!(*second, 2);
-    /// # Ok::<(), blitz_io::sync::TryLockError>(())
-    /// ```
-    #[inline]
-    pub fn downgrade_map<F, U: ?Sized>(this: Self, f: F) -> OwnedRwLockReadGuard<T, U>
-    where
-        F: FnOnce(&T) -> &U,
-    {
-        let data: *const U = f(&*this);
-        OwnedRwLockReadGuard::of(this.hold.keep_one(), data)
-    }
-
-    /// Makes a guard for a part of the value, if there is that part.
-    ///
-    /// # Errors
-    ///
-    /// If there is not. The guard comes back.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use blitz_io::sync::{OwnedRwLockWriteGuard, RwLock};
-    ///
-    /// let writer = Arc::new(RwLock::new(vec![1])).try_write_owned()?;
-    /// assert!(OwnedRwLockWriteGuard::try_map(writer, |list| list.get_mut(5)).is_err());
-    /// # Ok::<(), blitz_io::sync::TryLockError>(())
-    /// ```
-    #[inline]
-    pub fn try_map<F, U: ?Sized>(
-        mut this: Self,
-        f: F,
-    ) -> Result<OwnedRwLockMappedWriteGuard<T, U>, Self>
-    where
-        F: FnOnce(&mut T) -> Option<&mut U>,
-    {
-        match f(&mut *this) {
-            Some(data) => {
-                let data: *mut U = data;
-                Ok(OwnedRwLockMappedWriteGuard::new(this.hold, data))
-            }
-            None => Err(this),
-        }
-    }
-
-    /// Becomes a reader of a part of the value, if there is that part.
-    ///
-    /// # Errors
-    ///
-    /// If there is not. The guard comes back, and is still that of a writer.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use blitz_io::sync::{OwnedRwLockWriteGuard, RwLock};
-    ///
-    /// let writer = Arc::new(RwLock::new(vec![1])).try_write_owned()?;
-    /// assert!(OwnedRwLockWriteGuard::try_downgrade_map(writer, |list| list.get(5)).is_err());
-    /// # Ok::<(), blitz_io::sync::TryLockError>(())
-    /// ```
-    #[inline]
-    pub fn try_downgrade_map<F, U: ?Sized>(
-        this: Self,
-        f: F,
-    ) -> Result<OwnedRwLockReadGuard<T, U>, Self>
-    where
-        F: FnOnce(&T) -> Option<&U>,
-    {
-        match f(&*this) {
-            Some(data) => {
-                let data: *const U = data;
-                Ok(OwnedRwLockReadGuard::of(this.hold.keep_one(), data))
-            }
-            None => Err(this),
-        }
+        Self::new(Whole(lock), data)
     }
 
     /// Turns this guard into a mapped guard with the same right.
@@ -236,7 +122,7 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
     pub fn downgrade(self) -> OwnedRwLockReadGuard<T> {
-        OwnedRwLockReadGuard::of(self.hold.keep_one(), self.data)
+        OwnedRwLockReadGuard::new(self.hold.keep_one(), self.data)
     }
 
     /// Returns the lock.
@@ -256,72 +142,6 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
 }
 
 impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
-    #[inline]
-    fn new(hold: Whole<T>, data: *mut U) -> Self {
-        Self {
-            hold,
-            data,
-            marker: PhantomData,
-        }
-    }
-
-    #[inline]
-    fn pointer(&self) -> *mut U {
-        self.data
-    }
-
-    /// Makes a guard for a part of the part.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use blitz_io::sync::{OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard, RwLock};
-    ///
-    /// let writer = Arc::new(RwLock::new(((1, 2), 3))).try_write_owned()?;
-    /// let pair = OwnedRwLockWriteGuard::map(writer, |all| &mut all.0);
-    /// assert_eq!(*OwnedRwLockMappedWriteGuard::map(pair, |pair| &mut pair.1), 2);
-    /// # Ok::<(), blitz_io::sync::TryLockError>(())
-    /// ```
-    #[inline]
-    pub fn map<F, V: ?Sized>(mut this: Self, f: F) -> OwnedRwLockMappedWriteGuard<T, V>
-    where
-        F: FnOnce(&mut U) -> &mut V,
-    {
-        let data: *mut V = f(&mut *this);
-        OwnedRwLockMappedWriteGuard::new(this.hold, data)
-    }
-
-    /// Makes a guard for a part of the part, if there is that part.
-    ///
-    /// # Errors
-    ///
-    /// If there is not. The guard comes back.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use blitz_io::sync::{OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard, RwLock};
-    ///
-    /// let writer = Arc::new(RwLock::new((vec![1], 2))).try_write_owned()?;
-    /// let list = OwnedRwLockWriteGuard::map(writer, |pair| &mut pair.0);
-    /// assert!(OwnedRwLockMappedWriteGuard::try_map(list, |list| list.get_mut(5)).is_err());
-    /// # Ok::<(), blitz_io::sync::TryLockError>(())
-    /// ```
-    #[inline]
-    pub fn try_map<F, V: ?Sized>(
-        mut this: Self,
-        f: F,
-    ) -> Result<OwnedRwLockMappedWriteGuard<T, V>, Self>
-    where
-        F: FnOnce(&mut U) -> Option<&mut V>,
-    {
-        match f(&mut *this) {
-            Some(data) => {
-                let data: *mut V = data;
-                Ok(OwnedRwLockMappedWriteGuard::new(this.hold, data))
-            }
-            None => Err(this),
-        }
-    }
-
     /// Returns the lock.
     ///
     /// ```
@@ -338,7 +158,108 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
     }
 }
 
-guard_reads!([T: ?Sized] OwnedRwLockWriteGuard<T> => T);
-guard_writes!([T: ?Sized] OwnedRwLockWriteGuard<T>);
-guard_reads!([T: ?Sized, U: ?Sized] OwnedRwLockMappedWriteGuard<T, U> => U);
-guard_writes!([T: ?Sized, U: ?Sized] OwnedRwLockMappedWriteGuard<T, U>);
+guard_maps! {
+    [T: ?Sized] OwnedRwLockWriteGuard<T> => OwnedRwLockMappedWriteGuard<T, V>, |this: &mut T| this.hold;
+
+    /// Makes a guard for a part of the value.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_io::sync::{OwnedRwLockWriteGuard, RwLock};
+    ///
+    /// let lock = Arc::new(RwLock::new((1, 2)));
+    /// let writer = lock.clone().try_write_owned()?;
+    /// *OwnedRwLockWriteGuard::map(writer, |pair| &mut pair.1) = 3;
+    /// assert_eq!(*lock.try_read()?, (1, 3));
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
+    /// ```
+    map<F, V>;
+
+    /// Makes a guard for a part of the value, if there is that part.
+    ///
+    /// # Errors
+    ///
+    /// If there is not. The guard comes back.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_io::sync::{OwnedRwLockWriteGuard, RwLock};
+    ///
+    /// let writer = Arc::new(RwLock::new(vec![1])).try_write_owned()?;
+    /// assert!(OwnedRwLockWriteGuard::try_map(writer, |list| list.get_mut(5)).is_err());
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
+    /// ```
+    try_map;
+}
+
+guard_maps! {
+    [T: ?Sized] OwnedRwLockWriteGuard<T> => OwnedRwLockReadGuard<T, V>, |this: &T| this.hold.keep_one();
+
+    /// Becomes a reader of a part of the value. No writer comes in between.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_io::sync::{OwnedRwLockWriteGuard, RwLock};
+    ///
+    /// let lock = Arc::new(RwLock::new((1, 2)));
+    /// let writer = lock.clone().try_write_owned()?;
+    /// let second = OwnedRwLockWriteGuard::downgrade_map(writer, |pair| &pair.1);
+    /// assert!(lock.try_read().is_ok());
+    /// assert_eq!(*second, 2);
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
+    /// ```
+    downgrade_map<F, V>;
+
+    /// Becomes a reader of a part of the value, if there is that part.
+    ///
+    /// # Errors
+    ///
+    /// If there is not. The guard comes back, and is still that of a writer.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_io::sync::{OwnedRwLockWriteGuard, RwLock};
+    ///
+    /// let writer = Arc::new(RwLock::new(vec![1])).try_write_owned()?;
+    /// assert!(OwnedRwLockWriteGuard::try_downgrade_map(writer, |list| list.get(5)).is_err());
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
+    /// ```
+    try_downgrade_map;
+}
+
+guard_maps! {
+    [T: ?Sized, U: ?Sized] OwnedRwLockMappedWriteGuard<T, U> => OwnedRwLockMappedWriteGuard<T, V>, |this: &mut U| this.hold;
+
+    /// Makes a guard for a part of the part.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_io::sync::{OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard, RwLock};
+    ///
+    /// let writer = Arc::new(RwLock::new(((1, 2), 3))).try_write_owned()?;
+    /// let pair = OwnedRwLockWriteGuard::map(writer, |all| &mut all.0);
+    /// assert_eq!(*OwnedRwLockMappedWriteGuard::map(pair, |pair| &mut pair.1), 2);
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
+    /// ```
+    map<F, V>;
+
+    /// Makes a guard for a part of the part, if there is that part.
+    ///
+    /// # Errors
+    ///
+    /// If there is not. The guard comes back.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_io::sync::{OwnedRwLockMappedWriteGuard, OwnedRwLockWriteGuard, RwLock};
+    ///
+    /// let writer = Arc::new(RwLock::new((vec![1], 2))).try_write_owned()?;
+    /// let list = OwnedRwLockWriteGuard::map(writer, |pair| &mut pair.0);
+    /// assert!(OwnedRwLockMappedWriteGuard::try_map(list, |list| list.get_mut(5)).is_err());
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
+    /// ```
+    try_map;
+}
+
+guard_of_pointer!([T: ?Sized] OwnedRwLockWriteGuard<T>: Whole<T>, *mut T);
+guard_of_pointer!([T: ?Sized, U: ?Sized] OwnedRwLockMappedWriteGuard<T, U>: Whole<T>, *mut U);

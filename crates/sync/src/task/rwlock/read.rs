@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::task::guard_traits::guard_reads;
+use crate::task::guards::{guard_maps, guard_of_pointer, guard_reads};
 use crate::task::permits::One;
 
 /// The right to read the value of a [`RwLock`](super::RwLock), or a part of it;
@@ -21,30 +21,17 @@ use crate::task::permits::One;
 pub struct RwLockReadGuard<'a, T: ?Sized> {
     hold: One<'a>,
     data: *const T,
-    /// It is as good as a borrow.
+    /// It acts as a borrow.
     marker: PhantomData<&'a T>,
 }
 
-// SAFETY: it is as good as a shared borrow of the value, and any thread may
-// unlock.
+// SAFETY: it acts as a shared borrow of the value, and any thread may unlock.
 unsafe impl<T: ?Sized + Sync> Send for RwLockReadGuard<'_, T> {}
 // SAFETY: a shared guard gives shared access to the value, and no more.
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLockReadGuard<'_, T> {}
 
-impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
-    #[inline]
-    pub(super) fn new(hold: One<'a>, data: *const T) -> Self {
-        Self {
-            hold,
-            data,
-            marker: PhantomData,
-        }
-    }
-
-    #[inline]
-    fn pointer(&self) -> *const T {
-        self.data
-    }
+guard_maps! {
+    ['a, T: ?Sized] RwLockReadGuard<'a, T> => RwLockReadGuard<'a, V>, |this: &T| this.hold;
 
     /// Makes a guard for a part of the value.
     ///
@@ -56,14 +43,7 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
     /// assert_eq!(*second, 2);
     /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
-    #[inline]
-    pub fn map<F, U: ?Sized>(this: Self, f: F) -> RwLockReadGuard<'a, U>
-    where
-        F: FnOnce(&T) -> &U,
-    {
-        let data: *const U = f(&*this);
-        RwLockReadGuard::new(this.hold, data)
-    }
+    map<F, V>;
 
     /// Makes a guard for a part of the value, if there is that part.
     ///
@@ -79,19 +59,7 @@ impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
     /// assert_eq!(*reader, [1]);
     /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
-    #[inline]
-    pub fn try_map<F, U: ?Sized>(this: Self, f: F) -> Result<RwLockReadGuard<'a, U>, Self>
-    where
-        F: FnOnce(&T) -> Option<&U>,
-    {
-        match f(&*this) {
-            Some(data) => {
-                let data: *const U = data;
-                Ok(RwLockReadGuard::new(this.hold, data))
-            }
-            None => Err(this),
-        }
-    }
+    try_map;
 }
 
-guard_reads!([T: ?Sized] RwLockReadGuard<'_, T> => T);
+guard_of_pointer!(['a, T: ?Sized] RwLockReadGuard<'a, T>: One<'a>, *const T);

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::RwLockReadGuard;
-use crate::task::guard_traits::{guard_reads, guard_writes};
+use crate::task::guards::{guard_maps, guard_of_pointer, guard_reads, guard_writes};
 use crate::task::permits::All;
 
 /// The right to use the value of a [`RwLock`](super::RwLock) alone; unlocks when
@@ -22,7 +22,7 @@ use crate::task::permits::All;
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     hold: All<'a>,
     data: *mut T,
-    /// It is as good as an exclusive borrow.
+    /// It acts as an exclusive borrow.
     marker: PhantomData<&'a mut T>,
 }
 
@@ -35,137 +35,21 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
 pub struct RwLockMappedWriteGuard<'a, T: ?Sized> {
     hold: All<'a>,
     data: *mut T,
-    /// It is as good as an exclusive borrow.
+    /// It acts as an exclusive borrow.
     marker: PhantomData<&'a mut T>,
 }
 
-// SAFETY: it is as good as an exclusive borrow of the value, can become a shared
-// one, and any thread may unlock.
+// SAFETY: it acts as an exclusive borrow of the value, can become a shared one, and any thread
+// may unlock.
 unsafe impl<T: ?Sized + Send + Sync> Send for RwLockWriteGuard<'_, T> {}
 // SAFETY: a shared guard gives shared access to the value, and no more.
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLockWriteGuard<'_, T> {}
-// SAFETY: it is as good as an exclusive borrow of the part, and any thread may
-// unlock.
+// SAFETY: it acts as an exclusive borrow of the part, and any thread may unlock.
 unsafe impl<T: ?Sized + Send + Sync> Send for RwLockMappedWriteGuard<'_, T> {}
 // SAFETY: a shared guard gives shared access to the part, and no more.
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLockMappedWriteGuard<'_, T> {}
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
-    #[inline]
-    pub(super) fn new(hold: All<'a>, data: *mut T) -> Self {
-        Self {
-            hold,
-            data,
-            marker: PhantomData,
-        }
-    }
-
-    #[inline]
-    fn pointer(&self) -> *mut T {
-        self.data
-    }
-
-    /// Makes a guard for a part of the value.
-    ///
-    /// ```
-    /// use blitz_io::sync::{RwLock, RwLockWriteGuard};
-    ///
-    /// let lock = RwLock::new((1, 2));
-    /// *RwLockWriteGuard::map(lock.try_write()?, |pair| &mut pair.1) = 3;
-    /// assert_eq!(lock.into_inner(), (1, 3));
-    /// # Ok::<(), blitz_io::sync::TryLockError>(())
-    /// ```
-    #[inline]
-    pub fn map<F, U: ?Sized>(mut this: Self, f: F) -> RwLockMappedWriteGuard<'a, U>
-    where
-        F: FnOnce(&mut T) -> &mut U,
-    {
-        let data: *mut U = f(&mut *this);
-        RwLockMappedWriteGuard::new(this.hold, data)
-    }
-
-    /// Becomes a reader of a part of the value. No writer comes in between.
-    ///
-    /// ```
-    /// use blitz_io::sync::{RwLock, RwLockWriteGuard};
-    ///
-    /// let lock = RwLock::new((1, 2));
-    /// let second = RwLockWriteGuard::downgrade_map(lock.try_write()?, |pair| &pair.1);
-    /// assert!(lock.try_read().is_ok());
-    /// assert_eq!(*second, 2);
-    /// # Ok::<(), blitz_io::sync::TryLockError>(())
-    /// ```
-    #[inline]
-    pub fn downgrade_map<F, U: ?Sized>(this: Self, f: F) -> RwLockReadGuard<'a, U>
-    where
-        F: FnOnce(&T) -> &U,
-    {
-        let data: *const U = f(&*this);
-        RwLockReadGuard::new(this.hold.keep_one(), data)
-    }
-
-    /// Makes a guard for a part of the value, if there is that part.
-    ///
-    /// # Errors
-    ///
-    /// If there is not. The guard comes back.
-    ///
-    /// ```
-    /// use blitz_io::sync::{RwLock, RwLockWriteGuard};
-    ///
-    /// let lock = RwLock::new(vec![1]);
-    /// let writer = lock.try_write()?;
-    /// let writer = RwLockWriteGuard::try_map(writer, |list| list.get_mut(5)).unwrap_err();
-    /// assert_eq!(*writer, [1]);
-    /// # Ok::<(), blitz_io::sync::TryLockError>(())
-    /// ```
-    #[inline]
-    pub fn try_map<F, U: ?Sized>(
-        mut this: Self,
-        f: F,
-    ) -> Result<RwLockMappedWriteGuard<'a, U>, Self>
-    where
-        F: FnOnce(&mut T) -> Option<&mut U>,
-    {
-        match f(&mut *this) {
-            Some(data) => {
-                let data: *mut U = data;
-                Ok(RwLockMappedWriteGuard::new(this.hold, data))
-            }
-            None => Err(this),
-        }
-    }
-
-    /// Becomes a reader of a part of the value, if there is that part.
-    ///
-    /// # Errors
-    ///
-    /// If there is not. The guard comes back, and is still that of a writer.
-    ///
-    /// ```
-    /// use blitz_io::sync::{RwLock, RwLockWriteGuard};
-    ///
-    /// let lock = RwLock::new(vec![1]);
-    /// let writer = lock.try_write()?;
-    /// let writer = RwLockWriteGuard::try_downgrade_map(writer, |list| list.get(5)).unwrap_err();
-    /// assert!(lock.try_read().is_err());
-    /// # drop(writer);
-    /// # Ok::<(), blitz_io::sync::TryLockError>(())
-    /// ```
-    #[inline]
-    pub fn try_downgrade_map<F, U: ?Sized>(this: Self, f: F) -> Result<RwLockReadGuard<'a, U>, Self>
-    where
-        F: FnOnce(&T) -> Option<&U>,
-    {
-        match f(&*this) {
-            Some(data) => {
-                let data: *const U = data;
-                Ok(RwLockReadGuard::new(this.hold.keep_one(), data))
-            }
-            None => Err(this),
-        }
-    }
-
     /// Turns this guard into a mapped guard with the same right.
     ///
     /// ```
@@ -198,20 +82,76 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     }
 }
 
-impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
-    #[inline]
-    fn new(hold: All<'a>, data: *mut T) -> Self {
-        Self {
-            hold,
-            data,
-            marker: PhantomData,
-        }
-    }
+guard_maps! {
+    ['a, T: ?Sized] RwLockWriteGuard<'a, T> => RwLockMappedWriteGuard<'a, V>, |this: &mut T| this.hold;
 
-    #[inline]
-    fn pointer(&self) -> *mut T {
-        self.data
-    }
+    /// Makes a guard for a part of the value.
+    ///
+    /// ```
+    /// use blitz_io::sync::{RwLock, RwLockWriteGuard};
+    ///
+    /// let lock = RwLock::new((1, 2));
+    /// *RwLockWriteGuard::map(lock.try_write()?, |pair| &mut pair.1) = 3;
+    /// assert_eq!(lock.into_inner(), (1, 3));
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
+    /// ```
+    map<F, V>;
+
+    /// Makes a guard for a part of the value, if there is that part.
+    ///
+    /// # Errors
+    ///
+    /// If there is not. The guard comes back.
+    ///
+    /// ```
+    /// use blitz_io::sync::{RwLock, RwLockWriteGuard};
+    ///
+    /// let lock = RwLock::new(vec![1]);
+    /// let writer = lock.try_write()?;
+    /// let writer = RwLockWriteGuard::try_map(writer, |list| list.get_mut(5)).unwrap_err();
+    /// assert_eq!(*writer, [1]);
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
+    /// ```
+    try_map;
+}
+
+guard_maps! {
+    ['a, T: ?Sized] RwLockWriteGuard<'a, T> => RwLockReadGuard<'a, V>, |this: &T| this.hold.keep_one();
+
+    /// Becomes a reader of a part of the value. No writer comes in between.
+    ///
+    /// ```
+    /// use blitz_io::sync::{RwLock, RwLockWriteGuard};
+    ///
+    /// let lock = RwLock::new((1, 2));
+    /// let second = RwLockWriteGuard::downgrade_map(lock.try_write()?, |pair| &pair.1);
+    /// assert!(lock.try_read().is_ok());
+    /// assert_eq!(*second, 2);
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
+    /// ```
+    downgrade_map<F, V>;
+
+    /// Becomes a reader of a part of the value, if there is that part.
+    ///
+    /// # Errors
+    ///
+    /// If there is not. The guard comes back, and is still that of a writer.
+    ///
+    /// ```
+    /// use blitz_io::sync::{RwLock, RwLockWriteGuard};
+    ///
+    /// let lock = RwLock::new(vec![1]);
+    /// let writer = lock.try_write()?;
+    /// let writer = RwLockWriteGuard::try_downgrade_map(writer, |list| list.get(5)).unwrap_err();
+    /// assert!(lock.try_read().is_err());
+    /// # drop(writer);
+    /// # Ok::<(), blitz_io::sync::TryLockError>(())
+    /// ```
+    try_downgrade_map;
+}
+
+guard_maps! {
+    ['a, T: ?Sized] RwLockMappedWriteGuard<'a, T> => RwLockMappedWriteGuard<'a, V>, |this: &mut T| this.hold;
 
     /// Makes a guard for a part of the part.
     ///
@@ -224,14 +164,7 @@ impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
     /// assert_eq!(lock.into_inner(), ((1, 5), 3));
     /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
-    #[inline]
-    pub fn map<F, U: ?Sized>(mut this: Self, f: F) -> RwLockMappedWriteGuard<'a, U>
-    where
-        F: FnOnce(&mut T) -> &mut U,
-    {
-        let data: *mut U = f(&mut *this);
-        RwLockMappedWriteGuard::new(this.hold, data)
-    }
+    map<F, V>;
 
     /// Makes a guard for a part of the part, if there is that part.
     ///
@@ -247,25 +180,8 @@ impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
     /// assert!(RwLockMappedWriteGuard::try_map(list, |list| list.get_mut(5)).is_err());
     /// # Ok::<(), blitz_io::sync::TryLockError>(())
     /// ```
-    #[inline]
-    pub fn try_map<F, U: ?Sized>(
-        mut this: Self,
-        f: F,
-    ) -> Result<RwLockMappedWriteGuard<'a, U>, Self>
-    where
-        F: FnOnce(&mut T) -> Option<&mut U>,
-    {
-        match f(&mut *this) {
-            Some(data) => {
-                let data: *mut U = data;
-                Ok(RwLockMappedWriteGuard::new(this.hold, data))
-            }
-            None => Err(this),
-        }
-    }
+    try_map;
 }
 
-guard_reads!([T: ?Sized] RwLockWriteGuard<'_, T> => T);
-guard_writes!([T: ?Sized] RwLockWriteGuard<'_, T>);
-guard_reads!([T: ?Sized] RwLockMappedWriteGuard<'_, T> => T);
-guard_writes!([T: ?Sized] RwLockMappedWriteGuard<'_, T>);
+guard_of_pointer!(['a, T: ?Sized] RwLockWriteGuard<'a, T>: All<'a>, *mut T);
+guard_of_pointer!(['a, T: ?Sized] RwLockMappedWriteGuard<'a, T>: All<'a>, *mut T);

@@ -1,10 +1,10 @@
 //! Permits that go back by themselves.
 
 use std::mem;
-use std::ptr;
 use std::sync::Arc;
 
 use super::Semaphore;
+use crate::semaphores::permits;
 
 /// Permits of a [`Semaphore`]; gives them back when dropped.
 ///
@@ -42,12 +42,7 @@ pub struct OwnedSemaphorePermit {
     permits: usize,
 }
 
-impl<'a> SemaphorePermit<'a> {
-    #[inline]
-    pub(super) fn new(sem: &'a Semaphore, permits: usize) -> Self {
-        Self { sem, permits }
-    }
-
+impl SemaphorePermit<'_> {
     /// Forgets the permits: they are never given back, and the semaphore has as
     /// many fewer.
     ///
@@ -62,6 +57,40 @@ impl<'a> SemaphorePermit<'a> {
     pub fn forget(self) {
         mem::forget(self);
     }
+
+    /// Returns the semaphore they are of.
+    #[must_use]
+    pub fn semaphore(&self) -> &Semaphore {
+        self.sem
+    }
+}
+
+impl OwnedSemaphorePermit {
+    /// Forgets the permits: they are never given back, and the semaphore has as
+    /// many fewer.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use blitz_io::sync::Semaphore;
+    ///
+    /// let semaphore = Arc::new(Semaphore::new(2));
+    /// semaphore.clone().try_acquire_owned()?.forget();
+    /// assert_eq!(semaphore.available_permits(), 1);
+    /// # Ok::<(), blitz_io::sync::TryAcquireError>(())
+    /// ```
+    pub fn forget(mut self) {
+        self.permits = 0;
+    }
+
+    /// Returns the semaphore they are of.
+    #[must_use]
+    pub fn semaphore(&self) -> &Arc<Semaphore> {
+        &self.sem
+    }
+}
+
+permits! {
+    SemaphorePermit<'a>, sem: &'a Semaphore;
 
     /// Takes over the permits of `other`.
     ///
@@ -78,16 +107,7 @@ impl<'a> SemaphorePermit<'a> {
     /// assert_eq!(permit.num_permits(), 2);
     /// # Ok::<(), blitz_io::sync::TryAcquireError>(())
     /// ```
-    #[track_caller]
-    pub fn merge(&mut self, mut other: Self) {
-        assert!(
-            ptr::eq(self.sem, other.sem),
-            "merging permits from different semaphore instances"
-        );
-        let sum = self.permits.checked_add(other.permits);
-        self.permits = sum.expect("number of permits overflowed");
-        other.permits = 0;
-    }
+    merge;
 
     /// Splits `n` permits off, if there are as many.
     ///
@@ -101,52 +121,11 @@ impl<'a> SemaphorePermit<'a> {
     /// assert!(permits.split(2).is_none());
     /// # Ok::<(), blitz_io::sync::TryAcquireError>(())
     /// ```
-    pub fn split(&mut self, n: usize) -> Option<Self> {
-        self.permits = self.permits.checked_sub(n)?;
-        Some(Self::new(self.sem, n))
-    }
-
-    /// Returns the semaphore they are of.
-    #[must_use]
-    pub fn semaphore(&self) -> &Semaphore {
-        self.sem
-    }
-
-    /// Returns how many permits these are.
-    #[must_use]
-    pub fn num_permits(&self) -> usize {
-        self.permits
-    }
+    split;
 }
 
-impl Drop for SemaphorePermit<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.sem.give_back(self.permits);
-    }
-}
-
-impl OwnedSemaphorePermit {
-    #[inline]
-    pub(super) fn new(sem: Arc<Semaphore>, permits: usize) -> Self {
-        Self { sem, permits }
-    }
-
-    /// Forgets the permits: they are never given back, and the semaphore has as
-    /// many fewer.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use blitz_io::sync::Semaphore;
-    ///
-    /// let semaphore = Arc::new(Semaphore::new(2));
-    /// semaphore.clone().try_acquire_owned()?.forget();
-    /// assert_eq!(semaphore.available_permits(), 1);
-    /// # Ok::<(), blitz_io::sync::TryAcquireError>(())
-    /// ```
-    pub fn forget(mut self) {
-        self.permits = 0;
-    }
+permits! {
+    OwnedSemaphorePermit, sem: Arc<Semaphore>;
 
     /// Takes over the permits of `other`.
     ///
@@ -164,16 +143,7 @@ impl OwnedSemaphorePermit {
     /// assert_eq!(permit.num_permits(), 2);
     /// # Ok::<(), blitz_io::sync::TryAcquireError>(())
     /// ```
-    #[track_caller]
-    pub fn merge(&mut self, mut other: Self) {
-        assert!(
-            Arc::ptr_eq(&self.sem, &other.sem),
-            "merging permits from different semaphore instances"
-        );
-        let sum = self.permits.checked_add(other.permits);
-        self.permits = sum.expect("number of permits overflowed");
-        other.permits = 0;
-    }
+    merge;
 
     /// Splits `n` permits off, if there are as many.
     ///
@@ -185,27 +155,5 @@ impl OwnedSemaphorePermit {
     /// assert_eq!(permits.split(2).unwrap().num_permits(), 2);
     /// # Ok::<(), blitz_io::sync::TryAcquireError>(())
     /// ```
-    pub fn split(&mut self, n: usize) -> Option<Self> {
-        self.permits = self.permits.checked_sub(n)?;
-        Some(Self::new(self.sem.clone(), n))
-    }
-
-    /// Returns the semaphore they are of.
-    #[must_use]
-    pub fn semaphore(&self) -> &Arc<Semaphore> {
-        &self.sem
-    }
-
-    /// Returns how many permits these are.
-    #[must_use]
-    pub fn num_permits(&self) -> usize {
-        self.permits
-    }
-}
-
-impl Drop for OwnedSemaphorePermit {
-    #[inline]
-    fn drop(&mut self) {
-        self.sem.give_back(self.permits);
-    }
+    split;
 }

@@ -2,26 +2,26 @@
 //!
 //! # States
 //!
-//! * [`EMPTY`]: there is no value, and nobody makes one.
-//! * [`BUSY`]: somebody has the *turn*: a [`Turn`], or a node in which it waits to
-//!   be picked up. He alone may write the value.
-//! * [`SET`]: the value is there, for good.
+//! * [`EMPTY`]: there is no value, and none is being made.
+//! * [`BUSY`]: the *turn* is taken: a [`Turn`] has it, or a node in which it waits to be picked
+//!   up. Only its owner may write the value.
+//! * [`SET`]: the value is there. This state is final.
 //!
 //! The state changes under the lock of the queue, and only there:
 //!
-//! | from | to | who |
+//! | from | to | by |
 //! |---|---|---|
 //! | `EMPTY` | `SET` | [`WriteOnce::set`], which writes the value under the lock |
-//! | `EMPTY` | `BUSY` | who takes the turn |
-//! | `BUSY` | `SET` | who has the turn, with the value written |
-//! | `BUSY` | `EMPTY` | who has the turn and gives it up, when nobody waits for it |
+//! | `EMPTY` | `BUSY` | the waiter that takes the turn |
+//! | `BUSY` | `SET` | the owner of the turn, with the value written |
+//! | `BUSY` | `EMPTY` | the owner of the turn, which gives it up when no waiter wants it |
 //!
 //! Reading is one load. As the lock costs one read-modify-write, setting the
 //! value costs one: that is what a claim of the state alone would cost.
 //!
-//! In the queue are those who want the turn, and those who only want the value.
-//! A task that gives the turn up leaves the state `BUSY`, and chooses the first that wants
-//! the turn: that one has it from then on. Publishing the value chooses all.
+//! In the queue are waiters that want the turn, and waiters that only want the value. A task that
+//! gives the turn up leaves the state `BUSY`, and chooses the first that wants the turn: that one
+//! has it from then on. Publishing the value chooses all.
 //!
 //! # No wake-up is lost
 //!
@@ -30,14 +30,10 @@
 //! state does it under the lock too, and looks into the queue under the same lock. So
 //! one of them comes second and sees the other.
 //!
-//! A chosen node tells by the state what it was chosen for: with `SET` the value
-//! is there; otherwise the node has the turn, since nobody else could set it. A
-//! future that is dropped having the turn gives it up like anybody else.
+//! A chosen node tells by the state what it was chosen for: with `SET` the value is there;
+//! otherwise the node has the turn, since only its owner could set it. A future that is dropped
+//! having the turn gives it up like any other owner.
 
-#[cfg(not(loom))]
-mod mutant;
-#[cfg(loom)]
-pub mod mutant;
 mod turn;
 
 use std::cell::UnsafeCell;
@@ -48,12 +44,12 @@ use std::ptr;
 use blitz_futex::atomic::{AtomicU8, Ordering};
 
 use crate::macros::const_unless_loom;
+use crate::mutant::{Mutant, active};
 use crate::wait_queue::{List, Node, WaitQueue};
-use mutant::{Mutant, active};
 
 /// There is no value.
 const EMPTY: u8 = 0;
-/// Somebody has the turn.
+/// The turn is taken.
 const BUSY: u8 = 1;
 /// The value is there.
 const SET: u8 = 2;
@@ -70,8 +66,8 @@ pub(super) struct WriteOnce<T> {
 
 // SAFETY: the value goes where the cell goes.
 unsafe impl<T: Send> Send for WriteOnce<T> {}
-// SAFETY: who shares the cell can put a value in, which another thread then
-// reads or drops.
+// SAFETY: a thread that shares the cell can put a value in, which another thread then reads or
+// drops.
 unsafe impl<T: Send + Sync> Sync for WriteOnce<T> {}
 
 /// What one in the queue waits for.
@@ -85,7 +81,7 @@ enum Request {
 
 /// Why a value was not set.
 pub(super) enum Refused {
-    /// Somebody has the turn.
+    /// The turn is taken.
     Busy,
     /// There is a value.
     Set,
@@ -121,17 +117,9 @@ impl<T> WriteOnce<T> {
 
     #[inline]
     pub(super) fn get(&self) -> Option<&T> {
-        // SAFETY: the value is there.
-        self.is_set().then(|| unsafe { self.get_unchecked() })
-    }
-
-    /// # Safety
-    ///
-    /// The state has been seen to be `SET`.
-    #[inline]
-    pub(super) unsafe fn get_unchecked(&self) -> &T {
         // SAFETY: it has been written, and is not written again while shared.
-        unsafe { (*self.value.get()).assume_init_ref() }
+        self.is_set()
+            .then(|| unsafe { (*self.value.get()).assume_init_ref() })
     }
 
     #[inline]
@@ -147,14 +135,14 @@ impl<T> WriteOnce<T> {
 
     pub(super) fn into_inner(self) -> Option<T> {
         let is_set = self.is_set();
-        // The value is not dropped, as it is moved out, nor is anything else: nobody
-        // waits.
+        // The value is not dropped, as it is moved out, nor is anything else: no waiter is
+        // queued.
         self.state.store(EMPTY, Ordering::Relaxed);
-        // SAFETY: it is there, and with this state nobody else uses it.
+        // SAFETY: it is there, and with this state nothing else uses it.
         is_set.then(|| unsafe { (*self.value.get()).assume_init_read() })
     }
 
-    /// Sets the value if there is none, and nobody makes one.
+    /// Sets the value if there is none, and none is being made.
     #[inline]
     pub(super) fn set(&self, value: T) -> Result<(), (Refused, T)> {
         if self.is_set() {
@@ -174,8 +162,7 @@ impl<T> WriteOnce<T> {
             let Some(value) = value.take() else {
                 return false;
             };
-            // SAFETY: nobody has the turn, and nobody gets it before we are done, as
-            // we hold the lock.
+            // SAFETY: the turn is free, and stays free until this is done, as the lock is held.
             unsafe { self.write(value) };
             self.publish();
             true
@@ -191,20 +178,20 @@ impl<T> WriteOnce<T> {
     ///
     /// The caller has the turn, or holds the lock with the state `EMPTY`.
     unsafe fn write(&self, value: T) {
-        // SAFETY: nobody reads it before the state is `SET`.
+        // SAFETY: it is not read before the state is `SET`.
         unsafe { (*self.value.get()).write(value) };
     }
 
     /// Says that the value is there. Under the lock.
     fn publish(&self) {
-        let order = match active(Mutant::RelaxedPublish) {
+        let order = match active(Mutant::WriteOnceRelaxedPublish) {
             false => Ordering::Release,
             true => Ordering::Relaxed,
         };
         self.state.store(SET, order);
     }
 
-    /// Puts the value in and wakes all. For who has the turn.
+    /// Puts the value in and wakes all. For the owner of the turn.
     fn fill(&self, value: T) -> &T {
         // SAFETY: see above.
         unsafe { self.write(value) };
@@ -213,16 +200,16 @@ impl<T> WriteOnce<T> {
             true
         };
         self.waiters.notify_each_after(publish, |_| {});
-        // SAFETY: it has just been set.
-        unsafe { self.get_unchecked() }
+        // SAFETY: it has just been written, and is not written again while shared.
+        unsafe { (*self.value.get()).assume_init_ref() }
     }
 
-    /// Lets the next one try. For who has the turn.
+    /// Lets the next waiter try. For the owner of the turn.
     #[cold]
     fn give_up(&self) {
         let wake = self.waiters.locked(|list| {
             let next = Self::next(list);
-            if active(Mutant::ForgetsOthers) || next.is_null() {
+            if active(Mutant::WriteOnceForgetsOthers) || next.is_null() {
                 self.state.store(EMPTY, Ordering::Release);
                 return None;
             }
@@ -234,9 +221,10 @@ impl<T> WriteOnce<T> {
         }
     }
 
-    /// The first who wants the turn, or null.
+    /// The first waiter that wants the turn, or null.
     fn next(list: &List<Request>) -> *const Node<Request> {
-        let wants = |request: Request| request == Request::Turn || active(Mutant::GivesToAnybody);
+        let wants =
+            |request: Request| request == Request::Turn || active(Mutant::WriteOnceGivesToAnybody);
         list.iter()
             .find(|node| wants(node.request))
             .map_or(ptr::null(), ptr::from_ref)
@@ -247,7 +235,7 @@ impl<T> Drop for WriteOnce<T> {
     #[inline]
     fn drop(&mut self) {
         if mem::needs_drop::<T>() && self.is_set() {
-            // SAFETY: the value is there, and nobody uses it any more.
+            // SAFETY: the value is there, and is not used any more.
             unsafe { self.value.get_mut().assume_init_drop() };
         }
     }

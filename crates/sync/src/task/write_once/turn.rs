@@ -7,15 +7,18 @@ use std::task::{Context, Poll, Waker};
 
 use blitz_futex::atomic::Ordering;
 
-use super::mutant::{Mutant, active};
 use super::{BUSY, EMPTY, Request, SET, WriteOnce};
 use crate::coop;
+use crate::mutant::{Mutant, active};
 use crate::spin::EventSpin;
 use crate::wait_queue::Node;
 
 /// The right to make the value. Dropped without [`fill`](Turn::fill), it goes to
-/// the next who wants it.
+/// the next waiter that wants it.
 pub(in crate::task) struct Turn<'a, T>(&'a WriteOnce<T>);
+
+/// What a wait ends with: the turn, or the value.
+pub(in crate::task) type Outcome<'a, T> = Result<Turn<'a, T>, &'a T>;
 
 impl<'a, T> Turn<'a, T> {
     pub(in crate::task) fn fill(self, value: T) -> &'a T {
@@ -31,82 +34,40 @@ impl<T> Drop for Turn<'_, T> {
     }
 }
 
-/// Waits for the turn, or the value: `Some` is the turn, `None` says that the
-/// value is there.
-pub(in crate::task) struct ForTurn<'a, T>(Wait<'a, T>);
-
-/// Waits for the value.
-pub(in crate::task) struct ForValue<'a, T>(Wait<'a, T>);
-
 impl<T> WriteOnce<T> {
+    /// Waits for the turn, or the value.
     #[inline]
-    pub(in crate::task) fn turn(&self) -> ForTurn<'_, T> {
-        ForTurn(Wait::new(self, Request::Turn))
+    pub(in crate::task) fn turn(&self) -> Wait<'_, T> {
+        Wait::new(self, Request::Turn)
     }
 
-    #[inline]
-    pub(in crate::task) fn value(&self) -> ForValue<'_, T> {
-        ForValue(Wait::new(self, Request::Value))
+    /// Waits for the value.
+    pub(in crate::task) async fn value(&self) -> &T {
+        expect_value(Wait::new(self, Request::Value).await)
     }
 
     /// [`turn`](WriteOnce::turn) for a thread.
     #[cold]
-    pub(in crate::task) fn blocking_turn(&self) -> Option<Turn<'_, T>> {
-        match pin!(self.turn().0).block() {
-            Outcome::Turn => Some(Turn(self)),
-            Outcome::Value => None,
-        }
+    pub(in crate::task) fn blocking_turn(&self) -> Outcome<'_, T> {
+        pin!(self.turn()).block()
     }
 
     /// [`value`](WriteOnce::value) for a thread.
     #[cold]
-    pub(in crate::task) fn blocking_value(&self) {
-        pin!(self.value().0).block().expect_value();
+    pub(in crate::task) fn blocking_value(&self) -> &T {
+        expect_value(pin!(Wait::new(self, Request::Value)).block())
     }
 }
 
-impl<'a, T> Future for ForTurn<'a, T> {
-    type Output = Option<Turn<'a, T>>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: it is as pinned as the future around it.
-        let wait = unsafe { self.map_unchecked_mut(|this| &mut this.0) };
-        let cell = wait.cell;
-        coop::poll_with(context, |context| {
-            wait.poll(context.waker()).map(|outcome| match outcome {
-                Outcome::Turn => Some(Turn(cell)),
-                Outcome::Value => None,
-            })
-        })
-    }
+/// For a reader: a waiter that only wants the value.
+fn expect_value<'a, T>(outcome: Outcome<'a, T>) -> &'a T {
+    outcome.err().expect("the turn went to a reader")
 }
 
-impl<T> Future for ForValue<'_, T> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        // SAFETY: it is as pinned as the future around it.
-        let wait = unsafe { self.map_unchecked_mut(|this| &mut this.0) };
-        wait.poll(context.waker()).map(Outcome::expect_value)
-    }
-}
-
-enum Outcome {
-    Turn,
-    Value,
-}
-
-impl Outcome {
-    /// For who only waits for the value.
-    fn expect_value(self) {
-        assert!(matches!(self, Self::Value), "the turn went to a reader");
-    }
-}
-
-/// One who waits.
-struct Wait<'a, T> {
+/// One waiter.
+pub(in crate::task) struct Wait<'a, T> {
     cell: &'a WriteOnce<T>,
-    /// Its node is in the queue, or has been chosen, and nobody knows yet.
+    /// Its node is in the queue, or has been chosen without its knowing.
     waits: bool,
     node: Node<Request>,
 }
@@ -121,7 +82,7 @@ impl<'a, T> Wait<'a, T> {
         }
     }
 
-    fn poll(self: Pin<&mut Self>, waker: &Waker) -> Poll<Outcome> {
+    fn poll_wait(self: Pin<&mut Self>, waker: &Waker) -> Poll<Outcome<'a, T>> {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
         if this.waits {
@@ -140,34 +101,21 @@ impl<'a, T> Wait<'a, T> {
     /// # Safety
     ///
     /// It stays where it is until it is dropped.
-    unsafe fn join(&mut self, waker: Option<&Waker>) -> Option<Outcome> {
-        if self.need_not_wait() {
-            // Then a waker need not be cloned either.
-            if let Some(outcome) = self.cell.waiters.locked(|_| self.look()) {
-                return Some(outcome);
-            }
+    unsafe fn join(&mut self, waker: Option<&Waker>) -> Option<Outcome<'a, T>> {
+        let waiters = &self.cell.waiters;
+        // A waiter that need not wait need not clone its waker either.
+        if self.need_not_wait() && waiters.locked(|_| self.takes_or_finds()) {
+            return Some(self.outcome());
         }
-        if let Some(waker) = waker {
-            // SAFETY: it is not linked.
-            unsafe { self.node.arm(waker) };
+        let joins = |_: &mut _| active(Mutant::WriteOnceJoinsBlindly) || !self.takes_or_finds();
+        // SAFETY: it stays where it is, and `drop` unlinks it.
+        self.waits = unsafe { waiters.join_if(&self.node, waker, joins) };
+        if self.waits {
+            return None;
         }
-        let outcome = self.cell.waiters.locked(|list| {
-            let outcome = match active(Mutant::JoinsBlindly) {
-                false => self.look(),
-                true => None,
-            };
-            if outcome.is_none() {
-                // SAFETY: it stays where it is, and `drop` unlinks it.
-                unsafe { list.push(&self.node) };
-            }
-            outcome
-        });
-        self.waits = outcome.is_none();
-        if !self.waits {
-            // SAFETY: it is not linked.
-            unsafe { self.node.disarm() };
-        }
-        outcome
+        // SAFETY: it is not linked.
+        unsafe { self.node.disarm() };
+        Some(self.outcome())
     }
 
     /// Whether it looks as if there was something without waiting.
@@ -179,19 +127,16 @@ impl<'a, T> Wait<'a, T> {
         }
     }
 
-    /// What there is without waiting. Under the lock.
-    fn look(&self) -> Option<Outcome> {
-        match self.cell.state.load(Ordering::Acquire) {
-            SET => Some(Outcome::Value),
-            EMPTY if self.node.request == Request::Turn => {
-                self.cell.state.store(BUSY, Ordering::Relaxed);
-                Some(Outcome::Turn)
-            }
-            _ => None,
+    /// Takes the turn, or finds the value, if there is no need to wait. Under the lock.
+    fn takes_or_finds(&self) -> bool {
+        let need_not_wait = self.need_not_wait();
+        if need_not_wait && !self.cell.is_set() {
+            self.cell.state.store(BUSY, Ordering::Relaxed);
         }
+        need_not_wait
     }
 
-    fn look_again(&mut self, waker: &Waker) -> Poll<Outcome> {
+    fn look_again(&mut self, waker: &Waker) -> Poll<Outcome<'a, T>> {
         if self.cell.is_set() {
             // Its node is about to be chosen, if it has not been.
             self.cell.waiters.leave(&self.node);
@@ -202,16 +147,16 @@ impl<'a, T> Wait<'a, T> {
         Poll::Ready(self.outcome())
     }
 
-    /// What it has been chosen for.
-    fn outcome(&self) -> Outcome {
-        match self.cell.is_set() {
-            true => Outcome::Value,
-            false => Outcome::Turn,
+    /// What it has been chosen for, or did not have to wait for.
+    fn outcome(&self) -> Outcome<'a, T> {
+        match self.cell.get() {
+            Some(value) => Err(value),
+            None => Ok(Turn(self.cell)),
         }
     }
 
     /// Waits as a thread.
-    fn block(self: Pin<&mut Self>) -> Outcome {
+    fn block(self: Pin<&mut Self>) -> Outcome<'a, T> {
         // SAFETY: nothing is moved out of it.
         let this = unsafe { self.get_unchecked_mut() };
         let mut spin = EventSpin::new();
@@ -223,6 +168,18 @@ impl<'a, T> Wait<'a, T> {
         this.cell.waiters.sleep(&this.node, None);
         this.waits = false;
         this.outcome()
+    }
+}
+
+impl<'a, T> Future for Wait<'a, T> {
+    type Output = Outcome<'a, T>;
+
+    /// Only the turn costs a unit of the task's budget.
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome<'a, T>> {
+        match self.node.request {
+            Request::Turn => coop::poll_with(context, |context| self.poll_wait(context.waker())),
+            Request::Value => self.poll_wait(context.waker()),
+        }
     }
 }
 
@@ -239,7 +196,7 @@ impl<T> Wait<'_, T> {
     #[cold]
     fn cancel(&self) {
         let left = self.cell.waiters.leave(&self.node);
-        if !left && !self.cell.is_set() && !active(Mutant::KeepsTurn) {
+        if !left && !self.cell.is_set() && !active(Mutant::WriteOnceKeepsTurn) {
             self.cell.give_up();
         }
     }

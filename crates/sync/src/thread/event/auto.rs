@@ -4,12 +4,12 @@
 //!
 //! One futex word:
 //!
-//! * `SET`, bit 0: the event is set, and waits for somebody to take it;
+//! * `SET`, bit 0: the event is set, and waits for a thread to take it;
 //! * `waiting`: how many threads have announced that they wait;
 //! * `released`: how many of those have been released by a `set` and have not
 //!   left yet.
 //!
-//! | move | who, and when |
+//! | move | by, and when |
 //! |---|---|
 //! | clears `SET` | a thread that comes while it is set: it goes through |
 //! | `waiting + 1` | a thread that comes while it is clear |
@@ -19,14 +19,14 @@
 //! | `waiting - 1` | a waiter whose time is up and that finds `released == 0` |
 //! | clears `SET` | `reset` |
 //!
-//! While `SET` is set nobody can join the waiting, and it is set only when all
-//! of them have been released. So `SET` and an unreleased waiter exclude each
-//! other, and `set` has exactly one of two things to do.
+//! While `SET` is set no thread can join the waiting, and it is set only when all of them have
+//! been released. So `SET` and an unreleased waiter exclude each other, and `set` has exactly one
+//! of two things to do.
 //!
-//! A release is for a thread that waited when `set` was called: neither a
-//! `reset` nor a thread that comes later can take it away. Which of the waiting
-//! threads takes it is open. Two sets release two waiters, even if the first of
-//! them has not got round to leaving. With nobody waiting, sets are not counted.
+//! A release is for a thread that waited when `set` was called: neither a `reset` nor a thread
+//! that comes later can take it away. Which of the waiting threads takes it is open. Two sets
+//! release two waiters, even if the first of them has not got round to leaving. While no thread
+//! waits, sets are not counted.
 //!
 //! # Why no wake-up is lost
 //!
@@ -48,10 +48,9 @@
 //!
 //! # Order
 //!
-//! `set` always writes, with release ordering, even if the event is set: of two
-//! setters the second may have more to show. Whoever goes through does so by an
-//! acquire. As all changes are read-modify-writes, the release sequence of every
-//! earlier `set` is carried on up to it.
+//! `set` always writes, with release ordering, even if the event is set: of two setters the
+//! second may have more to show. A thread goes through by an acquire. As all changes are
+//! read-modify-writes, the release sequence of every earlier `set` is carried on up to it.
 //!
 //! After its read-modify-write `set` has only the address, which may be freed by
 //! then.
@@ -61,8 +60,8 @@
 //! 32,767 threads can be announced. The next one looks from time to time: as a sleeper
 //! without an announcement it could swallow another's wake-up.
 
+use super::SET;
 use crate::deadline;
-use crate::macros::const_unless_loom;
 use crate::mutant::{self, Mutant};
 use crate::spin::EventSpin;
 use blitz_futex::WaitResult;
@@ -70,7 +69,6 @@ use blitz_futex::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const SET: u32 = 1;
 /// One released waiter: bits 1 to 15.
 const RELEASED: u32 = 1 << 1;
 /// One waiter: bits 16 to 30.
@@ -80,154 +78,92 @@ const MAX: u32 = (1 << 15) - 1;
 /// How long a thread sleeps between two looks for room. So many others take longer to leave.
 const FULL_FOR: Duration = Duration::from_millis(1);
 
-pub(super) struct Event {
-    word: AtomicU32,
+#[inline]
+pub(super) fn set(event: &AtomicU32) {
+    let address: *const AtomicU32 = event;
+    let set = change(event, Ordering::Release, |word| match has_waiter(word) {
+        true => Some(word + RELEASED),
+        false if word & SET != 0 && mutant::active(Mutant::AutoEventLazySet) => None,
+        false => Some(word | SET),
+    });
+    // The event may be gone from here on.
+    if set.is_ok_and(has_waiter) {
+        wake_one(address);
+    }
 }
 
-/// How an attempt to join the waiting ended.
-enum Joined {
-    /// The event was set, and this thread has taken it.
-    Through,
-    Waiting,
-    /// There is no room for one more.
-    Full,
+#[cfg(loom)]
+pub(super) fn announced(event: &AtomicU32) -> u32 {
+    waiting(event.load(Ordering::Relaxed))
 }
 
-impl Event {
-    const_unless_loom! {
-        pub(super) const fn new(initially_set: bool) -> Self {
-            Self { word: AtomicU32::new(if initially_set { SET } else { 0 }) }
+pub(super) fn reset(event: &AtomicU32) {
+    event.fetch_and(!SET, Ordering::Acquire);
+}
+
+#[inline]
+pub(super) fn try_wait(event: &AtomicU32) -> bool {
+    let take = |word| (word & SET != 0).then_some(word & !SET);
+    change(event, Ordering::Acquire, take).is_ok()
+}
+
+/// Waits when `try_wait` has failed. Whether this thread went through before `deadline`.
+#[cold]
+pub(super) fn wait(event: &AtomicU32, deadline: Option<Instant>) -> bool {
+    if deadline::spin_until(EventSpin::new(), deadline, || try_wait(event)) {
+        return true;
+    }
+    loop {
+        let joined = change(event, Ordering::Acquire, |word| match word & SET {
+            0 => (waiting(word) < MAX).then(|| word + WAITING),
+            _ => Some(word & !SET),
+        });
+        match joined {
+            Ok(before) => return before & SET != 0 || wait_for_release(event, deadline),
+            // There is no room for one more.
+            Err(_) if deadline::is_past(deadline) => return false,
+            Err(_) => thread::sleep(FULL_FOR),
         }
     }
+}
 
-    #[inline]
-    pub(super) fn is_set(&self) -> bool {
-        self.word.load(Ordering::Acquire) & SET != 0
-    }
-
-    #[inline]
-    pub(super) fn set(&self) {
-        let address: *const AtomicU32 = &self.word;
-        let mut word = self.word.load(Ordering::Relaxed);
-        loop {
-            let has_waiter = released(word) < waiting(word);
-            let next = if has_waiter {
-                word + RELEASED
-            } else {
-                word | SET
-            };
-            if next == word && mutant::active(Mutant::AutoEventLazySet) {
-                return;
-            }
-            match self.try_change(word, next, Ordering::Release) {
-                // `self` may be gone from here on.
-                Ok(_) if has_waiter => return wake_one(address),
-                Ok(_) => return,
-                Err(found) => word = found,
-            }
-        }
-    }
-
-    #[cfg(loom)]
-    pub(super) fn announced(&self) -> u32 {
-        waiting(self.word.load(Ordering::Relaxed))
-    }
-
-    pub(super) fn reset(&self) {
-        self.word.fetch_and(!SET, Ordering::Acquire);
-    }
-
-    #[inline]
-    pub(super) fn try_wait(&self) -> bool {
-        let mut word = self.word.load(Ordering::Relaxed);
-        while word & SET != 0 {
-            match self.try_change(word, word & !SET, Ordering::Acquire) {
-                Ok(_) => return true,
-                Err(found) => word = found,
-            }
-        }
-        false
-    }
-
-    /// Returns whether this thread went through before `deadline`.
-    #[inline]
-    pub(super) fn wait(&self, deadline: Option<Instant>) -> bool {
-        self.try_wait() || self.wait_slow(deadline)
-    }
-
-    #[cold]
-    fn wait_slow(&self, deadline: Option<Instant>) -> bool {
-        let mut spin = EventSpin::new();
-        while spin.turn() && !deadline::is_past(deadline) {
-            if self.try_wait() {
-                return true;
-            }
-        }
-        loop {
-            match self.join() {
-                Joined::Through => return true,
-                Joined::Waiting => return self.wait_for_release(deadline),
-                Joined::Full => {
-                    if deadline::is_past(deadline) {
-                        return false;
-                    }
-                    thread::sleep(FULL_FOR);
-                }
+/// For an announced waiter, which is not one any more when this returns.
+fn wait_for_release(event: &AtomicU32, deadline: Option<Instant>) -> bool {
+    let mut is_late = false;
+    loop {
+        let left = change(event, Ordering::Acquire, |word| match released(word) {
+            0 => is_late.then(|| word - WAITING),
+            _ => Some(word - RELEASED - WAITING),
+        });
+        match left {
+            Ok(_) if is_late && mutant::active(Mutant::AutoEventEatsRelease) => return false,
+            Ok(before) => return released(before) > 0,
+            Err(word) => {
+                let result = blitz_futex::wait_until(event, word, deadline);
+                is_late = result == WaitResult::TimedOut;
             }
         }
     }
+}
 
-    fn join(&self) -> Joined {
-        let mut word = self.word.load(Ordering::Relaxed);
-        loop {
-            let (next, joined) = if word & SET != 0 {
-                (word & !SET, Joined::Through)
-            } else if waiting(word) < MAX {
-                (word + WAITING, Joined::Waiting)
-            } else {
-                return Joined::Full;
-            };
-            match self.try_change(word, next, Ordering::Acquire) {
-                Ok(_) => return joined,
-                Err(found) => word = found,
-            }
-        }
-    }
-
-    /// For an announced waiter, which is not one any more when this returns.
-    fn wait_for_release(&self, deadline: Option<Instant>) -> bool {
-        let mut is_late = false;
-        let mut word = self.word.load(Ordering::Relaxed);
-        loop {
-            let goes_through = released(word) > 0;
-            let next = if goes_through {
-                word - RELEASED - WAITING
-            } else if is_late {
-                word - WAITING
-            } else {
-                is_late =
-                    blitz_futex::wait_until(&self.word, word, deadline) == WaitResult::TimedOut;
-                word = self.word.load(Ordering::Relaxed);
-                continue;
-            };
-            match self.try_change(word, next, Ordering::Acquire) {
-                Ok(_) if is_late && mutant::active(Mutant::AutoEventEatsRelease) => return false,
-                Ok(_) => return goes_through,
-                Err(found) => word = found,
-            }
-        }
-    }
-
-    #[inline]
-    fn try_change(&self, from: u32, to: u32, order: Ordering) -> Result<u32, u32> {
-        self.word
-            .compare_exchange_weak(from, to, order, Ordering::Relaxed)
-    }
+#[inline]
+fn change(
+    event: &AtomicU32,
+    order: Ordering,
+    next: impl Fn(u32) -> Option<u32>,
+) -> Result<u32, u32> {
+    event.fetch_update(order, Ordering::Relaxed, next)
 }
 
 #[cold]
 fn wake_one(address: *const AtomicU32) {
     blitz_futex::wake_one(address);
+}
+
+/// Whether a waiter has not been released.
+#[inline]
+fn has_waiter(word: u32) -> bool {
+    released(word) < waiting(word)
 }
 
 #[inline]
@@ -243,19 +179,20 @@ fn waiting(word: u32) -> u32 {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use std::time::Duration;
+    use crate::thread::Event;
 
     /// An event with so many threads waiting that no further one has room.
     fn full() -> Event {
         Event {
             word: AtomicU32::new(MAX * WAITING),
+            is_auto: true,
         }
     }
 
     #[test]
     fn a_waiter_without_room_polls_until_its_deadline() {
         let event = full();
-        assert!(!event.wait(Some(Instant::now() + Duration::from_millis(5))));
+        assert!(!event.wait_timeout(Duration::from_millis(5)));
         assert_eq!(event.word.load(Ordering::Relaxed), MAX * WAITING);
     }
 
@@ -263,7 +200,7 @@ mod tests {
     fn a_waiter_without_room_polls_until_there_is_some() {
         let event = full();
         thread::scope(|s| {
-            let late = s.spawn(|| event.wait(None));
+            let late = s.spawn(|| event.wait_for_set(None));
             thread::sleep(Duration::from_millis(5));
             assert!(!late.is_finished());
             for _ in 0..MAX {
@@ -289,7 +226,9 @@ mod tests {
         event: &'a Event,
         n: u32,
     ) -> Vec<thread::ScopedJoinHandle<'a, bool>> {
-        let threads = (0..n).map(|_| s.spawn(|| event.wait(None))).collect();
+        let threads = (0..n)
+            .map(|_| s.spawn(|| event.wait_for_set(None)))
+            .collect();
         while waiting(event.word.load(Ordering::Relaxed)) < n {
             thread::yield_now();
         }
@@ -298,7 +237,7 @@ mod tests {
 
     #[test]
     fn as_many_sets_release_as_many_waiters() {
-        let event = Event::new(false);
+        let event = Event::new_auto(false);
         for _ in 0..20 {
             thread::scope(|s| {
                 wait_with(s, &event, 8);
@@ -312,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_reset_takes_no_release_back() {
-        let event = Event::new(false);
+        let event = Event::new_auto(false);
         thread::scope(|s| {
             let threads = wait_with(s, &event, 2);
             event.set();
@@ -330,9 +269,10 @@ mod tests {
     fn a_late_waiter_takes_a_release_that_is_there() {
         let event = Event {
             word: AtomicU32::new(WAITING),
+            is_auto: true,
         };
         event.set();
-        assert!(event.wait_for_release(Some(Instant::now())));
+        assert!(wait_for_release(&event.word, Some(Instant::now())));
         assert_eq!(event.word.load(Ordering::Relaxed), 0);
     }
 }

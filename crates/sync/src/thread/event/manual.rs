@@ -5,10 +5,10 @@
 //! One futex word:
 //!
 //! * `SET`, bit 0: the event is set;
-//! * `SLEEPERS`, bit 1: somebody sleeps, or is about to, for this generation;
+//! * `SLEEPERS`, bit 1: a thread sleeps, or is about to, for this generation;
 //! * the *generation* above them, which counts the resets.
 //!
-//! | move | who |
+//! | move | by |
 //! |---|---|
 //! | sets `SLEEPERS` | a waiter that found the event unset |
 //! | sets `SET`, and wakes all if it was clear and `SLEEPERS` is set | `set` |
@@ -36,111 +36,69 @@
 //!
 //! # Order
 //!
-//! `set` always writes, with release ordering, even if the event is set: of two
-//! setters the second may have more to show. `reset` is an acquire, so whoever
-//! resets and then looks at what was prepared misses nothing that was prepared
-//! before a `set` which this `reset` undoes. Both are read-modify-writes and
-//! carry on the release sequence, so a waiter that reads a later generation has
-//! synchronised with the `set` in between.
+//! `set` always writes, with release ordering, even if the event is set: of two setters the
+//! second may have more to show. `reset` is an acquire, so a thread that resets and then looks at
+//! what was prepared misses nothing that was prepared before a `set` which this `reset` undoes.
+//! Both are read-modify-writes and carry on the release sequence, so a waiter that reads a later
+//! generation has synchronised with the `set` in between.
 //!
 //! After its read-modify-write `set` has only the address, which may be freed by
 //! then. The generation wraps after 2³⁰ resets: a waiter would have to sleep
 //! through exactly so many to take the word for unchanged.
 
+use super::SET;
 use crate::deadline;
-use crate::macros::const_unless_loom;
 use crate::mutant::{self, Mutant};
 use crate::spin::EventSpin;
 use blitz_futex::WaitResult;
 use blitz_futex::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-const SET: u32 = 1;
 const SLEEPERS: u32 = 2;
 /// One reset. All bits from here up are the generation.
 const GENERATION: u32 = 4;
 
-pub(super) struct Event {
-    word: AtomicU32,
+#[inline]
+pub(super) fn set(event: &AtomicU32) {
+    let address: *const AtomicU32 = event;
+    let before = event.fetch_or(SET, Ordering::Release);
+    // The event may be gone from here on.
+    if before & (SET | SLEEPERS) == SLEEPERS {
+        wake_all(address);
+    }
 }
 
-impl Event {
-    const_unless_loom! {
-        pub(super) const fn new(initially_set: bool) -> Self {
-            Self { word: AtomicU32::new(if initially_set { SET } else { 0 }) }
+#[cfg(loom)]
+pub(super) fn announced(event: &AtomicU32) -> u32 {
+    u32::from(event.load(Ordering::Relaxed) & SLEEPERS != 0)
+}
+
+pub(super) fn reset(event: &AtomicU32) {
+    let unset = |word| (word & SET != 0).then(|| next_generation(word));
+    _ = event.fetch_update(Ordering::Acquire, Ordering::Relaxed, unset);
+}
+
+/// Waits for an event that was not set. Whether it was set before `deadline`.
+#[cold]
+pub(super) fn wait(event: &AtomicU32, deadline: Option<Instant>) -> bool {
+    let arrival = generation(event.load(Ordering::Acquire));
+    let is_released = |word| word & SET != 0 || generation(word) != arrival;
+    let look = || is_released(event.load(Ordering::Acquire));
+    if deadline::spin_until(EventSpin::new(), deadline, look) {
+        return true;
+    }
+    let announces = |word| word & SLEEPERS == 0 && !is_released(word);
+    let announce = |word| announces(word).then_some(word | SLEEPERS);
+    loop {
+        let announced = event.fetch_update(Ordering::Relaxed, Ordering::Acquire, announce);
+        let (Ok(word) | Err(word)) = announced;
+        if is_released(word) {
+            return true;
         }
-    }
-
-    #[inline]
-    pub(super) fn is_set(&self) -> bool {
-        self.word.load(Ordering::Acquire) & SET != 0
-    }
-
-    #[inline]
-    pub(super) fn set(&self) {
-        let address: *const AtomicU32 = &self.word;
-        let before = self.word.fetch_or(SET, Ordering::Release);
-        // `self` may be gone from here on.
-        if before & (SET | SLEEPERS) == SLEEPERS {
-            wake_all(address);
+        let result = blitz_futex::wait_until(event, word | SLEEPERS, deadline);
+        if result == WaitResult::TimedOut {
+            return look();
         }
-    }
-
-    #[cfg(loom)]
-    pub(super) fn announced(&self) -> u32 {
-        u32::from(self.word.load(Ordering::Relaxed) & SLEEPERS != 0)
-    }
-
-    pub(super) fn reset(&self) {
-        let mut word = self.word.load(Ordering::Relaxed);
-        while word & SET != 0 {
-            let next = next_generation(word);
-            match self
-                .word
-                .compare_exchange_weak(word, next, Ordering::Acquire, Ordering::Relaxed)
-            {
-                Ok(_) => return,
-                Err(found) => word = found,
-            }
-        }
-    }
-
-    /// Returns whether the event was set before `deadline`.
-    #[inline]
-    pub(super) fn wait(&self, deadline: Option<Instant>) -> bool {
-        self.is_set() || self.wait_slow(deadline)
-    }
-
-    #[cold]
-    fn wait_slow(&self, deadline: Option<Instant>) -> bool {
-        let mut word = self.word.load(Ordering::Acquire);
-        let arrival = generation(word);
-        let is_released = |word: u32| word & SET != 0 || generation(word) != arrival;
-
-        let mut spin = EventSpin::new();
-        while !is_released(word) {
-            if spin.turn() && !deadline::is_past(deadline) {
-                word = self.word.load(Ordering::Acquire);
-                continue;
-            }
-            if word & SLEEPERS == 0 {
-                if let Err(found) = self.word.compare_exchange_weak(
-                    word,
-                    word | SLEEPERS,
-                    Ordering::Relaxed,
-                    Ordering::Acquire,
-                ) {
-                    word = found;
-                    continue;
-                }
-            }
-            let result = blitz_futex::wait_until(&self.word, word | SLEEPERS, deadline);
-            word = self.word.load(Ordering::Acquire);
-            if result == WaitResult::TimedOut {
-                return is_released(word);
-            }
-        }
-        true
     }
 }
 
@@ -166,11 +124,13 @@ fn next_generation(word: u32) -> u32 {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::thread::Event;
 
     #[test]
     fn the_generation_wraps() {
         let event = Event {
             word: AtomicU32::new(!(GENERATION - 1) | SET),
+            is_auto: false,
         };
         event.reset();
         assert_eq!(event.word.load(Ordering::Relaxed), 0);

@@ -1,0 +1,75 @@
+//! What the semaphores of threads and those of tasks have in common: how their errors are
+//! shown, and what their permits can do, which go back when they are dropped.
+
+/// Implements `Display` and `Error` for the two errors of a semaphore.
+macro_rules! errors {
+    ($acquire:ident, $try_acquire:ident) => {
+        impl std::fmt::Display for $acquire {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                $try_acquire::Closed.fmt(f)
+            }
+        }
+
+        impl std::fmt::Display for $try_acquire {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(match self {
+                    Self::Closed => "semaphore closed",
+                    Self::NoPermits => "no permits available",
+                })
+            }
+        }
+
+        impl std::error::Error for $acquire {}
+        impl std::error::Error for $try_acquire {}
+    };
+}
+
+/// Implements what all permits can do for a type that has a pointer to its semaphore, and a
+/// number of `permits`.
+macro_rules! permits {
+    (
+        $permit:ident $(<$lifetime:lifetime>)?, $semaphore:ident: $pointer:ty;
+        $(#[$merge:meta])* merge;
+        $(#[$split:meta])* split;
+    ) => {
+        impl $(<$lifetime>)? $permit $(<$lifetime>)? {
+            #[inline]
+            pub(super) fn new($semaphore: $pointer, permits: usize) -> Self {
+                Self { $semaphore, permits }
+            }
+
+            $(#[$merge])*
+            #[track_caller]
+            pub fn merge(&mut self, mut other: Self) {
+                assert!(
+                    std::ptr::eq(&*self.$semaphore, &*other.$semaphore),
+                    "merging permits from different semaphore instances"
+                );
+                let sum = self.permits.checked_add(other.permits);
+                self.permits = sum.expect("number of permits overflowed");
+                other.permits = 0;
+            }
+
+            $(#[$split])*
+            pub fn split(&mut self, n: usize) -> Option<Self> {
+                self.permits = self.permits.checked_sub(n)?;
+                Some(Self::new(Clone::clone(&self.$semaphore), n))
+            }
+
+            /// Returns how many permits these are.
+            #[must_use]
+            pub fn num_permits(&self) -> usize {
+                self.permits
+            }
+        }
+
+        impl $(<$lifetime>)? Drop for $permit $(<$lifetime>)? {
+            #[inline]
+            fn drop(&mut self) {
+                self.$semaphore.give_back(self.permits);
+            }
+        }
+    };
+}
+
+pub(crate) use {errors, permits};
