@@ -47,6 +47,7 @@
 //! [`mpsc`] has `Sender::send_timeout`, for which a task needs the runtime of this project.
 
 pub mod broadcast;
+mod macros;
 pub mod mpmc;
 pub mod mpsc;
 pub mod oneshot;

@@ -1,7 +1,8 @@
 //! What can go wrong. An error of a sender gives the value back.
 
 use std::error::Error;
-use std::fmt;
+
+use crate::macros::error_text;
 
 /// The channel is closed. The value comes back.
 #[derive(PartialEq, Eq, Clone, Copy)]
@@ -117,80 +118,39 @@ impl RecvTimeoutError {
     }
 }
 
-const SENDING_CLOSED: &str = "sending into a closed channel";
-const SENDING_FULL: &str = "sending into a full channel";
-const RECEIVING_EMPTY: &str = "receiving from an empty channel";
-const RECEIVING_CLOSED: &str = "receiving from an empty and closed channel";
-
-impl<T> fmt::Debug for SendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SendError(..)")
+error_text! {
+    Debug for SendError<T> {
+        _ => format_args!("SendError(..)"),
     }
-}
-
-impl<T> fmt::Display for SendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(SENDING_CLOSED)
+    Display for SendError<T> {
+        _ => "sending into a closed channel",
     }
-}
-
-impl<T> fmt::Debug for TrySendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full(_) => "Full(..)",
-            Self::Closed(_) => "Closed(..)",
-        })
+    Debug for TrySendError<T> {
+        Self::Full(_) => format_args!("Full(..)"),
+        Self::Closed(_) => format_args!("Closed(..)"),
     }
-}
-
-impl<T> fmt::Display for TrySendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full(_) => SENDING_FULL,
-            Self::Closed(_) => SENDING_CLOSED,
-        })
+    Display for TrySendError<T> {
+        Self::Full(_) => "sending into a full channel",
+        Self::Closed(_) => "sending into a closed channel",
     }
-}
-
-impl<T> fmt::Debug for SendTimeoutError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Timeout(_) => "Timeout(..)",
-            Self::Closed(_) => "Closed(..)",
-        })
+    Debug for SendTimeoutError<T> {
+        Self::Timeout(_) => format_args!("Timeout(..)"),
+        Self::Closed(_) => format_args!("Closed(..)"),
     }
-}
-
-impl<T> fmt::Display for SendTimeoutError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Timeout(_) => "timed out waiting on send operation",
-            Self::Closed(_) => SENDING_CLOSED,
-        })
+    Display for SendTimeoutError<T> {
+        Self::Timeout(_) => "timed out waiting on send operation",
+        Self::Closed(_) => "sending into a closed channel",
     }
-}
-
-impl fmt::Display for RecvError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(RECEIVING_CLOSED)
+    Display for RecvError {
+        _ => "receiving from an empty and closed channel",
     }
-}
-
-impl fmt::Display for TryRecvError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Empty => RECEIVING_EMPTY,
-            Self::Closed => RECEIVING_CLOSED,
-        })
+    Display for TryRecvError {
+        Self::Empty => "receiving from an empty channel",
+        Self::Closed => "receiving from an empty and closed channel",
     }
-}
-
-impl fmt::Display for RecvTimeoutError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Timeout => "timed out waiting on receive operation",
-            Self::Closed => RECEIVING_CLOSED,
-        })
+    Display for RecvTimeoutError {
+        Self::Timeout => "timed out waiting on receive operation",
+        Self::Closed => "receiving from an empty and closed channel",
     }
 }
 

@@ -1,6 +1,5 @@
 //! What tasks await.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,6 +9,7 @@ use blitz_sync::internals::coop;
 use super::channel::Channel;
 use super::error::{RecvError, SendError};
 use super::waiter::Waiter;
+use crate::macros::opaque_debug;
 
 /// What [`Sender::send`](super::Sender::send) returns.
 ///
@@ -123,20 +123,4 @@ impl<T> Drop for Closed<'_, T> {
     }
 }
 
-impl<T> fmt::Debug for Send<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Send").finish_non_exhaustive()
-    }
-}
-
-impl<T> fmt::Debug for Recv<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recv").finish_non_exhaustive()
-    }
-}
-
-impl<T> fmt::Debug for Closed<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Closed").finish_non_exhaustive()
-    }
-}
+opaque_debug!(Send<'_, T>, Recv<'_, T>, Closed<'_, T>);

@@ -10,6 +10,7 @@ use super::channel::Channel;
 use super::error::{SendError, SendTimeoutError, TrySendError};
 use super::futures::{Closed, Send};
 use super::weak::WeakSender;
+use crate::macros::opaque_debug;
 
 /// The end that sends. Clones of it send into the same channel.
 ///
@@ -156,23 +157,11 @@ impl<T> Sender<T> {
     pub fn closed_blocking(&self) {
         self.channel.closed_blocking();
     }
-
-    /// Returns a sender that does not keep the channel open.
-    #[must_use]
-    pub fn downgrade(&self) -> WeakSender<T> {
-        WeakSender::new(self.channel.clone())
-    }
-
-    /// Returns whether both send into the same channel.
-    #[must_use]
-    pub fn same_channel(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.channel, &other.channel)
-    }
 }
 
 /// What both ends have.
 macro_rules! shared_by_both_ends {
-    ($end:ident) => {
+    ($end:ident, $weak:ident, $count:ident) => {
         impl<T> $end<T> {
             /// Closes the channel: sending fails from now on, and who waits is told.
             /// What is in the channel can still be received. `false` if it was
@@ -229,38 +218,43 @@ macro_rules! shared_by_both_ends {
             /// Returns how many senders there are.
             #[must_use]
             pub fn sender_count(&self) -> usize {
-                self.channel
-                    .senders
-                    .load(blitz_futex::atomic::Ordering::SeqCst)
+                self.channel.senders.load(Ordering::SeqCst)
             }
 
             /// Returns how many receivers there are.
             #[must_use]
             pub fn receiver_count(&self) -> usize {
-                self.channel
-                    .receivers
-                    .load(blitz_futex::atomic::Ordering::SeqCst)
+                self.channel.receivers.load(Ordering::SeqCst)
+            }
+
+            /// Returns an end of the same kind that does not keep the channel open.
+            #[must_use]
+            pub fn downgrade(&self) -> $weak<T> {
+                let channel = self.channel.clone();
+                $weak { channel }
+            }
+
+            /// Returns whether both are ends of the same channel.
+            #[must_use]
+            pub fn same_channel(&self, other: &Self) -> bool {
+                Arc::ptr_eq(&self.channel, &other.channel)
             }
         }
 
-        impl<T> std::fmt::Debug for $end<T> {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.debug_struct(stringify!($end)).finish_non_exhaustive()
+        impl<T> Clone for $end<T> {
+            fn clone(&self) -> Self {
+                self.channel.$count.fetch_add(1, Ordering::Relaxed);
+                Self::new(self.channel.clone())
             }
         }
+
+        opaque_debug!($end<T>);
     };
 }
 
 pub(super) use shared_by_both_ends;
 
-shared_by_both_ends!(Sender);
-
-impl<T> Clone for Sender<T> {
-    fn clone(&self) -> Self {
-        self.channel.senders.fetch_add(1, Ordering::Relaxed);
-        Self::new(self.channel.clone())
-    }
-}
+shared_by_both_ends!(Sender, WeakSender, senders);
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {

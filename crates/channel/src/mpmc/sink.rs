@@ -1,6 +1,5 @@
 //! A sender as a sink.
 
-use std::fmt;
 use std::ops::Deref;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -12,6 +11,7 @@ use blitz_sync::internals::coop;
 use super::error::{SendError, TrySendError};
 use super::sender::Sender;
 use super::waiter::Waiter;
+use crate::macros::opaque_debug;
 
 /// A sender as a sink: what [`Sender::sink`] and [`Sender::into_sink`] return.
 ///
@@ -136,8 +136,4 @@ impl<T> Drop for SendSink<'_, T> {
     }
 }
 
-impl<T> fmt::Debug for SendSink<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SendSink").finish_non_exhaustive()
-    }
-}
+opaque_debug!(SendSink<'_, T>);

@@ -1,7 +1,8 @@
 //! What can go wrong with a selection.
 
 use std::error::Error;
-use std::fmt;
+
+use crate::macros::error_text;
 
 /// No operation was possible at once.
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
@@ -19,23 +20,22 @@ pub struct TryReadyError;
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub struct ReadyTimeoutError;
 
-macro_rules! says {
-    ($($error:ident: $text:literal,)*) => {
-        $(
-            impl fmt::Display for $error {
-                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    f.write_str($text)
-                }
-            }
-
-            impl Error for $error {}
-        )*
-    };
+error_text! {
+    Display for TrySelectError {
+        _ => "all operations in select would block",
+    }
+    Display for SelectTimeoutError {
+        _ => "timed out waiting on select",
+    }
+    Display for TryReadyError {
+        _ => "no operation in select is ready",
+    }
+    Display for ReadyTimeoutError {
+        _ => "timed out waiting for an operation in select to be ready",
+    }
 }
 
-says! {
-    TrySelectError: "all operations in select would block",
-    SelectTimeoutError: "timed out waiting on select",
-    TryReadyError: "no operation in select is ready",
-    ReadyTimeoutError: "timed out waiting for an operation in select to be ready",
-}
+impl Error for TrySelectError {}
+impl Error for SelectTimeoutError {}
+impl Error for TryReadyError {}
+impl Error for ReadyTimeoutError {}
