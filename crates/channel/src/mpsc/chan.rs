@@ -21,9 +21,10 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use blitz_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use blitz_sync::internals::{Backoff, Lock, Panics, WaitQueue};
+use blitz_sync::internals::{Backoff, Lock, Panics, WaitQueue, coop};
 
 use super::block::{Block, Cursor, FreeBlocks, LEN, offset};
+use super::error::TrySendError;
 use super::mutant::{Mutant, active, model_failed};
 use super::rx_waiter::RxWaiter;
 use super::wait::{QUIET, Request};
@@ -101,7 +102,7 @@ pub struct Chan<T> {
     /// Whether senders have been waiting lately; see `wait.rs`.
     pub mode: AtomicU8,
     pub senders: AtomicUsize,
-    weak_senders: AtomicUsize,
+    pub weak_senders: AtomicUsize,
     pub rx_waiter: Padded<RxWaiter>,
     pub waiters: WaitQueue<Request<T>>,
     /// Those who wait for the end of the channel.
@@ -133,13 +134,8 @@ pub struct Claim {
     wakes: bool,
 }
 
-/// Why a slot could not be claimed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Refusal {
-    /// There is no room, or others wait for it.
-    Full,
-    Closed,
-}
+/// Why a slot could not be claimed, or permits not be taken.
+pub type Refusal = TrySendError<()>;
 
 /// What a claim is paid with.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -193,14 +189,21 @@ impl<T> Chan<T> {
 
     /// Sends if there is room.
     #[inline]
-    pub fn try_send(&self, value: T) -> Result<(), (Refusal, T)> {
+    pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
         match self.claim() {
             Ok(claim) => {
                 self.fill(claim, value);
                 Ok(())
             }
-            Err(refusal) => Err((refusal, value)),
+            Err(refusal) => Err(refusal.with(value)),
         }
+    }
+
+    /// Sends if there is room, and the task has budget left.
+    pub fn try_send_in_budget(&self, value: T) -> Result<(), T> {
+        coop::attempt_with(value, |value| {
+            self.try_send(value).map_err(TrySendError::into_inner)
+        })
     }
 
     /// Sends with a permit, which is used up.
@@ -349,10 +352,10 @@ impl<T> Chan<T> {
     #[inline]
     pub fn may_claim(&self, word: u64, n: u32) -> Result<(), Refusal> {
         if word & CLOSED != 0 {
-            return Err(Refusal::Closed);
+            return Err(TrySendError::Closed(()));
         }
         if word & TX_WAITS != 0 {
-            return Err(Refusal::Full);
+            return Err(TrySendError::Full(()));
         }
         let head = self.front.0.head.load(Ordering::Acquire);
         self.tail.0.head_seen.store(head, Ordering::Relaxed);
@@ -360,7 +363,7 @@ impl<T> Chan<T> {
             // The word is older than the head: a change that starts from it will fail.
             used if used > MAX_VALUES => Ok(()),
             used if self.limit.saturating_sub(used) >= n => Ok(()),
-            _ => Err(Refusal::Full),
+            _ => Err(TrySendError::Full(())),
         }
     }
 
@@ -400,11 +403,15 @@ impl<T> Chan<T> {
         loop {
             if n == 0 {
                 let closed = word & CLOSED != 0;
-                return if closed { Err(Refusal::Closed) } else { Ok(()) };
+                return if closed {
+                    Err(TrySendError::Closed(()))
+                } else {
+                    Ok(())
+                };
             }
             self.may_claim(word, n)?;
             if !may_reserve(word, n) {
-                return Err(Refusal::Full);
+                return Err(TrySendError::Full(()));
             }
             let next = word + u64::from(n) * PERMIT;
             match tail
@@ -515,90 +522,5 @@ impl<T> fmt::Debug for Chan<T> {
             .field("senders", &self.senders.load(Ordering::Relaxed))
             .field("closed", &self.is_closed())
             .finish_non_exhaustive()
-    }
-}
-
-/// A counted sender: when the last one goes, the receiver is told.
-pub struct Tx<T>(Arc<Chan<T>>);
-
-/// A counted sender that does not keep the channel open.
-pub struct WeakTx<T>(Arc<Chan<T>>);
-
-impl<T> Tx<T> {
-    /// The one with which the count begins.
-    pub fn new(chan: Arc<Chan<T>>) -> Self {
-        Self(chan)
-    }
-
-    #[inline(always)]
-    pub fn chan(&self) -> &Chan<T> {
-        &self.0
-    }
-
-    pub fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-
-    pub fn downgrade(&self) -> WeakTx<T> {
-        self.0.weak_senders.fetch_add(1, Ordering::Relaxed);
-        WeakTx(self.0.clone())
-    }
-}
-
-impl<T> Clone for Tx<T> {
-    fn clone(&self) -> Self {
-        self.0.senders.fetch_add(1, Ordering::Relaxed);
-        Self(self.0.clone())
-    }
-}
-
-impl<T> Drop for Tx<T> {
-    fn drop(&mut self) {
-        if model_failed() {
-            return;
-        }
-        // The release is for the receiver: if it sees that no sender is left, it sees
-        // all that they have sent.
-        let last = self.0.senders.fetch_sub(1, Ordering::AcqRel) == 1;
-        if last && !active(Mutant::LastSenderLeavesQuietly) {
-            self.0.rx_waiter.0.wake();
-        }
-    }
-}
-
-impl<T> fmt::Debug for Tx<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl<T> WeakTx<T> {
-    pub fn chan(&self) -> &Chan<T> {
-        &self.0
-    }
-
-    pub fn upgrade(&self) -> Option<Tx<T>> {
-        self.0
-            .senders
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |senders| {
-                (senders != 0).then(|| senders + 1)
-            })
-            .ok()
-            .map(|_| Tx(self.0.clone()))
-    }
-}
-
-impl<T> Clone for WeakTx<T> {
-    fn clone(&self) -> Self {
-        self.0.weak_senders.fetch_add(1, Ordering::Relaxed);
-        Self(self.0.clone())
-    }
-}
-
-impl<T> Drop for WeakTx<T> {
-    fn drop(&mut self) {
-        if !model_failed() {
-            self.0.weak_senders.fetch_sub(1, Ordering::Relaxed);
-        }
     }
 }

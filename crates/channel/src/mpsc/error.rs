@@ -40,6 +40,16 @@ impl<T> From<SendError<T>> for TrySendError<T> {
     }
 }
 
+impl TrySendError<()> {
+    /// The same error, which gives this value back.
+    pub(super) fn with<T>(self, value: T) -> TrySendError<T> {
+        match self {
+            Self::Full(()) => TrySendError::Full(value),
+            Self::Closed(()) => TrySendError::Closed(value),
+        }
+    }
+}
+
 /// Why nothing could be sent in time. Gives the value back.
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub enum SendTimeoutError<T> {

@@ -115,20 +115,18 @@ mod rx_waiter;
 #[cfg(feature = "time")]
 mod send_timeout;
 mod sender;
-mod unbounded;
+mod tx;
 mod wait;
-mod weak;
 
-use chan::{Chan, Tx};
+use chan::Chan;
 use rx::Rx;
+use tx::Tx;
 
 pub use permit::{OwnedPermit, Permit, PermitIterator};
 #[cfg(feature = "sink")]
 pub use poll_sender::{PollSendError, PollSender};
 pub use receiver::{Receiver, UnboundedReceiver};
-pub use sender::Sender;
-pub use unbounded::UnboundedSender;
-pub use weak::{WeakSender, WeakUnboundedSender};
+pub use sender::{Sender, UnboundedSender, WeakSender, WeakUnboundedSender};
 
 /// The largest capacity of a bounded channel, as in Tokio.
 const MAX_CAPACITY: usize = usize::MAX >> 3;

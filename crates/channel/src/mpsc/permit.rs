@@ -4,9 +4,9 @@ use std::fmt;
 use std::iter::FusedIterator;
 use std::mem;
 
-use super::chan::Tx;
 use super::mutant::model_failed;
 use super::sender::Sender;
+use super::tx::Tx;
 
 /// Room for one value, kept by [`Sender::reserve`] or [`Sender::try_reserve`].
 /// Dropped without being used, it gives the room back.
@@ -32,16 +32,16 @@ impl<'a, T> Permit<'a, T> {
     /// assert_eq!(rx.try_recv(), Ok(7));
     /// ```
     pub fn send(self, value: T) {
-        let chan = self.tx.chan();
+        let tx = self.tx;
         mem::forget(self);
-        chan.send_permitted(value);
+        tx.send_permitted(value);
     }
 }
 
 impl<T> Drop for Permit<'_, T> {
     fn drop(&mut self) {
         if !model_failed() {
-            self.tx.chan().give_back(1);
+            self.tx.give_back(1);
         }
     }
 }
@@ -87,7 +87,7 @@ impl<T> Drop for PermitIterator<'_, T> {
     fn drop(&mut self) {
         if !model_failed() {
             // There never are more than a `u32` holds.
-            self.tx.chan().give_back(self.n as u32);
+            self.tx.give_back(self.n as u32);
         }
     }
 }
@@ -129,7 +129,7 @@ impl<T> OwnedPermit<T> {
     /// ```
     pub fn send(mut self, value: T) -> Sender<T> {
         let tx = self.take();
-        tx.chan().send_permitted(value);
+        tx.send_permitted(value);
         Sender::new(tx)
     }
 
@@ -144,7 +144,7 @@ impl<T> OwnedPermit<T> {
     /// ```
     pub fn release(mut self) -> Sender<T> {
         let tx = self.take();
-        tx.chan().give_back(1);
+        tx.give_back(1);
         Sender::new(tx)
     }
 
@@ -170,7 +170,7 @@ impl<T> OwnedPermit<T> {
 impl<T> Drop for OwnedPermit<T> {
     fn drop(&mut self) {
         if let Some(tx) = self.tx.take().filter(|_| !model_failed()) {
-            tx.chan().give_back(1);
+            tx.give_back(1);
         }
     }
 }

@@ -397,7 +397,8 @@ impl<T> fmt::Debug for Rx<T> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::super::chan::{Refusal, Tx};
+    use super::super::error::TrySendError;
+    use super::super::tx::Tx;
     use super::*;
 
     #[test]
@@ -406,17 +407,17 @@ mod tests {
         let (tx, mut rx) = (Tx::new(chan.clone()), Rx::new(chan, cursor));
         for turn in 0..20 {
             for n in 0..70 {
-                assert_eq!(tx.chan().capacity(), 70 - n);
-                tx.chan().try_send((turn, n)).unwrap();
+                assert_eq!(tx.capacity(), 70 - n);
+                tx.try_send((turn, n)).unwrap();
                 assert_eq!(rx.len(), n + 1);
             }
-            let refused = tx.chan().try_send((7, 7)).unwrap_err();
-            assert_eq!(refused, (Refusal::Full, (7, 7)));
+            let refused = tx.try_send((7, 7)).unwrap_err();
+            assert_eq!(refused, TrySendError::Full((7, 7)));
             (0..70).for_each(|n| assert_eq!(rx.try_receive(), Ok((turn, n))));
             assert_eq!(rx.len(), 0);
-            tx.chan().try_reserve(70).unwrap();
-            assert_eq!(tx.chan().try_reserve(1), Err(Refusal::Full));
-            tx.chan().give_back(70);
+            tx.try_reserve(70).unwrap();
+            assert_eq!(tx.try_reserve(1), Err(TrySendError::Full(())));
+            tx.give_back(70);
         }
     }
 }

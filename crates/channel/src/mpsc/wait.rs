@@ -66,7 +66,8 @@ use std::time::Instant;
 use blitz_futex::atomic::{Ordering, fence};
 use blitz_sync::internals::{HandoffSpin, List, Node, Panics, Wakes, coop, deadline, fences};
 
-use super::chan::{CLOSED, Chan, Claim, MAX_VALUES, PERMIT, Refusal, TX_WAITS, may_reserve, used};
+use super::chan::{CLOSED, Chan, Claim, MAX_VALUES, PERMIT, TX_WAITS, may_reserve, used};
+use super::error::{SendError, SendTimeoutError, TrySendError};
 use super::mutant::{Mutant, active, model_failed};
 
 /// No sender has waited for a while.
@@ -80,7 +81,8 @@ const QUEUE_AT_ONCE: u32 = 16;
 /// What a waiting sender requests, and gets.
 pub struct Request<T> {
     permits: u32,
-    outcome: Cell<Outcome>,
+    /// Whether it has its permits. If it was chosen without, the channel is closed.
+    granted: Cell<bool>,
     /// The value of a thread that waits to send it. Taken when the request is granted.
     value: Option<NonNull<T>>,
 }
@@ -88,14 +90,6 @@ pub struct Request<T> {
 // SAFETY: the value is the waiting thread's, which does not touch it while its node
 // is linked; it is taken under the queue's lock by another thread.
 unsafe impl<T: Send> Send for Request<T> {}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Outcome {
-    /// It has its permits.
-    Granted,
-    /// The channel is closed.
-    Closed,
-}
 
 /// How a sender came out of the queue's lock.
 #[derive(PartialEq, Eq)]
@@ -105,17 +99,11 @@ enum Queued {
     Waits,
 }
 
-/// Why a thread got nothing.
-pub enum Denial {
-    Closed,
-    Timeout,
-}
-
 impl<T> Request<T> {
     fn new(permits: u32) -> Self {
         Self {
             permits,
-            outcome: Cell::new(Outcome::Closed),
+            granted: Cell::new(false),
             value: None,
         }
     }
@@ -214,7 +202,7 @@ impl<T> Chan<T> {
                 return None;
             }
             self.take_permits(request.permits);
-            request.outcome.set(Outcome::Granted);
+            request.granted.set(true);
             // SAFETY: the value is there as long as the node is linked; its owner
             // does not use it again once the request is granted.
             let value = request.value.map(|value| unsafe { value.read() });
@@ -245,36 +233,56 @@ impl<T> Chan<T> {
             }
         }
         let _stop = Stop(self);
-        self.waiters
-            .notify_each(|request| request.outcome.set(Outcome::Closed));
+        self.waiters.notify_all();
     }
 
     /// What a chosen waiter got. As in Tokio, a closed channel counts more than a
     /// permit that was granted before.
-    fn outcome(&self, request: &Request<T>) -> Result<(), Denial> {
-        match request.outcome.get() {
-            Outcome::Granted if self.is_closed() => {
-                self.give_back(request.permits);
-                Err(Denial::Closed)
-            }
-            Outcome::Granted => Ok(()),
-            Outcome::Closed => Err(Denial::Closed),
+    fn outcome(&self, request: &Request<T>) -> Result<(), SendError<()>> {
+        match request.granted.get() {
+            true => self.unless_closed(request.permits),
+            false => Err(SendError(())),
         }
     }
 
-    /// Sends a value as a thread that waits for room.
+    /// Keeps `n` permits, unless the channel has been closed since they were granted.
+    fn unless_closed(&self, n: u32) -> Result<(), SendError<()>> {
+        if !self.is_closed() {
+            return Ok(());
+        }
+        self.give_back(n);
+        Err(SendError(()))
+    }
+
+    /// Sends a value as a thread, which waits for room.
+    #[inline]
+    pub fn send_blocking(
+        &self,
+        value: T,
+        deadline: impl FnOnce() -> Option<Instant>,
+    ) -> Result<(), SendTimeoutError<T>> {
+        match self.try_send(value) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Closed(value)) => Err(SendTimeoutError::Closed(value)),
+            Err(TrySendError::Full(value)) => self.send_until(value, deadline()),
+        }
+    }
+
     #[cold]
-    pub fn send_blocking(&self, value: T, deadline: Option<Instant>) -> Result<(), (Denial, T)> {
-        let mut value = value;
+    fn send_until(
+        &self,
+        mut value: T,
+        deadline: Option<Instant>,
+    ) -> Result<(), SendTimeoutError<T>> {
         let mut spin = HandoffSpin::new(self.strong_count() + 1);
         loop {
             value = match self.try_send(value) {
                 Ok(()) => return Ok(()),
-                Err((Refusal::Closed, value)) => return Err((Denial::Closed, value)),
-                Err((Refusal::Full, value)) if deadline::is_past(deadline) => {
-                    return Err((Denial::Timeout, value));
+                Err(TrySendError::Closed(value)) => return Err(SendTimeoutError::Closed(value)),
+                Err(TrySendError::Full(value)) if deadline::is_past(deadline) => {
+                    return Err(SendTimeoutError::Timeout(value));
                 }
-                Err((Refusal::Full, value)) => value,
+                Err(TrySendError::Full(value)) => value,
             };
             // Where others queue, trying again cannot help. And where there is little
             // room, the receiver should find as many values as possible to fill it
@@ -291,24 +299,24 @@ impl<T> Chan<T> {
             ..Request::new(1)
         });
         // SAFETY: the node stays where it is, and is not linked when this ends.
-        let denial = match unsafe { self.queue_up(&node) } {
+        let queued = unsafe { self.queue_up(&node) };
+        let in_time = queued != Queued::Waits || self.sleep(&node, deadline);
+        if in_time && node.request.granted.get() {
+            return Ok(());
+        }
+        if !in_time {
+            self.left_queue();
+        }
+        // SAFETY: no other thread has granted the request and taken the value.
+        let value = unsafe { ManuallyDrop::take(&mut value) };
+        match queued {
             Queued::Granted => {
-                // SAFETY: it was not linked, so the value is still ours.
-                self.send_permitted(unsafe { ManuallyDrop::take(&mut value) });
-                return Ok(());
+                self.send_permitted(value);
+                Ok(())
             }
-            Queued::Closed => Denial::Closed,
-            Queued::Waits => match self.sleep(&node, deadline) {
-                true if node.request.outcome.get() == Outcome::Granted => return Ok(()),
-                true => Denial::Closed,
-                false => {
-                    self.left_queue();
-                    Denial::Timeout
-                }
-            },
-        };
-        // SAFETY: it was not granted, so nobody has taken the value.
-        Err((denial, unsafe { ManuallyDrop::take(&mut value) }))
+            _ if in_time => Err(SendTimeoutError::Closed(value)),
+            _ => Err(SendTimeoutError::Timeout(value)),
+        }
     }
 
     fn others_wait(&self) -> bool {
@@ -357,7 +365,7 @@ enum State {
 
 impl<T> Future for Reserve<'_, T> {
     /// `Err`: the channel is closed.
-    type Output = Result<(), Denial>;
+    type Output = Result<(), SendError<()>>;
 
     /// A task without budget queues up or takes the permits all the same, so that it
     /// does not lose its turn to one that came later. It goes on with them only when it
@@ -377,7 +385,7 @@ impl<T> Future for Reserve<'_, T> {
 
 impl<T> Reserve<'_, T> {
     /// Gets the permits, whatever is left of the budget.
-    fn poll_permits(&mut self, cx: &Context<'_>) -> Poll<Result<(), Denial>> {
+    fn poll_permits(&mut self, cx: &Context<'_>) -> Poll<Result<(), SendError<()>>> {
         let (chan, node) = (self.chan, &self.node);
         let result = match self.state {
             // Nobody has tried before, for lack of budget.
@@ -393,7 +401,7 @@ impl<T> Reserve<'_, T> {
                 // SAFETY: as above; it is pinned, and `drop` takes it out.
                 match unsafe { chan.queue_up(node) } {
                     Queued::Granted => Ok(()),
-                    Queued::Closed => Err(Denial::Closed),
+                    Queued::Closed => Err(SendError(())),
                     Queued::Waits => {
                         self.state = State::Queued;
                         return Poll::Pending;
@@ -405,21 +413,11 @@ impl<T> Reserve<'_, T> {
                 self.state = State::Done;
                 chan.outcome(&node.request)
             }
-            State::Holds => self.still_holds(),
+            State::Holds => chan.unless_closed(node.request.permits),
             State::Done => panic!("polled after it was ready"),
         };
         self.state = State::Done;
         Poll::Ready(result)
-    }
-
-    /// The channel may have been closed since the permits became ours.
-    #[cold]
-    fn still_holds(&self) -> Result<(), Denial> {
-        if !self.chan.is_closed() {
-            return Ok(());
-        }
-        self.chan.give_back(self.node.request.permits);
-        Err(Denial::Closed)
     }
 }
 
@@ -430,7 +428,7 @@ impl<T> Drop for Reserve<'_, T> {
             State::New | State::Done => return,
             _ if model_failed() => return,
             State::Queued if chan.waiters.leave(&self.node) => return chan.left_queue(),
-            State::Queued if request.outcome.get() == Outcome::Closed => return,
+            State::Queued if !request.granted.get() => return,
             State::Queued if active(Mutant::ChosenKeepsPermit) => return,
             State::Queued | State::Holds => {}
         }
