@@ -48,11 +48,13 @@
 
 pub mod broadcast;
 mod macros;
+mod model;
 pub mod mpmc;
 pub mod mpsc;
 pub mod oneshot;
 #[cfg(not(loom))]
 mod recycle;
+mod wait;
 pub mod watch;
 
 /// The examples of the README run as tests.

@@ -1,18 +1,16 @@
 //! The ends that send.
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use blitz_futex::atomic::Ordering;
-use blitz_sync::internals::{Node, deadline};
+use blitz_sync::internals::{Node, WaitQueue, deadline};
 
 use super::error::SendError;
 use super::receiver::Receiver;
 use super::shared::Shared;
+use crate::wait::{Event, Wait, block_until};
 
 /// The end of a broadcast channel that sends. It can be cloned and shared.
 ///
@@ -175,18 +173,13 @@ impl<T> Sender<T> {
     /// # thread.join().unwrap();
     /// ```
     pub async fn closed(&self) {
-        let closed = Closed {
-            shared: &self.shared,
-            node: Node::new(()),
-            waits: false,
-        };
-        closed.await;
+        Wait::new(Closed(&self.shared)).await;
     }
 
     /// Waits as [`closed`](Self::closed) does, for a thread: blocks it until there are no
     /// receivers.
     pub fn blocking_closed(&self) {
-        self.closed_until(None);
+        block_until(Closed(&self.shared), None);
     }
 
     /// Waits as [`blocking_closed`](Self::blocking_closed) does, but no longer than
@@ -202,20 +195,7 @@ impl<T> Sender<T> {
     /// assert!(tx.blocking_closed_timeout(Duration::from_millis(5)));
     /// ```
     pub fn blocking_closed_timeout(&self, timeout: Duration) -> bool {
-        self.closed_until(deadline::after(timeout))
-    }
-
-    fn closed_until(&self, deadline: Option<Instant>) -> bool {
-        let node = Node::new(());
-        // SAFETY: the node stays where it is, and `sleep` returns when it has
-        // been chosen or taken out.
-        while unsafe { self.shared.join_farewells(&node) } {
-            if !self.shared.farewells().sleep(&node, deadline) {
-                return false;
-            }
-            node.reset();
-        }
-        true
+        block_until(Closed(&self.shared), deadline::after(timeout)).is_some()
     }
 
     /// Returns how many senders there are.
@@ -323,43 +303,22 @@ impl<T> fmt::Debug for WeakSender<T> {
     }
 }
 
-/// A sender that waits for the last receiver's end.
-struct Closed<'a, T> {
-    shared: &'a Shared<T>,
-    node: Node,
-    /// The node has been put into the queue, and has not been seen to be chosen.
-    waits: bool,
-}
+/// The last receiver's end, as senders wait for it.
+struct Closed<'a, T>(&'a Shared<T>);
 
-impl<T> Future for Closed<'_, T> {
+impl<T> Event for Closed<'_, T> {
     type Output = ();
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        // SAFETY: nothing is moved out, and the node stays where it is.
-        let this = unsafe { self.get_unchecked_mut() };
-        let queue = this.shared.farewells();
-        if this.waits && queue.still_waits(&this.node, cx.waker()) {
-            return Poll::Pending;
-        }
-        this.waits = false;
-        if this.shared.receivers() == 0 {
-            return Poll::Ready(());
-        }
-        // SAFETY: the node is not linked, and is ours alone.
-        unsafe { this.node.arm(cx.waker()) };
-        // SAFETY: the future is pinned, and takes its node along when it is dropped.
-        this.waits = unsafe { this.shared.join_farewells(&this.node) };
-        match this.waits {
-            true => Poll::Pending,
-            false => Poll::Ready(()),
-        }
+    fn queue(&self) -> &WaitQueue {
+        self.0.farewells()
     }
-}
 
-impl<T> Drop for Closed<'_, T> {
-    fn drop(&mut self) {
-        if self.waits {
-            self.shared.farewells().leave(&self.node);
-        }
+    fn look(&mut self) -> Option<()> {
+        (self.0.receivers() == 0).then_some(())
+    }
+
+    unsafe fn join(&self, node: &Node) -> bool {
+        // SAFETY: as the caller says.
+        unsafe { self.0.join_farewells(node) }
     }
 }

@@ -84,12 +84,6 @@ enum Refusal {
     NotSpent,
 }
 
-/// What a receiver finds that has got everything before a position.
-enum Next {
-    Value,
-    None(TryRecvError),
-}
-
 impl<T> Shared<T> {
     /// With one sender, and as many receivers.
     #[track_caller]
@@ -113,11 +107,6 @@ impl<T> Shared<T> {
     #[inline]
     pub(super) fn tail(&self) -> Tail {
         Tail(self.tail.load(Ordering::Acquire))
-    }
-
-    /// The tail, under its lock.
-    fn locked_tail(&self) -> Tail {
-        self.waiting.locked(|_| self.tail())
     }
 
     fn set_tail(&self, tail: Tail) {
@@ -362,45 +351,42 @@ impl<T> Shared<T> {
         T: Clone,
     {
         loop {
-            if let Next::None(reason) = self.look(next) {
-                return Err(reason);
-            }
+            self.look(next)?;
             if let Some(value) = self.take_at(next) {
                 return Ok(value);
             }
         }
     }
 
-    /// What there is at `*next`, where no value was found. A receiver that lags
+    /// Whether there is a value at `*next`, where none was found. A receiver that lags
     /// is moved on to the oldest value.
-    fn look(&self, next: &mut u64) -> Next {
-        match self.next_at(self.tail(), next) {
-            // A sender is about to announce it, or it has just been overwritten.
-            // With no sender at work, the tail tells which.
-            Next::Value => self.look_locked(next),
-            found => found,
-        }
+    fn look(&self, next: &mut u64) -> Result<(), TryRecvError> {
+        self.next_at(self.tail(), next)?;
+        // A sender is about to announce it, or it has just been overwritten.
+        // With no sender at work, the tail tells which.
+        self.look_locked(next)
     }
 
     #[cold]
     #[inline(never)]
-    fn look_locked(&self, next: &mut u64) -> Next {
-        self.next_at(self.locked_tail(), next)
+    fn look_locked(&self, next: &mut u64) -> Result<(), TryRecvError> {
+        let tail = self.waiting.locked(|_| self.tail());
+        self.next_at(tail, next)
     }
 
-    fn next_at(&self, tail: Tail, next: &mut u64) -> Next {
+    fn next_at(&self, tail: Tail, next: &mut u64) -> Result<(), TryRecvError> {
         let behind = tail.position() - *next;
         if behind == 0 {
-            return Next::None(match tail.is_closed() {
+            return Err(match tail.is_closed() {
                 true => TryRecvError::Closed,
                 false => TryRecvError::Empty,
             });
         }
-        match behind.checked_sub(self.ring.capacity()) {
-            None | Some(0) => Next::Value,
-            Some(missed) => {
+        match behind.saturating_sub(self.ring.capacity()) {
+            0 => Ok(()),
+            missed => {
                 *next += missed;
-                Next::None(TryRecvError::Lagged(missed))
+                Err(TryRecvError::Lagged(missed))
             }
         }
     }

@@ -25,7 +25,8 @@ use std::ptr::{self, NonNull};
 use blitz_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
 use blitz_sync::internals::{Panics, Watched, fences};
 
-use super::mutant::{Mutant, active, model_failed};
+use super::mutant::{Mutant, active};
+use crate::model::model_has_failed;
 
 /// How many slots a block has.
 pub const LEN: u32 = if cfg!(loom) { 2 } else { 32 };
@@ -368,7 +369,7 @@ impl<T> FreeBlocks<T> {
 
 impl<T> Drop for FreeBlocks<T> {
     fn drop(&mut self) {
-        if model_failed() {
+        if model_has_failed() {
             return;
         }
         // SAFETY: nobody else is left, and a free block is in no other list.

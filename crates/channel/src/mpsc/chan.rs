@@ -25,9 +25,10 @@ use blitz_sync::internals::{Backoff, Lock, Panics, WaitQueue, coop};
 
 use super::block::{Block, Cursor, FreeBlocks, LEN, offset};
 use super::error::TrySendError;
-use super::mutant::{Mutant, active, model_failed};
+use super::mutant::{Mutant, active};
 use super::rx_waiter::RxWaiter;
 use super::wait::{QUIET, Request};
+use crate::model::model_has_failed;
 
 pub const RX_WAITS: u64 = 1;
 pub const TX_WAITS: u64 = 2;
@@ -492,7 +493,7 @@ pub fn may_reserve(word: u64, n: u32) -> bool {
 
 impl<T> Drop for Chan<T> {
     fn drop(&mut self) {
-        if model_failed() {
+        if model_has_failed() {
             return;
         }
         // Everybody's last step was a read-modify-write on one of these.

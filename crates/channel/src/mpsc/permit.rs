@@ -4,9 +4,9 @@ use std::fmt;
 use std::iter::FusedIterator;
 use std::mem;
 
-use super::mutant::model_failed;
 use super::sender::Sender;
 use super::tx::Tx;
+use crate::model::model_has_failed;
 
 /// Room for one value, kept by [`Sender::reserve`] or [`Sender::try_reserve`].
 /// Dropped without being used, it gives the room back.
@@ -40,7 +40,7 @@ impl<'a, T> Permit<'a, T> {
 
 impl<T> Drop for Permit<'_, T> {
     fn drop(&mut self) {
-        if !model_failed() {
+        if !model_has_failed() {
             self.tx.give_back(1);
         }
     }
@@ -85,7 +85,7 @@ impl<T> FusedIterator for PermitIterator<'_, T> {}
 
 impl<T> Drop for PermitIterator<'_, T> {
     fn drop(&mut self) {
-        if !model_failed() {
+        if !model_has_failed() {
             // There never are more than a `u32` holds.
             self.tx.give_back(self.n as u32);
         }
@@ -169,7 +169,7 @@ impl<T> OwnedPermit<T> {
 
 impl<T> Drop for OwnedPermit<T> {
     fn drop(&mut self) {
-        if let Some(tx) = self.tx.take().filter(|_| !model_failed()) {
+        if let Some(tx) = self.tx.take().filter(|_| !model_has_failed()) {
             tx.give_back(1);
         }
     }

@@ -13,8 +13,9 @@ use blitz_sync::internals::{HandoffSpin, Panics, coop, deadline, fences};
 use super::block::Cursor;
 use super::chan::{CLOSED, Chan, RX_WAITS, TX_WAITS, position, reserved};
 use super::error::{RecvTimeoutError, TryRecvError};
-use super::mutant::{Mutant, active, model_failed};
+use super::mutant::{Mutant, active};
 use super::wait::{CONTENDED, QUIET};
+use crate::model::model_has_failed;
 
 /// After so many receives without a waiting sender, contended mode ends.
 const QUIET_RECEIVES: u32 = if cfg!(loom) { 2 } else { 256 };
@@ -373,7 +374,7 @@ fn is_closed(word: u64) -> bool {
 
 impl<T> Drop for Rx<T> {
     fn drop(&mut self) {
-        if model_failed() {
+        if model_has_failed() {
             return;
         }
         let mut panics = Panics::default();

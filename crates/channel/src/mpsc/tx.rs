@@ -7,7 +7,8 @@ use std::sync::Arc;
 use blitz_futex::atomic::Ordering;
 
 use super::chan::Chan;
-use super::mutant::{Mutant, active, model_failed};
+use super::mutant::{Mutant, active};
+use crate::model::model_has_failed;
 
 /// A counted sender.
 pub struct Tx<T>(Arc<Chan<T>>);
@@ -49,7 +50,7 @@ impl<T> Clone for Tx<T> {
 
 impl<T> Drop for Tx<T> {
     fn drop(&mut self) {
-        if model_failed() {
+        if model_has_failed() {
             return;
         }
         // The release is for the receiver: if it sees that no sender is left, it sees
@@ -96,7 +97,7 @@ impl<T> Clone for WeakTx<T> {
 
 impl<T> Drop for WeakTx<T> {
     fn drop(&mut self) {
-        if !model_failed() {
+        if !model_has_failed() {
             self.0.weak_senders.fetch_sub(1, Ordering::Relaxed);
         }
     }

@@ -64,11 +64,15 @@ use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use blitz_futex::atomic::{Ordering, fence};
-use blitz_sync::internals::{HandoffSpin, List, Node, Panics, Wakes, coop, deadline, fences};
+use blitz_sync::internals::{
+    HandoffSpin, List, Node, Panics, WaitQueue, Wakes, coop, deadline, fences,
+};
 
 use super::chan::{CLOSED, Chan, Claim, MAX_VALUES, PERMIT, TX_WAITS, may_reserve, used};
 use super::error::{SendError, SendTimeoutError, TrySendError};
-use super::mutant::{Mutant, active, model_failed};
+use super::mutant::{Mutant, active};
+use crate::model::model_has_failed;
+use crate::wait::{Event, Wait};
 
 /// No sender has waited for a while.
 pub const QUIET: u8 = 0;
@@ -426,7 +430,7 @@ impl<T> Drop for Reserve<'_, T> {
         let (chan, request) = (self.chan, &self.node.request);
         match self.state {
             State::New | State::Done => return,
-            _ if model_failed() => return,
+            _ if model_has_failed() => return,
             State::Queued if chan.waiters.leave(&self.node) => return chan.left_queue(),
             State::Queued if !request.granted.get() => return,
             State::Queued if active(Mutant::ChosenKeepsPermit) => return,
@@ -436,63 +440,37 @@ impl<T> Drop for Reserve<'_, T> {
     }
 }
 
+/// The end of the channel, as senders wait for it.
+struct Closed<'a, T>(&'a Chan<T>);
+
 impl<T> Chan<T> {
     /// Waits until the receiver takes no more values.
-    pub fn closed(&self) -> Closed<'_, T> {
-        Closed {
-            chan: self,
-            node: Node::new(()),
-            queued: false,
-        }
+    pub async fn closed(&self) {
+        Wait::new(Closed(self)).await;
     }
 }
 
-/// Ready when the channel is closed.
-pub struct Closed<'a, T> {
-    chan: &'a Chan<T>,
-    node: Node,
-    queued: bool,
-}
-
-impl<T> Future for Closed<'_, T> {
+impl<T> Event for Closed<'_, T> {
     type Output = ();
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        // SAFETY: the node is not moved.
-        let this = unsafe { self.get_unchecked_mut() };
-        let (chan, node) = (this.chan, &this.node);
-        if this.queued {
-            return match chan.close_waiters.still_waits(node, cx.waker()) {
-                true => Poll::Pending,
-                false => Poll::Ready(()),
-            };
-        }
-        if chan.is_closed() {
-            return Poll::Ready(());
-        }
-        // SAFETY: the node is not linked yet.
-        unsafe { node.arm(cx.waker()) };
-        // The channel is closed before its waiters are told, under this lock: either
-        // we see that it is, or we are told.
-        this.queued = chan.close_waiters.locked(|list| {
-            let open = !chan.is_closed();
+    fn queue(&self) -> &WaitQueue {
+        &self.0.close_waiters
+    }
+
+    fn look(&mut self) -> Option<()> {
+        self.0.is_closed().then_some(())
+    }
+
+    /// The channel is closed before its waiters are told, under this lock: either we see
+    /// that it is, or we are told.
+    unsafe fn join(&self, node: &Node) -> bool {
+        self.queue().locked(|list| {
+            let open = !self.0.is_closed();
             if open {
-                // SAFETY: it is pinned, and `drop` takes it out.
+                // SAFETY: as the caller says.
                 unsafe { list.push(node) };
             }
             open
-        });
-        match this.queued {
-            true => Poll::Pending,
-            false => Poll::Ready(()),
-        }
-    }
-}
-
-impl<T> Drop for Closed<'_, T> {
-    fn drop(&mut self) {
-        if self.queued && !model_failed() {
-            self.chan.close_waiters.leave(&self.node);
-        }
+        })
     }
 }

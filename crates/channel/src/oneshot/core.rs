@@ -61,7 +61,6 @@
 //! The idea to let one state word guard value and wakers is that of Tokio's
 //! `oneshot`; the rule that the bits decide who frees, that of the `oneshot` crate.
 
-use std::fmt;
 use std::mem::MaybeUninit;
 #[cfg(not(loom))]
 use std::ptr::NonNull;
@@ -72,7 +71,8 @@ use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{WaitResult, wait_until};
 use blitz_sync::internals::{EventSpin, Watched, deadline};
 
-use super::mutant::{Mutant, active, model_has_failed};
+use super::mutant::{Mutant, active};
+use crate::model::model_has_failed;
 
 /// Nothing has happened yet.
 pub const NEW: u32 = 0;
@@ -124,20 +124,6 @@ pub const SENDER: Side = Side {
     gone: TX_GONE,
     until: CLOSED,
 };
-
-/// A state, to be shown.
-pub struct State(pub u32);
-
-impl fmt::Debug for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("State")
-            .field("is_complete", &(self.0 & COMPLETE != 0))
-            .field("is_closed", &(self.0 & CLOSED != 0))
-            .field("is_rx_task_set", &(self.0 & RX_TASK != 0))
-            .field("is_tx_task_set", &(self.0 & TX_TASK != 0))
-            .finish()
-    }
-}
 
 /// See the head of this file.
 pub struct Core<T> {

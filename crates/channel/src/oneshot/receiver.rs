@@ -11,8 +11,9 @@ use blitz_sync::internals::{coop, deadline};
 
 use super::core::{CLOSED, RECEIVER, Tasks, VALUE};
 use super::error::{RecvError, TryRecvError};
-use super::mutant::{Mutant, active, model_has_failed};
+use super::mutant::{Mutant, active};
 use super::storage::{FROM_RECEIVER, Heap, Storage, happen, leave_after, show};
+use crate::model::model_has_failed;
 
 /// The end that receives: a future of the value. Made by
 /// [`channel`](super::channel).

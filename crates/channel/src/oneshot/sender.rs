@@ -11,8 +11,8 @@ use std::time::Duration;
 use blitz_sync::internals::{coop, deadline};
 
 use super::core::{CLOSED, COMPLETE, SENDER, VALUE};
-use super::mutant::model_has_failed;
 use super::storage::{FROM_SENDER, Heap, Storage, happen, leave_after, show};
+use crate::model::model_has_failed;
 
 /// The end that sends. Made by [`channel`](super::channel).
 ///

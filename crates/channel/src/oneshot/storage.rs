@@ -7,7 +7,7 @@ use blitz_futex::atomic::Ordering;
 use blitz_futex::wake_one;
 
 use super::core::{
-    CLOSED, COMPLETE, Core, NEW, RECEIVER, SENDER, Side, State, TASKS, THREADS, Tasks,
+    CLOSED, COMPLETE, Core, NEW, RECEIVER, RX_TASK, SENDER, Side, TASKS, THREADS, TX_TASK, Tasks,
 };
 use super::mutant::{Mutant, active};
 
@@ -127,17 +127,34 @@ pub const FROM_SENDER: [&Side; 2] = [&SENDER, &RECEIVER];
 pub const FROM_RECEIVER: [&Side; 2] = [&RECEIVER, &SENDER];
 
 /// What is shown of a cell.
-struct Inner(State);
+#[derive(Debug)]
+#[allow(dead_code, reason = "they are shown")]
+struct Inner {
+    state: State,
+}
 
-impl fmt::Debug for Inner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inner").field("state", &self.0).finish()
-    }
+#[derive(Debug)]
+#[allow(dead_code, reason = "they are shown")]
+struct State {
+    is_complete: bool,
+    is_closed: bool,
+    is_rx_task_set: bool,
+    is_tx_task_set: bool,
 }
 
 /// Shows an end under this name.
 pub fn show(f: &mut fmt::Formatter<'_>, name: &str, storage: Option<&impl Storage>) -> fmt::Result {
-    let inner = storage.map(|storage| Inner(State(storage.core().state())));
+    let inner = storage.map(|storage| {
+        let seen = storage.core().state();
+        let is_set = |bit| seen & bit != 0;
+        let state = State {
+            is_complete: is_set(COMPLETE),
+            is_closed: is_set(CLOSED),
+            is_rx_task_set: is_set(RX_TASK),
+            is_tx_task_set: is_set(TX_TASK),
+        };
+        Inner { state }
+    });
     f.debug_struct(name).field("inner", &inner).finish()
 }
 

@@ -33,15 +33,13 @@
 //! nobody waits. That is why the bit is in the word itself; with a count beside it,
 //! change and look would need a fence between them (Dekker's pattern).
 
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Instant;
 
 use blitz_futex::atomic::{AtomicUsize, Ordering};
-use blitz_sync::internals::{EventSpin, Node, WaitQueue, deadline};
+use blitz_sync::internals::{Node, WaitQueue};
 
-use super::mutant::{Mutant, active, model_has_failed};
+use super::mutant::{Mutant, active};
+use crate::wait::{Event, Wait, block_until};
 
 /// In the word: somebody waits, or did not long ago.
 const WAITING: usize = 1;
@@ -110,13 +108,8 @@ impl Awaited {
     }
 
     /// Waits until the word is as wanted, as a task. What it was then.
-    pub fn until<F: Fn(usize) -> bool>(&self, is_done: F) -> Until<'_, F> {
-        Until {
-            awaited: self,
-            is_done,
-            node: Node::new(()),
-            is_linked: false,
-        }
+    pub async fn until(&self, is_done: impl Fn(usize) -> bool) -> usize {
+        Wait::new(Until(self, is_done)).await
     }
 
     /// The same as a thread. `None` when the deadline comes first.
@@ -125,109 +118,41 @@ impl Awaited {
         is_done: impl Fn(usize) -> bool,
         deadline: Option<Instant>,
     ) -> Option<usize> {
-        let done = || Some(self.load()).filter(|&word| is_done(word));
-        if let Some(word) = done() {
-            return Some(word);
-        }
-        if deadline::is_past(deadline) {
-            return None;
-        }
-        let mut spin = EventSpin::new();
-        while spin.turn() {
-            if let Some(word) = done() {
-                return Some(word);
-            }
-        }
-        self.sleep_until(is_done, deadline)
+        block_until(Until(self, is_done), deadline)
+    }
+}
+
+/// The event that the word is as wanted.
+struct Until<'a, F>(&'a Awaited, F);
+
+impl<F: Fn(usize) -> bool> Event for Until<'_, F> {
+    type Output = usize;
+
+    fn queue(&self) -> &WaitQueue {
+        &self.0.queue
     }
 
-    #[cold]
-    fn sleep_until(
-        &self,
-        is_done: impl Fn(usize) -> bool,
-        deadline: Option<Instant>,
-    ) -> Option<usize> {
-        loop {
-            let node = Node::new(());
-            // SAFETY: it stays here until it is not linked any more, for which
-            // `sleep` sees to.
-            if let Err(word) = unsafe { self.join(&node, &is_done) } {
-                return Some(word);
-            }
-            if !self.queue.sleep(&node, deadline) {
-                return None;
-            }
-        }
+    fn look(&mut self) -> Option<usize> {
+        Some(self.0.load()).filter(|&word| self.1(word))
     }
 
-    /// Announces a waiter, and links its node, unless the word is as wanted.
-    ///
-    /// # Safety
-    ///
-    /// The node stays where it is as long as it is linked.
-    unsafe fn join(&self, node: &Node, is_done: &impl Fn(usize) -> bool) -> Result<(), usize> {
-        self.queue.locked(|list| {
-            let mut word = self.word.load(Ordering::Acquire);
+    /// Announces the waiter, and links its node.
+    unsafe fn join(&self, node: &Node) -> bool {
+        let Self(awaited, is_done) = self;
+        awaited.queue.locked(|list| {
+            let mut word = awaited.word.load(Ordering::Acquire);
             if word & WAITING == 0 && !active(Mutant::SilentWait) {
-                let now = self.word.fetch_or(WAITING, Ordering::AcqRel);
+                let now = awaited.word.fetch_or(WAITING, Ordering::AcqRel);
                 if !active(Mutant::LooksFirst) {
                     word = now;
                 }
             }
-            if is_done(word & !WAITING) {
-                return Err(word & !WAITING);
+            let waits = !is_done(word & !WAITING);
+            if waits {
+                // SAFETY: as the caller says.
+                unsafe { list.push(node) };
             }
-            // SAFETY: the caller says so.
-            unsafe { list.push(node) };
-            Ok(())
+            waits
         })
-    }
-}
-
-/// The future of [`Awaited::until`].
-pub struct Until<'a, F> {
-    awaited: &'a Awaited,
-    is_done: F,
-    /// `!Unpin`, and so is the future.
-    node: Node,
-    /// It has been linked. It may have been chosen since.
-    is_linked: bool,
-}
-
-impl<F: Fn(usize) -> bool> Future for Until<'_, F> {
-    type Output = usize;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<usize> {
-        // SAFETY: the node is not moved.
-        let this = unsafe { self.get_unchecked_mut() };
-        let awaited = this.awaited;
-        if this.is_linked && awaited.queue.still_waits(&this.node, context.waker()) {
-            return Poll::Pending;
-        }
-        this.is_linked = false;
-        let word = awaited.load();
-        if (this.is_done)(word) {
-            return Poll::Ready(word);
-        }
-        // SAFETY: it is not linked.
-        unsafe { this.node.arm(context.waker()) };
-        // SAFETY: it is pinned, and the drop unlinks it.
-        match unsafe { awaited.join(&this.node, &this.is_done) } {
-            Ok(()) => {
-                this.is_linked = true;
-                Poll::Pending
-            }
-            Err(word) => Poll::Ready(word),
-        }
-    }
-}
-
-impl<F> Drop for Until<'_, F> {
-    fn drop(&mut self) {
-        if self.is_linked && !model_has_failed() {
-            // A chosen waiter that leaves takes nothing away from the others: all are
-            // woken.
-            self.awaited.queue.leave(&self.node);
-        }
     }
 }

@@ -12,10 +12,3 @@ blitz_sync::mutants! {
     /// The last receiver wakes nobody.
     SilentLeave,
 }
-
-/// Whether this thread unwinds because a model has failed: the model checker is
-/// not to be used any more then. Outside of it, never.
-#[inline(always)]
-pub(super) fn model_has_failed() -> bool {
-    cfg!(loom) && std::thread::panicking()
-}

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use blitz_sync::internals::{coop, deadline};
 
 use super::error::RecvError;
-use super::mutant::model_has_failed;
 use super::reference::Ref;
 use super::shared::{CLOSED, Shared, Version};
+use crate::model::model_has_failed;
 
 /// The end that looks at the value, and waits for it to change. It can be cloned;
 /// each receiver knows for itself what it has seen.

@@ -8,10 +8,10 @@ use blitz_sync::internals::deadline;
 
 use super::channel;
 use super::error::SendError;
-use super::mutant::model_has_failed;
 use super::receiver::Receiver;
 use super::reference::Ref;
 use super::shared::Shared;
+use crate::model::model_has_failed;
 
 /// The end that changes the value. There can be several: it can be cloned.
 #[derive(Debug)]
