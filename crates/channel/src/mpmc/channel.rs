@@ -25,14 +25,15 @@
 
 use std::cell::UnsafeCell;
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::task::Waker;
 
 use blitz_futex::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use blitz_futex::{wait, wake_all};
-use blitz_sync::internals::{HandoffSpin, List, ListLock, Node, Panics, Wake, Wakes};
+use blitz_sync::internals::{HandoffSpin, ListLock, Node, Panics, Wake, Wakes};
 
 use super::error::{SendError, TryRecvError, TrySendError};
 use super::mutant::{Mutant, active};
-use super::request::{Outcome, Request, Role, Selection};
+use super::request::{Outcome, Queue, Request, Selection};
 use super::state::{State, UNLIMITED};
 use super::woken::{Call, Woken};
 
@@ -143,7 +144,7 @@ impl<T> Channel<T> {
     }
 
     /// Runs a step after which one waiter is woken, or the streams are told.
-    pub(super) fn locked_then_call(&self, step: impl FnOnce(&mut State<T>) -> Option<Wake>) {
+    pub(super) fn locked_then_call(&self, step: impl FnOnce(&mut State<T>) -> Wake) {
         let call = self.locked(|state| {
             let wake = step(state);
             state.call(wake)
@@ -153,11 +154,10 @@ impl<T> Channel<T> {
 
     /// Wakes one waiter, or all streams.
     #[inline]
-    pub(super) fn call(&self, call: Option<Call>) {
+    pub(super) fn call(&self, call: Call) {
         match call {
-            None => {}
-            Some(Call::One(wake)) => wake.wake(),
-            Some(Call::Streams) => {
+            Call::One(wake) => wake.wake(),
+            Call::Streams => {
                 let mut panics = Panics::new();
                 self.tell_streams(&mut panics);
                 panics.go_on();
@@ -185,7 +185,7 @@ impl<T> Channel<T> {
         &self,
         step: impl FnOnce(&mut State<T>, &mut Woken) -> R,
     ) -> (R, Woken) {
-        let mut woken = Woken::default();
+        let mut woken = Woken::new();
         let result = self.locked(|state| {
             let result = step(state, &mut woken);
             woken.tells_streams |= state.must_tell_streams();
@@ -235,7 +235,7 @@ impl<T> Channel<T> {
             match state.send_fast(value) {
                 Ok(()) => {
                     self.len.store(state.buffered(), Ordering::Relaxed);
-                    Ok(None)
+                    Ok(Call::One(Wake::Nobody))
                 }
                 Err(value) => self.send_slow(state, value),
             }
@@ -245,7 +245,7 @@ impl<T> Channel<T> {
     }
 
     #[inline(never)]
-    fn send_slow(&self, state: &mut State<T>, value: T) -> Result<Option<Call>, TrySendError<T>> {
+    fn send_slow(&self, state: &mut State<T>, value: T) -> Result<Call, TrySendError<T>> {
         let sent = state.send(value).map(|wake| state.call(wake));
         self.published(state);
         sent
@@ -261,21 +261,19 @@ impl<T> Channel<T> {
             match state.recv_fast() {
                 Some(value) => {
                     self.len.store(state.buffered(), Ordering::Relaxed);
-                    Ok((value, None))
+                    Ok((value, Wake::Nobody))
                 }
                 None => self.recv_slow(state),
             }
         });
         let (value, wake) = received?;
-        if let Some(wake) = wake {
-            // If the waker panics, the value is dropped like any other.
-            wake.wake();
-        }
+        // If the waker panics, the value is dropped like any other.
+        wake.wake();
         Ok(value)
     }
 
     #[inline(never)]
-    fn recv_slow(&self, state: &mut State<T>) -> Result<(T, Option<Wake>), TryRecvError> {
+    fn recv_slow(&self, state: &mut State<T>) -> Result<(T, Wake), TryRecvError> {
         let received = state.recv();
         self.published(state);
         received
@@ -303,23 +301,23 @@ impl<T> Channel<T> {
 
     /// Puts a value into the buffer in any case. What had to go for it.
     pub(super) fn force_send(&self, value: T) -> Result<Option<T>, SendError<T>> {
-        let mut call = None;
-        let sent = self.locked(|state| match state.send(value) {
-            Ok(wake) => {
-                call = state.call(wake);
-                Ok(None)
-            }
-            Err(TrySendError::Closed(value)) => Err(SendError(value)),
-            Err(TrySendError::Full(value)) if state.capacity == 0 => Ok(Some(value)),
-            Err(TrySendError::Full(value)) => {
-                let oldest = state.make_room();
-                state.push(value);
-                call = state.call(None);
-                Ok(oldest)
-            }
-        });
+        let (oldest, call) = self.locked(|state| {
+            let (oldest, wake) = match state.send(value) {
+                Ok(wake) => (None, wake),
+                Err(TrySendError::Closed(value)) => return Err(SendError(value)),
+                Err(TrySendError::Full(value)) if !state.has_buffer() => {
+                    return Ok((Some(value), Call::One(Wake::Nobody)));
+                }
+                Err(TrySendError::Full(value)) => {
+                    let oldest = state.make_room();
+                    state.push(value);
+                    (oldest, Wake::Nobody)
+                }
+            };
+            Ok((oldest, state.call(wake)))
+        })?;
         self.call(call);
-        sent
+        Ok(oldest)
     }
 
     /// Ends the channel. Whether it was open.
@@ -371,25 +369,26 @@ impl<T> Channel<T> {
     }
 
     /// Whether this waiter has yet to be chosen. If so, `waker` will be woken.
-    pub(super) fn still_waits(
-        &self,
-        node: &Node<Request>,
-        waker: &std::task::Waker,
-        list: fn(&mut State<T>) -> &mut List<Request>,
-    ) -> bool {
+    pub(super) fn still_waits(&self, node: &Node<Request>, waker: &Waker, queue: Queue) -> bool {
         if node.is_signalled() {
             return false;
         }
-        match self.locked(|state| list(state).will_wake(node, waker)) {
+        match self.locked(|state| state.list(queue).will_wake(node, waker)) {
             Some(true) => true,
             Some(false) => {
                 let waker = waker.clone();
                 // What is replaced, or was not needed, is dropped without the lock.
-                let (waits, _unused) = self.locked(|state| list(state).change_waker(node, waker));
+                let (waits, _unused) =
+                    self.locked(|state| state.list(queue).change_waker(node, waker));
                 waits
             }
             None => false,
         }
+    }
+
+    /// Takes a node out, if it is linked. `false` if it has been chosen.
+    pub(super) fn leave(&self, node: &Node<Request>, queue: Queue) -> bool {
+        !node.is_signalled() && self.locked(|state| state.list(queue).remove(node))
     }
 }
 
@@ -442,51 +441,35 @@ impl<T> Channel<T> {
         result
     }
 
-    /// Lets a selection wait for a value, unless there is one already: `false`.
+    /// Lets a selection wait in a list, unless its operation is possible already: `false`.
     ///
     /// # Safety
     ///
     /// The node stays where it is until it is taken out.
-    pub(super) unsafe fn select_join_receivers(
+    pub(super) unsafe fn select_join(
         &self,
+        queue: Queue,
         node: &Node<Request>,
         selection: *const Selection,
     ) -> bool {
-        self.locked(|state| {
-            let waits = !state.may_recv(selection) || active(Mutant::SelectJoinsBlindly);
-            if waits {
-                // SAFETY: as the caller says.
-                unsafe { state.receivers.push(node) };
-                if !state.has_buffer() {
-                    State::<T>::tell_observers(&mut state.senders, selection);
-                }
-            }
-            waits
-        })
-    }
-
-    /// Lets a selection wait for room, unless there is some already: `false`.
-    ///
-    /// # Safety
-    ///
-    /// The node stays where it is until it is taken out.
-    pub(super) unsafe fn select_join_senders(
-        &self,
-        node: &Node<Request>,
-        selection: *const Selection,
-    ) -> bool {
+        let sends = queue == Queue::Senders;
         let (waits, tells_streams) = self.locked(|state| {
-            let is_ready = node.request.role == Role::Observer && state.may_reach_stream();
-            let waits =
-                !(is_ready || state.may_send(selection)) || active(Mutant::SelectJoinsBlindly);
+            let waits = !state.is_possible(queue, node.request.role, selection)
+                || active(Mutant::SelectJoinsBlindly);
             if waits {
                 // SAFETY: as the caller says.
-                unsafe { state.senders.push(node) };
+                unsafe { state.list(queue).push(node) };
                 if !state.has_buffer() {
-                    State::<T>::tell_observers(&mut state.receivers, selection);
+                    let other = if sends {
+                        Queue::Receivers
+                    } else {
+                        Queue::Senders
+                    };
+                    State::<T>::tell_observers(state.list(other), selection);
                 }
             }
-            (waits, !state.has_buffer() && state.must_tell_streams())
+            let tells_streams = sends && !state.has_buffer() && state.must_tell_streams();
+            (waits, tells_streams)
         });
         if tells_streams {
             // The node is linked: a waker's panic must not go on from here.

@@ -76,6 +76,14 @@ impl<T> TrySendError<T> {
 }
 
 impl<T> SendTimeoutError<T> {
+    /// For a wait that has ended with this error.
+    pub(super) fn after(error: TrySendError<T>) -> Self {
+        match error {
+            TrySendError::Full(value) => Self::Timeout(value),
+            TrySendError::Closed(value) => Self::Closed(value),
+        }
+    }
+
     /// Returns the value that was not sent.
     pub fn into_inner(self) -> T {
         match self {
@@ -107,6 +115,14 @@ impl TryRecvError {
 }
 
 impl RecvTimeoutError {
+    /// For a wait that has ended with this error.
+    pub(super) fn after(error: TryRecvError) -> Self {
+        match error {
+            TryRecvError::Empty => Self::Timeout,
+            TryRecvError::Closed => Self::Closed,
+        }
+    }
+
     /// Returns whether the time was up.
     pub fn is_timeout(&self) -> bool {
         *self == Self::Timeout

@@ -8,6 +8,7 @@ use blitz_sync::internals::coop;
 
 use super::channel::Channel;
 use super::error::{RecvError, SendError};
+use super::request::Queue;
 use super::waiter::Waiter;
 use crate::macros::opaque_debug;
 
@@ -106,20 +107,20 @@ impl<T> Future for Closed<'_, T> {
 impl<T> Drop for Send<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.channel.cancel_send(&self.waiter);
+        self.channel.cancel(&self.waiter, Queue::Senders);
     }
 }
 
 impl<T> Drop for Recv<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.channel.cancel_recv(&self.waiter);
+        self.channel.cancel(&self.waiter, Queue::Receivers);
     }
 }
 
 impl<T> Drop for Closed<'_, T> {
     fn drop(&mut self) {
-        self.channel.cancel_closed(&self.waiter);
+        self.channel.cancel(&self.waiter, Queue::Watchers);
     }
 }
 

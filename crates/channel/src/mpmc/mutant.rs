@@ -11,8 +11,6 @@ blitz_sync::mutants! {
     CloseForgetsSenders,
     /// Closing forgets the receivers that wait.
     CloseForgetsReceivers,
-    /// A spinning waiter goes to sleep without saying so under the lock.
-    SleepsSilently,
     /// `Select`: who finds a waiting selection takes it without asking whether
     /// another channel has it already.
     SelectTakenTwice,

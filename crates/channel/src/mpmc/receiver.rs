@@ -120,7 +120,8 @@ impl<T> Receiver<T> {
     /// assert_eq!(result, Err(RecvTimeoutError::Timeout));
     /// ```
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
-        self.channel.recv_until(after(timeout))
+        let received = self.channel.recv_until(after(timeout));
+        received.map_err(RecvTimeoutError::after)
     }
 
     /// Receives a value; the thread waits for it, but no longer than until
@@ -130,7 +131,8 @@ impl<T> Receiver<T> {
     ///
     /// As [`recv_timeout`](Receiver::recv_timeout).
     pub fn recv_deadline(&self, deadline: Instant) -> Result<T, RecvTimeoutError> {
-        self.channel.recv_until(Some(deadline))
+        let received = self.channel.recv_until(Some(deadline));
+        received.map_err(RecvTimeoutError::after)
     }
 
     /// Returns an iterator over the values to come; the thread waits for each. It
@@ -166,7 +168,7 @@ impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         #[cfg(feature = "stream")]
         if let Some(waiter) = self.stream.take() {
-            self.channel.cancel_stream(&waiter);
+            self.channel.cancel(&waiter, super::request::Queue::Streams);
         }
         self.channel.drop_receiver();
     }

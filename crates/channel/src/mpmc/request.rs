@@ -22,10 +22,22 @@ pub(super) struct Request {
     /// Which case of the selection this is.
     case: u32,
     pub(super) role: Role,
-    /// The thread is awake, and looks at the node: no need to wake it.
-    pub(super) spins: Cell<bool>,
     /// Its time is up, and it waits only because a value is promised to it.
     pub(super) overdue: Cell<bool>,
+}
+
+/// The lists of a channel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Queue {
+    /// Waiters that receive.
+    Receivers,
+    /// Waiters that send.
+    Senders,
+    /// Streams, which are told that there is something.
+    #[cfg(feature = "stream")]
+    Streams,
+    /// Waiters for the end.
+    Watchers,
 }
 
 /// For whom a node waits.
@@ -60,7 +72,6 @@ impl Request {
             ticket: Cell::new(0),
             case,
             role,
-            spins: Cell::new(false),
             overdue: Cell::new(false),
         }
     }
@@ -92,14 +103,14 @@ pub(super) unsafe fn selection_of<'a>(node: *const Node<Request>) -> &'a Selecti
     unsafe { &*(*node).request.target.get().cast() }
 }
 
-/// Lets the selection of this node have its case. `None` if it has another one
-/// already, or has given up. Then whom to wake, if it sleeps.
+/// Lets the selection of this node have its case. Returns its wake-up, or `None` if it
+/// has another case already, or has given up.
 ///
 /// # Safety
 ///
 /// The node is linked, and is that of a selection, which may be gone when the
 /// node is unlinked and the lock is released.
-pub(super) unsafe fn claim(node: *const Node<Request>, outcome: Outcome) -> Option<Option<Wake>> {
+pub(super) unsafe fn claim(node: *const Node<Request>, outcome: Outcome) -> Option<Wake> {
     // SAFETY: as the caller says.
     let (selection, case) = unsafe { (selection_of(node), (*node).request.case) };
     selection.claim(case, outcome)
@@ -142,7 +153,7 @@ impl Selection {
         }
     }
 
-    fn claim(&self, case: u32, outcome: Outcome) -> Option<Option<Wake>> {
+    fn claim(&self, case: u32, outcome: Outcome) -> Option<Wake> {
         let decided = (case + 1) << CASE_SHIFT | outcome as u32;
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
@@ -154,7 +165,10 @@ impl Selection {
                 Err(now) => word = now,
             }
         }
-        Some((word == ASLEEP).then_some(Wake::Thread(&raw const self.word)))
+        Some(match word {
+            ASLEEP => Wake::Thread(&raw const self.word),
+            _ => Wake::Nobody,
+        })
     }
 
     fn exchange(&self, from: u32, to: u32) -> Result<u32, u32> {

@@ -45,16 +45,16 @@
 //! by the first is the idea of Go's and crossbeam's selection.
 
 use std::cell::Cell;
-use std::fmt;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fmt, ptr, thread};
 
 use blitz_sync::internals::deadline::after;
 use blitz_sync::internals::{Node, Random};
 
+use super::channel::Channel;
 use super::mutant::{Mutant, active};
 use super::receiver::Receiver;
-use super::request::{Outcome, Request, Role, Selection};
+use super::request::{Outcome, Queue, Request, Role, Selection};
 use super::sender::Sender;
 use super::state::State;
 
@@ -64,79 +64,45 @@ mod operation;
 pub use error::{ReadyTimeoutError, SelectTimeoutError, TryReadyError, TrySelectError};
 pub use operation::SelectedOperation;
 
-/// One end of a channel, whatever its values are.
-trait End {
-    /// Chooses the operation, if it is possible now.
-    fn choose(&self) -> Option<Outcome>;
-    /// Whether it is possible now.
-    fn is_ready(&self) -> bool;
+/// A channel, whatever its values are. An operation on it is known by the list in which it
+/// waits.
+trait AnyChannel {
+    /// Chooses the operation, if it is possible now; an observer only looks.
+    fn choose(&self, queue: Queue, role: Role) -> Option<Outcome>;
     /// Links a node, unless the operation is possible already: `false`.
     ///
     /// # Safety
     ///
     /// The node stays where it is until it has left.
-    unsafe fn join(&self, node: &Node<Request>, selection: &Selection) -> bool;
+    unsafe fn join(&self, queue: Queue, node: &Node<Request>, selection: &Selection) -> bool;
     /// Takes the node out, if it is there.
-    fn leave(&self, node: &Node<Request>);
+    fn leave(&self, queue: Queue, node: &Node<Request>);
     /// Gives a right back that was not used.
     fn abandon(&self, outcome: Outcome);
-    /// Which channel it belongs to, and whether it sends: the same for its clones.
-    fn identity(&self) -> (*const (), bool);
 }
 
-impl<T> End for Receiver<T> {
-    fn choose(&self) -> Option<Outcome> {
-        self.channel.choose(State::select_recv)
+impl<T> AnyChannel for Channel<T> {
+    fn choose(&self, queue: Queue, role: Role) -> Option<Outcome> {
+        match queue {
+            _ if role == Role::Observer => self
+                .locked(|state| state.is_possible(queue, role, ptr::null()))
+                .then_some(Outcome::Ready),
+            Queue::Senders => self.choose(State::select_send),
+            _ => self.choose(State::select_recv),
+        }
     }
 
-    fn is_ready(&self) -> bool {
-        self.channel
-            .locked(|state| state.may_recv(std::ptr::null()))
-    }
-
-    unsafe fn join(&self, node: &Node<Request>, selection: &Selection) -> bool {
+    unsafe fn join(&self, queue: Queue, node: &Node<Request>, selection: &Selection) -> bool {
         // SAFETY: as the caller says.
-        unsafe { self.channel.select_join_receivers(node, selection) }
+        unsafe { self.select_join(queue, node, selection) }
     }
 
-    fn leave(&self, node: &Node<Request>) {
-        self.channel.locked(|state| state.receivers.remove(node));
+    fn leave(&self, queue: Queue, node: &Node<Request>) {
+        self.locked(|state| state.list(queue).remove(node));
     }
 
     fn abandon(&self, outcome: Outcome) {
-        self.channel.abandon(outcome);
-    }
-
-    fn identity(&self) -> (*const (), bool) {
-        ((&raw const *self.channel).cast(), false)
-    }
-}
-
-impl<T> End for Sender<T> {
-    fn choose(&self) -> Option<Outcome> {
-        self.channel.choose(State::select_send)
-    }
-
-    fn is_ready(&self) -> bool {
-        self.channel
-            .locked(|state| state.may_send(std::ptr::null()) || state.may_reach_stream())
-    }
-
-    unsafe fn join(&self, node: &Node<Request>, selection: &Selection) -> bool {
-        // SAFETY: as the caller says.
-        unsafe { self.channel.select_join_senders(node, selection) }
-    }
-
-    fn leave(&self, node: &Node<Request>) {
-        self.channel.locked(|state| state.senders.remove(node));
-    }
-
-    fn abandon(&self, outcome: Outcome) {
-        self.channel.abandon(outcome);
-    }
-
-    fn identity(&self) -> (*const (), bool) {
-        ((&raw const *self.channel).cast(), true)
+        self.abandon(outcome);
     }
 }
 
@@ -179,8 +145,17 @@ pub struct Select<'a> {
 
 #[derive(Clone, Copy)]
 struct Case<'a> {
-    end: &'a dyn End,
+    channel: &'a dyn AnyChannel,
+    /// Where it waits: among those that send, or those that receive.
+    queue: Queue,
     index: usize,
+}
+
+impl Case<'_> {
+    /// Whether it is an operation of this kind on this channel.
+    fn is_of<T>(&self, channel: &Channel<T>, queue: Queue) -> bool {
+        ptr::addr_eq(self.channel, channel) && self.queue == queue
+    }
 }
 
 // SAFETY: what a selection does with the ends is to count rights, link nodes, and
@@ -234,17 +209,21 @@ impl<'a> Select<'a> {
 
     /// Adds the operation to send into this channel. Its index.
     pub fn send<T>(&mut self, sender: &'a Sender<T>) -> usize {
-        self.add(sender)
+        self.add(&*sender.channel, Queue::Senders)
     }
 
     /// Adds the operation to receive from this channel. Its index.
     pub fn recv<T>(&mut self, receiver: &'a Receiver<T>) -> usize {
-        self.add(receiver)
+        self.add(&*receiver.channel, Queue::Receivers)
     }
 
-    fn add(&mut self, end: &'a dyn End) -> usize {
+    fn add(&mut self, channel: &'a dyn AnyChannel, queue: Queue) -> usize {
         let index = self.next;
-        self.cases.push(Case { end, index });
+        self.cases.push(Case {
+            channel,
+            queue,
+            index,
+        });
         self.next += 1;
         index
     }
@@ -407,50 +386,38 @@ impl<'a> Select<'a> {
 
     /// Chooses an operation. `None` if the time is up.
     fn run(&mut self, limit: Limit) -> Option<SelectedOperation<'a>> {
-        if self.cases.is_empty() {
-            sleep(limit);
-            return None;
-        }
-        self.shuffle();
-        loop {
-            if let Some(operation) = self.choose() {
-                return Some(operation);
-            }
-            if active(Mutant::GivesUpUnregistered) && matches!(limit, Limit::Now) {
-                return None;
-            }
-            match self.wait(Role::Case, limit) {
-                Waited::Decided(case, outcome) => {
-                    let Case { end, index } = self.cases[case];
-                    return Some(SelectedOperation::new(end, index, outcome));
-                }
-                Waited::Possible => {}
-                Waited::TimedOut => return None,
-            }
-        }
-    }
-
-    /// Tries all of them once.
-    fn choose(&self) -> Option<SelectedOperation<'a>> {
-        self.cases.iter().find_map(|&Case { end, index }| {
-            let outcome = end.choose()?;
-            Some(SelectedOperation::new(end, index, outcome))
-        })
+        let (case, outcome) = self.choose(Role::Case, limit)?;
+        Some(SelectedOperation::new(case, outcome))
     }
 
     /// Returns the index of an operation that is ready. `None` if the time is up.
     fn run_ready(&mut self, limit: Limit) -> Option<usize> {
+        let (case, _) = self.choose(Role::Observer, limit)?;
+        Some(case.index)
+    }
+
+    /// Chooses a case, or finds one that is ready. `None` if the time is up.
+    fn choose(&mut self, role: Role, limit: Limit) -> Option<(Case<'a>, Outcome)> {
         if self.cases.is_empty() {
             sleep(limit);
             return None;
         }
         self.shuffle();
         loop {
-            if let Some(case) = self.cases.iter().find(|case| case.end.is_ready()) {
-                return Some(case.index);
+            let possible = |&case: &Case<'a>| Some((case, case.channel.choose(case.queue, role)?));
+            if let Some(chosen) = self.cases.iter().find_map(possible) {
+                return Some(chosen);
             }
-            if self.wait(Role::Observer, limit) == Waited::TimedOut {
+            if active(Mutant::GivesUpUnregistered) && matches!(limit, Limit::Now) {
                 return None;
+            }
+            match self.wait(role, limit) {
+                Waited::Decided(case, outcome) if role == Role::Case => {
+                    return Some((self.cases[case], outcome));
+                }
+                Waited::TimedOut => return None,
+                // What an observer was told of is looked at again.
+                _ => {}
             }
         }
     }
@@ -468,7 +435,7 @@ impl<'a> Select<'a> {
         for (case, node) in self.cases.iter().zip(&nodes) {
             // SAFETY: the nodes are not moved until they have left, below; nothing
             // in between panics.
-            is_possible = !unsafe { case.end.join(node, &selection) };
+            is_possible = !unsafe { case.channel.join(case.queue, node, &selection) };
             joined += 1;
             if is_possible || !selection.is_open() {
                 break;
@@ -484,7 +451,7 @@ impl<'a> Select<'a> {
             decided = None;
         }
         for (case, node) in self.cases.iter().zip(&nodes).take(joined) {
-            case.end.leave(node);
+            case.channel.leave(case.queue, node);
         }
         nodes.clear();
         self.nodes = nodes;

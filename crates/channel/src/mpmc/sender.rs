@@ -107,7 +107,8 @@ impl<T> Sender<T> {
     /// assert_eq!(result, Err(SendTimeoutError::Timeout(7)));
     /// ```
     pub fn send_timeout(&self, value: T, timeout: Duration) -> Result<(), SendTimeoutError<T>> {
-        self.channel.send_until(value, after(timeout))
+        let sent = self.channel.send_until(value, after(timeout));
+        sent.map_err(SendTimeoutError::after)
     }
 
     /// Sends a value; the thread waits for room, but no longer than until
@@ -117,7 +118,8 @@ impl<T> Sender<T> {
     ///
     /// As [`send_timeout`](Sender::send_timeout).
     pub fn send_deadline(&self, value: T, deadline: Instant) -> Result<(), SendTimeoutError<T>> {
-        self.channel.send_until(value, Some(deadline))
+        let sent = self.channel.send_until(value, Some(deadline));
+        sent.map_err(SendTimeoutError::after)
     }
 
     /// Sends a value without waiting. If there is no room, the oldest value in the

@@ -9,6 +9,7 @@ use futures_sink::Sink;
 use blitz_sync::internals::coop;
 
 use super::error::{SendError, TrySendError};
+use super::request::Queue;
 use super::sender::Sender;
 use super::waiter::Waiter;
 use crate::macros::opaque_debug;
@@ -131,7 +132,7 @@ impl<T> Sink<T> for SendSink<'_, T> {
 impl<T> Drop for SendSink<'_, T> {
     fn drop(&mut self) {
         if let (Some(sender), Some(waiter)) = (&self.sender, &self.waiter) {
-            sender.channel.cancel_send(waiter);
+            sender.channel.cancel(waiter, Queue::Senders);
         }
     }
 }

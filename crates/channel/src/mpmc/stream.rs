@@ -55,7 +55,7 @@ impl<T> Receiver<T> {
         let waiter = self
             .stream
             .get_or_insert_with(|| Box::pin(Waiter::new(None)));
-        self.channel.begin_stream(waiter, context.waker())
+        self.channel.poll_stream(waiter, context.waker())
     }
 }
 

@@ -9,6 +9,8 @@ crate::mutants! {
     ChangesWakerBlindly,
     /// A waiter leaves without asking under the lock whether it has been chosen.
     LeavesBlindly,
+    /// A thread goes to sleep without saying so.
+    SleepsSilently,
     /// "Everybody" includes waiters that come while the lock is released.
     EverybodyIncludesNewcomers,
 }

@@ -121,10 +121,14 @@ impl<T> Node<T> {
 
     /// Sleeps until it is signalled. `false` if the deadline comes first.
     pub fn sleep(&self, deadline: Option<Instant>) -> bool {
-        // Says so first: who chooses a node that is awake wakes nobody.
-        _ = (self.signal).compare_exchange(AWAKE, ASLEEP, Ordering::Relaxed, Ordering::Relaxed);
+        let asleep = match active(Mutant::SleepsSilently) {
+            true => AWAKE,
+            false => ASLEEP,
+        };
+        // Says so first: a node that is awake is chosen without a wake-up.
+        _ = (self.signal).compare_exchange(AWAKE, asleep, Ordering::Relaxed, Ordering::Relaxed);
         while !self.is_signalled() {
-            if wait_until(&self.signal, ASLEEP, deadline) == WaitResult::TimedOut {
+            if wait_until(&self.signal, asleep, deadline) == WaitResult::TimedOut {
                 return self.is_signalled();
             }
         }
