@@ -1,8 +1,10 @@
 //! The implementations that all channels repeat.
 
-/// Implements `Display` or `Debug` of errors, with one text for each case.
+/// Implements `Debug`, or `Display` and `Error`, of errors, with one text for each case.
 macro_rules! error_text {
-    ($($trait:ident for $error:ident $(<$value:ident>)? { $($case:pat => $text:expr,)+ })+) => {$(
+    ($($trait:ident for $error:ident $(<$value:ident $(: $bound:ident)?>)? {
+        $($case:pat => $text:expr,)+
+    })+) => {$(
         impl$(<$value>)? std::fmt::$trait for $error$(<$value>)? {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 match self {
@@ -10,7 +12,13 @@ macro_rules! error_text {
                 }
             }
         }
+
+        crate::macros::error_text!(@$trait $error $(<$value $(: $bound)?>)?);
     )+};
+    (@Display $error:ident $(<$value:ident $(: $bound:ident)?>)?) => {
+        impl$(<$value $(: $bound)?>)? std::error::Error for $error$(<$value>)? {}
+    };
+    (@Debug $error:ident<$value:ident>) => {};
 }
 
 /// Implements `Debug`, which shows nothing but the name of the type.

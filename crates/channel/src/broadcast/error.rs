@@ -1,6 +1,5 @@
 //! What can go wrong with a broadcast channel.
 
-use std::error::Error;
 use std::fmt::Debug;
 
 use crate::macros::error_text;
@@ -47,7 +46,7 @@ pub enum RecvTimeoutError {
 }
 
 error_text! {
-    Display for SendError<T> {
+    Display for SendError<T: Debug> {
         _ => "channel closed",
     }
     Display for RecvError {
@@ -65,11 +64,6 @@ error_text! {
         Self::Lagged(missed) => format_args!("channel lagged by {missed}"),
     }
 }
-
-impl<T: Debug> Error for SendError<T> {}
-impl Error for RecvError {}
-impl Error for TryRecvError {}
-impl Error for RecvTimeoutError {}
 
 impl From<RecvError> for RecvTimeoutError {
     fn from(error: RecvError) -> Self {

@@ -243,7 +243,7 @@ impl<T: Clone> Event for &mut Receiver<T> {
     type Output = Result<T, RecvError>;
 
     fn queue(&self) -> &WaitQueue {
-        self.shared.waiting()
+        &self.shared.waiting
     }
 
     #[inline]

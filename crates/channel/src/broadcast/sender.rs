@@ -197,40 +197,49 @@ impl<T> Sender<T> {
     pub fn blocking_closed_timeout(&self, timeout: Duration) -> bool {
         block_until(Closed(&self.shared), deadline::after(timeout)).is_some()
     }
-
-    /// Returns how many senders there are.
-    #[must_use]
-    pub fn strong_count(&self) -> usize {
-        self.shared.senders.load(Ordering::Acquire)
-    }
-
-    /// Returns how many weak senders there are.
-    #[must_use]
-    pub fn weak_count(&self) -> usize {
-        self.shared.weak_senders.load(Ordering::Acquire)
-    }
 }
 
-impl<T> Clone for Sender<T> {
-    fn clone(&self) -> Self {
-        self.shared.senders.fetch_add(1, Ordering::Relaxed);
-        Self {
-            shared: self.shared.clone(),
+/// What senders and weak senders have.
+macro_rules! counted {
+    ($name:ident, $count:ident) => {
+        impl<T> $name<T> {
+            /// Returns how many senders there are.
+            #[must_use]
+            pub fn strong_count(&self) -> usize {
+                self.shared.senders.load(Ordering::Acquire)
+            }
+
+            /// Returns how many weak senders there are.
+            #[must_use]
+            pub fn weak_count(&self) -> usize {
+                self.shared.weak_senders.load(Ordering::Acquire)
+            }
         }
-    }
+
+        impl<T> Clone for $name<T> {
+            fn clone(&self) -> Self {
+                self.shared.$count.fetch_add(1, Ordering::Relaxed);
+                let shared = self.shared.clone();
+                Self { shared }
+            }
+        }
+
+        impl<T> fmt::Debug for $name<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(concat!("broadcast::", stringify!($name)))
+            }
+        }
+    };
 }
+
+counted!(Sender, senders);
+counted!(WeakSender, weak_senders);
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
         if self.shared.senders.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.shared.close();
         }
-    }
-}
-
-impl<T> fmt::Debug for Sender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("broadcast::Sender")
     }
 }
 
@@ -268,38 +277,11 @@ impl<T> WeakSender<T> {
             shared: self.shared.clone(),
         })
     }
-
-    /// Returns how many senders there are.
-    #[must_use]
-    pub fn strong_count(&self) -> usize {
-        self.shared.senders.load(Ordering::Acquire)
-    }
-
-    /// Returns how many weak senders there are.
-    #[must_use]
-    pub fn weak_count(&self) -> usize {
-        self.shared.weak_senders.load(Ordering::Acquire)
-    }
-}
-
-impl<T> Clone for WeakSender<T> {
-    fn clone(&self) -> Self {
-        self.shared.weak_senders.fetch_add(1, Ordering::Relaxed);
-        Self {
-            shared: self.shared.clone(),
-        }
-    }
 }
 
 impl<T> Drop for WeakSender<T> {
     fn drop(&mut self) {
         self.shared.weak_senders.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
-impl<T> fmt::Debug for WeakSender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("broadcast::WeakSender")
     }
 }
 
@@ -310,7 +292,7 @@ impl<T> Event for Closed<'_, T> {
     type Output = ();
 
     fn queue(&self) -> &WaitQueue {
-        self.0.farewells()
+        &self.0.farewells
     }
 
     fn look(&mut self) -> Option<()> {

@@ -52,9 +52,9 @@ pub(super) struct Shared<T> {
     /// How many receivers there are. Written under the lock of `waiting`.
     receivers: AtomicU32,
     /// Receivers that wait for a value. Its lock is the lock of the tail.
-    waiting: WaitQueue,
+    pub(super) waiting: WaitQueue,
     /// Senders that wait until there are no receivers.
-    farewells: WaitQueue,
+    pub(super) farewells: WaitQueue,
     pub(super) senders: AtomicUsize,
     pub(super) weak_senders: AtomicUsize,
 }
@@ -414,11 +414,6 @@ impl<T> Shared<T> {
         })
     }
 
-    /// The queue of the receivers that wait.
-    pub(super) fn waiting(&self) -> &WaitQueue {
-        &self.waiting
-    }
-
     /// Whether there are receivers, so that a sender waits for their end. If so,
     /// its node is in the queue.
     ///
@@ -435,11 +430,6 @@ impl<T> Shared<T> {
             }
             waits
         })
-    }
-
-    /// The queue of the senders that wait for the last receiver's end.
-    pub(super) fn farewells(&self) -> &WaitQueue {
-        &self.farewells
     }
 
     /// One receiver more. The position of the first value that it will get.

@@ -1,7 +1,5 @@
 //! What can go wrong. An error of a sender gives the value back.
 
-use std::error::Error;
-
 use crate::macros::error_text;
 
 /// The channel is closed. The value comes back.
@@ -169,13 +167,6 @@ error_text! {
         Self::Closed => "receiving from an empty and closed channel",
     }
 }
-
-impl<T> Error for SendError<T> {}
-impl<T> Error for TrySendError<T> {}
-impl<T> Error for SendTimeoutError<T> {}
-impl Error for RecvError {}
-impl Error for TryRecvError {}
-impl Error for RecvTimeoutError {}
 
 impl<T> From<SendError<T>> for TrySendError<T> {
     fn from(SendError(value): SendError<T>) -> Self {

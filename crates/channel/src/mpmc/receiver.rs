@@ -62,7 +62,7 @@ impl<T> Receiver<T> {
     /// ```
     #[inline]
     pub fn recv(&self) -> Recv<'_, T> {
-        Recv::new(&self.channel)
+        Recv::new(&self.channel, None)
     }
 
     /// Receives a value; the thread waits until there is one.

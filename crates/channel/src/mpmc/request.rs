@@ -58,17 +58,13 @@ unsafe impl Send for Request {}
 impl Request {
     /// Of a future or a thread that waits for one operation.
     pub(super) fn plain() -> Self {
-        Self::new(Role::Plain, ptr::null(), 0)
+        Self::case(Role::Plain, ptr::null(), 0)
     }
 
     /// Of a selection. It outlives the node's stay in the list.
     pub(super) fn case(role: Role, selection: *const Selection, case: u32) -> Self {
-        Self::new(role, selection.cast(), case)
-    }
-
-    fn new(role: Role, target: *const (), case: u32) -> Self {
         Self {
-            target: Cell::new(target),
+            target: Cell::new(selection.cast()),
             ticket: Cell::new(0),
             case,
             role,

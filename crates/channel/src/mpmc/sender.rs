@@ -46,7 +46,7 @@ impl<T> Sender<T> {
     /// ```
     #[inline]
     pub fn send(&self, value: T) -> Send<'_, T> {
-        Send::new(&self.channel, value)
+        Send::new(&self.channel, Some(value))
     }
 
     /// Sends a value; the thread waits until there is room, or, in a channel without
@@ -152,7 +152,7 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub fn closed(&self) -> Closed<'_, T> {
-        Closed::new(&self.channel)
+        Closed::new(&self.channel, None)
     }
 
     /// Blocks the thread until the channel is closed.

@@ -1,6 +1,6 @@
 //! A sender as a sink.
 
-use std::ops::Deref;
+use std::borrow::Cow;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -21,24 +21,8 @@ use crate::macros::opaque_debug;
 /// once, when that happens for the first time.
 pub struct SendSink<'a, T> {
     /// `None` after it has been closed.
-    sender: Option<End<'a, T>>,
+    sender: Option<Cow<'a, Sender<T>>>,
     waiter: Option<Pin<Box<Waiter<T>>>>,
-}
-
-enum End<'a, T> {
-    Owned(Sender<T>),
-    Borrowed(&'a Sender<T>),
-}
-
-impl<T> Deref for End<'_, T> {
-    type Target = Sender<T>;
-
-    fn deref(&self) -> &Sender<T> {
-        match self {
-            Self::Owned(sender) => sender,
-            Self::Borrowed(sender) => sender,
-        }
-    }
 }
 
 impl<T> Sender<T> {
@@ -54,17 +38,17 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub fn sink(&self) -> SendSink<'_, T> {
-        SendSink::new(End::Borrowed(self))
+        SendSink::new(Cow::Borrowed(self))
     }
 
     /// Makes this sender a sink. Closing the sink drops the sender.
     pub fn into_sink(self) -> SendSink<'static, T> {
-        SendSink::new(End::Owned(self))
+        SendSink::new(Cow::Owned(self))
     }
 }
 
 impl<'a, T> SendSink<'a, T> {
-    fn new(sender: End<'a, T>) -> Self {
+    fn new(sender: Cow<'a, Sender<T>>) -> Self {
         Self {
             sender: Some(sender),
             waiter: None,

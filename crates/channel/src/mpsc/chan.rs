@@ -244,15 +244,10 @@ impl<T> Chan<T> {
     /// and the waiting receiver.
     #[inline(always)]
     fn advance(&self, word: u64, payment: Payment) -> Option<Claim> {
-        self.tail
-            .0
-            .word
-            .compare_exchange(
-                word,
-                payment.claim(word),
-                Ordering::AcqRel,
-                Ordering::Relaxed,
-            )
+        let next = payment.claim(word);
+        let claimed = &self.tail.0.word;
+        claimed
+            .compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed)
             .ok()?;
         Some(Claim {
             position: position(word),

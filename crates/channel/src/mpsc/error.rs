@@ -1,7 +1,5 @@
 //! What can go wrong.
 
-use std::error::Error;
-
 use crate::macros::{error_text, opaque_debug};
 
 /// The channel is closed. Gives the value back.
@@ -124,21 +122,13 @@ error_text! {
     }
 }
 
-impl<T> Error for SendError<T> {}
-impl<T> Error for TrySendError<T> {}
-impl<T> Error for SendTimeoutError<T> {}
-impl Error for TryRecvError {}
-impl Error for RecvTimeoutError {}
-
 #[allow(deprecated, reason = "it is kept for code that names it")]
 mod deprecated {
-    use super::{Error, RecvError, error_text};
+    use super::{RecvError, error_text};
 
     error_text! {
         Display for RecvError {
             _ => "channel closed",
         }
     }
-
-    impl Error for RecvError {}
 }

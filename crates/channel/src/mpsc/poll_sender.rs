@@ -1,6 +1,5 @@
 //! `PollSender`: a bounded sender as a sink.
 
-use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::mem;
@@ -69,8 +68,6 @@ error_text! {
         _ => "channel closed",
     }
 }
-
-impl<T> Error for PollSendError<T> {}
 
 impl<T: Send + 'static> PollSender<T> {
     /// Wraps a sender.

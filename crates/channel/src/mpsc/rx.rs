@@ -119,8 +119,8 @@ impl<T> Rx<T> {
         Some(value)
     }
 
-    /// Receives up to `limit` values that are there.
-    fn receive_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
+    /// Receives up to `limit` values that are there, if there are any.
+    fn receive_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> Option<usize> {
         let before = buffer.len();
         while buffer.len() - before < limit {
             match self.take() {
@@ -129,10 +129,11 @@ impl<T> Rx<T> {
             }
         }
         let received = buffer.len() - before;
-        if received != 0 {
-            self.publish();
+        if received == 0 {
+            return None;
         }
-        received
+        self.publish();
+        Some(received)
     }
 
     #[inline]
@@ -152,10 +153,7 @@ impl<T> Rx<T> {
         if limit == 0 {
             return Poll::Ready(0);
         }
-        let mut receive = |rx: &mut Self| match rx.receive_many(buffer, limit) {
-            0 => None,
-            received => Some(received),
-        };
+        let mut receive = |rx: &mut Self| rx.receive_many(buffer, limit);
         coop::poll_with(cx, |cx| match receive(self) {
             Some(received) => Poll::Ready(received),
             None => self
@@ -278,11 +276,8 @@ impl<T> Rx<T> {
         if limit == 0 {
             return 0;
         }
-        self.block(None, |rx| match rx.receive_many(buffer, limit) {
-            0 => None,
-            received => Some(received),
-        })
-        .unwrap_or(0)
+        self.block(None, |rx| rx.receive_many(buffer, limit))
+            .unwrap_or(0)
     }
 
     #[cold]

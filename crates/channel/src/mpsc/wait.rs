@@ -95,14 +95,6 @@ pub struct Request<T> {
 // is linked; it is taken under the queue's lock by another thread.
 unsafe impl<T: Send> Send for Request<T> {}
 
-/// How a sender came out of the queue's lock.
-#[derive(PartialEq, Eq)]
-enum Queued {
-    Granted,
-    Closed,
-    Waits,
-}
-
 impl<T> Request<T> {
     fn new(permits: u32) -> Self {
         Self {
@@ -114,28 +106,28 @@ impl<T> Request<T> {
 }
 
 impl<T> Chan<T> {
-    /// Takes permits if there is room after all, or queues up.
+    /// Takes permits if there is room after all, or queues up: then it is pending.
     ///
     /// # Safety
     ///
     /// The node is not linked, and stays where it is while it is.
-    unsafe fn queue_up(&self, node: &Node<Request<T>>) -> Queued {
+    unsafe fn queue_up(&self, node: &Node<Request<T>>) -> Poll<Result<(), SendError<()>>> {
         self.waiters.locked(|list| {
             let word = self.tail.0.word.fetch_or(TX_WAITS, Ordering::SeqCst);
             if word & CLOSED != 0 {
                 self.stop_waiting(list);
-                return Queued::Closed;
+                return Poll::Ready(Err(SendError(())));
             }
             self.enter_contended_mode();
             let n = node.request.permits;
             if list.is_empty() && self.fits(word, n) {
                 self.take_permits(n);
                 self.stop_waiting(list);
-                return Queued::Granted;
+                return Poll::Ready(Ok(()));
             }
             // SAFETY: the caller says so.
             unsafe { list.push(node) };
-            Queued::Waits
+            Poll::Pending
         })
     }
 
@@ -304,7 +296,7 @@ impl<T> Chan<T> {
         });
         // SAFETY: the node stays where it is, and is not linked when this ends.
         let queued = unsafe { self.queue_up(&node) };
-        let in_time = queued != Queued::Waits || self.sleep(&node, deadline);
+        let in_time = queued.is_ready() || self.sleep(&node, deadline);
         if in_time && node.request.granted.get() {
             return Ok(());
         }
@@ -314,7 +306,7 @@ impl<T> Chan<T> {
         // SAFETY: no other thread has granted the request and taken the value.
         let value = unsafe { ManuallyDrop::take(&mut value) };
         match queued {
-            Queued::Granted => {
+            Poll::Ready(Ok(())) => {
                 self.send_permitted(value);
                 Ok(())
             }
@@ -404,9 +396,8 @@ impl<T> Reserve<'_, T> {
                 unsafe { node.arm(cx.waker()) };
                 // SAFETY: as above; it is pinned, and `drop` takes it out.
                 match unsafe { chan.queue_up(node) } {
-                    Queued::Granted => Ok(()),
-                    Queued::Closed => Err(SendError(())),
-                    Queued::Waits => {
+                    Poll::Ready(result) => result,
+                    Poll::Pending => {
                         self.state = State::Queued;
                         return Poll::Pending;
                     }

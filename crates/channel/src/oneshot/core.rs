@@ -141,27 +141,6 @@ unsafe impl<T: Send> Send for Core<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Core<T> {}
 
-/// Wakers that have been taken out of a cell.
-#[derive(Default)]
-pub struct Tasks {
-    receiver: Option<Waker>,
-    sender: Option<Waker>,
-}
-
-impl Tasks {
-    pub fn wake_receiver(self) {
-        if let Some(waker) = self.receiver {
-            waker.wake();
-        }
-    }
-
-    pub fn wake_sender(self) {
-        if let Some(waker) = self.sender {
-            waker.wake();
-        }
-    }
-}
-
 impl<T> Core<T> {
     blitz_sync::const_unless_loom! {
         /// Nothing has happened yet.
@@ -221,19 +200,15 @@ impl<T> Core<T> {
             .map(drop)
     }
 
-    /// Takes the wakers of these bits.
+    /// Takes the waker of an end, if its bit was set.
     ///
     /// # Safety
     ///
-    /// The caller has cleared the bits.
-    pub unsafe fn take_tasks(&self, tasks: u32) -> Tasks {
-        // SAFETY: the wakers were there, since the bits were set, and belong to the
-        // one who cleared them.
-        let take = |bit, place: &Place<Waker>| (tasks & bit != 0).then(|| unsafe { place.take() });
-        Tasks {
-            receiver: take(RX_TASK, &self.rx_task),
-            sender: take(TX_TASK, &self.tx_task),
-        }
+    /// The caller has cleared the bit.
+    pub unsafe fn take_task(&self, side: &Side, seen: u32) -> Option<Waker> {
+        // SAFETY: the waker was there, since the bit was set, and belongs to the one that
+        // cleared it.
+        (seen & side.task != 0).then(|| unsafe { self.task(side).take() })
     }
 
     fn task(&self, side: &Side) -> &Place<Waker> {
@@ -326,20 +301,13 @@ impl<T> Core<T> {
                 Err(done) => return Some(done),
             };
             // A waker of an earlier poll is not used any more.
-            self.drop_own_task(side, seen);
+            // SAFETY: only this end sets or, before the event, clears its bit: it was still
+            // set when it was cleared.
+            drop(unsafe { self.take_task(side, seen) });
             if wait_until(&self.state, state, deadline) == WaitResult::TimedOut {
                 let seen = self.state();
                 return self.set(side, seen, |state| state & !side.thread).err();
             }
-        }
-    }
-
-    /// Drops the waker of an end that has cleared its bit, if it was set.
-    fn drop_own_task(&self, side: &Side, seen: u32) {
-        if seen & side.task != 0 {
-            // SAFETY: only this end sets or, before the event, clears its bit: it
-            // was still set when it was cleared.
-            drop(unsafe { self.task(side).take() });
         }
     }
 
@@ -349,9 +317,10 @@ impl<T> Core<T> {
         self.state.store(NEW, Ordering::Relaxed);
         // SAFETY: nobody else uses the cell, and what the bits say is there: an end
         // that was forgotten is at rest, and at rest the bits are true.
-        let (_tasks, _value) = unsafe {
+        let (_receiver, _sender, _value) = unsafe {
             let value = (state & VALUE != 0).then(|| self.value.take());
-            (self.take_tasks(state & TASKS), value)
+            let receiver = self.take_task(&RECEIVER, state);
+            (receiver, self.take_task(&SENDER, state), value)
         };
     }
 }

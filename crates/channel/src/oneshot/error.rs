@@ -1,7 +1,5 @@
 //! What can go wrong when receiving.
 
-use std::error::Error;
-
 use crate::macros::error_text;
 
 /// The sender was dropped without sending, or the receiver was closed before
@@ -27,6 +25,3 @@ error_text! {
         Self::Closed => "channel closed",
     }
 }
-
-impl Error for RecvError {}
-impl Error for TryRecvError {}

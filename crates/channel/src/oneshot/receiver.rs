@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use blitz_sync::internals::{coop, deadline};
 
-use super::core::{CLOSED, RECEIVER, Tasks, VALUE};
+use super::core::{CLOSED, RECEIVER, VALUE};
 use super::error::{RecvError, TryRecvError};
 use super::mutant::{Mutant, active};
-use super::storage::{FROM_RECEIVER, Heap, Storage, happen, leave_after, show};
+use super::storage::{FROM_RECEIVER, Heap, Storage, Tasks, happen, leave_after, show};
 use crate::model::model_has_failed;
 
 /// The end that receives: a future of the value. Made by
@@ -241,7 +241,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
 
 fn wake_sender(tasks: Tasks) {
     if !active(Mutant::SilentClose) {
-        tasks.wake_sender();
+        tasks.wake_other();
     }
 }
 

@@ -64,7 +64,7 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
         // SAFETY: the caller gives the cell up.
         match unsafe { happen(storage, seen, COMPLETE | VALUE, FROM_SENDER, true) } {
             Ok(tasks) => {
-                tasks.wake_receiver();
+                tasks.wake_other();
                 Ok(())
             }
             Err(closed) => {
@@ -174,7 +174,7 @@ impl<T, S: Storage<Value = T>> Drop for Sender<T, S> {
         let seen = self.storage.core().state();
         // SAFETY: nobody uses this end after its drop.
         match unsafe { happen(&self.storage, seen, COMPLETE, FROM_SENDER, true) } {
-            Ok(tasks) => tasks.wake_receiver(),
+            Ok(tasks) => tasks.wake_other(),
             // SAFETY: as above.
             Err(closed) => unsafe { leave_after(&self.storage, closed, FROM_SENDER) },
         }

@@ -2,12 +2,13 @@
 //! acts on it and leaves it. The protocol is in `core.rs`.
 
 use std::fmt;
+use std::task::Waker;
 
 use blitz_futex::atomic::Ordering;
 use blitz_futex::wake_one;
 
 use super::core::{
-    CLOSED, COMPLETE, Core, NEW, RECEIVER, RX_TASK, SENDER, Side, TASKS, THREADS, TX_TASK, Tasks,
+    CLOSED, COMPLETE, Core, NEW, RECEIVER, RX_TASK, SENDER, Side, TASKS, THREADS, TX_TASK,
 };
 use super::mutant::{Mutant, active};
 
@@ -50,6 +51,23 @@ unsafe impl<T> Storage for &Core<T> {
     }
 }
 
+/// Wakers that have been taken out of a cell.
+#[derive(Default)]
+pub struct Tasks {
+    /// Of the end that acted. It is dropped after the other has been woken.
+    _own: Option<Waker>,
+    other: Option<Waker>,
+}
+
+impl Tasks {
+    /// Wakes the other end.
+    pub fn wake_other(self) {
+        if let Some(waker) = self.other {
+            waker.wake();
+        }
+    }
+}
+
 /// Makes an event happen, and takes the wakers out. If the end `leaves`, it has
 /// left by then. If the other's event came first: the state.
 ///
@@ -79,8 +97,14 @@ pub unsafe fn happen<S: Storage>(
     };
     let mut tasks = Tasks::default();
     if seen & TASKS != 0 {
-        // SAFETY: we have cleared the bits, and have yet to leave.
-        tasks = unsafe { storage.core().take_tasks(seen & TASKS) };
+        let take = |side| {
+            // SAFETY: we have cleared the bits, and have yet to leave.
+            unsafe { storage.core().take_task(side, seen) }
+        };
+        tasks = Tasks {
+            _own: take(mine),
+            other: take(other),
+        };
     }
     if leaves && !is_gone {
         // SAFETY: the caller says so.

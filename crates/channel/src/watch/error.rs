@@ -1,7 +1,5 @@
 //! What can go wrong when sending and receiving.
 
-use std::error::Error;
-
 use crate::macros::{error_text, opaque_debug};
 
 /// There is no receiver. The value comes back.
@@ -22,6 +20,3 @@ error_text! {
         _ => "channel closed",
     }
 }
-
-impl<T> Error for SendError<T> {}
-impl Error for RecvError {}

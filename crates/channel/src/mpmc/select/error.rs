@@ -1,7 +1,5 @@
 //! What can go wrong with a selection.
 
-use std::error::Error;
-
 use crate::macros::error_text;
 
 /// No operation was possible at once.
@@ -34,8 +32,3 @@ error_text! {
         _ => "timed out waiting for an operation in select to be ready",
     }
 }
-
-impl Error for TrySelectError {}
-impl Error for SelectTimeoutError {}
-impl Error for TryReadyError {}
-impl Error for ReadyTimeoutError {}
