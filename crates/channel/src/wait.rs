@@ -20,13 +20,32 @@ pub(crate) trait Event {
     /// Returns what came of the event, if it has happened.
     fn look(&mut self) -> Option<Self::Output>;
 
-    /// Links the node into the queue, unless the event has happened; whether it did. Both
-    /// under the lock of the queue.
-    ///
-    /// # Safety
-    ///
-    /// The node is not linked, and stays where it is until it has been chosen or has left.
-    unsafe fn join(&self, node: &Node) -> bool;
+    /// Whether it has to be waited for. To be called under the lock of the queue.
+    fn must_wait(&self) -> bool;
+
+    /// A deliberate mistake: whether a waiter looks before it takes the lock, and not after.
+    fn looks_early(&self) -> bool {
+        false
+    }
+}
+
+/// Links the node into the queue, if the event has to be waited for; whether it does.
+///
+/// # Safety
+///
+/// The node is not linked, and stays where it is until it has been chosen or has left.
+unsafe fn join<E: Event>(event: &E, node: &Node) -> bool {
+    let early = event.looks_early().then(|| event.must_wait());
+    event.queue().locked(|list| {
+        // What the event changes is changed before this lock is taken to tell the waiters of
+        // it: either we see the change, or we are told.
+        let waits = early.unwrap_or_else(|| event.must_wait());
+        if waits {
+            // SAFETY: as the caller says.
+            unsafe { list.push(node) };
+        }
+        waits
+    })
 }
 
 /// A task that waits for an event.
@@ -66,7 +85,7 @@ impl<E: Event> Future for Wait<E> {
             // SAFETY: the node is not linked, and is ours.
             unsafe { node.arm(context.waker()) };
             // SAFETY: as above; the future is pinned, and its drop takes the node out.
-            this.is_linked = unsafe { event.join(node) };
+            this.is_linked = unsafe { join(event, node) };
             if this.is_linked {
                 return Poll::Pending;
             }
@@ -106,7 +125,7 @@ fn sleep_until<E: Event>(mut event: E, deadline: Option<Instant>) -> Option<E::O
     loop {
         // SAFETY: the node stays where it is, and `sleep` returns when it has been chosen or
         // taken out.
-        let in_time = !unsafe { event.join(&node) } || event.queue().sleep(&node, deadline);
+        let in_time = !unsafe { join(&event, &node) } || event.queue().sleep(&node, deadline);
         match event.look() {
             None if in_time => node.reset(),
             output => return output,

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use blitz_futex::atomic::Ordering;
-use blitz_sync::internals::{Node, WaitQueue, coop, deadline};
+use blitz_sync::internals::{WaitQueue, coop, deadline};
 
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
-use super::shared::Shared;
+use super::mutant::{Mutant, active};
+use super::shared::{Shared, Tail};
 use crate::wait::{Event, Wait, block_until};
 
 /// The end of a broadcast channel that receives.
@@ -256,8 +257,11 @@ impl<T: Clone> Event for &mut Receiver<T> {
         }
     }
 
-    unsafe fn join(&self, node: &Node) -> bool {
-        // SAFETY: as the caller says.
-        unsafe { self.shared.join(node, self.next) }
+    fn must_wait(&self) -> bool {
+        self.shared.tail() == Tail::new(self.next, false)
+    }
+
+    fn looks_early(&self) -> bool {
+        active(Mutant::JoinsBlindly)
     }
 }

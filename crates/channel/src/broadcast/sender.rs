@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use blitz_futex::atomic::Ordering;
-use blitz_sync::internals::{Node, WaitQueue, deadline};
+use blitz_sync::internals::{WaitQueue, deadline};
 
 use super::error::SendError;
+use super::mutant::{Mutant, active};
 use super::receiver::Receiver;
 use super::shared::Shared;
 use crate::wait::{Event, Wait, block_until};
@@ -299,8 +300,11 @@ impl<T> Event for Closed<'_, T> {
         (self.0.receivers() == 0).then_some(())
     }
 
-    unsafe fn join(&self, node: &Node) -> bool {
-        // SAFETY: as the caller says.
-        unsafe { self.0.join_farewells(node) }
+    fn must_wait(&self) -> bool {
+        self.0.receivers() != 0
+    }
+
+    fn looks_early(&self) -> bool {
+        active(Mutant::LooksForReceiversFirst)
     }
 }

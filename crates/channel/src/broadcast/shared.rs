@@ -3,7 +3,7 @@
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use blitz_futex::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use blitz_sync::internals::{List, Node, Panics, WaitQueue};
+use blitz_sync::internals::{List, Panics, WaitQueue};
 
 use super::cell::ValueCell;
 use super::error::{SendError, TryRecvError};
@@ -21,7 +21,7 @@ pub(super) struct Tail(u64);
 impl Tail {
     const CLOSED: u64 = 1;
 
-    const fn new(position: u64, closed: bool) -> Self {
+    pub(super) const fn new(position: u64, closed: bool) -> Self {
         Self(position << 1 | closed as u64)
     }
 
@@ -389,47 +389,6 @@ impl<T> Shared<T> {
                 Err(TryRecvError::Lagged(missed))
             }
         }
-    }
-
-    /// Whether a receiver that has got everything before `next` must wait. If so,
-    /// its node is in the queue.
-    ///
-    /// # Safety
-    ///
-    /// The node is not linked, and stays where it is until it has been chosen or
-    /// has left.
-    pub(super) unsafe fn join(&self, node: &Node, next: u64) -> bool {
-        let seen = self.tail();
-        self.waiting.locked(|list| {
-            let tail = match active(Mutant::JoinsBlindly) {
-                true => seen,
-                false => self.tail(),
-            };
-            let waits = tail == Tail::new(next, false);
-            if waits {
-                // SAFETY: the caller keeps the node where it is.
-                unsafe { list.push(node) };
-            }
-            waits
-        })
-    }
-
-    /// Whether there are receivers, so that a sender waits for their end. If so,
-    /// its node is in the queue.
-    ///
-    /// # Safety
-    ///
-    /// As for [`join`](Shared::join).
-    pub(super) unsafe fn join_farewells(&self, node: &Node) -> bool {
-        let seen = active(Mutant::LooksForReceiversFirst).then(|| self.receivers());
-        self.farewells.locked(|list| {
-            let waits = seen.unwrap_or_else(|| self.receivers()) != 0;
-            if waits {
-                // SAFETY: the caller keeps the node where it is.
-                unsafe { list.push(node) };
-            }
-            waits
-        })
     }
 
     /// One receiver more. The position of the first value that it will get.

@@ -134,6 +134,7 @@ impl<T> AnyChannel for Channel<T> {
 ///     _ => unreachable!(),
 /// }
 /// ```
+#[derive(Default)]
 pub struct Select<'a> {
     cases: Vec<Case<'a>>,
     /// The index of the next case to be added.
@@ -189,12 +190,7 @@ impl<'a> Select<'a> {
     /// Creates a selection among no operations yet.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            cases: Vec::new(),
-            next: 0,
-            is_biased: false,
-            nodes: Vec::new(),
-        }
+        Self::default()
     }
 
     /// Creates the same, but if several operations are possible, the one that was added
@@ -497,16 +493,9 @@ impl Clone for Select<'_> {
     fn clone(&self) -> Self {
         Self {
             cases: self.cases.clone(),
-            next: self.next,
-            is_biased: self.is_biased,
             nodes: Vec::new(),
+            ..*self
         }
-    }
-}
-
-impl Default for Select<'_> {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

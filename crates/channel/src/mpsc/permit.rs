@@ -11,15 +11,10 @@ use crate::model::model_has_failed;
 /// Room for one value, kept by [`Sender::reserve`] or [`Sender::try_reserve`].
 /// Dropped without being used, it gives the room back.
 pub struct Permit<'a, T> {
-    tx: &'a Tx<T>,
+    pub(super) tx: &'a Tx<T>,
 }
 
-impl<'a, T> Permit<'a, T> {
-    /// For a permit that has been taken.
-    pub(super) fn new(tx: &'a Tx<T>) -> Self {
-        Self { tx }
-    }
-
+impl<T> Permit<'_, T> {
     /// Sends a value into the room that was kept. It never waits. If the receiver
     /// is gone, the value is dropped with the channel.
     ///
@@ -56,15 +51,8 @@ impl<T> fmt::Debug for Permit<'_, T> {
 /// [`Sender::try_reserve_many`]: one [`Permit`] after the other. What is left when
 /// it is dropped is given back.
 pub struct PermitIterator<'a, T> {
-    tx: &'a Tx<T>,
-    n: usize,
-}
-
-impl<'a, T> PermitIterator<'a, T> {
-    /// For permits that have been taken.
-    pub(super) fn new(tx: &'a Tx<T>, n: usize) -> Self {
-        Self { tx, n }
-    }
+    pub(super) tx: &'a Tx<T>,
+    pub(super) n: usize,
 }
 
 impl<'a, T> Iterator for PermitIterator<'a, T> {
@@ -72,7 +60,7 @@ impl<'a, T> Iterator for PermitIterator<'a, T> {
 
     fn next(&mut self) -> Option<Permit<'a, T>> {
         self.n = self.n.checked_sub(1)?;
-        Some(Permit::new(self.tx))
+        Some(Permit { tx: self.tx })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

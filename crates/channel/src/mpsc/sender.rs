@@ -314,7 +314,7 @@ impl<T> Sender<T> {
     /// ```
     pub async fn reserve(&self) -> Result<Permit<'_, T>, SendError<()>> {
         self.take_permits(1).await?;
-        Ok(Permit::new(&self.tx))
+        Ok(Permit { tx: &self.tx })
     }
 
     /// Waits for room for `n` values, and keeps it.
@@ -343,7 +343,7 @@ impl<T> Sender<T> {
     pub async fn reserve_many(&self, n: usize) -> Result<PermitIterator<'_, T>, SendError<()>> {
         let permits = self.permits(n).ok_or(SendError(()))?;
         self.take_permits(permits).await?;
-        Ok(PermitIterator::new(&self.tx, n))
+        Ok(PermitIterator { tx: &self.tx, n })
     }
 
     /// Waits for room for one value, and keeps it and the sender.
@@ -390,7 +390,7 @@ impl<T> Sender<T> {
     /// ```
     pub fn try_reserve(&self) -> Result<Permit<'_, T>, TrySendError<()>> {
         self.tx.try_reserve(1)?;
-        Ok(Permit::new(&self.tx))
+        Ok(Permit { tx: &self.tx })
     }
 
     /// Keeps room for `n` values if there is as much and nobody waits for it.
@@ -410,7 +410,7 @@ impl<T> Sender<T> {
     pub fn try_reserve_many(&self, n: usize) -> Result<PermitIterator<'_, T>, TrySendError<()>> {
         let permits = self.permits(n).ok_or(TrySendError::Full(()))?;
         self.tx.try_reserve(permits)?;
-        Ok(PermitIterator::new(&self.tx, n))
+        Ok(PermitIterator { tx: &self.tx, n })
     }
 
     /// Keeps room for one value, and the sender, if there is some and nobody

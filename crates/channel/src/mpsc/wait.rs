@@ -452,16 +452,7 @@ impl<T> Event for Closed<'_, T> {
         self.0.is_closed().then_some(())
     }
 
-    /// The channel is closed before its waiters are told, under this lock: either we see
-    /// that it is, or we are told.
-    unsafe fn join(&self, node: &Node) -> bool {
-        self.queue().locked(|list| {
-            let open = !self.0.is_closed();
-            if open {
-                // SAFETY: as the caller says.
-                unsafe { list.push(node) };
-            }
-            open
-        })
+    fn must_wait(&self) -> bool {
+        !self.0.is_closed()
     }
 }

@@ -36,7 +36,7 @@
 use std::time::Instant;
 
 use blitz_futex::atomic::{AtomicUsize, Ordering};
-use blitz_sync::internals::{Node, WaitQueue};
+use blitz_sync::internals::WaitQueue;
 
 use super::mutant::{Mutant, active};
 use crate::wait::{Event, Wait, block_until};
@@ -136,23 +136,16 @@ impl<F: Fn(usize) -> bool> Event for Until<'_, F> {
         Some(self.0.load()).filter(|&word| self.1(word))
     }
 
-    /// Announces the waiter, and links its node.
-    unsafe fn join(&self, node: &Node) -> bool {
+    /// Announces the waiter, and looks at the word as it was at that moment.
+    fn must_wait(&self) -> bool {
         let Self(awaited, is_done) = self;
-        awaited.queue.locked(|list| {
-            let mut word = awaited.word.load(Ordering::Acquire);
-            if word & WAITING == 0 && !active(Mutant::SilentWait) {
-                let now = awaited.word.fetch_or(WAITING, Ordering::AcqRel);
-                if !active(Mutant::LooksFirst) {
-                    word = now;
-                }
+        let mut word = awaited.word.load(Ordering::Acquire);
+        if word & WAITING == 0 && !active(Mutant::SilentWait) {
+            let now = awaited.word.fetch_or(WAITING, Ordering::AcqRel);
+            if !active(Mutant::LooksFirst) {
+                word = now;
             }
-            let waits = !is_done(word & !WAITING);
-            if waits {
-                // SAFETY: as the caller says.
-                unsafe { list.push(node) };
-            }
-            waits
-        })
+        }
+        !is_done(word & !WAITING)
     }
 }
