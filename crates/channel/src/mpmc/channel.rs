@@ -32,8 +32,7 @@ use blitz_futex::{wait, wake_all};
 use blitz_sync::internals::{HandoffSpin, ListLock, Node, Panics, Wake, Wakes};
 
 use super::error::{SendError, TryRecvError, TrySendError};
-use super::mutant::{Mutant, active};
-use super::request::{Outcome, Queue, Request, Selection};
+use super::request::{Outcome, Queue, Request};
 use super::state::{State, UNLIMITED};
 use super::woken::{Call, Woken};
 
@@ -308,11 +307,7 @@ impl<T> Channel<T> {
                 Err(TrySendError::Full(value)) if !state.has_buffer() => {
                     return Ok((Some(value), Call::One(Wake::Nobody)));
                 }
-                Err(TrySendError::Full(value)) => {
-                    let oldest = state.make_room();
-                    state.push(value);
-                    (oldest, Wake::Nobody)
-                }
+                Err(TrySendError::Full(value)) => (state.force(value), Wake::Nobody),
             };
             Ok((oldest, state.call(wake)))
         })?;
@@ -439,44 +434,5 @@ impl<T> Channel<T> {
         }
         self.wake_chosen(woken).go_on();
         result
-    }
-
-    /// Lets a selection wait in a list, unless its operation is possible already: `false`.
-    ///
-    /// # Safety
-    ///
-    /// The node stays where it is until it is taken out.
-    pub(super) unsafe fn select_join(
-        &self,
-        queue: Queue,
-        node: &Node<Request>,
-        selection: *const Selection,
-    ) -> bool {
-        let sends = queue == Queue::Senders;
-        let (waits, tells_streams) = self.locked(|state| {
-            let waits = !state.is_possible(queue, node.request.role, selection)
-                || active(Mutant::SelectJoinsBlindly);
-            if waits {
-                // SAFETY: as the caller says.
-                unsafe { state.list(queue).push(node) };
-                if !state.has_buffer() {
-                    let other = if sends {
-                        Queue::Receivers
-                    } else {
-                        Queue::Senders
-                    };
-                    State::<T>::tell_observers(state.list(other), selection);
-                }
-            }
-            let tells_streams = sends && !state.has_buffer() && state.must_tell_streams();
-            (waits, tells_streams)
-        });
-        if tells_streams {
-            // The node is linked: a waker's panic must not go on from here.
-            let mut panics = Panics::new();
-            self.tell_streams(&mut panics);
-            std::mem::forget(panics);
-        }
-        waits
     }
 }

@@ -49,7 +49,7 @@ use std::time::{Duration, Instant};
 use std::{fmt, ptr, thread};
 
 use blitz_sync::internals::deadline::after;
-use blitz_sync::internals::{Node, Random};
+use blitz_sync::internals::{Node, Panics, Random};
 
 use super::channel::Channel;
 use super::mutant::{Mutant, active};
@@ -93,12 +93,36 @@ impl<T> AnyChannel for Channel<T> {
     }
 
     unsafe fn join(&self, queue: Queue, node: &Node<Request>, selection: &Selection) -> bool {
-        // SAFETY: as the caller says.
-        unsafe { self.select_join(queue, node, selection) }
+        let sends = queue == Queue::Senders;
+        let (waits, tells_streams) = self.locked(|state| {
+            let waits = !state.is_possible(queue, node.request.role, selection)
+                || active(Mutant::SelectJoinsBlindly);
+            if waits {
+                // SAFETY: as the caller says.
+                unsafe { state.list(queue).push(node) };
+                if !state.has_buffer() {
+                    let other = if sends {
+                        Queue::Receivers
+                    } else {
+                        Queue::Senders
+                    };
+                    State::<T>::tell_observers(state.list(other), selection);
+                }
+            }
+            let tells_streams = sends && !state.has_buffer() && state.must_tell_streams();
+            (waits, tells_streams)
+        });
+        if tells_streams {
+            // The node is linked: a waker's panic must not go on from here.
+            let mut panics = Panics::new();
+            self.tell_streams(&mut panics);
+            std::mem::forget(panics);
+        }
+        waits
     }
 
     fn leave(&self, queue: Queue, node: &Node<Request>) {
-        self.locked(|state| state.list(queue).remove(node));
+        self.leave(node, queue);
     }
 
     fn abandon(&self, outcome: Outcome) {
@@ -166,17 +190,6 @@ impl Case<'_> {
 unsafe impl Send for Select<'_> {}
 // SAFETY: as above; everything but cloning takes an exclusive borrow.
 unsafe impl Sync for Select<'_> {}
-
-/// How a wait ended.
-#[derive(PartialEq, Eq)]
-enum Waited {
-    /// Somebody has decided on a case.
-    Decided(usize, Outcome),
-    /// Something is possible: it is worth trying again.
-    Possible,
-    /// The time is up.
-    TimedOut,
-}
 
 /// How long to wait.
 #[derive(Clone, Copy)]
@@ -407,19 +420,17 @@ impl<'a> Select<'a> {
             if active(Mutant::GivesUpUnregistered) && matches!(limit, Limit::Now) {
                 return None;
             }
-            match self.wait(role, limit) {
-                Waited::Decided(case, outcome) if role == Role::Case => {
-                    return Some((self.cases[case], outcome));
-                }
-                Waited::TimedOut => return None,
-                // What an observer was told of is looked at again.
-                _ => {}
+            let decided = self.wait(role, limit)?;
+            // What an observer was told of is looked at again.
+            if let Some((case, outcome)) = decided.filter(|_| role == Role::Case) {
+                return Some((self.cases[case], outcome));
             }
         }
     }
 
-    /// Waits in all lists.
-    fn wait(&mut self, role: Role, limit: Limit) -> Waited {
+    /// Waits in all lists. `None` if the time is up; otherwise the case that was decided, or
+    /// none if it is worth trying again.
+    fn wait(&mut self, role: Role, limit: Limit) -> Option<Option<(usize, Outcome)>> {
         let selection = Selection::new();
         let mut nodes = std::mem::take(&mut self.nodes);
         nodes.extend(
@@ -451,11 +462,7 @@ impl<'a> Select<'a> {
         }
         nodes.clear();
         self.nodes = nodes;
-        match decided {
-            Some((case, outcome)) => Waited::Decided(case, outcome),
-            None if in_time => Waited::Possible,
-            None => Waited::TimedOut,
-        }
+        (in_time || decided.is_some()).then_some(decided)
     }
 
     /// Puts the cases into a random order, unless theirs is the one that counts.

@@ -322,18 +322,12 @@ impl<T> State<T> {
         self.returned.insert(place, (ticket, value));
     }
 
-    /// Takes a value out to make room for another, or none if there is room. For
-    /// `force_send`.
-    pub(super) fn make_room(&mut self) -> Option<T> {
-        if self.has_room() || !self.is_available() {
-            return None;
-        }
-        self.take().map(|(_, value)| value)
-    }
-
-    /// Puts a value into the buffer, room or not.
-    pub(super) fn push(&mut self, value: T) {
+    /// Puts a value into the buffer, room or not. Returns the one that had to go for it.
+    pub(super) fn force(&mut self, value: T) -> Option<T> {
+        let is_full = !self.has_room() && self.is_available();
+        let oldest = is_full.then(|| self.take()).flatten();
         self.buffer.push_back(value);
+        oldest.map(|(_, value)| value)
     }
 
     /// Ends the channel. Chooses those who wait, as many as can be woken at once.
@@ -569,7 +563,7 @@ mod tests {
     #[test]
     fn what_comes_back_keeps_its_order() {
         let mut state = State::new(UNLIMITED);
-        state.push(4);
+        state.store(4, None);
         for value in [2, 1, 3] {
             assert!(matches!(state.put_back(value, value), Wake::Nobody));
         }

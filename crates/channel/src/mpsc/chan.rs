@@ -355,12 +355,18 @@ impl<T> Chan<T> {
         }
         let head = self.front.0.head.load(Ordering::Acquire);
         self.tail.0.head_seen.store(head, Ordering::Relaxed);
-        match used(word, head) {
-            // The word is older than the head: a change that starts from it will fail.
-            used if used > MAX_VALUES => Ok(()),
-            used if self.limit.saturating_sub(used) >= n => Ok(()),
-            _ => Err(TrySendError::Full(())),
+        match self.is_room(word, head, n) {
+            true => Ok(()),
+            false => Err(TrySendError::Full(())),
         }
+    }
+
+    /// Whether there is room for `n` more when `head` values have been received. A word that
+    /// is older than that head says yes: a change that starts from it will fail.
+    #[inline]
+    pub fn is_room(&self, word: u64, head: u32, n: u32) -> bool {
+        let used = used(word, head);
+        used > MAX_VALUES || self.limit.saturating_sub(used) >= n
     }
 
     /// Fills a claimed slot, and wakes the receiver if the claim says so, or if the

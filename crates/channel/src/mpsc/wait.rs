@@ -68,7 +68,7 @@ use blitz_sync::internals::{
     HandoffSpin, List, Node, Panics, WaitQueue, Wakes, coop, deadline, fences,
 };
 
-use super::chan::{CLOSED, Chan, Claim, MAX_VALUES, PERMIT, TX_WAITS, may_reserve, used};
+use super::chan::{CLOSED, Chan, Claim, PERMIT, TX_WAITS, may_reserve};
 use super::error::{SendError, SendTimeoutError, TrySendError};
 use super::mutant::{Mutant, active};
 use crate::model::model_has_failed;
@@ -152,9 +152,7 @@ impl<T> Chan<T> {
         // Where all senders wait first, nobody else would keep it up to date, and
         // positions can only be compared while they are less than 2^32 apart.
         self.tail.0.head_seen.store(head, Ordering::Relaxed);
-        let used = used(word, head);
-        let used = if used > MAX_VALUES { 0 } else { used };
-        self.limit.saturating_sub(used) >= n && may_reserve(word, n)
+        self.is_room(word, head, n) && may_reserve(word, n)
     }
 
     fn take_permits(&self, n: u32) {
@@ -221,15 +219,12 @@ impl<T> Chan<T> {
 
     /// Tells all waiters that the channel is closed. None can join them.
     pub fn turn_away(&self) {
-        // In case a waker panics.
-        struct Stop<'a, T>(&'a Chan<T>);
-        impl<T> Drop for Stop<'_, T> {
-            fn drop(&mut self) {
-                self.0.waiters.locked(|list| self.0.stop_waiting(list));
-            }
-        }
-        let _stop = Stop(self);
-        self.waiters.notify_all();
+        let mut panics = Panics::default();
+        panics.put_off(|| {
+            self.waiters.notify_all();
+        });
+        self.waiters.locked(|list| self.stop_waiting(list));
+        panics.go_on();
     }
 
     /// What a chosen waiter got. As in Tokio, a closed channel counts more than a
@@ -283,7 +278,8 @@ impl<T> Chan<T> {
             // Where others queue, trying again cannot help. And where there is little
             // room, the receiver should find as many values as possible to fill it
             // with, without having to wait for their threads to run.
-            if self.limit < QUEUE_AT_ONCE || self.others_wait() || !spin.turn() {
+            let others_wait = self.tail.0.word.load(Ordering::Relaxed) & TX_WAITS != 0;
+            if self.limit < QUEUE_AT_ONCE || others_wait || !spin.turn() {
                 break;
             }
         }
@@ -313,10 +309,6 @@ impl<T> Chan<T> {
             _ if in_time => Err(SendTimeoutError::Closed(value)),
             _ => Err(SendTimeoutError::Timeout(value)),
         }
-    }
-
-    fn others_wait(&self) -> bool {
-        self.tail.0.word.load(Ordering::Relaxed) & TX_WAITS != 0
     }
 
     /// Waits in the queue, spinning first.
