@@ -103,10 +103,8 @@ impl<T> Waiter<T> {
     /// The node, of one that waits.
     pub(super) fn node(&self) -> &Node<Request> {
         // SAFETY: it is written only by `prepare`, before it is linked.
-        match unsafe { &*self.node.get() } {
-            Some(node) => node,
-            None => unreachable!("who waits has a node"),
-        }
+        let node = unsafe { (*self.node.get()).as_ref() };
+        node.expect("a waiter that waits has a node")
     }
 
     fn finish(&self) {

@@ -234,10 +234,8 @@ impl<T> Chan<T> {
                 return claim;
             }
         }
-        match self.claim_slowly(Payment::Permit) {
-            Ok(claim) => claim,
-            Err(_) => unreachable!("a permit is never refused"),
-        }
+        let claim = self.claim_slowly(Payment::Permit);
+        claim.expect("a permit is never refused")
     }
 
     /// The one step that claims a slot. The acquire makes the last block visible,

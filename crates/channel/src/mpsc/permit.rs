@@ -148,10 +148,7 @@ impl<T> OwnedPermit<T> {
     }
 
     fn take(&mut self) -> Tx<T> {
-        match self.tx.take() {
-            Some(tx) => tx,
-            None => unreachable!("a permit is used by value"),
-        }
+        self.tx.take().expect("a permit is used by value")
     }
 }
 

@@ -104,12 +104,12 @@ macro_rules! sender {
 
             /// Returns the number of senders.
             pub fn strong_count(&self) -> usize {
-                self.tx.strong_count()
+                self.tx.0.strong_count()
             }
 
             /// Returns the number of weak senders.
             pub fn weak_count(&self) -> usize {
-                self.tx.weak_count()
+                self.tx.0.weak_count()
             }
         }
 

@@ -14,7 +14,7 @@ use crate::model::model_has_failed;
 pub struct Tx<T>(Arc<Chan<T>>);
 
 /// A counted sender that does not keep the channel open.
-pub struct WeakTx<T>(Arc<Chan<T>>);
+pub struct WeakTx<T>(pub Arc<Chan<T>>);
 
 impl<T> Tx<T> {
     /// The one with which the count begins.
@@ -77,14 +77,6 @@ impl<T> WeakTx<T> {
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, more)
             .ok()
             .map(|_| Tx(self.0.clone()))
-    }
-}
-
-impl<T> Deref for WeakTx<T> {
-    type Target = Chan<T>;
-
-    fn deref(&self) -> &Chan<T> {
-        &self.0
     }
 }
 

@@ -396,11 +396,15 @@ impl<T> Reserve<'_, T> {
                 }
             }
             State::Queued if chan.waiters.still_waits(node, cx.waker()) => return Poll::Pending,
+            // Done first: if a waker panics, the permits have been given back all the same.
             State::Queued => {
                 self.state = State::Done;
                 chan.outcome(&node.request)
             }
-            State::Holds => chan.unless_closed(node.request.permits),
+            State::Holds => {
+                self.state = State::Done;
+                chan.unless_closed(node.request.permits)
+            }
             State::Done => panic!("polled after it was ready"),
         };
         self.state = State::Done;
