@@ -47,6 +47,22 @@ pub enum RecvTimeoutError {
     Closed,
 }
 
+/// No operation was possible at once.
+#[derive(PartialEq, Eq, Clone, Copy, Debug)]
+pub struct TrySelectError;
+
+/// No operation was possible in time.
+#[derive(PartialEq, Eq, Clone, Copy, Debug)]
+pub struct SelectTimeoutError;
+
+/// No operation was ready at once.
+#[derive(PartialEq, Eq, Clone, Copy, Debug)]
+pub struct TryReadyError;
+
+/// No operation was ready in time.
+#[derive(PartialEq, Eq, Clone, Copy, Debug)]
+pub struct ReadyTimeoutError;
+
 impl<T> SendError<T> {
     /// Returns the value that was not sent.
     pub fn into_inner(self) -> T {
@@ -165,6 +181,18 @@ error_text! {
     Display for RecvTimeoutError {
         Self::Timeout => "timed out waiting on receive operation",
         Self::Closed => "receiving from an empty and closed channel",
+    }
+    Display for TrySelectError {
+        _ => "all operations in select would block",
+    }
+    Display for SelectTimeoutError {
+        _ => "timed out waiting on select",
+    }
+    Display for TryReadyError {
+        _ => "no operation in select is ready",
+    }
+    Display for ReadyTimeoutError {
+        _ => "timed out waiting for an operation in select to be ready",
     }
 }
 

@@ -79,14 +79,13 @@ pub use crate::{__mpmc_select as select, __mpmc_select_biased as select_biased};
 #[cfg(not(loom))]
 pub use clock::{after, at, never, tick};
 pub use error::{
-    RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError,
+    ReadyTimeoutError, RecvError, RecvTimeoutError, SelectTimeoutError, SendError,
+    SendTimeoutError, TryReadyError, TryRecvError, TrySelectError, TrySendError,
 };
 pub use futures::{Closed, Recv, Send};
 pub use iter::{IntoIter, Iter, TryIter};
 pub use receiver::Receiver;
-pub use select::{
-    ReadyTimeoutError, Select, SelectTimeoutError, SelectedOperation, TryReadyError, TrySelectError,
-};
+pub use select::{Select, SelectedOperation};
 pub use sender::Sender;
 #[cfg(feature = "sink")]
 pub use sink::SendSink;

@@ -52,16 +52,15 @@ use blitz_sync::internals::deadline::after;
 use blitz_sync::internals::{Node, Panics, Random};
 
 use super::channel::Channel;
+use super::error::{ReadyTimeoutError, SelectTimeoutError, TryReadyError, TrySelectError};
 use super::mutant::{Mutant, active};
 use super::receiver::Receiver;
 use super::request::{Outcome, Queue, Request, Role, Selection};
 use super::sender::Sender;
 use super::state::State;
 
-mod error;
 mod operation;
 
-pub use error::{ReadyTimeoutError, SelectTimeoutError, TryReadyError, TrySelectError};
 pub use operation::SelectedOperation;
 
 /// A channel, whatever its values are. An operation on it is known by the list in which it

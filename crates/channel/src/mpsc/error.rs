@@ -1,5 +1,7 @@
 //! What can go wrong.
 
+#![allow(deprecated, reason = "`RecvError` is kept for code that names it")]
+
 use crate::macros::{error_text, opaque_debug};
 
 /// The channel is closed. Gives the value back.
@@ -93,6 +95,9 @@ pub struct RecvError(());
 opaque_debug!(SendError<T>);
 
 error_text! {
+    Display for RecvError {
+        _ => "channel closed",
+    }
     Display for SendError<T> {
         _ => "channel closed",
     }
@@ -119,16 +124,5 @@ error_text! {
     Display for RecvTimeoutError {
         Self::Timeout => "timed out waiting on receive operation",
         Self::Disconnected => "receiving on a closed channel",
-    }
-}
-
-#[allow(deprecated, reason = "it is kept for code that names it")]
-mod deprecated {
-    use super::{RecvError, error_text};
-
-    error_text! {
-        Display for RecvError {
-            _ => "channel closed",
-        }
     }
 }
