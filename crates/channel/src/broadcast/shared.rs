@@ -65,7 +65,7 @@ unsafe impl<T: Send> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Shared<T> {}
 
-// A panic in somebody's clone or drop leaves the counts right.
+// A panic in a value's clone or drop leaves the counts right.
 impl<T> UnwindSafe for Shared<T> {}
 impl<T> RefUnwindSafe for Shared<T> {}
 
@@ -78,7 +78,7 @@ struct Sent {
 
 /// Why it has not.
 enum Refusal {
-    /// There is nobody to get it.
+    /// There are no receivers.
     NoReceivers,
     /// The slot's value has not been received by all, or the slot is another by now.
     NotSpent,
@@ -165,7 +165,7 @@ impl<T> Shared<T> {
                 }
                 Err(Refusal::NoReceivers) => Err(()),
             };
-            // Only now: a drop is somebody else's code, and may panic.
+            // Only now: a drop is the user's code, and may panic.
             let mut panics = Panics::new();
             panics.put_off(|| self.ring.after_use(cell));
             panics.put_off(|| drop(old));
@@ -286,7 +286,7 @@ impl<T> Shared<T> {
     }
 
     /// How many slots have a value that some receiver has yet to get. They are the
-    /// youngest ones: who has got a value has got all before it.
+    /// youngest ones: a receiver that has got a value has got all before it.
     pub(super) fn len(&self) -> usize {
         self.waiting.locked(|_| {
             let tail = self.tail().position();

@@ -61,8 +61,8 @@ impl<T> Channel<T> {
         }
         self.spin_in(node);
         if !node.sleep(deadline) {
-            // A receiver that leaves although a value is promised to it would let it be
-            // sent to nobody. Such a one is overdue: it stays until the value comes, or is
+            // If a receiver left although a value is promised to it, no receiver would get
+            // the value. Such a one is overdue: it stays until the value comes, or is
             // chosen without one when the promise is broken.
             if self.locked(|state| state.leave_receivers(node)) {
                 return Err(TryRecvError::Empty);

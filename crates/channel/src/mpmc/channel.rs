@@ -2,17 +2,15 @@
 //!
 //! The lock is our mutex's core: one compare-and-swap to take it and a plain store
 //! to release it. What a step does under it is a few dozen instructions
-//! (`state.rs`), and never anybody else's code: values are dropped and waiters are
-//! woken afterwards. A step by which nobody need be woken costs this one
-//! compare-and-swap.
+//! (`state.rs`), and never the user's code: values are dropped and waiters are woken
+//! afterwards. A step that wakes no waiter costs this one compare-and-swap.
 //!
 //! # No wake-up is lost
 //!
-//! Whoever waits has looked at the state and joined a list under one hold of the
-//! lock, and whoever changes the state looks at the lists under one hold of the
-//! lock. So there is no moment between the look and the announcement, and no order
-//! of memory accesses to think of. How the chosen one is woken is told in
-//! `blitz_sync`'s wait queue.
+//! A waiter looks at the state and joins a list under one hold of the lock, and a step
+//! that changes the state looks at the lists under one hold of the lock. So there is no
+//! moment between the look and the announcement, and no order of memory accesses to think
+//! of. How the chosen waiter is woken is told in `blitz_sync`'s wait queue.
 //!
 //! # What is seen without the lock
 //!
@@ -51,7 +49,7 @@ pub(super) struct Channel<T> {
     capacity: usize,
     pub(super) senders: AtomicUsize,
     pub(super) receivers: AtomicUsize,
-    /// Counts up when a reserved value comes that somebody waits for.
+    /// Counts up when a reserved value comes that a thread waits for.
     arrivals: AtomicU32,
 }
 
@@ -193,7 +191,7 @@ impl<T> Channel<T> {
         (result, woken)
     }
 
-    /// Wakes those whom a step has chosen, and does what it left to do, also when a
+    /// Wakes the waiters that a step has chosen, and does what it left to do, also when a
     /// waker panics.
     fn wake_chosen(&self, mut woken: Woken) -> Panics {
         let mut panics = Panics::new();
@@ -210,8 +208,8 @@ impl<T> Channel<T> {
         panics
     }
 
-    /// Chooses an operation, and wakes whom that concerns. If a waker panics, the
-    /// right goes back.
+    /// Chooses an operation, and wakes the waiters that this has chosen. If a waker panics,
+    /// the right goes back.
     pub(super) fn choose(
         &self,
         step: impl FnOnce(&mut State<T>, &mut Woken) -> Option<Outcome>,
@@ -333,7 +331,7 @@ impl<T> Channel<T> {
                 self.closed.store(true, Ordering::Release);
                 state.close(&mut wakes);
             });
-            // Nobody begins to wait any more, so this ends.
+            // No waiter joins any more, so this ends.
             let all = !wakes.is_full();
             panics.put_off(|| wakes.wake());
             if all {
@@ -421,8 +419,8 @@ impl<T> Channel<T> {
         self.announce_then_wake(|state, woken| state.abandon(outcome, woken));
     }
 
-    /// Runs a step, tells those who wait for a reserved value, and then those whom it
-    /// has chosen, whose wakers may panic.
+    /// Runs a step, tells the threads that wait for a reserved value, and then the waiters
+    /// that it has chosen, whose wakers may panic.
     fn announce_then_wake<R>(&self, step: impl FnOnce(&mut State<T>, &mut Woken) -> R) -> R {
         let ((result, awaited), woken) = self.locked_and_chosen(|state, woken| {
             let result = step(state, woken);

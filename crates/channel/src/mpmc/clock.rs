@@ -88,7 +88,7 @@ fn send(due: Instant, entry: Entry, now: Instant) {
         return;
     };
     // Full: the last tick has not been received, and this one is left out. A waker that
-    // panics has nobody to tell but the panic hook, which has been called.
+    // panics is reported by the panic hook, and by nothing else.
     let result = std::panic::catch_unwind(|| channel.try_send(now));
     drop(result);
     let period = entry.period;

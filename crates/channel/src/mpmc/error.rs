@@ -9,8 +9,7 @@ pub struct SendError<T>(pub T);
 /// A value could not be sent at once. It comes back.
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub enum TrySendError<T> {
-    /// There is no room, or, in a channel without a buffer, nobody waits to
-    /// receive.
+    /// There is no room, or, in a channel without a buffer, no receiver waits.
     Full(T),
     /// The channel is closed.
     Closed(T),

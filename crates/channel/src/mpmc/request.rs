@@ -40,7 +40,7 @@ pub(super) enum Queue {
     Watchers,
 }
 
-/// For whom a node waits.
+/// For what a node waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// For itself: a future, or a thread.
@@ -127,7 +127,7 @@ const CASE_SHIFT: u32 = 3;
 pub(super) enum Outcome {
     /// It may send one value, which goes where any other would.
     Slot,
-    /// It may send one value, which is awaited by who was told `Reserved`.
+    /// It may send one value, for which the selection waits that was told `Reserved`.
     Paired,
     /// One value is set aside for it, now or soon.
     Reserved,

@@ -25,16 +25,16 @@
 //!
 //! A case is looked at and linked under one hold of its channel's lock. What becomes
 //! possible later finds the node there. If something is possible already, the node is
-//! not linked: nobody may wait for what is there, or the end of the channel would
+//! not linked: no waiter may wait for what is there, or the end of the channel would
 //! overtake it. The thread gives up waiting then, by a compare-and-swap on the word,
-//! and tries again; if that fails, somebody has claimed it in between, and it has its
+//! and tries again; if that fails, another thread has claimed it in between, and it has its
 //! case.
 //!
 //! Two selections that meet in a channel without a buffer: the second to link its
 //! node sees the first one's, gives up waiting, and claims it when it tries again.
 //!
 //! The thread leaves only after it has taken the lock of each channel it has a node
-//! in. So nobody uses a node or the word that is gone.
+//! in. So neither a node nor the word is used when it is gone.
 //!
 //! *Readiness* works the same way, with nodes that say that they only observe: they
 //! are told, and what made them ready goes to the next.
@@ -184,7 +184,7 @@ impl Case<'_> {
 
 // SAFETY: what a selection does with the ends is to count rights, link nodes, and
 // move values between senders' slots and the buffer, under the channel's lock. It
-// neither makes nor drops a value; who calls `send` or `recv` on what was selected
+// neither makes nor drops a value; a call of `send` or `recv` on what was selected
 // needs the end itself.
 unsafe impl Send for Select<'_> {}
 // SAFETY: as above; everything but cloning takes an exclusive borrow.

@@ -124,7 +124,7 @@ impl<T> Sender<T> {
 
     /// Sends a value without waiting. If there is no room, the oldest value in the
     /// channel has to go, and is returned; in a channel without a buffer, where
-    /// nobody waits to receive, the value itself.
+    /// no receiver waits, the value itself.
     ///
     /// # Errors
     ///
@@ -165,7 +165,7 @@ impl<T> Sender<T> {
 macro_rules! shared_by_both_ends {
     ($end:ident, $weak:ident, $count:ident) => {
         impl<T> $end<T> {
-            /// Closes the channel: sending fails from now on, and who waits is told.
+            /// Closes the channel: sending fails from now on, and all waiters are told.
             /// What is in the channel can still be received. `false` if it was
             /// closed before.
             ///

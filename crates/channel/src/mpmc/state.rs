@@ -10,34 +10,34 @@
 //! A step that adds a value gives it to the first receiver that waits, and only
 //! if there is none to the buffer. A step that takes one out of the buffer lets
 //! the first sender in. So values leave in the order of their arrival, waiters are
-//! served in theirs, and nobody overtakes.
+//! served in theirs, and none overtakes another.
 //!
-//! A waiter is *chosen* by the one who serves it: its value is in its slot, or out
+//! A waiter is *chosen* by the step that serves it: its value is in its slot, or out
 //! of it, when it is unlinked and signalled, and it does not touch the channel
 //! again.
 //!
 //! # Streams
 //!
 //! A receiver that waits as a stream may never be polled again, so no value is put
-//! into its hands. It waits in a list of its own; whoever adds a value that nobody
-//! else takes, or waits with one in a channel without a buffer, tells all streams,
-//! and those that are polled come for it. So no stream waits that has not been told,
-//! or is about to be, while there is something to receive.
+//! into its hands. It waits in a list of its own. A sender that adds a value that no other
+//! receiver takes, or waits with one in a channel without a buffer, tells all streams, and
+//! those that are polled come for it. So while there is something to receive, each stream
+//! that waits has been told, or is about to be.
 //!
 //! # A value that comes back
 //!
 //! A future that is dropped may have been given a value. That goes to the next
 //! receiver, or is `returned`: it is older than all in the buffer. Several that
 //! come back go by the order in which they had been handed out, so the values of
-//! each sender stay in order. If the channel was closed in between, those who waited
-//! have been told of the end; the value is there for who asks again.
+//! each sender stay in order. If the channel was closed in between, the receivers that
+//! waited have been told of the end; the value is there when one asks again.
 //!
 //! # Selections
 //!
 //! A thread that waits in several channels (`select.rs`) is chosen before it says
 //! what it sends or where it receives. So it is given a right, and uses it later:
 //!
-//! * `reserved` values are set aside for those who may receive. Others leave as
+//! * `reserved` values are set aside for selections that may receive. Others leave as
 //!   many in the buffer.
 //! * `promised` values will be sent. They have a place in the buffer or, without a
 //!   buffer, a receiver that waits for itself; others leave as many places, and as
@@ -65,7 +65,7 @@ const AT_FIRST: usize = 32;
 
 /// No more values.
 const CLOSED: u16 = 1;
-/// Somebody waits, or something is set aside.
+/// There are waiters, or something is set aside.
 const BUSY: u16 = 2;
 
 /// See the head of this file. What changes with every value that goes from hand to
@@ -82,17 +82,17 @@ pub(super) struct State<T> {
     senders: List<Request>,
     /// Streams: they are told that there is something, and come for it.
     streams: List<Request>,
-    /// Those who wait for the end.
+    /// Waiters for the end.
     watchers: List<Request>,
     /// Values that came back, the oldest last, with their tickets.
     returned: Vec<(u64, T)>,
     pub(super) capacity: usize,
     reserved: usize,
     promised: usize,
-    /// Values that will be sent for those who have a right to receive one. If there
-    /// are more rights than values here and to come, who was to send one panicked.
+    /// Values that will be sent for selections that have a right to receive one. If there
+    /// are more rights than values here and to come, a thread that was to send one panicked.
     paired: usize,
-    /// Somebody waits for a reserved value to come.
+    /// A thread waits for a reserved value to come.
     pub(super) is_awaited: bool,
     /// A receiver whose time is up may still be waiting, for a promised value.
     has_overdue: bool,
@@ -234,7 +234,7 @@ impl<T> State<T> {
     }
 
     /// Takes the oldest value, or `None` at the end of the channel; if there is neither,
-    /// lets the receiver wait, in this list. The error is whom to wake then: in a channel
+    /// lets the receiver wait, in this list. The error is what to wake then: in a channel
     /// without a buffer, a selection that can send now.
     ///
     /// # Safety
@@ -273,7 +273,7 @@ impl<T> State<T> {
     }
 
     /// Sends the value in this slot; if that is not possible, lets the sender wait.
-    /// `Err` if it waits, else whom to wake. What is left in the slot was not sent,
+    /// `Err` if it waits, else what to wake. What is left in the slot was not sent,
     /// because the channel is closed.
     ///
     /// # Safety
@@ -330,7 +330,7 @@ impl<T> State<T> {
         oldest.map(|(_, value)| value)
     }
 
-    /// Ends the channel. Chooses those who wait, as many as can be woken at once.
+    /// Ends the channel. Chooses waiters, as many as can be woken at once.
     pub(super) fn close(&mut self, wakes: &mut Wakes) {
         self.flags |= CLOSED;
         if !active(Mutant::CloseForgetsReceivers) {
@@ -492,7 +492,7 @@ impl<T> State<T> {
     }
 
     /// Takes a selection's node out. `None` if it has another case, or only
-    /// observes; an observer is told at once, by a system call and nobody's code.
+    /// observes; an observer is told at once, by a system call and not by the user's code.
     ///
     /// # Safety
     ///

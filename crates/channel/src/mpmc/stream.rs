@@ -15,7 +15,7 @@ use super::waiter::Waiter;
 ///
 /// The receiver allocates once, when it has to wait for the first time. While it
 /// waits as a stream it is only told that there is something, as are all that wait
-/// as streams: the value belongs to who asks for it first, and one who waits in
+/// as streams: the first receiver that asks gets the value, and one that waits in
 /// [`recv`](Receiver::recv) or as a thread goes before. In a channel without a
 /// buffer, [`try_send`](super::Sender::try_send) does not find a stream that waits;
 /// a sender that waits does.

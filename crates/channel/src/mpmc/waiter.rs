@@ -1,9 +1,9 @@
-//! One who waits in a channel: a task or a thread, to send or to receive.
+//! A waiter in a channel: a task or a thread, to send or to receive.
 //!
 //! A future *is* a waiter, and a thread keeps one on its stack. It has a node for
 //! the channel's list and a slot for the value. While the node is linked, both
-//! belong to the holder of the channel's lock; who finds the node signalled has
-//! them back.
+//! belong to the holder of the channel's lock; when the waiter finds the node signalled,
+//! it has them back.
 
 use std::cell::{Cell, UnsafeCell};
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -258,7 +258,7 @@ impl<T> Channel<T> {
         }
     }
 
-    /// Sends the waiter's value, or lets it wait: `Err`. And whom to wake then.
+    /// Sends the waiter's value, or lets it wait: `Err`. Both with what to wake then.
     ///
     /// # Safety
     ///

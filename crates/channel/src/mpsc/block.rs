@@ -114,7 +114,7 @@ impl<T> Block<T> {
     ///
     /// # Safety
     ///
-    /// It came from [`allocate`](Self::allocate), and nobody uses it any more.
+    /// It came from [`allocate`](Self::allocate), and it is not used any more.
     pub unsafe fn free(block: NonNull<Self>) {
         // SAFETY: it was allocated with the layout of a `Block<T>`, as by a box.
         drop(unsafe { Box::from_raw(block.as_ptr()) });
@@ -151,7 +151,7 @@ impl<T> Block<T> {
     ///
     /// # Safety
     ///
-    /// The last slot has not been claimed, and nobody else calls this.
+    /// The last slot has not been claimed, and no other thread calls this.
     pub unsafe fn set_next(&self, next: NonNull<Self>) {
         // SAFETY: the receiver does not read it before the last slot is filled.
         self.next.with_mut(|link| unsafe { *link = next.as_ptr() });
@@ -275,9 +275,9 @@ impl<T> Cursor<T> {
     ///
     /// # Safety
     ///
-    /// Nobody else uses the queue any more.
+    /// No other thread uses the queue any more.
     pub unsafe fn drop_all(mut self, last: NonNull<Block<T>>, panics: &mut Panics) {
-        // SAFETY: nobody else uses it.
+        // SAFETY: no other thread uses it.
         let free = |block| unsafe { Block::free(block) };
         while let Some(value) = self.take(free) {
             panics.put_off(|| drop(value));
@@ -319,7 +319,7 @@ impl<T> FreeBlocks<T> {
     ///
     /// # Safety
     ///
-    /// The caller is the receiver, and nobody else uses the block any more.
+    /// The caller is the receiver, and no other thread uses the block any more.
     pub unsafe fn push(&self, block: NonNull<Block<T>>) {
         // SAFETY: the caller owns it.
         let this = unsafe { block.as_ref() };
@@ -372,7 +372,7 @@ impl<T> Drop for FreeBlocks<T> {
         if model_has_failed() {
             return;
         }
-        // SAFETY: nobody else is left, and a free block is in no other list.
+        // SAFETY: no other user is left, and a free block is in no other list.
         while let Some(block) = unsafe { self.pop() } {
             // SAFETY: as above.
             unsafe { Block::free(block) };

@@ -6,7 +6,7 @@
 //! bit 63 .. 32   position: how many slots have been claimed, modulo 2^32
 //! bit 31 .. 3    reserved: permits that are out and have claimed no slot yet
 //! bit 2          CLOSED: the receiver takes no new values
-//! bit 1          TX_WAITS: senders wait for room, nobody may overtake them
+//! bit 1          TX_WAITS: senders wait for room, and may not be overtaken
 //! bit 0          RX_WAITS: the receiver sleeps; the next claim has to wake it
 //! ```
 //!
@@ -106,7 +106,7 @@ pub struct Chan<T> {
     pub weak_senders: AtomicUsize,
     pub rx_waiter: Padded<RxWaiter>,
     pub waiters: WaitQueue<Request<T>>,
-    /// Those who wait for the end of the channel.
+    /// Waiters for the end of the channel.
     pub close_waiters: WaitQueue,
     /// The last block. Locked to claim the last slot of a block.
     last: Lock<NonNull<Block<T>>>,
@@ -119,7 +119,7 @@ pub struct Chan<T> {
 // one that drops the channel, and are used by one thread at a time. `unread` is
 // written by the receiver when it leaves, and read when all others have left.
 unsafe impl<T: Send> Send for Chan<T> {}
-// SAFETY: as above; nobody gets a shared reference to a value.
+// SAFETY: as above; no shared reference to a value is given out.
 unsafe impl<T: Send> Sync for Chan<T> {}
 
 // A panic of the user's code (a waker's, a value's drop) happens where nothing is
@@ -300,7 +300,7 @@ impl<T> Chan<T> {
             }
             let start = position(word).wrapping_add(1);
             if !active(Mutant::ClaimsBeforeLink) {
-                // SAFETY: nobody claims this slot without the lock.
+                // SAFETY: no sender claims this slot without the lock.
                 unsafe { self.link_next(&mut last, start) };
             }
             if let Some(claim) = self.advance(word, payment) {
@@ -324,11 +324,11 @@ impl<T> Chan<T> {
         if unsafe { last.as_ref().header() }.start == start {
             return;
         }
-        // SAFETY: only who holds the lock pops.
+        // SAFETY: only the holder of the lock pops.
         let free = unsafe { self.free_blocks.pop() };
         let is_new = free.is_none();
         let next = free.unwrap_or_else(|| Block::allocate(start));
-        // SAFETY: a free block, or a new one, is ours alone; nobody has claimed the
+        // SAFETY: a free block, or a new one, is ours alone; no sender has claimed the
         // last slot of the last block.
         unsafe {
             next.as_ref().begin(start, *last, is_new);
@@ -431,7 +431,7 @@ impl<T> Chan<T> {
         }
         let permits = u64::from(n) * PERMIT;
         let before = self.tail.0.word.fetch_sub(permits, Ordering::AcqRel);
-        // Of the wakers of those that are served.
+        // Of the wakers of the senders that are served.
         let mut panics = Panics::default();
         if before & TX_WAITS != 0 && !active(Mutant::PermitForgetsWaiters) {
             panics.put_off(|| self.serve());
@@ -469,7 +469,7 @@ impl<T> Chan<T> {
         // Before the word, so that it is not newer.
         let head = self.front.0.head.load(Ordering::Acquire);
         let word = self.tail.0.word.load(Ordering::Acquire);
-        // What is free belongs to those who wait.
+        // What is free belongs to the senders that wait.
         if word & TX_WAITS != 0 {
             return 0;
         }
@@ -495,7 +495,7 @@ impl<T> Drop for Chan<T> {
         if model_has_failed() {
             return;
         }
-        // Everybody's last step was a read-modify-write on one of these.
+        // The last step of each other user was a read-modify-write on one of these.
         if cfg!(loom) {
             self.senders.fetch_add(0, Ordering::AcqRel);
             self.tail.0.word.fetch_add(0, Ordering::AcqRel);
@@ -503,7 +503,7 @@ impl<T> Drop for Chan<T> {
         if let Some(unread) = self.unread.take() {
             let last = *self.last.get_mut();
             let mut panics = Panics::default();
-            // SAFETY: nobody else is left.
+            // SAFETY: no other user is left.
             unsafe { unread.drop_all(last, &mut panics) };
             panics.go_on();
         }

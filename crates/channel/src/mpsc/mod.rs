@@ -58,7 +58,7 @@
 // next block before. So a claimed slot is always in the last block or in one before
 // it, and a sender finds its block from the last one, backwards. It looks *after*
 // claiming. As the receiver cannot pass a slot that is not filled, the blocks it
-// looks at cannot go away. When the receiver has read a block to its end nobody else
+// looks at cannot go away. When the receiver has read a block to its end no sender
 // uses it: a sender's last step in a block is to fill its slot, and the next block
 // was linked before that. So the block can be used again.
 //

@@ -275,7 +275,7 @@ receiver! {
 
 impl<T> Receiver<T> {
     /// Returns how many more values there is room for now. Room that is kept by permits
-    /// does not count, nor what belongs to those who wait.
+    /// does not count, nor what belongs to senders that wait.
     pub fn capacity(&self) -> usize {
         self.rx.chan().capacity()
     }

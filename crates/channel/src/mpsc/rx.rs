@@ -69,7 +69,7 @@ impl<T> Rx<T> {
     fn take(&mut self) -> Option<T> {
         let free = &self.chan.free_blocks;
         // SAFETY: we are the receiver; all slots have been filled and read, which is
-        // the last that anybody does with a block.
+        // the last use of a block.
         self.cursor.take(|block| unsafe { free.push(block) })
     }
 

@@ -12,7 +12,7 @@ use super::error::SendTimeoutError;
 use super::sender::Sender;
 
 impl<T> Sender<T> {
-    /// Sends a value. Waits for room if need be, behind those who wait already, but not
+    /// Sends a value. Waits for room if need be, behind the senders that wait already, but not
     /// for longer than `timeout`.
     ///
     /// The timer is the current runtime's, which must be `blitz-runtime`'s. If there is

@@ -170,7 +170,7 @@ sender! {
 }
 
 impl<T> Sender<T> {
-    /// Sends a value. Waits for room if need be, behind those who wait already.
+    /// Sends a value. Waits for room if need be, behind the senders that wait already.
     ///
     /// # Errors
     ///
@@ -208,7 +208,7 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Sends a value if there is room and nobody waits for it.
+    /// Sends a value if there is room and no sender waits for it.
     ///
     /// # Errors
     ///
@@ -373,7 +373,7 @@ impl<T> Sender<T> {
         Ok(OwnedPermit::new(self.tx))
     }
 
-    /// Keeps room for one value if there is some and nobody waits for it.
+    /// Keeps room for one value if there is some and no sender waits for it.
     ///
     /// # Errors
     ///
@@ -393,7 +393,7 @@ impl<T> Sender<T> {
         Ok(Permit { tx: &self.tx })
     }
 
-    /// Keeps room for `n` values if there is as much and nobody waits for it.
+    /// Keeps room for `n` values if there is as much and no sender waits for it.
     ///
     /// # Errors
     ///
@@ -413,7 +413,7 @@ impl<T> Sender<T> {
         Ok(PermitIterator { tx: &self.tx, n })
     }
 
-    /// Keeps room for one value, and the sender, if there is some and nobody
+    /// Keeps room for one value, and the sender, if there is some and no other sender
     /// waits for it.
     ///
     /// # Errors
@@ -436,8 +436,8 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Returns how many more values there is room for now. Room that is kept by permits does not
-    /// count, nor what belongs to those who wait.
+    /// Returns how many more values there is room for now. Room that is kept by permits does
+    /// not count, nor what belongs to senders that wait.
     ///
     /// ```
     /// use blitz_io::sync::mpsc;

@@ -3,7 +3,7 @@
 //! # The announcement
 //!
 //! A sender that finds no room takes the lock of the queue and sets `TX_WAITS` in
-//! the channel's word. From then on nobody claims or reserves without being chosen,
+//! the channel's word. From then on no sender claims or reserves without being chosen,
 //! so the room can only grow: by values that are received, and by permits that come
 //! back. Both look at `TX_WAITS` afterwards and serve the queue. Under the same
 //! lock, the sender looks at the room once more, and takes it or joins the queue.
@@ -14,7 +14,7 @@
 //!
 //! *A value that is received* changes another word, `head`: the receiver stores
 //! `head` and looks at the announcement, the sender announces and looks at `head`.
-//! That is Dekker's pattern, and the receiver should pay nothing for it while nobody
+//! That is Dekker's pattern, and the receiver should pay nothing for it while no sender
 //! waits. So the channel is in one of two modes:
 //!
 //! * [`QUIET`]: the receiver makes a light publication (`fences::publish`): a store,
@@ -149,7 +149,7 @@ impl<T> Chan<T> {
     /// become true.
     fn fits(&self, word: u64, n: u32) -> bool {
         let head = self.front.0.head.load(Ordering::SeqCst);
-        // Where all senders wait first, nobody else would keep it up to date, and
+        // Where all senders wait first, nothing else would keep it up to date, and
         // positions can only be compared while they are less than 2^32 apart.
         self.tail.0.head_seen.store(head, Ordering::Relaxed);
         self.is_room(word, head, n) && may_reserve(word, n)
@@ -376,7 +376,7 @@ impl<T> Reserve<'_, T> {
     fn poll_permits(&mut self, cx: &Context<'_>) -> Poll<Result<(), SendError<()>>> {
         let (chan, node) = (self.chan, &self.node);
         let result = match self.state {
-            // Nobody has tried before, for lack of budget.
+            // It has not tried before, for lack of budget.
             State::New
                 if !coop::has_budget_remaining()
                     && chan.try_reserve(node.request.permits).is_ok() =>

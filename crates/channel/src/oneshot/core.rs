@@ -25,7 +25,7 @@
 //! An end that waits as a task puts its waker into its place and *then* sets its
 //! bit, `RX_TASK` or `TX_TASK`, with a compare-and-swap that fails if what it
 //! waits for has happened. The event clears the bits in the same step in which it
-//! happens. Whoever clears a bit owns the waker: the other end, which then takes it
+//! happens. The end that clears a bit owns the waker: the other end, which then takes it
 //! out and wakes it; or the end itself, which comes back with another waker, takes
 //! the old one out, and begins again. An end that closes or completes clears its own
 //! bit as well, and drops its waker.
@@ -44,7 +44,7 @@
 //! # Freeing the cell
 //!
 //! There are no reference counts. Each end says in the word that it has left,
-//! `TX_GONE` or `RX_GONE`, and who finds that the other has left before frees the
+//! `TX_GONE` or `RX_GONE`, and the end that finds that the other has left before frees the
 //! cell, without another step. An event that finds no waker to take
 //! says so in the same step. So to send is one read-modify-write, and to receive
 //! what has been sent and to free the cell is none: a load shows `TX_GONE`.
@@ -59,7 +59,7 @@
 //! # Source
 //!
 //! The idea to let one state word guard value and wakers is that of Tokio's
-//! `oneshot`; the rule that the bits decide who frees, that of the `oneshot` crate.
+//! `oneshot`; the rule that the bits decide which end frees, that of the `oneshot` crate.
 
 use std::mem::MaybeUninit;
 #[cfg(not(loom))]
@@ -83,9 +83,9 @@ pub const VALUE: u32 = 1 << 1;
 /// The receiver wants nothing any more. Never set after `COMPLETE`, and keeps
 /// `COMPLETE` from being set.
 pub const CLOSED: u32 = 1 << 2;
-/// A waker of the receiver is in its place, and belongs to whoever clears this.
+/// A waker of the receiver is in its place, and belongs to the end that clears this.
 pub const RX_TASK: u32 = 1 << 3;
-/// A waker of the sender is in its place, and belongs to whoever clears this.
+/// A waker of the sender is in its place, and belongs to the end that clears this.
 pub const TX_TASK: u32 = 1 << 4;
 /// A thread sleeps on the state, to receive.
 pub const RX_THREAD: u32 = 1 << 5;
@@ -315,7 +315,7 @@ impl<T> Core<T> {
     pub fn clear(&mut self) {
         let state = self.state.load(Ordering::Relaxed);
         self.state.store(NEW, Ordering::Relaxed);
-        // SAFETY: nobody else uses the cell, and what the bits say is there: an end
+        // SAFETY: no other end uses the cell, and what the bits say is there: an end
         // that was forgotten is at rest, and at rest the bits are true.
         let (_receiver, _sender, _value) = unsafe {
             let value = (state & VALUE != 0).then(|| self.value.take());
@@ -351,11 +351,11 @@ impl<T> Place<T> {
     ///
     /// # Safety
     ///
-    /// Nobody else uses the place. What was there is forgotten.
+    /// The caller alone uses the place. What was there is forgotten.
     #[inline]
     pub unsafe fn put(&self, value: T) {
         self.0.with_mut(|place| {
-            // SAFETY: the caller is the only one who uses the place.
+            // SAFETY: only the caller uses the place.
             unsafe { (*place).write(value) };
         });
     }
@@ -364,7 +364,7 @@ impl<T> Place<T> {
     ///
     /// # Safety
     ///
-    /// Something is there, and nobody else takes it or puts something there.
+    /// Something is there, and no other thread takes it or puts something there.
     #[inline]
     pub unsafe fn take(&self) -> T {
         // SAFETY: it is there, and is read once.
@@ -375,8 +375,8 @@ impl<T> Place<T> {
     ///
     /// # Safety
     ///
-    /// Something was put there, and nobody puts something else there meanwhile.
-    /// If somebody may take it meanwhile, `look` must only look at the bytes.
+    /// Something was put there, and no other thread puts something else there meanwhile.
+    /// If another may take it meanwhile, `look` must only look at the bytes.
     #[inline]
     pub unsafe fn look<R>(&self, look: impl FnOnce(&T) -> R) -> R {
         self.0

@@ -216,8 +216,8 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     #[inline]
     fn finish(&mut self, seen: u32) -> Option<T> {
         let storage = self.storage.take()?;
-        // SAFETY: with `VALUE` the sender has put it there and left it to us; nobody
-        // has taken it, since we leave whenever we take it.
+        // SAFETY: with `VALUE` the sender has put it there and left it to us; it has not
+        // been taken, since we leave whenever we take it.
         let value = (seen & VALUE != 0).then(|| unsafe { storage.core().value.take() });
         // SAFETY: this end has given up its way to the cell.
         unsafe { leave_after(&storage, seen, FROM_RECEIVER) };

@@ -172,7 +172,7 @@ impl<T, S: Storage<Value = T>> Drop for Sender<T, S> {
             return;
         }
         let seen = self.storage.core().state();
-        // SAFETY: nobody uses this end after its drop.
+        // SAFETY: this end is not used after its drop.
         match unsafe { happen(&self.storage, seen, COMPLETE, FROM_SENDER, true) } {
             Ok(tasks) => tasks.wake_other(),
             // SAFETY: as above.

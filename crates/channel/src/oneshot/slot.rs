@@ -2,7 +2,7 @@
 //!
 //! Both ends borrow the slot, and reach the cell only in their own methods. So it
 //! does not matter whether an end is dropped or forgotten: while it can be used, it
-//! keeps the slot where it is, and when it cannot, nobody touches the slot on
+//! keeps the slot where it is, and when it cannot, nothing touches the slot on
 //! its behalf. Wakers in the cell do not point to it. What forgotten ends
 //! leave behind is dropped when the slot is used again or dropped itself.
 

@@ -220,14 +220,14 @@ mod heap {
 
         #[inline]
         unsafe fn release(&self) {
-            // SAFETY: nobody uses it any more; nothing in it wants to be dropped.
+            // SAFETY: it is not used any more, and nothing in it needs a drop.
             unsafe { recycle::free(self.0) };
         }
     }
 }
 
 /// The same for the model checker: the memory stays as long as an end exists, and
-/// a cell of the checker's finds out who uses it after its release.
+/// a cell of the checker's finds uses after its release.
 #[cfg(loom)]
 mod heap {
     use std::mem::ManuallyDrop;

@@ -1,4 +1,4 @@
-//! A word that changes, and those who wait for that.
+//! A word that changes, and the waiters for that.
 //!
 //! The two words of a channel are of this kind: the version of the value, with a
 //! bit for "all senders are gone", for which receivers wait; and the number of
@@ -11,7 +11,7 @@
 //! and, if it still has to, links its node into the queue.
 //!
 //! A change of the word is made by a read-modify-write, which shows the bit. If
-//! it was set, it takes the lock of the queue and wakes all who are in it.
+//! it was set, it takes the lock of the queue and wakes all waiters in it.
 //!
 //! # No wake-up is lost
 //!
@@ -23,15 +23,15 @@
 //! have seen the change, because the one's release of the lock happens before the
 //! other's acquisition. So it takes it after W, finds the node, and wakes it.
 //!
-//! This does not need W to be the one who set the bit, so a second waiter does not
-//! write the word: a load does, even an old one.
+//! This does not need W to have set the bit itself, so a second waiter does not write
+//! the word: a load is enough, even of an old value.
 //!
-//! A change may find the queue empty, or wake somebody who came after it and saw it
+//! A change may find the queue empty, or wake a waiter that came after it and has seen it
 //! already. A woken waiter looks again.
 //!
-//! The change is one read-modify-write and no fence, and nothing but that when
-//! nobody waits. That is why the bit is in the word itself; with a count beside it,
-//! change and look would need a fence between them (Dekker's pattern).
+//! The change is one read-modify-write and no fence, and nothing but that while there are no
+//! waiters. That is why the bit is in the word itself: with a count beside it, change and look
+//! would need a fence between them (Dekker's pattern).
 
 use std::time::Instant;
 
@@ -41,7 +41,7 @@ use blitz_sync::internals::WaitQueue;
 use super::mutant::{Mutant, active};
 use crate::wait::{Event, Wait, block_until};
 
-/// In the word: somebody waits, or did not long ago.
+/// In the word: there are waiters, or there were not long ago.
 const WAITING: usize = 1;
 
 /// See the head of this file. The lowest bit of the word belongs to it.
@@ -50,12 +50,12 @@ pub struct Awaited {
     queue: WaitQueue,
 }
 
-/// Whether somebody waits for a change that was made.
-#[must_use = "those who wait are to be woken"]
+/// Whether there are waiters for a change that was made.
+#[must_use = "the waiters are to be woken"]
 pub struct Waiting(bool);
 
 impl Awaited {
-    /// Nobody waits.
+    /// Without waiters.
     pub fn new(word: usize) -> Self {
         Self {
             word: AtomicUsize::new(word),
@@ -94,7 +94,7 @@ impl Awaited {
         (old & !WAITING, Waiting(old & WAITING != 0))
     }
 
-    /// Wakes all who wait for a change, if there are any. No lock may be held.
+    /// Wakes the waiters for a change, if there are any. No lock may be held.
     #[inline]
     pub fn wake(&self, waiting: Waiting) {
         if waiting.0 {

@@ -7,8 +7,8 @@ blitz_sync::mutants! {
     LooksFirst,
     /// A thread that changes the word looks for waiters first.
     LooksForWaitersFirst,
-    /// The last sender wakes nobody.
+    /// The last sender wakes no waiter.
     SilentClose,
-    /// The last receiver wakes nobody.
+    /// The last receiver wakes no waiter.
     SilentLeave,
 }

@@ -26,7 +26,7 @@ impl<T> Receiver<T> {
 
     /// Returns the value as it is. It does not count as seen by that.
     ///
-    /// Nobody can send while this is held: see [`Ref`].
+    /// No sender can send while this is held: see [`Ref`].
     ///
     /// ```
     /// use blitz_io::sync::watch;

@@ -132,7 +132,7 @@ impl<T> Sender<T> {
         value
     }
 
-    /// Returns the value as it is. Nobody can send while this is held: see [`Ref`].
+    /// Returns the value as it is. No sender can send while this is held: see [`Ref`].
     ///
     /// ```
     /// use blitz_io::sync::watch;

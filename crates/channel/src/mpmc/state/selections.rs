@@ -55,7 +55,7 @@ impl<T> State<T> {
     pub(in crate::mpmc) fn finish_recv(&mut self, woken: &mut Woken) -> Option<Option<T>> {
         let value = match self.take() {
             Some((_, value)) => Some(value),
-            // Somebody's value will not come: let it be this one's.
+            // One of the reserved values will not come: let it be this one.
             None if self.paired < self.reserved => None,
             None => {
                 self.is_awaited = true;
@@ -153,7 +153,7 @@ impl<T> State<T> {
         }
     }
 
-    /// Tells those who observe a list that somebody waits on the other side.
+    /// Tells the observers in a list that there is a waiter on the other side.
     pub(in crate::mpmc) fn tell_observers(list: &mut List<Request>, but: *const Selection) {
         for node in nodes(list) {
             // SAFETY: it is linked, and we hold the lock.

@@ -8,7 +8,7 @@ use super::super::woken::Call;
 use super::State;
 
 impl<T> State<T> {
-    /// Whom to call after a step that has chosen this waiter, or none: the streams, if
+    /// What to wake after a step that has chosen this waiter, or none: the streams, if
     /// what came was left for them.
     pub(in crate::mpmc) fn call(&mut self, wake: Wake) -> Call {
         match wake {
