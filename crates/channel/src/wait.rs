@@ -70,11 +70,11 @@ impl<E: Event> Wait<E> {
 impl<E: Event> Future for Wait<E> {
     type Output = E::Output;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<E::Output> {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<E::Output> {
         // SAFETY: the node is not moved.
         let this = unsafe { self.get_unchecked_mut() };
         let (event, node) = (&mut this.event, &this.node);
-        if this.is_linked && event.queue().still_waits(node, context.waker()) {
+        if this.is_linked && event.queue().still_waits(node, cx.waker()) {
             return Poll::Pending;
         }
         this.is_linked = false;
@@ -83,7 +83,7 @@ impl<E: Event> Future for Wait<E> {
                 return Poll::Ready(output);
             }
             // SAFETY: the node is not linked, and is ours.
-            unsafe { node.arm(context.waker()) };
+            unsafe { node.arm(cx.waker()) };
             // SAFETY: as above; the future is pinned, and its drop takes the node out.
             this.is_linked = unsafe { join(event, node) };
             if this.is_linked {

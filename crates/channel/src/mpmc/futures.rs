@@ -16,7 +16,7 @@ macro_rules! futures {
     ($(
         $(#[$attribute:meta])*
         $name:ident in $queue:ident -> $output:ty {
-            |$channel:ident, $waiter:ident, $context:ident| $poll:expr
+            |$channel:ident, $waiter:ident, $cx:ident| $poll:expr
         }
     )+) => {$(
         $(#[$attribute])*
@@ -38,7 +38,7 @@ macro_rules! futures {
             type Output = $output;
 
             #[inline]
-            fn poll(self: Pin<&mut Self>, $context: &mut Context<'_>) -> Poll<Self::Output> {
+            fn poll(self: Pin<&mut Self>, $cx: &mut Context<'_>) -> Poll<Self::Output> {
                 let ($channel, $waiter) = (self.channel, &self.waiter);
                 $poll
             }
@@ -61,8 +61,8 @@ futures! {
     /// **Cancel safety.** When it is dropped before it is done, the value is dropped
     /// with it, and was not sent.
     Send in Senders -> Result<(), SendError<T>> {
-        |channel, waiter, context| {
-            coop::poll_with(context, |context| channel.poll_send(waiter, context))
+        |channel, waiter, cx| {
+            coop::poll_with(cx, |cx| channel.poll_send(waiter, cx))
         }
     }
 
@@ -74,8 +74,8 @@ futures! {
     /// One that is kept without being polled keeps its place in the queue and the value
     /// that was assigned to it. Users of async-channel expect that others get the value.
     Recv in Receivers -> Result<T, RecvError> {
-        |channel, waiter, context| {
-            coop::poll_with(context, |context| channel.poll_recv(waiter, context))
+        |channel, waiter, cx| {
+            coop::poll_with(cx, |cx| channel.poll_recv(waiter, cx))
         }
     }
 
@@ -83,6 +83,6 @@ futures! {
     ///
     /// **Cancel safety.** It may be dropped at any time.
     Closed in Watchers -> () {
-        |channel, waiter, context| channel.poll_closed(waiter, context)
+        |channel, waiter, cx| channel.poll_closed(waiter, cx)
     }
 }

@@ -55,10 +55,10 @@ impl<'a, T> SendSink<'a, T> {
         }
     }
 
-    fn poll_pending(&mut self, context: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
+    fn poll_pending(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
         match (&self.sender, &self.waiter) {
             (Some(sender), Some(waiter)) if !waiter.is_done() => {
-                coop::poll_with(context, |context| sender.channel.poll_send(waiter, context))
+                coop::poll_with(cx, |cx| sender.channel.poll_send(waiter, cx))
             }
             _ => Poll::Ready(Ok(())),
         }
@@ -69,11 +69,8 @@ impl<T> Sink<T> for SendSink<'_, T> {
     type Error = SendError<T>;
 
     /// Waits until the value that is kept back, if there is one, has been sent.
-    fn poll_ready(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<(), SendError<T>>> {
-        self.get_mut().poll_pending(context)
+    fn poll_ready(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
+        self.get_mut().poll_pending(cx)
     }
 
     /// Sends a value, or keeps it back if that is not possible at once.
@@ -95,19 +92,13 @@ impl<T> Sink<T> for SendSink<'_, T> {
         Ok(())
     }
 
-    fn poll_flush(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<(), SendError<T>>> {
-        self.get_mut().poll_pending(context)
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
+        self.get_mut().poll_pending(cx)
     }
 
-    fn poll_close(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<(), SendError<T>>> {
+    fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
         let this = self.get_mut();
-        let flushed = ready!(this.poll_pending(context));
+        let flushed = ready!(this.poll_pending(cx));
         this.sender = None;
         Poll::Ready(flushed)
     }

@@ -117,7 +117,7 @@ impl<T> Channel<T> {
     pub(super) fn poll_recv(
         &self,
         waiter: &Waiter<T>,
-        context: &mut Context<'_>,
+        cx: &mut Context<'_>,
     ) -> Poll<Result<T, RecvError>> {
         match waiter.stage.get() {
             Stage::Fresh => {
@@ -130,11 +130,11 @@ impl<T> Channel<T> {
                         }
                     }
                 }
-                self.begin_recv(waiter, context.waker(), Queue::Receivers)
+                self.begin_recv(waiter, cx.waker(), Queue::Receivers)
                     .map(|received| received.ok_or(RecvError))
             }
             Stage::Waiting => {
-                if self.still_waits(waiter.node(), context.waker(), Queue::Receivers) {
+                if self.still_waits(waiter.node(), cx.waker(), Queue::Receivers) {
                     return Poll::Pending;
                 }
                 waiter.finish();
@@ -211,7 +211,7 @@ impl<T> Channel<T> {
     pub(super) fn poll_send(
         &self,
         waiter: &Waiter<T>,
-        context: &mut Context<'_>,
+        cx: &mut Context<'_>,
     ) -> Poll<Result<(), SendError<T>>> {
         match waiter.stage.get() {
             Stage::Fresh => {
@@ -229,10 +229,10 @@ impl<T> Channel<T> {
                         }
                     }
                 }
-                self.begin_send(waiter, context.waker())
+                self.begin_send(waiter, cx.waker())
             }
             Stage::Waiting => {
-                if self.still_waits(waiter.node(), context.waker(), Queue::Senders) {
+                if self.still_waits(waiter.node(), cx.waker(), Queue::Senders) {
                     return Poll::Pending;
                 }
                 Poll::Ready(Self::sent(waiter))
@@ -288,11 +288,11 @@ impl<T> Channel<T> {
 
 /// Waiters for the end.
 impl<T> Channel<T> {
-    pub(super) fn poll_closed(&self, waiter: &Waiter<T>, context: &mut Context<'_>) -> Poll<()> {
+    pub(super) fn poll_closed(&self, waiter: &Waiter<T>, cx: &mut Context<'_>) -> Poll<()> {
         let waits = !self.is_closed()
             && match waiter.stage.get() {
-                Stage::Waiting => self.still_waits(waiter.node(), context.waker(), Queue::Watchers),
-                _ => self.join_watchers(waiter, waiter.arm(context.waker())),
+                Stage::Waiting => self.still_waits(waiter.node(), cx.waker(), Queue::Watchers),
+                _ => self.join_watchers(waiter, waiter.arm(cx.waker())),
             };
         match waits {
             true => Poll::Pending,

@@ -96,7 +96,7 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
     /// # });
     /// ```
     pub async fn closed(&mut self) {
-        poll_fn(|context| self.poll_closed(context)).await;
+        poll_fn(|cx| self.poll_closed(cx)).await;
     }
 
     /// Returns whether the receiver is closed or dropped. A value can be sent only

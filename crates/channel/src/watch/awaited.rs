@@ -108,8 +108,8 @@ impl Awaited {
     }
 
     /// Waits until the word is as wanted, as a task. What it was then.
-    pub async fn until(&self, is_done: impl Fn(usize) -> bool) -> usize {
-        Wait::new(Until(self, is_done)).await
+    pub fn until<F: Fn(usize) -> bool>(&self, is_done: F) -> Wait<Until<'_, F>> {
+        Wait::new(Until(self, is_done))
     }
 
     /// The same as a thread. `None` when the deadline comes first.
@@ -122,8 +122,8 @@ impl Awaited {
     }
 }
 
-/// The event that the word is as wanted.
-struct Until<'a, F>(&'a Awaited, F);
+/// The word is as wanted.
+pub struct Until<'a, F>(&'a Awaited, F);
 
 impl<F: Fn(usize) -> bool> Event for Until<'_, F> {
     type Output = usize;
