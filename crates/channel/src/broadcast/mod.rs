@@ -216,6 +216,6 @@ pub use sender::{Sender, WeakSender};
 #[track_caller]
 pub fn channel<T: Clone>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     let tx = Sender::with_receivers(capacity, 1);
-    let rx = Receiver::new(tx.shared().clone(), 0);
+    let rx = Receiver::new(tx.shared.clone(), 0);
     (tx, rx)
 }

@@ -31,7 +31,7 @@ use crate::wait::{Event, Wait, block_until};
 /// # Ok::<(), broadcast::error::SendError<&str>>(())
 /// ```
 pub struct Sender<T> {
-    shared: Arc<Shared<T>>,
+    pub(super) shared: Arc<Shared<T>>,
 }
 
 impl<T> Sender<T> {
@@ -61,10 +61,6 @@ impl<T> Sender<T> {
         Self {
             shared: Arc::new(Shared::new(capacity, receivers)),
         }
-    }
-
-    pub(super) fn shared(&self) -> &Arc<Shared<T>> {
-        &self.shared
     }
 
     /// Sends a value to all receivers, and returns how many there are. Never waits

@@ -165,9 +165,15 @@ impl<T> Channel<T> {
     /// Tells the streams that there is something to receive, as long as there is.
     #[cold]
     pub(super) fn tell_streams(&self, panics: &mut Panics) {
+        self.wake_in_rounds(panics, State::tell_streams);
+    }
+
+    /// Runs a step that chooses as many waiters as can be woken at once, and wakes them, until
+    /// it has chosen fewer.
+    fn wake_in_rounds(&self, panics: &mut Panics, mut step: impl FnMut(&mut State<T>, &mut Wakes)) {
         loop {
             let mut wakes = Wakes::new();
-            self.locked(|state| state.tell_streams(&mut wakes));
+            self.locked(|state| step(state, &mut wakes));
             let all = !wakes.is_full();
             panics.put_off(|| wakes.wake());
             if all {
@@ -324,20 +330,13 @@ impl<T> Channel<T> {
     fn end(&self) -> (bool, Panics) {
         let mut was_open = None;
         let mut panics = Panics::new();
-        loop {
-            let mut wakes = Wakes::new();
-            self.locked(|state| {
-                was_open.get_or_insert(!state.is_closed());
-                self.closed.store(true, Ordering::Release);
-                state.close(&mut wakes);
-            });
-            // No waiter joins any more, so this ends.
-            let all = !wakes.is_full();
-            panics.put_off(|| wakes.wake());
-            if all {
-                return (was_open == Some(true), panics);
-            }
-        }
+        // No waiter joins any more, so this ends.
+        self.wake_in_rounds(&mut panics, |state, wakes| {
+            was_open.get_or_insert(!state.is_closed());
+            self.closed.store(true, Ordering::Release);
+            state.close(wakes);
+        });
+        (was_open == Some(true), panics)
     }
 
     /// One sender less.

@@ -191,7 +191,7 @@ impl<T> Chan<T> {
     /// Sends if there is room.
     #[inline]
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
-        match self.claim() {
+        match self.claim(Payment::Room) {
             Ok(claim) => {
                 self.fill(claim, value);
                 Ok(())
@@ -213,29 +213,24 @@ impl<T> Chan<T> {
         self.fill(self.claim_permitted(), value);
     }
 
-    /// Claims a slot if there is room.
-    #[inline]
-    fn claim(&self) -> Result<Claim, Refusal> {
-        let word = self.tail.0.word.load(Ordering::Relaxed);
-        if word & (TX_WAITS | CLOSED) == 0 && !ends_block(word) && self.has_room(word) {
-            if let Some(claim) = self.advance(word, Payment::Room) {
-                return Ok(claim);
-            }
-        }
-        self.claim_slowly(Payment::Room)
-    }
-
     /// Claims a slot with a permit, which is used up. Runs no code of the user's.
     #[inline]
     pub fn claim_permitted(&self) -> Claim {
+        self.claim(Payment::Permit)
+            .expect("a permit is never refused")
+    }
+
+    /// Claims a slot.
+    #[inline(always)]
+    fn claim(&self, payment: Payment) -> Result<Claim, Refusal> {
         let word = self.tail.0.word.load(Ordering::Relaxed);
-        if !ends_block(word) {
-            if let Some(claim) = self.advance(word, Payment::Permit) {
-                return claim;
+        let may_claim = || word & (TX_WAITS | CLOSED) == 0 && self.has_room(word);
+        if !ends_block(word) && (payment == Payment::Permit || may_claim()) {
+            if let Some(claim) = self.advance(word, payment) {
+                return Ok(claim);
             }
         }
-        let claim = self.claim_slowly(Payment::Permit);
-        claim.expect("a permit is never refused")
+        self.claim_slowly(payment)
     }
 
     /// The one step that claims a slot. The acquire makes the last block visible,
