@@ -23,8 +23,8 @@ macro_rules! error_text {
 
 /// Implements `Debug`, which shows nothing but the name of the type.
 macro_rules! opaque_debug {
-    ($($name:ident<$($parameter:tt),+>),+) => {$(
-        impl<T> std::fmt::Debug for $name<$($parameter),+> {
+    ($(impl$(<$value:ident>)? $name:ident<$($parameter:tt),+>),+) => {$(
+        impl$(<$value>)? std::fmt::Debug for $name<$($parameter),+> {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.debug_struct(stringify!($name)).finish_non_exhaustive()
             }

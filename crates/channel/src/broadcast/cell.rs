@@ -159,8 +159,8 @@ impl<T> ValueCell<T> {
     where
         T: Clone,
     {
-        if self.unread.load(Ordering::Acquire) == 1 && ring.lag().is_unheard_of() {
-            if let Some(value) = self.take(ring.lag()) {
+        if self.unread.load(Ordering::Acquire) == 1 && ring.lag.is_unheard_of() {
+            if let Some(value) = self.take(&ring.lag) {
                 count();
                 return Some(value);
             }

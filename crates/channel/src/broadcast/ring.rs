@@ -70,7 +70,7 @@ struct Cells<T> {
 pub(super) struct Ring<T> {
     /// As many as a power of two.
     slots: Box<[Slot<T>]>,
-    lag: Lag,
+    pub(super) lag: Lag,
     cells: Lock<Cells<T>>,
 }
 
@@ -94,11 +94,6 @@ impl<T> Ring<T> {
     #[inline]
     pub(super) fn capacity(&self) -> u64 {
         self.slots.len() as u64
-    }
-
-    #[inline]
-    pub(super) fn lag(&self) -> &Lag {
-        &self.lag
     }
 
     #[inline]

@@ -145,7 +145,7 @@ impl<T> Shared<T> {
     #[cold]
     #[inline(never)]
     fn send_over(&self, mut value: Option<T>) -> Result<usize, SendError<T>> {
-        self.ring.lag().announce();
+        self.ring.lag.announce();
         loop {
             let tail = self.tail();
             let cell = self.ring.cell(tail.position());

@@ -237,7 +237,7 @@ impl<T> Channel<T> {
             let state = unsafe { &mut *self.state.get() };
             match state.send_fast(value) {
                 Ok(()) => {
-                    self.len.store(state.buffered(), Ordering::Relaxed);
+                    self.len.store(state.buffer.len(), Ordering::Relaxed);
                     Ok(Call::One(Wake::Nobody))
                 }
                 Err(value) => self.send_slow(state, value),
@@ -263,7 +263,7 @@ impl<T> Channel<T> {
             let state = unsafe { &mut *self.state.get() };
             match state.recv_fast() {
                 Some(value) => {
-                    self.len.store(state.buffered(), Ordering::Relaxed);
+                    self.len.store(state.buffer.len(), Ordering::Relaxed);
                     Ok((value, Wake::Nobody))
                 }
                 None => self.recv_slow(state),

@@ -51,7 +51,7 @@ macro_rules! futures {
             }
         }
 
-        opaque_debug!($name<'_, T>);
+        opaque_debug!(impl<T> $name<'_, T>);
     )+};
 }
 

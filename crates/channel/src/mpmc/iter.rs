@@ -47,4 +47,4 @@ impl<T> Iterator for IntoIter<T> {
 impl<T> FusedIterator for Iter<'_, T> {}
 impl<T> FusedIterator for IntoIter<T> {}
 
-opaque_debug!(Iter<'_, T>, TryIter<'_, T>, IntoIter<T>);
+opaque_debug!(impl<T> Iter<'_, T>, impl<T> TryIter<'_, T>, impl<T> IntoIter<T>);

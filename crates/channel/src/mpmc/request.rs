@@ -20,7 +20,7 @@ pub(super) struct Request {
     /// Hand-off sequence number.
     pub(super) ticket: Cell<u64>,
     /// Which case of the selection this is.
-    case: u32,
+    pub(super) case: u32,
     pub(super) role: Role,
     /// Its time is up, and it waits only because a value is promised to it.
     pub(super) overdue: Cell<bool>,
@@ -99,19 +99,6 @@ pub(super) unsafe fn selection_of<'a>(node: *const Node<Request>) -> &'a Selecti
     unsafe { &*(*node).request.target.get().cast() }
 }
 
-/// Lets the selection of this node have its case. Returns its wake-up, or `None` if it
-/// has another case already, or has given up.
-///
-/// # Safety
-///
-/// The node is linked, and is that of a selection, which may be gone when the
-/// node is unlinked and the lock is released.
-pub(super) unsafe fn claim(node: *const Node<Request>, outcome: Outcome) -> Option<Wake> {
-    // SAFETY: as the caller says.
-    let (selection, case) = unsafe { (selection_of(node), (*node).request.case) };
-    selection.claim(case, outcome)
-}
-
 /// The thread looks at the word.
 const AWAKE: u32 = 0;
 /// The thread sleeps on the word.
@@ -149,7 +136,9 @@ impl Selection {
         }
     }
 
-    fn claim(&self, case: u32, outcome: Outcome) -> Option<Wake> {
+    /// Lets the selection have this case. Returns its wake-up, or `None` if it has another
+    /// case already, or has given up.
+    pub(super) fn claim(&self, case: u32, outcome: Outcome) -> Option<Wake> {
         let decided = (case + 1) << CASE_SHIFT | outcome as u32;
         let mut word = self.word.load(Ordering::Relaxed);
         loop {

@@ -46,7 +46,7 @@
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
-use std::{fmt, ptr, thread};
+use std::{ptr, thread};
 
 use blitz_sync::internals::deadline::after;
 use blitz_sync::internals::{Node, Panics, Random};
@@ -58,6 +58,7 @@ use super::receiver::Receiver;
 use super::request::{Outcome, Queue, Request, Role, Selection};
 use super::sender::Sender;
 use super::state::State;
+use crate::macros::opaque_debug;
 
 mod operation;
 
@@ -190,6 +191,9 @@ unsafe impl Send for Select<'_> {}
 // SAFETY: as above; everything but cloning takes an exclusive borrow.
 unsafe impl Sync for Select<'_> {}
 
+/// What holds of a wait without a limit.
+const WITHOUT_END: &str = "a wait without a deadline does not time out";
+
 /// How long to wait.
 #[derive(Clone, Copy)]
 enum Limit {
@@ -280,11 +284,7 @@ impl<'a> Select<'a> {
     #[track_caller]
     pub fn select(&mut self) -> SelectedOperation<'a> {
         self.assert_not_empty();
-        loop {
-            if let Some(operation) = self.run(Limit::Until(None)) {
-                return operation;
-            }
-        }
+        self.run(Limit::Until(None)).expect(WITHOUT_END)
     }
 
     /// Chooses an operation; waits until one is possible, but no longer than
@@ -355,11 +355,7 @@ impl<'a> Select<'a> {
     #[track_caller]
     pub fn ready(&mut self) -> usize {
         self.assert_not_empty();
-        loop {
-            if let Some(index) = self.run_ready(Limit::Until(None)) {
-                return index;
-            }
-        }
+        self.run_ready(Limit::Until(None)).expect(WITHOUT_END)
     }
 
     /// Returns the index of an operation that is possible; waits until one is, but no
@@ -505,8 +501,4 @@ impl Clone for Select<'_> {
     }
 }
 
-impl fmt::Debug for Select<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Select").finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl Select<'_>);

@@ -250,7 +250,7 @@ macro_rules! shared_by_both_ends {
             }
         }
 
-        opaque_debug!($end<T>);
+        opaque_debug!(impl<T> $end<T>);
     };
 }
 

@@ -112,4 +112,4 @@ impl<T> Drop for SendSink<'_, T> {
     }
 }
 
-opaque_debug!(SendSink<'_, T>);
+opaque_debug!(impl<T> SendSink<'_, T>);

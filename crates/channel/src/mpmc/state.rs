@@ -53,7 +53,7 @@ use blitz_sync::internals::{List, Node, Wake, Wakes};
 
 use super::error::{TryRecvError, TrySendError};
 use super::mutant::{Mutant, active};
-use super::request::{Outcome, Queue, Request, Role, claim, selection_of};
+use super::request::{Outcome, Queue, Request, Role, selection_of};
 
 mod selections;
 mod streams;
@@ -77,7 +77,7 @@ pub(super) struct State<T> {
     flags: u16,
     /// How many values have been handed to a waiting receiver.
     tickets: u64,
-    buffer: VecDeque<T>,
+    pub(super) buffer: VecDeque<T>,
     receivers: List<Request>,
     senders: List<Request>,
     /// Streams: they are told that there is something, and come for it.
@@ -144,12 +144,6 @@ impl<T> State<T> {
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.buffer.len() + self.returned.len()
-    }
-
-    /// How many values there are, when only the buffer had to be looked at.
-    #[inline]
-    pub(super) fn buffered(&self) -> usize {
-        self.buffer.len()
     }
 
     pub(super) fn has_buffer(&self) -> bool {
@@ -507,7 +501,7 @@ impl<T> State<T> {
         let observes = node.request.role == Role::Observer;
         let outcome = if observes { Outcome::Ready } else { outcome };
         // SAFETY: as above.
-        let chosen = unsafe { claim(node, outcome) };
+        let chosen = unsafe { selection_of(node) }.claim(node.request.case, outcome);
         list.remove(node);
         if !observes {
             return chosen;

@@ -106,10 +106,6 @@ impl<T> Waiter<T> {
         let node = unsafe { (*self.node.get()).as_ref() };
         node.expect("a waiter that waits has a node")
     }
-
-    fn finish(&self) {
-        self.stage.set(Stage::Done);
-    }
 }
 
 /// Tasks that receive.
@@ -125,7 +121,7 @@ impl<T> Channel<T> {
                     match self.receive() {
                         Err(TryRecvError::Empty) => {}
                         received => {
-                            waiter.finish();
+                            waiter.stage.set(Stage::Done);
                             return Poll::Ready(received.map_err(|_| RecvError));
                         }
                     }
@@ -137,7 +133,7 @@ impl<T> Channel<T> {
                 if self.still_waits(waiter.node(), cx.waker(), Queue::Receivers) {
                     return Poll::Pending;
                 }
-                waiter.finish();
+                waiter.stage.set(Stage::Done);
                 Poll::Ready(waiter.take().ok_or(RecvError))
             }
             Stage::Done => panic!("`Recv` polled after completion"),
@@ -150,7 +146,7 @@ impl<T> Channel<T> {
         // SAFETY: the waiter is pinned, and its node is taken out before it is dropped.
         match self.locked(|state| unsafe { state.recv_or_join(node, queue) }) {
             Ok(received) => {
-                waiter.finish();
+                waiter.stage.set(Stage::Done);
                 Poll::Ready(received.map(woken))
             }
             Err(wake) => {
@@ -186,7 +182,7 @@ impl<T> Channel<T> {
     /// the same.
     #[cold]
     fn give_up(&self, waiter: &Waiter<T>, queue: Queue) {
-        waiter.finish();
+        waiter.stage.set(Stage::Done);
         if self.leave(waiter.node(), queue) || queue != Queue::Receivers {
             return;
         }
@@ -223,7 +219,7 @@ impl<T> Channel<T> {
                                 unsafe { *waiter.slot.get() = Some(value) };
                             }
                             sent => {
-                                waiter.finish();
+                                waiter.stage.set(Stage::Done);
                                 return Poll::Ready(sent.map_err(|e| SendError(e.into_inner())));
                             }
                         }
@@ -278,7 +274,7 @@ impl<T> Channel<T> {
 
     /// A value that is still there was not sent.
     pub(super) fn sent(waiter: &Waiter<T>) -> Result<(), SendError<T>> {
-        waiter.finish();
+        waiter.stage.set(Stage::Done);
         match waiter.take() {
             None => Ok(()),
             Some(value) => Err(SendError(value)),

@@ -36,7 +36,7 @@ macro_rules! weak {
             }
         }
 
-        opaque_debug!($weak<T>);
+        opaque_debug!(impl<T> $weak<T>);
     };
 }
 

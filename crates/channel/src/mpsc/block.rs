@@ -300,15 +300,10 @@ pub struct FreeBlocks<T>(AtomicPtr<Block<T>>);
 
 impl<T> FreeBlocks<T> {
     /// The most blocks that are kept.
-    const KEPT: u32 = {
-        let fit = BYTES / size_of::<Block<T>>();
-        (if fit < 2 {
-            2
-        } else if fit > MOST {
-            MOST
-        } else {
-            fit
-        }) as u32
+    const KEPT: u32 = match BYTES / size_of::<Block<T>>() {
+        0 | 1 => 2,
+        MOST.. => MOST as u32,
+        fit => fit as u32,
     };
 
     pub fn new() -> Self {

@@ -92,7 +92,7 @@ pub enum RecvTimeoutError {
 #[deprecated(note = "nothing returns it: `recv` returns an `Option`")]
 pub struct RecvError(());
 
-opaque_debug!(SendError<T>);
+opaque_debug!(impl<T> SendError<T>);
 
 error_text! {
     Display for RecvError {

@@ -94,15 +94,10 @@ impl<T> fmt::Debug for PermitIterator<'_, T> {
 /// back.
 pub struct OwnedPermit<T> {
     /// `None` when it has been used.
-    tx: Option<Tx<T>>,
+    pub(super) tx: Option<Tx<T>>,
 }
 
 impl<T> OwnedPermit<T> {
-    /// For a permit that has been taken.
-    pub(super) fn new(tx: Tx<T>) -> Self {
-        Self { tx: Some(tx) }
-    }
-
     /// Sends a value into the room that was kept, and gives the sender back. It
     /// never waits. If the receiver is gone, the value is dropped with the
     /// channel.

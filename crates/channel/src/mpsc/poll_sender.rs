@@ -61,7 +61,7 @@ impl<T> PollSendError<T> {
     }
 }
 
-opaque_debug!(PollSendError<T>);
+opaque_debug!(impl<T> PollSendError<T>);
 
 error_text! {
     Display for PollSendError<T> {

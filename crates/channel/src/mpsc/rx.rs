@@ -350,16 +350,6 @@ impl<T> Rx<T> {
         let word = self.chan.tail.0.word.load(Ordering::Acquire);
         position(word).wrapping_sub(self.cursor.head) as usize
     }
-
-    /// Drops what has been sent so far. What is being sent is dropped with the
-    /// channel.
-    fn drop_values(&mut self, panics: &mut Panics) {
-        while let Some(value) = self.take() {
-            let head = &self.chan.front.0.head;
-            head.store(self.cursor.head, Ordering::Release);
-            panics.put_off(|| drop(value));
-        }
-    }
 }
 
 /// Returns whether the channel is closed and no permit is out.
@@ -375,7 +365,12 @@ impl<T> Drop for Rx<T> {
         let mut panics = Panics::default();
         panics.put_off(|| self.chan.close());
         panics.put_off(|| self.chan.rx_waiter.0.clear());
-        self.drop_values(&mut panics);
+        // What is being sent is dropped with the channel.
+        while let Some(value) = self.take() {
+            let head = &self.chan.front.0.head;
+            head.store(self.cursor.head, Ordering::Release);
+            panics.put_off(|| drop(value));
+        }
         self.chan.unread.set(Some(self.cursor.leave()));
         if cfg!(loom) {
             // So that the model sees what the count of `Arc` orders.

@@ -370,7 +370,8 @@ impl<T> Sender<T> {
     /// ```
     pub async fn reserve_owned(self) -> Result<OwnedPermit<T>, SendError<()>> {
         self.take_permits(1).await?;
-        Ok(OwnedPermit::new(self.tx))
+        let tx = Some(self.tx);
+        Ok(OwnedPermit { tx })
     }
 
     /// Keeps room for one value if there is some and no sender waits for it.
@@ -431,7 +432,7 @@ impl<T> Sender<T> {
     /// ```
     pub fn try_reserve_owned(self) -> Result<OwnedPermit<T>, TrySendError<Self>> {
         match self.tx.try_reserve(1) {
-            Ok(()) => Ok(OwnedPermit::new(self.tx)),
+            Ok(()) => Ok(OwnedPermit { tx: Some(self.tx) }),
             Err(refusal) => Err(refusal.with(self)),
         }
     }

@@ -82,4 +82,4 @@ impl<T> Default for Slot<T> {
     }
 }
 
-opaque_debug!(Slot<T>);
+opaque_debug!(impl<T> Slot<T>);

@@ -10,7 +10,7 @@ pub struct SendError<T>(pub T);
 #[derive(Debug, Clone)]
 pub struct RecvError(pub(super) ());
 
-opaque_debug!(SendError<T>);
+opaque_debug!(impl<T> SendError<T>);
 
 error_text! {
     Display for SendError<T> {

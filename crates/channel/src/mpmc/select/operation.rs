@@ -1,6 +1,5 @@
 //! What a selection has chosen.
 
-use std::fmt;
 use std::thread;
 
 use super::super::error::{RecvError, SendError};
@@ -8,6 +7,7 @@ use super::super::receiver::Receiver;
 use super::super::request::{Outcome, Queue};
 use super::super::sender::Sender;
 use super::Case;
+use crate::macros::opaque_debug;
 
 /// An operation that has been chosen, and must be completed now: the other side may
 /// be waiting for it.
@@ -77,11 +77,7 @@ impl<'a> SelectedOperation<'a> {
     }
 }
 
-impl fmt::Debug for SelectedOperation<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SelectedOperation").finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl SelectedOperation<'_>);
 
 impl Drop for SelectedOperation<'_> {
     fn drop(&mut self) {
