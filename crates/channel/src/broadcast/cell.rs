@@ -239,11 +239,11 @@ impl<T> ValueCell<T> {
         same.then(|| self.unread.load(Ordering::Relaxed))
     }
 
-    /// One of the receivers that had yet to get the value is done with it. From the last
-    /// farewell on, a sender may fill the cell without its lock.
+    /// One of the receivers that had yet to get the value is done with it. Once the last one
+    /// has said so, a sender may fill the cell without its lock.
     #[inline]
     fn leave(&self, unread: u32) {
-        let order = match active(Mutant::RelaxedFarewell) {
+        let order = match active(Mutant::RelaxedUnread) {
             true => Ordering::Relaxed,
             false => Ordering::Release,
         };

@@ -78,13 +78,13 @@
 // A thread that needs both takes the cell's lock first.
 //
 // A *spent* cell is filled without its lock. No receiver can be at work in it: one that
-// gets a value has found the stamp equal to its `next`, under the cell's lock, so it
-// is entitled, so the cell is not spent until it has said farewell; and the farewell
-// (release) is the last thing it does to the value, and the sender has seen it
-// (acquire). A receiver that has found its stamp, and then lost its right, may come
-// and lock the cell at any time, but looks at the stamp again and touches nothing:
-// its value was overwritten, or the cell retired, under that lock, so it sees another
-// stamp. Positions are never used again.
+// gets a value has found the stamp equal to its `next`, under the cell's lock, so it is
+// entitled, and the cell is not spent until this receiver has counted `unread` down. That
+// store (release) is the last use of the value, and the sender has seen it (acquire). A
+// receiver that has found its stamp, and then lost its right, may come and lock the cell at
+// any time, but looks at the stamp again and touches nothing: its value was overwritten, or
+// the cell retired, under that lock, so it sees another stamp. Positions are never used
+// again.
 //
 // The last receiver moves the value out. Others clone it, and a clone that panics is
 // caught under the lock and goes on after it, when the receiver has been counted.
@@ -124,7 +124,7 @@
 //
 // As long as no value has ever been overwritten in a channel (`Lag`), the last
 // receiver of a value does without the cell's lock: it sets `taker`, looks whether
-// there still is no lag, moves the value out, and says farewell. While it is entitled,
+// there still is no lag, moves the value out, and clears `unread`. While it is entitled,
 // no other receiver is, and only an overwriting sender could disturb it. The first sender
 // that has to overwrite says that there is lag, passes the heavy fence, and then,
 // like all that overwrite after it, looks at `taker` before it locks the cell. By the
@@ -166,7 +166,7 @@
 // the last sender, which closes the tail.
 //
 // A sender that waits for the last receiver's end looks at the number of receivers
-// under the lock of `farewells`; the last receiver empties that queue after it has
+// under the lock of `close_waiters`; the last receiver empties that queue after it has
 // written the zero. So either the sender sees the zero, or it is found in the queue.
 //
 // # A receiver that goes

@@ -2,7 +2,7 @@
 
 blitz_sync::mutants! {
     /// A receiver that is done with a cell says so with a relaxed store.
-    RelaxedFarewell,
+    RelaxedUnread,
     /// A value is announced with a relaxed store.
     RelaxedStamp,
     /// A receiver that got a cell's lock does not look at the stamp again.

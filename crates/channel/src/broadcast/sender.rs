@@ -289,7 +289,7 @@ impl<T> Event for Closed<'_, T> {
     type Output = ();
 
     fn queue(&self) -> &WaitQueue {
-        &self.0.farewells
+        &self.0.close_waiters
     }
 
     fn look(&mut self) -> Option<()> {

@@ -54,7 +54,7 @@ pub(super) struct Shared<T> {
     /// Receivers that wait for a value. Its lock is the lock of the tail.
     pub(super) waiting: WaitQueue,
     /// Senders that wait until there are no receivers.
-    pub(super) farewells: WaitQueue,
+    pub(super) close_waiters: WaitQueue,
     pub(super) senders: AtomicUsize,
     pub(super) weak_senders: AtomicUsize,
 }
@@ -98,7 +98,7 @@ impl<T> Shared<T> {
             tail: AtomicU64::new(Tail::new(0, receivers == 0).0),
             receivers: AtomicU32::new(receivers),
             waiting: WaitQueue::new(),
-            farewells: WaitQueue::new(),
+            close_waiters: WaitQueue::new(),
             senders: AtomicUsize::new(1),
             weak_senders: AtomicUsize::new(0),
         }
@@ -434,7 +434,7 @@ impl<T> Shared<T> {
         }
         if is_last {
             panics.put_off(|| {
-                self.farewells.notify_all();
+                self.close_waiters.notify_all();
             });
         }
         panics.go_on();

@@ -319,7 +319,7 @@ impl<T> Channel<T> {
         Ok(oldest)
     }
 
-    /// Ends the channel. Whether it was open.
+    /// Ends the channel. Returns whether it was open.
     pub(super) fn close(&self) -> bool {
         let (was_open, panics) = self.end();
         panics.go_on();

@@ -56,7 +56,7 @@ macro_rules! futures {
 }
 
 futures! {
-    /// What [`Sender::send`](super::Sender::send) returns.
+    /// Future returned by [`Sender::send`](super::Sender::send).
     ///
     /// **Cancel safety.** When it is dropped before it is done, the value is dropped
     /// with it, and was not sent.
@@ -66,7 +66,7 @@ futures! {
         }
     }
 
-    /// What [`Receiver::recv`](super::Receiver::recv) returns.
+    /// Future returned by [`Receiver::recv`](super::Receiver::recv).
     ///
     /// **Cancel safety.** When it is dropped before it is done, no value is lost: one
     /// that it has been given already goes to the next receiver.
@@ -79,10 +79,10 @@ futures! {
         }
     }
 
-    /// What [`Sender::closed`](super::Sender::closed) returns.
+    /// Future returned by [`Sender::closed`](super::Sender::closed).
     ///
     /// **Cancel safety.** It may be dropped at any time.
-    Closed in Watchers -> () {
+    Closed in CloseWaiters -> () {
         |channel, waiter, cx| channel.poll_closed(waiter, cx)
     }
 }

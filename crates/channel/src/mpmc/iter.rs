@@ -5,12 +5,12 @@ use std::iter::FusedIterator;
 use super::receiver::Receiver;
 use crate::macros::opaque_debug;
 
-/// What [`Receiver::iter`] returns.
+/// Iterator returned by [`Receiver::iter`].
 pub struct Iter<'a, T> {
     pub(super) receiver: &'a Receiver<T>,
 }
 
-/// What [`Receiver::try_iter`] returns.
+/// Iterator returned by [`Receiver::try_iter`].
 pub struct TryIter<'a, T> {
     pub(super) receiver: &'a Receiver<T>,
 }

@@ -37,7 +37,7 @@ pub(super) enum Queue {
     #[cfg(feature = "stream")]
     Streams,
     /// Waiters for the end.
-    Watchers,
+    CloseWaiters,
 }
 
 /// For what a node waits.

@@ -219,12 +219,12 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// Adds the operation to send into this channel. Its index.
+    /// Adds the operation to send into this channel, and returns its index.
     pub fn send<T>(&mut self, sender: &'a Sender<T>) -> usize {
         self.add(&*sender.channel, Queue::Senders)
     }
 
-    /// Adds the operation to receive from this channel. Its index.
+    /// Adds the operation to receive from this channel, and returns its index.
     pub fn recv<T>(&mut self, receiver: &'a Receiver<T>) -> usize {
         self.add(&*receiver.channel, Queue::Receivers)
     }

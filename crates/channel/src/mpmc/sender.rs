@@ -166,7 +166,7 @@ macro_rules! shared_by_both_ends {
     ($end:ident, $weak:ident, $count:ident) => {
         impl<T> $end<T> {
             /// Closes the channel: sending fails from now on, and all waiters are told.
-            /// What is in the channel can still be received. `false` if it was
+            /// What is in the channel can still be received. Returns `false` if it was
             /// closed before.
             ///
             /// ```

@@ -83,7 +83,7 @@ pub(super) struct State<T> {
     /// Streams: they are told that there is something, and come for it.
     streams: List<Request>,
     /// Waiters for the end.
-    watchers: List<Request>,
+    close_waiters: List<Request>,
     /// Values that came back, the oldest last, with their tickets.
     returned: Vec<(u64, T)>,
     pub(super) capacity: usize,
@@ -129,7 +129,7 @@ impl<T> State<T> {
             receivers: List::new(),
             senders: List::new(),
             streams: List::new(),
-            watchers: List::new(),
+            close_waiters: List::new(),
             returned: Vec::new(),
             capacity,
             reserved: 0,
@@ -161,7 +161,7 @@ impl<T> State<T> {
             Queue::Senders => &mut self.senders,
             #[cfg(feature = "stream")]
             Queue::Streams => &mut self.streams,
-            Queue::Watchers => &mut self.watchers,
+            Queue::CloseWaiters => &mut self.close_waiters,
         }
     }
 
@@ -334,7 +334,7 @@ impl<T> State<T> {
             Self::dismiss(&mut self.senders, wakes);
         }
         Self::dismiss(&mut self.streams, wakes);
-        Self::dismiss(&mut self.watchers, wakes);
+        Self::dismiss(&mut self.close_waiters, wakes);
     }
 
     fn dismiss(list: &mut List<Request>, wakes: &mut Wakes) {

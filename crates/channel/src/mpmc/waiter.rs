@@ -287,8 +287,8 @@ impl<T> Channel<T> {
     pub(super) fn poll_closed(&self, waiter: &Waiter<T>, cx: &mut Context<'_>) -> Poll<()> {
         let waits = !self.is_closed()
             && match waiter.stage.get() {
-                Stage::Waiting => self.still_waits(waiter.node(), cx.waker(), Queue::Watchers),
-                _ => self.join_watchers(waiter, waiter.arm(cx.waker())),
+                Stage::Waiting => self.still_waits(waiter.node(), cx.waker(), Queue::CloseWaiters),
+                _ => self.join_close_waiters(waiter, waiter.arm(cx.waker())),
             };
         match waits {
             true => Poll::Pending,
@@ -296,13 +296,13 @@ impl<T> Channel<T> {
         }
     }
 
-    fn join_watchers(&self, waiter: &Waiter<T>, node: &Node<Request>) -> bool {
+    fn join_close_waiters(&self, waiter: &Waiter<T>, node: &Node<Request>) -> bool {
         let joined = self.locked(|state| {
             let open = !state.is_closed();
             if open {
                 // SAFETY: the future is pinned, or the waiter is on the stack, and
                 // the node is taken out before it goes.
-                unsafe { state.list(Queue::Watchers).push(node) };
+                unsafe { state.list(Queue::CloseWaiters).push(node) };
             }
             open
         });
@@ -315,7 +315,7 @@ impl<T> Channel<T> {
     pub(super) fn closed_blocking(&self) {
         let waiter = Waiter::new(None);
         let node = waiter.prepare();
-        if self.join_watchers(&waiter, node) {
+        if self.join_close_waiters(&waiter, node) {
             node.sleep(None);
         }
     }

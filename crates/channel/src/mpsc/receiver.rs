@@ -47,8 +47,8 @@ macro_rules! receiver {
             }
 
             /// Receives as many values as there are, up to `limit`, at the end of
-            /// `buffer`; waits for the first one. How many there were: 0 if there
-            /// will be none, or if `limit` is 0.
+            /// `buffer`; waits for the first one. Returns how many there were: 0 if
+            /// there will be none, or if `limit` is 0.
             ///
             /// # Cancel safety
             ///

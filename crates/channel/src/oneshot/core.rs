@@ -76,11 +76,11 @@ use crate::model::model_has_failed;
 
 /// Nothing has happened yet.
 pub const NEW: u32 = 0;
-/// The sender has made up its mind: it has sent, or never will.
+/// The sender has sent, or never will.
 pub const COMPLETE: u32 = 1;
 /// It has sent: the value is in its place. Only with `COMPLETE`.
 pub const VALUE: u32 = 1 << 1;
-/// The receiver wants nothing any more. Never set after `COMPLETE`, and keeps
+/// The receiver takes no value any more. Never set after `COMPLETE`, and keeps
 /// `COMPLETE` from being set.
 pub const CLOSED: u32 = 1 << 2;
 /// A waker of the receiver is in its place, and belongs to the end that clears this.

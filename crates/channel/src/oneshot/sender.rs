@@ -151,7 +151,7 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
     }
 
     /// Blocks the thread until the receiver is closed or dropped, but no longer than
-    /// `timeout`. Whether it is.
+    /// `timeout`. Returns whether it is.
     ///
     /// ```
     /// use blitz_io::sync::oneshot;

@@ -86,7 +86,7 @@ impl Awaited {
         self.word.fetch_add(n, Ordering::Relaxed);
     }
 
-    /// Subtracts from the word, at the same time as others. What it was before. The
+    /// Subtracts from the word, at the same time as others. Returns what it was before. The
     /// bit stays as it is: the next one will look for waiters that are not there.
     #[inline]
     pub fn subtract(&self, n: usize) -> (usize, Waiting) {
@@ -107,7 +107,7 @@ impl Awaited {
         self.queue.notify_all();
     }
 
-    /// Waits until the word is as wanted, as a task. What it was then.
+    /// Waits until the word is as wanted, as a task. Returns what it was then.
     pub fn until<F: Fn(usize) -> bool>(&self, is_done: F) -> Wait<Until<'_, F>> {
         Wait::new(Until(self, is_done))
     }

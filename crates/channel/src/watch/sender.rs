@@ -192,7 +192,7 @@ impl<T> Sender<T> {
     }
 
     /// Blocks the thread until there is no receiver, but no longer than `timeout`.
-    /// Whether there was none.
+    /// Returns whether there was none.
     ///
     /// ```
     /// use blitz_io::sync::watch;

@@ -130,7 +130,7 @@ impl<T> Shared<T> {
         coop::cooperative(self.receivers.until(|count| count == 0)).await;
     }
 
-    /// The same for a thread. Whether that has happened before the deadline.
+    /// The same for a thread. Returns whether that has happened before the deadline.
     pub fn block_until_closed(&self, deadline: Option<std::time::Instant>) -> bool {
         let closed = self.receivers.block_until(|count| count == 0, deadline);
         closed.is_some()
