@@ -122,6 +122,7 @@ impl<T> AnyChannel for Channel<T> {
     }
 
     fn leave(&self, queue: Queue, node: &Node<Request>) {
+        // A selection's node is never signalled, so this takes the lock in any case.
         self.leave(node, queue);
     }
 
