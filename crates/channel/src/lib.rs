@@ -6,7 +6,7 @@
 //! | [`mpmc`] | many | many | one of them | async-channel, crossbeam-channel |
 //! | [`oneshot`] | one | one | the receiver: there is one value | Tokio |
 //! | [`broadcast`] | many | many | all of them | Tokio |
-//! | [`watch`] | many | many | all who look; only the latest one is kept | Tokio |
+//! | [`watch`] | many | many | all that look; only the latest one is kept | Tokio |
 //!
 //! Every end can be used from a task, under any runtime, and from a thread: each
 //! operation that waits has a form that blocks.
@@ -33,8 +33,8 @@
 //! What holds for all of them:
 //!
 //! * Values of one sender arrive in the order in which it sent them.
-//! * A value that cannot be sent comes back in the error. One that nobody will
-//!   receive is dropped, once.
+//! * A value that cannot be sent comes back in the error. One that will never
+//!   be received is dropped, once.
 //! * A future that is dropped loses nothing: a value that it had been given goes to
 //!   the next receiver.
 //! * A channel in steady use allocates nothing, and to wait allocates nothing.
@@ -47,11 +47,14 @@
 //! [`mpsc`] has `Sender::send_timeout`, for which a task needs the runtime of this project.
 
 pub mod broadcast;
+mod macros;
+mod model;
 pub mod mpmc;
 pub mod mpsc;
 pub mod oneshot;
 #[cfg(not(loom))]
 mod recycle;
+mod wait;
 pub mod watch;
 
 /// The examples of the README run as tests.

@@ -39,7 +39,7 @@ const ALIGN: usize = 16;
 const MOST: u32 = 64;
 
 /// With this, blocks that lie in a free list are filled in builds for tests: sanitizers do
-/// not see that somebody uses them, but the one who does it will.
+/// not see a use of them, but the code that uses one notices.
 const SPOILT: u8 = 0xA5;
 
 /// Takes a block for a `T`, in which nothing is yet.
@@ -52,7 +52,7 @@ pub(crate) fn allocate<T>() -> NonNull<T> {
 ///
 /// # Safety
 ///
-/// The block comes from [`allocate`] with the same `T`, and nobody uses it.
+/// The block comes from [`allocate`] with the same `T`, and it is not used any more.
 #[inline]
 pub(crate) unsafe fn free<T>(block: NonNull<T>) {
     // SAFETY: the class is that of `allocate`; the caller gives the block up.
@@ -105,7 +105,7 @@ impl Class {
 
     /// # Safety
     ///
-    /// The block comes from [`take`](Self::take) of this class, and nobody uses it.
+    /// The block comes from [`take`](Self::take) of this class, and it is not used any more.
     #[inline]
     unsafe fn put(self, block: NonNull<u8>) {
         let layout = match self {
@@ -131,7 +131,7 @@ impl Class {
 }
 
 /// No type may ask for more alignment than the compiler can give, which is 2^29;
-/// this one asks for as much as anybody will.
+/// this one asks for more than real types do.
 #[repr(align(4096))]
 struct Widest;
 
@@ -180,7 +180,7 @@ impl FreeList {
     ///
     /// # Safety
     ///
-    /// The block has the size of this list, and nobody uses it.
+    /// The block has the size of this list, and is not used any more.
     #[inline]
     unsafe fn push(&self, block: NonNull<Free>) -> bool {
         if self.len.get() == MOST {

@@ -2,13 +2,14 @@
 #![cfg(not(loom))]
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 use blitz_channel::mpsc::error::TryRecvError;
 use blitz_channel::{broadcast, mpmc, mpsc, oneshot, watch};
 use blitz_sync::internals::coop;
-use blitz_testing::{Wakings, poll_once};
+use blitz_testing::{Wakings, poll_once, shouting_waker};
 
 const UNITS: usize = 128;
 const MANY: usize = 10 * UNITS;
@@ -99,6 +100,21 @@ fn a_sender_without_budget_keeps_its_turn() {
     assert_eq!(poll_once(first, &waker), Poll::Ready(Ok(())));
     assert_eq!(rx.try_recv(), Ok(1));
     assert_eq!(poll_once(second, &other_waker), Poll::Ready(Ok(())));
+}
+
+#[test]
+fn a_permit_goes_back_once_although_the_waker_of_the_receiver_panics() {
+    let (tx, mut rx) = mpsc::channel(2);
+    let mut send = Box::pin(tx.send(1));
+    // It has its permit, and no budget to use it.
+    assert!(poll_without_budget(send.as_mut(), Waker::noop()).is_pending());
+    rx.close();
+    assert!(poll_once(pin!(rx.recv()), &shouting_waker()).is_pending());
+    let poll = AssertUnwindSafe(|| poll_once(send.as_mut(), Waker::noop()));
+    assert!(catch_unwind(poll).is_err());
+    drop(send);
+    assert_eq!(rx.len(), 0);
+    assert_eq!(rx.try_recv(), Err(TryRecvError::Disconnected));
 }
 
 #[test]

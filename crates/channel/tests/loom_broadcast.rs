@@ -455,7 +455,7 @@ models! {
     the_end_reaches_who_waits: waiting_ends_with_the_last_sender,
     giving_up_loses_nothing: a_wait_is_given_up,
     a_time_out_loses_nothing: a_time_out,
-    the_last_farewell_reaches_the_sender: a_sender_waits_for_the_last_receiver,
+    the_end_of_the_last_receiver_reaches_the_sender: a_sender_waits_for_the_last_receiver,
     a_weak_sender_sends_or_is_too_late: upgrading,
 }
 
@@ -474,8 +474,8 @@ macro_rules! mistakes {
 }
 
 mistakes! {
-    the_farewell_must_be_a_release:
-        RelaxedFarewell, a_slot_is_filled_again, "Causality violation";
+    the_count_of_unread_must_be_a_release:
+        RelaxedUnread, a_slot_is_filled_again, "Causality violation";
     the_stamp_must_be_a_release:
         RelaxedStamp, a_receiver_waits, "Causality violation";
     the_stamp_must_be_looked_at_again:

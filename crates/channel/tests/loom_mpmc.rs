@@ -9,6 +9,7 @@ use std::task::Poll;
 
 use blitz_channel::mpmc::mutant::{self, Mutant};
 use blitz_channel::mpmc::{self, RecvError, RecvTimeoutError, SendError, TryRecvError};
+use blitz_sync::mutant as sync_mutant;
 use loom::thread;
 use model::{End, block_on, model_in_order as model, poll_idly, soon};
 
@@ -345,7 +346,9 @@ fn closing_must_tell_senders() {
 #[test]
 #[should_panic(expected = "deadlock")]
 fn who_goes_to_sleep_must_say_so() {
-    mutant::with(Mutant::SleepsSilently, || threads(0, 2, 2));
+    sync_mutant::with(sync_mutant::Mutant::QueueSleepsSilently, || {
+        threads(0, 2, 2)
+    });
 }
 
 #[test]

@@ -101,13 +101,17 @@ fn who_waits_for_a_job_gets_no_older_fork() {
 #[test]
 #[should_panic]
 fn mutant_owner_unannounced() {
-    lock_mutant::with(LockMutant::BiasedLockOwnerUnannounced, || model(owner_and_thief));
+    lock_mutant::with(LockMutant::BiasedLockOwnerUnannounced, || {
+        model(owner_and_thief)
+    });
 }
 
 #[test]
 #[should_panic]
 fn mutant_ignores_busy_owner() {
-    lock_mutant::with(LockMutant::BiasedLockIgnoresBusyOwner, || model(owner_and_thief));
+    lock_mutant::with(LockMutant::BiasedLockIgnoresBusyOwner, || {
+        model(owner_and_thief)
+    });
 }
 
 #[test]

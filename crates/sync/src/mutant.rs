@@ -116,8 +116,10 @@ mutants! {
     QueueChangesWakerBlindly,
     /// The queue of waiters: a waiter leaves without asking under the lock whether it has been chosen.
     QueueLeavesBlindly,
+    /// The queue of waiters: a thread goes to sleep without saying so.
+    QueueSleepsSilently,
     /// The queue of waiters: waking all includes waiters that come while the lock is released.
-    QueueEverybodyIncludesNewcomers,
+    QueueAllIncludesNewcomers,
     /// Permits: a waiter looks at the permits before it announces itself.
     PermitsLooksFirst,
     /// Permits: permits are taken while waiters are queued.

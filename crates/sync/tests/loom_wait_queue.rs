@@ -408,7 +408,7 @@ fn who_leaves_must_know_whether_he_was_chosen() {
 #[should_panic(expected = "left: 3")]
 fn newcomers_must_not_be_everybody() {
     mutant::with(
-        Mutant::QueueEverybodyIncludesNewcomers,
+        Mutant::QueueAllIncludesNewcomers,
         a_newcomer_comes_during_notify_all,
     );
 }

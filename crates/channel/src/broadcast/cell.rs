@@ -1,4 +1,5 @@
-//! A value and who has yet to get it. What may be done with it when is said in `mod.rs`.
+//! A value, and how many receivers have yet to get it. What may be done with it when is said
+//! in `mod.rs`.
 
 use std::any::Any;
 use std::mem::MaybeUninit;
@@ -13,7 +14,7 @@ use super::ring::{Lag, Ring};
 /// What a panic said.
 type Panic = Box<dyn Any + Send>;
 
-/// The stamp of a cell that holds no value for anybody.
+/// The stamp of a cell that holds no value for any receiver.
 const NEVER: u64 = u64::MAX;
 
 const IDLE: u8 = 0;
@@ -24,14 +25,14 @@ pub(super) struct ValueCell<T> {
     stamp: AtomicU64,
     /// How many receivers have yet to get it. Zero: there is no value.
     unread: AtomicU32,
-    /// Held by whoever uses an unread value: to clone it, to take it out, or to
+    /// Held by the thread that uses an unread value: to clone it, to take it out, or to
     /// put another in its place.
     lock: Lock,
     /// The last receiver takes the value out without the lock, or is about to:
     /// [`IDLE`] or [`TAKING`].
     taker: AtomicU8,
-    /// Another cell has taken its place in the ring. Whoever used this one meanwhile
-    /// retires it.
+    /// Another cell has taken its place in the ring. The thread that used this one
+    /// meanwhile retires it.
     replaced: AtomicBool,
     value: Watched<MaybeUninit<T>>,
 }
@@ -57,7 +58,7 @@ impl<T> ValueCell<T> {
         self.stamp.load(Ordering::Acquire) == position
     }
 
-    /// Whether nobody has yet to get the value. Whoever has got it is done with it.
+    /// Whether no receiver has yet to get the value. Those that have got it are done with it.
     #[inline]
     pub(super) fn is_spent(&self) -> bool {
         self.unread.load(Ordering::Acquire) == 0
@@ -81,7 +82,7 @@ impl<T> ValueCell<T> {
         fences::heavy();
     }
 
-    /// Whether the cell waits for being retired. Whoever has unlocked it looks.
+    /// Whether the cell is to be retired. A thread that has unlocked it looks.
     #[inline]
     pub(super) fn is_replaced(&self) -> bool {
         if !active(Mutant::LooksWithoutFence) {
@@ -91,7 +92,7 @@ impl<T> ValueCell<T> {
     }
 
     /// Makes a replaced cell one that can be used again. Returns the value that
-    /// nobody will get, if there is one; the outer `None` if another thread was first.
+    /// no receiver will get, if there is one; the outer `None` if another thread was first.
     ///
     /// # Safety
     ///
@@ -116,7 +117,7 @@ impl<T> ValueCell<T> {
     ///
     /// The cell is locked, and is filled or made spent before it is unlocked.
     pub(super) unsafe fn evict(&self) -> Option<T> {
-        // SAFETY: there is a value as long as somebody has yet to get it, and the
+        // SAFETY: there is a value as long as a receiver has yet to get it, and the
         // lock keeps others away. The caller sees to it that it is read out once.
         (!self.is_spent()).then(|| unsafe { self.read_out() })
     }
@@ -130,7 +131,7 @@ impl<T> ValueCell<T> {
     #[inline]
     pub(super) unsafe fn fill(&self, value: T, receivers: u32) {
         self.value.with_mut(|place| {
-            // SAFETY: nobody reads a value that is spent. Where one has just been
+            // SAFETY: no receiver reads a value that is spent. Where one has just been
             // evicted, we have the lock, and no receiver goes without it any more.
             unsafe { (*place).write(value) };
         });
@@ -158,8 +159,8 @@ impl<T> ValueCell<T> {
     where
         T: Clone,
     {
-        if self.unread.load(Ordering::Acquire) == 1 && ring.lag().is_unheard_of() {
-            if let Some(value) = self.take(ring.lag()) {
+        if self.unread.load(Ordering::Acquire) == 1 && ring.lag.is_unheard_of() {
+            if let Some(value) = self.take(&ring.lag) {
                 count();
                 return Some(value);
             }
@@ -168,7 +169,7 @@ impl<T> ValueCell<T> {
     }
 
     /// Takes the value out without the lock, if no value has ever been overwritten
-    /// in this channel. The caller was the last who had yet to get it.
+    /// in this channel. The caller was the last that had yet to get it.
     #[inline]
     fn take(&self, lag: &Lag) -> Option<T> {
         if !lag.is_unheard_of_after(&self.taker, TAKING) && !active(Mutant::TakesInSpiteOfLag) {
@@ -176,7 +177,7 @@ impl<T> ValueCell<T> {
             return None;
         }
         // SAFETY: nothing has been overwritten, so we still have yet to get this
-        // value, and nobody else has. A sender that wants to overwrite it has seen,
+        // value, and no other receiver has. A sender that wants to overwrite it has seen,
         // or will see, that we are here, and leaves the cell to us.
         let value = unsafe { self.read_out() };
         self.leave(1);
@@ -194,7 +195,7 @@ impl<T> ValueCell<T> {
         let unread = self.unread_of(position);
         if let Some(unread) = unread {
             if unread == 1 {
-                // SAFETY: we are the last who may use it, hold the lock, and say
+                // SAFETY: we are the last that may use it, hold the lock, and say
                 // below that it has gone.
                 value = Some(unsafe { self.read_out() });
             } else {
@@ -238,11 +239,11 @@ impl<T> ValueCell<T> {
         same.then(|| self.unread.load(Ordering::Relaxed))
     }
 
-    /// One of those who had yet to get the value is done with it. From the last
-    /// farewell on, a sender may fill the cell without its lock.
+    /// One of the receivers that had yet to get the value is done with it. Once the last one
+    /// has said so, a sender may fill the cell without its lock.
     #[inline]
     fn leave(&self, unread: u32) {
-        let order = match active(Mutant::RelaxedFarewell) {
+        let order = match active(Mutant::RelaxedUnread) {
             true => Ordering::Relaxed,
             false => Ordering::Release,
         };
@@ -263,7 +264,7 @@ impl<T> ValueCell<T> {
 
     /// # Safety
     ///
-    /// There is a value, nobody else uses it, and it is not read again.
+    /// There is a value, no other thread uses it, and it is not read again.
     #[inline]
     unsafe fn read_out(&self) -> T {
         self.value.with_mut(|place| {

@@ -1,21 +1,14 @@
 //! What can go wrong with a broadcast channel.
 
-use std::error::Error;
-use std::fmt;
+use std::fmt::Debug;
+
+use crate::macros::error_text;
 
 /// A value could not be sent because there are no receivers. It is given back.
 ///
 /// Receivers may subscribe later, so another attempt may succeed.
 #[derive(Debug)]
 pub struct SendError<T>(pub T);
-
-impl<T> fmt::Display for SendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("channel closed")
-    }
-}
-
-impl<T: fmt::Debug> Error for SendError<T> {}
 
 /// Why [`recv`](super::Receiver::recv) has no value to return.
 #[derive(Debug, PartialEq, Eq, Clone)]
@@ -26,17 +19,6 @@ pub enum RecvError {
     /// got them. The next attempt gets the oldest value that is left.
     Lagged(u64),
 }
-
-impl fmt::Display for RecvError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Closed => f.write_str("channel closed"),
-            Self::Lagged(missed) => write!(f, "channel lagged by {missed}"),
-        }
-    }
-}
-
-impl Error for RecvError {}
 
 /// Why [`try_recv`](super::Receiver::try_recv) has no value to return.
 #[derive(Debug, PartialEq, Eq, Clone)]
@@ -49,18 +31,6 @@ pub enum TryRecvError {
     /// got them. The next attempt gets the oldest value that is left.
     Lagged(u64),
 }
-
-impl fmt::Display for TryRecvError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("channel empty"),
-            Self::Closed => f.write_str("channel closed"),
-            Self::Lagged(missed) => write!(f, "channel lagged by {missed}"),
-        }
-    }
-}
-
-impl Error for TryRecvError {}
 
 /// Why [`blocking_recv_timeout`](super::Receiver::blocking_recv_timeout) has no
 /// value to return.
@@ -75,17 +45,25 @@ pub enum RecvTimeoutError {
     Lagged(u64),
 }
 
-impl fmt::Display for RecvTimeoutError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Timeout => f.write_str("timed out waiting on channel"),
-            Self::Closed => f.write_str("channel closed"),
-            Self::Lagged(missed) => write!(f, "channel lagged by {missed}"),
-        }
+error_text! {
+    Display for SendError<T: Debug> {
+        _ => "channel closed",
+    }
+    Display for RecvError {
+        Self::Closed => "channel closed",
+        Self::Lagged(missed) => format_args!("channel lagged by {missed}"),
+    }
+    Display for TryRecvError {
+        Self::Empty => "channel empty",
+        Self::Closed => "channel closed",
+        Self::Lagged(missed) => format_args!("channel lagged by {missed}"),
+    }
+    Display for RecvTimeoutError {
+        Self::Timeout => "timed out waiting on channel",
+        Self::Closed => "channel closed",
+        Self::Lagged(missed) => format_args!("channel lagged by {missed}"),
     }
 }
-
-impl Error for RecvTimeoutError {}
 
 impl From<RecvError> for RecvTimeoutError {
     fn from(error: RecvError) -> Self {

@@ -12,7 +12,7 @@
 //! [`Receiver::blocking_recv_timeout`], and [`Sender::blocking_closed`] with and
 //! without a time-out. What differs: the last receiver of a value gets the value
 //! itself instead of a clone; asking how much there is, or whether there is anything,
-//! takes no lock; nobody's `Drop` runs under a lock.
+//! takes no lock; no value's `Drop` runs under a lock.
 //!
 //! # What a value's `Clone` may do
 //!
@@ -70,38 +70,38 @@
 // The tail's lock is the lock of the queue `waiting`. Under it `tail` and `receivers`
 // change, values and cells are put into places, and receivers join the queue.
 //
-// A cell's lock is held by whoever uses an unread value: a receiver that clones it or
-// takes it out, a sender that overwrites it. It is a real mutex and not a count of
+// A cell's lock is held by the thread that uses an unread value: a receiver that clones it
+// or takes it out, a sender that overwrites it. It is a real mutex and not a count of
 // readers: a clone may change the value through a `Cell`, and `T` need not be `Sync`.
-// It is the only lock under which user code runs, a clone; so only those wait for it
-// who need exactly that clone to be over: other receivers of the same value.
+// It is the only lock under which user code runs, a clone; so only those receivers
+// wait for it that need exactly that clone to be over: those of the same value.
 // A thread that needs both takes the cell's lock first.
 //
-// A *spent* cell is filled without its lock. Nobody else can be at work in it: who
-// gets a value has found the stamp equal to its `next`, under the cell's lock, so it
-// is entitled, so the cell is not spent until it has said farewell; and the farewell
-// (release) is the last thing it does to the value, and the sender has seen it
-// (acquire). A receiver that has found its stamp, and then lost its right, may come
-// and lock the cell at any time, but looks at the stamp again and touches nothing:
-// its value was overwritten, or the cell retired, under that lock, so it sees another
-// stamp. Positions are never used again.
+// A *spent* cell is filled without its lock. No receiver can be at work in it: one that
+// gets a value has found the stamp equal to its `next`, under the cell's lock, so it is
+// entitled, and the cell is not spent until this receiver has counted `unread` down. That
+// store (release) is the last use of the value, and the sender has seen it (acquire). A
+// receiver that has found its stamp, and then lost its right, may come and lock the cell at
+// any time, but looks at the stamp again and touches nothing: its value was overwritten, or
+// the cell retired, under that lock, so it sees another stamp. Positions are never used
+// again.
 //
 // The last receiver moves the value out. Others clone it, and a clone that panics is
 // caught under the lock and goes on after it, when the receiver has been counted.
 //
 // # Overwriting a value that is in use
 //
-// A sender that overwrites waits for nobody. If it cannot lock the cell at once, it puts
+// A sender that overwrites does not wait. If it cannot lock the cell at once, it puts
 // a free one in its place, under the tail's lock, and only then, and only if the tail has
 // not moved on; so one sender replaces a cell once, and a cell that is in a place is not
-// *replaced*. Those entitled to the old value who have found its cell may still get it;
+// *replaced*. Receivers entitled to the old value that have found its cell may still get it;
 // others find a later stamp, and lag.
 //
 // A replaced cell is *retired*, under its lock: its value, if it has one, goes to be
 // dropped, `unread` and the stamp are cleared, and it is free for another place. The
-// sender sets `replaced`, passes the heavy fence, and then tries the lock. Everybody
-// who has released the lock passes the light fence, then looks at `replaced`, and tries
-// the lock if it is set. By the two fences, a sender that finds the lock taken is
+// sender sets `replaced`, passes the heavy fence, and then tries the lock. Each
+// thread that has released the lock passes the light fence, then looks at `replaced`, and
+// tries the lock if it is set. By the two fences, a sender that finds the lock taken is
 // followed by a look that sees `replaced`. If that look's thread in turn finds the lock
 // taken, its holder will look as well. So the last one to release it retires the cell,
 // and the value is dropped then, and only once, as `replaced` is cleared under the lock.
@@ -124,10 +124,10 @@
 //
 // As long as no value has ever been overwritten in a channel (`Lag`), the last
 // receiver of a value does without the cell's lock: it sets `taker`, looks whether
-// there still is no lag, moves the value out, and says farewell. While it is entitled,
-// nobody else is, and only an overwriting sender could disturb it. The first sender
+// there still is no lag, moves the value out, and clears `unread`. While it is entitled,
+// no other receiver is, and only an overwriting sender could disturb it. The first sender
 // that has to overwrite says that there is lag, passes the heavy fence, and then,
-// like all who overwrite after it, looks at `taker` before it locks the cell. By the
+// like all that overwrite after it, looks at `taker` before it locks the cell. By the
 // fence (`fences` in blitz-sync) every receiver is one of two kinds. Either its `taker`
 // is seen: the cell is in use, and replaced. Or it sees the lag, and goes to the lock.
 // That lag is known is said after the fence, so that another sender may rely on it.
@@ -161,12 +161,12 @@
 //
 // A receiver joins the queue under the tail's lock and only if the tail says there
 // that nothing has come and the channel is open. A send changes the tail under that
-// lock and sees there whether anybody is in the queue. So either the receiver sees the
-// value, or the send sees the receiver, and then wakes all who are in the queue. It is
-// the same with the last sender, who closes the tail.
+// lock and sees there whether the queue is empty. So either the receiver sees the value, or
+// the send sees the receiver, and then wakes all receivers in the queue. It is the same with
+// the last sender, which closes the tail.
 //
 // A sender that waits for the last receiver's end looks at the number of receivers
-// under the lock of `farewells`; the last receiver empties that queue after it has
+// under the lock of `close_waiters`; the last receiver empties that queue after it has
 // written the zero. So either the sender sees the zero, or it is found in the queue.
 //
 // # A receiver that goes
@@ -216,6 +216,6 @@ pub use sender::{Sender, WeakSender};
 #[track_caller]
 pub fn channel<T: Clone>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     let tx = Sender::with_receivers(capacity, 1);
-    let rx = Receiver::new(tx.shared().clone(), 0);
+    let rx = Receiver::new(tx.shared.clone(), 0);
     (tx, rx)
 }

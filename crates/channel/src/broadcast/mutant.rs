@@ -2,7 +2,7 @@
 
 blitz_sync::mutants! {
     /// A receiver that is done with a cell says so with a relaxed store.
-    RelaxedFarewell,
+    RelaxedUnread,
     /// A value is announced with a relaxed store.
     RelaxedStamp,
     /// A receiver that got a cell's lock does not look at the stamp again.
@@ -31,7 +31,7 @@ blitz_sync::mutants! {
     JoinsBlindly,
     /// A receiver that is dropped does not give up what it has not read.
     KeepsUnread,
-    /// The last sender says that it has gone, and wakes nobody.
+    /// The last sender says that it has gone, and wakes no receiver.
     SilentClose,
     /// A sender that waits for the last receiver looks for it before it joins the queue.
     LooksForReceiversFirst,

@@ -1,17 +1,16 @@
 //! The end that receives.
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use blitz_futex::atomic::Ordering;
-use blitz_sync::internals::{EventSpin, Node, coop, deadline};
+use blitz_sync::internals::{WaitQueue, coop, deadline};
 
 use super::error::{RecvError, RecvTimeoutError, TryRecvError};
-use super::shared::Shared;
+use super::mutant::{Mutant, active};
+use super::shared::{Shared, Tail};
+use crate::wait::{Event, Wait, block_until};
 
 /// The end of a broadcast channel that receives.
 ///
@@ -152,12 +151,7 @@ impl<T: Clone> Receiver<T> {
     /// # });
     /// ```
     pub async fn recv(&mut self) -> Result<T, RecvError> {
-        let recv = Recv {
-            receiver: self,
-            node: Node::new(()),
-            waits: false,
-        };
-        coop::cooperative(recv).await
+        coop::cooperative(Wait::new(self)).await
     }
 
     /// Gets the next value if there is one.
@@ -203,12 +197,8 @@ impl<T: Clone> Receiver<T> {
     #[track_caller]
     pub fn blocking_recv(&mut self) -> Result<T, RecvError> {
         coop::assert_may_block();
-        match self.recv_until(None) {
-            Ok(value) => Ok(value),
-            Err(TryRecvError::Lagged(missed)) => Err(RecvError::Lagged(missed)),
-            // Without a deadline, it is never given up as empty.
-            Err(TryRecvError::Closed | TryRecvError::Empty) => Err(RecvError::Closed),
-        }
+        // Without a deadline, it is never given up.
+        block_until(self, None).unwrap_or(Err(RecvError::Closed))
     }
 
     /// Receives as [`blocking_recv`](Self::blocking_recv) does, but waits no longer than
@@ -230,41 +220,10 @@ impl<T: Clone> Receiver<T> {
     /// assert_eq!(rx.blocking_recv_timeout(timeout), Ok(7));
     /// ```
     pub fn blocking_recv_timeout(&mut self, timeout: Duration) -> Result<T, RecvTimeoutError> {
-        let result = match self.try_recv() {
-            Err(TryRecvError::Empty) => self.recv_until(deadline::after(timeout)),
-            result => result,
-        };
-        result.map_err(|error| match error {
-            TryRecvError::Empty => RecvTimeoutError::Timeout,
-            TryRecvError::Closed => RecvTimeoutError::Closed,
-            TryRecvError::Lagged(missed) => RecvTimeoutError::Lagged(missed),
-        })
-    }
-
-    /// Blocks the thread until there is a value, or an error other than `Empty`, or
-    /// the deadline has passed.
-    fn recv_until(&mut self, deadline: Option<Instant>) -> Result<T, TryRecvError> {
-        let mut spin = EventSpin::new();
-        loop {
-            match self.try_recv() {
-                Err(TryRecvError::Empty) => {}
-                result => return result,
-            }
-            if !spin.turn() {
-                break;
-            }
-        }
-        let node = Node::new(());
-        loop {
-            // SAFETY: the node stays where it is, and `sleep` returns when it has
-            // been chosen or taken out.
-            let waits = unsafe { self.shared.join(&node, self.next) };
-            let in_time = !waits || self.shared.waiting().sleep(&node, deadline);
-            match self.try_recv() {
-                Err(TryRecvError::Empty) if in_time => node.reset(),
-                result => return result,
-            }
-        }
+        let mut this = self;
+        let received = this.look();
+        let received = received.or_else(|| block_until(this, deadline::after(timeout)));
+        Ok(received.ok_or(RecvTimeoutError::Timeout)??)
     }
 }
 
@@ -280,51 +239,29 @@ impl<T> fmt::Debug for Receiver<T> {
     }
 }
 
-/// A receiver that waits for a value.
-struct Recv<'a, T> {
-    receiver: &'a mut Receiver<T>,
-    node: Node,
-    /// The node has been put into the queue, and has not been seen to be chosen.
-    waits: bool,
-}
-
-impl<T: Clone> Future for Recv<'_, T> {
+/// The next value, or that there will be none.
+impl<T: Clone> Event for &mut Receiver<T> {
     type Output = Result<T, RecvError>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: nothing is moved out, and the node stays where it is.
-        let this = unsafe { self.get_unchecked_mut() };
-        let Receiver { shared, next } = &mut *this.receiver;
-        if this.waits && shared.waiting().still_waits(&this.node, cx.waker()) {
-            return Poll::Pending;
-        }
-        this.waits = false;
-        loop {
-            match shared.take(next) {
-                Ok(value) => return Poll::Ready(Ok(value)),
-                Err(TryRecvError::Closed) => return Poll::Ready(Err(RecvError::Closed)),
-                Err(TryRecvError::Lagged(missed)) => {
-                    return Poll::Ready(Err(RecvError::Lagged(missed)));
-                }
-                Err(TryRecvError::Empty) => {}
-            }
-            // SAFETY: the node is not linked, and is ours alone.
-            unsafe { this.node.arm(cx.waker()) };
-            // SAFETY: the future is pinned, and takes its node along when it is
-            // dropped.
-            this.waits = unsafe { shared.join(&this.node, *next) };
-            if this.waits {
-                return Poll::Pending;
-            }
+    fn queue(&self) -> &WaitQueue {
+        &self.shared.waiting
+    }
+
+    #[inline]
+    fn look(&mut self) -> Option<Result<T, RecvError>> {
+        match self.try_recv() {
+            Ok(value) => Some(Ok(value)),
+            Err(TryRecvError::Closed) => Some(Err(RecvError::Closed)),
+            Err(TryRecvError::Lagged(missed)) => Some(Err(RecvError::Lagged(missed))),
+            Err(TryRecvError::Empty) => None,
         }
     }
-}
 
-impl<T> Drop for Recv<'_, T> {
-    /// Nothing need be passed on: every waiting receiver is woken by every send.
-    fn drop(&mut self) {
-        if self.waits {
-            self.receiver.shared.waiting().leave(&self.node);
-        }
+    fn must_wait(&self) -> bool {
+        self.shared.tail() == Tail::new(self.next, false)
+    }
+
+    fn looks_early(&self) -> bool {
+        active(Mutant::JoinsBlindly)
     }
 }

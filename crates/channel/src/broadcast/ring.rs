@@ -10,14 +10,14 @@ use super::cell::ValueCell;
 use super::mutant::{Mutant, active};
 
 /// Whether a value has ever been overwritten before all had got it. From then on
-/// the last receiver takes its value under the lock, like everybody else.
+/// the last receiver takes its value under the lock, like all others.
 pub(super) struct Lag(AtomicU8);
 
 const NEVER_LAGGED: u8 = 0;
-/// Somebody is about to overwrite a value. Receivers may not know yet.
+/// A sender is about to overwrite a value. Receivers may not know yet.
 const SAID: u8 = 1;
-/// Everybody knows: no one takes a value without the lock any more, except those
-/// who said before that they do.
+/// All threads know: no receiver takes a value without the lock any more, except those that
+/// said before that they do.
 const KNOWN: u8 = 2;
 
 impl Lag {
@@ -36,7 +36,7 @@ impl Lag {
         fences::publish(byte, value, &self.0) == NEVER_LAGGED
     }
 
-    /// Lets everybody know, once in the life of a channel.
+    /// Lets all threads know, once in the life of a channel.
     pub(super) fn announce(&self) {
         if self.0.load(Ordering::Acquire) != KNOWN {
             self.0.store(SAID, Ordering::SeqCst);
@@ -70,7 +70,7 @@ struct Cells<T> {
 pub(super) struct Ring<T> {
     /// As many as a power of two.
     slots: Box<[Slot<T>]>,
-    lag: Lag,
+    pub(super) lag: Lag,
     cells: Lock<Cells<T>>,
 }
 
@@ -94,11 +94,6 @@ impl<T> Ring<T> {
     #[inline]
     pub(super) fn capacity(&self) -> u64 {
         self.slots.len() as u64
-    }
-
-    #[inline]
-    pub(super) fn lag(&self) -> &Lag {
-        &self.lag
     }
 
     #[inline]
@@ -155,8 +150,8 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Retires a cell that has been replaced, unless it is in use; then whoever uses it
-    /// does so.
+    /// Retires a cell that has been replaced, unless it is in use; then the thread that uses
+    /// it does so.
     #[cold]
     #[inline(never)]
     pub(super) fn retire(&self, cell: &ValueCell<T>) {
@@ -183,7 +178,7 @@ impl<T> Ring<T> {
 impl<T> Drop for Ring<T> {
     fn drop(&mut self) {
         for &cell in &self.cells.get_mut().allocated {
-            // SAFETY: it came from a box, and nobody uses it any more. All values have
+            // SAFETY: it came from a box, and is not used any more. All values have
             // gone with the receivers that had yet to get them.
             drop(unsafe { Box::from_raw(cell) });
         }

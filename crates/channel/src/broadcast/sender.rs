@@ -1,18 +1,17 @@
 //! The ends that send.
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use blitz_futex::atomic::Ordering;
-use blitz_sync::internals::{Node, deadline};
+use blitz_sync::internals::{WaitQueue, deadline};
 
 use super::error::SendError;
+use super::mutant::{Mutant, active};
 use super::receiver::Receiver;
 use super::shared::Shared;
+use crate::wait::{Event, Wait, block_until};
 
 /// The end of a broadcast channel that sends. It can be cloned and shared.
 ///
@@ -32,7 +31,7 @@ use super::shared::Shared;
 /// # Ok::<(), broadcast::error::SendError<&str>>(())
 /// ```
 pub struct Sender<T> {
-    shared: Arc<Shared<T>>,
+    pub(super) shared: Arc<Shared<T>>,
 }
 
 impl<T> Sender<T> {
@@ -62,10 +61,6 @@ impl<T> Sender<T> {
         Self {
             shared: Arc::new(Shared::new(capacity, receivers)),
         }
-    }
-
-    pub(super) fn shared(&self) -> &Arc<Shared<T>> {
-        &self.shared
     }
 
     /// Sends a value to all receivers, and returns how many there are. Never waits
@@ -175,18 +170,13 @@ impl<T> Sender<T> {
     /// # thread.join().unwrap();
     /// ```
     pub async fn closed(&self) {
-        let closed = Closed {
-            shared: &self.shared,
-            node: Node::new(()),
-            waits: false,
-        };
-        closed.await;
+        Wait::new(Closed(&self.shared)).await;
     }
 
     /// Waits as [`closed`](Self::closed) does, for a thread: blocks it until there are no
     /// receivers.
     pub fn blocking_closed(&self) {
-        self.closed_until(None);
+        block_until(Closed(&self.shared), None);
     }
 
     /// Waits as [`blocking_closed`](Self::blocking_closed) does, but no longer than
@@ -202,55 +192,51 @@ impl<T> Sender<T> {
     /// assert!(tx.blocking_closed_timeout(Duration::from_millis(5)));
     /// ```
     pub fn blocking_closed_timeout(&self, timeout: Duration) -> bool {
-        self.closed_until(deadline::after(timeout))
+        block_until(Closed(&self.shared), deadline::after(timeout)).is_some()
     }
+}
 
-    fn closed_until(&self, deadline: Option<Instant>) -> bool {
-        let node = Node::new(());
-        // SAFETY: the node stays where it is, and `sleep` returns when it has
-        // been chosen or taken out.
-        while unsafe { self.shared.join_farewells(&node) } {
-            if !self.shared.farewells().sleep(&node, deadline) {
-                return false;
+/// What senders and weak senders have.
+macro_rules! counted {
+    ($name:ident, $count:ident) => {
+        impl<T> $name<T> {
+            /// Returns how many senders there are.
+            #[must_use]
+            pub fn strong_count(&self) -> usize {
+                self.shared.senders.load(Ordering::Acquire)
             }
-            node.reset();
+
+            /// Returns how many weak senders there are.
+            #[must_use]
+            pub fn weak_count(&self) -> usize {
+                self.shared.weak_senders.load(Ordering::Acquire)
+            }
         }
-        true
-    }
 
-    /// Returns how many senders there are.
-    #[must_use]
-    pub fn strong_count(&self) -> usize {
-        self.shared.senders.load(Ordering::Acquire)
-    }
+        impl<T> Clone for $name<T> {
+            fn clone(&self) -> Self {
+                self.shared.$count.fetch_add(1, Ordering::Relaxed);
+                let shared = self.shared.clone();
+                Self { shared }
+            }
+        }
 
-    /// Returns how many weak senders there are.
-    #[must_use]
-    pub fn weak_count(&self) -> usize {
-        self.shared.weak_senders.load(Ordering::Acquire)
-    }
+        impl<T> fmt::Debug for $name<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(concat!("broadcast::", stringify!($name)))
+            }
+        }
+    };
 }
 
-impl<T> Clone for Sender<T> {
-    fn clone(&self) -> Self {
-        self.shared.senders.fetch_add(1, Ordering::Relaxed);
-        Self {
-            shared: self.shared.clone(),
-        }
-    }
-}
+counted!(Sender, senders);
+counted!(WeakSender, weak_senders);
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
         if self.shared.senders.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.shared.close();
         }
-    }
-}
-
-impl<T> fmt::Debug for Sender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("broadcast::Sender")
     }
 }
 
@@ -288,27 +274,6 @@ impl<T> WeakSender<T> {
             shared: self.shared.clone(),
         })
     }
-
-    /// Returns how many senders there are.
-    #[must_use]
-    pub fn strong_count(&self) -> usize {
-        self.shared.senders.load(Ordering::Acquire)
-    }
-
-    /// Returns how many weak senders there are.
-    #[must_use]
-    pub fn weak_count(&self) -> usize {
-        self.shared.weak_senders.load(Ordering::Acquire)
-    }
-}
-
-impl<T> Clone for WeakSender<T> {
-    fn clone(&self) -> Self {
-        self.shared.weak_senders.fetch_add(1, Ordering::Relaxed);
-        Self {
-            shared: self.shared.clone(),
-        }
-    }
 }
 
 impl<T> Drop for WeakSender<T> {
@@ -317,49 +282,25 @@ impl<T> Drop for WeakSender<T> {
     }
 }
 
-impl<T> fmt::Debug for WeakSender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("broadcast::WeakSender")
-    }
-}
+/// The last receiver's end, as senders wait for it.
+struct Closed<'a, T>(&'a Shared<T>);
 
-/// A sender that waits for the last receiver's end.
-struct Closed<'a, T> {
-    shared: &'a Shared<T>,
-    node: Node,
-    /// The node has been put into the queue, and has not been seen to be chosen.
-    waits: bool,
-}
-
-impl<T> Future for Closed<'_, T> {
+impl<T> Event for Closed<'_, T> {
     type Output = ();
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        // SAFETY: nothing is moved out, and the node stays where it is.
-        let this = unsafe { self.get_unchecked_mut() };
-        let queue = this.shared.farewells();
-        if this.waits && queue.still_waits(&this.node, cx.waker()) {
-            return Poll::Pending;
-        }
-        this.waits = false;
-        if this.shared.receivers() == 0 {
-            return Poll::Ready(());
-        }
-        // SAFETY: the node is not linked, and is ours alone.
-        unsafe { this.node.arm(cx.waker()) };
-        // SAFETY: the future is pinned, and takes its node along when it is dropped.
-        this.waits = unsafe { this.shared.join_farewells(&this.node) };
-        match this.waits {
-            true => Poll::Pending,
-            false => Poll::Ready(()),
-        }
+    fn queue(&self) -> &WaitQueue {
+        &self.0.close_waiters
     }
-}
 
-impl<T> Drop for Closed<'_, T> {
-    fn drop(&mut self) {
-        if self.waits {
-            self.shared.farewells().leave(&self.node);
-        }
+    fn look(&mut self) -> Option<()> {
+        (self.0.receivers() == 0).then_some(())
+    }
+
+    fn must_wait(&self) -> bool {
+        self.0.receivers() != 0
+    }
+
+    fn looks_early(&self) -> bool {
+        active(Mutant::LooksForReceiversFirst)
     }
 }

@@ -3,7 +3,7 @@
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use blitz_futex::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use blitz_sync::internals::{List, Node, Panics, WaitQueue};
+use blitz_sync::internals::{List, Panics, WaitQueue};
 
 use super::cell::ValueCell;
 use super::error::{SendError, TryRecvError};
@@ -21,7 +21,7 @@ pub(super) struct Tail(u64);
 impl Tail {
     const CLOSED: u64 = 1;
 
-    const fn new(position: u64, closed: bool) -> Self {
+    pub(super) const fn new(position: u64, closed: bool) -> Self {
         Self(position << 1 | closed as u64)
     }
 
@@ -52,9 +52,9 @@ pub(super) struct Shared<T> {
     /// How many receivers there are. Written under the lock of `waiting`.
     receivers: AtomicU32,
     /// Receivers that wait for a value. Its lock is the lock of the tail.
-    waiting: WaitQueue,
+    pub(super) waiting: WaitQueue,
     /// Senders that wait until there are no receivers.
-    farewells: WaitQueue,
+    pub(super) close_waiters: WaitQueue,
     pub(super) senders: AtomicUsize,
     pub(super) weak_senders: AtomicUsize,
 }
@@ -65,7 +65,7 @@ unsafe impl<T: Send> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Shared<T> {}
 
-// A panic in somebody's clone or drop leaves the counts right.
+// A panic in a value's clone or drop leaves the counts right.
 impl<T> UnwindSafe for Shared<T> {}
 impl<T> RefUnwindSafe for Shared<T> {}
 
@@ -78,16 +78,10 @@ struct Sent {
 
 /// Why it has not.
 enum Refusal {
-    /// There is nobody to get it.
+    /// There are no receivers.
     NoReceivers,
     /// The slot's value has not been received by all, or the slot is another by now.
     NotSpent,
-}
-
-/// What a receiver finds that has got everything before a position.
-enum Next {
-    Value,
-    None(TryRecvError),
 }
 
 impl<T> Shared<T> {
@@ -104,7 +98,7 @@ impl<T> Shared<T> {
             tail: AtomicU64::new(Tail::new(0, receivers == 0).0),
             receivers: AtomicU32::new(receivers),
             waiting: WaitQueue::new(),
-            farewells: WaitQueue::new(),
+            close_waiters: WaitQueue::new(),
             senders: AtomicUsize::new(1),
             weak_senders: AtomicUsize::new(0),
         }
@@ -113,11 +107,6 @@ impl<T> Shared<T> {
     #[inline]
     pub(super) fn tail(&self) -> Tail {
         Tail(self.tail.load(Ordering::Acquire))
-    }
-
-    /// The tail, under its lock.
-    fn locked_tail(&self) -> Tail {
-        self.waiting.locked(|_| self.tail())
     }
 
     fn set_tail(&self, tail: Tail) {
@@ -156,7 +145,7 @@ impl<T> Shared<T> {
     #[cold]
     #[inline(never)]
     fn send_over(&self, mut value: Option<T>) -> Result<usize, SendError<T>> {
-        self.ring.lag().announce();
+        self.ring.lag.announce();
         loop {
             let tail = self.tail();
             let cell = self.ring.cell(tail.position());
@@ -176,7 +165,7 @@ impl<T> Shared<T> {
                 }
                 Err(Refusal::NoReceivers) => Err(()),
             };
-            // Only now: a drop is somebody else's code, and may panic.
+            // Only now: a drop is the user's code, and may panic.
             let mut panics = Panics::new();
             panics.put_off(|| self.ring.after_use(cell));
             panics.put_off(|| drop(old));
@@ -297,7 +286,7 @@ impl<T> Shared<T> {
     }
 
     /// How many slots have a value that some receiver has yet to get. They are the
-    /// youngest ones: who has got a value has got all before it.
+    /// youngest ones: a receiver that has got a value has got all before it.
     pub(super) fn len(&self) -> usize {
         self.waiting.locked(|_| {
             let tail = self.tail().position();
@@ -362,98 +351,44 @@ impl<T> Shared<T> {
         T: Clone,
     {
         loop {
-            if let Next::None(reason) = self.look(next) {
-                return Err(reason);
-            }
+            self.look(next)?;
             if let Some(value) = self.take_at(next) {
                 return Ok(value);
             }
         }
     }
 
-    /// What there is at `*next`, where no value was found. A receiver that lags
+    /// Whether there is a value at `*next`, where none was found. A receiver that lags
     /// is moved on to the oldest value.
-    fn look(&self, next: &mut u64) -> Next {
-        match self.next_at(self.tail(), next) {
-            // A sender is about to announce it, or it has just been overwritten.
-            // With no sender at work, the tail tells which.
-            Next::Value => self.look_locked(next),
-            found => found,
-        }
+    fn look(&self, next: &mut u64) -> Result<(), TryRecvError> {
+        self.next_at(self.tail(), next)?;
+        // A sender is about to announce it, or it has just been overwritten.
+        // With no sender at work, the tail tells which.
+        self.look_locked(next)
     }
 
     #[cold]
     #[inline(never)]
-    fn look_locked(&self, next: &mut u64) -> Next {
-        self.next_at(self.locked_tail(), next)
+    fn look_locked(&self, next: &mut u64) -> Result<(), TryRecvError> {
+        let tail = self.waiting.locked(|_| self.tail());
+        self.next_at(tail, next)
     }
 
-    fn next_at(&self, tail: Tail, next: &mut u64) -> Next {
+    fn next_at(&self, tail: Tail, next: &mut u64) -> Result<(), TryRecvError> {
         let behind = tail.position() - *next;
         if behind == 0 {
-            return Next::None(match tail.is_closed() {
+            return Err(match tail.is_closed() {
                 true => TryRecvError::Closed,
                 false => TryRecvError::Empty,
             });
         }
-        match behind.checked_sub(self.ring.capacity()) {
-            None | Some(0) => Next::Value,
-            Some(missed) => {
+        match behind.saturating_sub(self.ring.capacity()) {
+            0 => Ok(()),
+            missed => {
                 *next += missed;
-                Next::None(TryRecvError::Lagged(missed))
+                Err(TryRecvError::Lagged(missed))
             }
         }
-    }
-
-    /// Whether a receiver that has got everything before `next` must wait. If so,
-    /// its node is in the queue.
-    ///
-    /// # Safety
-    ///
-    /// The node is not linked, and stays where it is until it has been chosen or
-    /// has left.
-    pub(super) unsafe fn join(&self, node: &Node, next: u64) -> bool {
-        let seen = self.tail();
-        self.waiting.locked(|list| {
-            let tail = match active(Mutant::JoinsBlindly) {
-                true => seen,
-                false => self.tail(),
-            };
-            let waits = tail == Tail::new(next, false);
-            if waits {
-                // SAFETY: the caller keeps the node where it is.
-                unsafe { list.push(node) };
-            }
-            waits
-        })
-    }
-
-    /// The queue of the receivers that wait.
-    pub(super) fn waiting(&self) -> &WaitQueue {
-        &self.waiting
-    }
-
-    /// Whether there are receivers, so that a sender waits for their end. If so,
-    /// its node is in the queue.
-    ///
-    /// # Safety
-    ///
-    /// As for [`join`](Shared::join).
-    pub(super) unsafe fn join_farewells(&self, node: &Node) -> bool {
-        let seen = active(Mutant::LooksForReceiversFirst).then(|| self.receivers());
-        self.farewells.locked(|list| {
-            let waits = seen.unwrap_or_else(|| self.receivers()) != 0;
-            if waits {
-                // SAFETY: the caller keeps the node where it is.
-                unsafe { list.push(node) };
-            }
-            waits
-        })
-    }
-
-    /// The queue of the senders that wait for the last receiver's end.
-    pub(super) fn farewells(&self) -> &WaitQueue {
-        &self.farewells
     }
 
     /// One receiver more. The position of the first value that it will get.
@@ -499,7 +434,7 @@ impl<T> Shared<T> {
         }
         if is_last {
             panics.put_off(|| {
-                self.farewells.notify_all();
+                self.close_waiters.notify_all();
             });
         }
         panics.go_on();

@@ -4,23 +4,18 @@
 //! of values meanwhile and is in no list, so the other side can do many steps before
 //! this one interferes; a sender does not before a quarter of the buffer is free, or it
 //! has spun long enough. Without a buffer, or with a small one, the other side has to
-//! find it: it is in the list and looks at its signal. The node says so (`spins`), and
-//! a thread that chooses it makes no system call. Before the thread goes to sleep it
-//! changes that under the lock.
+//! find it: it is in the list and looks at its signal. A thread that chooses it then makes
+//! no system call: a node knows whether its thread sleeps.
 
-use std::panic::resume_unwind;
 use std::time::Instant;
 
 use blitz_sync::internals::deadline::is_past;
-use blitz_sync::internals::{HandoffSpin, List, Node};
+use blitz_sync::internals::{HandoffSpin, Node, Panics};
 
 use super::channel::Channel;
-use super::error::{RecvTimeoutError, SendTimeoutError, TryRecvError, TrySendError};
-use super::mutant::{Mutant, active};
-use super::request::Request;
-use super::state::State;
-use super::waiter::{Waiter, receivers, senders, wake};
-use super::woken::caught;
+use super::error::{TryRecvError, TrySendError};
+use super::request::{Queue, Request};
+use super::waiter::{Waiter, woken};
 
 /// A thread's waiter, on its stack: in other lines of the cache than what else the
 /// thread writes while it waits, as others write here to serve it.
@@ -28,89 +23,69 @@ use super::woken::caught;
 struct OnStack<T>(Waiter<T>);
 
 impl<T> Channel<T> {
-    /// Receives; waits until `deadline` if need be.
+    /// Receives; waits until `deadline` if need be. `Empty` if that has passed.
     #[inline]
-    pub(super) fn recv_until(&self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
+    pub(super) fn recv_until(&self, deadline: Option<Instant>) -> Result<T, TryRecvError> {
         if self.looks_receivable() {
             match self.receive() {
-                Ok(value) => return Ok(value),
-                Err(TryRecvError::Closed) => return Err(RecvTimeoutError::Closed),
                 Err(TryRecvError::Empty) => {}
+                received => return received,
             }
         }
         self.recv_slow_until(deadline)
     }
 
     #[cold]
-    fn recv_slow_until(&self, deadline: Option<Instant>) -> Result<T, RecvTimeoutError> {
+    fn recv_slow_until(&self, deadline: Option<Instant>) -> Result<T, TryRecvError> {
         if is_past(deadline) {
-            return self.recv_too_late();
+            // Looks once more, also at selections.
+            return self.try_recv();
         }
         if self.spins_outside() {
             let mut spin = HandoffSpin::new(self.ends());
             while spin.turn() {
                 if self.looks_receivable() {
                     match self.receive() {
-                        Ok(value) => return Ok(value),
-                        Err(TryRecvError::Closed) => return Err(RecvTimeoutError::Closed),
                         Err(TryRecvError::Empty) => {}
+                        received => return received,
                     }
                 }
             }
         }
         let OnStack(waiter) = &OnStack(Waiter::new(None));
-        waiter.prepare(!self.spins_outside());
+        let node = waiter.prepare();
         // SAFETY: the waiter stays here until its node is taken out.
-        let joined = self.locked(|state| unsafe { state.recv_or_join(waiter.node(), receivers) });
-        match joined {
-            Ok(received) => return self.received(received).map_err(RecvTimeoutError::from),
-            Err(woken) => wake(woken),
+        match self.locked(|state| unsafe { state.recv_or_join(node, Queue::Receivers) }) {
+            Ok(received) => return received.map(woken).ok_or(TryRecvError::Closed),
+            Err(wake) => wake.wake(),
         }
-        self.spin_in(waiter.node(), receivers);
-        self.sleep_to_recv(waiter, deadline)
-    }
-
-    /// Looks once more, also at selections.
-    fn recv_too_late(&self) -> Result<T, RecvTimeoutError> {
-        self.try_recv().map_err(|error| match error {
-            TryRecvError::Empty => RecvTimeoutError::Timeout,
-            TryRecvError::Closed => RecvTimeoutError::Closed,
-        })
-    }
-
-    fn sleep_to_recv(
-        &self,
-        waiter: &Waiter<T>,
-        deadline: Option<Instant>,
-    ) -> Result<T, RecvTimeoutError> {
-        if !waiter.node().sleep(deadline) {
-            // A receiver that leaves although a value is promised to it would let it be
-            // sent to nobody. Such a one is overdue: it stays until the value comes, or is
+        self.spin_in(node);
+        if !node.sleep(deadline) {
+            // If a receiver left although a value is promised to it, no receiver would get
+            // the value. Such a one is overdue: it stays until the value comes, or is
             // chosen without one when the promise is broken.
-            let left = self.locked(|state| state.leave_receivers(waiter.node()));
-            if left {
-                return Err(RecvTimeoutError::Timeout);
+            if self.locked(|state| state.leave_receivers(node)) {
+                return Err(TryRecvError::Empty);
             }
-            waiter.node().sleep(None);
-            if waiter.node().request.overdue.get() {
-                return waiter.take().map_or_else(|| self.recv_too_late(), Ok);
+            node.sleep(None);
+            if node.request.overdue.get() {
+                return waiter.take().map_or_else(|| self.try_recv(), Ok);
             }
         }
-        waiter.take().ok_or(RecvTimeoutError::Closed)
+        waiter.take().ok_or(TryRecvError::Closed)
     }
 
-    /// Sends; waits until `deadline` if need be.
+    /// Sends; waits until `deadline` if need be. `Full` if that has passed.
     #[inline]
     pub(super) fn send_until(
         &self,
         mut value: T,
         deadline: Option<Instant>,
-    ) -> Result<(), SendTimeoutError<T>> {
+    ) -> Result<(), TrySendError<T>> {
         if self.looks_sendable() {
             match self.try_send(value) {
-                Ok(()) => return Ok(()),
-                Err(TrySendError::Closed(value)) => return Err(SendTimeoutError::Closed(value)),
                 Err(TrySendError::Full(full)) => value = full,
+                sent => return sent,
             }
         }
         self.send_slow_until(value, deadline)
@@ -121,70 +96,51 @@ impl<T> Channel<T> {
         &self,
         mut value: T,
         deadline: Option<Instant>,
-    ) -> Result<(), SendTimeoutError<T>> {
+    ) -> Result<(), TrySendError<T>> {
         if is_past(deadline) {
-            return self.try_send(value).map_err(|error| match error {
-                TrySendError::Full(value) => SendTimeoutError::Timeout(value),
-                TrySendError::Closed(value) => SendTimeoutError::Closed(value),
-            });
+            return self.try_send(value);
         }
         if self.spins_outside() {
             let mut spin = HandoffSpin::new(self.ends());
             while spin.turn() {
                 if self.has_much_room() {
                     match self.try_send(value) {
-                        Ok(()) => return Ok(()),
                         Err(TrySendError::Full(full)) => value = full,
-                        Err(TrySendError::Closed(value)) => {
-                            return Err(SendTimeoutError::Closed(value));
-                        }
+                        sent => return sent,
                     }
                 }
             }
         }
         let OnStack(waiter) = &OnStack(Waiter::new(Some(value)));
-        waiter.prepare(!self.spins_outside());
+        let node = waiter.prepare();
         // SAFETY: the waiter stays here until its node is taken out.
-        let joined = self.locked(|state| unsafe { Self::send_or_join(state, waiter) });
-        match joined {
+        match self.locked(|state| unsafe { Self::send_or_join(state, waiter) }) {
             Ok(call) => self.call(call),
             Err(call) => {
-                if let Err(payload) = caught(|| self.call(call)) {
+                let mut panics = Panics::new();
+                panics.put_off(|| self.call(call));
+                if panics.any() {
                     // The node must not stay behind.
-                    self.leave(waiter.node(), senders);
-                    resume_unwind(payload);
+                    self.leave(node, Queue::Senders);
+                    panics.go_on();
                 }
-                self.spin_in(waiter.node(), senders);
-                if !waiter.node().sleep(deadline) && self.leave(waiter.node(), senders) {
-                    return match waiter.take() {
-                        Some(value) => Err(SendTimeoutError::Timeout(value)),
-                        None => Ok(()),
-                    };
+                self.spin_in(node);
+                if !node.sleep(deadline) && self.leave(node, Queue::Senders) {
+                    return waiter
+                        .take()
+                        .map_or(Ok(()), |value| Err(TrySendError::Full(value)));
                 }
             }
         }
-        Self::sent(waiter).map_err(SendTimeoutError::from)
+        Self::sent(waiter).map_err(TrySendError::from)
     }
 
-    /// Looks at the signal for a while, unless the thread has spun outside, then says
-    /// that the thread sleeps.
-    fn spin_in(&self, node: &Node<Request>, list: fn(&mut State<T>) -> &mut List<Request>) {
+    /// Looks at the signal for a while, unless the thread has spun outside.
+    fn spin_in(&self, node: &Node<Request>) {
         if self.spins_outside() {
             return;
         }
         let mut spin = HandoffSpin::new(self.ends());
-        while spin.turn() {
-            if node.is_signalled() {
-                return;
-            }
-        }
-        if active(Mutant::SleepsSilently) {
-            return;
-        }
-        self.locked(|state| {
-            if list(state).holds(node) {
-                node.request.spins.set(false);
-            }
-        });
+        while spin.turn() && !node.is_signalled() {}
     }
 }

@@ -2,17 +2,15 @@
 //!
 //! The lock is our mutex's core: one compare-and-swap to take it and a plain store
 //! to release it. What a step does under it is a few dozen instructions
-//! (`state.rs`), and never anybody else's code: values are dropped and waiters are
-//! woken afterwards. A step by which nobody need be woken costs this one
-//! compare-and-swap.
+//! (`state.rs`), and never the user's code: values are dropped and waiters are woken
+//! afterwards. A step that wakes no waiter costs this one compare-and-swap.
 //!
 //! # No wake-up is lost
 //!
-//! Whoever waits has looked at the state and joined a list under one hold of the
-//! lock, and whoever changes the state looks at the lists under one hold of the
-//! lock. So there is no moment between the look and the announcement, and no order
-//! of memory accesses to think of. How the chosen one is woken is told in
-//! `blitz_sync`'s wait queue.
+//! A waiter looks at the state and joins a list under one hold of the lock, and a step
+//! that changes the state looks at the lists under one hold of the lock. So there is no
+//! moment between the look and the announcement, and no order of memory accesses to think
+//! of. How the chosen waiter is woken is told in `blitz_sync`'s wait queue.
 //!
 //! # What is seen without the lock
 //!
@@ -25,14 +23,14 @@
 
 use std::cell::UnsafeCell;
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::task::Waker;
 
 use blitz_futex::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use blitz_futex::{wait, wake_all};
-use blitz_sync::internals::{HandoffSpin, List, ListLock, Node, Panics, Wake, Wakes};
+use blitz_sync::internals::{HandoffSpin, ListLock, Node, Panics, Wake, Wakes};
 
 use super::error::{SendError, TryRecvError, TrySendError};
-use super::mutant::{Mutant, active};
-use super::request::{Outcome, Request, Role, Selection};
+use super::request::{Outcome, Queue, Request};
 use super::state::{State, UNLIMITED};
 use super::woken::{Call, Woken};
 
@@ -51,7 +49,7 @@ pub(super) struct Channel<T> {
     capacity: usize,
     pub(super) senders: AtomicUsize,
     pub(super) receivers: AtomicUsize,
-    /// Counts up when a reserved value comes that somebody waits for.
+    /// Counts up when a reserved value comes that a thread waits for.
     arrivals: AtomicU32,
 }
 
@@ -143,7 +141,7 @@ impl<T> Channel<T> {
     }
 
     /// Runs a step after which one waiter is woken, or the streams are told.
-    pub(super) fn locked_then_call(&self, step: impl FnOnce(&mut State<T>) -> Option<Wake>) {
+    pub(super) fn locked_then_call(&self, step: impl FnOnce(&mut State<T>) -> Wake) {
         let call = self.locked(|state| {
             let wake = step(state);
             state.call(wake)
@@ -153,11 +151,10 @@ impl<T> Channel<T> {
 
     /// Wakes one waiter, or all streams.
     #[inline]
-    pub(super) fn call(&self, call: Option<Call>) {
+    pub(super) fn call(&self, call: Call) {
         match call {
-            None => {}
-            Some(Call::One(wake)) => wake.wake(),
-            Some(Call::Streams) => {
+            Call::One(wake) => wake.wake(),
+            Call::Streams => {
                 let mut panics = Panics::new();
                 self.tell_streams(&mut panics);
                 panics.go_on();
@@ -168,9 +165,15 @@ impl<T> Channel<T> {
     /// Tells the streams that there is something to receive, as long as there is.
     #[cold]
     pub(super) fn tell_streams(&self, panics: &mut Panics) {
+        self.wake_in_rounds(panics, State::tell_streams);
+    }
+
+    /// Runs a step that chooses as many waiters as can be woken at once, and wakes them, until
+    /// it has chosen fewer.
+    fn wake_in_rounds(&self, panics: &mut Panics, mut step: impl FnMut(&mut State<T>, &mut Wakes)) {
         loop {
             let mut wakes = Wakes::new();
-            self.locked(|state| state.tell_streams(&mut wakes));
+            self.locked(|state| step(state, &mut wakes));
             let all = !wakes.is_full();
             panics.put_off(|| wakes.wake());
             if all {
@@ -185,7 +188,7 @@ impl<T> Channel<T> {
         &self,
         step: impl FnOnce(&mut State<T>, &mut Woken) -> R,
     ) -> (R, Woken) {
-        let mut woken = Woken::default();
+        let mut woken = Woken::new();
         let result = self.locked(|state| {
             let result = step(state, &mut woken);
             woken.tells_streams |= state.must_tell_streams();
@@ -194,7 +197,7 @@ impl<T> Channel<T> {
         (result, woken)
     }
 
-    /// Wakes those whom a step has chosen, and does what it left to do, also when a
+    /// Wakes the waiters that a step has chosen, and does what it left to do, also when a
     /// waker panics.
     fn wake_chosen(&self, mut woken: Woken) -> Panics {
         let mut panics = Panics::new();
@@ -211,8 +214,8 @@ impl<T> Channel<T> {
         panics
     }
 
-    /// Chooses an operation, and wakes whom that concerns. If a waker panics, the
-    /// right goes back.
+    /// Chooses an operation, and wakes the waiters that this has chosen. If a waker panics,
+    /// the right goes back.
     pub(super) fn choose(
         &self,
         step: impl FnOnce(&mut State<T>, &mut Woken) -> Option<Outcome>,
@@ -234,8 +237,8 @@ impl<T> Channel<T> {
             let state = unsafe { &mut *self.state.get() };
             match state.send_fast(value) {
                 Ok(()) => {
-                    self.len.store(state.buffered(), Ordering::Relaxed);
-                    Ok(None)
+                    self.len.store(state.buffer.len(), Ordering::Relaxed);
+                    Ok(Call::One(Wake::Nobody))
                 }
                 Err(value) => self.send_slow(state, value),
             }
@@ -245,7 +248,7 @@ impl<T> Channel<T> {
     }
 
     #[inline(never)]
-    fn send_slow(&self, state: &mut State<T>, value: T) -> Result<Option<Call>, TrySendError<T>> {
+    fn send_slow(&self, state: &mut State<T>, value: T) -> Result<Call, TrySendError<T>> {
         let sent = state.send(value).map(|wake| state.call(wake));
         self.published(state);
         sent
@@ -260,22 +263,20 @@ impl<T> Channel<T> {
             let state = unsafe { &mut *self.state.get() };
             match state.recv_fast() {
                 Some(value) => {
-                    self.len.store(state.buffered(), Ordering::Relaxed);
-                    Ok((value, None))
+                    self.len.store(state.buffer.len(), Ordering::Relaxed);
+                    Ok((value, Wake::Nobody))
                 }
                 None => self.recv_slow(state),
             }
         });
         let (value, wake) = received?;
-        if let Some(wake) = wake {
-            // If the waker panics, the value is dropped like any other.
-            wake.wake();
-        }
+        // If the waker panics, the value is dropped like any other.
+        wake.wake();
         Ok(value)
     }
 
     #[inline(never)]
-    fn recv_slow(&self, state: &mut State<T>) -> Result<(T, Option<Wake>), TryRecvError> {
+    fn recv_slow(&self, state: &mut State<T>) -> Result<(T, Wake), TryRecvError> {
         let received = state.recv();
         self.published(state);
         received
@@ -303,26 +304,22 @@ impl<T> Channel<T> {
 
     /// Puts a value into the buffer in any case. What had to go for it.
     pub(super) fn force_send(&self, value: T) -> Result<Option<T>, SendError<T>> {
-        let mut call = None;
-        let sent = self.locked(|state| match state.send(value) {
-            Ok(wake) => {
-                call = state.call(wake);
-                Ok(None)
-            }
-            Err(TrySendError::Closed(value)) => Err(SendError(value)),
-            Err(TrySendError::Full(value)) if state.capacity == 0 => Ok(Some(value)),
-            Err(TrySendError::Full(value)) => {
-                let oldest = state.make_room();
-                state.push(value);
-                call = state.call(None);
-                Ok(oldest)
-            }
-        });
+        let (oldest, call) = self.locked(|state| {
+            let (oldest, wake) = match state.send(value) {
+                Ok(wake) => (None, wake),
+                Err(TrySendError::Closed(value)) => return Err(SendError(value)),
+                Err(TrySendError::Full(value)) if !state.has_buffer() => {
+                    return Ok((Some(value), Call::One(Wake::Nobody)));
+                }
+                Err(TrySendError::Full(value)) => (state.force(value), Wake::Nobody),
+            };
+            Ok((oldest, state.call(wake)))
+        })?;
         self.call(call);
-        sent
+        Ok(oldest)
     }
 
-    /// Ends the channel. Whether it was open.
+    /// Ends the channel. Returns whether it was open.
     pub(super) fn close(&self) -> bool {
         let (was_open, panics) = self.end();
         panics.go_on();
@@ -333,20 +330,13 @@ impl<T> Channel<T> {
     fn end(&self) -> (bool, Panics) {
         let mut was_open = None;
         let mut panics = Panics::new();
-        loop {
-            let mut wakes = Wakes::new();
-            self.locked(|state| {
-                was_open.get_or_insert(!state.is_closed());
-                self.closed.store(true, Ordering::Release);
-                state.close(&mut wakes);
-            });
-            // Nobody begins to wait any more, so this ends.
-            let all = !wakes.is_full();
-            panics.put_off(|| wakes.wake());
-            if all {
-                return (was_open == Some(true), panics);
-            }
-        }
+        // No waiter joins any more, so this ends.
+        self.wake_in_rounds(&mut panics, |state, wakes| {
+            was_open.get_or_insert(!state.is_closed());
+            self.closed.store(true, Ordering::Release);
+            state.close(wakes);
+        });
+        (was_open == Some(true), panics)
     }
 
     /// One sender less.
@@ -371,25 +361,26 @@ impl<T> Channel<T> {
     }
 
     /// Whether this waiter has yet to be chosen. If so, `waker` will be woken.
-    pub(super) fn still_waits(
-        &self,
-        node: &Node<Request>,
-        waker: &std::task::Waker,
-        list: fn(&mut State<T>) -> &mut List<Request>,
-    ) -> bool {
+    pub(super) fn still_waits(&self, node: &Node<Request>, waker: &Waker, queue: Queue) -> bool {
         if node.is_signalled() {
             return false;
         }
-        match self.locked(|state| list(state).will_wake(node, waker)) {
+        match self.locked(|state| state.list(queue).will_wake(node, waker)) {
             Some(true) => true,
             Some(false) => {
                 let waker = waker.clone();
                 // What is replaced, or was not needed, is dropped without the lock.
-                let (waits, _unused) = self.locked(|state| list(state).change_waker(node, waker));
+                let (waits, _unused) =
+                    self.locked(|state| state.list(queue).change_waker(node, waker));
                 waits
             }
             None => false,
         }
+    }
+
+    /// Takes a node out, if it is linked. `false` if it has been chosen.
+    pub(super) fn leave(&self, node: &Node<Request>, queue: Queue) -> bool {
+        !node.is_signalled() && self.locked(|state| state.list(queue).remove(node))
     }
 }
 
@@ -427,8 +418,8 @@ impl<T> Channel<T> {
         self.announce_then_wake(|state, woken| state.abandon(outcome, woken));
     }
 
-    /// Runs a step, tells those who wait for a reserved value, and then those whom it
-    /// has chosen, whose wakers may panic.
+    /// Runs a step, tells the threads that wait for a reserved value, and then the waiters
+    /// that it has chosen, whose wakers may panic.
     fn announce_then_wake<R>(&self, step: impl FnOnce(&mut State<T>, &mut Woken) -> R) -> R {
         let ((result, awaited), woken) = self.locked_and_chosen(|state, woken| {
             let result = step(state, woken);
@@ -440,60 +431,5 @@ impl<T> Channel<T> {
         }
         self.wake_chosen(woken).go_on();
         result
-    }
-
-    /// Lets a selection wait for a value, unless there is one already: `false`.
-    ///
-    /// # Safety
-    ///
-    /// The node stays where it is until it is taken out.
-    pub(super) unsafe fn select_join_receivers(
-        &self,
-        node: &Node<Request>,
-        selection: *const Selection,
-    ) -> bool {
-        self.locked(|state| {
-            let waits = !state.may_recv(selection) || active(Mutant::SelectJoinsBlindly);
-            if waits {
-                // SAFETY: as the caller says.
-                unsafe { state.receivers.push(node) };
-                if !state.has_buffer() {
-                    State::<T>::tell_observers(&mut state.senders, selection);
-                }
-            }
-            waits
-        })
-    }
-
-    /// Lets a selection wait for room, unless there is some already: `false`.
-    ///
-    /// # Safety
-    ///
-    /// The node stays where it is until it is taken out.
-    pub(super) unsafe fn select_join_senders(
-        &self,
-        node: &Node<Request>,
-        selection: *const Selection,
-    ) -> bool {
-        let (waits, tells_streams) = self.locked(|state| {
-            let is_ready = node.request.role == Role::Observer && state.may_reach_stream();
-            let waits =
-                !(is_ready || state.may_send(selection)) || active(Mutant::SelectJoinsBlindly);
-            if waits {
-                // SAFETY: as the caller says.
-                unsafe { state.senders.push(node) };
-                if !state.has_buffer() {
-                    State::<T>::tell_observers(&mut state.receivers, selection);
-                }
-            }
-            (waits, !state.has_buffer() && state.must_tell_streams())
-        });
-        if tells_streams {
-            // The node is linked: a waker's panic must not go on from here.
-            let mut panics = Panics::new();
-            self.tell_streams(&mut panics);
-            std::mem::forget(panics);
-        }
-        waits
     }
 }

@@ -5,8 +5,7 @@
 //! its entry is removed when it is due, or when the entries have doubled in number. The
 //! channels count a sender that does not exist, so they are never closed.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -19,57 +18,36 @@ use super::receiver::Receiver;
 /// With fewer entries than this none are searched for dead ones.
 const FEW: usize = 64;
 
-/// When to send a moment, and where.
+/// Where to send a moment.
 struct Entry {
-    due: Instant,
     period: Option<Duration>,
     channel: Weak<Channel<Instant>>,
 }
 
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.due == other.due
-    }
-}
-
-impl Eq for Entry {}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.due.cmp(&other.due)
-    }
-}
-
-/// The entries, the earliest first.
 struct Schedule {
-    entries: BinaryHeap<Reverse<Entry>>,
+    /// By the time when they are due, and by their channels.
+    entries: BTreeMap<(Instant, usize), Entry>,
     /// The number of entries from which on dead ones are searched for.
     crowded: usize,
     has_thread: bool,
 }
 
-static SCHEDULE: Mutex<Option<Schedule>> = Mutex::new(None);
+static SCHEDULE: Mutex<Schedule> = Mutex::new(Schedule {
+    entries: BTreeMap::new(),
+    crowded: FEW,
+    has_thread: false,
+});
 static CHANGED: Condvar = Condvar::new();
 
 /// Schedules a moment, and wakes the thread if it is the next one.
-fn schedule(entry: Entry) {
-    let mut locked = SCHEDULE.lock();
-    let schedule = locked.get_or_insert_with(|| Schedule {
-        entries: BinaryHeap::new(),
-        crowded: FEW,
-        has_thread: false,
-    });
-    let next = schedule.entries.peek();
-    let is_next = next.is_none_or(|Reverse(next)| entry.due < next.due);
-    schedule.entries.push(Reverse(entry));
+fn schedule(due: Instant, entry: Entry) {
+    let mut schedule = SCHEDULE.lock();
+    let next = schedule.entries.first_key_value();
+    let is_next = next.is_none_or(|(&(next, _), _)| due < next);
+    let key = (due, entry.channel.as_ptr() as usize);
+    schedule.entries.insert(key, entry);
     if schedule.entries.len() >= schedule.crowded {
-        let is_alive = |Reverse(entry): &Reverse<Entry>| entry.channel.strong_count() != 0;
+        let is_alive = |_: &_, entry: &mut Entry| entry.channel.strong_count() != 0;
         schedule.entries.retain(is_alive);
         schedule.crowded = (2 * schedule.entries.len()).max(FEW);
     }
@@ -86,43 +64,36 @@ fn schedule(entry: Entry) {
 fn run() {
     let mut locked = SCHEDULE.lock();
     loop {
-        let entries = locked.as_mut().map(|schedule| &mut schedule.entries);
-        let due = entries
-            .as_ref()
-            .and_then(|entries| entries.peek().map(|Reverse(next)| next.due));
         let now = Instant::now();
-        match (due, entries) {
-            (Some(due), Some(entries)) if due <= now => {
-                if let Some(Reverse(entry)) = entries.pop() {
-                    // A waker may be called, so without the lock.
-                    drop(locked);
-                    send(entry, now);
-                    locked = SCHEDULE.lock();
-                }
+        match locked.entries.first_entry() {
+            Some(first) if first.key().0 <= now => {
+                let ((due, _), entry) = first.remove_entry();
+                // A waker may be called, so without the lock.
+                drop(locked);
+                send(due, entry, now);
+                locked = SCHEDULE.lock();
             }
-            (Some(due), _) => {
+            Some(first) => {
+                let due = first.key().0;
                 CHANGED.wait_until(&mut locked, due);
             }
-            _ => CHANGED.wait(&mut locked),
+            None => CHANGED.wait(&mut locked),
         }
     }
 }
 
 /// Sends the moment, and schedules the next one.
-fn send(mut entry: Entry, now: Instant) {
+fn send(due: Instant, entry: Entry, now: Instant) {
     let Some(channel) = entry.channel.upgrade() else {
         return;
     };
     // Full: the last tick has not been received, and this one is left out. A waker that
-    // panics has nobody to tell but the panic hook, which has been called.
+    // panics is reported by the panic hook, and by nothing else.
     let result = std::panic::catch_unwind(|| channel.try_send(now));
     drop(result);
-    if let Some(due) = entry
-        .period
-        .and_then(|period| next_tick(entry.due, period, now))
-    {
-        entry.due = due;
-        schedule(entry);
+    let period = entry.period;
+    if let Some(due) = period.and_then(|period| next_tick(due, period, now)) {
+        schedule(due, entry);
     }
 }
 
@@ -142,11 +113,8 @@ fn receiver(due: Option<Instant>, period: Option<Duration>) -> Receiver<Instant>
         if due <= now && period.is_none() {
             let _ = channel.try_send(now);
         } else {
-            schedule(Entry {
-                due,
-                period,
-                channel: Arc::downgrade(&channel),
-            });
+            let channel = Arc::downgrade(&channel);
+            schedule(due, Entry { period, channel });
         }
     }
     Receiver::new(channel)

@@ -1,7 +1,6 @@
 //! What can go wrong. An error of a sender gives the value back.
 
-use std::error::Error;
-use std::fmt;
+use crate::macros::error_text;
 
 /// The channel is closed. The value comes back.
 #[derive(PartialEq, Eq, Clone, Copy)]
@@ -10,8 +9,7 @@ pub struct SendError<T>(pub T);
 /// A value could not be sent at once. It comes back.
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub enum TrySendError<T> {
-    /// There is no room, or, in a channel without a buffer, nobody waits to
-    /// receive.
+    /// There is no room, or, in a channel without a buffer, no receiver waits.
     Full(T),
     /// The channel is closed.
     Closed(T),
@@ -48,6 +46,22 @@ pub enum RecvTimeoutError {
     Closed,
 }
 
+/// No operation was possible at once.
+#[derive(PartialEq, Eq, Clone, Copy, Debug)]
+pub struct TrySelectError;
+
+/// No operation was possible in time.
+#[derive(PartialEq, Eq, Clone, Copy, Debug)]
+pub struct SelectTimeoutError;
+
+/// No operation was ready at once.
+#[derive(PartialEq, Eq, Clone, Copy, Debug)]
+pub struct TryReadyError;
+
+/// No operation was ready in time.
+#[derive(PartialEq, Eq, Clone, Copy, Debug)]
+pub struct ReadyTimeoutError;
+
 impl<T> SendError<T> {
     /// Returns the value that was not sent.
     pub fn into_inner(self) -> T {
@@ -75,6 +89,14 @@ impl<T> TrySendError<T> {
 }
 
 impl<T> SendTimeoutError<T> {
+    /// For a wait that has ended with this error.
+    pub(super) fn after(error: TrySendError<T>) -> Self {
+        match error {
+            TrySendError::Full(value) => Self::Timeout(value),
+            TrySendError::Closed(value) => Self::Closed(value),
+        }
+    }
+
     /// Returns the value that was not sent.
     pub fn into_inner(self) -> T {
         match self {
@@ -106,6 +128,14 @@ impl TryRecvError {
 }
 
 impl RecvTimeoutError {
+    /// For a wait that has ended with this error.
+    pub(super) fn after(error: TryRecvError) -> Self {
+        match error {
+            TryRecvError::Empty => Self::Timeout,
+            TryRecvError::Closed => Self::Closed,
+        }
+    }
+
     /// Returns whether the time was up.
     pub fn is_timeout(&self) -> bool {
         *self == Self::Timeout
@@ -117,89 +147,53 @@ impl RecvTimeoutError {
     }
 }
 
-const SENDING_CLOSED: &str = "sending into a closed channel";
-const SENDING_FULL: &str = "sending into a full channel";
-const RECEIVING_EMPTY: &str = "receiving from an empty channel";
-const RECEIVING_CLOSED: &str = "receiving from an empty and closed channel";
-
-impl<T> fmt::Debug for SendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SendError(..)")
+error_text! {
+    Debug for SendError<T> {
+        _ => format_args!("SendError(..)"),
+    }
+    Display for SendError<T> {
+        _ => "sending into a closed channel",
+    }
+    Debug for TrySendError<T> {
+        Self::Full(_) => format_args!("Full(..)"),
+        Self::Closed(_) => format_args!("Closed(..)"),
+    }
+    Display for TrySendError<T> {
+        Self::Full(_) => "sending into a full channel",
+        Self::Closed(_) => "sending into a closed channel",
+    }
+    Debug for SendTimeoutError<T> {
+        Self::Timeout(_) => format_args!("Timeout(..)"),
+        Self::Closed(_) => format_args!("Closed(..)"),
+    }
+    Display for SendTimeoutError<T> {
+        Self::Timeout(_) => "timed out waiting on send operation",
+        Self::Closed(_) => "sending into a closed channel",
+    }
+    Display for RecvError {
+        _ => "receiving from an empty and closed channel",
+    }
+    Display for TryRecvError {
+        Self::Empty => "receiving from an empty channel",
+        Self::Closed => "receiving from an empty and closed channel",
+    }
+    Display for RecvTimeoutError {
+        Self::Timeout => "timed out waiting on receive operation",
+        Self::Closed => "receiving from an empty and closed channel",
+    }
+    Display for TrySelectError {
+        _ => "all operations in select would block",
+    }
+    Display for SelectTimeoutError {
+        _ => "timed out waiting on select",
+    }
+    Display for TryReadyError {
+        _ => "no operation in select is ready",
+    }
+    Display for ReadyTimeoutError {
+        _ => "timed out waiting for an operation in select to be ready",
     }
 }
-
-impl<T> fmt::Display for SendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(SENDING_CLOSED)
-    }
-}
-
-impl<T> fmt::Debug for TrySendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full(_) => "Full(..)",
-            Self::Closed(_) => "Closed(..)",
-        })
-    }
-}
-
-impl<T> fmt::Display for TrySendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full(_) => SENDING_FULL,
-            Self::Closed(_) => SENDING_CLOSED,
-        })
-    }
-}
-
-impl<T> fmt::Debug for SendTimeoutError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Timeout(_) => "Timeout(..)",
-            Self::Closed(_) => "Closed(..)",
-        })
-    }
-}
-
-impl<T> fmt::Display for SendTimeoutError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Timeout(_) => "timed out waiting on send operation",
-            Self::Closed(_) => SENDING_CLOSED,
-        })
-    }
-}
-
-impl fmt::Display for RecvError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(RECEIVING_CLOSED)
-    }
-}
-
-impl fmt::Display for TryRecvError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Empty => RECEIVING_EMPTY,
-            Self::Closed => RECEIVING_CLOSED,
-        })
-    }
-}
-
-impl fmt::Display for RecvTimeoutError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Timeout => "timed out waiting on receive operation",
-            Self::Closed => RECEIVING_CLOSED,
-        })
-    }
-}
-
-impl<T> Error for SendError<T> {}
-impl<T> Error for TrySendError<T> {}
-impl<T> Error for SendTimeoutError<T> {}
-impl Error for RecvError {}
-impl Error for TryRecvError {}
-impl Error for RecvTimeoutError {}
 
 impl<T> From<SendError<T>> for TrySendError<T> {
     fn from(SendError(value): SendError<T>) -> Self {

@@ -1,41 +1,23 @@
 //! Receivers as iterators.
 
-use std::fmt;
 use std::iter::FusedIterator;
 
 use super::receiver::Receiver;
+use crate::macros::opaque_debug;
 
-/// What [`Receiver::iter`] returns.
+/// Iterator returned by [`Receiver::iter`].
 pub struct Iter<'a, T> {
-    receiver: &'a Receiver<T>,
+    pub(super) receiver: &'a Receiver<T>,
 }
 
-/// What [`Receiver::try_iter`] returns.
+/// Iterator returned by [`Receiver::try_iter`].
 pub struct TryIter<'a, T> {
-    receiver: &'a Receiver<T>,
+    pub(super) receiver: &'a Receiver<T>,
 }
 
 /// A receiver as an iterator; the thread waits for each value.
 pub struct IntoIter<T> {
-    receiver: Receiver<T>,
-}
-
-impl<'a, T> Iter<'a, T> {
-    pub(super) fn new(receiver: &'a Receiver<T>) -> Self {
-        Self { receiver }
-    }
-}
-
-impl<'a, T> TryIter<'a, T> {
-    pub(super) fn new(receiver: &'a Receiver<T>) -> Self {
-        Self { receiver }
-    }
-}
-
-impl<T> IntoIter<T> {
-    pub(super) fn new(receiver: Receiver<T>) -> Self {
-        Self { receiver }
-    }
+    pub(super) receiver: Receiver<T>,
 }
 
 impl<T> Iterator for Iter<'_, T> {
@@ -65,20 +47,4 @@ impl<T> Iterator for IntoIter<T> {
 impl<T> FusedIterator for Iter<'_, T> {}
 impl<T> FusedIterator for IntoIter<T> {}
 
-impl<T> fmt::Debug for Iter<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Iter").finish_non_exhaustive()
-    }
-}
-
-impl<T> fmt::Debug for TryIter<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TryIter").finish_non_exhaustive()
-    }
-}
-
-impl<T> fmt::Debug for IntoIter<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IntoIter").finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl<T> Iter<'_, T>, impl<T> TryIter<'_, T>, impl<T> IntoIter<T>);

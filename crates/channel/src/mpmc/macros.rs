@@ -68,63 +68,41 @@ macro_rules! __mpmc_select_biased {
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __mpmc_select_arms {
-    // One arm: its body is a block, or an expression with a comma or nothing behind it.
-    ($new:ident $arms:tt $default:tt
-        recv($end:expr $(,)?) -> $result:pat => $body:block, $($rest:tt)*) => {
-        $crate::__mpmc_select_arms!(@recv $new $arms $default ($end) ($result) ($body) $($rest)*)
-    };
-    ($new:ident $arms:tt $default:tt
-        recv($end:expr $(,)?) -> $result:pat => $body:block $($rest:tt)*) => {
-        $crate::__mpmc_select_arms!(@recv $new $arms $default ($end) ($result) ($body) $($rest)*)
-    };
-    ($new:ident $arms:tt $default:tt
-        recv($end:expr $(,)?) -> $result:pat => $body:expr, $($rest:tt)*) => {
-        $crate::__mpmc_select_arms!(@recv $new $arms $default ($end) ($result) ($body) $($rest)*)
-    };
-    ($new:ident $arms:tt $default:tt
-        recv($end:expr $(,)?) -> $result:pat => $body:expr) => {
-        $crate::__mpmc_select_arms!(@recv $new $arms $default ($end) ($result) ($body))
-    };
-    ($new:ident $arms:tt $default:tt
-        send($end:expr, $value:expr $(,)?) -> $result:pat => $body:block, $($rest:tt)*) => {
+    // The head of an arm.
+    ($new:ident $arms:tt $default:tt recv($end:expr $(,)?) -> $result:pat => $($rest:tt)+) => {
         $crate::__mpmc_select_arms!(
-            @send $new $arms $default ($end) ($value) ($result) ($body) $($rest)*)
+            @body $new $arms $default [Receiver recv ($end) () ($result)] $($rest)+)
     };
     ($new:ident $arms:tt $default:tt
-        send($end:expr, $value:expr $(,)?) -> $result:pat => $body:block $($rest:tt)*) => {
+        send($end:expr, $value:expr $(,)?) -> $result:pat => $($rest:tt)+) => {
         $crate::__mpmc_select_arms!(
-            @send $new $arms $default ($end) ($value) ($result) ($body) $($rest)*)
+            @body $new $arms $default [Sender send ($end) ($value) ($result)] $($rest)+)
     };
-    ($new:ident $arms:tt $default:tt
-        send($end:expr, $value:expr $(,)?) -> $result:pat => $body:expr, $($rest:tt)*) => {
-        $crate::__mpmc_select_arms!(
-            @send $new $arms $default ($end) ($value) ($result) ($body) $($rest)*)
+    ($new:ident $arms:tt [] default $(($($timeout:expr)?))? => $($rest:tt)+) => {
+        $crate::__mpmc_select_arms!(@body $new $arms [] [($($($timeout)?)?)] $($rest)+)
     };
-    ($new:ident $arms:tt $default:tt
-        send($end:expr, $value:expr $(,)?) -> $result:pat => $body:expr) => {
-        $crate::__mpmc_select_arms!(@send $new $arms $default ($end) ($value) ($result) ($body))
+    // Its body: a block, or an expression with a comma or nothing behind it.
+    (@body $new:ident $arms:tt $default:tt $head:tt $body:block, $($rest:tt)*) => {
+        $crate::__mpmc_select_arms!(@add $new $arms $default $head ($body) $($rest)*)
     };
-    ($new:ident $arms:tt [] default $(($($timeout:expr)?))? => $body:block, $($rest:tt)*) => {
-        $crate::__mpmc_select_arms!($new $arms [($($($timeout)?)?) ($body)] $($rest)*)
+    (@body $new:ident $arms:tt $default:tt $head:tt $body:block $($rest:tt)*) => {
+        $crate::__mpmc_select_arms!(@add $new $arms $default $head ($body) $($rest)*)
     };
-    ($new:ident $arms:tt [] default $(($($timeout:expr)?))? => $body:block $($rest:tt)*) => {
-        $crate::__mpmc_select_arms!($new $arms [($($($timeout)?)?) ($body)] $($rest)*)
+    (@body $new:ident $arms:tt $default:tt $head:tt $body:expr, $($rest:tt)*) => {
+        $crate::__mpmc_select_arms!(@add $new $arms $default $head ($body) $($rest)*)
     };
-    ($new:ident $arms:tt [] default $(($($timeout:expr)?))? => $body:expr, $($rest:tt)*) => {
-        $crate::__mpmc_select_arms!($new $arms [($($($timeout)?)?) ($body)] $($rest)*)
-    };
-    ($new:ident $arms:tt [] default $(($($timeout:expr)?))? => $body:expr) => {
-        $crate::__mpmc_select_arms!($new $arms [($($($timeout)?)?) ($body)])
+    (@body $new:ident $arms:tt $default:tt $head:tt $body:expr) => {
+        $crate::__mpmc_select_arms!(@add $new $arms $default $head ($body))
     };
     // It is added to the others.
-    (@recv $new:ident [$($arms:tt)*] $default:tt $end:tt $result:tt $body:tt $($rest:tt)*) => {
-        $crate::__mpmc_select_arms!(
-            $new [$($arms)* {end index outcome Receiver recv $end () $result $body}] $default $($rest)*)
+    (@add $new:ident $arms:tt [] [($($timeout:expr)?)] $body:tt $($rest:tt)*) => {
+        $crate::__mpmc_select_arms!($new $arms [($($timeout)?) $body] $($rest)*)
     };
-    (@send $new:ident [$($arms:tt)*] $default:tt $end:tt $value:tt $result:tt $body:tt
-        $($rest:tt)*) => {
+    (@add $new:ident [$($arms:tt)*] $default:tt
+        [$kind:ident $method:ident $end:tt $value:tt $result:tt] $body:tt $($rest:tt)*) => {
         $crate::__mpmc_select_arms!(
-            $new [$($arms)* {end index outcome Sender send $end $value $result $body}] $default $($rest)*)
+            $new [$($arms)* {end index outcome $kind $method $end $value $result $body}]
+            $default $($rest)*)
     };
     // There are no more.
     ($new:ident

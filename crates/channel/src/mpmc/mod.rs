@@ -4,8 +4,8 @@
 //! three forms of its operation: [`send`](Sender::send) and
 //! [`recv`](Receiver::recv) for tasks, [`send_blocking`](Sender::send_blocking) and
 //! [`recv_blocking`](Receiver::recv_blocking) for threads (also with a deadline),
-//! and [`try_send`](Sender::try_send) and [`try_recv`](Receiver::try_recv) for those
-//! who never wait. A task may send what a thread receives, and the reverse. The
+//! and [`try_send`](Sender::try_send) and [`try_recv`](Receiver::try_recv), which
+//! never wait. A task may send what a thread receives, and the reverse. The
 //! names are those of async-channel; timeouts and [`Select`] are crossbeam's.
 //!
 //! * [`bounded`]`(n)` holds up to `n` values; senders wait while it is full.
@@ -14,7 +14,7 @@
 //! * [`unbounded`] holds what there is memory for; sending never waits.
 //!
 //! **Order.** Values leave in the order in which they came. Waiters are served in
-//! the order of arrival, and nobody overtakes. A receive future that is kept without
+//! the order of arrival, and none overtakes another. A receive future that is kept without
 //! being polled keeps its place in the queue and the value that was assigned to it.
 //! Users of async-channel expect that others get the value.
 //!
@@ -22,9 +22,8 @@
 //! sender or its last receiver is gone. Sending fails from then on; what is in the
 //! channel can still be received. With the last receiver, that is dropped.
 //!
-//! **Cost.** A step by which nobody need be woken takes one atomic
-//! read-modify-write. Waiting allocates nothing. A bounded channel takes memory as
-//! it fills up.
+//! **Cost.** A step that wakes no waiter takes one atomic read-modify-write. Waiting
+//! allocates nothing. A bounded channel takes memory as it fills up.
 //!
 //! ```
 //! use blitz_io::sync::mpmc;
@@ -79,14 +78,13 @@ pub use crate::{__mpmc_select as select, __mpmc_select_biased as select_biased};
 #[cfg(not(loom))]
 pub use clock::{after, at, never, tick};
 pub use error::{
-    RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError,
+    ReadyTimeoutError, RecvError, RecvTimeoutError, SelectTimeoutError, SendError,
+    SendTimeoutError, TryReadyError, TryRecvError, TrySelectError, TrySendError,
 };
 pub use futures::{Closed, Recv, Send};
 pub use iter::{IntoIter, Iter, TryIter};
 pub use receiver::Receiver;
-pub use select::{
-    ReadyTimeoutError, Select, SelectTimeoutError, SelectedOperation, TryReadyError, TrySelectError,
-};
+pub use select::{Select, SelectedOperation};
 pub use sender::Sender;
 #[cfg(feature = "sink")]
 pub use sink::SendSink;

@@ -11,9 +11,7 @@ blitz_sync::mutants! {
     CloseForgetsSenders,
     /// Closing forgets the receivers that wait.
     CloseForgetsReceivers,
-    /// A spinning waiter goes to sleep without saying so under the lock.
-    SleepsSilently,
-    /// `Select`: who finds a waiting selection takes it without asking whether
+    /// `Select`: a step that finds a waiting selection takes it without asking whether
     /// another channel has it already.
     SelectTakenTwice,
     /// `Select`: others may take the value that was set aside for a selection.

@@ -12,6 +12,7 @@ use super::futures::Recv;
 use super::iter::{IntoIter, Iter, TryIter};
 use super::sender::shared_by_both_ends;
 use super::weak::WeakReceiver;
+use crate::macros::opaque_debug;
 
 /// The end that receives. Clones of it receive from the same channel; each value
 /// goes to one of them.
@@ -61,7 +62,7 @@ impl<T> Receiver<T> {
     /// ```
     #[inline]
     pub fn recv(&self) -> Recv<'_, T> {
-        Recv::new(&self.channel)
+        Recv::new(&self.channel, None)
     }
 
     /// Receives a value; the thread waits until there is one.
@@ -119,7 +120,8 @@ impl<T> Receiver<T> {
     /// assert_eq!(result, Err(RecvTimeoutError::Timeout));
     /// ```
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
-        self.channel.recv_until(after(timeout))
+        let received = self.channel.recv_until(after(timeout));
+        received.map_err(RecvTimeoutError::after)
     }
 
     /// Receives a value; the thread waits for it, but no longer than until
@@ -129,7 +131,8 @@ impl<T> Receiver<T> {
     ///
     /// As [`recv_timeout`](Receiver::recv_timeout).
     pub fn recv_deadline(&self, deadline: Instant) -> Result<T, RecvTimeoutError> {
-        self.channel.recv_until(Some(deadline))
+        let received = self.channel.recv_until(Some(deadline));
+        received.map_err(RecvTimeoutError::after)
     }
 
     /// Returns an iterator over the values to come; the thread waits for each. It
@@ -143,7 +146,7 @@ impl<T> Receiver<T> {
     /// assert_eq!(receiver.iter().collect::<Vec<_>>(), [1, 2]);
     /// ```
     pub fn iter(&self) -> Iter<'_, T> {
-        Iter::new(self)
+        Iter { receiver: self }
     }
 
     /// Returns an iterator over the values that can be received without waiting.
@@ -155,36 +158,17 @@ impl<T> Receiver<T> {
     /// assert_eq!(receiver.try_iter().sum::<i32>(), 3);
     /// ```
     pub fn try_iter(&self) -> TryIter<'_, T> {
-        TryIter::new(self)
-    }
-
-    /// Returns a receiver that does not keep the channel open.
-    #[must_use]
-    pub fn downgrade(&self) -> WeakReceiver<T> {
-        WeakReceiver::new(self.channel.clone())
-    }
-
-    /// Returns whether both receive from the same channel.
-    #[must_use]
-    pub fn same_channel(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.channel, &other.channel)
+        TryIter { receiver: self }
     }
 }
 
-shared_by_both_ends!(Receiver);
-
-impl<T> Clone for Receiver<T> {
-    fn clone(&self) -> Self {
-        self.channel.receivers.fetch_add(1, Ordering::Relaxed);
-        Self::new(self.channel.clone())
-    }
-}
+shared_by_both_ends!(Receiver, WeakReceiver, receivers);
 
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         #[cfg(feature = "stream")]
         if let Some(waiter) = self.stream.take() {
-            self.channel.cancel_stream(&waiter);
+            self.channel.cancel(&waiter, super::request::Queue::Streams);
         }
         self.channel.drop_receiver();
     }
@@ -195,7 +179,7 @@ impl<T> IntoIterator for Receiver<T> {
     type IntoIter = IntoIter<T>;
 
     fn into_iter(self) -> IntoIter<T> {
-        IntoIter::new(self)
+        IntoIter { receiver: self }
     }
 }
 

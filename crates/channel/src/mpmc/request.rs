@@ -20,15 +20,27 @@ pub(super) struct Request {
     /// Hand-off sequence number.
     pub(super) ticket: Cell<u64>,
     /// Which case of the selection this is.
-    case: u32,
+    pub(super) case: u32,
     pub(super) role: Role,
-    /// The thread is awake, and looks at the node: no need to wake it.
-    pub(super) spins: Cell<bool>,
     /// Its time is up, and it waits only because a value is promised to it.
     pub(super) overdue: Cell<bool>,
 }
 
-/// For whom a node waits.
+/// The lists of a channel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Queue {
+    /// Waiters that receive.
+    Receivers,
+    /// Waiters that send.
+    Senders,
+    /// Streams, which are told that there is something.
+    #[cfg(feature = "stream")]
+    Streams,
+    /// Waiters for the end.
+    CloseWaiters,
+}
+
+/// For what a node waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// For itself: a future, or a thread.
@@ -46,21 +58,16 @@ unsafe impl Send for Request {}
 impl Request {
     /// Of a future or a thread that waits for one operation.
     pub(super) fn plain() -> Self {
-        Self::new(Role::Plain, ptr::null(), 0)
+        Self::case(Role::Plain, ptr::null(), 0)
     }
 
     /// Of a selection. It outlives the node's stay in the list.
     pub(super) fn case(role: Role, selection: *const Selection, case: u32) -> Self {
-        Self::new(role, selection.cast(), case)
-    }
-
-    fn new(role: Role, target: *const (), case: u32) -> Self {
         Self {
-            target: Cell::new(target),
+            target: Cell::new(selection.cast()),
             ticket: Cell::new(0),
             case,
             role,
-            spins: Cell::new(false),
             overdue: Cell::new(false),
         }
     }
@@ -92,19 +99,6 @@ pub(super) unsafe fn selection_of<'a>(node: *const Node<Request>) -> &'a Selecti
     unsafe { &*(*node).request.target.get().cast() }
 }
 
-/// Lets the selection of this node have its case. `None` if it has another one
-/// already, or has given up. Then whom to wake, if it sleeps.
-///
-/// # Safety
-///
-/// The node is linked, and is that of a selection, which may be gone when the
-/// node is unlinked and the lock is released.
-pub(super) unsafe fn claim(node: *const Node<Request>, outcome: Outcome) -> Option<Option<Wake>> {
-    // SAFETY: as the caller says.
-    let (selection, case) = unsafe { (selection_of(node), (*node).request.case) };
-    selection.claim(case, outcome)
-}
-
 /// The thread looks at the word.
 const AWAKE: u32 = 0;
 /// The thread sleeps on the word.
@@ -120,7 +114,7 @@ const CASE_SHIFT: u32 = 3;
 pub(super) enum Outcome {
     /// It may send one value, which goes where any other would.
     Slot,
-    /// It may send one value, which is awaited by who was told `Reserved`.
+    /// It may send one value, for which the selection waits that was told `Reserved`.
     Paired,
     /// One value is set aside for it, now or soon.
     Reserved,
@@ -142,7 +136,9 @@ impl Selection {
         }
     }
 
-    fn claim(&self, case: u32, outcome: Outcome) -> Option<Option<Wake>> {
+    /// Lets the selection have this case. Returns its wake-up, or `None` if it has another
+    /// case already, or has given up.
+    pub(super) fn claim(&self, case: u32, outcome: Outcome) -> Option<Wake> {
         let decided = (case + 1) << CASE_SHIFT | outcome as u32;
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
@@ -154,7 +150,10 @@ impl Selection {
                 Err(now) => word = now,
             }
         }
-        Some((word == ASLEEP).then_some(Wake::Thread(&raw const self.word)))
+        Some(match word {
+            ASLEEP => Wake::Thread(&raw const self.word),
+            _ => Wake::Nobody,
+        })
     }
 
     fn exchange(&self, from: u32, to: u32) -> Result<u32, u32> {

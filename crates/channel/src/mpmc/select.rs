@@ -25,16 +25,16 @@
 //!
 //! A case is looked at and linked under one hold of its channel's lock. What becomes
 //! possible later finds the node there. If something is possible already, the node is
-//! not linked: nobody may wait for what is there, or the end of the channel would
+//! not linked: no waiter may wait for what is there, or the end of the channel would
 //! overtake it. The thread gives up waiting then, by a compare-and-swap on the word,
-//! and tries again; if that fails, somebody has claimed it in between, and it has its
+//! and tries again; if that fails, another thread has claimed it in between, and it has its
 //! case.
 //!
 //! Two selections that meet in a channel without a buffer: the second to link its
 //! node sees the first one's, gives up waiting, and claims it when it tries again.
 //!
 //! The thread leaves only after it has taken the lock of each channel it has a node
-//! in. So nobody uses a node or the word that is gone.
+//! in. So neither a node nor the word is used when it is gone.
 //!
 //! *Readiness* works the same way, with nodes that say that they only observe: they
 //! are told, and what made them ready goes to the next.
@@ -45,98 +45,89 @@
 //! by the first is the idea of Go's and crossbeam's selection.
 
 use std::cell::Cell;
-use std::fmt;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{ptr, thread};
 
 use blitz_sync::internals::deadline::after;
-use blitz_sync::internals::{Node, Random};
+use blitz_sync::internals::{Node, Panics, Random};
 
+use super::channel::Channel;
+use super::error::{ReadyTimeoutError, SelectTimeoutError, TryReadyError, TrySelectError};
 use super::mutant::{Mutant, active};
 use super::receiver::Receiver;
-use super::request::{Outcome, Request, Role, Selection};
+use super::request::{Outcome, Queue, Request, Role, Selection};
 use super::sender::Sender;
 use super::state::State;
+use crate::macros::opaque_debug;
 
-mod error;
 mod operation;
 
-pub use error::{ReadyTimeoutError, SelectTimeoutError, TryReadyError, TrySelectError};
 pub use operation::SelectedOperation;
 
-/// One end of a channel, whatever its values are.
-trait End {
-    /// Chooses the operation, if it is possible now.
-    fn choose(&self) -> Option<Outcome>;
-    /// Whether it is possible now.
-    fn is_ready(&self) -> bool;
+/// A channel, whatever its values are. An operation on it is known by the list in which it
+/// waits.
+trait AnyChannel {
+    /// Chooses the operation, if it is possible now; an observer only looks.
+    fn choose(&self, queue: Queue, role: Role) -> Option<Outcome>;
     /// Links a node, unless the operation is possible already: `false`.
     ///
     /// # Safety
     ///
     /// The node stays where it is until it has left.
-    unsafe fn join(&self, node: &Node<Request>, selection: &Selection) -> bool;
+    unsafe fn join(&self, queue: Queue, node: &Node<Request>, selection: &Selection) -> bool;
     /// Takes the node out, if it is there.
-    fn leave(&self, node: &Node<Request>);
+    fn leave(&self, queue: Queue, node: &Node<Request>);
     /// Gives a right back that was not used.
     fn abandon(&self, outcome: Outcome);
-    /// Which channel it belongs to, and whether it sends: the same for its clones.
-    fn identity(&self) -> (*const (), bool);
 }
 
-impl<T> End for Receiver<T> {
-    fn choose(&self) -> Option<Outcome> {
-        self.channel.choose(State::select_recv)
+impl<T> AnyChannel for Channel<T> {
+    fn choose(&self, queue: Queue, role: Role) -> Option<Outcome> {
+        match queue {
+            _ if role == Role::Observer => self
+                .locked(|state| state.is_possible(queue, role, ptr::null()))
+                .then_some(Outcome::Ready),
+            Queue::Senders => self.choose(State::select_send),
+            _ => self.choose(State::select_recv),
+        }
     }
 
-    fn is_ready(&self) -> bool {
-        self.channel
-            .locked(|state| state.may_recv(std::ptr::null()))
+    unsafe fn join(&self, queue: Queue, node: &Node<Request>, selection: &Selection) -> bool {
+        let sends = queue == Queue::Senders;
+        let (waits, tells_streams) = self.locked(|state| {
+            let waits = !state.is_possible(queue, node.request.role, selection)
+                || active(Mutant::SelectJoinsBlindly);
+            if waits {
+                // SAFETY: as the caller says.
+                unsafe { state.list(queue).push(node) };
+                if !state.has_buffer() {
+                    let other = if sends {
+                        Queue::Receivers
+                    } else {
+                        Queue::Senders
+                    };
+                    State::<T>::tell_observers(state.list(other), selection);
+                }
+            }
+            let tells_streams = sends && !state.has_buffer() && state.must_tell_streams();
+            (waits, tells_streams)
+        });
+        if tells_streams {
+            // The node is linked: a waker's panic must not go on from here.
+            let mut panics = Panics::new();
+            self.tell_streams(&mut panics);
+            std::mem::forget(panics);
+        }
+        waits
     }
 
-    unsafe fn join(&self, node: &Node<Request>, selection: &Selection) -> bool {
-        // SAFETY: as the caller says.
-        unsafe { self.channel.select_join_receivers(node, selection) }
-    }
-
-    fn leave(&self, node: &Node<Request>) {
-        self.channel.locked(|state| state.receivers.remove(node));
+    fn leave(&self, queue: Queue, node: &Node<Request>) {
+        // A selection's node is never signalled, so this takes the lock in any case.
+        self.leave(node, queue);
     }
 
     fn abandon(&self, outcome: Outcome) {
-        self.channel.abandon(outcome);
-    }
-
-    fn identity(&self) -> (*const (), bool) {
-        ((&raw const *self.channel).cast(), false)
-    }
-}
-
-impl<T> End for Sender<T> {
-    fn choose(&self) -> Option<Outcome> {
-        self.channel.choose(State::select_send)
-    }
-
-    fn is_ready(&self) -> bool {
-        self.channel
-            .locked(|state| state.may_send(std::ptr::null()) || state.may_reach_stream())
-    }
-
-    unsafe fn join(&self, node: &Node<Request>, selection: &Selection) -> bool {
-        // SAFETY: as the caller says.
-        unsafe { self.channel.select_join_senders(node, selection) }
-    }
-
-    fn leave(&self, node: &Node<Request>) {
-        self.channel.locked(|state| state.senders.remove(node));
-    }
-
-    fn abandon(&self, outcome: Outcome) {
-        self.channel.abandon(outcome);
-    }
-
-    fn identity(&self) -> (*const (), bool) {
-        ((&raw const *self.channel).cast(), true)
+        self.abandon(outcome);
     }
 }
 
@@ -168,6 +159,7 @@ impl<T> End for Sender<T> {
 ///     _ => unreachable!(),
 /// }
 /// ```
+#[derive(Default)]
 pub struct Select<'a> {
     cases: Vec<Case<'a>>,
     /// The index of the next case to be added.
@@ -179,28 +171,29 @@ pub struct Select<'a> {
 
 #[derive(Clone, Copy)]
 struct Case<'a> {
-    end: &'a dyn End,
+    channel: &'a dyn AnyChannel,
+    /// Where it waits: among those that send, or those that receive.
+    queue: Queue,
     index: usize,
+}
+
+impl Case<'_> {
+    /// Whether it is an operation of this kind on this channel.
+    fn is_of<T>(&self, channel: &Channel<T>, queue: Queue) -> bool {
+        ptr::addr_eq(self.channel, channel) && self.queue == queue
+    }
 }
 
 // SAFETY: what a selection does with the ends is to count rights, link nodes, and
 // move values between senders' slots and the buffer, under the channel's lock. It
-// neither makes nor drops a value; who calls `send` or `recv` on what was selected
+// neither makes nor drops a value; a call of `send` or `recv` on what was selected
 // needs the end itself.
 unsafe impl Send for Select<'_> {}
 // SAFETY: as above; everything but cloning takes an exclusive borrow.
 unsafe impl Sync for Select<'_> {}
 
-/// How a wait ended.
-#[derive(PartialEq, Eq)]
-enum Waited {
-    /// Somebody has decided on a case.
-    Decided(usize, Outcome),
-    /// Something is possible: it is worth trying again.
-    Possible,
-    /// The time is up.
-    TimedOut,
-}
+/// What holds of a wait without a limit.
+const WITHOUT_END: &str = "a wait without a deadline does not time out";
 
 /// How long to wait.
 #[derive(Clone, Copy)]
@@ -214,12 +207,7 @@ impl<'a> Select<'a> {
     /// Creates a selection among no operations yet.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            cases: Vec::new(),
-            next: 0,
-            is_biased: false,
-            nodes: Vec::new(),
-        }
+        Self::default()
     }
 
     /// Creates the same, but if several operations are possible, the one that was added
@@ -232,19 +220,23 @@ impl<'a> Select<'a> {
         }
     }
 
-    /// Adds the operation to send into this channel. Its index.
+    /// Adds the operation to send into this channel, and returns its index.
     pub fn send<T>(&mut self, sender: &'a Sender<T>) -> usize {
-        self.add(sender)
+        self.add(&*sender.channel, Queue::Senders)
     }
 
-    /// Adds the operation to receive from this channel. Its index.
+    /// Adds the operation to receive from this channel, and returns its index.
     pub fn recv<T>(&mut self, receiver: &'a Receiver<T>) -> usize {
-        self.add(receiver)
+        self.add(&*receiver.channel, Queue::Receivers)
     }
 
-    fn add(&mut self, end: &'a dyn End) -> usize {
+    fn add(&mut self, channel: &'a dyn AnyChannel, queue: Queue) -> usize {
         let index = self.next;
-        self.cases.push(Case { end, index });
+        self.cases.push(Case {
+            channel,
+            queue,
+            index,
+        });
         self.next += 1;
         index
     }
@@ -293,11 +285,7 @@ impl<'a> Select<'a> {
     #[track_caller]
     pub fn select(&mut self) -> SelectedOperation<'a> {
         self.assert_not_empty();
-        loop {
-            if let Some(operation) = self.run(Limit::Until(None)) {
-                return operation;
-            }
-        }
+        self.run(Limit::Until(None)).expect(WITHOUT_END)
     }
 
     /// Chooses an operation; waits until one is possible, but no longer than
@@ -368,11 +356,7 @@ impl<'a> Select<'a> {
     #[track_caller]
     pub fn ready(&mut self) -> usize {
         self.assert_not_empty();
-        loop {
-            if let Some(index) = self.run_ready(Limit::Until(None)) {
-                return index;
-            }
-        }
+        self.run_ready(Limit::Until(None)).expect(WITHOUT_END)
     }
 
     /// Returns the index of an operation that is possible; waits until one is, but no
@@ -407,56 +391,42 @@ impl<'a> Select<'a> {
 
     /// Chooses an operation. `None` if the time is up.
     fn run(&mut self, limit: Limit) -> Option<SelectedOperation<'a>> {
-        if self.cases.is_empty() {
-            sleep(limit);
-            return None;
-        }
-        self.shuffle();
-        loop {
-            if let Some(operation) = self.choose() {
-                return Some(operation);
-            }
-            if active(Mutant::GivesUpUnregistered) && matches!(limit, Limit::Now) {
-                return None;
-            }
-            match self.wait(Role::Case, limit) {
-                Waited::Decided(case, outcome) => {
-                    let Case { end, index } = self.cases[case];
-                    return Some(SelectedOperation::new(end, index, outcome));
-                }
-                Waited::Possible => {}
-                Waited::TimedOut => return None,
-            }
-        }
-    }
-
-    /// Tries all of them once.
-    fn choose(&self) -> Option<SelectedOperation<'a>> {
-        self.cases.iter().find_map(|&Case { end, index }| {
-            let outcome = end.choose()?;
-            Some(SelectedOperation::new(end, index, outcome))
-        })
+        let (case, outcome) = self.choose(Role::Case, limit)?;
+        Some(SelectedOperation::new(case, outcome))
     }
 
     /// Returns the index of an operation that is ready. `None` if the time is up.
     fn run_ready(&mut self, limit: Limit) -> Option<usize> {
+        let (case, _) = self.choose(Role::Observer, limit)?;
+        Some(case.index)
+    }
+
+    /// Chooses a case, or finds one that is ready. `None` if the time is up.
+    fn choose(&mut self, role: Role, limit: Limit) -> Option<(Case<'a>, Outcome)> {
         if self.cases.is_empty() {
             sleep(limit);
             return None;
         }
         self.shuffle();
         loop {
-            if let Some(case) = self.cases.iter().find(|case| case.end.is_ready()) {
-                return Some(case.index);
+            let possible = |&case: &Case<'a>| Some((case, case.channel.choose(case.queue, role)?));
+            if let Some(chosen) = self.cases.iter().find_map(possible) {
+                return Some(chosen);
             }
-            if self.wait(Role::Observer, limit) == Waited::TimedOut {
+            if active(Mutant::GivesUpUnregistered) && matches!(limit, Limit::Now) {
                 return None;
+            }
+            let decided = self.wait(role, limit)?;
+            // What an observer was told of is looked at again.
+            if let Some((case, outcome)) = decided.filter(|_| role == Role::Case) {
+                return Some((self.cases[case], outcome));
             }
         }
     }
 
-    /// Waits in all lists.
-    fn wait(&mut self, role: Role, limit: Limit) -> Waited {
+    /// Waits in all lists. `None` if the time is up; otherwise the case that was decided, or
+    /// none if it is worth trying again.
+    fn wait(&mut self, role: Role, limit: Limit) -> Option<Option<(usize, Outcome)>> {
         let selection = Selection::new();
         let mut nodes = std::mem::take(&mut self.nodes);
         nodes.extend(
@@ -468,7 +438,7 @@ impl<'a> Select<'a> {
         for (case, node) in self.cases.iter().zip(&nodes) {
             // SAFETY: the nodes are not moved until they have left, below; nothing
             // in between panics.
-            is_possible = !unsafe { case.end.join(node, &selection) };
+            is_possible = !unsafe { case.channel.join(case.queue, node, &selection) };
             joined += 1;
             if is_possible || !selection.is_open() {
                 break;
@@ -484,15 +454,11 @@ impl<'a> Select<'a> {
             decided = None;
         }
         for (case, node) in self.cases.iter().zip(&nodes).take(joined) {
-            case.end.leave(node);
+            case.channel.leave(case.queue, node);
         }
         nodes.clear();
         self.nodes = nodes;
-        match decided {
-            Some((case, outcome)) => Waited::Decided(case, outcome),
-            None if in_time => Waited::Possible,
-            None => Waited::TimedOut,
-        }
+        (in_time || decided.is_some()).then_some(decided)
     }
 
     /// Puts the cases into a random order, unless theirs is the one that counts.
@@ -530,21 +496,10 @@ impl Clone for Select<'_> {
     fn clone(&self) -> Self {
         Self {
             cases: self.cases.clone(),
-            next: self.next,
-            is_biased: self.is_biased,
             nodes: Vec::new(),
+            ..*self
         }
     }
 }
 
-impl Default for Select<'_> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl fmt::Debug for Select<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Select").finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl Select<'_>);

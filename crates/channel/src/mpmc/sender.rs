@@ -10,6 +10,7 @@ use super::channel::Channel;
 use super::error::{SendError, SendTimeoutError, TrySendError};
 use super::futures::{Closed, Send};
 use super::weak::WeakSender;
+use crate::macros::opaque_debug;
 
 /// The end that sends. Clones of it send into the same channel.
 ///
@@ -45,7 +46,7 @@ impl<T> Sender<T> {
     /// ```
     #[inline]
     pub fn send(&self, value: T) -> Send<'_, T> {
-        Send::new(&self.channel, value)
+        Send::new(&self.channel, Some(value))
     }
 
     /// Sends a value; the thread waits until there is room, or, in a channel without
@@ -106,7 +107,8 @@ impl<T> Sender<T> {
     /// assert_eq!(result, Err(SendTimeoutError::Timeout(7)));
     /// ```
     pub fn send_timeout(&self, value: T, timeout: Duration) -> Result<(), SendTimeoutError<T>> {
-        self.channel.send_until(value, after(timeout))
+        let sent = self.channel.send_until(value, after(timeout));
+        sent.map_err(SendTimeoutError::after)
     }
 
     /// Sends a value; the thread waits for room, but no longer than until
@@ -116,12 +118,13 @@ impl<T> Sender<T> {
     ///
     /// As [`send_timeout`](Sender::send_timeout).
     pub fn send_deadline(&self, value: T, deadline: Instant) -> Result<(), SendTimeoutError<T>> {
-        self.channel.send_until(value, Some(deadline))
+        let sent = self.channel.send_until(value, Some(deadline));
+        sent.map_err(SendTimeoutError::after)
     }
 
     /// Sends a value without waiting. If there is no room, the oldest value in the
     /// channel has to go, and is returned; in a channel without a buffer, where
-    /// nobody waits to receive, the value itself.
+    /// no receiver waits, the value itself.
     ///
     /// # Errors
     ///
@@ -149,33 +152,21 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub fn closed(&self) -> Closed<'_, T> {
-        Closed::new(&self.channel)
+        Closed::new(&self.channel, None)
     }
 
     /// Blocks the thread until the channel is closed.
     pub fn closed_blocking(&self) {
         self.channel.closed_blocking();
     }
-
-    /// Returns a sender that does not keep the channel open.
-    #[must_use]
-    pub fn downgrade(&self) -> WeakSender<T> {
-        WeakSender::new(self.channel.clone())
-    }
-
-    /// Returns whether both send into the same channel.
-    #[must_use]
-    pub fn same_channel(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.channel, &other.channel)
-    }
 }
 
 /// What both ends have.
 macro_rules! shared_by_both_ends {
-    ($end:ident) => {
+    ($end:ident, $weak:ident, $count:ident) => {
         impl<T> $end<T> {
-            /// Closes the channel: sending fails from now on, and who waits is told.
-            /// What is in the channel can still be received. `false` if it was
+            /// Closes the channel: sending fails from now on, and all waiters are told.
+            /// What is in the channel can still be received. Returns `false` if it was
             /// closed before.
             ///
             /// ```
@@ -229,38 +220,43 @@ macro_rules! shared_by_both_ends {
             /// Returns how many senders there are.
             #[must_use]
             pub fn sender_count(&self) -> usize {
-                self.channel
-                    .senders
-                    .load(blitz_futex::atomic::Ordering::SeqCst)
+                self.channel.senders.load(Ordering::SeqCst)
             }
 
             /// Returns how many receivers there are.
             #[must_use]
             pub fn receiver_count(&self) -> usize {
-                self.channel
-                    .receivers
-                    .load(blitz_futex::atomic::Ordering::SeqCst)
+                self.channel.receivers.load(Ordering::SeqCst)
+            }
+
+            /// Returns an end of the same kind that does not keep the channel open.
+            #[must_use]
+            pub fn downgrade(&self) -> $weak<T> {
+                let channel = self.channel.clone();
+                $weak { channel }
+            }
+
+            /// Returns whether both are ends of the same channel.
+            #[must_use]
+            pub fn same_channel(&self, other: &Self) -> bool {
+                Arc::ptr_eq(&self.channel, &other.channel)
             }
         }
 
-        impl<T> std::fmt::Debug for $end<T> {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.debug_struct(stringify!($end)).finish_non_exhaustive()
+        impl<T> Clone for $end<T> {
+            fn clone(&self) -> Self {
+                self.channel.$count.fetch_add(1, Ordering::Relaxed);
+                Self::new(self.channel.clone())
             }
         }
+
+        opaque_debug!(impl<T> $end<T>);
     };
 }
 
 pub(super) use shared_by_both_ends;
 
-shared_by_both_ends!(Sender);
-
-impl<T> Clone for Sender<T> {
-    fn clone(&self) -> Self {
-        self.channel.senders.fetch_add(1, Ordering::Relaxed);
-        Self::new(self.channel.clone())
-    }
-}
+shared_by_both_ends!(Sender, WeakSender, senders);
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {

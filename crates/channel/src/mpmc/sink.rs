@@ -1,7 +1,6 @@
 //! A sender as a sink.
 
-use std::fmt;
-use std::ops::Deref;
+use std::borrow::Cow;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -10,8 +9,10 @@ use futures_sink::Sink;
 use blitz_sync::internals::coop;
 
 use super::error::{SendError, TrySendError};
+use super::request::Queue;
 use super::sender::Sender;
 use super::waiter::Waiter;
+use crate::macros::opaque_debug;
 
 /// A sender as a sink: what [`Sender::sink`] and [`Sender::into_sink`] return.
 ///
@@ -20,24 +21,8 @@ use super::waiter::Waiter;
 /// once, when that happens for the first time.
 pub struct SendSink<'a, T> {
     /// `None` after it has been closed.
-    sender: Option<End<'a, T>>,
+    sender: Option<Cow<'a, Sender<T>>>,
     waiter: Option<Pin<Box<Waiter<T>>>>,
-}
-
-enum End<'a, T> {
-    Owned(Sender<T>),
-    Borrowed(&'a Sender<T>),
-}
-
-impl<T> Deref for End<'_, T> {
-    type Target = Sender<T>;
-
-    fn deref(&self) -> &Sender<T> {
-        match self {
-            Self::Owned(sender) => sender,
-            Self::Borrowed(sender) => sender,
-        }
-    }
 }
 
 impl<T> Sender<T> {
@@ -53,27 +38,27 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub fn sink(&self) -> SendSink<'_, T> {
-        SendSink::new(End::Borrowed(self))
+        SendSink::new(Cow::Borrowed(self))
     }
 
     /// Makes this sender a sink. Closing the sink drops the sender.
     pub fn into_sink(self) -> SendSink<'static, T> {
-        SendSink::new(End::Owned(self))
+        SendSink::new(Cow::Owned(self))
     }
 }
 
 impl<'a, T> SendSink<'a, T> {
-    fn new(sender: End<'a, T>) -> Self {
+    fn new(sender: Cow<'a, Sender<T>>) -> Self {
         Self {
             sender: Some(sender),
             waiter: None,
         }
     }
 
-    fn poll_pending(&mut self, context: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
+    fn poll_pending(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
         match (&self.sender, &self.waiter) {
             (Some(sender), Some(waiter)) if !waiter.is_done() => {
-                coop::poll_with(context, |context| sender.channel.poll_send(waiter, context))
+                coop::poll_with(cx, |cx| sender.channel.poll_send(waiter, cx))
             }
             _ => Poll::Ready(Ok(())),
         }
@@ -84,11 +69,8 @@ impl<T> Sink<T> for SendSink<'_, T> {
     type Error = SendError<T>;
 
     /// Waits until the value that is kept back, if there is one, has been sent.
-    fn poll_ready(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<(), SendError<T>>> {
-        self.get_mut().poll_pending(context)
+    fn poll_ready(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
+        self.get_mut().poll_pending(cx)
     }
 
     /// Sends a value, or keeps it back if that is not possible at once.
@@ -110,19 +92,13 @@ impl<T> Sink<T> for SendSink<'_, T> {
         Ok(())
     }
 
-    fn poll_flush(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<(), SendError<T>>> {
-        self.get_mut().poll_pending(context)
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
+        self.get_mut().poll_pending(cx)
     }
 
-    fn poll_close(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<(), SendError<T>>> {
+    fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), SendError<T>>> {
         let this = self.get_mut();
-        let flushed = ready!(this.poll_pending(context));
+        let flushed = ready!(this.poll_pending(cx));
         this.sender = None;
         Poll::Ready(flushed)
     }
@@ -131,13 +107,9 @@ impl<T> Sink<T> for SendSink<'_, T> {
 impl<T> Drop for SendSink<'_, T> {
     fn drop(&mut self) {
         if let (Some(sender), Some(waiter)) = (&self.sender, &self.waiter) {
-            sender.channel.cancel_send(waiter);
+            sender.channel.cancel(waiter, Queue::Senders);
         }
     }
 }
 
-impl<T> fmt::Debug for SendSink<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SendSink").finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl<T> SendSink<'_, T>);

@@ -10,34 +10,34 @@
 //! A step that adds a value gives it to the first receiver that waits, and only
 //! if there is none to the buffer. A step that takes one out of the buffer lets
 //! the first sender in. So values leave in the order of their arrival, waiters are
-//! served in theirs, and nobody overtakes.
+//! served in theirs, and none overtakes another.
 //!
-//! A waiter is *chosen* by the one who serves it: its value is in its slot, or out
+//! A waiter is *chosen* by the step that serves it: its value is in its slot, or out
 //! of it, when it is unlinked and signalled, and it does not touch the channel
 //! again.
 //!
 //! # Streams
 //!
 //! A receiver that waits as a stream may never be polled again, so no value is put
-//! into its hands. It waits in a list of its own; whoever adds a value that nobody
-//! else takes, or waits with one in a channel without a buffer, tells all streams,
-//! and those that are polled come for it. So no stream waits that has not been told,
-//! or is about to be, while there is something to receive.
+//! into its hands. It waits in a list of its own. A sender that adds a value that no other
+//! receiver takes, or waits with one in a channel without a buffer, tells all streams, and
+//! those that are polled come for it. So while there is something to receive, each stream
+//! that waits has been told, or is about to be.
 //!
 //! # A value that comes back
 //!
 //! A future that is dropped may have been given a value. That goes to the next
 //! receiver, or is `returned`: it is older than all in the buffer. Several that
 //! come back go by the order in which they had been handed out, so the values of
-//! each sender stay in order. If the channel was closed in between, those who waited
-//! have been told of the end; the value is there for who asks again.
+//! each sender stay in order. If the channel was closed in between, the receivers that
+//! waited have been told of the end; the value is there when one asks again.
 //!
 //! # Selections
 //!
 //! A thread that waits in several channels (`select.rs`) is chosen before it says
 //! what it sends or where it receives. So it is given a right, and uses it later:
 //!
-//! * `reserved` values are set aside for those who may receive. Others leave as
+//! * `reserved` values are set aside for selections that may receive. Others leave as
 //!   many in the buffer.
 //! * `promised` values will be sent. They have a place in the buffer or, without a
 //!   buffer, a receiver that waits for itself; others leave as many places, and as
@@ -47,13 +47,13 @@
 //! * Where both sides are selections, the value is reserved before it is there.
 
 use std::collections::VecDeque;
-use std::ptr;
+use std::{iter, ptr};
 
 use blitz_sync::internals::{List, Node, Wake, Wakes};
 
 use super::error::{TryRecvError, TrySendError};
 use super::mutant::{Mutant, active};
-use super::request::{Outcome, Request, Role, claim, selection_of};
+use super::request::{Outcome, Queue, Request, Role, selection_of};
 
 mod selections;
 mod streams;
@@ -65,7 +65,7 @@ const AT_FIRST: usize = 32;
 
 /// No more values.
 const CLOSED: u16 = 1;
-/// Somebody waits, or something is set aside.
+/// There are waiters, or something is set aside.
 const BUSY: u16 = 2;
 
 /// See the head of this file. What changes with every value that goes from hand to
@@ -77,45 +77,44 @@ pub(super) struct State<T> {
     flags: u16,
     /// How many values have been handed to a waiting receiver.
     tickets: u64,
-    buffer: VecDeque<T>,
-    pub(super) receivers: List<Request>,
-    pub(super) senders: List<Request>,
+    pub(super) buffer: VecDeque<T>,
+    receivers: List<Request>,
+    senders: List<Request>,
     /// Streams: they are told that there is something, and come for it.
-    pub(super) streams: List<Request>,
-    /// Those who wait for the end.
-    pub(super) watchers: List<Request>,
+    streams: List<Request>,
+    /// Waiters for the end.
+    close_waiters: List<Request>,
     /// Values that came back, the oldest last, with their tickets.
     returned: Vec<(u64, T)>,
     pub(super) capacity: usize,
     reserved: usize,
     promised: usize,
-    /// Values that will be sent for those who have a right to receive one. If there
-    /// are more rights than values here and to come, who was to send one panicked.
+    /// Values that will be sent for selections that have a right to receive one. If there
+    /// are more rights than values here and to come, a thread that was to send one panicked.
     paired: usize,
-    /// Somebody waits for a reserved value to come.
+    /// A thread waits for a reserved value to come.
     pub(super) is_awaited: bool,
     /// A receiver whose time is up may still be waiting, for a promised value.
     has_overdue: bool,
 }
 
-/// A receiver that a value was found for.
-enum Recipient {
-    /// It is still linked.
+/// A waiter that can be served.
+enum Found {
+    /// It waits for itself, and is still linked.
     Plain(*const Node<Request>),
-    /// It has been chosen, and is to be woken.
-    Case(Option<Wake>),
+    /// It was a selection's: it has been chosen, and is to be woken.
+    Case(Wake),
 }
 
-/// A sender that may send.
-enum Supplier {
-    /// It is still linked, and has its value in its slot.
-    Plain(*const Node<Request>),
-    /// It has been chosen, and is to be woken.
-    Case(Option<Wake>),
-}
-
-fn first_of(list: &List<Request>) -> *const Node<Request> {
-    list.first().map_or(ptr::null(), |node| node)
+/// The nodes of a list whose lock is held. The latest one may be unlinked before the next
+/// is asked for.
+fn nodes(list: &List<Request>) -> impl Iterator<Item = *const Node<Request>> + use<> {
+    let first = list.first().map(ptr::from_ref);
+    iter::successors(first, |&node| {
+        // SAFETY: it is linked: its successor is looked up before it is returned.
+        let next = unsafe { (*node).next() };
+        (!next.is_null()).then_some(next)
+    })
 }
 
 impl<T> State<T> {
@@ -130,7 +129,7 @@ impl<T> State<T> {
             receivers: List::new(),
             senders: List::new(),
             streams: List::new(),
-            watchers: List::new(),
+            close_waiters: List::new(),
             returned: Vec::new(),
             capacity,
             reserved: 0,
@@ -147,12 +146,6 @@ impl<T> State<T> {
         self.buffer.len() + self.returned.len()
     }
 
-    /// How many values there are, when only the buffer had to be looked at.
-    #[inline]
-    pub(super) fn buffered(&self) -> usize {
-        self.buffer.len()
-    }
-
     pub(super) fn has_buffer(&self) -> bool {
         self.capacity != 0
     }
@@ -160,6 +153,16 @@ impl<T> State<T> {
     #[inline]
     pub(super) fn is_closed(&self) -> bool {
         self.flags & CLOSED != 0
+    }
+
+    pub(super) fn list(&mut self, queue: Queue) -> &mut List<Request> {
+        match queue {
+            Queue::Receivers => &mut self.receivers,
+            Queue::Senders => &mut self.senders,
+            #[cfg(feature = "stream")]
+            Queue::Streams => &mut self.streams,
+            Queue::CloseWaiters => &mut self.close_waiters,
+        }
     }
 
     /// To be called after each step that is not one of the fast ones.
@@ -189,12 +192,12 @@ impl<T> State<T> {
         self.buffer.pop_front()
     }
 
-    /// Gives a value to who waits for it, or to the buffer.
-    pub(super) fn send(&mut self, value: T) -> Result<Option<Wake>, TrySendError<T>> {
+    /// Gives a value to a waiting receiver, or to the buffer.
+    pub(super) fn send(&mut self, value: T) -> Result<Wake, TrySendError<T>> {
         if self.is_closed() {
             return Err(TrySendError::Closed(value));
         }
-        let value = match self.deliver(value) {
+        let value = match self.deliver(value, None) {
             Ok(wake) => return Ok(wake),
             Err(value) => value,
         };
@@ -202,20 +205,18 @@ impl<T> State<T> {
             return Err(TrySendError::Full(value));
         }
         self.buffer.push_back(value);
-        Ok(None)
+        Ok(Wake::Nobody)
     }
 
     /// Takes the oldest value, and lets a sender in.
-    pub(super) fn recv(&mut self) -> Result<(T, Option<Wake>), TryRecvError> {
+    pub(super) fn recv(&mut self) -> Result<(T, Wake), TryRecvError> {
         if self.is_available() {
             if let Some((_, value)) = self.take() {
-                let mut wake = None;
-                self.admit(&mut wake);
-                return Ok((value, wake));
+                return Ok((value, self.admit().unwrap_or(Wake::Nobody)));
             }
         }
         if self.capacity == 0 {
-            if let Some(Supplier::Plain(node)) = self.find_sender(None) {
+            if let Some(Found::Plain(node)) = self.find_sender(None) {
                 // SAFETY: it is linked.
                 return Ok(unsafe { self.take_over(node) });
             }
@@ -226,19 +227,18 @@ impl<T> State<T> {
         })
     }
 
-    /// Takes the oldest value; if there is none, lets the receiver wait. The error
-    /// says whom to wake then: in a channel without a buffer, a selection that can
-    /// send now. `list` is where it waits: among the receivers or the streams.
+    /// Takes the oldest value, or `None` at the end of the channel; if there is neither,
+    /// lets the receiver wait, in this list. The error is what to wake then: in a channel
+    /// without a buffer, a selection that can send now.
     ///
     /// # Safety
     ///
     /// As for [`List::push`].
-    #[allow(clippy::type_complexity, reason = "it is what it is, and used once")]
     pub(super) unsafe fn recv_or_join(
         &mut self,
         node: &Node<Request>,
-        list: fn(&mut Self) -> &mut List<Request>,
-    ) -> Result<Option<(T, Option<Wake>)>, Option<Wake>> {
+        queue: Queue,
+    ) -> Result<Option<(T, Wake)>, Wake> {
         if !active(Mutant::JoinsBlindly) {
             match self.recv() {
                 Ok(received) => return Ok(Some(received)),
@@ -246,28 +246,28 @@ impl<T> State<T> {
                 Err(TryRecvError::Empty) => {}
             }
         }
-        let mut woken = None;
+        let mut wake = Wake::Nobody;
         if self.capacity == 0 {
             match self.find_sender(Some(Outcome::Slot)) {
                 // SAFETY: it is linked.
-                Some(Supplier::Plain(node)) => return Ok(Some(unsafe { self.take_over(node) })),
-                Some(Supplier::Case(wake)) => {
+                Some(Found::Plain(node)) => return Ok(Some(unsafe { self.take_over(node) })),
+                Some(Found::Case(woken)) => {
                     self.promised += 1;
-                    woken = wake;
+                    wake = woken;
                 }
                 None => {}
             }
         }
         // SAFETY: as the caller says.
-        unsafe { list(self).push(node) };
-        if woken.is_none() {
-            self.release_overdue(&mut woken);
-        }
-        Err(woken)
+        unsafe { self.list(queue).push(node) };
+        Err(match wake {
+            Wake::Nobody => self.release_overdue().unwrap_or(Wake::Nobody),
+            wake => wake,
+        })
     }
 
     /// Sends the value in this slot; if that is not possible, lets the sender wait.
-    /// `Err` if it waits, else whom to wake. What is left in the slot was not sent,
+    /// `Err` if it waits, else what to wake. What is left in the slot was not sent,
     /// because the channel is closed.
     ///
     /// # Safety
@@ -277,16 +277,16 @@ impl<T> State<T> {
         &mut self,
         node: &Node<Request>,
         slot: &mut Option<T>,
-    ) -> Result<Option<Wake>, ()> {
+    ) -> Result<Wake, ()> {
         if !active(Mutant::JoinsBlindly) {
             let Some(value) = slot.take() else {
-                return Ok(None);
+                return Ok(Wake::Nobody);
             };
             match self.send(value) {
                 Ok(wake) => return Ok(wake),
                 Err(TrySendError::Closed(value)) => {
                     *slot = Some(value);
-                    return Ok(None);
+                    return Ok(Wake::Nobody);
                 }
                 Err(TrySendError::Full(value)) => *slot = Some(value),
             }
@@ -297,42 +297,34 @@ impl<T> State<T> {
     }
 
     /// Takes a value back that had been handed out.
-    pub(super) fn put_back(&mut self, value: T, ticket: u64) -> Option<Wake> {
-        match self.find_receiver() {
-            // SAFETY: it is linked.
-            Some(Recipient::Plain(node)) => unsafe { self.hand_over(node, value, ticket) },
-            Some(Recipient::Case(wake)) => {
-                self.return_value(value, ticket);
-                self.reserved += 1;
-                wake
-            }
-            None => {
-                self.return_value(value, ticket);
-                None
+    pub(super) fn put_back(&mut self, value: T, ticket: u64) -> Wake {
+        match self.deliver(value, Some(ticket)) {
+            Ok(wake) => wake,
+            Err(value) => {
+                self.store(value, Some(ticket));
+                Wake::Nobody
             }
         }
     }
 
-    fn return_value(&mut self, value: T, ticket: u64) {
+    /// Keeps a value. One that came back has a ticket.
+    fn store(&mut self, value: T, ticket: Option<u64>) {
+        let Some(ticket) = ticket else {
+            return self.buffer.push_back(value);
+        };
         let place = self.returned.partition_point(|(other, _)| *other > ticket);
         self.returned.insert(place, (ticket, value));
     }
 
-    /// Takes a value out to make room for another, or none if there is room. For
-    /// `force_send`.
-    pub(super) fn make_room(&mut self) -> Option<T> {
-        if self.has_room() || !self.is_available() {
-            return None;
-        }
-        self.take().map(|(_, value)| value)
-    }
-
-    /// Puts a value into the buffer, room or not.
-    pub(super) fn push(&mut self, value: T) {
+    /// Puts a value into the buffer, room or not. Returns the one that had to go for it.
+    pub(super) fn force(&mut self, value: T) -> Option<T> {
+        let is_full = !self.has_room() && self.is_available();
+        let oldest = is_full.then(|| self.take()).flatten();
         self.buffer.push_back(value);
+        oldest.map(|(_, value)| value)
     }
 
-    /// Ends the channel. Chooses those who wait, as many as can be woken at once.
+    /// Ends the channel. Chooses waiters, as many as can be woken at once.
     pub(super) fn close(&mut self, wakes: &mut Wakes) {
         self.flags |= CLOSED;
         if !active(Mutant::CloseForgetsReceivers) {
@@ -342,30 +334,20 @@ impl<T> State<T> {
             Self::dismiss(&mut self.senders, wakes);
         }
         Self::dismiss(&mut self.streams, wakes);
-        Self::dismiss(&mut self.watchers, wakes);
+        Self::dismiss(&mut self.close_waiters, wakes);
     }
 
     fn dismiss(list: &mut List<Request>, wakes: &mut Wakes) {
-        while !wakes.is_full() {
-            let node = first_of(list);
-            if node.is_null() {
+        for node in nodes(list) {
+            if wakes.is_full() {
                 return;
             }
             // SAFETY: it is linked.
             let wake = match unsafe { (*node).request.role } {
-                // SAFETY: it is linked.
+                // SAFETY: as above.
                 Role::Plain => Some(unsafe { list.choose(node) }),
-                role => {
-                    let outcome = match role {
-                        Role::Observer => Outcome::Ready,
-                        _ => Outcome::Closed,
-                    };
-                    // SAFETY: it is a selection's, and linked.
-                    let wake = unsafe { claim(node, outcome) }.flatten();
-                    // SAFETY: it is linked.
-                    list.remove(unsafe { &*node });
-                    wake
-                }
+                // SAFETY: as above, and it is a selection's.
+                _ => unsafe { Self::choose_case(list, node, Outcome::Closed) },
             };
             if let Some(wake) = wake {
                 wakes.push(wake);
@@ -406,16 +388,16 @@ impl<T> State<T> {
         }
     }
 
-    /// Gives a value to the first who waits for one.
-    fn deliver(&mut self, value: T) -> Result<Option<Wake>, T> {
+    /// Gives a value to the first receiver that waits for one.
+    fn deliver(&mut self, value: T, ticket: Option<u64>) -> Result<Wake, T> {
         match self.find_receiver() {
-            Some(Recipient::Plain(node)) => {
-                let ticket = self.next_ticket();
+            Some(Found::Plain(node)) => {
+                let ticket = ticket.unwrap_or_else(|| self.next_ticket());
                 // SAFETY: it is linked.
                 Ok(unsafe { self.hand_over(node, value, ticket) })
             }
-            Some(Recipient::Case(wake)) => {
-                self.buffer.push_back(value);
+            Some(Found::Case(wake)) => {
+                self.store(value, ticket);
                 self.reserved += 1;
                 Ok(wake)
             }
@@ -428,52 +410,53 @@ impl<T> State<T> {
         self.tickets
     }
 
-    /// Lets the first sender in that waits, if there is room. Whether it did.
-    fn admit(&mut self, wake: &mut Option<Wake>) -> bool {
+    /// Lets the first sender in that waits, if there is room.
+    fn admit(&mut self) -> Option<Wake> {
         if !self.has_room() || active(Mutant::LetsNobodyIn) {
-            return false;
+            return None;
         }
-        match self.find_sender(Some(Outcome::Slot)) {
-            Some(Supplier::Plain(node)) => {
+        self.let_in(Outcome::Slot)
+    }
+
+    /// Puts the value of the first sender that waits into the buffer, or gives a selection
+    /// the right to send one.
+    fn let_in(&mut self, right: Outcome) -> Option<Wake> {
+        Some(match self.find_sender(Some(right))? {
+            Found::Plain(node) => {
                 // SAFETY: it is linked.
-                let (value, woken) = unsafe { self.take_over(node) };
+                let (value, wake) = unsafe { self.take_over(node) };
                 self.buffer.push_back(value);
-                *wake = woken;
+                wake
             }
-            Some(Supplier::Case(woken)) => {
-                self.promised += 1;
-                *wake = woken;
+            Found::Case(wake) => {
+                match right {
+                    Outcome::Paired => self.paired += 1,
+                    _ => self.promised += 1,
+                }
+                wake
             }
-            None => return false,
-        }
-        true
+        })
     }
 
     /// The first receiver that waits and is not promised a value.
-    fn find_receiver(&mut self) -> Option<Recipient> {
+    fn find_receiver(&mut self) -> Option<Found> {
         let mut promised = match self.capacity {
             0 => self.promised,
             _ => 0,
         };
-        let mut next = first_of(&self.receivers);
-        while !next.is_null() {
-            let node = next;
+        for node in nodes(&self.receivers) {
             // SAFETY: it is linked, and we hold the lock.
-            let role = unsafe {
-                next = (*node).next();
-                (*node).request.role
-            };
-            if role == Role::Plain {
-                if promised == 0 {
-                    return Some(Recipient::Plain(node));
+            if unsafe { (*node).request.role } != Role::Plain {
+                let list = &mut self.receivers;
+                // SAFETY: it is a selection's, and linked.
+                let chosen = unsafe { Self::choose_case(list, node, Outcome::Reserved) };
+                if let Some(wake) = chosen {
+                    return Some(Found::Case(wake));
                 }
+            } else if promised == 0 {
+                return Some(Found::Plain(node));
+            } else {
                 promised -= 1;
-                continue;
-            }
-            // SAFETY: it is a selection's, and linked.
-            let chosen = unsafe { Self::choose_case(&mut self.receivers, node, Outcome::Reserved) };
-            if let Some(wake) = chosen {
-                return Some(Recipient::Case(wake));
             }
         }
         None
@@ -481,17 +464,12 @@ impl<T> State<T> {
 
     /// The first sender that waits. A selection is told `outcome`; without one, a
     /// selection stands in the way of those behind it.
-    fn find_sender(&mut self, outcome: Option<Outcome>) -> Option<Supplier> {
-        let mut next = first_of(&self.senders);
-        while !next.is_null() {
-            let node = next;
+    fn find_sender(&mut self, outcome: Option<Outcome>) -> Option<Found> {
+        for node in nodes(&self.senders) {
             // SAFETY: it is linked, and we hold the lock.
-            let role = unsafe {
-                next = (*node).next();
-                (*node).request.role
-            };
+            let role = unsafe { (*node).request.role };
             if role == Role::Plain {
-                return Some(Supplier::Plain(node));
+                return Some(Found::Plain(node));
             }
             // SAFETY: it is a selection's, and linked.
             if outcome.is_none() && role == Role::Case && unsafe { selection_of(node) }.is_open() {
@@ -501,14 +479,14 @@ impl<T> State<T> {
             // SAFETY: it is a selection's, and linked.
             let chosen = unsafe { Self::choose_case(&mut self.senders, node, outcome) };
             if let Some(wake) = chosen {
-                return Some(Supplier::Case(wake));
+                return Some(Found::Case(wake));
             }
         }
         None
     }
 
     /// Takes a selection's node out. `None` if it has another case, or only
-    /// observes; an observer is told at once, by a system call and nobody's code.
+    /// observes; an observer is told at once, by a system call and not by the user's code.
     ///
     /// # Safety
     ///
@@ -517,23 +495,21 @@ impl<T> State<T> {
         list: &mut List<Request>,
         node: *const Node<Request>,
         outcome: Outcome,
-    ) -> Option<Option<Wake>> {
+    ) -> Option<Wake> {
         // SAFETY: as the caller says; it is linked until the end of this.
         let node = unsafe { &*node };
         let observes = node.request.role == Role::Observer;
         let outcome = if observes { Outcome::Ready } else { outcome };
         // SAFETY: as above.
-        let chosen = unsafe { claim(node, outcome) };
+        let chosen = unsafe { selection_of(node) }.claim(node.request.case, outcome);
         list.remove(node);
-        match chosen {
-            Some(wake) if observes => {
-                if let Some(wake) = wake {
-                    wake.wake();
-                }
-                None
-            }
-            chosen => chosen,
+        if !observes {
+            return chosen;
         }
+        if let Some(wake) = chosen {
+            wake.wake();
+        }
+        None
     }
 
     /// Puts a value into a receiver's slot, and chooses it.
@@ -541,22 +517,15 @@ impl<T> State<T> {
     /// # Safety
     ///
     /// The node is linked among the receivers, and waits for itself.
-    unsafe fn hand_over(
-        &mut self,
-        node: *const Node<Request>,
-        value: T,
-        ticket: u64,
-    ) -> Option<Wake> {
+    unsafe fn hand_over(&mut self, node: *const Node<Request>, value: T, ticket: u64) -> Wake {
         // SAFETY: it is alive while it is linked.
         let request = unsafe { &(*node).request };
         // SAFETY: the slot of a waiting receiver is an empty `Option<T>`, and is
         // ours while the node is linked.
         unsafe { request.slot::<T>().write(Some(value)) };
         request.ticket.set(ticket);
-        let spins = request.spins.get();
         // SAFETY: it is linked.
-        let wake = unsafe { self.receivers.choose(node) };
-        (!spins).then_some(wake)
+        unsafe { self.receivers.choose(node) }
     }
 
     /// Takes the value out of a sender's slot, and chooses it.
@@ -564,22 +533,20 @@ impl<T> State<T> {
     /// # Safety
     ///
     /// The node is linked among the senders, and waits for itself.
-    unsafe fn take_over(&mut self, node: *const Node<Request>) -> (T, Option<Wake>) {
+    unsafe fn take_over(&mut self, node: *const Node<Request>) -> (T, Wake) {
         // SAFETY: it is alive while it is linked.
         let request = unsafe { &(*node).request };
         // SAFETY: the slot of a waiting sender is an `Option<T>` with a value in
         // it, and is ours while the node is linked.
         let value = unsafe { (*request.slot::<T>()).take().unwrap_unchecked() };
-        let spins = request.spins.get();
         // SAFETY: it is linked.
-        let wake = unsafe { self.senders.choose(node) };
-        (value, (!spins).then_some(wake))
+        (value, unsafe { self.senders.choose(node) })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{State, UNLIMITED};
+    use super::{State, UNLIMITED, Wake};
 
     #[test]
     fn little_room_is_made_in_advance() {
@@ -590,9 +557,9 @@ mod tests {
     #[test]
     fn what_comes_back_keeps_its_order() {
         let mut state = State::new(UNLIMITED);
-        state.push(4);
+        state.store(4, None);
         for value in [2, 1, 3] {
-            assert!(state.put_back(value, value).is_none());
+            assert!(matches!(state.put_back(value, value), Wake::Nobody));
         }
         let order: Vec<_> = std::iter::from_fn(|| state.take())
             .map(|(_, n)| n)

@@ -15,7 +15,7 @@ use super::waiter::Waiter;
 ///
 /// The receiver allocates once, when it has to wait for the first time. While it
 /// waits as a stream it is only told that there is something, as are all that wait
-/// as streams: the value belongs to who asks for it first, and one who waits in
+/// as streams: the first receiver that asks gets the value, and one that waits in
 /// [`recv`](Receiver::recv) or as a thread goes before. In a channel without a
 /// buffer, [`try_send`](super::Sender::try_send) does not find a stream that waits;
 /// a sender that waits does.
@@ -34,16 +34,16 @@ use super::waiter::Waiter;
 impl<T> Stream for Receiver<T> {
     type Item = T;
 
-    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let this = self.get_mut();
-        coop::poll_with(context, |context| this.poll_in_budget(context))
+        coop::poll_with(cx, |cx| this.poll_in_budget(cx))
     }
 }
 
 impl<T> Receiver<T> {
-    fn poll_in_budget(&mut self, context: &Context<'_>) -> Poll<Option<T>> {
+    fn poll_in_budget(&mut self, cx: &Context<'_>) -> Poll<Option<T>> {
         if let Some(waiter) = &self.stream {
-            if self.channel.stream_waits(waiter, context.waker()) {
+            if self.channel.stream_waits(waiter, cx.waker()) {
                 return Poll::Pending;
             }
         }
@@ -55,7 +55,7 @@ impl<T> Receiver<T> {
         let waiter = self
             .stream
             .get_or_insert_with(|| Box::pin(Waiter::new(None)));
-        self.channel.begin_stream(waiter, context.waker())
+        self.channel.poll_stream(waiter, cx.waker())
     }
 }
 

@@ -1,22 +1,20 @@
-//! One who waits in a channel: a task or a thread, to send or to receive.
+//! A waiter in a channel: a task or a thread, to send or to receive.
 //!
 //! A future *is* a waiter, and a thread keeps one on its stack. It has a node for
 //! the channel's list and a slot for the value. While the node is linked, both
-//! belong to the holder of the channel's lock; who finds the node signalled has
-//! them back.
+//! belong to the holder of the channel's lock; when the waiter finds the node signalled,
+//! it has them back.
 
 use std::cell::{Cell, UnsafeCell};
 use std::panic::{RefUnwindSafe, UnwindSafe};
-#[cfg(feature = "stream")]
-use std::task::Waker;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
-use blitz_sync::internals::{List, Node, Wake};
+use blitz_sync::internals::{Node, Wake};
 
 use super::channel::Channel;
 use super::error::{RecvError, SendError, TryRecvError, TrySendError};
 use super::mutant::{Mutant, active};
-use super::request::Request;
+use super::request::{Queue, Request};
 use super::state::State;
 use super::woken::Call;
 
@@ -52,33 +50,6 @@ unsafe impl<T: Send> Sync for Waiter<T> {}
 impl<T> UnwindSafe for Waiter<T> {}
 impl<T> RefUnwindSafe for Waiter<T> {}
 
-/// The list of those who wait to receive.
-pub(super) fn receivers<T>(state: &mut State<T>) -> &mut List<Request> {
-    &mut state.receivers
-}
-
-/// The list of those who wait to send.
-pub(super) fn senders<T>(state: &mut State<T>) -> &mut List<Request> {
-    &mut state.senders
-}
-
-/// The list of the streams that wait to be told.
-#[cfg(feature = "stream")]
-fn streams<T>(state: &mut State<T>) -> &mut List<Request> {
-    &mut state.streams
-}
-
-/// The list of those who wait for the end.
-fn watchers<T>(state: &mut State<T>) -> &mut List<Request> {
-    &mut state.watchers
-}
-
-pub(super) fn wake(wake: Option<Wake>) {
-    if let Some(wake) = wake {
-        wake.wake();
-    }
-}
-
 impl<T> Waiter<T> {
     /// To receive, or, with a value, to send.
     #[inline]
@@ -113,26 +84,27 @@ impl<T> Waiter<T> {
 
     /// Makes the node, to be linked. Before it is pinned or after, but not while it
     /// is linked.
-    pub(super) fn prepare(&self, spins: bool) -> &Node<Request> {
+    pub(super) fn prepare(&self) -> &Node<Request> {
         // SAFETY: it is not linked, and ours.
         let node = unsafe { &mut *self.node.get() };
         let node = node.get_or_insert_with(|| Node::new(Request::plain()));
         node.request.set_slot(self.slot.get());
-        node.request.spins.set(spins);
+        node
+    }
+
+    /// Makes the node of a task.
+    fn arm(&self, waker: &Waker) -> &Node<Request> {
+        let node = self.prepare();
+        // SAFETY: it is not linked, and ours.
+        unsafe { node.arm(waker) };
         node
     }
 
     /// The node, of one that waits.
     pub(super) fn node(&self) -> &Node<Request> {
         // SAFETY: it is written only by `prepare`, before it is linked.
-        match unsafe { &*self.node.get() } {
-            Some(node) => node,
-            None => unreachable!("who waits has a node"),
-        }
-    }
-
-    fn finish(&self) {
-        self.stage.set(Stage::Done);
+        let node = unsafe { (*self.node.get()).as_ref() };
+        node.expect("a waiter that waits has a node")
     }
 }
 
@@ -141,7 +113,7 @@ impl<T> Channel<T> {
     pub(super) fn poll_recv(
         &self,
         waiter: &Waiter<T>,
-        context: &mut Context<'_>,
+        cx: &mut Context<'_>,
     ) -> Poll<Result<T, RecvError>> {
         match waiter.stage.get() {
             Stage::Fresh => {
@@ -149,63 +121,69 @@ impl<T> Channel<T> {
                     match self.receive() {
                         Err(TryRecvError::Empty) => {}
                         received => {
-                            waiter.finish();
+                            waiter.stage.set(Stage::Done);
                             return Poll::Ready(received.map_err(|_| RecvError));
                         }
                     }
                 }
-                self.begin_recv(waiter, context)
+                self.begin_recv(waiter, cx.waker(), Queue::Receivers)
+                    .map(|received| received.ok_or(RecvError))
             }
             Stage::Waiting => {
-                if self.still_waits(waiter.node(), context.waker(), receivers) {
+                if self.still_waits(waiter.node(), cx.waker(), Queue::Receivers) {
                     return Poll::Pending;
                 }
-                waiter.finish();
+                waiter.stage.set(Stage::Done);
                 Poll::Ready(waiter.take().ok_or(RecvError))
             }
             Stage::Done => panic!("`Recv` polled after completion"),
         }
     }
 
-    fn begin_recv(
-        &self,
-        waiter: &Waiter<T>,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<T, RecvError>> {
-        let node = waiter.prepare(false);
-        // SAFETY: it is not linked, and ours.
-        unsafe { node.arm(context.waker()) };
-        // SAFETY: the future is pinned, and takes the node out when it is dropped.
-        match self.locked(|state| unsafe { state.recv_or_join(waiter.node(), receivers) }) {
+    /// Receives, or `None` at the end, or waits in this list.
+    fn begin_recv(&self, waiter: &Waiter<T>, waker: &Waker, queue: Queue) -> Poll<Option<T>> {
+        let node = waiter.arm(waker);
+        // SAFETY: the waiter is pinned, and its node is taken out before it is dropped.
+        match self.locked(|state| unsafe { state.recv_or_join(node, queue) }) {
             Ok(received) => {
-                waiter.finish();
-                Poll::Ready(self.received(received))
+                waiter.stage.set(Stage::Done);
+                Poll::Ready(received.map(woken))
             }
-            Err(woken) => {
+            Err(wake) => {
                 waiter.stage.set(Stage::Waiting);
-                wake(woken);
+                wake.wake();
                 Poll::Pending
             }
         }
     }
 
-    pub(super) fn received(&self, received: Option<(T, Option<Wake>)>) -> Result<T, RecvError> {
-        let (value, woken) = received.ok_or(RecvError)?;
-        wake(woken);
-        Ok(value)
+    /// Receives as a stream: see `state.rs`.
+    #[cfg(feature = "stream")]
+    pub(super) fn poll_stream(&self, waiter: &Waiter<T>, waker: &Waker) -> Poll<Option<T>> {
+        self.begin_recv(waiter, waker, Queue::Streams)
     }
 
-    /// The future is dropped. A value that it was given goes to somebody else.
-    pub(super) fn cancel_recv(&self, waiter: &Waiter<T>) {
+    /// Whether it waits as a stream, and has not been told of anything.
+    #[cfg(feature = "stream")]
+    pub(super) fn stream_waits(&self, waiter: &Waiter<T>, waker: &Waker) -> bool {
+        waiter.stage.get() == Stage::Waiting
+            && self.still_waits(waiter.node(), waker, Queue::Streams)
+    }
+
+    /// The waiter is dropped.
+    #[inline]
+    pub(super) fn cancel(&self, waiter: &Waiter<T>, queue: Queue) {
         if waiter.stage.get() == Stage::Waiting {
-            self.leave_receivers(waiter);
+            self.give_up(waiter, queue);
         }
     }
 
+    /// A value that a receiver was given goes to another one. Streams have all been told
+    /// the same.
     #[cold]
-    fn leave_receivers(&self, waiter: &Waiter<T>) {
+    fn give_up(&self, waiter: &Waiter<T>, queue: Queue) {
         waiter.stage.set(Stage::Done);
-        if self.leave(waiter.node(), receivers) {
+        if self.leave(waiter.node(), queue) || queue != Queue::Receivers {
             return;
         }
         if let Some(value) = waiter.take() {
@@ -216,53 +194,12 @@ impl<T> Channel<T> {
             self.locked_then_call(|state| state.put_back(value, ticket));
         }
     }
-
-    pub(super) fn leave(
-        &self,
-        node: &Node<Request>,
-        list: fn(&mut State<T>) -> &mut List<Request>,
-    ) -> bool {
-        !node.is_signalled() && self.locked(|state| list(state).remove(node))
-    }
 }
 
-/// Tasks that receive as streams: see `state.rs`.
-#[cfg(feature = "stream")]
-impl<T> Channel<T> {
-    /// If it waits and has not been told of anything, it goes on waiting.
-    pub(super) fn stream_waits(&self, waiter: &Waiter<T>, waker: &Waker) -> bool {
-        let waits =
-            waiter.stage.get() == Stage::Waiting && self.still_waits(waiter.node(), waker, streams);
-        if !waits {
-            waiter.stage.set(Stage::Fresh);
-        }
-        waits
-    }
-
-    /// Receives, or waits to be told.
-    pub(super) fn begin_stream(&self, waiter: &Waiter<T>, waker: &Waker) -> Poll<Option<T>> {
-        let node = waiter.prepare(false);
-        // SAFETY: it is not linked, and ours.
-        unsafe { node.arm(waker) };
-        // SAFETY: the waiter is pinned in its box, and its node is taken out before
-        // that is dropped.
-        match self.locked(|state| unsafe { state.recv_or_join(waiter.node(), streams) }) {
-            Ok(received) => Poll::Ready(self.received(received).ok()),
-            Err(woken) => {
-                waiter.stage.set(Stage::Waiting);
-                wake(woken);
-                Poll::Pending
-            }
-        }
-    }
-
-    /// The stream is dropped. All others have been told what it was told.
-    pub(super) fn cancel_stream(&self, waiter: &Waiter<T>) {
-        if waiter.stage.get() == Stage::Waiting {
-            waiter.stage.set(Stage::Done);
-            self.leave(waiter.node(), streams);
-        }
-    }
+/// Wakes the sender for which there is room now.
+pub(super) fn woken<T>((value, wake): (T, Wake)) -> T {
+    wake.wake();
+    value
 }
 
 /// Tasks that send.
@@ -270,7 +207,7 @@ impl<T> Channel<T> {
     pub(super) fn poll_send(
         &self,
         waiter: &Waiter<T>,
-        context: &mut Context<'_>,
+        cx: &mut Context<'_>,
     ) -> Poll<Result<(), SendError<T>>> {
         match waiter.stage.get() {
             Stage::Fresh => {
@@ -282,16 +219,16 @@ impl<T> Channel<T> {
                                 unsafe { *waiter.slot.get() = Some(value) };
                             }
                             sent => {
-                                waiter.finish();
+                                waiter.stage.set(Stage::Done);
                                 return Poll::Ready(sent.map_err(|e| SendError(e.into_inner())));
                             }
                         }
                     }
                 }
-                self.begin_send(waiter, context)
+                self.begin_send(waiter, cx.waker())
             }
             Stage::Waiting => {
-                if self.still_waits(waiter.node(), context.waker(), senders) {
+                if self.still_waits(waiter.node(), cx.waker(), Queue::Senders) {
                     return Poll::Pending;
                 }
                 Poll::Ready(Self::sent(waiter))
@@ -300,14 +237,8 @@ impl<T> Channel<T> {
         }
     }
 
-    fn begin_send(
-        &self,
-        waiter: &Waiter<T>,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<(), SendError<T>>> {
-        let node = waiter.prepare(false);
-        // SAFETY: it is not linked, and ours.
-        unsafe { node.arm(context.waker()) };
+    fn begin_send(&self, waiter: &Waiter<T>, waker: &Waker) -> Poll<Result<(), SendError<T>>> {
+        waiter.arm(waker);
         // SAFETY: the future is pinned, and takes the node out when it is dropped.
         match self.locked(|state| unsafe { Self::send_or_join(state, waiter) }) {
             Ok(call) => {
@@ -323,7 +254,7 @@ impl<T> Channel<T> {
         }
     }
 
-    /// Sends the waiter's value, or lets it wait: `Err`. And whom to wake then.
+    /// Sends the waiter's value, or lets it wait: `Err`. Both with what to wake then.
     ///
     /// # Safety
     ///
@@ -331,62 +262,47 @@ impl<T> Channel<T> {
     pub(super) unsafe fn send_or_join(
         state: &mut State<T>,
         waiter: &Waiter<T>,
-    ) -> Result<Option<Call>, Option<Call>> {
+    ) -> Result<Call, Call> {
         // SAFETY: the slot is ours until the node is linked.
         let slot = unsafe { &mut *waiter.slot.get() };
         // SAFETY: as the caller says.
         match unsafe { state.send_or_join(waiter.node(), slot) } {
             Ok(wake) => Ok(state.call(wake)),
-            Err(()) => Err(state.call(None)),
+            Err(()) => Err(state.call(Wake::Nobody)),
         }
     }
 
     /// A value that is still there was not sent.
     pub(super) fn sent(waiter: &Waiter<T>) -> Result<(), SendError<T>> {
-        waiter.finish();
+        waiter.stage.set(Stage::Done);
         match waiter.take() {
             None => Ok(()),
             Some(value) => Err(SendError(value)),
         }
     }
-
-    /// The future is dropped.
-    pub(super) fn cancel_send(&self, waiter: &Waiter<T>) {
-        if waiter.stage.get() == Stage::Waiting {
-            waiter.stage.set(Stage::Done);
-            self.leave(waiter.node(), senders);
-        }
-    }
 }
 
-/// Those who wait for the end.
+/// Waiters for the end.
 impl<T> Channel<T> {
-    pub(super) fn poll_closed(&self, waiter: &Waiter<T>, context: &mut Context<'_>) -> Poll<()> {
-        if self.is_closed() {
-            return Poll::Ready(());
-        }
-        if waiter.stage.get() == Stage::Waiting {
-            return match self.still_waits(waiter.node(), context.waker(), watchers) {
-                true => Poll::Pending,
-                false => Poll::Ready(()),
+    pub(super) fn poll_closed(&self, waiter: &Waiter<T>, cx: &mut Context<'_>) -> Poll<()> {
+        let waits = !self.is_closed()
+            && match waiter.stage.get() {
+                Stage::Waiting => self.still_waits(waiter.node(), cx.waker(), Queue::CloseWaiters),
+                _ => self.join_close_waiters(waiter, waiter.arm(cx.waker())),
             };
-        }
-        let node = waiter.prepare(false);
-        // SAFETY: it is not linked, and ours.
-        unsafe { node.arm(context.waker()) };
-        match self.join_watchers(waiter) {
+        match waits {
             true => Poll::Pending,
             false => Poll::Ready(()),
         }
     }
 
-    fn join_watchers(&self, waiter: &Waiter<T>) -> bool {
+    fn join_close_waiters(&self, waiter: &Waiter<T>, node: &Node<Request>) -> bool {
         let joined = self.locked(|state| {
             let open = !state.is_closed();
             if open {
                 // SAFETY: the future is pinned, or the waiter is on the stack, and
                 // the node is taken out before it goes.
-                unsafe { state.watchers.push(waiter.node()) };
+                unsafe { state.list(Queue::CloseWaiters).push(node) };
             }
             open
         });
@@ -398,15 +314,9 @@ impl<T> Channel<T> {
 
     pub(super) fn closed_blocking(&self) {
         let waiter = Waiter::new(None);
-        waiter.prepare(false);
-        if self.join_watchers(&waiter) {
-            waiter.node().sleep(None);
-        }
-    }
-
-    pub(super) fn cancel_closed(&self, waiter: &Waiter<T>) {
-        if waiter.stage.get() == Stage::Waiting {
-            self.leave(waiter.node(), watchers);
+        let node = waiter.prepare();
+        if self.join_close_waiters(&waiter, node) {
+            node.sleep(None);
         }
     }
 }

@@ -1,8 +1,5 @@
 //! The waiters to be woken after a step.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::thread;
-
 use blitz_sync::internals::{Panics, Wake};
 
 /// How many there may be.
@@ -12,7 +9,7 @@ const ENOUGH: usize = MOST - 2;
 
 /// After a step with one effect.
 pub(super) enum Call {
-    /// This waiter, which has been chosen.
+    /// One waiter, or none.
     One(Wake),
     /// The streams: there is something for them.
     Streams,
@@ -20,23 +17,25 @@ pub(super) enum Call {
 
 /// The few waiters that one step of a selection may have chosen. They have yet to
 /// be woken.
-#[derive(Default)]
 pub(super) struct Woken {
-    wakes: [Option<Wake>; MOST],
+    wakes: [Wake; MOST],
     len: usize,
     /// There is something for the streams, too.
     pub(super) tells_streams: bool,
 }
 
-/// Calls somebody else's code. What it says when it panics.
-pub(super) fn caught(call: impl FnOnce()) -> thread::Result<()> {
-    catch_unwind(AssertUnwindSafe(call))
-}
-
 impl Woken {
-    /// Adds one, if there is one. A thread that spins need not be woken.
-    pub(super) fn add(&mut self, wake: Option<Wake>) {
-        if wake.is_some() {
+    pub(super) fn new() -> Self {
+        Self {
+            wakes: [const { Wake::Nobody }; MOST],
+            len: 0,
+            tells_streams: false,
+        }
+    }
+
+    /// Adds one, unless it need not be woken.
+    pub(super) fn add(&mut self, wake: Wake) {
+        if !matches!(wake, Wake::Nobody) {
             self.wakes[self.len] = wake;
             self.len += 1;
         }
@@ -49,7 +48,7 @@ impl Woken {
 
     /// Wakes them, also after one whose waker panics.
     pub(super) fn wake(self, panics: &mut Panics) {
-        for wake in self.wakes.into_iter().flatten() {
+        for wake in self.wakes {
             panics.put_off(|| wake.wake());
         }
     }

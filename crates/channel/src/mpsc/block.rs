@@ -25,7 +25,8 @@ use std::ptr::{self, NonNull};
 use blitz_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
 use blitz_sync::internals::{Panics, Watched, fences};
 
-use super::mutant::{Mutant, active, model_failed};
+use super::mutant::{Mutant, active};
+use crate::model::model_has_failed;
 
 /// How many slots a block has.
 pub const LEN: u32 = if cfg!(loom) { 2 } else { 32 };
@@ -113,7 +114,7 @@ impl<T> Block<T> {
     ///
     /// # Safety
     ///
-    /// It came from [`allocate`](Self::allocate), and nobody uses it any more.
+    /// It came from [`allocate`](Self::allocate), and it is not used any more.
     pub unsafe fn free(block: NonNull<Self>) {
         // SAFETY: it was allocated with the layout of a `Block<T>`, as by a box.
         drop(unsafe { Box::from_raw(block.as_ptr()) });
@@ -150,7 +151,7 @@ impl<T> Block<T> {
     ///
     /// # Safety
     ///
-    /// The last slot has not been claimed, and nobody else calls this.
+    /// The last slot has not been claimed, and no other thread calls this.
     pub unsafe fn set_next(&self, next: NonNull<Self>) {
         // SAFETY: the receiver does not read it before the last slot is filled.
         self.next.with_mut(|link| unsafe { *link = next.as_ptr() });
@@ -274,9 +275,9 @@ impl<T> Cursor<T> {
     ///
     /// # Safety
     ///
-    /// Nobody else uses the queue any more.
+    /// No other thread uses the queue any more.
     pub unsafe fn drop_all(mut self, last: NonNull<Block<T>>, panics: &mut Panics) {
-        // SAFETY: nobody else uses it.
+        // SAFETY: no other thread uses it.
         let free = |block| unsafe { Block::free(block) };
         while let Some(value) = self.take(free) {
             panics.put_off(|| drop(value));
@@ -299,15 +300,10 @@ pub struct FreeBlocks<T>(AtomicPtr<Block<T>>);
 
 impl<T> FreeBlocks<T> {
     /// The most blocks that are kept.
-    const KEPT: u32 = {
-        let fit = BYTES / size_of::<Block<T>>();
-        (if fit < 2 {
-            2
-        } else if fit > MOST {
-            MOST
-        } else {
-            fit
-        }) as u32
+    const KEPT: u32 = match BYTES / size_of::<Block<T>>() {
+        0 | 1 => 2,
+        MOST.. => MOST as u32,
+        fit => fit as u32,
     };
 
     pub fn new() -> Self {
@@ -318,7 +314,7 @@ impl<T> FreeBlocks<T> {
     ///
     /// # Safety
     ///
-    /// The caller is the receiver, and nobody else uses the block any more.
+    /// The caller is the receiver, and no other thread uses the block any more.
     pub unsafe fn push(&self, block: NonNull<Block<T>>) {
         // SAFETY: the caller owns it.
         let this = unsafe { block.as_ref() };
@@ -368,10 +364,10 @@ impl<T> FreeBlocks<T> {
 
 impl<T> Drop for FreeBlocks<T> {
     fn drop(&mut self) {
-        if model_failed() {
+        if model_has_failed() {
             return;
         }
-        // SAFETY: nobody else is left, and a free block is in no other list.
+        // SAFETY: no other user is left, and a free block is in no other list.
         while let Some(block) = unsafe { self.pop() } {
             // SAFETY: as above.
             unsafe { Block::free(block) };

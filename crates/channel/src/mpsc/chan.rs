@@ -6,7 +6,7 @@
 //! bit 63 .. 32   position: how many slots have been claimed, modulo 2^32
 //! bit 31 .. 3    reserved: permits that are out and have claimed no slot yet
 //! bit 2          CLOSED: the receiver takes no new values
-//! bit 1          TX_WAITS: senders wait for room, nobody may overtake them
+//! bit 1          TX_WAITS: senders wait for room, and may not be overtaken
 //! bit 0          RX_WAITS: the receiver sleeps; the next claim has to wake it
 //! ```
 //!
@@ -21,12 +21,14 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use blitz_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use blitz_sync::internals::{Backoff, Lock, Panics, WaitQueue};
+use blitz_sync::internals::{Backoff, Lock, Panics, WaitQueue, coop};
 
 use super::block::{Block, Cursor, FreeBlocks, LEN, offset};
-use super::mutant::{Mutant, active, model_failed};
+use super::error::TrySendError;
+use super::mutant::{Mutant, active};
 use super::rx_waiter::RxWaiter;
 use super::wait::{QUIET, Request};
+use crate::model::model_has_failed;
 
 pub const RX_WAITS: u64 = 1;
 pub const TX_WAITS: u64 = 2;
@@ -101,10 +103,10 @@ pub struct Chan<T> {
     /// Whether senders have been waiting lately; see `wait.rs`.
     pub mode: AtomicU8,
     pub senders: AtomicUsize,
-    weak_senders: AtomicUsize,
+    pub weak_senders: AtomicUsize,
     pub rx_waiter: Padded<RxWaiter>,
     pub waiters: WaitQueue<Request<T>>,
-    /// Those who wait for the end of the channel.
+    /// Waiters for the end of the channel.
     pub close_waiters: WaitQueue,
     /// The last block. Locked to claim the last slot of a block.
     last: Lock<NonNull<Block<T>>>,
@@ -117,7 +119,7 @@ pub struct Chan<T> {
 // one that drops the channel, and are used by one thread at a time. `unread` is
 // written by the receiver when it leaves, and read when all others have left.
 unsafe impl<T: Send> Send for Chan<T> {}
-// SAFETY: as above; nobody gets a shared reference to a value.
+// SAFETY: as above; no shared reference to a value is given out.
 unsafe impl<T: Send> Sync for Chan<T> {}
 
 // A panic of the user's code (a waker's, a value's drop) happens where nothing is
@@ -133,13 +135,8 @@ pub struct Claim {
     wakes: bool,
 }
 
-/// Why a slot could not be claimed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Refusal {
-    /// There is no room, or others wait for it.
-    Full,
-    Closed,
-}
+/// Why a slot could not be claimed, or permits not be taken.
+pub type Refusal = TrySendError<()>;
 
 /// What a claim is paid with.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -193,14 +190,21 @@ impl<T> Chan<T> {
 
     /// Sends if there is room.
     #[inline]
-    pub fn try_send(&self, value: T) -> Result<(), (Refusal, T)> {
-        match self.claim() {
+    pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
+        match self.claim(Payment::Room) {
             Ok(claim) => {
                 self.fill(claim, value);
                 Ok(())
             }
-            Err(refusal) => Err((refusal, value)),
+            Err(refusal) => Err(refusal.with(value)),
         }
+    }
+
+    /// Sends if there is room, and the task has budget left.
+    pub fn try_send_in_budget(&self, value: T) -> Result<(), T> {
+        coop::attempt_with(value, |value| {
+            self.try_send(value).map_err(TrySendError::into_inner)
+        })
     }
 
     /// Sends with a permit, which is used up.
@@ -209,46 +213,34 @@ impl<T> Chan<T> {
         self.fill(self.claim_permitted(), value);
     }
 
-    /// Claims a slot if there is room.
-    #[inline]
-    fn claim(&self) -> Result<Claim, Refusal> {
-        let word = self.tail.0.word.load(Ordering::Relaxed);
-        if word & (TX_WAITS | CLOSED) == 0 && !ends_block(word) && self.has_room(word) {
-            if let Some(claim) = self.advance(word, Payment::Room) {
-                return Ok(claim);
-            }
-        }
-        self.claim_slowly(Payment::Room)
-    }
-
     /// Claims a slot with a permit, which is used up. Runs no code of the user's.
     #[inline]
     pub fn claim_permitted(&self) -> Claim {
+        self.claim(Payment::Permit)
+            .expect("a permit is never refused")
+    }
+
+    /// Claims a slot.
+    #[inline(always)]
+    fn claim(&self, payment: Payment) -> Result<Claim, Refusal> {
         let word = self.tail.0.word.load(Ordering::Relaxed);
-        if !ends_block(word) {
-            if let Some(claim) = self.advance(word, Payment::Permit) {
-                return claim;
+        let may_claim = || word & (TX_WAITS | CLOSED) == 0 && self.has_room(word);
+        if !ends_block(word) && (payment == Payment::Permit || may_claim()) {
+            if let Some(claim) = self.advance(word, payment) {
+                return Ok(claim);
             }
         }
-        match self.claim_slowly(Payment::Permit) {
-            Ok(claim) => claim,
-            Err(_) => unreachable!("a permit is never refused"),
-        }
+        self.claim_slowly(payment)
     }
 
     /// The one step that claims a slot. The acquire makes the last block visible,
     /// and the waiting receiver.
     #[inline(always)]
     fn advance(&self, word: u64, payment: Payment) -> Option<Claim> {
-        self.tail
-            .0
-            .word
-            .compare_exchange(
-                word,
-                payment.claim(word),
-                Ordering::AcqRel,
-                Ordering::Relaxed,
-            )
+        let next = payment.claim(word);
+        let claimed = &self.tail.0.word;
+        claimed
+            .compare_exchange(word, next, Ordering::AcqRel, Ordering::Relaxed)
             .ok()?;
         Some(Claim {
             position: position(word),
@@ -303,7 +295,7 @@ impl<T> Chan<T> {
             }
             let start = position(word).wrapping_add(1);
             if !active(Mutant::ClaimsBeforeLink) {
-                // SAFETY: nobody claims this slot without the lock.
+                // SAFETY: no sender claims this slot without the lock.
                 unsafe { self.link_next(&mut last, start) };
             }
             if let Some(claim) = self.advance(word, payment) {
@@ -327,11 +319,11 @@ impl<T> Chan<T> {
         if unsafe { last.as_ref().header() }.start == start {
             return;
         }
-        // SAFETY: only who holds the lock pops.
+        // SAFETY: only the holder of the lock pops.
         let free = unsafe { self.free_blocks.pop() };
         let is_new = free.is_none();
         let next = free.unwrap_or_else(|| Block::allocate(start));
-        // SAFETY: a free block, or a new one, is ours alone; nobody has claimed the
+        // SAFETY: a free block, or a new one, is ours alone; no sender has claimed the
         // last slot of the last block.
         unsafe {
             next.as_ref().begin(start, *last, is_new);
@@ -349,19 +341,25 @@ impl<T> Chan<T> {
     #[inline]
     pub fn may_claim(&self, word: u64, n: u32) -> Result<(), Refusal> {
         if word & CLOSED != 0 {
-            return Err(Refusal::Closed);
+            return Err(TrySendError::Closed(()));
         }
         if word & TX_WAITS != 0 {
-            return Err(Refusal::Full);
+            return Err(TrySendError::Full(()));
         }
         let head = self.front.0.head.load(Ordering::Acquire);
         self.tail.0.head_seen.store(head, Ordering::Relaxed);
-        match used(word, head) {
-            // The word is older than the head: a change that starts from it will fail.
-            used if used > MAX_VALUES => Ok(()),
-            used if self.limit.saturating_sub(used) >= n => Ok(()),
-            _ => Err(Refusal::Full),
+        match self.is_room(word, head, n) {
+            true => Ok(()),
+            false => Err(TrySendError::Full(())),
         }
+    }
+
+    /// Whether there is room for `n` more when `head` values have been received. A word that
+    /// is older than that head says yes: a change that starts from it will fail.
+    #[inline]
+    pub fn is_room(&self, word: u64, head: u32, n: u32) -> bool {
+        let used = used(word, head);
+        used > MAX_VALUES || self.limit.saturating_sub(used) >= n
     }
 
     /// Fills a claimed slot, and wakes the receiver if the claim says so, or if the
@@ -400,11 +398,15 @@ impl<T> Chan<T> {
         loop {
             if n == 0 {
                 let closed = word & CLOSED != 0;
-                return if closed { Err(Refusal::Closed) } else { Ok(()) };
+                return if closed {
+                    Err(TrySendError::Closed(()))
+                } else {
+                    Ok(())
+                };
             }
             self.may_claim(word, n)?;
             if !may_reserve(word, n) {
-                return Err(Refusal::Full);
+                return Err(TrySendError::Full(()));
             }
             let next = word + u64::from(n) * PERMIT;
             match tail
@@ -424,7 +426,7 @@ impl<T> Chan<T> {
         }
         let permits = u64::from(n) * PERMIT;
         let before = self.tail.0.word.fetch_sub(permits, Ordering::AcqRel);
-        // Of the wakers of those that are served.
+        // Of the wakers of the senders that are served.
         let mut panics = Panics::default();
         if before & TX_WAITS != 0 && !active(Mutant::PermitForgetsWaiters) {
             panics.put_off(|| self.serve());
@@ -462,7 +464,7 @@ impl<T> Chan<T> {
         // Before the word, so that it is not newer.
         let head = self.front.0.head.load(Ordering::Acquire);
         let word = self.tail.0.word.load(Ordering::Acquire);
-        // What is free belongs to those who wait.
+        // What is free belongs to the senders that wait.
         if word & TX_WAITS != 0 {
             return 0;
         }
@@ -485,10 +487,10 @@ pub fn may_reserve(word: u64, n: u32) -> bool {
 
 impl<T> Drop for Chan<T> {
     fn drop(&mut self) {
-        if model_failed() {
+        if model_has_failed() {
             return;
         }
-        // Everybody's last step was a read-modify-write on one of these.
+        // The last step of each other user was a read-modify-write on one of these.
         if cfg!(loom) {
             self.senders.fetch_add(0, Ordering::AcqRel);
             self.tail.0.word.fetch_add(0, Ordering::AcqRel);
@@ -496,7 +498,7 @@ impl<T> Drop for Chan<T> {
         if let Some(unread) = self.unread.take() {
             let last = *self.last.get_mut();
             let mut panics = Panics::default();
-            // SAFETY: nobody else is left.
+            // SAFETY: no other user is left.
             unsafe { unread.drop_all(last, &mut panics) };
             panics.go_on();
         }
@@ -515,90 +517,5 @@ impl<T> fmt::Debug for Chan<T> {
             .field("senders", &self.senders.load(Ordering::Relaxed))
             .field("closed", &self.is_closed())
             .finish_non_exhaustive()
-    }
-}
-
-/// A counted sender: when the last one goes, the receiver is told.
-pub struct Tx<T>(Arc<Chan<T>>);
-
-/// A counted sender that does not keep the channel open.
-pub struct WeakTx<T>(Arc<Chan<T>>);
-
-impl<T> Tx<T> {
-    /// The one with which the count begins.
-    pub fn new(chan: Arc<Chan<T>>) -> Self {
-        Self(chan)
-    }
-
-    #[inline(always)]
-    pub fn chan(&self) -> &Chan<T> {
-        &self.0
-    }
-
-    pub fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-
-    pub fn downgrade(&self) -> WeakTx<T> {
-        self.0.weak_senders.fetch_add(1, Ordering::Relaxed);
-        WeakTx(self.0.clone())
-    }
-}
-
-impl<T> Clone for Tx<T> {
-    fn clone(&self) -> Self {
-        self.0.senders.fetch_add(1, Ordering::Relaxed);
-        Self(self.0.clone())
-    }
-}
-
-impl<T> Drop for Tx<T> {
-    fn drop(&mut self) {
-        if model_failed() {
-            return;
-        }
-        // The release is for the receiver: if it sees that no sender is left, it sees
-        // all that they have sent.
-        let last = self.0.senders.fetch_sub(1, Ordering::AcqRel) == 1;
-        if last && !active(Mutant::LastSenderLeavesQuietly) {
-            self.0.rx_waiter.0.wake();
-        }
-    }
-}
-
-impl<T> fmt::Debug for Tx<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl<T> WeakTx<T> {
-    pub fn chan(&self) -> &Chan<T> {
-        &self.0
-    }
-
-    pub fn upgrade(&self) -> Option<Tx<T>> {
-        self.0
-            .senders
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |senders| {
-                (senders != 0).then(|| senders + 1)
-            })
-            .ok()
-            .map(|_| Tx(self.0.clone()))
-    }
-}
-
-impl<T> Clone for WeakTx<T> {
-    fn clone(&self) -> Self {
-        self.0.weak_senders.fetch_add(1, Ordering::Relaxed);
-        Self(self.0.clone())
-    }
-}
-
-impl<T> Drop for WeakTx<T> {
-    fn drop(&mut self) {
-        if !model_failed() {
-            self.0.weak_senders.fetch_sub(1, Ordering::Relaxed);
-        }
     }
 }

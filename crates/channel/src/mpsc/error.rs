@@ -1,25 +1,12 @@
 //! What can go wrong.
 
-use std::error::Error;
-use std::fmt;
+#![allow(deprecated, reason = "`RecvError` is kept for code that names it")]
+
+use crate::macros::{error_text, opaque_debug};
 
 /// The channel is closed. Gives the value back.
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub struct SendError<T>(pub T);
-
-impl<T> fmt::Debug for SendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SendError").finish_non_exhaustive()
-    }
-}
-
-impl<T> fmt::Display for SendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("channel closed")
-    }
-}
-
-impl<T> Error for SendError<T> {}
 
 /// Why nothing could be sent at once. Gives the value back.
 #[derive(PartialEq, Eq, Clone, Copy)]
@@ -47,29 +34,19 @@ impl<T> TrySendError<T> {
     }
 }
 
-impl<T> fmt::Debug for TrySendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Full(_) => "Full(..)".fmt(f),
-            Self::Closed(_) => "Closed(..)".fmt(f),
-        }
-    }
-}
-
-impl<T> fmt::Display for TrySendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full(_) => "no available capacity",
-            Self::Closed(_) => "channel closed",
-        })
-    }
-}
-
-impl<T> Error for TrySendError<T> {}
-
 impl<T> From<SendError<T>> for TrySendError<T> {
     fn from(error: SendError<T>) -> Self {
         Self::Closed(error.0)
+    }
+}
+
+impl TrySendError<()> {
+    /// The same error, which gives this value back.
+    pub(super) fn with<T>(self, value: T) -> TrySendError<T> {
+        match self {
+            Self::Full(()) => TrySendError::Full(value),
+            Self::Closed(()) => TrySendError::Closed(value),
+        }
     }
 }
 
@@ -91,26 +68,6 @@ impl<T> SendTimeoutError<T> {
     }
 }
 
-impl<T> fmt::Debug for SendTimeoutError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Timeout(_) => "Timeout(..)".fmt(f),
-            Self::Closed(_) => "Closed(..)".fmt(f),
-        }
-    }
-}
-
-impl<T> fmt::Display for SendTimeoutError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Timeout(_) => "timed out waiting on send operation",
-            Self::Closed(_) => "channel closed",
-        })
-    }
-}
-
-impl<T> Error for SendTimeoutError<T> {}
-
 /// Why nothing could be received at once.
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
 pub enum TryRecvError {
@@ -119,17 +76,6 @@ pub enum TryRecvError {
     /// There is no message, and there will be none.
     Disconnected,
 }
-
-impl fmt::Display for TryRecvError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => "receiving on an empty channel".fmt(f),
-            Self::Disconnected => "receiving on a closed channel".fmt(f),
-        }
-    }
-}
-
-impl Error for TryRecvError {}
 
 /// Why nothing could be received in time.
 #[derive(PartialEq, Eq, Clone, Copy, Debug)]
@@ -140,29 +86,43 @@ pub enum RecvTimeoutError {
     Disconnected,
 }
 
-impl fmt::Display for RecvTimeoutError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Timeout => "timed out waiting on receive operation".fmt(f),
-            Self::Disconnected => "receiving on a closed channel".fmt(f),
-        }
-    }
-}
-
-impl Error for RecvTimeoutError {}
-
 /// The channel is closed. Nothing returns it: it is here for code that names it.
 #[derive(Debug, Clone)]
 #[doc(hidden)]
 #[deprecated(note = "nothing returns it: `recv` returns an `Option`")]
 pub struct RecvError(());
 
-#[allow(deprecated, reason = "it is kept for those who name it")]
-impl fmt::Display for RecvError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("channel closed")
+opaque_debug!(impl<T> SendError<T>);
+
+error_text! {
+    Display for RecvError {
+        _ => "channel closed",
+    }
+    Display for SendError<T> {
+        _ => "channel closed",
+    }
+    Debug for TrySendError<T> {
+        Self::Full(_) => "Full(..)",
+        Self::Closed(_) => "Closed(..)",
+    }
+    Display for TrySendError<T> {
+        Self::Full(_) => "no available capacity",
+        Self::Closed(_) => "channel closed",
+    }
+    Debug for SendTimeoutError<T> {
+        Self::Timeout(_) => "Timeout(..)",
+        Self::Closed(_) => "Closed(..)",
+    }
+    Display for SendTimeoutError<T> {
+        Self::Timeout(_) => "timed out waiting on send operation",
+        Self::Closed(_) => "channel closed",
+    }
+    Display for TryRecvError {
+        Self::Empty => "receiving on an empty channel",
+        Self::Disconnected => "receiving on a closed channel",
+    }
+    Display for RecvTimeoutError {
+        Self::Timeout => "timed out waiting on receive operation",
+        Self::Disconnected => "receiving on a closed channel",
     }
 }
-
-#[allow(deprecated, reason = "it is kept for those who name it")]
-impl Error for RecvError {}

@@ -58,7 +58,7 @@
 // next block before. So a claimed slot is always in the last block or in one before
 // it, and a sender finds its block from the last one, backwards. It looks *after*
 // claiming. As the receiver cannot pass a slot that is not filled, the blocks it
-// looks at cannot go away. When the receiver has read a block to its end nobody else
+// looks at cannot go away. When the receiver has read a block to its end no sender
 // uses it: a sender's last step in a block is to fill its slot, and the next block
 // was linked before that. So the block can be used again.
 //
@@ -115,20 +115,18 @@ mod rx_waiter;
 #[cfg(feature = "time")]
 mod send_timeout;
 mod sender;
-mod unbounded;
+mod tx;
 mod wait;
-mod weak;
 
-use chan::{Chan, Tx};
+use chan::Chan;
 use rx::Rx;
+use tx::Tx;
 
 pub use permit::{OwnedPermit, Permit, PermitIterator};
 #[cfg(feature = "sink")]
 pub use poll_sender::{PollSendError, PollSender};
 pub use receiver::{Receiver, UnboundedReceiver};
-pub use sender::Sender;
-pub use unbounded::UnboundedSender;
-pub use weak::{WeakSender, WeakUnboundedSender};
+pub use sender::{Sender, UnboundedSender, WeakSender, WeakUnboundedSender};
 
 /// The largest capacity of a bounded channel, as in Tokio.
 const MAX_CAPACITY: usize = usize::MAX >> 3;

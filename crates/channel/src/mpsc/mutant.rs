@@ -36,9 +36,3 @@ blitz_sync::mutants! {
     /// The slot for a thread's value is claimed after the thread has been chosen.
     ClaimsAfterSignal,
 }
-
-/// Whether a model is being given up: what it leaves behind may not be touched.
-#[inline(always)]
-pub(crate) fn model_failed() -> bool {
-    cfg!(loom) && std::thread::panicking()
-}

@@ -4,22 +4,17 @@ use std::fmt;
 use std::iter::FusedIterator;
 use std::mem;
 
-use super::chan::Tx;
-use super::mutant::model_failed;
 use super::sender::Sender;
+use super::tx::Tx;
+use crate::model::model_has_failed;
 
 /// Room for one value, kept by [`Sender::reserve`] or [`Sender::try_reserve`].
 /// Dropped without being used, it gives the room back.
 pub struct Permit<'a, T> {
-    tx: &'a Tx<T>,
+    pub(super) tx: &'a Tx<T>,
 }
 
-impl<'a, T> Permit<'a, T> {
-    /// For a permit that has been taken.
-    pub(super) fn new(tx: &'a Tx<T>) -> Self {
-        Self { tx }
-    }
-
+impl<T> Permit<'_, T> {
     /// Sends a value into the room that was kept. It never waits. If the receiver
     /// is gone, the value is dropped with the channel.
     ///
@@ -32,16 +27,16 @@ impl<'a, T> Permit<'a, T> {
     /// assert_eq!(rx.try_recv(), Ok(7));
     /// ```
     pub fn send(self, value: T) {
-        let chan = self.tx.chan();
+        let tx = self.tx;
         mem::forget(self);
-        chan.send_permitted(value);
+        tx.send_permitted(value);
     }
 }
 
 impl<T> Drop for Permit<'_, T> {
     fn drop(&mut self) {
-        if !model_failed() {
-            self.tx.chan().give_back(1);
+        if !model_has_failed() {
+            self.tx.give_back(1);
         }
     }
 }
@@ -56,15 +51,8 @@ impl<T> fmt::Debug for Permit<'_, T> {
 /// [`Sender::try_reserve_many`]: one [`Permit`] after the other. What is left when
 /// it is dropped is given back.
 pub struct PermitIterator<'a, T> {
-    tx: &'a Tx<T>,
-    n: usize,
-}
-
-impl<'a, T> PermitIterator<'a, T> {
-    /// For permits that have been taken.
-    pub(super) fn new(tx: &'a Tx<T>, n: usize) -> Self {
-        Self { tx, n }
-    }
+    pub(super) tx: &'a Tx<T>,
+    pub(super) n: usize,
 }
 
 impl<'a, T> Iterator for PermitIterator<'a, T> {
@@ -72,7 +60,7 @@ impl<'a, T> Iterator for PermitIterator<'a, T> {
 
     fn next(&mut self) -> Option<Permit<'a, T>> {
         self.n = self.n.checked_sub(1)?;
-        Some(Permit::new(self.tx))
+        Some(Permit { tx: self.tx })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -85,9 +73,9 @@ impl<T> FusedIterator for PermitIterator<'_, T> {}
 
 impl<T> Drop for PermitIterator<'_, T> {
     fn drop(&mut self) {
-        if !model_failed() {
+        if !model_has_failed() {
             // There never are more than a `u32` holds.
-            self.tx.chan().give_back(self.n as u32);
+            self.tx.give_back(self.n as u32);
         }
     }
 }
@@ -106,15 +94,10 @@ impl<T> fmt::Debug for PermitIterator<'_, T> {
 /// back.
 pub struct OwnedPermit<T> {
     /// `None` when it has been used.
-    tx: Option<Tx<T>>,
+    pub(super) tx: Option<Tx<T>>,
 }
 
 impl<T> OwnedPermit<T> {
-    /// For a permit that has been taken.
-    pub(super) fn new(tx: Tx<T>) -> Self {
-        Self { tx: Some(tx) }
-    }
-
     /// Sends a value into the room that was kept, and gives the sender back. It
     /// never waits. If the receiver is gone, the value is dropped with the
     /// channel.
@@ -129,7 +112,7 @@ impl<T> OwnedPermit<T> {
     /// ```
     pub fn send(mut self, value: T) -> Sender<T> {
         let tx = self.take();
-        tx.chan().send_permitted(value);
+        tx.send_permitted(value);
         Sender::new(tx)
     }
 
@@ -144,7 +127,7 @@ impl<T> OwnedPermit<T> {
     /// ```
     pub fn release(mut self) -> Sender<T> {
         let tx = self.take();
-        tx.chan().give_back(1);
+        tx.give_back(1);
         Sender::new(tx)
     }
 
@@ -160,17 +143,14 @@ impl<T> OwnedPermit<T> {
     }
 
     fn take(&mut self) -> Tx<T> {
-        match self.tx.take() {
-            Some(tx) => tx,
-            None => unreachable!("a permit is used by value"),
-        }
+        self.tx.take().expect("a permit is used by value")
     }
 }
 
 impl<T> Drop for OwnedPermit<T> {
     fn drop(&mut self) {
-        if let Some(tx) = self.tx.take().filter(|_| !model_failed()) {
-            tx.chan().give_back(1);
+        if let Some(tx) = self.tx.take().filter(|_| !model_has_failed()) {
+            tx.give_back(1);
         }
     }
 }

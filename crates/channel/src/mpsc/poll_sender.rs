@@ -1,6 +1,5 @@
 //! `PollSender`: a bounded sender as a sink.
 
-use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::mem;
@@ -12,6 +11,7 @@ use futures_sink::Sink;
 use super::error::{SendError, TrySendError};
 use super::permit::OwnedPermit;
 use super::sender::Sender;
+use crate::macros::{error_text, opaque_debug};
 
 /// A bounded [`Sender`] whose waiting for room can be polled, and which is a `Sink`.
 ///
@@ -61,19 +61,13 @@ impl<T> PollSendError<T> {
     }
 }
 
-impl<T> fmt::Debug for PollSendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PollSendError").finish_non_exhaustive()
+opaque_debug!(impl<T> PollSendError<T>);
+
+error_text! {
+    Display for PollSendError<T> {
+        _ => "channel closed",
     }
 }
-
-impl<T> fmt::Display for PollSendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("channel closed")
-    }
-}
-
-impl<T> Error for PollSendError<T> {}
 
 impl<T: Send + 'static> PollSender<T> {
     /// Wraps a sender.
@@ -173,11 +167,16 @@ impl<T: Send + 'static> PollSender<T> {
         if !matches!(self.state, State::Waiting(_) | State::Reserved(_)) {
             return false;
         }
-        self.state = match self.sender {
+        self.state = self.idle();
+        true
+    }
+
+    /// The state without reserved room.
+    fn idle(&self) -> State<T> {
+        match self.sender {
             Some(_) => State::Nothing,
             None => State::Closed,
-        };
-        true
+        }
     }
 }
 
@@ -186,10 +185,7 @@ impl<T: Send + 'static> Clone for PollSender<T> {
     fn clone(&self) -> Self {
         Self {
             sender: self.sender.clone(),
-            state: match self.sender {
-                Some(_) => State::Nothing,
-                None => State::Closed,
-            },
+            state: self.idle(),
         }
     }
 }

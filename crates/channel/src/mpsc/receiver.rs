@@ -47,8 +47,8 @@ macro_rules! receiver {
             }
 
             /// Receives as many values as there are, up to `limit`, at the end of
-            /// `buffer`; waits for the first one. How many there were: 0 if there
-            /// will be none, or if `limit` is 0.
+            /// `buffer`; waits for the first one. Returns how many there were: 0 if
+            /// there will be none, or if `limit` is 0.
             ///
             /// # Cancel safety
             ///
@@ -275,7 +275,7 @@ receiver! {
 
 impl<T> Receiver<T> {
     /// Returns how many more values there is room for now. Room that is kept by permits
-    /// does not count, nor what belongs to those who wait.
+    /// does not count, nor what belongs to senders that wait.
     pub fn capacity(&self) -> usize {
         self.rx.chan().capacity()
     }

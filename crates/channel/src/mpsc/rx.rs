@@ -13,8 +13,9 @@ use blitz_sync::internals::{HandoffSpin, Panics, coop, deadline, fences};
 use super::block::Cursor;
 use super::chan::{CLOSED, Chan, RX_WAITS, TX_WAITS, position, reserved};
 use super::error::{RecvTimeoutError, TryRecvError};
-use super::mutant::{Mutant, active, model_failed};
+use super::mutant::{Mutant, active};
 use super::wait::{CONTENDED, QUIET};
+use crate::model::model_has_failed;
 
 /// After so many receives without a waiting sender, contended mode ends.
 const QUIET_RECEIVES: u32 = if cfg!(loom) { 2 } else { 256 };
@@ -68,7 +69,7 @@ impl<T> Rx<T> {
     fn take(&mut self) -> Option<T> {
         let free = &self.chan.free_blocks;
         // SAFETY: we are the receiver; all slots have been filled and read, which is
-        // the last that anybody does with a block.
+        // the last use of a block.
         self.cursor.take(|block| unsafe { free.push(block) })
     }
 
@@ -118,8 +119,8 @@ impl<T> Rx<T> {
         Some(value)
     }
 
-    /// Receives up to `limit` values that are there.
-    fn receive_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
+    /// Receives up to `limit` values that are there, if there are any.
+    fn receive_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> Option<usize> {
         let before = buffer.len();
         while buffer.len() - before < limit {
             match self.take() {
@@ -128,10 +129,11 @@ impl<T> Rx<T> {
             }
         }
         let received = buffer.len() - before;
-        if received != 0 {
-            self.publish();
+        if received == 0 {
+            return None;
         }
-        received
+        self.publish();
+        Some(received)
     }
 
     #[inline]
@@ -151,10 +153,7 @@ impl<T> Rx<T> {
         if limit == 0 {
             return Poll::Ready(0);
         }
-        let mut receive = |rx: &mut Self| match rx.receive_many(buffer, limit) {
-            0 => None,
-            received => Some(received),
-        };
+        let mut receive = |rx: &mut Self| rx.receive_many(buffer, limit);
         coop::poll_with(cx, |cx| match receive(self) {
             Some(received) => Poll::Ready(received),
             None => self
@@ -277,11 +276,8 @@ impl<T> Rx<T> {
         if limit == 0 {
             return 0;
         }
-        self.block(None, |rx| match rx.receive_many(buffer, limit) {
-            0 => None,
-            received => Some(received),
-        })
-        .unwrap_or(0)
+        self.block(None, |rx| rx.receive_many(buffer, limit))
+            .unwrap_or(0)
     }
 
     #[cold]
@@ -354,16 +350,6 @@ impl<T> Rx<T> {
         let word = self.chan.tail.0.word.load(Ordering::Acquire);
         position(word).wrapping_sub(self.cursor.head) as usize
     }
-
-    /// Drops what has been sent so far. What is being sent is dropped with the
-    /// channel.
-    fn drop_values(&mut self, panics: &mut Panics) {
-        while let Some(value) = self.take() {
-            let head = &self.chan.front.0.head;
-            head.store(self.cursor.head, Ordering::Release);
-            panics.put_off(|| drop(value));
-        }
-    }
 }
 
 /// Returns whether the channel is closed and no permit is out.
@@ -373,13 +359,18 @@ fn is_closed(word: u64) -> bool {
 
 impl<T> Drop for Rx<T> {
     fn drop(&mut self) {
-        if model_failed() {
+        if model_has_failed() {
             return;
         }
         let mut panics = Panics::default();
         panics.put_off(|| self.chan.close());
         panics.put_off(|| self.chan.rx_waiter.0.clear());
-        self.drop_values(&mut panics);
+        // What is being sent is dropped with the channel.
+        while let Some(value) = self.take() {
+            let head = &self.chan.front.0.head;
+            head.store(self.cursor.head, Ordering::Release);
+            panics.put_off(|| drop(value));
+        }
         self.chan.unread.set(Some(self.cursor.leave()));
         if cfg!(loom) {
             // So that the model sees what the count of `Arc` orders.
@@ -397,7 +388,8 @@ impl<T> fmt::Debug for Rx<T> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::super::chan::{Refusal, Tx};
+    use super::super::error::TrySendError;
+    use super::super::tx::Tx;
     use super::*;
 
     #[test]
@@ -406,17 +398,17 @@ mod tests {
         let (tx, mut rx) = (Tx::new(chan.clone()), Rx::new(chan, cursor));
         for turn in 0..20 {
             for n in 0..70 {
-                assert_eq!(tx.chan().capacity(), 70 - n);
-                tx.chan().try_send((turn, n)).unwrap();
+                assert_eq!(tx.capacity(), 70 - n);
+                tx.try_send((turn, n)).unwrap();
                 assert_eq!(rx.len(), n + 1);
             }
-            let refused = tx.chan().try_send((7, 7)).unwrap_err();
-            assert_eq!(refused, (Refusal::Full, (7, 7)));
+            let refused = tx.try_send((7, 7)).unwrap_err();
+            assert_eq!(refused, TrySendError::Full((7, 7)));
             (0..70).for_each(|n| assert_eq!(rx.try_receive(), Ok((turn, n))));
             assert_eq!(rx.len(), 0);
-            tx.chan().try_reserve(70).unwrap();
-            assert_eq!(tx.chan().try_reserve(1), Err(Refusal::Full));
-            tx.chan().give_back(70);
+            tx.try_reserve(70).unwrap();
+            assert_eq!(tx.try_reserve(1), Err(TrySendError::Full(())));
+            tx.give_back(70);
         }
     }
 }

@@ -12,7 +12,7 @@ use super::error::SendTimeoutError;
 use super::sender::Sender;
 
 impl<T> Sender<T> {
-    /// Sends a value. Waits for room if need be, behind those who wait already, but not
+    /// Sends a value. Waits for room if need be, behind the senders that wait already, but not
     /// for longer than `timeout`.
     ///
     /// The timer is the current runtime's, which must be `blitz-runtime`'s. If there is
@@ -52,20 +52,15 @@ impl<T> Sender<T> {
     ) -> Result<(), SendTimeoutError<T>> {
         let timers = timers::installed();
         timers.assert_here();
-        let chan = self.tx.chan();
-        let sent = coop::attempt_with(value, |value| {
-            let sent = chan.try_send(value);
-            sent.map_err(|(_, value)| value)
-        });
-        let value = match sent {
+        let value = match self.tx.try_send_in_budget(value) {
             Ok(()) => return Ok(()),
             Err(value) => value,
         };
-        let mut room = pin!(chan.reserve(1));
+        let mut room = pin!(self.tx.reserve(1));
         let mut timer = timers.timer(timeout);
         match poll_fn(|cx| poll_in_time(room.as_mut(), &mut timer, cx)).await {
             Some(Ok(())) => {
-                chan.send_permitted(value);
+                self.tx.send_permitted(value);
                 Ok(())
             }
             Some(Err(_)) => Err(SendTimeoutError::Closed(value)),

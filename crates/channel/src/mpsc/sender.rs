@@ -1,29 +1,176 @@
-//! `Sender`: the sending end of a bounded channel.
+//! The sending ends, and their weak forms.
 
 use std::fmt;
 use std::time::Duration;
 
 use blitz_sync::internals::{coop, deadline};
 
-use super::chan::{MAX_PERMITS, Refusal, Tx};
+use super::chan::MAX_PERMITS;
 use super::error::{SendError, SendTimeoutError, TrySendError};
 use super::permit::{OwnedPermit, Permit, PermitIterator};
-use super::wait::Denial;
-use super::weak::WeakSender;
+use super::tx::{Tx, WeakTx};
 
-/// The sending end of a bounded channel, made by [`channel`](super::channel).
-///
-/// It can be cloned. The channel ends for the receiver when all senders are gone.
-pub struct Sender<T> {
-    pub(super) tx: Tx<T>,
+/// What the senders of bounded and of unbounded channels have.
+macro_rules! sender {
+    (
+        $(#[$attribute:meta])* $name:ident,
+        $(#[$weak_attribute:meta])* $weak:ident
+    ) => {
+        $(#[$attribute])*
+        pub struct $name<T> {
+            pub(super) tx: Tx<T>,
+        }
+
+        impl<T> $name<T> {
+            pub(super) fn new(tx: Tx<T>) -> Self {
+                Self { tx }
+            }
+
+            /// Waits until the receiver closes the channel or is dropped.
+            ///
+            /// # Cancel safety
+            ///
+            /// It may be dropped and called again at any time.
+            ///
+            /// ```
+            /// # pollster::block_on(async {
+            /// use blitz_io::sync::mpsc;
+            ///
+            /// let (tx, rx) = mpsc::channel::<()>(1);
+            /// drop(rx);
+            /// tx.closed().await;
+            ///
+            /// let (tx, mut rx) = mpsc::unbounded_channel::<()>();
+            /// rx.close();
+            /// tx.closed().await;
+            /// # });
+            /// ```
+            pub async fn closed(&self) {
+                self.tx.closed().await;
+            }
+
+            /// Returns whether the receiver has closed the channel or is gone.
+            pub fn is_closed(&self) -> bool {
+                self.tx.is_closed()
+            }
+
+            /// Returns whether both send into the same channel.
+            pub fn same_channel(&self, other: &Self) -> bool {
+                self.tx.is(&other.tx)
+            }
+
+            /// Returns a handle that does not keep the channel open.
+            #[must_use = "the weak sender is a new handle, and this one stays as it is"]
+            pub fn downgrade(&self) -> $weak<T> {
+                let tx = self.tx.downgrade();
+                $weak { tx }
+            }
+
+            /// Returns how many senders there are.
+            pub fn strong_count(&self) -> usize {
+                self.tx.strong_count()
+            }
+
+            /// Returns how many weak senders there are.
+            pub fn weak_count(&self) -> usize {
+                self.tx.weak_count()
+            }
+        }
+
+        impl<T> Clone for $name<T> {
+            fn clone(&self) -> Self {
+                Self::new(self.tx.clone())
+            }
+        }
+
+        impl<T> fmt::Debug for $name<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name))
+                    .field("chan", &self.tx)
+                    .finish()
+            }
+        }
+
+        $(#[$weak_attribute])*
+        pub struct $weak<T> {
+            tx: WeakTx<T>,
+        }
+
+        impl<T> $weak<T> {
+            /// Returns a sender, unless all senders have been dropped.
+            pub fn upgrade(&self) -> Option<$name<T>> {
+                self.tx.upgrade().map($name::new)
+            }
+
+            /// Returns the number of senders.
+            pub fn strong_count(&self) -> usize {
+                self.tx.0.strong_count()
+            }
+
+            /// Returns the number of weak senders.
+            pub fn weak_count(&self) -> usize {
+                self.tx.0.weak_count()
+            }
+        }
+
+        impl<T> Clone for $weak<T> {
+            fn clone(&self) -> Self {
+                let tx = self.tx.clone();
+                Self { tx }
+            }
+        }
+
+        impl<T> fmt::Debug for $weak<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(stringify!($weak))
+            }
+        }
+    };
+}
+
+sender! {
+    /// The sending end of a bounded channel, made by [`channel`](super::channel).
+    ///
+    /// It can be cloned. The channel ends for the receiver when all senders are gone.
+    Sender,
+    /// A [`Sender`] that does not keep the channel open, made by
+    /// [`Sender::downgrade`].
+    ///
+    /// ```
+    /// use blitz_io::sync::mpsc;
+    ///
+    /// let (tx, _rx) = mpsc::channel::<u8>(1);
+    /// let weak = tx.downgrade();
+    /// assert!(weak.upgrade().is_some());
+    /// drop(tx);
+    /// assert!(weak.upgrade().is_none());
+    /// ```
+    WeakSender
+}
+
+sender! {
+    /// The sending end of an unbounded channel, made by
+    /// [`unbounded_channel`](super::unbounded_channel).
+    ///
+    /// It can be cloned. The channel ends for the receiver when all senders are gone.
+    UnboundedSender,
+    /// An [`UnboundedSender`] that does not keep the channel open, made by
+    /// [`UnboundedSender::downgrade`].
+    ///
+    /// ```
+    /// use blitz_io::sync::mpsc;
+    ///
+    /// let (tx, _rx) = mpsc::unbounded_channel::<u8>();
+    /// let weak = tx.downgrade();
+    /// assert!(weak.upgrade().is_some());
+    /// drop(tx);
+    /// assert!(weak.upgrade().is_none());
+    /// ```
+    WeakUnboundedSender
 }
 
 impl<T> Sender<T> {
-    pub(super) fn new(tx: Tx<T>) -> Self {
-        Self { tx }
-    }
-
-    /// Sends a value. Waits for room if need be, behind those who wait already.
+    /// Sends a value. Waits for room if need be, behind the senders that wait already.
     ///
     /// # Errors
     ///
@@ -48,24 +195,20 @@ impl<T> Sender<T> {
     /// # });
     /// ```
     pub async fn send(&self, value: T) -> Result<(), SendError<T>> {
-        let sent = coop::attempt_with(value, |value| {
-            let sent = self.tx.chan().try_send(value);
-            sent.map_err(|(_, value)| value)
-        });
-        let value = match sent {
+        let value = match self.tx.try_send_in_budget(value) {
             Ok(()) => return Ok(()),
             Err(value) => value,
         };
-        match self.tx.chan().reserve(1).await {
+        match self.tx.reserve(1).await {
             Ok(()) => {
-                self.tx.chan().send_permitted(value);
+                self.tx.send_permitted(value);
                 Ok(())
             }
             Err(_) => Err(SendError(value)),
         }
     }
 
-    /// Sends a value if there is room and nobody waits for it.
+    /// Sends a value if there is room and no sender waits for it.
     ///
     /// # Errors
     ///
@@ -84,13 +227,7 @@ impl<T> Sender<T> {
     /// ```
     #[inline]
     pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
-        self.tx
-            .chan()
-            .try_send(message)
-            .map_err(|(refusal, message)| match refusal {
-                Refusal::Full => TrySendError::Full(message),
-                Refusal::Closed => TrySendError::Closed(message),
-            })
+        self.tx.try_send(message)
     }
 
     /// Sends a value, and blocks this thread until there is room.
@@ -121,15 +258,8 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn blocking_send(&self, value: T) -> Result<(), SendError<T>> {
         coop::assert_may_block();
-        let value = match self.tx.chan().try_send(value) {
-            Ok(()) => return Ok(()),
-            Err((Refusal::Closed, value)) => return Err(SendError(value)),
-            Err((Refusal::Full, value)) => value,
-        };
-        self.tx
-            .chan()
-            .send_blocking(value, None)
-            .map_err(|(_, value)| SendError(value))
+        let sent = self.tx.send_blocking(value, || None);
+        sent.map_err(|error| SendError(error.into_inner()))
     }
 
     /// Sends a value, and blocks this thread until there is room, but not for
@@ -157,17 +287,7 @@ impl<T> Sender<T> {
         value: T,
         timeout: Duration,
     ) -> Result<(), SendTimeoutError<T>> {
-        let value = match self.tx.chan().try_send(value) {
-            Ok(()) => return Ok(()),
-            Err((Refusal::Closed, value)) => return Err(SendTimeoutError::Closed(value)),
-            Err((Refusal::Full, value)) => value,
-        };
-        let deadline = deadline::after(timeout);
-        match self.tx.chan().send_blocking(value, deadline) {
-            Ok(()) => Ok(()),
-            Err((Denial::Timeout, value)) => Err(SendTimeoutError::Timeout(value)),
-            Err((Denial::Closed, value)) => Err(SendTimeoutError::Closed(value)),
-        }
+        self.tx.send_blocking(value, || deadline::after(timeout))
     }
 
     /// Waits for room for one value, and keeps it.
@@ -194,7 +314,7 @@ impl<T> Sender<T> {
     /// ```
     pub async fn reserve(&self) -> Result<Permit<'_, T>, SendError<()>> {
         self.take_permits(1).await?;
-        Ok(Permit::new(&self.tx))
+        Ok(Permit { tx: &self.tx })
     }
 
     /// Waits for room for `n` values, and keeps it.
@@ -223,7 +343,7 @@ impl<T> Sender<T> {
     pub async fn reserve_many(&self, n: usize) -> Result<PermitIterator<'_, T>, SendError<()>> {
         let permits = self.permits(n).ok_or(SendError(()))?;
         self.take_permits(permits).await?;
-        Ok(PermitIterator::new(&self.tx, n))
+        Ok(PermitIterator { tx: &self.tx, n })
     }
 
     /// Waits for room for one value, and keeps it and the sender.
@@ -250,10 +370,11 @@ impl<T> Sender<T> {
     /// ```
     pub async fn reserve_owned(self) -> Result<OwnedPermit<T>, SendError<()>> {
         self.take_permits(1).await?;
-        Ok(OwnedPermit::new(self.tx))
+        let tx = Some(self.tx);
+        Ok(OwnedPermit { tx })
     }
 
-    /// Keeps room for one value if there is some and nobody waits for it.
+    /// Keeps room for one value if there is some and no sender waits for it.
     ///
     /// # Errors
     ///
@@ -269,11 +390,11 @@ impl<T> Sender<T> {
     /// assert_eq!(rx.try_recv(), Ok(7));
     /// ```
     pub fn try_reserve(&self) -> Result<Permit<'_, T>, TrySendError<()>> {
-        self.try_take_permits(1)?;
-        Ok(Permit::new(&self.tx))
+        self.tx.try_reserve(1)?;
+        Ok(Permit { tx: &self.tx })
     }
 
-    /// Keeps room for `n` values if there is as much and nobody waits for it.
+    /// Keeps room for `n` values if there is as much and no sender waits for it.
     ///
     /// # Errors
     ///
@@ -289,11 +410,11 @@ impl<T> Sender<T> {
     /// ```
     pub fn try_reserve_many(&self, n: usize) -> Result<PermitIterator<'_, T>, TrySendError<()>> {
         let permits = self.permits(n).ok_or(TrySendError::Full(()))?;
-        self.try_take_permits(permits)?;
-        Ok(PermitIterator::new(&self.tx, n))
+        self.tx.try_reserve(permits)?;
+        Ok(PermitIterator { tx: &self.tx, n })
     }
 
-    /// Keeps room for one value, and the sender, if there is some and nobody
+    /// Keeps room for one value, and the sender, if there is some and no other sender
     /// waits for it.
     ///
     /// # Errors
@@ -310,44 +431,14 @@ impl<T> Sender<T> {
     /// assert_eq!(rx.try_recv(), Ok(7));
     /// ```
     pub fn try_reserve_owned(self) -> Result<OwnedPermit<T>, TrySendError<Self>> {
-        match self.try_take_permits(1) {
-            Ok(()) => Ok(OwnedPermit::new(self.tx)),
-            Err(TrySendError::Full(())) => Err(TrySendError::Full(self)),
-            Err(TrySendError::Closed(())) => Err(TrySendError::Closed(self)),
+        match self.tx.try_reserve(1) {
+            Ok(()) => Ok(OwnedPermit { tx: Some(self.tx) }),
+            Err(refusal) => Err(refusal.with(self)),
         }
     }
 
-    /// Waits until the receiver closes the channel or is dropped.
-    ///
-    /// # Cancel safety
-    ///
-    /// It may be dropped and called again at any time.
-    ///
-    /// ```
-    /// # pollster::block_on(async {
-    /// use blitz_io::sync::mpsc;
-    ///
-    /// let (tx, rx) = mpsc::channel::<()>(1);
-    /// drop(rx);
-    /// tx.closed().await;
-    /// # });
-    /// ```
-    pub async fn closed(&self) {
-        self.tx.chan().closed().await;
-    }
-
-    /// Returns whether the receiver has closed the channel or is gone.
-    pub fn is_closed(&self) -> bool {
-        self.tx.chan().is_closed()
-    }
-
-    /// Returns whether both send into the same channel.
-    pub fn same_channel(&self, other: &Self) -> bool {
-        self.tx.is(&other.tx)
-    }
-
-    /// Returns how many more values there is room for now. Room that is kept by permits does not
-    /// count, nor what belongs to those who wait.
+    /// Returns how many more values there is room for now. Room that is kept by permits does
+    /// not count, nor what belongs to senders that wait.
     ///
     /// ```
     /// use blitz_io::sync::mpsc;
@@ -358,28 +449,12 @@ impl<T> Sender<T> {
     /// assert_eq!((tx.capacity(), tx.max_capacity()), (3, 5));
     /// ```
     pub fn capacity(&self) -> usize {
-        self.tx.chan().capacity()
+        self.tx.capacity()
     }
 
     /// Returns how many values there is room for in an empty channel.
     pub fn max_capacity(&self) -> usize {
-        self.tx.chan().max_capacity
-    }
-
-    /// Returns a handle that does not keep the channel open.
-    #[must_use = "the weak sender is a new handle, and this one stays as it is"]
-    pub fn downgrade(&self) -> WeakSender<T> {
-        WeakSender::new(self.tx.downgrade())
-    }
-
-    /// Returns how many senders there are.
-    pub fn strong_count(&self) -> usize {
-        self.tx.chan().strong_count()
-    }
-
-    /// Returns how many weak senders there are.
-    pub fn weak_count(&self) -> usize {
-        self.tx.chan().weak_count()
+        self.tx.max_capacity
     }
 
     /// `n` as a number of permits, if there can be as many.
@@ -389,32 +464,45 @@ impl<T> Sender<T> {
             .filter(|&permits| n <= self.max_capacity() && permits <= MAX_PERMITS)
     }
 
-    fn try_take_permits(&self, n: u32) -> Result<(), TrySendError<()>> {
-        self.tx
-            .chan()
-            .try_reserve(n)
-            .map_err(|refusal| match refusal {
-                Refusal::Full => TrySendError::Full(()),
-                Refusal::Closed => TrySendError::Closed(()),
-            })
-    }
-
     async fn take_permits(&self, n: u32) -> Result<(), SendError<()>> {
-        match coop::attempt(|| self.tx.chan().try_reserve(n).ok()) {
+        match coop::attempt(|| self.tx.try_reserve(n).ok()) {
             Some(()) => Ok(()),
-            None => self.tx.chan().reserve(n).await.map_err(|_| SendError(())),
+            None => self.tx.reserve(n).await,
         }
     }
 }
 
-impl<T> Clone for Sender<T> {
-    fn clone(&self) -> Self {
-        Self::new(self.tx.clone())
+impl<T> UnboundedSender<T> {
+    /// Sends a value. It never waits, so it is for threads and for tasks.
+    ///
+    /// # Errors
+    ///
+    /// If the receiver has closed the channel or is gone.
+    ///
+    /// # Panics
+    ///
+    /// If there are 2^31 values in the channel.
+    ///
+    /// ```
+    /// use blitz_io::sync::mpsc;
+    ///
+    /// let (tx, mut rx) = mpsc::unbounded_channel();
+    /// tx.send(7).unwrap();
+    /// assert_eq!(rx.try_recv(), Ok(7));
+    /// drop(rx);
+    /// assert_eq!(tx.send(8).unwrap_err().0, 8);
+    /// ```
+    #[inline]
+    pub fn send(&self, message: T) -> Result<(), SendError<T>> {
+        match self.tx.try_send(message) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Closed(message)) => Err(SendError(message)),
+            Err(TrySendError::Full(_)) => too_many(),
+        }
     }
 }
 
-impl<T> fmt::Debug for Sender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sender").field("chan", &self.tx).finish()
-    }
+#[cold]
+fn too_many() -> ! {
+    panic!("too many messages in an unbounded channel");
 }

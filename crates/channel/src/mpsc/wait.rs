@@ -3,7 +3,7 @@
 //! # The announcement
 //!
 //! A sender that finds no room takes the lock of the queue and sets `TX_WAITS` in
-//! the channel's word. From then on nobody claims or reserves without being chosen,
+//! the channel's word. From then on no sender claims or reserves without being chosen,
 //! so the room can only grow: by values that are received, and by permits that come
 //! back. Both look at `TX_WAITS` afterwards and serve the queue. Under the same
 //! lock, the sender looks at the room once more, and takes it or joins the queue.
@@ -14,7 +14,7 @@
 //!
 //! *A value that is received* changes another word, `head`: the receiver stores
 //! `head` and looks at the announcement, the sender announces and looks at `head`.
-//! That is Dekker's pattern, and the receiver should pay nothing for it while nobody
+//! That is Dekker's pattern, and the receiver should pay nothing for it while no sender
 //! waits. So the channel is in one of two modes:
 //!
 //! * [`QUIET`]: the receiver makes a light publication (`fences::publish`): a store,
@@ -64,10 +64,15 @@ use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use blitz_futex::atomic::{Ordering, fence};
-use blitz_sync::internals::{HandoffSpin, List, Node, Panics, Wakes, coop, deadline, fences};
+use blitz_sync::internals::{
+    HandoffSpin, List, Node, Panics, WaitQueue, Wakes, coop, deadline, fences,
+};
 
-use super::chan::{CLOSED, Chan, Claim, MAX_VALUES, PERMIT, Refusal, TX_WAITS, may_reserve, used};
-use super::mutant::{Mutant, active, model_failed};
+use super::chan::{CLOSED, Chan, Claim, PERMIT, TX_WAITS, may_reserve};
+use super::error::{SendError, SendTimeoutError, TrySendError};
+use super::mutant::{Mutant, active};
+use crate::model::model_has_failed;
+use crate::wait::{Event, Wait};
 
 /// No sender has waited for a while.
 pub const QUIET: u8 = 0;
@@ -80,7 +85,8 @@ const QUEUE_AT_ONCE: u32 = 16;
 /// What a waiting sender requests, and gets.
 pub struct Request<T> {
     permits: u32,
-    outcome: Cell<Outcome>,
+    /// Whether it has its permits. If it was chosen without, the channel is closed.
+    granted: Cell<bool>,
     /// The value of a thread that waits to send it. Taken when the request is granted.
     value: Option<NonNull<T>>,
 }
@@ -89,61 +95,39 @@ pub struct Request<T> {
 // is linked; it is taken under the queue's lock by another thread.
 unsafe impl<T: Send> Send for Request<T> {}
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Outcome {
-    /// It has its permits.
-    Granted,
-    /// The channel is closed.
-    Closed,
-}
-
-/// How a sender came out of the queue's lock.
-#[derive(PartialEq, Eq)]
-enum Queued {
-    Granted,
-    Closed,
-    Waits,
-}
-
-/// Why a thread got nothing.
-pub enum Denial {
-    Closed,
-    Timeout,
-}
-
 impl<T> Request<T> {
     fn new(permits: u32) -> Self {
         Self {
             permits,
-            outcome: Cell::new(Outcome::Closed),
+            granted: Cell::new(false),
             value: None,
         }
     }
 }
 
 impl<T> Chan<T> {
-    /// Takes permits if there is room after all, or queues up.
+    /// Takes permits if there is room after all, or queues up: then it is pending.
     ///
     /// # Safety
     ///
     /// The node is not linked, and stays where it is while it is.
-    unsafe fn queue_up(&self, node: &Node<Request<T>>) -> Queued {
+    unsafe fn queue_up(&self, node: &Node<Request<T>>) -> Poll<Result<(), SendError<()>>> {
         self.waiters.locked(|list| {
             let word = self.tail.0.word.fetch_or(TX_WAITS, Ordering::SeqCst);
             if word & CLOSED != 0 {
                 self.stop_waiting(list);
-                return Queued::Closed;
+                return Poll::Ready(Err(SendError(())));
             }
             self.enter_contended_mode();
             let n = node.request.permits;
             if list.is_empty() && self.fits(word, n) {
                 self.take_permits(n);
                 self.stop_waiting(list);
-                return Queued::Granted;
+                return Poll::Ready(Ok(()));
             }
             // SAFETY: the caller says so.
             unsafe { list.push(node) };
-            Queued::Waits
+            Poll::Pending
         })
     }
 
@@ -165,12 +149,10 @@ impl<T> Chan<T> {
     /// become true.
     fn fits(&self, word: u64, n: u32) -> bool {
         let head = self.front.0.head.load(Ordering::SeqCst);
-        // Where all senders wait first, nobody else would keep it up to date, and
+        // Where all senders wait first, nothing else would keep it up to date, and
         // positions can only be compared while they are less than 2^32 apart.
         self.tail.0.head_seen.store(head, Ordering::Relaxed);
-        let used = used(word, head);
-        let used = if used > MAX_VALUES { 0 } else { used };
-        self.limit.saturating_sub(used) >= n && may_reserve(word, n)
+        self.is_room(word, head, n) && may_reserve(word, n)
     }
 
     fn take_permits(&self, n: u32) {
@@ -214,7 +196,7 @@ impl<T> Chan<T> {
                 return None;
             }
             self.take_permits(request.permits);
-            request.outcome.set(Outcome::Granted);
+            request.granted.set(true);
             // SAFETY: the value is there as long as the node is linked; its owner
             // does not use it again once the request is granted.
             let value = request.value.map(|value| unsafe { value.read() });
@@ -237,49 +219,67 @@ impl<T> Chan<T> {
 
     /// Tells all waiters that the channel is closed. None can join them.
     pub fn turn_away(&self) {
-        // In case a waker panics.
-        struct Stop<'a, T>(&'a Chan<T>);
-        impl<T> Drop for Stop<'_, T> {
-            fn drop(&mut self) {
-                self.0.waiters.locked(|list| self.0.stop_waiting(list));
-            }
-        }
-        let _stop = Stop(self);
-        self.waiters
-            .notify_each(|request| request.outcome.set(Outcome::Closed));
+        let mut panics = Panics::default();
+        panics.put_off(|| {
+            self.waiters.notify_all();
+        });
+        self.waiters.locked(|list| self.stop_waiting(list));
+        panics.go_on();
     }
 
     /// What a chosen waiter got. As in Tokio, a closed channel counts more than a
     /// permit that was granted before.
-    fn outcome(&self, request: &Request<T>) -> Result<(), Denial> {
-        match request.outcome.get() {
-            Outcome::Granted if self.is_closed() => {
-                self.give_back(request.permits);
-                Err(Denial::Closed)
-            }
-            Outcome::Granted => Ok(()),
-            Outcome::Closed => Err(Denial::Closed),
+    fn outcome(&self, request: &Request<T>) -> Result<(), SendError<()>> {
+        match request.granted.get() {
+            true => self.unless_closed(request.permits),
+            false => Err(SendError(())),
         }
     }
 
-    /// Sends a value as a thread that waits for room.
+    /// Keeps `n` permits, unless the channel has been closed since they were granted.
+    fn unless_closed(&self, n: u32) -> Result<(), SendError<()>> {
+        if !self.is_closed() {
+            return Ok(());
+        }
+        self.give_back(n);
+        Err(SendError(()))
+    }
+
+    /// Sends a value as a thread, which waits for room.
+    #[inline]
+    pub fn send_blocking(
+        &self,
+        value: T,
+        deadline: impl FnOnce() -> Option<Instant>,
+    ) -> Result<(), SendTimeoutError<T>> {
+        match self.try_send(value) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Closed(value)) => Err(SendTimeoutError::Closed(value)),
+            Err(TrySendError::Full(value)) => self.send_until(value, deadline()),
+        }
+    }
+
     #[cold]
-    pub fn send_blocking(&self, value: T, deadline: Option<Instant>) -> Result<(), (Denial, T)> {
-        let mut value = value;
+    fn send_until(
+        &self,
+        mut value: T,
+        deadline: Option<Instant>,
+    ) -> Result<(), SendTimeoutError<T>> {
         let mut spin = HandoffSpin::new(self.strong_count() + 1);
         loop {
             value = match self.try_send(value) {
                 Ok(()) => return Ok(()),
-                Err((Refusal::Closed, value)) => return Err((Denial::Closed, value)),
-                Err((Refusal::Full, value)) if deadline::is_past(deadline) => {
-                    return Err((Denial::Timeout, value));
+                Err(TrySendError::Closed(value)) => return Err(SendTimeoutError::Closed(value)),
+                Err(TrySendError::Full(value)) if deadline::is_past(deadline) => {
+                    return Err(SendTimeoutError::Timeout(value));
                 }
-                Err((Refusal::Full, value)) => value,
+                Err(TrySendError::Full(value)) => value,
             };
             // Where others queue, trying again cannot help. And where there is little
             // room, the receiver should find as many values as possible to fill it
             // with, without having to wait for their threads to run.
-            if self.limit < QUEUE_AT_ONCE || self.others_wait() || !spin.turn() {
+            let others_wait = self.tail.0.word.load(Ordering::Relaxed) & TX_WAITS != 0;
+            if self.limit < QUEUE_AT_ONCE || others_wait || !spin.turn() {
                 break;
             }
         }
@@ -291,28 +291,24 @@ impl<T> Chan<T> {
             ..Request::new(1)
         });
         // SAFETY: the node stays where it is, and is not linked when this ends.
-        let denial = match unsafe { self.queue_up(&node) } {
-            Queued::Granted => {
-                // SAFETY: it was not linked, so the value is still ours.
-                self.send_permitted(unsafe { ManuallyDrop::take(&mut value) });
-                return Ok(());
+        let queued = unsafe { self.queue_up(&node) };
+        let in_time = queued.is_ready() || self.sleep(&node, deadline);
+        if in_time && node.request.granted.get() {
+            return Ok(());
+        }
+        if !in_time {
+            self.left_queue();
+        }
+        // SAFETY: no other thread has granted the request and taken the value.
+        let value = unsafe { ManuallyDrop::take(&mut value) };
+        match queued {
+            Poll::Ready(Ok(())) => {
+                self.send_permitted(value);
+                Ok(())
             }
-            Queued::Closed => Denial::Closed,
-            Queued::Waits => match self.sleep(&node, deadline) {
-                true if node.request.outcome.get() == Outcome::Granted => return Ok(()),
-                true => Denial::Closed,
-                false => {
-                    self.left_queue();
-                    Denial::Timeout
-                }
-            },
-        };
-        // SAFETY: it was not granted, so nobody has taken the value.
-        Err((denial, unsafe { ManuallyDrop::take(&mut value) }))
-    }
-
-    fn others_wait(&self) -> bool {
-        self.tail.0.word.load(Ordering::Relaxed) & TX_WAITS != 0
+            _ if in_time => Err(SendTimeoutError::Closed(value)),
+            _ => Err(SendTimeoutError::Timeout(value)),
+        }
     }
 
     /// Waits in the queue, spinning first.
@@ -357,7 +353,7 @@ enum State {
 
 impl<T> Future for Reserve<'_, T> {
     /// `Err`: the channel is closed.
-    type Output = Result<(), Denial>;
+    type Output = Result<(), SendError<()>>;
 
     /// A task without budget queues up or takes the permits all the same, so that it
     /// does not lose its turn to one that came later. It goes on with them only when it
@@ -377,10 +373,10 @@ impl<T> Future for Reserve<'_, T> {
 
 impl<T> Reserve<'_, T> {
     /// Gets the permits, whatever is left of the budget.
-    fn poll_permits(&mut self, cx: &Context<'_>) -> Poll<Result<(), Denial>> {
+    fn poll_permits(&mut self, cx: &Context<'_>) -> Poll<Result<(), SendError<()>>> {
         let (chan, node) = (self.chan, &self.node);
         let result = match self.state {
-            // Nobody has tried before, for lack of budget.
+            // It has not tried before, for lack of budget.
             State::New
                 if !coop::has_budget_remaining()
                     && chan.try_reserve(node.request.permits).is_ok() =>
@@ -392,34 +388,27 @@ impl<T> Reserve<'_, T> {
                 unsafe { node.arm(cx.waker()) };
                 // SAFETY: as above; it is pinned, and `drop` takes it out.
                 match unsafe { chan.queue_up(node) } {
-                    Queued::Granted => Ok(()),
-                    Queued::Closed => Err(Denial::Closed),
-                    Queued::Waits => {
+                    Poll::Ready(result) => result,
+                    Poll::Pending => {
                         self.state = State::Queued;
                         return Poll::Pending;
                     }
                 }
             }
             State::Queued if chan.waiters.still_waits(node, cx.waker()) => return Poll::Pending,
+            // Done first: if a waker panics, the permits have been given back all the same.
             State::Queued => {
                 self.state = State::Done;
                 chan.outcome(&node.request)
             }
-            State::Holds => self.still_holds(),
+            State::Holds => {
+                self.state = State::Done;
+                chan.unless_closed(node.request.permits)
+            }
             State::Done => panic!("polled after it was ready"),
         };
         self.state = State::Done;
         Poll::Ready(result)
-    }
-
-    /// The channel may have been closed since the permits became ours.
-    #[cold]
-    fn still_holds(&self) -> Result<(), Denial> {
-        if !self.chan.is_closed() {
-            return Ok(());
-        }
-        self.chan.give_back(self.node.request.permits);
-        Err(Denial::Closed)
     }
 }
 
@@ -428,9 +417,9 @@ impl<T> Drop for Reserve<'_, T> {
         let (chan, request) = (self.chan, &self.node.request);
         match self.state {
             State::New | State::Done => return,
-            _ if model_failed() => return,
+            _ if model_has_failed() => return,
             State::Queued if chan.waiters.leave(&self.node) => return chan.left_queue(),
-            State::Queued if request.outcome.get() == Outcome::Closed => return,
+            State::Queued if !request.granted.get() => return,
             State::Queued if active(Mutant::ChosenKeepsPermit) => return,
             State::Queued | State::Holds => {}
         }
@@ -438,63 +427,28 @@ impl<T> Drop for Reserve<'_, T> {
     }
 }
 
+/// The end of the channel, as senders wait for it.
+struct Closed<'a, T>(&'a Chan<T>);
+
 impl<T> Chan<T> {
     /// Waits until the receiver takes no more values.
-    pub fn closed(&self) -> Closed<'_, T> {
-        Closed {
-            chan: self,
-            node: Node::new(()),
-            queued: false,
-        }
+    pub async fn closed(&self) {
+        Wait::new(Closed(self)).await;
     }
 }
 
-/// Ready when the channel is closed.
-pub struct Closed<'a, T> {
-    chan: &'a Chan<T>,
-    node: Node,
-    queued: bool,
-}
-
-impl<T> Future for Closed<'_, T> {
+impl<T> Event for Closed<'_, T> {
     type Output = ();
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        // SAFETY: the node is not moved.
-        let this = unsafe { self.get_unchecked_mut() };
-        let (chan, node) = (this.chan, &this.node);
-        if this.queued {
-            return match chan.close_waiters.still_waits(node, cx.waker()) {
-                true => Poll::Pending,
-                false => Poll::Ready(()),
-            };
-        }
-        if chan.is_closed() {
-            return Poll::Ready(());
-        }
-        // SAFETY: the node is not linked yet.
-        unsafe { node.arm(cx.waker()) };
-        // The channel is closed before its waiters are told, under this lock: either
-        // we see that it is, or we are told.
-        this.queued = chan.close_waiters.locked(|list| {
-            let open = !chan.is_closed();
-            if open {
-                // SAFETY: it is pinned, and `drop` takes it out.
-                unsafe { list.push(node) };
-            }
-            open
-        });
-        match this.queued {
-            true => Poll::Pending,
-            false => Poll::Ready(()),
-        }
+    fn queue(&self) -> &WaitQueue {
+        &self.0.close_waiters
     }
-}
 
-impl<T> Drop for Closed<'_, T> {
-    fn drop(&mut self) {
-        if self.queued && !model_failed() {
-            self.chan.close_waiters.leave(&self.node);
-        }
+    fn look(&mut self) -> Option<()> {
+        self.0.is_closed().then_some(())
+    }
+
+    fn must_wait(&self) -> bool {
+        !self.0.is_closed()
     }
 }

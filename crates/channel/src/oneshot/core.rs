@@ -25,7 +25,7 @@
 //! An end that waits as a task puts its waker into its place and *then* sets its
 //! bit, `RX_TASK` or `TX_TASK`, with a compare-and-swap that fails if what it
 //! waits for has happened. The event clears the bits in the same step in which it
-//! happens. Whoever clears a bit owns the waker: the other end, which then takes it
+//! happens. The end that clears a bit owns the waker: the other end, which then takes it
 //! out and wakes it; or the end itself, which comes back with another waker, takes
 //! the old one out, and begins again. An end that closes or completes clears its own
 //! bit as well, and drops its waker.
@@ -44,7 +44,7 @@
 //! # Freeing the cell
 //!
 //! There are no reference counts. Each end says in the word that it has left,
-//! `TX_GONE` or `RX_GONE`, and who finds that the other has left before frees the
+//! `TX_GONE` or `RX_GONE`, and the end that finds that the other has left before frees the
 //! cell, without another step. An event that finds no waker to take
 //! says so in the same step. So to send is one read-modify-write, and to receive
 //! what has been sent and to free the cell is none: a load shows `TX_GONE`.
@@ -59,9 +59,8 @@
 //! # Source
 //!
 //! The idea to let one state word guard value and wakers is that of Tokio's
-//! `oneshot`; the rule that the bits decide who frees, that of the `oneshot` crate.
+//! `oneshot`; the rule that the bits decide which end frees, that of the `oneshot` crate.
 
-use std::fmt;
 use std::mem::MaybeUninit;
 #[cfg(not(loom))]
 use std::ptr::NonNull;
@@ -72,20 +71,21 @@ use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{WaitResult, wait_until};
 use blitz_sync::internals::{EventSpin, Watched, deadline};
 
-use super::mutant::{Mutant, active, model_has_failed};
+use super::mutant::{Mutant, active};
+use crate::model::model_has_failed;
 
 /// Nothing has happened yet.
 pub const NEW: u32 = 0;
-/// The sender has made up its mind: it has sent, or never will.
+/// The sender has sent, or never will.
 pub const COMPLETE: u32 = 1;
 /// It has sent: the value is in its place. Only with `COMPLETE`.
 pub const VALUE: u32 = 1 << 1;
-/// The receiver wants nothing any more. Never set after `COMPLETE`, and keeps
+/// The receiver takes no value any more. Never set after `COMPLETE`, and keeps
 /// `COMPLETE` from being set.
 pub const CLOSED: u32 = 1 << 2;
-/// A waker of the receiver is in its place, and belongs to whoever clears this.
+/// A waker of the receiver is in its place, and belongs to the end that clears this.
 pub const RX_TASK: u32 = 1 << 3;
-/// A waker of the sender is in its place, and belongs to whoever clears this.
+/// A waker of the sender is in its place, and belongs to the end that clears this.
 pub const TX_TASK: u32 = 1 << 4;
 /// A thread sleeps on the state, to receive.
 pub const RX_THREAD: u32 = 1 << 5;
@@ -125,20 +125,6 @@ pub const SENDER: Side = Side {
     until: CLOSED,
 };
 
-/// A state, to be shown.
-pub struct State(pub u32);
-
-impl fmt::Debug for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("State")
-            .field("is_complete", &(self.0 & COMPLETE != 0))
-            .field("is_closed", &(self.0 & CLOSED != 0))
-            .field("is_rx_task_set", &(self.0 & RX_TASK != 0))
-            .field("is_tx_task_set", &(self.0 & TX_TASK != 0))
-            .finish()
-    }
-}
-
 /// See the head of this file.
 pub struct Core<T> {
     pub state: AtomicU32,
@@ -154,27 +140,6 @@ pub struct Core<T> {
 unsafe impl<T: Send> Send for Core<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Core<T> {}
-
-/// Wakers that have been taken out of a cell.
-#[derive(Default)]
-pub struct Tasks {
-    receiver: Option<Waker>,
-    sender: Option<Waker>,
-}
-
-impl Tasks {
-    pub fn wake_receiver(self) {
-        if let Some(waker) = self.receiver {
-            waker.wake();
-        }
-    }
-
-    pub fn wake_sender(self) {
-        if let Some(waker) = self.sender {
-            waker.wake();
-        }
-    }
-}
 
 impl<T> Core<T> {
     blitz_sync::const_unless_loom! {
@@ -235,19 +200,15 @@ impl<T> Core<T> {
             .map(drop)
     }
 
-    /// Takes the wakers of these bits.
+    /// Takes the waker of an end, if its bit was set.
     ///
     /// # Safety
     ///
-    /// The caller has cleared the bits.
-    pub unsafe fn take_tasks(&self, tasks: u32) -> Tasks {
-        // SAFETY: the wakers were there, since the bits were set, and belong to the
-        // one who cleared them.
-        let take = |bit, place: &Place<Waker>| (tasks & bit != 0).then(|| unsafe { place.take() });
-        Tasks {
-            receiver: take(RX_TASK, &self.rx_task),
-            sender: take(TX_TASK, &self.tx_task),
-        }
+    /// The caller has cleared the bit.
+    pub unsafe fn take_task(&self, side: &Side, seen: u32) -> Option<Waker> {
+        // SAFETY: the waker was there, since the bit was set, and belongs to the one that
+        // cleared it.
+        (seen & side.task != 0).then(|| unsafe { self.task(side).take() })
     }
 
     fn task(&self, side: &Side) -> &Place<Waker> {
@@ -340,7 +301,9 @@ impl<T> Core<T> {
                 Err(done) => return Some(done),
             };
             // A waker of an earlier poll is not used any more.
-            self.drop_own_task(side, seen);
+            // SAFETY: only this end sets or, before the event, clears its bit: it was still
+            // set when it was cleared.
+            drop(unsafe { self.take_task(side, seen) });
             if wait_until(&self.state, state, deadline) == WaitResult::TimedOut {
                 let seen = self.state();
                 return self.set(side, seen, |state| state & !side.thread).err();
@@ -348,24 +311,16 @@ impl<T> Core<T> {
         }
     }
 
-    /// Drops the waker of an end that has cleared its bit, if it was set.
-    fn drop_own_task(&self, side: &Side, seen: u32) {
-        if seen & side.task != 0 {
-            // SAFETY: only this end sets or, before the event, clears its bit: it
-            // was still set when it was cleared.
-            drop(unsafe { self.task(side).take() });
-        }
-    }
-
     /// Drops all that is left, for a new start.
     pub fn clear(&mut self) {
         let state = self.state.load(Ordering::Relaxed);
         self.state.store(NEW, Ordering::Relaxed);
-        // SAFETY: nobody else uses the cell, and what the bits say is there: an end
+        // SAFETY: no other end uses the cell, and what the bits say is there: an end
         // that was forgotten is at rest, and at rest the bits are true.
-        let (_tasks, _value) = unsafe {
+        let (_receiver, _sender, _value) = unsafe {
             let value = (state & VALUE != 0).then(|| self.value.take());
-            (self.take_tasks(state & TASKS), value)
+            let receiver = self.take_task(&RECEIVER, state);
+            (receiver, self.take_task(&SENDER, state), value)
         };
     }
 }
@@ -396,11 +351,11 @@ impl<T> Place<T> {
     ///
     /// # Safety
     ///
-    /// Nobody else uses the place. What was there is forgotten.
+    /// The caller alone uses the place. What was there is forgotten.
     #[inline]
     pub unsafe fn put(&self, value: T) {
         self.0.with_mut(|place| {
-            // SAFETY: the caller is the only one who uses the place.
+            // SAFETY: only the caller uses the place.
             unsafe { (*place).write(value) };
         });
     }
@@ -409,7 +364,7 @@ impl<T> Place<T> {
     ///
     /// # Safety
     ///
-    /// Something is there, and nobody else takes it or puts something there.
+    /// Something is there, and no other thread takes it or puts something there.
     #[inline]
     pub unsafe fn take(&self) -> T {
         // SAFETY: it is there, and is read once.
@@ -420,8 +375,8 @@ impl<T> Place<T> {
     ///
     /// # Safety
     ///
-    /// Something was put there, and nobody puts something else there meanwhile.
-    /// If somebody may take it meanwhile, `look` must only look at the bytes.
+    /// Something was put there, and no other thread puts something else there meanwhile.
+    /// If another may take it meanwhile, `look` must only look at the bytes.
     #[inline]
     pub unsafe fn look<R>(&self, look: impl FnOnce(&T) -> R) -> R {
         self.0

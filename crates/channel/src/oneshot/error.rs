@@ -1,7 +1,6 @@
 //! What can go wrong when receiving.
 
-use std::error::Error;
-use std::fmt;
+use crate::macros::error_text;
 
 /// The sender was dropped without sending, or the receiver was closed before
 /// anything was sent.
@@ -17,21 +16,12 @@ pub enum TryRecvError {
     Closed,
 }
 
-impl fmt::Display for RecvError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("channel closed")
+error_text! {
+    Display for RecvError {
+        _ => "channel closed",
+    }
+    Display for TryRecvError {
+        Self::Empty => "channel empty",
+        Self::Closed => "channel closed",
     }
 }
-
-impl Error for RecvError {}
-
-impl fmt::Display for TryRecvError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Empty => "channel empty",
-            Self::Closed => "channel closed",
-        })
-    }
-}
-
-impl Error for TryRecvError {}

@@ -16,10 +16,3 @@ blitz_sync::mutants! {
     /// A receiver that leaves does not look whether the sender left before.
     LeavesBlindly,
 }
-
-/// Whether this thread unwinds because a model has failed: the model checker is
-/// not to be used any more then. Outside of it, never.
-#[inline(always)]
-pub(super) fn model_has_failed() -> bool {
-    cfg!(loom) && std::thread::panicking()
-}

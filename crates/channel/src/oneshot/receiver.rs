@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 
 use blitz_sync::internals::{coop, deadline};
 
-use super::core::{CLOSED, RECEIVER, Tasks, VALUE};
+use super::core::{CLOSED, RECEIVER, VALUE};
 use super::error::{RecvError, TryRecvError};
-use super::mutant::{Mutant, active, model_has_failed};
-use super::storage::{FROM_RECEIVER, Heap, Storage, happen, leave_after, show};
+use super::mutant::{Mutant, active};
+use super::storage::{FROM_RECEIVER, Heap, Storage, Tasks, happen, leave_after, show};
+use crate::model::model_has_failed;
 
 /// The end that receives: a future of the value. Made by
 /// [`channel`](super::channel).
@@ -215,8 +216,8 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
     #[inline]
     fn finish(&mut self, seen: u32) -> Option<T> {
         let storage = self.storage.take()?;
-        // SAFETY: with `VALUE` the sender has put it there and left it to us; nobody
-        // has taken it, since we leave whenever we take it.
+        // SAFETY: with `VALUE` the sender has put it there and left it to us; it has not
+        // been taken, since we leave whenever we take it.
         let value = (seen & VALUE != 0).then(|| unsafe { storage.core().value.take() });
         // SAFETY: this end has given up its way to the cell.
         unsafe { leave_after(&storage, seen, FROM_RECEIVER) };
@@ -240,7 +241,7 @@ impl<T, S: Storage<Value = T>> Receiver<T, S> {
 
 fn wake_sender(tasks: Tasks) {
     if !active(Mutant::SilentClose) {
-        tasks.wake_sender();
+        tasks.wake_other();
     }
 }
 

@@ -11,8 +11,8 @@ use std::time::Duration;
 use blitz_sync::internals::{coop, deadline};
 
 use super::core::{CLOSED, COMPLETE, SENDER, VALUE};
-use super::mutant::model_has_failed;
 use super::storage::{FROM_SENDER, Heap, Storage, happen, leave_after, show};
+use crate::model::model_has_failed;
 
 /// The end that sends. Made by [`channel`](super::channel).
 ///
@@ -64,7 +64,7 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
         // SAFETY: the caller gives the cell up.
         match unsafe { happen(storage, seen, COMPLETE | VALUE, FROM_SENDER, true) } {
             Ok(tasks) => {
-                tasks.wake_receiver();
+                tasks.wake_other();
                 Ok(())
             }
             Err(closed) => {
@@ -96,7 +96,7 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
     /// # });
     /// ```
     pub async fn closed(&mut self) {
-        poll_fn(|context| self.poll_closed(context)).await;
+        poll_fn(|cx| self.poll_closed(cx)).await;
     }
 
     /// Returns whether the receiver is closed or dropped. A value can be sent only
@@ -151,7 +151,7 @@ impl<T, S: Storage<Value = T>> Sender<T, S> {
     }
 
     /// Blocks the thread until the receiver is closed or dropped, but no longer than
-    /// `timeout`. Whether it is.
+    /// `timeout`. Returns whether it is.
     ///
     /// ```
     /// use blitz_io::sync::oneshot;
@@ -172,9 +172,9 @@ impl<T, S: Storage<Value = T>> Drop for Sender<T, S> {
             return;
         }
         let seen = self.storage.core().state();
-        // SAFETY: nobody uses this end after its drop.
+        // SAFETY: this end is not used after its drop.
         match unsafe { happen(&self.storage, seen, COMPLETE, FROM_SENDER, true) } {
-            Ok(tasks) => tasks.wake_receiver(),
+            Ok(tasks) => tasks.wake_other(),
             // SAFETY: as above.
             Err(closed) => unsafe { leave_after(&self.storage, closed, FROM_SENDER) },
         }

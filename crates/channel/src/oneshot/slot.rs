@@ -2,14 +2,13 @@
 //!
 //! Both ends borrow the slot, and reach the cell only in their own methods. So it
 //! does not matter whether an end is dropped or forgotten: while it can be used, it
-//! keeps the slot where it is, and when it cannot, nobody touches the slot on
+//! keeps the slot where it is, and when it cannot, nothing touches the slot on
 //! its behalf. Wakers in the cell do not point to it. What forgotten ends
 //! leave behind is dropped when the slot is used again or dropped itself.
 
-use std::fmt;
-
 use super::core::Core;
 use super::{Receiver, Sender};
+use crate::macros::opaque_debug;
 
 /// Memory for a channel for one value, for one use after another. Nothing is
 /// allocated.
@@ -83,8 +82,4 @@ impl<T> Default for Slot<T> {
     }
 }
 
-impl<T> fmt::Debug for Slot<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Slot").finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl<T> Slot<T>);

@@ -2,12 +2,13 @@
 //! acts on it and leaves it. The protocol is in `core.rs`.
 
 use std::fmt;
+use std::task::Waker;
 
 use blitz_futex::atomic::Ordering;
 use blitz_futex::wake_one;
 
 use super::core::{
-    CLOSED, COMPLETE, Core, NEW, RECEIVER, SENDER, Side, State, TASKS, THREADS, Tasks,
+    CLOSED, COMPLETE, Core, NEW, RECEIVER, RX_TASK, SENDER, Side, TASKS, THREADS, TX_TASK,
 };
 use super::mutant::{Mutant, active};
 
@@ -50,6 +51,23 @@ unsafe impl<T> Storage for &Core<T> {
     }
 }
 
+/// Wakers that have been taken out of a cell.
+#[derive(Default)]
+pub struct Tasks {
+    /// Of the end that acted. It is dropped after the other has been woken.
+    _own: Option<Waker>,
+    other: Option<Waker>,
+}
+
+impl Tasks {
+    /// Wakes the other end.
+    pub fn wake_other(self) {
+        if let Some(waker) = self.other {
+            waker.wake();
+        }
+    }
+}
+
 /// Makes an event happen, and takes the wakers out. If the end `leaves`, it has
 /// left by then. If the other's event came first: the state.
 ///
@@ -79,8 +97,14 @@ pub unsafe fn happen<S: Storage>(
     };
     let mut tasks = Tasks::default();
     if seen & TASKS != 0 {
-        // SAFETY: we have cleared the bits, and have yet to leave.
-        tasks = unsafe { storage.core().take_tasks(seen & TASKS) };
+        let take = |side| {
+            // SAFETY: we have cleared the bits, and have yet to leave.
+            unsafe { storage.core().take_task(side, seen) }
+        };
+        tasks = Tasks {
+            _own: take(mine),
+            other: take(other),
+        };
     }
     if leaves && !is_gone {
         // SAFETY: the caller says so.
@@ -127,17 +151,34 @@ pub const FROM_SENDER: [&Side; 2] = [&SENDER, &RECEIVER];
 pub const FROM_RECEIVER: [&Side; 2] = [&RECEIVER, &SENDER];
 
 /// What is shown of a cell.
-struct Inner(State);
+#[derive(Debug)]
+#[allow(dead_code, reason = "they are shown")]
+struct Inner {
+    state: State,
+}
 
-impl fmt::Debug for Inner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inner").field("state", &self.0).finish()
-    }
+#[derive(Debug)]
+#[allow(dead_code, reason = "they are shown")]
+struct State {
+    is_complete: bool,
+    is_closed: bool,
+    is_rx_task_set: bool,
+    is_tx_task_set: bool,
 }
 
 /// Shows an end under this name.
 pub fn show(f: &mut fmt::Formatter<'_>, name: &str, storage: Option<&impl Storage>) -> fmt::Result {
-    let inner = storage.map(|storage| Inner(State(storage.core().state())));
+    let inner = storage.map(|storage| {
+        let seen = storage.core().state();
+        let is_set = |bit| seen & bit != 0;
+        let state = State {
+            is_complete: is_set(COMPLETE),
+            is_closed: is_set(CLOSED),
+            is_rx_task_set: is_set(RX_TASK),
+            is_tx_task_set: is_set(TX_TASK),
+        };
+        Inner { state }
+    });
     f.debug_struct(name).field("inner", &inner).finish()
 }
 
@@ -179,14 +220,14 @@ mod heap {
 
         #[inline]
         unsafe fn release(&self) {
-            // SAFETY: nobody uses it any more; nothing in it wants to be dropped.
+            // SAFETY: it is not used any more, and nothing in it needs a drop.
             unsafe { recycle::free(self.0) };
         }
     }
 }
 
 /// The same for the model checker: the memory stays as long as an end exists, and
-/// a cell of the checker's finds out who uses it after its release.
+/// a cell of the checker's finds uses after its release.
 #[cfg(loom)]
 mod heap {
     use std::mem::ManuallyDrop;

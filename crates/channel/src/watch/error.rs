@@ -1,7 +1,6 @@
 //! What can go wrong when sending and receiving.
 
-use std::error::Error;
-use std::fmt;
+use crate::macros::{error_text, opaque_debug};
 
 /// There is no receiver. The value comes back.
 #[derive(PartialEq, Eq, Clone, Copy)]
@@ -11,24 +10,13 @@ pub struct SendError<T>(pub T);
 #[derive(Debug, Clone)]
 pub struct RecvError(pub(super) ());
 
-impl<T> fmt::Debug for SendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SendError").finish_non_exhaustive()
+opaque_debug!(impl<T> SendError<T>);
+
+error_text! {
+    Display for SendError<T> {
+        _ => "channel closed",
+    }
+    Display for RecvError {
+        _ => "channel closed",
     }
 }
-
-impl<T> fmt::Display for SendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("channel closed")
-    }
-}
-
-impl<T> Error for SendError<T> {}
-
-impl fmt::Display for RecvError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("channel closed")
-    }
-}
-
-impl Error for RecvError {}

@@ -9,29 +9,22 @@ pub use real::{Lock, ReadGuard};
 
 #[cfg(not(loom))]
 mod real {
-    use std::cell::UnsafeCell;
-    use std::ops::{Deref, DerefMut};
+    use std::ops::Deref;
     use std::panic::{RefUnwindSafe, UnwindSafe};
     use std::ptr::NonNull;
 
-    use blitz_sync::thread::RawRwLock;
+    use blitz_sync::thread::{RawRwLock, RwLock, RwLockWriteGuard};
     use lock_api::RawRwLock as _;
 
     /// A value for one writer or many readers. A panic does not poison it.
-    pub struct Lock<T> {
-        raw: RawRwLock,
-        value: UnsafeCell<T>,
-    }
-
-    // SAFETY: the lock gives out the value to one thread, or to all that only read.
-    unsafe impl<T: Send + Sync> Sync for Lock<T> {}
+    pub struct Lock<T>(RwLock<T>);
 
     // As the standard library has it: a lock is where a panic is expected.
     impl<T> UnwindSafe for Lock<T> {}
     impl<T> RefUnwindSafe for Lock<T> {}
 
     /// Shared access to the value. It is bound to its thread, and covariant, as the
-    /// standard library's is.
+    /// standard library's is; `lock_api`'s is not.
     pub struct ReadGuard<'a, T> {
         raw: &'a RawRwLock,
         value: NonNull<T>,
@@ -40,40 +33,38 @@ mod real {
     // SAFETY: it gives out shared references to the value.
     unsafe impl<T: Sync> Sync for ReadGuard<'_, T> {}
 
-    /// Exclusive access to the value.
-    pub struct WriteGuard<'a, T>(&'a Lock<T>);
-
     impl<T> Lock<T> {
         pub fn new(value: T) -> Self {
-            Self {
-                raw: RawRwLock::INIT,
-                value: UnsafeCell::new(value),
-            }
+            Self(RwLock::new(value))
         }
 
         #[inline]
         pub fn read(&self) -> ReadGuard<'_, T> {
-            self.raw.lock_shared();
+            self.raw().lock_shared();
             self.read_guard()
         }
 
         pub fn try_read(&self) -> Option<ReadGuard<'_, T>> {
-            self.raw.try_lock_shared().then(|| self.read_guard())
+            self.raw().try_lock_shared().then(|| self.read_guard())
         }
 
         #[inline]
-        pub fn write(&self) -> WriteGuard<'_, T> {
-            self.raw.lock_exclusive();
-            WriteGuard(self)
+        pub fn write(&self) -> RwLockWriteGuard<'_, T> {
+            self.0.write()
+        }
+
+        #[inline]
+        fn raw(&self) -> &RawRwLock {
+            // SAFETY: only a `ReadGuard` unlocks by it, what it was made for.
+            unsafe { self.0.raw() }
         }
 
         #[inline]
         fn read_guard(&self) -> ReadGuard<'_, T> {
-            let value = self.value.get();
             ReadGuard {
-                raw: &self.raw,
-                // SAFETY: a cell has an address.
-                value: unsafe { NonNull::new_unchecked(value) },
+                raw: self.raw(),
+                // SAFETY: the value has an address.
+                value: unsafe { NonNull::new_unchecked(self.0.data_ptr()) },
             }
         }
     }
@@ -93,32 +84,6 @@ mod real {
         fn drop(&mut self) {
             // SAFETY: the guard was made when the lock was taken, by a reader.
             unsafe { self.raw.unlock_shared() };
-        }
-    }
-
-    impl<T> Deref for WriteGuard<'_, T> {
-        type Target = T;
-
-        #[inline]
-        fn deref(&self) -> &T {
-            // SAFETY: the lock is held, by the writer.
-            unsafe { &*self.0.value.get() }
-        }
-    }
-
-    impl<T> DerefMut for WriteGuard<'_, T> {
-        #[inline]
-        fn deref_mut(&mut self) -> &mut T {
-            // SAFETY: as above.
-            unsafe { &mut *self.0.value.get() }
-        }
-    }
-
-    impl<T> Drop for WriteGuard<'_, T> {
-        #[inline]
-        fn drop(&mut self) {
-            // SAFETY: the guard was made when the lock was taken, by the writer.
-            unsafe { self.0.raw.unlock_exclusive() };
         }
     }
 }

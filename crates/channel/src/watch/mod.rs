@@ -1,4 +1,4 @@
-//! One value that changes, and many who watch it.
+//! One value that changes, and many receivers that watch it.
 //!
 //! A [`Sender`] replaces or changes the value; each [`Receiver`] sees the latest one
 //! and can wait for the next. It is no queue: what is replaced before a receiver

@@ -7,15 +7,8 @@ blitz_sync::mutants! {
     LooksFirst,
     /// A thread that changes the word looks for waiters first.
     LooksForWaitersFirst,
-    /// The last sender wakes nobody.
+    /// The last sender wakes no waiter.
     SilentClose,
-    /// The last receiver wakes nobody.
+    /// The last receiver wakes no waiter.
     SilentLeave,
-}
-
-/// Whether this thread unwinds because a model has failed: the model checker is
-/// not to be used any more then. Outside of it, never.
-#[inline(always)]
-pub(super) fn model_has_failed() -> bool {
-    cfg!(loom) && std::thread::panicking()
 }

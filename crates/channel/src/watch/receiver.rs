@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use blitz_sync::internals::{coop, deadline};
 
 use super::error::RecvError;
-use super::mutant::model_has_failed;
 use super::reference::Ref;
 use super::shared::{CLOSED, Shared, Version};
+use crate::model::model_has_failed;
 
 /// The end that looks at the value, and waits for it to change. It can be cloned;
 /// each receiver knows for itself what it has seen.
@@ -26,7 +26,7 @@ impl<T> Receiver<T> {
 
     /// Returns the value as it is. It does not count as seen by that.
     ///
-    /// Nobody can send while this is held: see [`Ref`].
+    /// No sender can send while this is held: see [`Ref`].
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -185,10 +185,7 @@ impl<T> Receiver<T> {
         let mut is_closed = false;
         loop {
             if let Some(found) = look_for(&self.shared, &mut self.version, is_closed, &mut f) {
-                return Ok(found);
-            }
-            if is_closed {
-                return Err(RecvError(()));
+                return found;
             }
             let is_newer = is_newer_than(self.version);
             let word = self.shared.version.until(is_newer).await;
@@ -301,11 +298,9 @@ impl<T> Receiver<T> {
     ) -> Option<Result<Ref<'_, T>, RecvError>> {
         let mut is_closed = false;
         loop {
-            if let Some(found) = look_for(&self.shared, &mut self.version, is_closed, &mut f) {
-                return Some(Ok(found));
-            }
-            if is_closed {
-                return Some(Err(RecvError(())));
+            let found = look_for(&self.shared, &mut self.version, is_closed, &mut f);
+            if found.is_some() {
+                return found;
             }
             let is_newer = is_newer_than(self.version);
             let word = self.shared.version.block_until(is_newer, deadline)?;
@@ -326,16 +321,19 @@ fn look<'a, T>(shared: &'a Shared<T>, seen: &mut Version) -> Ref<'a, T> {
 }
 
 /// The value, if it is as wanted. When the channel is closed, one that was seen
-/// has been asked about before.
+/// has been asked about before, and there will be no other.
 fn look_for<'a, T>(
     shared: &'a Shared<T>,
     seen: &mut Version,
     is_closed: bool,
     f: &mut impl FnMut(&T) -> bool,
-) -> Option<Ref<'a, T>> {
+) -> Option<Result<Ref<'a, T>, RecvError>> {
     let value = look(shared, seen);
     let is_wanted = (!is_closed || value.has_changed()) && f(&value);
-    is_wanted.then_some(value)
+    match is_wanted {
+        true => Some(Ok(value)),
+        false => is_closed.then_some(Err(RecvError(()))),
+    }
 }
 
 /// Whether there is something to tell a receiver that has seen this version.

@@ -8,7 +8,7 @@ use super::lock::ReadGuard;
 
 /// Shared access to the value of a channel.
 ///
-/// While it exists, nobody can send. So keep it for a short time only, and not
+/// While it exists, no sender can send. So keep it for a short time only, and not
 /// across an `.await`. A thread that has one should not ask for another: it would
 /// wait behind a sender that waits for the first.
 ///

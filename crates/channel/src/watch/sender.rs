@@ -8,10 +8,10 @@ use blitz_sync::internals::deadline;
 
 use super::channel;
 use super::error::SendError;
-use super::mutant::model_has_failed;
 use super::receiver::Receiver;
 use super::reference::Ref;
 use super::shared::Shared;
+use crate::model::model_has_failed;
 
 /// The end that changes the value. There can be several: it can be cloned.
 #[derive(Debug)]
@@ -132,7 +132,7 @@ impl<T> Sender<T> {
         value
     }
 
-    /// Returns the value as it is. Nobody can send while this is held: see [`Ref`].
+    /// Returns the value as it is. No sender can send while this is held: see [`Ref`].
     ///
     /// ```
     /// use blitz_io::sync::watch;
@@ -192,7 +192,7 @@ impl<T> Sender<T> {
     }
 
     /// Blocks the thread until there is no receiver, but no longer than `timeout`.
-    /// Whether there was none.
+    /// Returns whether there was none.
     ///
     /// ```
     /// use blitz_io::sync::watch;

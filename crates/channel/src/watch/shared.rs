@@ -5,7 +5,7 @@
 //! * The *value*, in a reader-writer lock.
 //! * The *version*: a word that says how often the value was changed, and
 //!   [`CLOSED`] when all senders are gone. Receivers wait for it to change. It is
-//!   changed by a sender that holds the lock to write, so who holds it to read knows
+//!   changed by a sender that holds the lock to write, so a reader that holds it knows
 //!   the version of what is there; and once by the last sender that goes.
 //! * The number of *receivers*. Senders wait for it to become zero.
 //! * The number of *senders*.
@@ -19,11 +19,11 @@
 //!
 //! The version wraps around after a quarter of what a word can hold. A receiver that has
 //! not looked for exactly as many changes would take the value for the old one; on 64-bit
-//! systems that takes longer than anybody waits.
+//! systems that takes centuries.
 //!
 //! # Costs
 //!
-//! To send, when nobody waits, takes the lock's two steps, of which only one is a
+//! To send, when no receiver waits, takes the lock's two steps, of which only one is a
 //! read-modify-write, and another one for the version. Waiters are woken
 //! when the lock has been released.
 
@@ -63,7 +63,7 @@ impl Version {
         Self(word & !CLOSED)
     }
 
-    /// One that is not the current one, for the one who has the current one.
+    /// Returns one that is not the current one, if this is the current one.
     pub fn before(self) -> Self {
         Self(self.0.wrapping_sub(STEP))
     }
@@ -130,7 +130,7 @@ impl<T> Shared<T> {
         coop::cooperative(self.receivers.until(|count| count == 0)).await;
     }
 
-    /// The same for a thread. Whether that has happened before the deadline.
+    /// The same for a thread. Returns whether that has happened before the deadline.
     pub fn block_until_closed(&self, deadline: Option<std::time::Instant>) -> bool {
         let closed = self.receivers.block_until(|count| count == 0, deadline);
         closed.is_some()
@@ -146,7 +146,7 @@ impl<T> Shared<T> {
 
     pub fn remove_sender(&self) {
         if self.senders.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // Nobody is left who could change the version at the same time.
+            // No sender is left that could change the version at the same time.
             let waiting = self.version.change(|version| version | CLOSED);
             if !active(Mutant::SilentClose) {
                 self.version.wake(waiting);

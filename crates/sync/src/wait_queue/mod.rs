@@ -246,7 +246,7 @@ impl<T> WaitQueue<T> {
         let mut panics = Panics::new();
         loop {
             self.locked(|list| {
-                let latest = match active(Mutant::QueueEverybodyIncludesNewcomers) {
+                let latest = match active(Mutant::QueueAllIncludesNewcomers) {
                     false => latest,
                     true => list.arrivals(),
                 };

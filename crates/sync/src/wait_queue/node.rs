@@ -120,10 +120,14 @@ impl<T> Node<T> {
 
     /// Sleeps until it is signalled. `false` if the deadline comes first.
     pub fn sleep(&self, deadline: Option<Instant>) -> bool {
+        let asleep = match active(Mutant::QueueSleepsSilently) {
+            true => AWAKE,
+            false => ASLEEP,
+        };
         // Says so first: a node that is awake is chosen without a wake-up.
-        _ = (self.signal).compare_exchange(AWAKE, ASLEEP, Ordering::Relaxed, Ordering::Relaxed);
+        _ = (self.signal).compare_exchange(AWAKE, asleep, Ordering::Relaxed, Ordering::Relaxed);
         while !self.is_signalled() {
-            if wait_until(&self.signal, ASLEEP, deadline) == WaitResult::TimedOut {
+            if wait_until(&self.signal, asleep, deadline) == WaitResult::TimedOut {
                 return self.is_signalled();
             }
         }

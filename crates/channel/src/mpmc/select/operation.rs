@@ -1,13 +1,13 @@
 //! What a selection has chosen.
 
-use std::fmt;
 use std::thread;
 
 use super::super::error::{RecvError, SendError};
 use super::super::receiver::Receiver;
-use super::super::request::Outcome;
+use super::super::request::{Outcome, Queue};
 use super::super::sender::Sender;
-use super::End;
+use super::Case;
+use crate::macros::opaque_debug;
 
 /// An operation that has been chosen, and must be completed now: the other side may
 /// be waiting for it.
@@ -17,25 +17,21 @@ use super::End;
 /// When it is dropped without having been completed.
 #[must_use = "a selected operation must be completed"]
 pub struct SelectedOperation<'a> {
-    end: &'a dyn End,
-    index: usize,
+    case: Case<'a>,
     /// `None` when it is completed.
     outcome: Option<Outcome>,
 }
 
 impl<'a> SelectedOperation<'a> {
-    pub(super) fn new(end: &'a dyn End, index: usize, outcome: Outcome) -> Self {
-        Self {
-            end,
-            index,
-            outcome: Some(outcome),
-        }
+    pub(super) fn new(case: Case<'a>, outcome: Outcome) -> Self {
+        let outcome = Some(outcome);
+        Self { case, outcome }
     }
 
     /// Returns which operation it is.
     #[must_use]
     pub fn index(&self) -> usize {
-        self.index
+        self.case.index
     }
 
     /// Completes it by sending this value.
@@ -50,7 +46,7 @@ impl<'a> SelectedOperation<'a> {
     #[track_caller]
     pub fn send<T>(mut self, sender: &Sender<T>, value: T) -> Result<(), SendError<T>> {
         assert!(
-            self.end.identity() == End::identity(sender),
+            self.case.is_of(&sender.channel, Queue::Senders),
             "passed a sender that wasn't selected"
         );
         match self.outcome.take() {
@@ -71,7 +67,7 @@ impl<'a> SelectedOperation<'a> {
     #[track_caller]
     pub fn recv<T>(mut self, receiver: &Receiver<T>) -> Result<T, RecvError> {
         assert!(
-            self.end.identity() == End::identity(receiver),
+            self.case.is_of(&receiver.channel, Queue::Receivers),
             "passed a receiver that wasn't selected"
         );
         match self.outcome.take() {
@@ -81,16 +77,12 @@ impl<'a> SelectedOperation<'a> {
     }
 }
 
-impl fmt::Debug for SelectedOperation<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SelectedOperation").finish_non_exhaustive()
-    }
-}
+opaque_debug!(impl SelectedOperation<'_>);
 
 impl Drop for SelectedOperation<'_> {
     fn drop(&mut self) {
         if let Some(outcome) = self.outcome.take() {
-            self.end.abandon(outcome);
+            self.case.channel.abandon(outcome);
             if !thread::panicking() {
                 panic!("dropped `SelectedOperation` without completing the operation");
             }

@@ -1,11 +1,13 @@
 //! The steps of selections: to be given a right, and to use it or give it back.
 
+use std::ptr;
+
 use blitz_sync::internals::{List, Node, Wake};
 
 use super::super::mutant::{Mutant, active};
-use super::super::request::{Outcome, Request, Role, Selection, selection_of};
+use super::super::request::{Outcome, Queue, Request, Role, Selection, selection_of};
 use super::super::woken::Woken;
-use super::{Recipient, State, Supplier, first_of};
+use super::{Found, State, nodes};
 
 impl<T> State<T> {
     /// Chooses to receive, if that is possible now.
@@ -15,20 +17,7 @@ impl<T> State<T> {
             return Some(Outcome::Reserved);
         }
         if self.capacity == 0 {
-            let wake = match self.find_sender(Some(Outcome::Paired)) {
-                Some(Supplier::Plain(node)) => {
-                    // SAFETY: it is linked.
-                    let (value, wake) = unsafe { self.take_over(node) };
-                    self.buffer.push_back(value);
-                    Some(wake)
-                }
-                Some(Supplier::Case(wake)) => {
-                    self.paired += 1;
-                    Some(wake)
-                }
-                None => None,
-            };
-            if let Some(wake) = wake {
+            if let Some(wake) = self.let_in(Outcome::Paired) {
                 self.reserved += 1;
                 woken.add(wake);
                 return Some(Outcome::Reserved);
@@ -44,11 +33,11 @@ impl<T> State<T> {
         }
         if self.capacity == 0 {
             return match self.find_receiver()? {
-                Recipient::Plain(_) => {
+                Found::Plain(_) => {
                     self.promised += 1;
                     Some(Outcome::Slot)
                 }
-                Recipient::Case(wake) => {
+                Found::Case(wake) => {
                     self.reserved += 1;
                     self.paired += 1;
                     woken.add(wake);
@@ -66,7 +55,7 @@ impl<T> State<T> {
     pub(in crate::mpmc) fn finish_recv(&mut self, woken: &mut Woken) -> Option<Option<T>> {
         let value = match self.take() {
             Some((_, value)) => Some(value),
-            // Somebody's value will not come: let it be this one's.
+            // One of the reserved values will not come: let it be this one.
             None if self.paired < self.reserved => None,
             None => {
                 self.is_awaited = true;
@@ -97,7 +86,7 @@ impl<T> State<T> {
             // One that came back goes first: `serve_waiters` takes the oldest.
             match self.is_available() {
                 true => self.buffer.push_back(value),
-                false => match self.deliver(value) {
+                false => match self.deliver(value, None) {
                     Ok(wake) => woken.add(wake),
                     Err(value) => self.buffer.push_back(value),
                 },
@@ -118,6 +107,21 @@ impl<T> State<T> {
         self.serve_waiters(woken);
     }
 
+    /// Whether an operation that would wait in this list is possible. Cases of `but` do
+    /// not count. An observer is told, too, when a stream would come for its value.
+    pub(in crate::mpmc) fn is_possible(
+        &self,
+        queue: Queue,
+        role: Role,
+        but: *const Selection,
+    ) -> bool {
+        match queue {
+            Queue::Senders if role == Role::Observer && self.may_reach_stream() => true,
+            Queue::Senders => self.may_send(but),
+            _ => self.may_recv(but),
+        }
+    }
+
     /// Whether one more could receive. Cases of `but` do not count as senders.
     pub(in crate::mpmc) fn may_recv(&self, but: *const Selection) -> bool {
         self.is_available()
@@ -126,7 +130,7 @@ impl<T> State<T> {
     }
 
     /// Whether one more could send. Cases of `but` do not count as receivers.
-    pub(in crate::mpmc) fn may_send(&self, but: *const Selection) -> bool {
+    fn may_send(&self, but: *const Selection) -> bool {
         if self.is_closed() || self.capacity != 0 {
             return self.is_closed() || self.has_room();
         }
@@ -149,15 +153,12 @@ impl<T> State<T> {
         }
     }
 
-    /// Tells those who observe a list that somebody waits on the other side.
+    /// Tells the observers in a list that there is a waiter on the other side.
     pub(in crate::mpmc) fn tell_observers(list: &mut List<Request>, but: *const Selection) {
-        let mut next = first_of(list);
-        while !next.is_null() {
+        for node in nodes(list) {
             // SAFETY: it is linked, and we hold the lock.
-            let node = unsafe { &*next };
-            // SAFETY: as above.
-            next = unsafe { node.next() };
-            if node.request.role == Role::Observer && !node.request.is_of(but) {
+            let request = unsafe { &(*node).request };
+            if request.role == Role::Observer && !request.is_of(but) {
                 // SAFETY: it is a selection's, and linked.
                 unsafe { Self::choose_case(list, node, Outcome::Ready) };
             }
@@ -168,60 +169,47 @@ impl<T> State<T> {
     /// To be called again if it has chosen enough for one time. Even then, no
     /// receiver is left waiting for a value that is there.
     pub(in crate::mpmc) fn serve_waiters(&mut self, woken: &mut Woken) {
-        let mut wake = None;
-        while self.feed(&mut wake)
-            || !woken.is_enough()
-                && (self.admit(&mut wake)
-                    || self.pair(&mut wake)
-                    || self.release_overdue(&mut wake))
-        {
-            woken.add(wake.take());
+        while let Some(wake) = self.serve_one(woken.is_enough()) {
+            woken.add(wake);
         }
+    }
+
+    fn serve_one(&mut self, is_enough: bool) -> Option<Wake> {
+        let fed = self.feed();
+        if fed.is_some() || is_enough {
+            return fed;
+        }
+        self.admit()
+            .or_else(|| self.pair())
+            .or_else(|| self.release_overdue())
     }
 
     /// Gives a value from the buffer to a receiver that waits.
-    fn feed(&mut self, wake: &mut Option<Wake>) -> bool {
+    fn feed(&mut self) -> Option<Wake> {
         if !self.is_available() {
-            return false;
+            return None;
         }
-        match self.find_receiver() {
-            Some(Recipient::Plain(node)) => {
-                if let Some((ticket, value)) = self.take() {
-                    let ticket = ticket.unwrap_or_else(|| self.next_ticket());
-                    // SAFETY: it is linked.
-                    *wake = unsafe { self.hand_over(node, value, ticket) };
-                }
+        match self.find_receiver()? {
+            Found::Plain(node) => {
+                let (ticket, value) = self.take()?;
+                let ticket = ticket.unwrap_or_else(|| self.next_ticket());
+                // SAFETY: it is linked.
+                Some(unsafe { self.hand_over(node, value, ticket) })
             }
-            Some(Recipient::Case(woken)) => {
+            Found::Case(wake) => {
                 self.reserved += 1;
-                *wake = woken;
+                Some(wake)
             }
-            None => return false,
         }
-        true
     }
 
-    /// Without a buffer: lets a waiting sender serve a receiver that waits.
-    fn pair(&mut self, wake: &mut Option<Wake>) -> bool {
-        let plain = |node: &&Node<Request>| node.request.role == Role::Plain;
-        if self.capacity != 0 || self.receivers.iter().filter(plain).count() <= self.promised {
-            return false;
+    /// Without a buffer: lets a waiting sender serve a receiver that waits. A value goes
+    /// through the buffer, from where `feed` takes it in the next round.
+    fn pair(&mut self) -> Option<Wake> {
+        if self.has_buffer() || self.all_are_promised() {
+            return None;
         }
-        match self.find_sender(Some(Outcome::Slot)) {
-            Some(Supplier::Plain(node)) => {
-                // SAFETY: it is linked. The value goes through the buffer, from
-                // where `feed` takes it in the next round.
-                let (value, woken) = unsafe { self.take_over(node) };
-                self.buffer.push_back(value);
-                *wake = woken;
-            }
-            Some(Supplier::Case(woken)) => {
-                self.promised += 1;
-                *wake = woken;
-            }
-            None => return false,
-        }
-        true
+        self.let_in(Outcome::Slot)
     }
 
     /// Takes a receiver out whose time is up. `false` if it has been chosen already, or
@@ -244,19 +232,16 @@ impl<T> State<T> {
     /// Chooses, without a value, a receiver that is overdue, if there is one to which no
     /// value is promised any more. To be called when there are fewer promises than before,
     /// or more receivers.
-    pub(super) fn release_overdue(&mut self, wake: &mut Option<Wake>) -> bool {
+    pub(super) fn release_overdue(&mut self) -> Option<Wake> {
         if !self.has_overdue || active(Mutant::KeepsOverdue) {
-            return false;
+            return None;
         }
         let is_overdue = |node: &&Node<Request>| node.request.overdue.get();
         let first = self.receivers.iter().find(is_overdue);
-        let first = first.map(|node| -> *const Node<Request> { node });
+        let first = first.map(ptr::from_ref);
         self.has_overdue = first.is_some();
-        match first.filter(|_| !self.all_are_promised()) {
-            // SAFETY: it is linked.
-            Some(node) => *wake = Some(unsafe { self.receivers.choose(node) }),
-            None => return false,
-        }
-        true
+        let node = first.filter(|_| !self.all_are_promised())?;
+        // SAFETY: it is linked.
+        Some(unsafe { self.receivers.choose(node) })
     }
 }

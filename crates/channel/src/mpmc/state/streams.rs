@@ -8,14 +8,14 @@ use super::super::woken::Call;
 use super::State;
 
 impl<T> State<T> {
-    /// Whom to call after a step that has chosen this waiter, or nobody: the streams,
-    /// if what came was left for them.
-    pub(in crate::mpmc) fn call(&mut self, wake: Option<Wake>) -> Option<Call> {
+    /// What to wake after a step that has chosen this waiter, or none: the streams, if
+    /// what came was left for them.
+    pub(in crate::mpmc) fn call(&mut self, wake: Wake) -> Call {
         match wake {
-            Some(wake) => Some(Call::One(wake)),
-            None if !self.must_tell_streams() => None,
-            None if !self.streams.has_several() => self.streams.choose_first().map(Call::One),
-            None => Some(Call::Streams),
+            Wake::Nobody if !self.must_tell_streams() => Call::One(Wake::Nobody),
+            Wake::Nobody if self.streams.has_several() => Call::Streams,
+            Wake::Nobody => Call::One(self.streams.choose_first().unwrap_or(Wake::Nobody)),
+            wake => Call::One(wake),
         }
     }
 

@@ -1,0 +1,134 @@
+//! Waiting in a queue, as a task or as a thread, for an event of which all that wait for it
+//! are told.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use blitz_sync::internals::{EventSpin, Node, WaitQueue, deadline};
+
+use crate::model::model_has_failed;
+
+/// An event that is waited for in a queue.
+pub(crate) trait Event {
+    type Output;
+
+    /// The queue in which waiters are told of it.
+    fn queue(&self) -> &WaitQueue;
+
+    /// Returns what came of the event, if it has happened.
+    fn look(&mut self) -> Option<Self::Output>;
+
+    /// Whether it has to be waited for. To be called under the lock of the queue.
+    fn must_wait(&self) -> bool;
+
+    /// A deliberate mistake: whether a waiter looks before it takes the lock, and not after.
+    fn looks_early(&self) -> bool {
+        false
+    }
+}
+
+/// Links the node into the queue, if the event has to be waited for; whether it does.
+///
+/// # Safety
+///
+/// The node is not linked, and stays where it is until it has been chosen or has left.
+unsafe fn join<E: Event>(event: &E, node: &Node) -> bool {
+    let early = event.looks_early().then(|| event.must_wait());
+    event.queue().locked(|list| {
+        // What the event changes is changed before this lock is taken to tell the waiters of
+        // it: either we see the change, or we are told.
+        let waits = early.unwrap_or_else(|| event.must_wait());
+        if waits {
+            // SAFETY: as the caller says.
+            unsafe { list.push(node) };
+        }
+        waits
+    })
+}
+
+/// A task that waits for an event.
+pub(crate) struct Wait<E: Event> {
+    event: E,
+    /// `!Unpin`, and so is the future.
+    node: Node,
+    /// The node has been linked, and has not been seen to be chosen.
+    is_linked: bool,
+}
+
+impl<E: Event> Wait<E> {
+    pub(crate) fn new(event: E) -> Self {
+        Self {
+            event,
+            node: Node::new(()),
+            is_linked: false,
+        }
+    }
+}
+
+impl<E: Event> Future for Wait<E> {
+    type Output = E::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<E::Output> {
+        // SAFETY: the node is not moved.
+        let this = unsafe { self.get_unchecked_mut() };
+        let (event, node) = (&mut this.event, &this.node);
+        if this.is_linked && event.queue().still_waits(node, cx.waker()) {
+            return Poll::Pending;
+        }
+        this.is_linked = false;
+        loop {
+            if let Some(output) = event.look() {
+                return Poll::Ready(output);
+            }
+            // SAFETY: the node is not linked, and is ours.
+            unsafe { node.arm(cx.waker()) };
+            // SAFETY: as above; the future is pinned, and its drop takes the node out.
+            this.is_linked = unsafe { join(event, node) };
+            if this.is_linked {
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+impl<E: Event> Drop for Wait<E> {
+    /// A chosen waiter that leaves takes nothing away from the others: all are told.
+    fn drop(&mut self) {
+        if self.is_linked && !model_has_failed() {
+            self.event.queue().leave(&self.node);
+        }
+    }
+}
+
+/// Blocks the thread until the event has happened. `None` when the deadline comes first.
+#[inline]
+pub(crate) fn block_until<E: Event>(mut event: E, deadline: Option<Instant>) -> Option<E::Output> {
+    let mut output = event.look();
+    if output.is_some() || deadline::is_past(deadline) {
+        return output;
+    }
+    let mut spin = EventSpin::new();
+    while spin.turn() {
+        output = event.look();
+        if output.is_some() {
+            return output;
+        }
+    }
+    sleep_until(event, deadline)
+}
+
+#[cold]
+fn sleep_until<E: Event>(mut event: E, deadline: Option<Instant>) -> Option<E::Output> {
+    let node = Node::new(());
+    loop {
+        // SAFETY: the node stays where it is, and `sleep` returns when it has been chosen or
+        // taken out.
+        let in_time = !unsafe { join(&event, &node) } || event.queue().sleep(&node, deadline);
+        match event.look() {
+            None if in_time => node.reset(),
+            output => return output,
+        }
+    }
+}
