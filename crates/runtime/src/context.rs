@@ -15,6 +15,7 @@
 //! - the **task** that is being polled.
 
 use std::cell::Cell;
+use std::mem;
 use std::ptr::{self, NonNull};
 #[cfg(not(loom))]
 use std::thread;
@@ -214,7 +215,12 @@ fn plain<T>(task: NonNull<T>) -> *const () {
 /// Gives the thread's context to `with`.
 #[inline]
 pub(crate) fn with<R>(with: impl FnOnce(&Context) -> R) -> R {
-    CONTEXT.with(with)
+    const { assert!(!mem::needs_drop::<Context>()) };
+    // The whole of `with` in `LocalKey::with` would not be inlined into its caller.
+    let context = CONTEXT.with(ptr::from_ref);
+    // SAFETY: nothing drops the context, so it stays there as long as its thread, and
+    // the reference does not leave the call.
+    with(unsafe { &*context })
 }
 
 /// A number below `below`, from this thread's sequence. (For `select!`, too.)
