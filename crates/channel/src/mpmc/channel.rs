@@ -230,7 +230,7 @@ impl<T> Channel<T> {
     }
 
     /// Sends if that is possible at once.
-    #[inline]
+    #[inline(always)]
     pub(super) fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
         let sent = self.lock.locked_among_many(|| {
             // SAFETY: we hold the lock.
@@ -256,7 +256,7 @@ impl<T> Channel<T> {
 
     /// Receives if that is possible at once, without regard to selections that have
     /// yet to say what they send.
-    #[inline]
+    #[inline(always)]
     pub(super) fn receive(&self) -> Result<T, TryRecvError> {
         let received = self.lock.locked_among_many(|| {
             // SAFETY: we hold the lock.
