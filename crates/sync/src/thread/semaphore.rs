@@ -10,7 +10,7 @@
 //!   may take permits.
 //! * [`CLOSED`]: permits are given out no more.
 //!
-//! A thread that waits is a node in the queue (`wait_queue.rs`) and stays there,
+//! A thread that waits is a node in the queue (`wait_queue/`) and stays there,
 //! signalled or not, until it has its permits or gives up.
 //!
 //! # Moves
