@@ -7,7 +7,7 @@
 
 /// How many attempts are skipped at most before another one is made: few enough to notice
 /// soon that the conditions have changed.
-pub const MOST_SKIPPED: u8 = 63;
+const MOST_SKIPPED: u8 = 63;
 
 /// How the last attempts ended.
 #[derive(Clone, Copy, Debug)]

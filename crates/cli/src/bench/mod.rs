@@ -26,7 +26,7 @@ use load::Load;
 
 const EXAMPLES: &str = "\
 Examples:
-  blitz bench --quick                      a look, in two minutes
+  blitz bench --quick                      a look, in minutes
   blitz bench --filter '^mutex_contended'  some scenarios
   blitz bench --tier 5 --peers tokio       one tier, against one peer
   blitz bench --json > before.json         keep a run …
