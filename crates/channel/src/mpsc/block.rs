@@ -1,14 +1,14 @@
 //! The blocks of slots that make the queue, and those that wait to be used again.
 //!
 //! A value is written into a slot by the sender that claimed it, and read by the
-//! receiver; the slot's stamp says which of the two may use it. Stamps are never
-//! cleared: every slot of a block is filled exactly once a turn, so it is enough
-//! that the stamp for "filled" differs from turn to turn. It alternates between 1
-//! and 0.
+//! receiver; the slot's stamp says which of the two may use it. A block that is used
+//! again has its stamps cleared by the sender that links it, all at once: that fetches
+//! its cache lines from the receiver's processor side by side, where the senders that
+//! fill the slots would wait for each of them in turn.
 //!
-//! A block's header (its first position, its predecessor, its turn) is written
-//! before the block becomes the last one, and not changed before the receiver has
-//! read all its slots. `next` is written before the block's last slot is claimed.
+//! A block's header (its first position, its predecessor) is written before the block
+//! becomes the last one, and not changed before the receiver has read all its slots.
+//! `next` is written before the block's last slot is claimed.
 //!
 //! # Free blocks
 //!
@@ -37,9 +37,12 @@ pub fn offset(position: u32) -> u32 {
     position % LEN
 }
 
+/// The stamps of a slot.
+const EMPTY: u8 = 0;
+const FILLED: u8 = 1;
+
 /// Room for one value.
 struct Slot<T> {
-    /// The block's turn, if the slot is filled.
     stamp: AtomicU8,
     value: Watched<MaybeUninit<T>>,
 }
@@ -47,7 +50,7 @@ struct Slot<T> {
 impl<T> Slot<T> {
     fn new() -> Self {
         Self {
-            stamp: AtomicU8::new(0),
+            stamp: AtomicU8::new(EMPTY),
             value: Watched::new(MaybeUninit::uninit()),
         }
     }
@@ -57,8 +60,6 @@ impl<T> Slot<T> {
 pub struct Header<T> {
     /// The position of the first slot.
     pub start: u32,
-    /// The stamp of a filled slot.
-    pub turn: u8,
     /// The block before. It may be gone when the receiver is at this one.
     pub previous: *mut Block<T>,
 }
@@ -82,18 +83,14 @@ pub struct Block<T> {
 }
 
 impl<T> Block<T> {
-    /// An empty block that starts at this position.
-    pub fn allocate(start: u32) -> NonNull<Self> {
+    /// An empty block that starts at this position, after this one.
+    pub fn allocate(start: u32, previous: *mut Self) -> NonNull<Self> {
         let layout = Layout::new::<Self>();
         // SAFETY: a block has a size, because its header has.
         let Some(block) = NonNull::new(unsafe { alloc(layout) }.cast::<Self>()) else {
             handle_alloc_error(layout)
         };
-        let header = Header {
-            start,
-            turn: 1,
-            previous: ptr::null_mut(),
-        };
+        let header = Header { start, previous };
         let to = block.as_ptr();
         // Field by field: a block of large values must not go through the stack, and
         // the memory for values stays untouched.
@@ -131,20 +128,18 @@ impl<T> Block<T> {
         self.header.with(|header| unsafe { *header })
     }
 
-    /// Makes this the block after `previous`.
+    /// Empties the block, which now starts at this position, after this one.
     ///
     /// # Safety
     ///
-    /// The caller alone uses the block, and all its slots have been read in its
-    /// last turn, or none was ever filled.
-    pub unsafe fn begin(&self, start: u32, previous: NonNull<Self>, is_new: bool) {
-        self.header.with_mut(|header| {
-            // SAFETY: the caller is the only one to use it.
-            let header = unsafe { &mut *header };
-            header.start = start;
-            header.turn = if is_new { 1 } else { header.turn ^ 1 };
-            header.previous = previous.as_ptr();
-        });
+    /// The caller alone uses the block, and all its slots have been read.
+    pub unsafe fn reset(&self, start: u32, previous: *mut Self) {
+        let header = Header { start, previous };
+        // SAFETY: the caller is the only one to use it.
+        self.header.with_mut(|place| unsafe { *place = header });
+        for slot in &self.slots {
+            slot.stamp.store(EMPTY, Ordering::Relaxed);
+        }
     }
 
     /// Sets the next block.
@@ -174,24 +169,24 @@ impl<T> Block<T> {
     ///
     /// # Safety
     ///
-    /// The caller has claimed this slot in this turn.
+    /// The caller has claimed this slot.
     #[inline(always)]
-    pub unsafe fn fill(&self, offset: u32, turn: u8, value: T, look: &AtomicU8) -> u8 {
+    pub unsafe fn fill(&self, offset: u32, value: T, look: &AtomicU8) -> u8 {
         let slot = self.slot(offset);
         slot.value
             // SAFETY: the slot is the caller's until the stamp says otherwise.
             .with_mut(|place| unsafe { (*place).write(value) });
         if active(Mutant::PublishRelaxed) {
-            slot.stamp.store(turn, Ordering::Relaxed);
+            slot.stamp.store(FILLED, Ordering::Relaxed);
             return look.load(Ordering::Relaxed);
         }
-        fences::publish(&slot.stamp, turn, look)
+        fences::publish(&slot.stamp, FILLED, look)
     }
 
     /// Returns whether a slot has been filled.
     #[inline(always)]
-    pub fn is_filled(&self, offset: u32, turn: u8) -> bool {
-        self.slot(offset).stamp.load(Ordering::Acquire) == turn
+    pub fn is_filled(&self, offset: u32) -> bool {
+        self.slot(offset).stamp.load(Ordering::Acquire) == FILLED
     }
 
     /// Takes the value out of a slot.
@@ -217,26 +212,19 @@ impl<T> Block<T> {
 pub struct Cursor<T> {
     /// How many values have been read.
     pub head: u32,
-    /// The stamp of a filled slot of the block.
-    turn: u8,
     block: NonNull<Block<T>>,
 }
 
 impl<T> Cursor<T> {
-    /// Returns the cursor of a queue in its first turn.
     pub fn new(head: u32, block: NonNull<Block<T>>) -> Self {
-        Self {
-            head,
-            turn: 1,
-            block,
-        }
+        Self { head, block }
     }
 
     /// Returns whether the next slot has been filled.
     #[inline(always)]
     pub fn is_filled(&self) -> bool {
         // SAFETY: the block of the head is in the queue until the cursor leaves it.
-        unsafe { self.block.as_ref() }.is_filled(offset(self.head), self.turn)
+        unsafe { self.block.as_ref() }.is_filled(offset(self.head))
     }
 
     /// Takes the next value. A block that has been read to its end goes to `read`.
@@ -259,10 +247,7 @@ impl<T> Cursor<T> {
     fn next_block(&mut self) -> NonNull<Block<T>> {
         let read = self.block;
         // SAFETY: its last slot has been filled, so the next block is there.
-        let next = unsafe { read.as_ref().next() };
-        // SAFETY: the cursor has not left it.
-        self.turn = unsafe { next.as_ref().header() }.turn;
-        self.block = next;
+        self.block = unsafe { read.as_ref().next() };
         read
     }
 

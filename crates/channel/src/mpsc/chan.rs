@@ -17,7 +17,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use blitz_futex::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -161,7 +161,7 @@ impl<T> Chan<T> {
     /// the receiver's cursor. `None`: without a limit.
     pub fn new(capacity: Option<usize>, start: u32) -> (Arc<Self>, Cursor<T>) {
         let start = start - offset(start);
-        let first = Block::allocate(start);
+        let first = Block::allocate(start, ptr::null_mut());
         let max_capacity = capacity.unwrap_or(usize::MAX);
         let chan = Arc::new(Self {
             tail: Padded(Tail {
@@ -319,16 +319,18 @@ impl<T> Chan<T> {
         if unsafe { last.as_ref().header() }.start == start {
             return;
         }
+        let previous = last.as_ptr();
         // SAFETY: only the holder of the lock pops.
-        let free = unsafe { self.free_blocks.pop() };
-        let is_new = free.is_none();
-        let next = free.unwrap_or_else(|| Block::allocate(start));
-        // SAFETY: a free block, or a new one, is ours alone; no sender has claimed the
-        // last slot of the last block.
-        unsafe {
-            next.as_ref().begin(start, *last, is_new);
-            last.as_ref().set_next(next);
-        }
+        let next = match unsafe { self.free_blocks.pop() } {
+            Some(free) => {
+                // SAFETY: a free block is ours alone.
+                unsafe { free.as_ref().reset(start, previous) };
+                free
+            }
+            None => Block::allocate(start, previous),
+        };
+        // SAFETY: no sender has claimed the last slot of the last block.
+        unsafe { last.as_ref().set_next(next) };
         *last = next;
         let order = match active(Mutant::LinksRelaxed) {
             true => Ordering::Relaxed,
@@ -375,13 +377,11 @@ impl<T> Chan<T> {
         // the queue, and a block's predecessor is right as long as that is, too. The
         // slot is ours.
         let wants_fill = unsafe {
-            let mut header = (*block).header();
-            while header.start != start {
-                block = header.previous;
+            while (*block).header().start != start {
+                block = (*block).header().previous;
                 assert!(!cfg!(loom) || !block.is_null(), "a slot without a block");
-                header = (*block).header();
             }
-            (*block).fill(at, header.turn, value, &rx_waiter.wants_fill)
+            (*block).fill(at, value, &rx_waiter.wants_fill)
         };
         if claim.wakes && !active(Mutant::SendForgetsReceiver) {
             rx_waiter.wake();

@@ -94,9 +94,9 @@
 // ## Sources
 //
 // Linked blocks that are used again and a receiver that never writes into the
-// senders' counter: Tokio's channel. The word with all conditions, stamps that
-// alternate, finding the block after the claim, and the fences that only waiting
-// ends pay for are ours.
+// senders' counter: Tokio's channel. The word with all conditions, finding
+// the block after the claim, clearing its stamps when it is linked, and the fences that
+// only waiting ends pay for are ours.
 
 mod block;
 mod chan;

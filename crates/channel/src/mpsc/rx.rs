@@ -28,6 +28,8 @@ pub struct Rx<T> {
     cursor: Cursor<T>,
     /// How many receives in a row have found no waiting sender, in contended mode.
     quiet: u32,
+    /// How many values had been received when a thread last waited.
+    waited_at: u32,
 }
 
 // SAFETY: the blocks belong to the channel, which it keeps alive; the values in
@@ -55,6 +57,7 @@ impl<T> Rx<T> {
     pub fn new(chan: Arc<Chan<T>>, cursor: Cursor<T>) -> Self {
         Self {
             chan,
+            waited_at: cursor.head,
             cursor,
             quiet: 0,
         }
@@ -288,7 +291,9 @@ impl<T> Rx<T> {
         mut receive: impl FnMut(&mut Self) -> Option<R>,
     ) -> Result<R, RecvTimeoutError> {
         loop {
-            let mut spin = HandoffSpin::new(self.chan.strong_count() + 1);
+            let burst = self.cursor.head.wrapping_sub(self.waited_at);
+            self.waited_at = self.cursor.head;
+            let mut spin = HandoffSpin::after_burst(self.chan.strong_count() + 1, burst);
             loop {
                 if let Some(result) = receive(self) {
                     return Ok(result);

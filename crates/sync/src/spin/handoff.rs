@@ -10,10 +10,17 @@
 //! contains the peer's yield and two switches, so it takes more than twice as long as one
 //! that found no other thread to run. After such a yield the thread's next wait begins with
 //! a yield instead of pauses.
+//!
+//! **Bursts.** A receiver is often faster than its sender. If it looks again as soon as it
+//! can, it takes each value alone, and fetches the cache lines from the sender's processor
+//! that this one is about to write. So after a burst of values it leaves the sender alone
+//! for a time in proportion to their number. If the sender goes on, it finds a longer burst
+//! then, and the pauses grow up to a limit; if not, they end with this one, and a receiver
+//! that waits for single values never makes them.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{pause, timed_yield};
 use crate::processors::processors;
@@ -27,6 +34,12 @@ const LONGEST: u32 = 32;
 /// turns by then.
 const YIELDS: u32 = 64;
 
+/// How long to leave a sender alone for each value of a burst: about what a look that comes
+/// too early costs both sides.
+const PER_VALUE: Duration = Duration::from_nanos(50);
+/// The longest pause after a burst: shorter than a sleep and its wake-up.
+const LONGEST_BURST: Duration = Duration::from_micros(4);
+
 /// The shortest yield of this process, in nanoseconds: one that found no thread to run.
 static SHORTEST_YIELD: AtomicU64 = AtomicU64::new(u64::MAX);
 
@@ -38,6 +51,8 @@ thread_local! {
 /// The attempts of a thread that waits for its peers, before it sleeps. To be used as
 /// [`EventSpin`](super::EventSpin) is.
 pub struct HandoffSpin {
+    /// How long to pause before the first look, after a burst.
+    burst: Duration,
     /// How long to pause next.
     pause: u32,
     /// How many yields are left.
@@ -48,8 +63,17 @@ impl HandoffSpin {
     /// Creates the attempts for a channel with so many ends. With fewer processors than
     /// that it yields from the beginning.
     pub fn new(ends: usize) -> Self {
+        Self::after_burst(ends, 0)
+    }
+
+    /// The same for a receiver that has received so many values since it last waited.
+    pub fn after_burst(ends: usize, values: u32) -> Self {
         let may_pause = ends <= processors() && !SHARES_PROCESSOR.get();
+        let values = if may_pause { values } else { 0 };
         Self {
+            burst: PER_VALUE
+                .saturating_mul(values.saturating_sub(1))
+                .min(LONGEST_BURST),
             pause: if may_pause { SHORTEST } else { LONGEST },
             yields: YIELDS,
         }
@@ -62,6 +86,7 @@ impl HandoffSpin {
             return std::mem::replace(&mut self.yields, 0) != 0;
         }
         if self.pause < LONGEST {
+            pause_for(std::mem::take(&mut self.burst));
             pause(self.pause);
             self.pause *= 2;
             return true;
@@ -70,6 +95,17 @@ impl HandoffSpin {
             self.yields -= 1;
             timed_yield().map(note).is_some()
         }
+    }
+}
+
+/// Pauses for this long, and for no time at all if it is zero.
+fn pause_for(time: Duration) {
+    if time.is_zero() {
+        return;
+    }
+    let began = Instant::now();
+    while began.elapsed() < time {
+        pause(1);
     }
 }
 

@@ -22,6 +22,24 @@ fn each_policy_ends() {
     assert!(began.elapsed() < Duration::from_secs(60));
 }
 
+#[test]
+fn a_burst_is_followed_by_a_pause_in_proportion() {
+    // How long the first turn takes at least, if this thread may pause at all.
+    let first_turn = |values| {
+        let mut spin = HandoffSpin::after_burst(2, values);
+        let (pauses, began) = (PAUSES.get(), Instant::now());
+        assert!(spin.turn() || processors() < 2);
+        (PAUSES.get() - pauses, began.elapsed())
+    };
+    let (pauses, _) = first_turn(1);
+    assert!(pauses <= 1, "one value is no burst: {pauses} pauses");
+    let (pauses, took) = first_turn(11);
+    assert!(pauses == 0 || took >= Duration::from_nanos(500), "{took:?}");
+    assert!(pauses > 1 || processors() < 2, "{pauses} pauses");
+    let (pauses, took) = first_turn(u32::MAX);
+    assert!(pauses == 0 || took >= Duration::from_micros(4), "{took:?}");
+}
+
 /// What a process knows of processors and strangers is remembered, so these take a
 /// process of their own each.
 #[cfg(target_os = "linux")]
