@@ -588,6 +588,12 @@ fn the_next_block_is_linked_before_the_claim() {
 }
 
 #[test]
+#[should_panic]
+fn the_stamps_must_be_cleared() {
+    mutant::with(Mutant::StampsStay, blocks_come_back);
+}
+
+#[test]
 #[should_panic(expected = "Causality violation")]
 fn a_message_must_be_released() {
     mutant::with(Mutant::PublishRelaxed, one_sends_to_a_thread);

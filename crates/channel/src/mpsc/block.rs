@@ -137,6 +137,9 @@ impl<T> Block<T> {
         let header = Header { start, previous };
         // SAFETY: the caller is the only one to use it.
         self.header.with_mut(|place| unsafe { *place = header });
+        if active(Mutant::StampsStay) {
+            return;
+        }
         for slot in &self.slots {
             slot.stamp.store(EMPTY, Ordering::Relaxed);
         }

@@ -29,6 +29,8 @@ blitz_sync::mutants! {
     ClaimsBeforeLink,
     /// The address of the last block is published without release.
     LinksRelaxed,
+    /// A block that is used again keeps its stamps.
+    StampsStay,
     /// A value is published without release.
     PublishRelaxed,
     /// Closing does not tell the senders that wait for room.
