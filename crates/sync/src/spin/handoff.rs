@@ -104,8 +104,11 @@ fn pause_for(time: Duration) {
         return;
     }
     let began = Instant::now();
-    while began.elapsed() < time {
+    loop {
         pause(1);
+        if began.elapsed() >= time {
+            return;
+        }
     }
 }
 

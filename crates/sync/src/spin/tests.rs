@@ -35,6 +35,7 @@ fn a_burst_is_followed_by_a_pause_in_proportion() {
     assert!(pauses <= 1, "one value is no burst: {pauses} pauses");
     let (pauses, took) = first_turn(11);
     assert!(pauses == 0 || took >= Duration::from_nanos(500), "{took:?}");
+    // (One on top of the usual one is certain: on an emulated processor it may take that long.)
     assert!(pauses > 1 || processors() < 2, "{pauses} pauses");
     let (pauses, took) = first_turn(u32::MAX);
     assert!(pauses == 0 || took >= Duration::from_micros(4), "{took:?}");
