@@ -112,6 +112,7 @@ pub mod model {
     }
     pub mod scheduler {
         pub use crate::driver::Driver;
+        pub use crate::scheduler::inject::Inject;
         pub use crate::scheduler::multi_thread::{idle, lifo_slot, mutant, queue, run_batch};
     }
 }

@@ -9,10 +9,10 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use blitz_futex::model::expire;
-use blitz_runtime::model::scheduler::Driver;
 use blitz_runtime::model::scheduler::idle::{Calls, Idle, Sleeper};
 use blitz_runtime::model::scheduler::mutant::{self, Mutant};
-use blitz_runtime::model::scheduler::queue::{Inject, Ring};
+use blitz_runtime::model::scheduler::queue::Ring;
+use blitz_runtime::model::scheduler::{Driver, Inject};
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use loom::thread;
 

@@ -4,6 +4,7 @@
 pub(crate) mod current_thread;
 #[cfg(not(loom))]
 mod handle;
+pub(crate) mod inject;
 pub(crate) mod multi_thread;
 #[cfg(not(loom))]
 mod reference;

@@ -29,7 +29,7 @@ use crate::core::{Header, Notified, Ran};
 use crate::hooks;
 use crate::metrics::{Counters, Stopwatch};
 
-/// How many polls lie between two looks at the remote queue, if the user has not said.
+/// How many polls lie between two looks at the inject queue, if the user has not said.
 const GLOBAL_QUEUE_INTERVAL: u32 = 31;
 
 const INITIAL_CAPACITY: usize = 64;
@@ -50,8 +50,8 @@ pub(in crate::scheduler) struct Core {
     tick: Cell<u32>,
     /// `tick` when timers had their turn.
     timers_at: Cell<u32>,
-    /// `tick` when the remote queue is to be looked at next.
-    remote_at: Cell<u32>,
+    /// `tick` when the inject queue is to be looked at next.
+    inject_at: Cell<u32>,
     /// The user wants to know of each poll.
     observes_polls: bool,
     /// What [`coop::forced_yields`] said when they were counted last.
@@ -79,7 +79,7 @@ impl Core {
             main_woken: Cell::new(false),
             tick: Cell::new(0),
             timers_at: Cell::new(0),
-            remote_at: Cell::new(1),
+            inject_at: Cell::new(1),
             observes_polls: shared.base.common.hooks.polls() || shared.counters.watches_polls(),
             forced_yields: Cell::new(0),
             thread: Cell::new(None),
@@ -156,9 +156,9 @@ impl Core {
 
     /// Lets what other threads have made ready join the queue.
     #[inline]
-    fn look_at_remote(&self, shared: &Shared) {
-        if shared.remote.len() != 0 {
-            self.with_queue(|queue| shared.remote.drain_into(queue));
+    fn take_injected(&self, shared: &Shared) {
+        if !shared.inject.is_empty() {
+            self.with_queue(|queue| shared.inject.drain_into(queue));
         }
     }
 
@@ -168,9 +168,9 @@ impl Core {
     fn next(&self, shared: &Shared) -> Option<Notified> {
         let tick = self.tick.get().wrapping_add(1);
         self.tick.set(tick);
-        if tick == self.remote_at.get() {
-            self.look_at_remote(shared);
-            self.remote_at
+        if tick == self.inject_at.get() {
+            self.take_injected(shared);
+            self.inject_at
                 .set(tick.wrapping_add(self.global_queue_interval));
         }
         match self.pop() {
@@ -180,7 +180,7 @@ impl Core {
     }
 
     fn next_but_queued(&self, shared: &Shared) -> Option<Notified> {
-        self.look_at_remote(shared);
+        self.take_injected(shared);
         let queued = self.pop();
         if queued.is_some() || self.main_is_woken(shared) {
             return queued;
@@ -285,7 +285,7 @@ impl Core {
         self.main_is_woken(shared)
             || self.with_queue(|queue| !queue.is_empty())
             || self.with_yielded(|yielded| !yielded.is_empty())
-            || shared.remote.len() != 0
+            || !shared.inject.is_empty()
     }
 
     /// Those that have yielded make up the queue.

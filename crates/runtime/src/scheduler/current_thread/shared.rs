@@ -1,16 +1,12 @@
-//! What all threads know of a current-thread scheduler: its queue for other threads.
+//! What all threads know of a current-thread scheduler.
 //!
-//! No task is forgotten in that queue: a pusher writes the length and then unparks, and the
+//! No task is forgotten in its inject queue: a pusher writes the length and then unparks, and the
 //! running thread looks at the length before it parks. Either it sees the length, or the
 //! unpark comes later than its look, and the park returns (`driver.rs`).
 
-use std::collections::VecDeque;
 use std::fmt;
-use std::mem;
-use std::ptr::NonNull;
 
-use blitz_futex::atomic::{AtomicBool, AtomicUsize, Ordering};
-use blitz_sync::internals::Lock;
+use blitz_futex::atomic::{AtomicBool, Ordering};
 
 use super::core::Core;
 use crate::common::Common;
@@ -18,11 +14,12 @@ use crate::core::{Header, Notified};
 use crate::driver::Driver;
 use crate::metrics::Counters;
 use crate::pool::Spawner;
+use crate::scheduler::inject::Inject;
 use crate::scheduler::reference::{Base, Scheduler};
 
 /// See the head of this file.
 pub(crate) struct Shared {
-    pub(super) remote: Remote,
+    pub(super) inject: Inject<Header>,
     /// Another thread has woken the future that `block_on` was given.
     pub(super) main_woken: AtomicBool,
     /// What the running thread parks in.
@@ -34,7 +31,7 @@ pub(crate) struct Shared {
 impl Shared {
     pub(super) fn new(common: Common, pool: Spawner) -> Self {
         Self {
-            remote: Remote::new(),
+            inject: Inject::new(),
             main_woken: AtomicBool::new(false),
             driver: Driver::of(&common, 0),
             counters: Counters::new(&common.config),
@@ -57,7 +54,7 @@ impl Shared {
 
     /// How many tasks other threads have made ready, that have not been taken.
     pub(crate) fn injected(&self) -> usize {
-        self.remote.len()
+        self.inject.len()
     }
 
     /// How many tasks wait in the running thread's queue.
@@ -77,61 +74,6 @@ impl Shared {
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("current_thread::Handle { ... }")
-    }
-}
-
-/// A list that has held more than this gives its memory back when it is empty.
-const KEEP: usize = 4096;
-
-/// The queue for what other threads have made ready: a list under a lock, and its length
-/// beside it, which the running thread looks at without the lock. It takes all there is at
-/// once: one lock for a whole burst.
-pub(super) struct Remote {
-    length: AtomicUsize,
-    list: Lock<VecDeque<NonNull<Header>>>,
-}
-
-// SAFETY: tokens may be sent.
-unsafe impl Send for Remote {}
-// SAFETY: as above.
-unsafe impl Sync for Remote {}
-
-impl Remote {
-    pub(super) fn new() -> Self {
-        Self {
-            length: AtomicUsize::new(0),
-            list: Lock::new(VecDeque::new()),
-        }
-    }
-
-    /// How many wait.
-    #[inline]
-    pub(super) fn len(&self) -> usize {
-        self.length.load(Ordering::Acquire)
-    }
-
-    /// Puts one at the end.
-    pub(super) fn push(&self, task: Notified) {
-        self.locked(|list| list.push_back(task.into_raw()));
-    }
-
-    /// Moves all there are to the end of `queue`.
-    #[cold]
-    pub(super) fn drain_into(&self, queue: &mut VecDeque<NonNull<Header>>) {
-        self.locked(|list| {
-            if queue.is_empty() && list.capacity() <= KEEP {
-                mem::swap(list, queue);
-            } else {
-                queue.append(list);
-                list.shrink_to(KEEP);
-            }
-        });
-    }
-
-    fn locked(&self, change: impl FnOnce(&mut VecDeque<NonNull<Header>>)) {
-        let mut list = self.list.lock();
-        change(&mut list);
-        self.length.store(list.len(), Ordering::Release);
     }
 }
 
@@ -159,7 +101,7 @@ impl Scheduler for Shared {
     }
 
     fn queue_remotely(&self, task: Notified) {
-        self.remote.push(task);
+        self.inject.push(task.into_raw());
         self.driver.unpark();
     }
 

@@ -2,7 +2,7 @@
 //!
 //! | file | what it has |
 //! |---|---|
-//! | `queue.rs` | where ready tasks wait: a worker's ring, with stealing, and the inject queue |
+//! | `queue.rs` | where a worker's ready tasks wait: a ring, with stealing |
 //! | `lifo_slot.rs` | the slot for the task that was woken last |
 //! | `run_batch.rs` | the tasks that a worker has claimed |
 //! | `tuning.rs` | how many of them, and how often the inject queue goes first |

@@ -1,7 +1,6 @@
-//! Where ready tasks wait: in each worker's ring, from whose head others may steal, and in the
-//! inject queue, which belongs to no worker.
+//! Where a worker's ready tasks wait: in its ring, from whose head others may steal.
 //!
-//! # Operations of the ring
+//! # Operations
 //!
 //! `head` and `tail` only count up; a position's place in the ring is its remainder.
 //! What waits are the positions from `head` to before `tail`. There are four operations:
@@ -33,22 +32,10 @@
 //! may see more than `N` waiting; it begins again.
 //!
 //! The shape is that of the run queues in Go's scheduler (`runtime/proc.go`).
-//!
-//! # The inject queue
-//!
-//! It takes what comes from threads that are no workers, and what does not fit into a
-//! worker's ring. A list under a lock, and beside it the length, which is read
-//! without the lock: a worker that finds 0 goes on with its own work.
-//!
-//! The length is written last, under the lock, with a sequentially consistent
-//! read-modify-write, as it is also what a pusher publishes before it looks whether
-//! a worker has to be woken (`idle.rs`).
 
-use std::collections::VecDeque;
 use std::ptr::{self, NonNull};
 
 use blitz_futex::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use blitz_sync::internals::Lock;
 
 use super::mutant::{Mutant, active};
 
@@ -257,95 +244,5 @@ impl<T, const N: usize> Ring<T, N> {
                 return NonNull::new(first).map(|first| (first, count));
             }
         }
-    }
-}
-
-/// A list that has held more than this gives its memory back when it is empty.
-const KEEP: usize = 4096;
-
-/// The queue that belongs to no worker. See the head of this file.
-#[repr(align(128))]
-pub struct Inject<T> {
-    length: AtomicUsize,
-    /// How many have been taken, ever. Written under the lock.
-    taken: AtomicUsize,
-    list: Lock<VecDeque<NonNull<T>>>,
-}
-
-// SAFETY: the pointers are what the users hand from thread to thread, and the one that puts
-// one in or takes one out answers for that.
-unsafe impl<T> Send for Inject<T> {}
-// SAFETY: as above.
-unsafe impl<T> Sync for Inject<T> {}
-
-impl<T> Inject<T> {
-    /// An empty queue.
-    pub fn new() -> Self {
-        Self {
-            length: AtomicUsize::new(0),
-            taken: AtomicUsize::new(0),
-            list: Lock::new(VecDeque::new()),
-        }
-    }
-
-    /// How many wait.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.length.load(Ordering::SeqCst)
-    }
-
-    /// Whether none waits.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// How many have been taken so far: it changes as long as tasks are taken.
-    pub fn taken(&self) -> usize {
-        self.taken.load(Ordering::Relaxed)
-    }
-
-    /// Puts one at the end.
-    pub fn push(&self, item: NonNull<T>) {
-        self.push_all(&[item]);
-    }
-
-    /// Puts all of `items` at the end.
-    pub fn push_all(&self, items: &[NonNull<T>]) {
-        let mut list = self.list.lock();
-        list.extend(items);
-        self.length.fetch_add(items.len(), Ordering::SeqCst);
-    }
-
-    /// Takes the first.
-    #[inline]
-    pub fn pop(&self) -> Option<NonNull<T>> {
-        match self.is_empty() {
-            true => None,
-            false => self.pop_share(1, 0, drop),
-        }
-    }
-
-    /// Takes a share: as many as there are for each of `sharers`, one at least, and
-    /// `most` besides the first at most. The first is returned; each other is handed
-    /// to `rest`, in order, which must not panic.
-    pub fn pop_share(
-        &self,
-        sharers: usize,
-        most: usize,
-        mut rest: impl FnMut(NonNull<T>),
-    ) -> Option<NonNull<T>> {
-        let mut list = self.list.lock();
-        let first = list.pop_front()?;
-        let more = (list.len() / sharers).min(most);
-        list.drain(..more).for_each(&mut rest);
-        if list.is_empty() && list.capacity() > KEEP {
-            *list = VecDeque::new();
-        }
-        let taken = self.taken.load(Ordering::Relaxed);
-        self.taken
-            .store(taken.wrapping_add(more + 1), Ordering::Relaxed);
-        self.length.fetch_sub(more + 1, Ordering::SeqCst);
-        Some(first)
     }
 }

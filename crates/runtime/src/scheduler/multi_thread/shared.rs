@@ -9,11 +9,11 @@ use blitz_sync::internals::awake::{self, Registered};
 
 use super::core::Core;
 use super::idle::Idle;
-use super::queue::Inject;
 use crate::common::Common;
 use crate::core::{Header, Notified};
 use crate::metrics::Counters;
 use crate::pool::Spawner;
+use crate::scheduler::inject::Inject;
 use crate::scheduler::reference::Base;
 
 /// See the head of this file.
