@@ -53,15 +53,15 @@ fn main() -> ExitCode {
     }
 }
 
-/// Takes jobs until there are no more, and sends back their results.
+/// Takes jobs until it is told to stop, and sends back their results.
 fn work(name: &str) -> Result<(), Box<dyn Error>> {
     let mut jobs = Queue::receiver(name)?;
     let mut results = Queue::sender(&format!("{name}-results"))?;
     loop {
-        let job = match jobs.recv() {
-            Err(RecvError::Disconnected) => return Ok(()),
-            other => other?,
-        };
+        let job = jobs.recv()?;
+        if job.is_empty() {
+            return Ok(());
+        }
         let number = u64::from_le_bytes((*job).try_into()?);
         thread::sleep(Duration::from_micros(200)); // the work
         results.send_value(&[number, number * number])?;
@@ -113,7 +113,11 @@ fn direct(options: &Options) -> Result<(), Box<dyn Error>> {
             killed += 1;
         }
     }
-    drop(jobs);
+    // One message without a job for each worker. The sender stays until they have ended: a
+    // worker that starts only now would wait for another one.
+    for _ in &workers {
+        jobs.send(&[])?;
+    }
     for mut worker in workers {
         worker.wait()?;
     }

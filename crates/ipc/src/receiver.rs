@@ -78,7 +78,8 @@ impl Receiver {
     /// # Errors
     ///
     /// [`RecvError::Disconnected`] when every message has been received and every sender
-    /// that there was has left or died; before the first sender has joined, it waits.
+    /// that there was has left or died; before the first sender has joined, it waits, and so
+    /// does a receiver that joins after the last one has left.
     /// [`RecvError::Lagged`] with [`WhenFull::DropOldest`]. [`RecvError::Forked`],
     /// [`RecvError::Corrupt`].
     #[inline]
