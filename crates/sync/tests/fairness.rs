@@ -16,13 +16,25 @@ use std::time::{Duration, Instant};
 const TURN: Duration = Duration::from_micros(100);
 
 /// How many turns a waiter may have to watch, on average. About ten are
-/// expected, and several hundred where nobody cares for the starving; the rest
-/// is for a waiter that the system lets run late.
-const MANY_TURNS: u64 = 150;
+/// expected, and a hundred or more where nobody cares for the starving; the rest
+/// is for a waiter that the system lets run late, as Wine does now and then.
+const MANY_TURNS: u64 = if cfg!(windows) { 250 } else { 60 };
 
 /// Six threads do `hog` for ever, without a pause. How many turns they get on
-/// average while `patient` waits for one of its own.
+/// average while `patient` waits for one of its own. If that is too many, it tries again:
+/// other programs may make a waiter late once, but an unfair lock does each time.
 fn turns_against(hog: impl Fn() + Sync, patient: impl Fn()) -> u64 {
+    let mut turns = 0;
+    for _ in 0..3 {
+        turns = turns_in_one_try(&hog, &patient);
+        if turns < MANY_TURNS {
+            break;
+        }
+    }
+    turns
+}
+
+fn turns_in_one_try(hog: &(impl Fn() + Sync), patient: &impl Fn()) -> u64 {
     const HOGS: usize = 6;
     const ROUNDS: u64 = 20;
     // A lock that lets the hogs starve the patient must not starve the test.
