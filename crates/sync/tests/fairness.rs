@@ -18,7 +18,7 @@ const TURN: Duration = Duration::from_micros(100);
 /// How many turns a waiter may have to watch, on average. About ten are
 /// expected, and a hundred or more where nobody cares for the starving; the rest
 /// is for a waiter that the system lets run late, as Wine does now and then.
-const MANY_TURNS: u64 = if cfg!(windows) { 250 } else { 60 };
+const MANY_TURNS: u64 = if cfg!(windows) { 150 } else { 60 };
 
 /// Six threads do `hog` for ever, without a pause. How many turns they get on
 /// average while `patient` waits for one of its own. If that is too many, it tries again:
