@@ -33,6 +33,8 @@ macro_rules! mistakes {
 mod loom_cancellation_token;
 #[path = "loom_idle.rs"]
 mod loom_idle;
+#[path = "loom_inject.rs"]
+mod loom_inject;
 #[path = "loom_join_set.rs"]
 mod loom_join_set;
 #[path = "loom_own_list.rs"]

@@ -1,0 +1,86 @@
+//! A model of the inject queue of a current-thread scheduler: other threads push and unpark, and
+//! the running thread takes all there is, and parks if there is nothing.
+#![cfg(loom)]
+
+use std::collections::VecDeque;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use blitz_runtime::model::scheduler::mutant::{self, Mutant};
+use blitz_runtime::model::scheduler::{Driver, Inject};
+use loom::thread;
+
+/// A task is a number, in the place of a pointer.
+type Task = usize;
+
+struct World {
+    inject: Inject<Task>,
+    driver: Driver,
+}
+
+impl World {
+    fn push(&self, task: Task) {
+        let task = NonNull::new(std::ptr::without_provenance_mut(task)).unwrap();
+        if mutant::active(Mutant::NotifiesFirst) {
+            self.driver.unpark();
+            return self.inject.push(task);
+        }
+        self.inject.push(task);
+        self.driver.unpark();
+    }
+
+    /// Runs so many tasks, and returns them in their order.
+    fn run(&self, count: usize) -> Vec<Task> {
+        let (mut queue, mut ran) = (VecDeque::new(), Vec::new());
+        while ran.len() < count {
+            if !self.inject.is_empty() {
+                self.inject.drain_into(&mut queue);
+            }
+            match queue.pop_front() {
+                Some(task) => ran.push(task.addr().get()),
+                None => _ = self.driver.park(None),
+            }
+        }
+        ran
+    }
+}
+
+/// One thread pushes tasks 1 and 2, another one 3.
+fn two_push() {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(builder.preemption_bound.unwrap_or(2).min(2));
+    builder.check(|| {
+        // loom can not drop it after it has found a mistake.
+        let world = Arc::new(ManuallyDrop::new(World {
+            inject: Inject::new(),
+            driver: Driver::new(),
+        }));
+        let pushers = [&[1, 2][..], &[3]].map(|tasks| {
+            let world = world.clone();
+            thread::spawn(move || tasks.iter().for_each(|&task| world.push(task)))
+        });
+        let mut ran = world.run(3);
+        for pusher in pushers {
+            pusher.join().unwrap();
+        }
+        assert!(world.inject.is_empty());
+        assert_eq!(world.inject.taken(), 3);
+        ran.retain(|&task| task != 3);
+        assert_eq!(ran, [1, 2]);
+        drop(ManuallyDrop::into_inner(Arc::into_inner(world).unwrap()));
+    });
+}
+
+#[test]
+fn no_task_waits_while_the_thread_sleeps() {
+    two_push();
+}
+
+mod mistakes {
+    use super::*;
+
+    mistakes! {
+        a_pusher_must_unpark_after_it_has_pushed: NotifiesFirst in two_push = "deadlock";
+    }
+}
