@@ -114,7 +114,7 @@ fn notifying_all_wakes_one_thread_at_a_time() {
         let names: Vec<ThreadName> = told.iter().take(THREADS).collect();
         eventually(|| *waiting.lock() == THREADS);
         let guard = waiting.lock();
-        names.iter().for_each(ThreadName::until_asleep);
+        names.iter().for_each(ThreadName::until_asleep_for_good);
         let sleeps = || names.iter().map(|name| name.sleeps().unwrap());
         let before: Vec<u64> = sleeps().collect();
         assert_eq!(condvar.notify_all(), THREADS);

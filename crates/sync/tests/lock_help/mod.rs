@@ -132,7 +132,9 @@ impl ThreadName {
         Self(link.map(|link| format!("/proc/{}", link.display())))
     }
 
-    /// Waits until the thread sleeps; elsewhere for a time in which it should.
+    /// Waits until the thread sleeps, or is about to: it may have been preempted on its way, and
+    /// then has yet to be counted in [`sleeps`](Self::sleeps). On other systems, waits for a time
+    /// in which it should.
     #[track_caller]
     pub fn until_asleep(&self) {
         match &self.0 {
