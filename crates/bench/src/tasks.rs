@@ -194,11 +194,15 @@ mod tests {
     #[test]
     fn making_the_tasks_is_not_measured() {
         let slow = Duration::from_millis(200);
-        let (span, _) = start_all(2, 2, |_| {
-            std::thread::sleep(slow / 2);
-            async {}
-        });
-        assert!(span.elapsed < slow, "{:?}", span.elapsed);
+        let measured = || {
+            let (span, _) = start_all(2, 2, |_| {
+                std::thread::sleep(slow / 2);
+                async {}
+            });
+            span.elapsed
+        };
+        // A stranger may have the processor for as long, but not always.
+        assert!((0..5).any(|_| measured() < slow));
     }
 
     #[test]

@@ -129,11 +129,15 @@ mod tests {
     #[test]
     fn preparation_is_not_measured() {
         let slow = Duration::from_millis(200);
-        let (span, _) = start_all(2, |_| {
-            thread::sleep(slow);
-            || ()
-        });
-        assert!(span.elapsed < slow, "{:?}", span.elapsed);
+        let measured = || {
+            let (span, _) = start_all(2, |_| {
+                thread::sleep(slow);
+                || ()
+            });
+            span.elapsed
+        };
+        // A stranger may have the processor for as long, but not always.
+        assert!((0..5).any(|_| measured() < slow));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use blitz_bench::scenario::{OURS, verify};
 use blitz_bench::tier::tier;
@@ -25,15 +25,11 @@ fn document(scenario: Scenario) -> Document {
     Document::new(&outcome, &SHORT)
 }
 
-/// Returns a body that takes so long.
+/// Returns a body that says that it took so long.
 fn takes(time: Duration) -> impl Fn(&Context) -> blitz_bench::scenario::Measured {
     move |cx| {
-        let (span, ()) = threads::solo(|| {
-            let since = Instant::now();
-            while since.elapsed() < time {
-                std::hint::spin_loop();
-            }
-        });
+        let (mut span, ()) = threads::solo(|| ());
+        span.elapsed = time;
         Ok(Sample::new(span, cx.ops))
     }
 }

@@ -284,6 +284,7 @@ fn tasks_of_ours_wait_for_all_three() {
     let mut tasks = Vec::new();
     let runtime = ours();
     let _context = runtime.enter();
+    let mut listener = event(&place).listener("e").unwrap();
     for _ in 0..3 {
         let mut barrier = barrier(&place, 3).open("b").unwrap();
         let mut semaphore = semaphore(&place, 1).open("s").unwrap();
@@ -299,7 +300,6 @@ fn tasks_of_ours_wait_for_all_three() {
             leader
         }));
     }
-    let mut listener = event(&place).listener("e").unwrap();
     let listening = blitz_io::spawn(async move {
         let mut count = 0;
         while let Ok(notified) = listener.wait_async().await {
@@ -316,7 +316,7 @@ fn tasks_of_ours_wait_for_all_three() {
         }
         assert_eq!(leaders, ROUNDS);
         let ended = blitz_io::time::timeout(LONG, listening).await;
-        assert!(ended.expect("a lost wake-up").unwrap() <= 3 * ROUNDS);
+        assert_eq!(ended.expect("a lost wake-up").unwrap(), 3 * ROUNDS);
     });
     drop(runtime);
     assert_eq!(place.segments(), 0);

@@ -430,11 +430,11 @@ fn a_maker() {
 }
 
 /// Runs the child once for each step, with `survive` beside it, until it gets through.
-/// `survive` gets the child, and returns whether it was killed.
-fn every_step_of(task: &str, survive: impl Fn(&Place, Process) -> bool) {
+/// `survive` gets what starts the child, and returns whether it was killed.
+fn every_step_of(task: &str, survive: impl Fn(&Place, &dyn Fn() -> Process) -> bool) {
     for step in 1.. {
         let place = Place::new();
-        let killed = survive(&place, start(&place, task, "", step));
+        let killed = survive(&place, &|| start(&place, task, "", step));
         assert_eq!(blitz_ipc::clean_in(place.path()).unwrap().len(), 0);
         assert_eq!(place.segments(), 0, "step {step}");
         if !killed {
@@ -447,11 +447,11 @@ fn every_step_of(task: &str, survive: impl Fn(&Place, Process) -> bool) {
 
 #[test]
 fn a_notifier() {
-    every_step_of("notify", |place, child| {
+    every_step_of("notify", |place, start| {
         let event = Event::builder(2).directory(place.path());
         let mut listener = event.listener("k").unwrap();
         let own = event.notifier("k").unwrap();
-        let killed = child.wait().is_none();
+        let killed = start().wait().is_none();
         own.notify(0).unwrap();
         drop(own);
         let mut counts = [0, 0];
@@ -481,7 +481,8 @@ fn a_task_as_a_listener() {
 }
 
 fn listen(task: &str) {
-    every_step_of(task, |place, mut child| {
+    every_step_of(task, |place, start| {
+        let mut child = start();
         let notifier = Event::builder(2).directory(place.path()).notifier("k");
         let notifier = notifier.unwrap();
         while child.0.try_wait().unwrap().is_none() {
@@ -504,7 +505,8 @@ fn a_task_as_a_participant_of_a_semaphore() {
 }
 
 fn acquire(task: &str) {
-    every_step_of(task, |place, mut child| {
+    every_step_of(task, |place, start| {
+        let mut child = start();
         let semaphore = Semaphore::builder(1).directory(place.path());
         let mut semaphore = semaphore.open("k").unwrap();
         while child.0.try_wait().unwrap().is_none() {
@@ -536,7 +538,8 @@ fn a_task_as_a_party_of_a_barrier() {
 }
 
 fn meet(task: &str) {
-    every_step_of(task, |place, mut child| {
+    every_step_of(task, |place, start| {
+        let mut child = start();
         let mut barrier = Barrier::builder(2)
             .directory(place.path())
             .open("k")

@@ -207,6 +207,8 @@ fn threads_for_blocking_work() {
                 let (now, most) = (now.clone(), most.clone());
                 runtime.spawn_blocking(move || {
                     most.fetch_max(now.fetch_add(1, SeqCst) + 1, SeqCst);
+                    // The second thread may start late.
+                    within(|| (most.load(SeqCst) > 1).then_some(()));
                     thread::sleep(Duration::from_millis(3));
                     now.fetch_sub(1, SeqCst);
                 })

@@ -409,7 +409,12 @@ fn hooks_see_the_thread_sleep() {
         })
         .build()
         .unwrap();
-    runtime.block_on(async { time::sleep(Duration::from_millis(5)).await });
+    // A timer that is due when the hook has run keeps the thread awake.
+    let end = Instant::now() + Duration::from_secs(20);
+    let is_done = || parks.load(SeqCst) >= 2 && spawned.load(SeqCst);
+    while !is_done() && Instant::now() < end {
+        runtime.block_on(async { time::sleep(Duration::from_millis(5)).await });
+    }
     assert!(spawned.load(SeqCst));
     assert!(parks.load(SeqCst) >= 2);
     assert_eq!(parks.load(SeqCst), unparks.load(SeqCst));

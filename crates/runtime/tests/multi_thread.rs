@@ -361,12 +361,12 @@ fn workers_sleep_when_there_is_nothing_to_do() {
             .map(|worker| metrics.worker_park_unpark_count(worker))
             .collect()
     };
-    // The monitor looks once more, and then all sleep for good.
-    wait_for("sleep", || parks().iter().all(|parks| parks % 2 == 1));
-    std::thread::sleep(Duration::from_millis(50));
-    let before = parks();
-    std::thread::sleep(Duration::from_millis(200));
-    assert_eq!(before, parks());
+    // The monitor looks once more, and then all sleep for good. It never dozes for so long.
+    wait_for("sleep", || {
+        let before = parks();
+        std::thread::sleep(Duration::from_millis(600));
+        before == parks() && before.iter().all(|parks| parks % 2 == 1)
+    });
 }
 
 #[test]

@@ -78,8 +78,9 @@ fn a_library_that_calls_tokio_works_in_a_task() {
     for runtime in &ours {
         let expired = runtime.spawn(async {
             let mut queue = DelayQueue::new();
-            queue.insert("second", Duration::from_millis(10));
-            queue.insert("first", Duration::from_millis(2));
+            let now = tokio::time::Instant::now();
+            queue.insert_at("second", now + Duration::from_millis(10));
+            queue.insert_at("first", now + Duration::from_millis(2));
             let mut order = Vec::new();
             while let Some(expired) = std::future::poll_fn(|cx| queue.poll_expired(cx)).await {
                 order.push(expired.into_inner());

@@ -83,11 +83,11 @@ fn a_deadline_lets_running_jobs_end() {
         "--workers",
         "2",
         "--deadline",
-        "1",
+        "5",
         "--grace",
         "60",
     ]);
-    command.args(["--", "sh", "-c", "sleep 2; echo {}"]);
+    command.args(["--", "sh", "-c", "sleep 10; echo {}"]);
     let result = run(command, "1\n2\n3\n4\n5\n");
     assert_eq!(result.code, 3, "{}", result.err);
     assert!(
@@ -107,7 +107,7 @@ fn what_outlives_its_grace_is_killed() {
         "--rate",
         "1000",
         "--deadline",
-        "1",
+        "5",
         "--grace",
         "0.2",
         "--",

@@ -54,9 +54,10 @@ pub fn registry() -> Vec<Scenario> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::scenario::{Context, OURS};
+    use crate::scenario::{Compares, Context, OURS};
     use crate::work::Work;
     use std::collections::HashSet;
+    use std::sync::Mutex;
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
     use std::time::Duration;
 
@@ -89,11 +90,15 @@ pub(crate) mod tests {
         };
         let scenarios = registry();
         let next = AtomicUsize::new(0);
+        // What counts bytes switches the counting off for all.
+        let counts_bytes = Mutex::new(());
         // Many contenders sleep most of the time, so several run at once.
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
                     while let Some(scenario) = scenarios.get(next.fetch_add(1, Relaxed)) {
+                        let _alone = (scenario.compares == Compares::BytesPerOp)
+                            .then(|| counts_bytes.lock().unwrap());
                         for contender in &scenario.contenders {
                             let sample = (contender.body)(&context).unwrap_or_else(|e| {
                                 panic!("{} {}: {e}", scenario.id, contender.name)
