@@ -70,10 +70,14 @@ fn every_byte_arrives() {
         let (driver, stop, parks) = (driver.clone(), stop.clone(), parks.clone());
         thread::spawn(move || {
             let mut wakers = Wakers::new();
-            while !stop.load(Ordering::SeqCst) {
+            // Once also if the thread starts when all is over.
+            loop {
                 driver.park(limit(), &mut wakers);
                 wakers.wake_all();
                 parks.fetch_add(1, Ordering::Relaxed);
+                if stop.load(Ordering::SeqCst) {
+                    break;
+                }
             }
         })
     };

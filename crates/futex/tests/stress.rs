@@ -8,7 +8,7 @@ use std::thread;
 
 use blitz_futex::atomic::{AtomicU32, Ordering};
 use blitz_futex::{WaitResult, block_until_different, wait_until, wake_all, wake_one};
-use common::in_forever;
+use common::{alone, in_forever};
 
 const THREADS: usize = 8;
 
@@ -19,6 +19,7 @@ fn wait_or_fail(word: &AtomicU32, expected: u32) {
 
 #[test]
 fn a_token_goes_round() {
+    let _alone = alone();
     const ROUNDS: u32 = 2_000;
     let rounds: [AtomicU32; THREADS] = std::array::from_fn(|_| AtomicU32::new(0));
     let hand_overs = AtomicU64::new(0);
@@ -62,6 +63,7 @@ fn with_lock(state: &AtomicU32, f: impl FnOnce()) {
 
 #[test]
 fn a_lock_counts_right() {
+    let _alone = alone();
     const ROUNDS: u64 = 10_000;
     let state = AtomicU32::new(0);
     let count = AtomicU64::new(0);
@@ -85,6 +87,7 @@ fn a_lock_counts_right() {
 
 #[test]
 fn many_threads_see_every_step() {
+    let _alone = alone();
     const STEPS: u32 = 500;
     let step = AtomicU32::new(0);
     let arrived = AtomicU32::new(0);

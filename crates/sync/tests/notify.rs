@@ -343,8 +343,8 @@ fn notifications_are_neither_lost_nor_made() {
                 }
             });
         }
-        let deadline = Instant::now() + ms(20_000);
         for _ in 0..TURNS {
+            let deadline = Instant::now() + ms(20_000);
             given.fetch_add(1, Ordering::SeqCst);
             notify.notify_one();
             while taken.load(Ordering::SeqCst) < given.load(Ordering::SeqCst) {

@@ -91,10 +91,13 @@ pub fn thread_id() -> u32 {
 
 #[cfg(target_os = "linux")]
 pub fn sleeps(process: &str, thread: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/task/{thread}/stat")).unwrap();
+    let read = |file| std::fs::read_to_string(format!("/proc/{process}/task/{thread}/{file}"));
+    let stat = read("stat").unwrap();
     // The format is "id (name) state …", and the name may contain anything.
     let (_, rest) = stat.rsplit_once(')').unwrap();
-    rest.trim_start().starts_with('S')
+    // A thread that was preempted on its way to sleep still runs, and says so here only.
+    let running = read("syscall").is_ok_and(|call| call.starts_with("running"));
+    rest.trim_start().starts_with('S') && !running
 }
 
 #[cfg(not(target_os = "linux"))]

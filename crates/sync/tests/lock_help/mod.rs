@@ -132,9 +132,7 @@ impl ThreadName {
         Self(link.map(|link| format!("/proc/{}", link.display())))
     }
 
-    /// Waits until the thread sleeps, or is about to: it may have been preempted on its way, and
-    /// then has yet to be counted in [`sleeps`](Self::sleeps). On other systems, waits for a time
-    /// in which it should.
+    /// Waits until the thread sleeps; elsewhere for a time in which it should.
     #[track_caller]
     pub fn until_asleep(&self) {
         match &self.0 {
@@ -173,7 +171,9 @@ fn sleeps_for_good(folder: &str) -> bool {
 }
 
 fn is_asleep(folder: &str) -> bool {
-    let stat = std::fs::read_to_string(format!("{folder}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ")
-        .is_some_and(|(_, rest)| rest.starts_with('S'))
+    let read = |file| std::fs::read_to_string(format!("{folder}/{file}")).unwrap_or_default();
+    let stat = read("stat");
+    let state = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    // A thread that was preempted on its way to sleep still runs, and says so here only.
+    state.starts_with('S') && !read("syscall").starts_with("running")
 }
