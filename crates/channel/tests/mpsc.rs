@@ -653,7 +653,7 @@ fn the_end_is_noticed_soon_beside_busy_threads() {
                 thread::spawn(move || while !stop.load(Ordering::Relaxed) {})
             })
             .collect();
-        let delays = (0..5).map(|_| {
+        let delay = || {
             let (tx, mut rx) = mpsc::channel::<()>(1);
             let receiver = thread::spawn(move || {
                 assert_eq!(rx.blocking_recv(), None);
@@ -663,11 +663,11 @@ fn the_end_is_noticed_soon_beside_busy_threads() {
             let dropped = Instant::now();
             drop(tx);
             receiver.join().unwrap().saturating_duration_since(dropped)
-        });
-        let shortest = delays.min();
+        };
+        let soon = (0..20).any(|_| delay() < ms(150));
         stop.store(true, Ordering::Relaxed);
         busy.into_iter().for_each(|thread| thread.join().unwrap());
-        assert!(shortest < Some(ms(150)), "{shortest:?}");
+        assert!(soon, "late each time");
     });
 }
 

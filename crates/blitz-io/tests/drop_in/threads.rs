@@ -161,6 +161,8 @@ fn a_condition_variable() {
         pair.1.wait(&mut count);
     }
     pair.1.wait_while(&mut count, |count| *count < 3);
+    // It needs the mutex no more, and all its notifications have been made.
+    counting.join().unwrap();
     let result: WaitTimeoutResult = pair.1.wait_for(&mut count, SOON);
     _ = result;
     assert!(pair.1.wait_until(&mut count, Instant::now()).timed_out());
@@ -170,8 +172,6 @@ fn a_condition_variable() {
             .timed_out()
     );
     assert_eq!(*count, 3);
-    drop(count);
-    counting.join().unwrap();
 }
 
 #[test]

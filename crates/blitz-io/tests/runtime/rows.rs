@@ -276,8 +276,7 @@ async fn several_futures_in_one_task() {
         if sum == 6 {
             told.close();
             sum = 106;
-        }
-        if told.is_closed() {
+            assert!(told.is_closed());
             break;
         }
     }
