@@ -368,11 +368,6 @@ fn a_monitor_that_looks_rarely_sees_the_timers_of_a_blocked_worker() {
         let [timer] = runtime.block_on(task).unwrap();
         runtime.block_on(timer).unwrap()
     };
-    // A stranger may have the processor at that time.
-    let waits: Vec<Duration> = (0..5).map(|_| wait()).take_while(is_late).collect();
-    assert!(waits.len() < 5, "{waits:?}");
-
-    fn is_late(took: &Duration) -> bool {
-        *took > Duration::from_millis(400)
-    }
+    // A stranger may have the processor at that time, but not always.
+    assert!((0..5).any(|_| wait() < Duration::from_millis(400)));
 }

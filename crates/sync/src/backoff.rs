@@ -63,6 +63,6 @@ mod tests {
         assert!(backoff.is_completed());
         let began = std::time::Instant::now();
         backoff.snooze();
-        assert!(began.elapsed() < std::time::Duration::from_secs(20));
+        assert!(began.elapsed() < std::time::Duration::from_secs(1));
     }
 }

@@ -193,7 +193,7 @@ fn deadlines_in_the_past_are_tries() {
         assert!(lock.try_read_for(Duration::ZERO).is_none());
         assert!(lock.try_write_until(past).is_none());
     }
-    assert!(began.elapsed() < PATIENCE / 4);
+    assert!(began.elapsed() < PATIENCE / 20);
 }
 
 #[test]

@@ -30,8 +30,8 @@ fn a_run_prints_a_table() {
 
 #[test]
 fn json_is_the_schema_and_nothing_else() {
-    let ran = expect(0, &tiny(&["--json"]));
-    let document = ran.json();
+    let run = || expect(0, &tiny(&["--json"])).json();
+    let document = run();
     let meta = &document["metadata"];
     assert_eq!(meta["runtime"], "blitz-io");
     assert_eq!(meta["iterations"], 1);
@@ -52,8 +52,9 @@ fn json_is_the_schema_and_nothing_else() {
     let row = &document["benchmarks"]["mutex_uncontended"];
     assert_eq!(row["tier"], 4);
     assert_eq!(row["verified"], true);
-    // A thread of the program's own may have started meanwhile.
-    assert!(row["allocs_per_op"].as_f64().unwrap() < 1e-3);
+    // A thread of the program's own may have started meanwhile, but not each time.
+    let again = || run()["benchmarks"]["mutex_uncontended"]["allocs_per_op"] == 0.0;
+    assert!(row["allocs_per_op"] == 0.0 || (0..5).any(|_| again()));
     for figures in [row, &row["peers"]["std"], &row["peers"]["parking_lot"]] {
         for key in [
             "ns_per_op",
