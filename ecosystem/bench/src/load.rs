@@ -51,10 +51,11 @@ pub async fn run(port: u16, kind: &str, connections: usize, seconds: u64) -> io:
     let at =
         |part: f64| latencies[((latencies.len() - 1) as f64 * part) as usize].as_secs_f64() * 1e6;
     println!(
-        "{{\"count\": {}, \"seconds\": {}, \"p50\": {}, \"p99\": {}, \"p999\": {}}}",
+        "{{\"count\": {}, \"seconds\": {}, \"p50\": {}, \"p90\": {}, \"p99\": {}, \"p999\": {}}}",
         latencies.len(),
         took.as_secs_f64(),
         at(0.5),
+        at(0.9),
         at(0.99),
         at(0.999),
     );

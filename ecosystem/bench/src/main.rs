@@ -2,9 +2,12 @@
 //! one of them. `../run` builds this file twice, measures and compares.
 //!
 //! ```text
-//! servers http | keys | rpc           listens on a port that it prints; ends with its input
-//! servers rpc-client PORT call|stream CONNECTIONS SECONDS
+//! servers [--workers N] http FILE KEYS-PORT | keys | rpc
+//!                                     listens on a port that it prints; ends with its input
+//! servers [--workers N] rpc-client PORT call|stream CONNECTIONS SECONDS
 //! ```
+//!
+//! Without `--workers` the runtime has as many as it likes.
 
 mod http;
 mod keys;
@@ -16,14 +19,13 @@ use std::process::ExitCode;
 
 use tokio::net::TcpListener;
 
-const USAGE: &str =
-    "servers http|keys|rpc, or servers rpc-client PORT call|stream CONNECTIONS SECONDS";
+const USAGE: &str = "servers [--workers N] http FILE KEYS-PORT|keys|rpc, \
+                     or servers [--workers N] rpc-client PORT call|stream CONNECTIONS SECONDS";
 
-#[tokio::main]
-async fn main() -> ExitCode {
+fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match run(&arguments).await {
+    match start(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("servers: {error}");
@@ -32,9 +34,22 @@ async fn main() -> ExitCode {
     }
 }
 
+fn start(mut arguments: &[&str]) -> io::Result<()> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    if let ["--workers", workers, rest @ ..] = arguments {
+        let workers: usize = number(workers)?;
+        if !(1..=1024).contains(&workers) {
+            return Err(invalid("--workers: a number from 1 to 1024"));
+        }
+        builder.worker_threads(workers);
+        arguments = rest;
+    }
+    builder.enable_all().build()?.block_on(run(arguments))
+}
+
 async fn run(arguments: &[&str]) -> io::Result<()> {
     match arguments {
-        ["http"] => http::serve(listen().await?).await,
+        ["http", file, second] => http::serve(listen().await?, file, number(second)?).await,
         ["keys"] => keys::serve(listen().await?).await,
         ["rpc"] => rpc::serve(listen().await?).await,
         ["rpc-client", port, kind, connections, seconds] => {
